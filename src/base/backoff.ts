@@ -1,0 +1,21 @@
+export interface BackoffOptions {
+  /** The first ceiling, in ms. @default 500 */
+  readonly baseMs: number
+  /** The highest ceiling, in ms. @default 30_000 */
+  readonly capMs: number
+}
+
+export const defaultBackoff: BackoffOptions = { baseMs: 500, capMs: 30_000 }
+
+/**
+ * How long to wait before the next try, in ms: a random share of a ceiling that doubles with each failure. The
+ * jitter is drawn after the cap, so clients that failed together do not come back together.
+ *
+ * @param failures how many tries have failed in a row, 1 or more
+ * @param random a number in [0, 1)
+ * @param floorMs the least to wait, as `Retry-After` asks (RFC 9110, section 10.2.3)
+ */
+export function backoffMs(failures: number, random: number, options = defaultBackoff, floorMs = 0): number {
+  const ceiling = Math.min(options.capMs, options.baseMs * 2 ** (failures - 1))
+  return Math.max(floorMs, 0) + Math.round(random * ceiling)
+}

@@ -1,0 +1,135 @@
+/**
+ * Every error that leaves Instep is a {@link SyncError}: one sentence that says what was wrong and what to do,
+ * a `code` to branch on, and whether trying again can help.
+ */
+
+const brand = Symbol.for('instep.SyncError')
+
+/** The codes of each class. A code is stable; a message is not. */
+export interface ErrorCodes {
+  UnauthenticatedError: 'unauthenticated'
+  ProtocolError: 'not_json' | 'bad_envelope' | 'bad_sid' | 'truncated' | 'row_too_large'
+  HttpError: 'http_status'
+  NetworkError: 'unreachable' | 'timeout'
+  StorageError:
+    | 'unavailable'
+    | 'blocked'
+    | 'timeout'
+    | 'quota'
+    | 'aborted'
+    | 'fenced'
+    | 'broken_link'
+    | 'unreadable'
+    | 'closed'
+  ConfigurationError: 'configuration'
+  ValidationError: 'validation'
+  RejectedError: 'rejected'
+  PendingError: 'pending'
+  ClosedError: 'closed'
+}
+
+export type ErrorName = keyof ErrorCodes
+
+export interface SyncErrorOptions {
+  readonly cause?: unknown
+  readonly retryable?: boolean
+}
+
+/** The base of every error. Tell it with {@link isSyncError}, which also works across copies of the package. */
+export class SyncError<Name extends ErrorName = ErrorName> extends Error {
+  override readonly name: Name
+  readonly code: ErrorCodes[Name]
+  /** Whether the same call may succeed later without a change by the caller. */
+  readonly retryable: boolean
+  readonly [brand] = true
+
+  constructor(name: Name, code: ErrorCodes[Name], message: string, options: SyncErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.name = name
+    this.code = code
+    this.retryable = options.retryable ?? false
+  }
+}
+
+/** Whether `value` is an error of Instep's, of any class or of the class `name`. */
+export function isSyncError<Name extends ErrorName = ErrorName>(
+  value: unknown,
+  name?: Name,
+): value is SyncError<Name> {
+  return value instanceof Error && brand in value && (name === undefined || value.name === name)
+}
+
+/** The server answered 401, or there are no credentials to send (the interface's section "Errors"). */
+export class UnauthenticatedError extends SyncError<'UnauthenticatedError'> {
+  constructor(message: string, options?: SyncErrorOptions) {
+    super('UnauthenticatedError', 'unauthenticated', message, options)
+  }
+}
+
+/** The other side sent something that is not the protocol. The state is as it was before. */
+export class ProtocolError extends SyncError<'ProtocolError'> {
+  constructor(code: ErrorCodes['ProtocolError'], message: string, options?: SyncErrorOptions) {
+    super('ProtocolError', code, message, { retryable: true, ...options })
+  }
+}
+
+export interface HttpErrorDetails extends SyncErrorOptions {
+  readonly status: number
+  /** `error.code` of the body, where the body is the protocol's own error body. */
+  readonly serverCode?: string | undefined
+  /** What `Retry-After` asked for, in ms. */
+  readonly retryAfterMs?: number | undefined
+}
+
+/** The server answered with a status that is neither 2xx nor 401. */
+export class HttpError extends SyncError<'HttpError'> {
+  readonly status: number
+  readonly serverCode: string | undefined
+  readonly retryAfterMs: number | undefined
+
+  constructor(message: string, details: HttpErrorDetails) {
+    super('HttpError', 'http_status', message, { retryable: true, ...details })
+    this.status = details.status
+    this.serverCode = details.serverCode
+    this.retryAfterMs = details.retryAfterMs
+  }
+}
+
+/** The server could not be reached, or did not answer within the time limit. */
+export class NetworkError extends SyncError<'NetworkError'> {
+  constructor(code: ErrorCodes['NetworkError'], message: string, options?: SyncErrorOptions) {
+    super('NetworkError', code, message, { retryable: true, ...options })
+  }
+}
+
+/** The local store refused, failed, or did not answer within the time limit. */
+export class StorageError extends SyncError<'StorageError'> {
+  constructor(code: ErrorCodes['StorageError'], message: string, options?: SyncErrorOptions) {
+    super('StorageError', code, message, options)
+  }
+}
+
+/** An option is missing or wrong. `option` is its name, as in `endpoints.wsUrl`. */
+export class ConfigurationError extends SyncError<'ConfigurationError'> {
+  readonly option: string
+
+  constructor(option: string, message: string, options?: SyncErrorOptions) {
+    super('ConfigurationError', 'configuration', message, options)
+    this.option = option
+  }
+}
+
+/** Something was asked of a client that has been closed. */
+export class ClosedError extends SyncError<'ClosedError'> {
+  constructor(
+    message = 'This client is closed; make a new SyncClient to go on.',
+    options?: SyncErrorOptions,
+  ) {
+    super('ClosedError', 'closed', message, options)
+  }
+}
+
+/** `value` as an Error, for a message or a `cause`; anything can be thrown. */
+export function toError(value: unknown): Error {
+  return value instanceof Error ? value : new Error(String(value))
+}

@@ -1,0 +1,74 @@
+/**
+ * A pure machine: what follows from an event in a state, and what is to be done about it, as data. The same state
+ * comes back, by reference, where nothing changed.
+ */
+export type Transition<State, Event, Effect> = (state: State, event: Event) => Step<State, Effect>
+
+export interface Step<State, Effect> {
+  readonly state: State
+  readonly effects: readonly Effect[]
+}
+
+/** A table with a cell for every state and event; the compiler demands each. */
+export type TransitionTable<
+  State extends { readonly name: string },
+  Event extends { readonly type: string },
+  Effect,
+> = {
+  readonly [S in State['name']]: {
+    readonly [E in Event['type']]: (
+      state: Extract<State, { name: S }>,
+      event: Extract<Event, { type: E }>,
+    ) => Step<State, Effect>
+  }
+}
+
+export function transitionOf<
+  State extends { readonly name: string },
+  Event extends { readonly type: string },
+  Effect,
+>(table: TransitionTable<State, Event, Effect>): Transition<State, Event, Effect> {
+  return (state, event) => {
+    const row = table[state.name as State['name']]
+    const cell = row[event.type as Event['type']] as (state: State, event: Event) => Step<State, Effect>
+    return cell(state, event)
+  }
+}
+
+/** Runs one machine: holds its state and performs its effects, events raised meanwhile in turn after them. */
+export class Machine<State, Event, Effect> {
+  #state: State
+  readonly #transition: Transition<State, Event, Effect>
+  readonly #perform: (effect: Effect) => void
+  readonly #queue: Event[] = []
+  #running = false
+
+  constructor(
+    initial: State,
+    transition: Transition<State, Event, Effect>,
+    perform: (effect: Effect) => void,
+  ) {
+    this.#state = initial
+    this.#transition = transition
+    this.#perform = perform
+  }
+
+  get state(): State {
+    return this.#state
+  }
+
+  dispatch(event: Event): void {
+    this.#queue.push(event)
+    if (this.#running) return
+    this.#running = true
+    try {
+      for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
+        const { state, effects } = this.#transition(this.#state, next)
+        this.#state = state
+        for (const effect of effects) this.#perform(effect)
+      }
+    } finally {
+      this.#running = false
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import { fallbackWebSocket } from '#websocket'
+import type { Undo } from './emitter.ts'
+import type { Clock, Lifecycle, LifecycleEvent, Random, WebSocketConstructor, World } from './world.ts'
+
+/** A timer holds a signed 32-bit number of ms (HTML standard, "timer initialization steps"). */
+const longestTimerMs = 2 ** 31 - 1
+
+const clock: Clock = {
+  now: () => Date.now(),
+  after(ms, callback) {
+    let left = ms
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const arm = () => {
+      const step = Math.min(left, longestTimerMs)
+      left -= step
+      timer = setTimeout(left > 0 ? arm : callback, step)
+    }
+    arm()
+    return () => clearTimeout(timer)
+  },
+  pause() {
+    // A message is a task of its own that, unlike a nested timer, is not held back for 4 ms.
+    return new Promise((resolve) => {
+      const { port1, port2 } = new MessageChannel()
+      port1.onmessage = () => {
+        port1.close()
+        resolve()
+      }
+      port2.postMessage(null)
+    })
+  },
+}
+
+const random: Random = {
+  number: () => Math.random(),
+  bytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
+}
+
+const listeners = new Set<(event: LifecycleEvent) => void>()
+let detach: Undo = () => {}
+
+function attach(): void {
+  const target = globalThis
+  if (typeof target.addEventListener !== 'function') return
+  const tell = (event: LifecycleEvent) => {
+    for (const listener of [...listeners]) listener(event)
+  }
+  const onOnline = () => tell('online')
+  const onOffline = () => tell('offline')
+  const onVisibility = () => tell(lifecycle.visible() ? 'visible' : 'hidden')
+  target.addEventListener('online', onOnline)
+  target.addEventListener('offline', onOffline)
+  target.document?.addEventListener('visibilitychange', onVisibility)
+  detach = () => {
+    target.removeEventListener('online', onOnline)
+    target.removeEventListener('offline', onOffline)
+    target.document?.removeEventListener('visibilitychange', onVisibility)
+  }
+}
+
+const lifecycle: Lifecycle = {
+  // Only `false` is a fact: `true` may be a network that leads nowhere, and Node 20 has no navigator.
+  online: () => globalThis.navigator?.onLine !== false,
+  visible: () => globalThis.document?.visibilityState !== 'hidden',
+  subscribe(listener) {
+    const own = (event: LifecycleEvent) => listener(event)
+    if (listeners.size === 0) attach()
+    listeners.add(own)
+    return () => {
+      if (listeners.delete(own) && listeners.size === 0) detach()
+    }
+  },
+}
+
+/** The parts that `overrides` leaves out, from the globals as they are at the time of the call. */
+export function resolveWorld(overrides: Partial<World> = {}): World {
+  return {
+    fetch: (url, init) => globalThis.fetch(url, init),
+    WebSocket: (globalThis.WebSocket as WebSocketConstructor | undefined) ?? fallbackWebSocket,
+    clock,
+    random,
+    lifecycle,
+    location: globalThis.location?.href,
+    ...overrides,
+  }
+}

@@ -1,0 +1,75 @@
+import type { SnapshotHead } from '../protocol/bootstrap.ts'
+import type { RowOp } from '../protocol/fold.ts'
+import type { WireRow } from '../protocol/row.ts'
+
+/**
+ * The local database of one identity: the last checkpoint as pages of JSON text, and a journal of the deltas since.
+ * It holds confirmed data only, and rows and position become durable together or not at all.
+ *
+ * Every write compares a fence that the newest opener raised: whoever was here before is refused (a StorageError
+ * of code `fenced`) and has changed nothing.
+ */
+export interface Database {
+  readonly kind: 'durable' | 'memory'
+  /**
+   * Reads pages and journal from one consistent state. Pages come to `sink` in order, then the journal's ops.
+   * Resolves with the position reached, or `undefined` where nothing was ever stored. A journal record that cannot
+   * be read, or does not link to the one before, ends the journal there: `cut` is then true, and the records behind
+   * it are gone. A page that cannot be read: a StorageError of code `unreadable`, and only a snapshot helps.
+   */
+  restore(sink: RestoreSink): Promise<Restored | undefined>
+  /** Begins a new generation beside the current one, which stays whole until `commit`. */
+  snapshot(): Promise<SnapshotWriter>
+  /**
+   * Makes one delta durable. Refused with a StorageError of code `broken_link` where the stored position is not
+   * `entry.since`: a record that failed leaves no hole behind it.
+   */
+  append(entry: JournalEntry): Promise<void>
+  /**
+   * Folds the journal into the pages that it touches, a slice at a time, and cuts it in one transaction. Appends may
+   * come in between. Resolves with whether anything was to do; `signal` ends it between two slices.
+   */
+  checkpoint(signal?: AbortSignal): Promise<boolean>
+  /** How large it is, for deciding when a checkpoint is due: bytes are UTF-16 units of text. */
+  readonly size: DatabaseSize
+  close(): void
+}
+
+export interface RestoreSink {
+  rows(rows: readonly WireRow[]): void
+  ops(ops: readonly RowOp[]): void
+}
+
+export interface Restored {
+  readonly sid: number
+  readonly epoch?: string | undefined
+  readonly cut: boolean
+}
+
+export interface JournalEntry {
+  readonly since: number
+  readonly sid: number
+  readonly ops: readonly RowOp[]
+  readonly epoch?: string | undefined
+}
+
+export interface SnapshotWriter {
+  /** Stores one page: the JSON text of an array of rows, and what it holds. Resolves when it is stored. */
+  page(page: Page): Promise<void>
+  /** Switches to the new generation in one transaction, and clears the journal and what is left of older ones. */
+  commit(head: Pick<SnapshotHead, 'sid' | 'epoch'>): Promise<void>
+  /** Drops what was written. The current generation is as it was. */
+  abort(): Promise<void>
+}
+
+export interface Page {
+  /** A JSON array of rows. */
+  readonly text: string
+  /** How many rows of each type it holds. */
+  readonly types: readonly (readonly [t: string, rows: number])[]
+}
+
+export interface DatabaseSize {
+  readonly pageBytes: number
+  readonly journalBytes: number
+}

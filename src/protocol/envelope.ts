@@ -1,0 +1,28 @@
+import { ProtocolError } from '../base/errors.ts'
+import { isObject } from './json.ts'
+import { isSid } from './schemas.ts'
+
+/** The `sid` of a message. Throws a ProtocolError where it is missing or not a safe integer. */
+export function readSid(value: { readonly [name: string]: unknown }, what: string): number {
+  const { sid } = value
+  if (isSid(sid)) return sid
+  if (sid === undefined) throw new ProtocolError('bad_envelope', `${what} carries no \`sid\`.`)
+  throw new ProtocolError('bad_sid', `The \`sid\` of ${what} is not an integer below 2^53.`)
+}
+
+/** The text of an answer as JSON. Throws a ProtocolError where it is something else, a sign-in page for example. */
+export function parseJson(text: string, what: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new ProtocolError('not_json', `${what} is not JSON; is something between client and server?`, {
+      cause,
+    })
+  }
+}
+
+/** `value` as an object. Throws a ProtocolError where it is none. */
+export function readEnvelope(value: unknown, what: string): { readonly [name: string]: unknown } {
+  if (isObject(value)) return value
+  throw new ProtocolError('bad_envelope', `${what} is not a JSON object.`)
+}

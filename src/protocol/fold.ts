@@ -1,0 +1,90 @@
+import type { DeltaMessage } from './delta.ts'
+import { jsonEqual, type Payload } from './json.ts'
+import type { WireRow } from './row.ts'
+
+/** A change to one record, without its place in the history: what is applied, and what a journal keeps. */
+export type RowOp =
+  | {
+      readonly op: 'i'
+      readonly t: string
+      readonly id: string
+      readonly p: Payload
+      readonly v?: number | undefined
+    }
+  | { readonly op: 'u'; readonly t: string; readonly id: string; readonly p: Payload }
+  | { readonly op: 'd'; readonly t: string; readonly id: string }
+
+/** Rows, as a fold reads them. */
+export interface RowSource {
+  get(t: string, id: string): WireRow | undefined
+}
+
+/** What became of one record. */
+export interface RowChange {
+  readonly t: string
+  readonly id: string
+  readonly before: WireRow | undefined
+  readonly after: WireRow | undefined
+  /** When the last frame about it was made, in ms since the epoch, where the server said so. */
+  readonly at?: number | undefined
+}
+
+export interface Folded {
+  /** One for each record that is now another; what says the same as before is not listed. */
+  readonly changes: readonly RowChange[]
+  /** The `u` ops whose record is not there: the copy and the server disagree. */
+  readonly unknown: readonly RowOp[]
+}
+
+/**
+ * The ops of a delta in the order in which they apply: ascending `sid`, equal ones as they came, and without the
+ * frames that `had` says were applied before.
+ */
+export function opsOf(delta: DeltaMessage, had: (sid: number) => boolean): readonly RowOp[] {
+  const { changes } = delta
+  if (changes.kind === 'rows') return changes.rows.map((row) => ({ op: 'i', ...row }))
+  return changes.frames.filter((frame) => !had(frame.sid)).sort((a, b) => a.sid - b.sid)
+}
+
+/** What `ops`, applied in order, make of `rows`. Pure: it reads `rows` and changes nothing. */
+export function fold(rows: RowSource, ops: Iterable<RowOp & { readonly at?: number | undefined }>): Folded {
+  const touched = new Map<string, { -readonly [Key in keyof RowChange]: RowChange[Key] }>()
+  const unknown: RowOp[] = []
+  for (const op of ops) {
+    const { t, id, at } = op
+    const key = rowKey(t, id)
+    let change = touched.get(key)
+    if (change === undefined) {
+      const before = rows.get(t, id)
+      change = { t, id, before, after: before, at }
+      touched.set(key, change)
+    }
+    if (op.op === 'u' && change.after === undefined) unknown.push(op)
+    change.after = applyOp(change.after, op)
+    change.at = at
+  }
+  const changes = [...touched.values()].map(settle).filter((change) => change.before !== change.after)
+  return { changes, unknown }
+}
+
+/** A key of its own for each record, whatever its type and id hold. */
+export function rowKey(t: string, id: string): string {
+  return `${t.length}:${t}${id}`
+}
+
+/** What one op makes of a row. A `u` without a row, like a `d` without one, makes nothing. */
+export function applyOp(row: WireRow | undefined, op: RowOp): WireRow | undefined {
+  switch (op.op) {
+    case 'i':
+      return { t: op.t, id: op.id, ...(op.v === undefined ? undefined : { v: op.v }), p: op.p }
+    case 'u':
+      return row && { ...row, p: { ...row.p, ...op.p } }
+    case 'd':
+      return undefined
+  }
+}
+
+/** Keeps the row that was there, by reference, where the new one says the same. */
+function settle(change: RowChange): RowChange {
+  return jsonEqual(change.before, change.after) ? { ...change, after: change.before } : change
+}

@@ -1,0 +1,51 @@
+/** A value that JSON carries unchanged. Times are numbers, in ms since the epoch. */
+export type JsonValue =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly JsonValue[]
+  | { readonly [name: string]: JsonValue }
+
+/** The fields of a record. Never copied and never changed: whoever needs another makes a new one. */
+export type Payload = { readonly [field: string]: JsonValue }
+
+/**
+ * How deep a row or frame may nest, itself counted. Beyond it engines differ: `structuredClone` and
+ * `JSON.stringify` overflow their stack where `JSON.parse` still reads.
+ */
+export const maxDepth = 500
+
+/** Whether `value` is an object that is neither `null` nor an array. */
+export function isObject(value: unknown): value is { readonly [name: string]: unknown } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Whether `value` nests more than `levels` arrays and objects. Needs no stack, however deep it is. */
+export function isDeeperThan(levels: number, value: unknown): boolean {
+  let layer: unknown[] = [value]
+  for (let depth = 0; layer.length > 0; depth += 1) {
+    const below: unknown[] = []
+    for (const item of layer) {
+      if (typeof item !== 'object' || item === null) continue
+      if (depth === levels) return true
+      for (const child of Array.isArray(item) ? item : Object.values(item)) below.push(child)
+    }
+    layer = below
+  }
+  return false
+}
+
+/** Whether two JSON values say the same, whatever the order of their keys. */
+export function jsonEqual(a: unknown, b: unknown): boolean {
+  if (a === b) return true
+  if (Array.isArray(a)) {
+    return Array.isArray(b) && a.length === b.length && a.every((item, index) => jsonEqual(item, b[index]))
+  }
+  if (!isObject(a) || !isObject(b)) return false
+  const names = Object.keys(a)
+  return (
+    names.length === Object.keys(b).length &&
+    names.every((name) => Object.hasOwn(b, name) && jsonEqual(a[name], b[name]))
+  )
+}

@@ -1,0 +1,60 @@
+import * as z from 'zod/mini'
+import { isSyncError } from '../base/errors.ts'
+import { type DeltaMessage, readDelta, readFrames } from './delta.ts'
+import { isObject } from './json.ts'
+import { isSid, lenient, sidSchema } from './schemas.ts'
+
+/** The first message of a socket, from a service that gives the extensions. */
+export const helloSchema = z.object({
+  hello: z.object({
+    /** Every visible change above it will be pushed on this socket. */
+    sid: sidSchema,
+    epoch: lenient(z.string()),
+    /** The longest silence to expect, in ms. */
+    heartbeatMs: lenient(z.number().check(z.positive())),
+  }),
+})
+
+export type Hello = Readonly<z.infer<typeof helloSchema>['hello']>
+
+/** What one message on the socket says. */
+export type Push =
+  | { readonly kind: 'hello'; readonly hello: Hello }
+  | { readonly kind: 'delta'; readonly delta: DeltaMessage }
+  /** `{sid}` alone: the history has come this far. */
+  | { readonly kind: 'position'; readonly sid: number }
+  /** JSON of any other shape: something may have changed. */
+  | { readonly kind: 'hint' }
+  | { readonly kind: 'garbage' }
+
+/** Reads one message; `data` is what the socket's event holds. Never throws. */
+export function readPush(data: unknown): Push {
+  if (typeof data !== 'string') return { kind: 'garbage' }
+  let value: unknown
+  try {
+    value = JSON.parse(data)
+  } catch {
+    return { kind: 'garbage' }
+  }
+  if (Array.isArray(value)) return readFrameArray(value)
+  if (!isObject(value)) return { kind: 'hint' }
+  const hello = helloSchema.safeParse(value)
+  if (hello.success) return { kind: 'hello', hello: hello.data.hello }
+  const { sid } = value
+  if (Object.keys(value).length === 1 && isSid(sid)) return { kind: 'position', sid }
+  try {
+    return { kind: 'delta', delta: readDelta(value) }
+  } catch (error) {
+    if (isSyncError(error, 'ProtocolError')) return { kind: 'hint' }
+    throw error
+  }
+}
+
+/** An array of frames says no position of its own: it reaches as far as its highest `sid`. */
+function readFrameArray(items: readonly unknown[]): Push {
+  const { changes, broken } = readFrames(items)
+  const sids = changes.kind === 'frames' ? changes.frames.map((frame) => frame.sid) : []
+  if (sids.length === 0) return { kind: 'hint' }
+  const sid = sids.reduce((highest, next) => Math.max(highest, next))
+  return { kind: 'delta', delta: { sid, changes, broken } }
+}

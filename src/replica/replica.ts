@@ -1,0 +1,52 @@
+import type { Listener, Undo } from '../base/emitter.ts'
+import type { RowChange, RowOp, RowSource } from '../protocol/fold.ts'
+import type { WireRow } from '../protocol/row.ts'
+import type { Cursor, QuerySpec } from './query-spec.ts'
+import type { DataRecord } from './record.ts'
+
+/**
+ * The copy in memory, for reading synchronously. What a reader gets is immutable, and the same by reference until
+ * it changes.
+ */
+export interface Replica {
+  get(t: string, id: string): DataRecord | undefined
+  getMany(t: string, ids: readonly string[]): readonly (DataRecord | undefined)[]
+  /** All records of a type, in no promised order. */
+  all(t: string): readonly DataRecord[]
+  count(t: string, where?: QuerySpec['where']): number
+  /** The row as the server last said. */
+  confirmed(t: string, id: string): WireRow | undefined
+  query(t: string, spec: QuerySpec): LiveQuery
+
+  /** The confirmed rows, for a fold. */
+  readonly rows: RowSource
+  /** Takes over what a fold gave. Live queries that it touches tell once. */
+  apply(changes: readonly RowChange[]): void
+  /** Begins a second copy beside this one, to be filled and then put in its place. */
+  stage(): Staging
+  /** Puts a prepared copy in place of this one, in one step. Live queries tell once, if their result is another. */
+  swap(staging: Staging): void
+  /** Whether there is data to show: true after the first `swap`. Until then queries are `pending`. */
+  readonly ready: boolean
+}
+
+/** A copy that nobody reads yet. */
+export interface Staging {
+  readonly rows: RowSource
+  readonly size: number
+  add(rows: readonly WireRow[]): void
+  apply(ops: readonly RowOp[]): void
+  /** Does the long work of the swap beforehand, in short turns. Nothing may be added after it. */
+  prepare(): Promise<void>
+}
+
+/** A query and its result. The result is kept up only while somebody is subscribed, else computed when asked for. */
+export interface LiveQuery<R = DataRecord> {
+  /** The same array until the result changes. */
+  readonly rows: readonly R[]
+  readonly status: 'pending' | 'ready'
+  /** Where the result ends, for the `after` of the next page; `undefined` where it is empty. */
+  readonly cursor: Cursor | undefined
+  /** Calls `listener` after each change of `rows` or `status`. */
+  subscribe(listener: Listener<LiveQuery<R>>): Undo
+}

@@ -1,0 +1,77 @@
+import type { Undo } from '../base/emitter.ts'
+
+/**
+ * A small transactional store of keys and values, in a few fixed tables. What the database keeps is written once,
+ * over this; each engine is an implementation of it, and `storeContract` says what every one must do.
+ *
+ * Guarantees:
+ * - A transaction happens whole or not at all, also when the process dies. Its promise resolves only once the engine
+ *   says that it is complete, never when a request of it succeeded; any throw inside aborts it.
+ * - Write transactions that share a table run one after another. A read transaction sees one state throughout.
+ * - A value comes back equal and as a copy: changing what was put, or what was got, changes nothing stored.
+ * - Keys are ordered by code units. They are made of ASCII, so that every engine agrees.
+ */
+export interface Store {
+  /** Whether what is written outlives the process. */
+  readonly kind: 'durable' | 'memory'
+  /** Opens the database `name`, made where there is none. Rejects with a StorageError. */
+  open(name: string): Promise<StoreConnection>
+  /** Deletes the database `name`, if there is one; its connections are closed first. */
+  destroy(name: string): Promise<void>
+}
+
+export const tables = ['meta', 'pages', 'journal', 'outbox'] as const
+
+export type Table = (typeof tables)[number]
+
+/** What can be stored: JSON. */
+export type StoreValue =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly StoreValue[]
+  | { readonly [name: string]: StoreValue | undefined }
+
+export interface StoreConnection {
+  /**
+   * Runs `body` over the named tables. `body` awaits nothing but the transaction's own reads, else the transaction
+   * may complete under it. What it returns comes back once the transaction is complete; what it throws comes back
+   * after the abort. Rejects with a StorageError where the engine fails.
+   */
+  transaction<T>(options: TransactionOptions, body: (tx: StoreTransaction) => Promise<T>): Promise<T>
+  /** Ends the connection; transactions under way still end. Safe to call again. */
+  close(): void
+  /** Tells once when the engine closed the connection by itself: site data cleared, a newer version waiting. */
+  onLost(listener: () => void): Undo
+}
+
+export interface TransactionOptions {
+  readonly tables: readonly Table[]
+  readonly mode: 'read' | 'write'
+  /** `strict`: complete means flushed to the disk. @default 'relaxed' */
+  readonly durability?: 'relaxed' | 'strict'
+  /** Aborts the transaction; its promise then rejects with a StorageError of code `aborted`. */
+  readonly signal?: AbortSignal
+}
+
+export interface StoreTransaction {
+  get(table: Table, key: string): Promise<StoreValue | undefined>
+  /** The keys in `range`, ascending. */
+  keys(table: Table, range?: KeyRange): Promise<readonly string[]>
+  /** The keys and values in `range`, ascending. */
+  scan(table: Table, range?: KeyRange): Promise<readonly (readonly [key: string, value: StoreValue])[]>
+  /** Stores `value`. A failure comes back from the transaction. */
+  put(table: Table, key: string, value: StoreValue): void
+  /** Removes one key, or all in a range. */
+  delete(table: Table, key: string | KeyRange): void
+}
+
+/** All keys, or those from `from` (included) to `to` (not included). */
+export interface KeyRange {
+  readonly from?: string
+  readonly to?: string
+  /** Descending, from the end of the range. */
+  readonly reverse?: boolean
+  readonly limit?: number
+}
