@@ -7,10 +7,19 @@ const brand = Symbol.for('instep.SyncError')
 
 /** The codes of each class. A code is stable; a message is not. */
 export interface ErrorCodes {
+  /** None of the others: a fault of Instep's or of something it was given. */
+  SyncError: 'unexpected'
   UnauthenticatedError: 'unauthenticated'
-  ProtocolError: 'not_json' | 'bad_envelope' | 'bad_sid' | 'truncated' | 'row_too_large'
+  ProtocolError:
+    | 'not_json'
+    | 'bad_envelope'
+    | 'bad_sid'
+    | 'truncated'
+    | 'row_too_large'
+    | 'discontinuous'
+    | 'loop'
   HttpError: 'http_status'
-  NetworkError: 'unreachable' | 'timeout'
+  NetworkError: 'unreachable' | 'timeout' | 'stopped'
   StorageError:
     | 'unavailable'
     | 'blocked'
@@ -132,4 +141,18 @@ export class ClosedError extends SyncError<'ClosedError'> {
 /** `value` as an Error, for a message or a `cause`; anything can be thrown. */
 export function toError(value: unknown): Error {
   return value instanceof Error ? value : new Error(String(value))
+}
+
+/** What was thrown, as an error of Instep's. */
+export function toSyncError(value: unknown): SyncError {
+  if (isSyncError(value)) return value
+  return new SyncError('SyncError', 'unexpected', `Something unexpected failed: ${toError(value).message}`, {
+    cause: value,
+  })
+}
+
+/** What a store threw, as a StorageError. */
+export function toStorageError(value: unknown): SyncError<'StorageError'> {
+  if (isSyncError(value, 'StorageError')) return value
+  return new StorageError('aborted', `The local store failed: ${toError(value).message}`, { cause: value })
 }

@@ -44,7 +44,7 @@ export function readFrame(value: unknown): SyncFrame | string {
 
 function extras({ at, tx }: { readonly [name: string]: unknown }) {
   return {
-    ...(typeof at === 'number' ? { at } : undefined),
+    ...(typeof at === 'number' && Number.isFinite(at) ? { at } : undefined),
     ...(typeof tx === 'string' ? { tx } : undefined),
   }
 }

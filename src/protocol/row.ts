@@ -22,6 +22,6 @@ export function readRow(value: unknown): WireRow | string {
   if (!isName(t)) return 'a row has no usable type `t`'
   if (!isName(id)) return `a row of type ${t} has no usable \`id\``
   if (!isPayload(p)) return `the row ${t} ${id} has no usable payload \`p\``
-  if (v === undefined || typeof v === 'number') return value as WireRow
+  if (v === undefined || Number.isFinite(v)) return value as WireRow
   return { t, id, p }
 }

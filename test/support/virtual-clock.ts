@@ -5,6 +5,8 @@ interface Timer {
   readonly callback: () => void
 }
 
+const anHour = 3_600_000
+
 /** A clock that stands still until it is told to go on. Nothing waits for real time. */
 export class VirtualClock implements Clock {
   #now: number
@@ -25,7 +27,7 @@ export class VirtualClock implements Clock {
   }
 
   pause(): Promise<void> {
-    return Promise.resolve()
+    return turn()
   }
 
   /** How many timers are armed. */
@@ -37,13 +39,34 @@ export class VirtualClock implements Clock {
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms
     await settle()
-    for (let next = this.#next(end); next; next = this.#next(end)) {
-      this.#timers.delete(next)
-      this.#now = next.at
-      next.callback()
-      await settle()
-    }
+    for (let next = this.#next(end); next; next = this.#next(end)) await this.#run(next)
     this.#now = end
+  }
+
+  /**
+   * Goes on, timer by timer, until `promise` has settled, and gives what it gives. Throws where it is still pending
+   * after `limitMs`, or where no timer is left that could settle it.
+   */
+  async until<T>(promise: Promise<T>, limitMs = anHour): Promise<T> {
+    const end = this.#now + limitMs
+    let pending = true
+    const settled = () => {
+      pending = false
+    }
+    promise.then(settled, settled)
+    for (await settle(); pending; ) {
+      const next = this.#next(end)
+      if (!next) throw new Error(`Still pending, and no timer falls due within ${limitMs} ms.`)
+      await this.#run(next)
+    }
+    return promise
+  }
+
+  async #run(timer: Timer): Promise<void> {
+    this.#timers.delete(timer)
+    this.#now = timer.at
+    timer.callback()
+    await settle()
   }
 
   #next(end: number): Timer | undefined {
@@ -53,7 +76,22 @@ export class VirtualClock implements Clock {
   }
 }
 
-/** Lets everything that waits for no timer happen: promise jobs, and the turns of streams. */
+/**
+ * Lets everything that waits for no timer happen: promise jobs, streams, and whatever takes turns of the event loop
+ * by `setImmediate`, as an IndexedDB in memory does. What runs on other threads (zlib, WebCrypto) is not waited for.
+ */
 export async function settle(): Promise<void> {
-  for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+  for (let quiet = 0; quiet < 2; ) {
+    await turn()
+    quiet = process.getActiveResourcesInfo().includes('Immediate') ? 0 : quiet + 1
+  }
+}
+
+// Taken here, so that a test's fake timers do not stop it.
+const immediately = setImmediate
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => {
+    immediately(resolve)
+  })
 }

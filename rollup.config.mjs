@@ -1,0 +1,43 @@
+import { dts } from 'rollup-plugin-dts'
+import esbuild from 'rollup-plugin-esbuild'
+
+// One build of all entries, so that a class exists once, whichever of them it is imported from.
+const input = {
+  index: 'src/index.ts',
+  'server/index': 'src/server/index.ts',
+}
+
+// The socket to fall back on, chosen by the package's `imports` conditions.
+const sockets = {
+  'websocket.node': 'src/base/websocket.node.ts',
+  'websocket.native': 'src/base/websocket.native.ts',
+}
+
+// Whatever is not a file of ours is installed beside the package, or is Node's own.
+const external = (id) => !id.startsWith('.') && !id.startsWith('/')
+
+export default [
+  {
+    input: { ...input, ...sockets },
+    external,
+    plugins: [esbuild({ target: 'es2022', tsconfig: false })],
+    output: ['es', 'cjs'].map((format) => ({
+      dir: 'dist',
+      format,
+      sourcemap: true,
+      entryFileNames: format === 'es' ? '[name].js' : '[name].cjs',
+      chunkFileNames: format === 'es' ? 'chunks/[name]-[hash].js' : 'chunks/[name]-[hash].cjs',
+    })),
+  },
+  {
+    input,
+    external,
+    plugins: [dts()],
+    output: ['js', 'cjs'].map((ending) => ({
+      dir: 'dist',
+      format: 'es',
+      entryFileNames: ending === 'js' ? '[name].d.ts' : '[name].d.cts',
+      chunkFileNames: ending === 'js' ? 'chunks/[name]-[hash].d.ts' : 'chunks/[name]-[hash].d.cts',
+    })),
+  },
+]

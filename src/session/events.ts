@@ -1,0 +1,51 @@
+import type { SyncError } from '../base/errors.ts'
+import type { Anomaly } from '../protocol/anomaly.ts'
+import type { DataRecord } from '../replica/record.ts'
+import type { Status, StorageStatus } from './status.ts'
+
+/** What a client tells, by event name. */
+export interface SyncEvents {
+  status: Status
+  change: ChangeEvent
+  anomaly: Anomaly
+  /** Something failed in the background, and is tried again where that can help. Being offline is no error: `status` tells it. */
+  error: SyncError
+  reset: ResetEvent
+  storage: StorageStatus
+}
+
+/** The visible data changed. */
+export type ChangeEvent =
+  /** A restart or a snapshot put other data in place of the old: read anew. */
+  | { readonly kind: 'snapshot'; readonly lastSyncId: number }
+  | { readonly kind: 'delta'; readonly lastSyncId: number; readonly changes: readonly RecordChange[] }
+
+export interface RecordChange {
+  readonly t: string
+  readonly id: string
+  /** `undefined`: it was not there. */
+  readonly before: DataRecord | undefined
+  /** `undefined`: it is gone. */
+  readonly after: DataRecord | undefined
+  /** When the change was made, in ms since the epoch, where the server says so. */
+  readonly at?: number | undefined
+}
+
+/** The local copy was fetched anew, because it could not be brought into step change by change. */
+export interface ResetEvent {
+  readonly reason: ResetReason
+  /** The position before. */
+  readonly since: number
+}
+
+export type ResetReason =
+  /** The server no longer has the changes since our position (410, 409). */
+  | 'gone'
+  /** The server's history is behind ours: it was restored from a backup. */
+  | 'restored'
+  /** The server's history is another one. */
+  | 'epoch'
+  /** The server refused the delta three times in the same way. */
+  | 'refused'
+  /** A change came that could not be read, or was for a record that is not here. */
+  | 'repair'

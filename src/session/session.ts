@@ -1,0 +1,29 @@
+import type { Emitter } from '../base/emitter.ts'
+import type { Replica } from '../replica/replica.ts'
+import type { SyncEvents } from './events.ts'
+import type { Status } from './status.ts'
+
+/** What keeps one copy in step: by itself, or by following another that does. The facade knows no more of it. */
+export interface Session {
+  readonly replica: Replica
+  readonly status: Status
+  readonly events: Emitter<SyncEvents>
+  /** Restores what is stored, and begins to keep in step. Never waits for the network. */
+  start(): Promise<void>
+  /** Offline by choice: resolves once nothing is under way. What is here can be read on. */
+  stop(): Promise<void>
+  /** One bootstrap or delta, shared by all who ask meanwhile. */
+  sync(): Promise<SyncResult>
+  /** Ends the pause after a 401, with a new token or with what the token function now gives. */
+  resume(token?: string): void
+  /** Ends everything; what was accepted for storing is stored first. */
+  close(): Promise<void>
+}
+
+/** What one fetch brought; it is applied and durable. */
+export interface SyncResult {
+  readonly kind: 'bootstrap' | 'delta'
+  readonly sid: number
+  /** Records that changed; of a bootstrap, rows that came. */
+  readonly changes: number
+}

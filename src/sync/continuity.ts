@@ -1,0 +1,146 @@
+import type { JournalEntry } from '../database/database.ts'
+import type { DeltaMessage } from '../protocol/delta.ts'
+import { fold, opsOf, type RowChange, type RowOp, type RowSource, rowKey } from '../protocol/fold.ts'
+import type { WireRow } from '../protocol/row.ts'
+import type { ResetReason } from '../session/events.ts'
+
+/**
+ * Which changes are known to be without a hole. `proven` is the position up to which they are: what is stored reaches
+ * that far and no further. A push without `since` is shown at once but proves nothing about what came before it, so it
+ * lies over the proven rows until a delta from `proven` confirms it. Then the rows under it are put back, the delta is
+ * applied in order, and what the delta does not reach is laid over again.
+ */
+export interface Continuity {
+  readonly proven: number
+  /** `lastSyncId`: the highest position that is shown, proven or not. */
+  readonly shown: number
+  readonly epoch: string | undefined
+  /** What lies over the proven rows, in ascending `sid`. */
+  readonly unproven: readonly Unproven[]
+  /** The proven row of each record that it touches. */
+  readonly under: readonly UnderRow[]
+}
+
+interface Unproven {
+  readonly sid: number
+  readonly op: RowOp
+}
+
+interface UnderRow {
+  readonly t: string
+  readonly id: string
+  readonly row: WireRow | undefined
+}
+
+/** What follows from a message: the next state, what to show, what to store, what to do. */
+export interface Outcome {
+  readonly state: Continuity
+  readonly changes: readonly RowChange[]
+  /** The `u` ops whose record is not here. */
+  readonly unknown: readonly RowOp[]
+  readonly entry?: JournalEntry
+  /** `delta`: something is missing. `confirm`: something is unproven. */
+  readonly want?: 'delta' | 'confirm'
+  /** The history is another one: only a bootstrap helps, and nothing was applied. */
+  readonly reset?: ResetReason
+}
+
+/** After a restart, or a bootstrap. */
+export function continuityAt(sid: number, epoch: string | undefined): Continuity {
+  return { proven: sid, shown: sid, epoch, unproven: [], under: [] }
+}
+
+/** The answer to a delta that was asked for with `since`; `rows` are those shown. Only it ever proves a reset. */
+export function fetched(state: Continuity, delta: DeltaMessage, since: number, rows: RowSource): Outcome {
+  if (delta.sid < since) return { ...nothing(state), reset: 'restored' }
+  if (isOtherEpoch(state, delta.epoch)) return { ...nothing(state), reset: 'epoch' }
+  return prove(state, delta, rows)
+}
+
+/** A delta that came by itself. */
+export function pushed(state: Continuity, delta: DeltaMessage, rows: RowSource): Outcome {
+  const { since = Number.NEGATIVE_INFINITY } = delta
+  if (isOtherEpoch(state, delta.epoch) || since > state.proven) return { ...nothing(state), want: 'delta' }
+  if (delta.since === undefined) return show(state, delta, rows)
+  return delta.broken.length > 0 ? { ...nothing(state), want: 'delta' } : prove(state, delta, rows)
+}
+
+/** It counts only where both are known: a server need not say it. */
+function isOtherEpoch(state: Continuity, epoch: string | undefined): boolean {
+  return epoch !== undefined && state.epoch !== undefined && epoch !== state.epoch
+}
+
+function nothing(state: Continuity): Outcome {
+  return { state, changes: [], unknown: [] }
+}
+
+/** Takes a delta that begins at `proven` or before it, and so proves all up to its own `sid`. */
+function prove(state: Continuity, delta: DeltaMessage, rows: RowSource): Outcome {
+  const { proven } = state
+  const { sid, epoch = state.epoch } = delta
+  // An answer that comes late: what it says has been applied.
+  if (sid <= proven) return nothing({ ...state, epoch })
+  const ops = opsOf(delta, (had) => had <= proven)
+  const rest = state.unproven.filter((one) => one.sid > sid)
+  const laid = layOver(state, ops, rest, rows)
+  return {
+    state: { proven: sid, shown: rest.at(-1)?.sid ?? sid, epoch, unproven: rest, under: laid.under },
+    changes: laid.changes,
+    unknown: laid.unknown.filter((op) => ops.includes(op)),
+    entry: { since: proven, sid, ops, epoch },
+  }
+}
+
+/** Shows a delta that proves nothing. Until it is confirmed, only what came with that very `sid` counts as had. */
+function show(state: Continuity, delta: DeltaMessage, rows: RowSource): Outcome {
+  const { proven, shown } = state
+  const sids = new Set(state.unproven.map(({ sid }) => sid))
+  const had = (sid: number) => sid <= proven || sids.has(sid)
+  const fresh = unprovenOf(delta).filter(({ sid }) => !had(sid))
+  if (fresh.length === 0) {
+    return {
+      ...nothing(state),
+      ...(delta.sid > shown || delta.broken.length > 0 ? { want: 'delta' } : undefined),
+    }
+  }
+  const unproven = [...state.unproven, ...fresh].sort((a, b) => a.sid - b.sid)
+  const highest = unproven.reduce((sid, one) => Math.max(sid, one.sid), shown)
+  const { changes, under } = layOver(state, [], unproven, rows)
+  return {
+    state: { ...state, shown: highest, unproven, under },
+    changes,
+    // It may follow from a change that has not come yet; the confirming delta tells.
+    unknown: [],
+    want: 'confirm',
+  }
+}
+
+function unprovenOf({ sid, changes }: DeltaMessage): readonly Unproven[] {
+  return changes.kind === 'frames'
+    ? changes.frames.map((frame) => ({ sid: frame.sid, op: frame }))
+    : changes.rows.map((row) => ({ sid, op: { op: 'i', ...row } }))
+}
+
+/** Puts back the proven rows, applies `ops` to them, and lays `unproven` over the result. */
+function layOver(state: Continuity, ops: readonly RowOp[], unproven: readonly Unproven[], rows: RowSource) {
+  const putBack = state.under.map(({ t, id, row }): RowOp => (row ? { op: 'i', ...row } : { op: 'd', t, id }))
+  const toProven = [...putBack, ...ops]
+  const { changes, unknown } = fold(rows, [...toProven, ...unproven.map(({ op }) => op)])
+  return { changes, unknown, under: unproven.length > 0 ? rowsUnder(unproven, toProven, rows) : [] }
+}
+
+function rowsUnder(
+  unproven: readonly Unproven[],
+  toProven: readonly RowOp[],
+  rows: RowSource,
+): readonly UnderRow[] {
+  const proven = new Map(fold(rows, toProven).changes.map((change) => [rowKey(change.t, change.id), change]))
+  const under = new Map<string, UnderRow>()
+  for (const { op } of unproven) {
+    const { t, id } = op
+    const key = rowKey(t, id)
+    const change = proven.get(key)
+    under.set(key, { t, id, row: change ? change.after : rows.get(t, id) })
+  }
+  return [...under.values()]
+}

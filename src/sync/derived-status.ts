@@ -1,0 +1,48 @@
+import { isSyncError, type SyncError } from '../base/errors.ts'
+import type { ConnectionStatus, DataStatus } from '../session/status.ts'
+import type { LinkState } from '../transport/link.ts'
+import type { SnapshotProgress } from '../transport/transport.ts'
+import type { Phase } from './phase.ts'
+
+/** What the status of data and connection follows from. */
+export interface Facts {
+  readonly phase: Phase['name']
+  readonly link: LinkState['name']
+  readonly realtime: 'closed' | 'behind' | 'live'
+  readonly online: boolean
+  /** Why the last fetch failed, if it did. */
+  readonly failure: SyncError | undefined
+  readonly retryAt: number | undefined
+  readonly hasData: boolean
+  readonly progress: SnapshotProgress | undefined
+  /** When the data was last known to be in step, in ms since the epoch. */
+  readonly inStepAt: number | undefined
+  /** Whether a fetch has succeeded since it began to run. */
+  readonly fetched: boolean
+}
+
+export function connectionStatus(facts: Facts): ConnectionStatus {
+  const { phase, link, realtime, online, failure, retryAt, fetched } = facts
+  if (phase === 'halted' || phase === 'asked') return { state: 'idle' }
+  if (failure && phase === 'paused') return { state: 'unauthenticated', error: failure }
+  if (!online) return { state: 'offline' }
+  if (failure) {
+    if (!isSyncError(failure, 'NetworkError')) return { state: 'failed', error: failure }
+    return retryAt === undefined ? { state: 'offline' } : { state: 'offline', retryAt }
+  }
+  if (realtime === 'live') return { state: 'socket' }
+  return { state: fetched && realtime === 'closed' && link !== 'opening' ? 'polling' : 'connecting' }
+}
+
+export function dataStatus(facts: Facts): DataStatus {
+  const {
+    hasData,
+    progress,
+    inStepAt = 0,
+    connection,
+  } = { ...facts, connection: connectionStatus(facts).state }
+  if (!hasData) return progress ? { state: 'loading', progress } : { state: 'none' }
+  const inStep =
+    facts.fetched && (connection === 'socket' || connection === 'polling' || connection === 'connecting')
+  return { state: inStep ? 'current' : 'stale', asOf: inStepAt }
+}

@@ -1,0 +1,51 @@
+import type { SnapshotHead } from '../protocol/bootstrap.ts'
+import type { Staging } from '../replica/replica.ts'
+import type { SnapshotProgress, Transport } from '../transport/transport.ts'
+import type { LocalCopy } from './local-copy.ts'
+import { PageSink } from './page-sink.ts'
+
+/** A snapshot that has come whole, and stands ready beside the current data. */
+export interface Download {
+  readonly head: SnapshotHead
+  readonly staging: Staging
+  readonly pages: PageSink
+  readonly rows: number
+  /** What was wrong with each item that was left out. */
+  readonly broken: readonly string[]
+}
+
+/** Streams a snapshot into a second copy and onto the disk. Where it fails, nothing of it is left. */
+export async function download(
+  transport: Transport,
+  copy: LocalCopy,
+  signal: AbortSignal,
+  onProgress: (progress: SnapshotProgress) => void,
+): Promise<Download> {
+  const staging = copy.replica.stage()
+  const pages = new PageSink(copy.database)
+  const broken: string[] = []
+  let rows = 0
+  try {
+    const head = await transport.bootstrap(
+      {
+        async slice(slice) {
+          staging.add(slice.rows)
+          for (const fault of slice.broken) broken.push(fault)
+          rows += slice.rows.length
+          await pages.add(slice)
+        },
+        progress: onProgress,
+      },
+      signal,
+    )
+    return { head, staging, pages, rows, broken }
+  } catch (error) {
+    await pages.abort()
+    throw error
+  }
+}
+
+/** Whether as many rows came as the snapshot said. */
+export function isComplete({ head, rows, broken }: Download): boolean {
+  return head.count === undefined || head.count === rows + broken.length
+}

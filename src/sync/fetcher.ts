@@ -1,0 +1,169 @@
+import { ProtocolError } from '../base/errors.ts'
+import type { Clock } from '../base/world.ts'
+import type { Anomaly } from '../protocol/anomaly.ts'
+import type { DeltaMessage } from '../protocol/delta.ts'
+import type { RowOp } from '../protocol/fold.ts'
+import type { ResetEvent, ResetReason } from '../session/events.ts'
+import type { SyncResult } from '../session/session.ts'
+import { failureOf } from '../transport/failure.ts'
+import type { SnapshotProgress, Transport } from '../transport/transport.ts'
+import { ofBroken, ofCount, ofDelta, ofUnknown } from './anomalies.ts'
+import { download, isComplete } from './download.ts'
+import type { LocalCopy } from './local-copy.ts'
+import { LoopGuard } from './loop-guard.ts'
+
+/** A bootstrap that repairs what cannot be read or does not fit is not made more often than this. */
+const repairEveryMs = 3_600_000
+
+/** So many equal refusals of a delta in a row, and it is not asked a fourth time. */
+const mostRefusals = 3
+
+export interface FetcherOptions {
+  readonly transport: Transport
+  readonly copy: LocalCopy
+  readonly clock: Clock
+  readonly listener: FetchListener
+}
+
+export interface FetchListener {
+  progress(progress: SnapshotProgress): void
+  anomaly(anomaly: Anomaly): void
+  reset(event: ResetEvent): void
+}
+
+/** Brings the copy to where the server is, with one delta or one bootstrap, and decides which of them. */
+export class Fetcher {
+  readonly #options: FetcherOptions
+  readonly #guard: LoopGuard
+  /** Why the next fetch must be a bootstrap. */
+  #due: ResetReason | undefined
+  /** The data is that of a bootstrap which no delta has continued yet: another one would bring the same. */
+  #fresh = false
+  #refusals = { status: 0, count: 0 }
+  #repairedAt = Number.NEGATIVE_INFINITY
+  #bootstrapping = false
+
+  constructor(options: FetcherOptions) {
+    this.#options = options
+    this.#guard = new LoopGuard(options.clock)
+  }
+
+  /** Whether other data is about to stand in place of the copy's. */
+  get bootstrapping(): boolean {
+    return this.#bootstrapping
+  }
+
+  /** `asked`: by the application, which may ask as often as it likes. */
+  async fetch(signal: AbortSignal, asked: boolean): Promise<SyncResult> {
+    const { copy } = this.#options
+    const position = copy.continuity?.proven
+    if (!asked && !this.#guard.allows(position)) {
+      throw new ProtocolError(
+        'loop',
+        `The server was asked too often at position ${position ?? 'none'}; waiting.`,
+      )
+    }
+    if (position === undefined || position <= 0 || this.#due) return this.#bootstrap(signal)
+    return (await this.#delta(position, signal)) ?? this.#bootstrap(signal)
+  }
+
+  /** Whether a bootstrap follows, to bring the records that changes came for and that are not here. */
+  repairs(unknown: readonly RowOp[]): boolean {
+    this.#tell(ofUnknown(unknown))
+    return unknown.length > 0 && this.#repair()
+  }
+
+  /** One delta. Resolves with nothing where a bootstrap has to follow. */
+  async #delta(since: number, signal: AbortSignal): Promise<SyncResult | undefined> {
+    const { transport, copy } = this.#options
+    let delta: DeltaMessage
+    try {
+      delta = await transport.delta(since, signal)
+    } catch (error) {
+      return this.#afterFailure(error)
+    }
+    this.#refusals = noRefusals
+    this.#tell(ofDelta(delta))
+    if (delta.changes.kind === 'frames' && delta.broken.length > 0 && this.#repair()) return undefined
+    const outcome = copy.fetched(delta, since)
+    if (outcome?.reset) return this.#reset(outcome.reset, discontinuous(outcome.reset))
+    this.#fresh = false
+    if (outcome && this.repairs(outcome.unknown)) return undefined
+    return { kind: 'delta', sid: copy.continuity?.shown ?? delta.sid, changes: outcome?.changes.length ?? 0 }
+  }
+
+  async #bootstrap(signal: AbortSignal): Promise<SyncResult> {
+    this.#bootstrapping = true
+    try {
+      return await this.#replace(signal)
+    } finally {
+      this.#bootstrapping = false
+    }
+  }
+
+  async #replace(signal: AbortSignal): Promise<SyncResult> {
+    const { transport, copy, listener } = this.#options
+    const position = copy.continuity
+    const reason = this.#due
+    const load = () => download(transport, copy, signal, (progress) => listener.progress(progress))
+    let loaded = await load()
+    if (!isComplete(loaded)) {
+      await loaded.pages.abort()
+      loaded = await load()
+    }
+    const { head, staging, pages, rows, broken } = loaded
+    if (reason === 'repair' && position && head.sid < position.proven) {
+      // Older than what it is to repair. A delta tells whether that is the server's history now.
+      this.#due = undefined
+      await pages.abort()
+      throw discontinuous('restored')
+    }
+    this.#tell(ofBroken('row', broken, head.sid))
+    if (!isComplete(loaded)) this.#tell([ofCount(head.count, rows + broken.length, head.sid)])
+    await copy.replace(head, staging, pages)
+    this.#due = undefined
+    this.#fresh = true
+    this.#refusals = noRefusals
+    if (reason) listener.reset({ reason, since: position?.shown ?? 0 })
+    return { kind: 'bootstrap', sid: head.sid, changes: rows }
+  }
+
+  /** Makes the next fetch a bootstrap, unless one was made for this cause lately. */
+  #repair(): boolean {
+    const { clock, copy } = this.#options
+    if (clock.now() - this.#repairedAt < repairEveryMs) return false
+    this.#repairedAt = clock.now()
+    this.#due = 'repair'
+    copy.distrust()
+    return true
+  }
+
+  #tell(anomalies: readonly Anomaly[]): void {
+    for (const anomaly of anomalies) this.#options.listener.anomaly(anomaly)
+  }
+
+  /** What a delta's failure asks for: a bootstrap, or, where that cannot help, to try again later. */
+  #afterFailure(error: unknown): undefined {
+    const failure = failureOf(error, 'delta')
+    if (failure.kind === 'reset') return this.#reset('gone', error)
+    if (failure.kind !== 'refused') throw error
+    const { status, count } = this.#refusals
+    this.#refusals = { status: failure.status, count: failure.status === status ? count + 1 : 1 }
+    if (this.#refusals.count < mostRefusals) throw error
+    return this.#reset('refused', error)
+  }
+
+  #reset(reason: ResetReason, error: unknown): undefined {
+    this.#due = reason
+    if (this.#fresh) throw error
+  }
+}
+
+const noRefusals = { status: 0, count: 0 }
+
+function discontinuous(reason: ResetReason): ProtocolError {
+  return new ProtocolError(
+    'discontinuous',
+    `The server's delta does not continue its own snapshot (${reason}).`,
+  )
+}

@@ -1,0 +1,178 @@
+import { type SyncError, toStorageError } from '../base/errors.ts'
+import type { Clock } from '../base/world.ts'
+import { checkpointDue } from '../database/checkpoint-due.ts'
+import type { Database } from '../database/database.ts'
+import { noDatabase } from '../database/none.ts'
+import type { SnapshotHead } from '../protocol/bootstrap.ts'
+import type { DeltaMessage } from '../protocol/delta.ts'
+import type { RowChange } from '../protocol/fold.ts'
+import type { Replica, Staging } from '../replica/replica.ts'
+import type { StorageStatus } from '../session/status.ts'
+import { type Continuity, continuityAt, fetched, type Outcome, pushed } from './continuity.ts'
+import type { PageSink } from './page-sink.ts'
+import { Recorder } from './recorder.ts'
+
+/** A checkpoint waits until deltas have come and gone for this long. */
+const quietMs = 2_000
+
+export interface LocalCopyOptions {
+  readonly openDatabase: () => Promise<Database>
+  readonly replica: Replica
+  readonly clock: Clock
+  readonly listener: CopyListener
+}
+
+export interface CopyListener {
+  /** Calls `apply` to show `changes`. */
+  change(changes: readonly RowChange[], apply: () => void): void
+  /** Other data stands in place of the old. */
+  replaced(): void
+  storage(status: StorageStatus, failure?: SyncError): void
+}
+
+/** One identity's data, in memory and on disk, and how far it has come. */
+export class LocalCopy {
+  readonly #options: LocalCopyOptions
+  #opening: Promise<void> | undefined
+  #database: Database = noDatabase
+  #recorder = new Recorder(noDatabase, () => {})
+  #continuity: Continuity | undefined
+  #checkpoint: AbortController | undefined
+
+  constructor(options: LocalCopyOptions) {
+    this.#options = options
+  }
+
+  /** `undefined` until there is data. */
+  get continuity(): Continuity | undefined {
+    return this.#continuity
+  }
+
+  get database(): Database {
+    return this.#database
+  }
+
+  get replica(): Replica {
+    return this.#options.replica
+  }
+
+  /** Restores what is stored. Never rejects: where the store fails, the copy is in memory alone. */
+  open(): Promise<void> {
+    this.#opening ??= this.#open()
+    return this.#opening
+  }
+
+  /** Takes the answer to a delta that was asked for with `since`; what came of it is shown, and will be stored. */
+  fetched(delta: DeltaMessage, since: number): Outcome | undefined {
+    return this.#take((continuity) => fetched(continuity, delta, since, this.replica.rows))
+  }
+
+  /** Takes a delta that was pushed. */
+  pushed(delta: DeltaMessage): Outcome | undefined {
+    return this.#take((continuity) => pushed(continuity, delta, this.replica.rows))
+  }
+
+  /** Puts a snapshot in place of the data, on disk first and then in memory, each in one step. */
+  async replace(head: SnapshotHead, staging: Staging, pages: PageSink): Promise<void> {
+    await staging.prepare()
+    this.#checkpoint?.abort()
+    this.#recorder.suspend()
+    await this.#recorder.settled()
+    const failure = await pages.commit(head)
+    if (failure) this.#tellStorage(failure)
+    else this.#recorder.resume()
+    this.#show(staging, continuityAt(head.sid, head.epoch))
+  }
+
+  /** Stores nothing of what follows until the next snapshot: a restart then begins from before it. */
+  distrust(): void {
+    this.#recorder.suspend()
+  }
+
+  /** Resolves once all that was taken is durable; rejects with a StorageError where it cannot be made so. */
+  async stored(): Promise<void> {
+    await this.#recorder.settled()
+    if (this.#recorder.failure) throw this.#recorder.failure
+  }
+
+  /** Resolves once all that was taken is durable, or cannot be made so. */
+  settled(): Promise<void> {
+    return this.#recorder.settled()
+  }
+
+  async close(): Promise<void> {
+    await this.#opening
+    this.#checkpoint?.abort()
+    await this.#recorder.settled()
+    this.#database.close()
+  }
+
+  async #open(): Promise<void> {
+    const { openDatabase, replica } = this.#options
+    try {
+      const database = await openDatabase()
+      this.#database = database
+      this.#recorder = new Recorder(database, (failure) => this.#tellStorage(failure))
+      // Until something is restored, there is nothing that a delta could follow from.
+      this.#recorder.suspend()
+      this.#tellStorage(undefined)
+      const staging = replica.stage()
+      const restored = await database.restore({
+        rows: (rows) => staging.add(rows),
+        ops: (ops) => staging.apply(ops),
+      })
+      if (!restored) return
+      await staging.prepare()
+      this.#recorder.resume()
+      this.#show(staging, continuityAt(restored.sid, restored.epoch))
+    } catch (error) {
+      this.#tellStorage(toStorageError(error))
+    }
+  }
+
+  #take(receive: (continuity: Continuity) => Outcome): Outcome | undefined {
+    if (!this.#continuity) return undefined
+    const outcome = receive(this.#continuity)
+    const { state, changes, entry } = outcome
+    this.#continuity = state
+    if (changes.length > 0) this.#options.listener.change(changes, () => this.replica.apply(changes))
+    if (entry) {
+      this.#recorder.record(entry)
+      this.#checkpointSoon()
+    }
+    return outcome
+  }
+
+  #show(staging: Staging, continuity: Continuity): void {
+    this.replica.swap(staging)
+    this.#continuity = continuity
+    this.#options.listener.replaced()
+  }
+
+  #checkpointSoon(): void {
+    if (this.#checkpoint || !checkpointDue(this.#database.size)) return
+    const checkpoint = new AbortController()
+    this.#checkpoint = checkpoint
+    const cancel = this.#options.clock.after(quietMs, () => void this.#runCheckpoint(checkpoint))
+    checkpoint.signal.addEventListener('abort', () => {
+      cancel()
+      this.#checkpoint = undefined
+    })
+  }
+
+  async #runCheckpoint(checkpoint: AbortController): Promise<void> {
+    try {
+      await this.#database.checkpoint(checkpoint.signal)
+    } catch (error) {
+      // What a checkpoint does not do stays in the journal.
+      if (!checkpoint.signal.aborted) this.#tellStorage(toStorageError(error))
+    } finally {
+      if (this.#checkpoint === checkpoint) this.#checkpoint = undefined
+    }
+  }
+
+  #tellStorage(failure: SyncError | undefined): void {
+    const { kind } = this.#database
+    this.#options.listener.storage(failure ? { kind, reason: failure.message } : { kind }, failure)
+  }
+}

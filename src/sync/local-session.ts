@@ -1,0 +1,267 @@
+import { Alarm } from '../base/alarm.ts'
+import { Emitter, type Undo } from '../base/emitter.ts'
+import { ClosedError, isSyncError, type SyncError } from '../base/errors.ts'
+import type { Logger } from '../base/logger.ts'
+import type { LifecycleEvent, World } from '../base/world.ts'
+import type { Database } from '../database/database.ts'
+import type { Anomaly } from '../protocol/anomaly.ts'
+import type { RowChange } from '../protocol/fold.ts'
+import type { Replica } from '../replica/replica.ts'
+import type { SyncEvents } from '../session/events.ts'
+import type { Session, SyncResult } from '../session/session.ts'
+import type { Status, StorageStatus } from '../session/status.ts'
+import { StatusBoard } from '../session/status-board.ts'
+import type { Link, LinkListener } from '../transport/link.ts'
+import type { SnapshotProgress, Transport } from '../transport/transport.ts'
+import { connectionStatus, dataStatus, type Facts } from './derived-status.ts'
+import { Fetcher } from './fetcher.ts'
+import { LocalCopy } from './local-copy.ts'
+import { Realtime } from './realtime.ts'
+import { recordChanges } from './record-changes.ts'
+import { Scheduler } from './scheduler.ts'
+
+/** What is shown without proof is confirmed within this time. */
+const confirmWithinMs = 500
+
+/** Hints do not make a client fetch more often than this. */
+const hintEveryMs = 1_000
+
+export interface LocalSessionOptions {
+  readonly world: World
+  readonly logger: Logger
+  readonly transport: Transport
+  readonly createLink: (listener: LinkListener) => Link
+  readonly openDatabase: () => Promise<Database>
+  readonly replica: Replica
+  /** In ms. */
+  readonly pollInterval: number
+  /** Called for every 401. New credentials are followed by `resume`. */
+  readonly onRefused: (error: SyncError) => void
+}
+
+/** A session that keeps its copy in step by itself: it joins the parts, and tells where they stand. */
+export class LocalSession implements Session {
+  readonly events: Emitter<SyncEvents>
+  readonly #options: LocalSessionOptions
+  readonly #board: StatusBoard
+  readonly #copy: LocalCopy
+  readonly #fetcher: Fetcher
+  readonly #realtime: Realtime
+  readonly #scheduler: Scheduler
+  readonly #poll: Alarm
+  readonly #soon: Alarm
+  #unsubscribe: Undo = () => {}
+  #fetchBeganAt = Number.NEGATIVE_INFINITY
+  #inStepAt: number | undefined
+  #fetched = false
+  #progress: SnapshotProgress | undefined
+  /** A fetch was called for because a live socket was silent: if it brings news, the socket is deaf. */
+  #suspicious = false
+
+  constructor(options: LocalSessionOptions) {
+    const { world, logger, transport, createLink, openDatabase, replica } = options
+    const { clock } = world
+    this.#options = options
+    this.events = new Emitter((error) => logger.error('A listener threw.', { error }))
+    this.#board = new StatusBoard(this.events)
+    this.#copy = new LocalCopy({ openDatabase, replica, clock, listener: this.#copyListener() })
+    const anomaly = (told: Anomaly) => this.#tellAnomaly(told)
+    this.#fetcher = new Fetcher({
+      transport,
+      copy: this.#copy,
+      clock,
+      listener: {
+        anomaly,
+        progress: (progress) => this.#showProgress(progress),
+        reset: (event) => this.events.emit('reset', event),
+      },
+    })
+    this.#realtime = new Realtime({
+      copy: this.#copy,
+      fetcher: this.#fetcher,
+      createLink,
+      listener: {
+        anomaly,
+        missing: (urgency) => this.#missing(urgency),
+        unproven: () => this.#soon.within(confirmWithinMs),
+        heard: () => this.#heard(),
+      },
+    })
+    this.#scheduler = new Scheduler({
+      world,
+      fetch: (signal, asked) => this.#fetch(signal, asked),
+      onFailure: (error) => this.#fail(error),
+      onChange: () => this.#refresh(),
+    })
+    this.#poll = new Alarm(clock, () => this.#pollNow())
+    this.#soon = new Alarm(clock, () => this.#scheduler.tell({ type: 'want' }))
+  }
+
+  get replica(): Replica {
+    return this.#options.replica
+  }
+
+  get status(): Status {
+    return this.#board.status
+  }
+
+  async start(): Promise<void> {
+    this.#refuseClosed()
+    if (this.status.lifecycle !== 'running') {
+      this.#fetched = false
+      this.#board.update({ lifecycle: 'running' })
+      this.#unsubscribe = this.#options.world.lifecycle.subscribe((event) => this.#onLifecycle(event))
+      this.#poll.set(this.#options.pollInterval)
+      this.#scheduler.tell({ type: 'start' })
+    }
+    await this.#copy.open()
+  }
+
+  async stop(): Promise<void> {
+    this.#refuseClosed()
+    if (this.status.lifecycle === 'running') this.#board.update({ lifecycle: 'stopped' })
+    await this.#halt()
+  }
+
+  async sync(): Promise<SyncResult> {
+    this.#refuseClosed()
+    const result = await this.#scheduler.ask()
+    await this.#copy.stored()
+    return result
+  }
+
+  resume(): void {
+    this.#scheduler.tell({ type: 'resume' })
+  }
+
+  async close(): Promise<void> {
+    if (this.status.lifecycle === 'closed') return
+    this.#board.update({ lifecycle: 'closed' })
+    await this.#halt()
+    await this.#copy.close()
+    this.events.clear()
+  }
+
+  async #halt(): Promise<void> {
+    this.#unsubscribe()
+    this.#poll.clear()
+    this.#soon.clear()
+    await this.#scheduler.stop()
+    await this.#copy.settled()
+  }
+
+  async #fetch(signal: AbortSignal, asked: boolean): Promise<SyncResult> {
+    const { clock } = this.#options.world
+    await this.#copy.open()
+    signal.throwIfAborted()
+    this.#soon.clear()
+    this.#fetchBeganAt = clock.now()
+    const mark = this.#realtime.mark()
+    const isDeaf = this.#suspicious
+    this.#suspicious = false
+    const result = await this.#fetcher.fetch(signal, asked)
+    if (signal.aborted) return result
+    this.#progress = undefined
+    this.#fetched = true
+    this.#inStepAt = clock.now()
+    this.#poll.set(this.#options.pollInterval)
+    if (isDeaf && result.changes > 0) this.#realtime.link.renew()
+    this.#realtime.fetched(mark, result.kind)
+    return result
+  }
+
+  #fail(error: SyncError): void {
+    this.#progress = undefined
+    this.#realtime.failed()
+    if (isSyncError(error, 'UnauthenticatedError')) {
+      this.#options.onRefused(error)
+    } else if (!isSyncError(error, 'NetworkError')) {
+      // That there is no network is a state, and the status tells it.
+      this.#options.logger.warn('Syncing fails.', { error })
+      this.events.emit('error', error)
+    }
+  }
+
+  #missing(urgency: 'hurry' | 'want' | 'hint'): void {
+    const wait = this.#fetchBeganAt + hintEveryMs - this.#options.world.clock.now()
+    if (urgency === 'hint' && wait > 0) this.#soon.within(wait)
+    else this.#scheduler.tell({ type: urgency === 'hurry' ? 'hurry' : 'want' })
+  }
+
+  #heard(): void {
+    if (this.status.lifecycle === 'running') this.#poll.set(this.#options.pollInterval)
+    if (this.#realtime.state === 'live') this.#inStepAt = this.#options.world.clock.now()
+    this.#refresh()
+  }
+
+  #pollNow(): void {
+    this.#poll.set(this.#options.pollInterval)
+    if (this.#realtime.hasHeartbeat) return
+    this.#suspicious = this.#realtime.state === 'live'
+    this.#scheduler.tell({ type: 'want' })
+  }
+
+  #onLifecycle(event: LifecycleEvent): void {
+    if (event === 'online' || event === 'visible') this.#scheduler.tell({ type: 'hurry' })
+    else this.#refresh()
+  }
+
+  #copyListener() {
+    return {
+      change: (changes: readonly RowChange[], apply: () => void) => {
+        const records = this.events.has('change') ? recordChanges(this.replica, changes) : undefined
+        apply()
+        this.#refresh()
+        const { lastSyncId } = this.status
+        if (records) this.events.emit('change', { kind: 'delta', lastSyncId, changes: records() })
+      },
+      replaced: () => {
+        this.#refresh()
+        this.events.emit('change', { kind: 'snapshot', lastSyncId: this.status.lastSyncId })
+      },
+      storage: (storage: StorageStatus, error?: SyncError) => {
+        if (error) this.#options.logger.warn('The local store fails.', { error })
+        this.#board.update({ storage })
+      },
+    }
+  }
+
+  #showProgress(progress: SnapshotProgress): void {
+    this.#progress = progress
+    this.#refresh()
+  }
+
+  #tellAnomaly(anomaly: Anomaly): void {
+    this.#options.logger.warn(anomaly.message, anomaly)
+    this.events.emit('anomaly', anomaly)
+  }
+
+  /** Lets the socket and the status follow from how things are. */
+  #refresh(): void {
+    const { phase, failure, retryAt } = this.#scheduler
+    const { link, state } = this.#realtime
+    if (phase === 'halted' || phase === 'asked' || phase === 'paused') link.stop()
+    else link.start()
+    const facts: Facts = {
+      phase,
+      failure,
+      retryAt,
+      link: link.state.name,
+      realtime: state,
+      online: this.#options.world.lifecycle.online(),
+      hasData: this.replica.ready,
+      progress: this.#progress,
+      inStepAt: this.#inStepAt,
+      fetched: this.#fetched,
+    }
+    this.#board.update({
+      connection: connectionStatus(facts),
+      data: dataStatus(facts),
+      lastSyncId: this.#copy.continuity?.shown ?? 0,
+    })
+  }
+
+  #refuseClosed(): void {
+    if (this.status.lifecycle === 'closed') throw new ClosedError()
+  }
+}

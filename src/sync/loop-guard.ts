@@ -1,0 +1,29 @@
+import type { Clock } from '../base/world.ts'
+
+const mostRequests = 5
+const withinMs = 500
+
+/**
+ * Notices a client that asks the same thing over and over, whatever the cause: more than 5 requests at one position
+ * within 500 ms.
+ */
+export class LoopGuard {
+  readonly #clock: Clock
+  #position: number | undefined
+  #times: number[] = []
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Counts a request; `false` if it must not be made. */
+  allows(position: number | undefined): boolean {
+    const now = this.#clock.now()
+    if (position !== this.#position) this.#times = []
+    this.#position = position
+    this.#times = this.#times.filter((time) => now - time < withinMs)
+    if (this.#times.length >= mostRequests) return false
+    this.#times.push(now)
+    return true
+  }
+}

@@ -1,0 +1,137 @@
+import { type Step, type TransitionTable, transitionOf } from '../base/machine.ts'
+
+/**
+ * When to fetch: one fetch at a time, whoever wants it; after a failure a wait that grows; after a 401 a pause. What
+ * is fetched, and how, is none of its business.
+ */
+export type Phase =
+  /** Not running. A fetch that was asked for by name still happens, and is not tried again. */
+  | { readonly name: 'halted' }
+  | { readonly name: 'asked' }
+  | { readonly name: 'resting'; readonly failures: number }
+  /** `again`: somebody wanted a fetch that begins later than this one. */
+  | { readonly name: 'fetching'; readonly failures: number; readonly again: boolean }
+  | { readonly name: 'waiting'; readonly failures: number }
+  | { readonly name: 'paused'; readonly failures: number }
+
+export type PhaseEvent =
+  | { readonly type: 'start' }
+  | { readonly type: 'stop' }
+  /** Something may have changed. A wait is kept. */
+  | { readonly type: 'want' }
+  /** The same, and trying makes sense at once: the network came back, somebody looks. */
+  | { readonly type: 'hurry' }
+  /** Asked for by name: tried in any phase. */
+  | { readonly type: 'ask' }
+  /** Credentials may be right again. */
+  | { readonly type: 'resume' }
+  /** The wait is over. */
+  | { readonly type: 'due' }
+  /** `proven`: the server and this client agree; only that ends a row of failures. */
+  | { readonly type: 'done'; readonly proven: boolean }
+  | { readonly type: 'failed'; readonly floorMs: number }
+  | { readonly type: 'refused' }
+
+export type PhaseEffect =
+  /** `asked`: by name, not by this machine. */
+  | { readonly type: 'fetch'; readonly asked: boolean }
+  | { readonly type: 'abort' }
+  | { readonly type: 'wait'; readonly failures: number; readonly floorMs: number }
+  | { readonly type: 'unwait' }
+
+type PhaseStep = Step<Phase, PhaseEffect>
+
+const none: readonly PhaseEffect[] = []
+const stay = (state: Phase): PhaseStep => ({ state, effects: none })
+const fetch = (failures: number, ...before: PhaseEffect[]): PhaseStep => ({
+  state: { name: 'fetching', failures, again: false },
+  effects: [...before, { type: 'fetch', asked: false }],
+})
+const fetchAsked = (state: Phase, ...before: PhaseEffect[]): PhaseStep => ({
+  state,
+  effects: [...before, { type: 'fetch', asked: true }],
+})
+const halt = (...effects: PhaseEffect[]): PhaseStep => ({ state: { name: 'halted' }, effects })
+
+const table: TransitionTable<Phase, PhaseEvent, PhaseEffect> = {
+  halted: {
+    start: () => fetch(0),
+    stop: stay,
+    want: stay,
+    hurry: stay,
+    ask: () => fetchAsked({ name: 'asked' }),
+    resume: stay,
+    due: stay,
+    done: stay,
+    failed: stay,
+    refused: stay,
+  },
+  asked: {
+    start: () => stay({ name: 'fetching', failures: 0, again: false }),
+    stop: () => halt({ type: 'abort' }),
+    want: stay,
+    hurry: stay,
+    ask: stay,
+    resume: stay,
+    due: stay,
+    done: () => halt(),
+    failed: () => halt(),
+    refused: () => halt(),
+  },
+  resting: {
+    start: stay,
+    stop: () => halt(),
+    want: ({ failures }) => fetch(failures),
+    hurry: ({ failures }) => fetch(failures),
+    ask: ({ failures }) => fetchAsked({ name: 'fetching', failures, again: false }),
+    resume: stay,
+    due: stay,
+    done: stay,
+    failed: stay,
+    refused: stay,
+  },
+  fetching: {
+    start: stay,
+    stop: () => halt({ type: 'abort' }),
+    want: (state) => stay(state.again ? state : { ...state, again: true }),
+    hurry: (state) => stay(state.again ? state : { ...state, again: true }),
+    ask: stay,
+    resume: stay,
+    due: stay,
+    done: ({ failures, again }, { proven }) => {
+      const left = proven ? 0 : failures
+      return again ? fetch(left) : stay({ name: 'resting', failures: left })
+    },
+    failed: ({ failures }, { floorMs }) => ({
+      state: { name: 'waiting', failures: failures + 1 },
+      effects: [{ type: 'wait', failures: failures + 1, floorMs }],
+    }),
+    refused: ({ failures }) => stay({ name: 'paused', failures }),
+  },
+  waiting: {
+    start: stay,
+    stop: () => halt({ type: 'unwait' }),
+    want: stay,
+    hurry: ({ failures }) => fetch(failures, { type: 'unwait' }),
+    ask: ({ failures }) => fetchAsked({ name: 'fetching', failures, again: false }, { type: 'unwait' }),
+    resume: ({ failures }) => fetch(failures, { type: 'unwait' }),
+    due: ({ failures }) => fetch(failures),
+    done: stay,
+    failed: stay,
+    refused: stay,
+  },
+  paused: {
+    start: stay,
+    stop: () => halt(),
+    want: stay,
+    hurry: stay,
+    ask: ({ failures }) => fetchAsked({ name: 'fetching', failures, again: false }),
+    resume: ({ failures }) => fetch(failures),
+    due: stay,
+    done: stay,
+    failed: stay,
+    refused: stay,
+  },
+}
+
+export const nextPhase = transitionOf(table)

@@ -1,0 +1,140 @@
+import type { Anomaly } from '../protocol/anomaly.ts'
+import type { DeltaMessage } from '../protocol/delta.ts'
+import { type Hello, readPush } from '../protocol/push.ts'
+import type { Link, LinkListener } from '../transport/link.ts'
+import { ofDelta } from './anomalies.ts'
+import type { Fetcher } from './fetcher.ts'
+import type { LocalCopy } from './local-copy.ts'
+import { PushBuffer } from './push-buffer.ts'
+
+export interface RealtimeOptions {
+  readonly copy: LocalCopy
+  readonly fetcher: Fetcher
+  readonly listener: RealtimeListener
+  readonly createLink: (listener: LinkListener) => Link
+}
+
+export interface RealtimeListener {
+  /** Something is missing, or may be. `hurry`: the network is there, so a wait can end. `hint`: no need to be quick. */
+  missing(urgency: 'hurry' | 'want' | 'hint'): void
+  /** Something that is shown has to be confirmed. */
+  unproven(): void
+  /** Something came, or the socket is there, or gone. */
+  heard(): void
+  anomaly(anomaly: Anomaly): void
+}
+
+/**
+ * What the socket brings. Every opening begins with catching up: pushes are held back until a delta that was begun after
+ * the opening has been applied and reaches as far as the server says it must.
+ */
+export class Realtime {
+  readonly link: Link
+  readonly #options: RealtimeOptions
+  readonly #held = new PushBuffer()
+  #openings = 0
+  #state: 'closed' | 'behind' | 'live' = 'closed'
+  #hello: Hello | undefined
+
+  constructor(options: RealtimeOptions) {
+    this.#options = options
+    this.link = options.createLink({
+      opened: () => this.#opened(),
+      message: (data) => this.#message(data),
+      lost: () => this.#lost(),
+    })
+  }
+
+  /** `live`: what the server pushes is shown at once. */
+  get state(): 'closed' | 'behind' | 'live' {
+    return this.#state
+  }
+
+  /** Whether silence would be noticed without asking. */
+  get hasHeartbeat(): boolean {
+    return this.#state !== 'closed' && this.#hello?.heartbeatMs !== undefined
+  }
+
+  /** To be called when a fetch begins; what it gives is to be passed to `fetched` when it has succeeded. */
+  mark(): number {
+    return this.#openings
+  }
+
+  /** A fetch that began at `mark` has been applied. */
+  fetched(mark: number, kind: 'bootstrap' | 'delta'): void {
+    if (this.#state === 'behind' && this.#hasCaughtUp(mark, kind)) this.#state = 'live'
+    if (this.#state === 'live') this.#release()
+    else if (this.#state === 'behind') this.#options.listener.missing('want')
+  }
+
+  /** A fetch has failed: what was held back for its sake goes on. */
+  failed(): void {
+    if (this.#state === 'live') this.#release()
+  }
+
+  #hasCaughtUp(mark: number, kind: 'bootstrap' | 'delta'): boolean {
+    const proven = this.#options.copy.continuity?.proven ?? 0
+    // A snapshot is followed by a delta, except where there is no position to ask it from.
+    const isEnough = kind === 'delta' || proven <= 0
+    return mark === this.#openings && isEnough && proven >= (this.#hello?.sid ?? proven)
+  }
+
+  #opened(): void {
+    this.#openings += 1
+    this.#state = 'behind'
+    this.#hello = undefined
+    this.#held.take()
+    this.#options.listener.heard()
+    this.#options.listener.missing('hurry')
+  }
+
+  #lost(): void {
+    this.#state = 'closed'
+    this.#held.take()
+    this.#options.listener.heard()
+    // Why it was lost, or did not open, a browser does not say: a refusal for example. An answer over HTTP does.
+    this.#options.listener.missing('want')
+  }
+
+  #message(data: unknown): void {
+    const { copy, fetcher, listener } = this.#options
+    listener.heard()
+    const push = readPush(data)
+    const proven = copy.continuity?.proven ?? 0
+    switch (push.kind) {
+      case 'hello':
+        this.#hello = push.hello
+        if (push.hello.heartbeatMs !== undefined) this.link.expectHeartbeat(push.hello.heartbeatMs)
+        if (this.#state === 'live' && push.hello.sid > proven) listener.missing('want')
+        return
+      case 'position':
+        if (push.sid > proven) listener.missing('hint')
+        return
+      case 'hint':
+        listener.missing('hint')
+        return
+      case 'garbage':
+        listener.anomaly({ kind: 'push', message: 'A message on the socket is not JSON; it is ignored.' })
+        return
+      case 'delta':
+        if (this.#state === 'live' && !fetcher.bootstrapping) this.#take(push.delta)
+        else this.#held.add(push.delta)
+    }
+  }
+
+  #release(): void {
+    if (this.#options.fetcher.bootstrapping) return
+    const { deltas, overflowed } = this.#held.take()
+    for (const delta of deltas) this.#take(delta)
+    if (overflowed) this.#options.listener.missing('want')
+  }
+
+  #take(delta: DeltaMessage): void {
+    const { copy, fetcher, listener } = this.#options
+    for (const anomaly of ofDelta(delta)) listener.anomaly(anomaly)
+    const outcome = copy.pushed(delta)
+    if (!outcome) return
+    if (fetcher.repairs(outcome.unknown) || outcome.want === 'delta') listener.missing('want')
+    else if (outcome.want === 'confirm') listener.unproven()
+  }
+}

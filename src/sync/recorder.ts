@@ -1,0 +1,91 @@
+import { type SyncError, toStorageError } from '../base/errors.ts'
+import type { Database, JournalEntry } from '../database/database.ts'
+
+/** More than this is not kept in memory for a store that fails; it can be fetched again. */
+const mostOpsKept = 50_000
+
+/**
+ * Writes the proven deltas to the journal, in order, one write at a time. What waits meanwhile is joined into one entry,
+ * so after a failure the next write carries what the failed one did, and no hole comes to be.
+ */
+export class Recorder {
+  readonly #database: Database
+  readonly #onChange: (failure: SyncError | undefined) => void
+  #waiting: JournalEntry | undefined
+  #writing: Promise<void> | undefined
+  #failure: SyncError | undefined
+  #suspended = false
+
+  /** `onChange` is told when writing begins to fail, and when it works again. */
+  constructor(database: Database, onChange: (failure: SyncError | undefined) => void) {
+    this.#database = database
+    this.#onChange = onChange
+  }
+
+  /** Why writing fails, if it does. */
+  get failure(): SyncError | undefined {
+    return this.#failure
+  }
+
+  record(entry: JournalEntry): void {
+    if (this.#suspended) return
+    this.#waiting = this.#waiting ? joined(this.#waiting, entry) : entry
+    if (this.#waiting.ops.length > mostOpsKept) this.suspend()
+    else this.#writing ??= this.#write()
+  }
+
+  /** Resolves once all that was recorded is stored, or cannot be. */
+  async settled(): Promise<void> {
+    await this.#writing
+  }
+
+  /** Stores nothing more until a snapshot was stored: what comes now does not follow from what is stored. */
+  suspend(): void {
+    this.#suspended = true
+    this.#waiting = undefined
+  }
+
+  /** A snapshot was stored: what comes now follows from it. */
+  resume(): void {
+    this.#suspended = false
+    this.#waiting = undefined
+    this.#report(undefined)
+  }
+
+  async #write(): Promise<void> {
+    // Begins in a turn of its own, so that the changes of one turn are one write.
+    await undefined
+    while (this.#waiting) {
+      const entry = this.#waiting
+      this.#waiting = undefined
+      try {
+        await this.#database.append(entry)
+        this.#report(undefined)
+      } catch (error) {
+        this.#keep(entry, error)
+        break
+      }
+    }
+    this.#writing = undefined
+  }
+
+  #keep(entry: JournalEntry, error: unknown): void {
+    const failure = toStorageError(error)
+    if (hopeless.has(failure.code)) this.suspend()
+    if (!this.#suspended) this.#waiting = this.#waiting ? joined(entry, this.#waiting) : entry
+    this.#report(failure)
+  }
+
+  #report(failure: SyncError | undefined): void {
+    if (failure?.code === this.#failure?.code) return
+    this.#failure = failure
+    this.#onChange(failure)
+  }
+}
+
+/** With these, the same write cannot succeed later. */
+const hopeless = new Set<SyncError['code']>(['fenced', 'broken_link', 'closed'])
+
+function joined(first: JournalEntry, second: JournalEntry): JournalEntry {
+  return { ...second, since: first.since, ops: [...first.ops, ...second.ops] }
+}

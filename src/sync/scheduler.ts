@@ -1,0 +1,136 @@
+import { Alarm } from '../base/alarm.ts'
+import { backoffMs } from '../base/backoff.ts'
+import { NetworkError, type SyncError, toSyncError } from '../base/errors.ts'
+import { Machine } from '../base/machine.ts'
+import type { World } from '../base/world.ts'
+import type { SyncResult } from '../session/session.ts'
+import { failureOf } from '../transport/failure.ts'
+import { nextPhase, type Phase, type PhaseEffect, type PhaseEvent } from './phase.ts'
+
+export interface SchedulerOptions {
+  readonly world: Pick<World, 'clock' | 'random'>
+  /** One bootstrap or delta. Resolves when it is applied. */
+  readonly fetch: (signal: AbortSignal, asked: boolean) => Promise<SyncResult>
+  readonly onFailure: (error: SyncError) => void
+  /** `phase`, `failure` or `retryAt` may be another. */
+  readonly onChange: () => void
+}
+
+interface Flight {
+  readonly abort: AbortController
+  readonly result: Promise<SyncResult>
+}
+
+/** Runs the phases: makes the fetches that they call for, one at a time, and waits between those that fail. */
+export class Scheduler {
+  readonly #options: SchedulerOptions
+  readonly #machine: Machine<Phase, PhaseEvent, PhaseEffect>
+  readonly #retry: Alarm
+  #flight: Flight | undefined
+  #failure: SyncError | undefined
+
+  constructor(options: SchedulerOptions) {
+    this.#options = options
+    this.#machine = new Machine<Phase, PhaseEvent, PhaseEffect>({ name: 'halted' }, nextPhase, (effect) =>
+      this.#perform(effect),
+    )
+    this.#retry = new Alarm(options.world.clock, () => this.#dispatch({ type: 'due' }))
+  }
+
+  get phase(): Phase['name'] {
+    return this.#machine.state.name
+  }
+
+  /** Why the last fetch failed; `undefined` once one has succeeded. */
+  get failure(): SyncError | undefined {
+    return this.#failure
+  }
+
+  /** When it is tried again, in ms since the epoch, while that is waited for. */
+  get retryAt(): number | undefined {
+    return this.phase === 'waiting' ? this.#retry.at : undefined
+  }
+
+  /** Tells what may call for a fetch. */
+  tell(event: { readonly type: 'start' | 'want' | 'hurry' | 'resume' }): void {
+    this.#dispatch(event)
+  }
+
+  /** A fetch in any phase: the one under way, or a new one. Not tried again if it fails. */
+  ask(): Promise<SyncResult> {
+    this.#dispatch({ type: 'ask' })
+    return this.#flight?.result ?? Promise.reject(stopped())
+  }
+
+  /** Resolves once nothing is under way. */
+  async stop(): Promise<void> {
+    const flight = this.#flight
+    this.#failure = undefined
+    this.#dispatch({ type: 'stop' })
+    await flight?.result.catch(() => {})
+  }
+
+  #dispatch(event: PhaseEvent): void {
+    this.#machine.dispatch(event)
+    this.#options.onChange()
+  }
+
+  #perform(effect: PhaseEffect): void {
+    switch (effect.type) {
+      case 'fetch':
+        this.#launch(effect.asked)
+        break
+      case 'abort':
+        this.#flight?.abort.abort(stopped())
+        break
+      case 'wait': {
+        const random = this.#options.world.random.number()
+        this.#retry.set(backoffMs(effect.failures, random, undefined, effect.floorMs))
+        break
+      }
+      case 'unwait':
+        this.#retry.clear()
+    }
+  }
+
+  #launch(asked: boolean): void {
+    const abort = new AbortController()
+    const result = this.#fly(abort.signal, asked)
+    // Whoever asked for it has the promise; a fetch that nobody asked for fails into the status alone.
+    result.catch(() => {})
+    this.#flight = { abort, result }
+  }
+
+  async #fly(signal: AbortSignal, asked: boolean): Promise<SyncResult> {
+    try {
+      const result = await this.#options.fetch(signal, asked)
+      if (!signal.aborted) this.#succeed(result)
+      return result
+    } catch (thrown) {
+      const error = toSyncError(thrown)
+      if (!signal.aborted) this.#fail(error)
+      throw error
+    }
+  }
+
+  #succeed({ kind, sid }: SyncResult): void {
+    this.#failure = undefined
+    // A bootstrap alone does not show that client and server can go on together, unless there is no position yet.
+    this.#dispatch({ type: 'done', proven: kind === 'delta' || sid <= 0 })
+  }
+
+  #fail(error: SyncError): void {
+    this.#failure = error
+    const failure = failureOf(error, 'delta')
+    if (failure.kind === 'unauthenticated') this.#dispatch({ type: 'refused' })
+    else {
+      const floorMs = (failure.kind === 'transient' && failure.retryAfterMs) || 0
+      this.#dispatch({ type: 'failed', floorMs })
+    }
+    this.#options.onFailure(error)
+  }
+}
+
+function stopped(): NetworkError {
+  return new NetworkError('stopped', 'The client was stopped before the server answered.')
+}

@@ -1,0 +1,38 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { bootstrapResultSchema } from '../../src/protocol/bootstrap.ts'
+import { deltaResultSchema, readDelta } from '../../src/protocol/delta.ts'
+import { errorBodySchema } from '../../src/protocol/error-body.ts'
+import { syncFrameSchema } from '../../src/protocol/frame.ts'
+import { readPush } from '../../src/protocol/push.ts'
+import { wireRowSchema } from '../../src/protocol/row.ts'
+import { txRequestSchema, txResponseSchema } from '../../src/protocol/tx.ts'
+
+const checks: Readonly<Record<string, (value: unknown) => unknown>> = {
+  row: (value) => wireRowSchema.parse(value),
+  frame: (value) => syncFrameSchema.parse(value),
+  bootstrap: (value) => bootstrapResultSchema.parse(value),
+  delta: (value) => [deltaResultSchema.parse(value), readDelta(value)],
+  push: (value) => expect(readPush(JSON.stringify(value)).kind).toMatch(/^(hello|delta)$/),
+  error: (value) => errorBodySchema.parse(value),
+  'tx request': (value) => txRequestSchema.parse(value),
+  'tx response': (value) => txResponseSchema.parse(value),
+}
+
+const text = readFileSync(new URL('../../docs/protocol.md', import.meta.url), 'utf8')
+const examples = [...text.matchAll(/```json (.+)\n([\s\S]+?)```/g)].map(([, kind = '', json = '']) => ({
+  kind,
+  json,
+}))
+
+describe('the protocol document', () => {
+  test('has an example of every message', () => {
+    expect(new Set(examples.map(({ kind }) => kind))).toEqual(new Set(Object.keys(checks)))
+  })
+
+  test.each(examples)('shows a $kind that is one', ({ kind, json }) => {
+    const check = checks[kind]
+    expect(check).toBeDefined()
+    check?.(JSON.parse(json))
+  })
+})

@@ -1,0 +1,161 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { fold, opsOf, type RowOp, rowKey } from '../../src/protocol/fold.ts'
+import type { SyncFrame } from '../../src/protocol/frame.ts'
+import type { WireRow } from '../../src/protocol/row.ts'
+import { frame, name } from '../support/arbitraries.ts'
+
+/** Rows that a fold reads and its changes move. */
+function copy(rows: readonly WireRow[] = []) {
+  const map = new Map(rows.map((row) => [rowKey(row.t, row.id), row]))
+  return {
+    get: (t: string, id: string) => map.get(rowKey(t, id)),
+    apply(ops: Iterable<RowOp>) {
+      const folded = fold(this, ops)
+      for (const { t, id, after } of folded.changes) {
+        if (after) map.set(rowKey(t, id), after)
+        else map.delete(rowKey(t, id))
+      }
+      return folded
+    },
+    state: () => [...map.values()].sort((a, b) => (rowKey(a.t, a.id) < rowKey(b.t, b.id) ? -1 : 1)),
+  }
+}
+
+const delta = (frames: readonly SyncFrame[]) => ({
+  sid: frames.at(-1)?.sid ?? 0,
+  changes: { kind: 'frames' as const, frames },
+  broken: [],
+})
+const none = () => false
+const base = { t: 'a', id: '1', p: { x: 1, y: 1 } }
+
+describe('ops', () => {
+  test('i replaces the whole record', () => {
+    const rows = copy([{ ...base, v: 4 }])
+    rows.apply([{ op: 'i', t: 'a', id: '1', p: { z: 1 } }])
+    expect(rows.state()).toEqual([{ t: 'a', id: '1', p: { z: 1 } }])
+  })
+
+  test('u replaces the fields it lists, null included, and keeps the rest', () => {
+    const rows = copy([{ ...base, v: 4 }])
+    rows.apply([{ op: 'u', t: 'a', id: '1', p: { x: null } }])
+    expect(rows.state()).toEqual([{ t: 'a', id: '1', v: 4, p: { x: null, y: 1 } }])
+  })
+
+  test('u on an unknown record makes none and is told', () => {
+    const rows = copy()
+    const op: RowOp = { op: 'u', t: 'a', id: '1', p: { x: 1 } }
+    expect(rows.apply([op])).toEqual({ changes: [], unknown: [op] })
+  })
+
+  test('d removes, and on an unknown record is nothing', () => {
+    const rows = copy([base])
+    rows.apply([{ op: 'd', t: 'a', id: '1' }])
+    expect(rows.apply([{ op: 'd', t: 'a', id: '1' }])).toEqual({ changes: [], unknown: [] })
+    expect(rows.state()).toEqual([])
+  })
+
+  test('what says the same as before is no change', () => {
+    const rows = copy([base])
+    expect(rows.apply([{ op: 'u', t: 'a', id: '1', p: { x: 1 } }]).changes).toEqual([])
+    expect(rows.get('a', '1')).toBe(base)
+  })
+
+  test('several to one record are one change, from the first before to the last after', () => {
+    const rows = copy([base])
+    const { changes } = rows.apply([
+      { op: 'd', t: 'a', id: '1' },
+      { op: 'i', t: 'a', id: '1', p: { x: 2 } },
+      { op: 'u', t: 'a', id: '1', p: { y: 3 } },
+    ])
+    expect(changes).toEqual([
+      { t: 'a', id: '1', before: base, after: { t: 'a', id: '1', p: { x: 2, y: 3 } }, at: undefined },
+    ])
+  })
+})
+
+describe('order', () => {
+  const frames = fc
+    .array(frame(fc.integer({ min: 1, max: 1_000 })), { maxLength: 20 })
+    .map((list) => [...new Map(list.map((item) => [item.sid, item])).values()])
+
+  test('invariant 5: applying any prefix of the frames again, or one of them twice, changes nothing', () => {
+    fc.assert(
+      fc.property(frames, fc.nat(), (list, cut) => {
+        const once = copy()
+        once.apply(opsOf(delta(list), none))
+        const again = copy()
+        const ordered = [...list].sort((a, b) => a.sid - b.sid)
+        const position = ordered.at(cut % (list.length + 1))?.sid ?? 0
+        again.apply(opsOf(delta(ordered.filter(({ sid }) => sid <= position)), none))
+        again.apply(opsOf(delta([...list, ...list]), (sid) => sid <= position))
+        expect(again.state()).toEqual(once.state())
+      }),
+    )
+  })
+
+  test('invariant 6: shuffled frames in one message give the same state', () => {
+    fc.assert(
+      fc.property(
+        frames.chain((list) =>
+          fc.tuple(fc.constant(list), fc.shuffledSubarray(list, { minLength: list.length })),
+        ),
+        ([list, shuffled]) => {
+          const one = copy()
+          const other = copy()
+          one.apply(opsOf(delta([...list].sort((a, b) => a.sid - b.sid)), none))
+          other.apply(opsOf(delta(shuffled), none))
+          expect(other.state()).toEqual(one.state())
+        },
+      ),
+    )
+  })
+
+  test('frames with one sid apply in the order in which they came', () => {
+    const rows = copy()
+    rows.apply(
+      opsOf(
+        delta([
+          { sid: 2, op: 'u', t: 'a', id: '1', p: { x: 2 } },
+          { sid: 1, op: 'i', t: 'a', id: '1', p: { x: 1 } },
+          { sid: 2, op: 'u', t: 'a', id: '1', p: { x: 3 } },
+        ]),
+        none,
+      ),
+    )
+    expect(rows.get('a', '1')?.p).toEqual({ x: 3 })
+  })
+
+  test('rows replace whole records', () => {
+    const rows = copy([base])
+    rows.apply(
+      opsOf({ sid: 3, changes: { kind: 'rows', rows: [{ ...base, p: { z: 1 } }] }, broken: [] }, none),
+    )
+    expect(rows.state()).toEqual([{ ...base, p: { z: 1 } }])
+  })
+})
+
+describe('names', () => {
+  test('invariant 53: constructor, toString and the like as type, id or field leave no trace on a prototype', () => {
+    fc.assert(
+      fc.property(name, name, name, (t, id, field) => {
+        const rows = copy()
+        rows.apply([
+          { op: 'i', t, id, p: JSON.parse(`{${JSON.stringify(field)}:1}`) },
+          { op: 'u', t, id, p: JSON.parse(`{${JSON.stringify(field)}:2}`) },
+        ])
+        expect(Object.entries(rows.get(t, id)?.p ?? {})).toEqual([[field, 2]])
+        expect(Object.keys(Object.prototype)).toEqual([])
+      }),
+    )
+  })
+
+  test('two records never share a key', () => {
+    fc.assert(
+      fc.property(fc.tuple(fc.string(), fc.string()), fc.tuple(fc.string(), fc.string()), (a, b) => {
+        expect(rowKey(...a) === rowKey(...b)).toBe(a[0] === b[0] && a[1] === b[1])
+      }),
+    )
+  })
+})

@@ -1,0 +1,58 @@
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { readPush } from '../../src/protocol/push.ts'
+
+const read = (value: unknown) => readPush(JSON.stringify(value))
+const insert = { sid: 7, t: 'a', id: '1', op: 'i', p: { x: 1 } }
+
+test('a frame alone is a delta up to its sid', () => {
+  expect(read(insert)).toEqual({
+    kind: 'delta',
+    delta: { sid: 7, changes: { kind: 'frames', frames: [insert] }, broken: [] },
+  })
+})
+
+test('an array of frames is a delta up to the highest sid', () => {
+  expect(read([{ ...insert, sid: 9 }, insert])).toMatchObject({ kind: 'delta', delta: { sid: 9 } })
+})
+
+test('any delta may say since when it is whole', () => {
+  expect(read({ since: 6, ...insert })).toMatchObject({ kind: 'delta', delta: { since: 6, sid: 7 } })
+  expect(read({ since: 5, sid: 7, rows: [] })).toMatchObject({ kind: 'delta', delta: { since: 5 } })
+  expect(read({ since: 7, sid: 7, frames: [] })).toMatchObject({ kind: 'delta', delta: { since: 7 } })
+})
+
+test('hello is told apart, and what it says in a wrong type is left out', () => {
+  expect(read({ hello: { sid: 3, epoch: 'e', heartbeatMs: 'x' } })).toMatchObject({
+    kind: 'hello',
+    hello: { sid: 3, epoch: 'e', heartbeatMs: undefined },
+  })
+})
+
+test('a sid alone is a position', () => {
+  expect(read({ sid: 12 })).toEqual({ kind: 'position', sid: 12 })
+})
+
+test.each([
+  [{ event: 'changed' }],
+  [[]],
+  [[1, 2]],
+  ['text'],
+  [null],
+  [{ sid: 'x', frames: [] }],
+  [{ hello: 1 }],
+])('other JSON is a hint: %j', (value) => {
+  expect(read(value)).toEqual({ kind: 'hint' })
+})
+
+test.each(['', 'ping', '{', new ArrayBuffer(2), undefined])('what is not JSON is garbage', (data) => {
+  expect(readPush(data)).toEqual({ kind: 'garbage' })
+})
+
+test('no message throws, whatever it is', () => {
+  fc.assert(
+    fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
+      expect(readPush(text)).toBeDefined()
+    }),
+  )
+})

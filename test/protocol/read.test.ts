@@ -1,0 +1,188 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { isSyncError } from '../../src/base/errors.ts'
+import { readDelta } from '../../src/protocol/delta.ts'
+import { readErrorBody } from '../../src/protocol/error-body.ts'
+import { readFrame, syncFrameSchema } from '../../src/protocol/frame.ts'
+import { isDeeperThan, jsonEqual, maxDepth } from '../../src/protocol/json.ts'
+import { readRow, wireRowSchema } from '../../src/protocol/row.ts'
+import { frame, mutilated, parsedJson, row } from '../support/arbitraries.ts'
+
+describe('a row', () => {
+  test('is read where the schema accepts it, and only there', () => {
+    fc.assert(
+      fc.property(fc.oneof(parsedJson, row, mutilated(row)), (value) => {
+        const read = readRow(value)
+        const parsed = wireRowSchema.safeParse(value)
+        expect(typeof read !== 'string').toBe(parsed.success)
+        if (typeof read !== 'string' && parsed.success)
+          expect(read).toMatchObject(withoutUndefined(parsed.data))
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+
+  test('keeps its payload by reference', () => {
+    const value = JSON.parse('{"t":"a","id":"1","p":{"x":[1]}}')
+    const read = readRow(value)
+    expect(typeof read === 'string' ? undefined : read.p).toBe(value.p)
+  })
+
+  test('with a version that is no number counts as one without a version', () => {
+    expect(readRow({ t: 'a', id: '1', v: '3', p: {} })).toEqual({ t: 'a', id: '1', p: {} })
+  })
+
+  test.each([
+    ['no object', 'x'],
+    ['no type', { id: '1', p: {} }],
+    ['a number for an id', { t: 'a', id: 1, p: {} }],
+    ['no payload', { t: 'a', id: '1' }],
+    ['a null payload', { t: 'a', id: '1', p: null }],
+    ['an array for a payload', { t: 'a', id: '1', p: [] }],
+    ['the type __proto__', { t: '__proto__', id: '1', p: {} }],
+    ['the id __proto__', { t: 'a', id: '__proto__', p: {} }],
+    ['the field __proto__', { t: 'a', id: '1', p: JSON.parse('{"__proto__":{"polluted":1}}') }],
+  ])('with %s is refused in a sentence', (_, value) => {
+    expect(readRow(value)).toMatch(/row/)
+  })
+})
+
+describe('a frame', () => {
+  test('is read where the schema accepts it, and only there', () => {
+    const some = frame(fc.integer())
+    fc.assert(
+      fc.property(fc.oneof(parsedJson, some, mutilated(some)), (value) => {
+        const read = readFrame(value)
+        const parsed = syncFrameSchema.safeParse(value)
+        expect(typeof read !== 'string').toBe(parsed.success)
+        if (typeof read !== 'string' && parsed.success) expect(read).toEqual(withoutUndefined(parsed.data))
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+
+  test.each([
+    ['no sid', { t: 'a', id: '1', op: 'd' }],
+    ['a sid beyond 2^53', { sid: 2 ** 53, t: 'a', id: '1', op: 'd' }],
+    ['an unknown op', { sid: 1, t: 'a', id: '1', op: 'x' }],
+    ['a null payload', { sid: 1, t: 'a', id: '1', op: 'i', p: null }],
+    ['the id __proto__', { sid: 1, t: 'a', id: '__proto__', op: 'd' }],
+  ])('with %s is refused in a sentence', (_, value) => {
+    expect(readFrame(value)).toMatch(/frame/)
+  })
+
+  test('nested 100 000 deep is refused, and the stack holds', () => {
+    const p = JSON.parse(`{"x":${'['.repeat(100_000)}${']'.repeat(100_000)}}`)
+    expect(readFrame({ sid: 1, t: 'a', id: '1', op: 'i', p })).toMatch(/nests deeper/)
+  })
+})
+
+describe('a delta', () => {
+  const insert = { sid: 7, t: 'a', id: '1', op: 'i', p: { x: 1 } }
+  const whole = { t: 'a', id: '1', v: 3, p: { x: 1 } }
+
+  test('of frames is read', () => {
+    expect(readDelta({ sid: 7, frames: [insert] })).toEqual({
+      sid: 7,
+      changes: { kind: 'frames', frames: [insert] },
+      broken: [],
+    })
+  })
+
+  test('of rows is read', () => {
+    expect(readDelta({ sid: 7, rows: [whole] }).changes).toEqual({ kind: 'rows', rows: [whole] })
+  })
+
+  test('with both frames and rows is one of frames', () => {
+    expect(readDelta({ sid: 7, frames: [insert], rows: [whole] }).changes.kind).toBe('frames')
+  })
+
+  test('of a single row with a sid is read', () => {
+    const { sid, changes } = readDelta({ sid: 7, ...whole })
+    expect({ sid, kind: changes.kind }).toEqual({ sid: 7, kind: 'rows' })
+  })
+
+  test('of a single object with an op is never taken for a row', () => {
+    expect(readDelta({ ...insert, op: 'x' })).toEqual({
+      sid: 7,
+      changes: { kind: 'frames', frames: [] },
+      broken: ['the frame 7 has an unknown `op`'],
+    })
+  })
+
+  test('leaves a broken item out and names it', () => {
+    const { changes, broken } = readDelta({ sid: 9, frames: [insert, { ...insert, sid: 'x' }] })
+    expect(changes).toEqual({ kind: 'frames', frames: [insert] })
+    expect(broken).toEqual(['a frame has no usable `sid`'])
+  })
+
+  test('carries epoch and since where they have their type, and is read without them elsewhere', () => {
+    expect(readDelta({ sid: 1, frames: [], epoch: 'e', since: 0 })).toMatchObject({ epoch: 'e', since: 0 })
+    const plain = readDelta({ sid: 1, frames: [], epoch: 5, since: '0' })
+    expect('epoch' in plain || 'since' in plain).toBe(false)
+  })
+
+  test.each([
+    ['text', 'bad_envelope', 'hello'],
+    ['null', 'bad_envelope', null],
+    ['no sid', 'bad_envelope', { frames: [] }],
+    ['neither frames nor rows', 'bad_envelope', { sid: 1 }],
+    ['a sid of text', 'bad_sid', { sid: '1', frames: [] }],
+    ['a sid beyond 2^53', 'bad_sid', { sid: 2 ** 53, frames: [] }],
+    ['a fraction for a sid', 'bad_sid', { sid: 1.5, frames: [] }],
+  ])('with %s is a ProtocolError', (_, code, value) => {
+    expect(() => readDelta(value)).toThrow(expect.objectContaining({ name: 'ProtocolError', code }))
+  })
+
+  test('whatever it is, is read or refused with a ProtocolError', () => {
+    fc.assert(
+      fc.property(parsedJson, (value) => {
+        try {
+          readDelta(value)
+        } catch (error) {
+          expect(isSyncError(error, 'ProtocolError')).toBe(true)
+        }
+      }),
+    )
+  })
+})
+
+describe('an error body', () => {
+  test('gives code and message', () => {
+    expect(readErrorBody('{"error":{"code":"gone","message":"m"}}')).toEqual({ code: 'gone', message: 'm' })
+  })
+
+  test.each(['<html>', '', '{}', '{"error":"x"}', 'null'])('that is not ours (%s) gives nothing', (text) => {
+    expect(readErrorBody(text)).toBeUndefined()
+  })
+})
+
+describe('json', () => {
+  test('depth is counted without a stack', () => {
+    const deep = JSON.parse('['.repeat(100_000) + ']'.repeat(100_000))
+    expect(isDeeperThan(maxDepth, deep)).toBe(true)
+    expect(isDeeperThan(3, [[[]]])).toBe(false)
+    expect(isDeeperThan(2, [[[]]])).toBe(true)
+  })
+
+  test('equality is that of what is said', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.jsonValue(), (a, b) => {
+        expect(jsonEqual(a, JSON.parse(JSON.stringify(a)))).toBe(true)
+        expect(jsonEqual(a, b)).toBe(sorted(a) === sorted(b))
+      }),
+    )
+  })
+})
+
+function withoutUndefined(value: object): object {
+  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined))
+}
+
+function sorted(value: unknown): string {
+  return JSON.stringify(value, (_, inner) =>
+    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  )
+}
