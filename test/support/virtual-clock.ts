@@ -80,10 +80,20 @@ export class VirtualClock implements Clock {
  * Lets everything that waits for no timer happen: promise jobs, streams, and whatever takes turns of the event loop
  * by `setImmediate`, as an IndexedDB in memory does. What runs on other threads (zlib, WebCrypto) is not waited for.
  */
-export async function settle(): Promise<void> {
-  for (let quiet = 0; quiet < 2; ) {
+export function settle(): Promise<void> {
+  // One at a time: each takes turns itself, and two would wait for each other.
+  settling ??= quiet().finally(() => {
+    settling = undefined
+  })
+  return settling
+}
+
+let settling: Promise<void> | undefined
+
+async function quiet(): Promise<void> {
+  for (let turns = 0; turns < 2; ) {
     await turn()
-    quiet = process.getActiveResourcesInfo().includes('Immediate') ? 0 : quiet + 1
+    turns = process.getActiveResourcesInfo().includes('Immediate') ? 0 : turns + 1
   }
 }
 

@@ -1,0 +1,25 @@
+/** Whoever made a request, once that is proven. */
+export interface Caller {
+  readonly userId: string
+  readonly organizationId?: string | undefined
+  /** When the proof ends, in ms since the epoch; a socket is closed then. */
+  readonly expiresAt?: number | undefined
+}
+
+/** The field of a record that names its owner, and the property of a caller that it is compared with. */
+export type OwnerField = 'userId' | 'organizationId'
+
+/** Why a request is no one's. */
+export type RefusalCode = 'no_token' | 'token_expired' | 'invalid_token'
+
+export interface Refusal {
+  readonly refused: RefusalCode
+}
+
+/**
+ * Finds out who makes a request. `null` refuses it, and so does a {@link Refusal}, which says why. A rejection means
+ * that it cannot be told now, and is answered with 503: it signs nobody out.
+ *
+ * The request of a socket carries its token in the header too, whichever way it came.
+ */
+export type Authenticate = (request: Request) => Promise<Caller | Refusal | null>

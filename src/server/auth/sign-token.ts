@@ -1,0 +1,32 @@
+import { resolveWorld } from '../../base/world.default.ts'
+import type { Clock } from '../../base/world.ts'
+import { dateOf, loadJose, signingKey } from './jwt.ts'
+
+export interface SignTokenOptions {
+  /** At least 32 bytes. */
+  readonly secret: string
+  readonly userId: string
+  readonly organizationId?: string
+  /** @default 7 days */
+  readonly lifetimeMs?: number
+  readonly clock?: Clock
+}
+
+/** A token that {@link jwtAuthentication} with the same secret accepts: for a demo, a test, or a first sign-in. */
+export async function signToken(options: SignTokenOptions): Promise<string> {
+  const {
+    secret,
+    userId,
+    organizationId,
+    lifetimeMs = 7 * 86_400_000,
+    clock = resolveWorld().clock,
+  } = options
+  const now = clock.now()
+  const { SignJWT } = await loadJose()
+  return new SignJWT(organizationId === undefined ? {} : { org: organizationId })
+    .setProtectedHeader({ alg: 'HS256' })
+    .setSubject(userId)
+    .setIssuedAt(dateOf(now))
+    .setExpirationTime(dateOf(now + lifetimeMs))
+    .sign(signingKey(secret))
+}

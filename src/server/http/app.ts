@@ -1,0 +1,143 @@
+import type { Context, Hono } from 'hono'
+import { toError } from '../../base/errors.ts'
+import type { Log, Read } from '../log/log.ts'
+import { peer } from '../peer.ts'
+import { Failure } from './failure.ts'
+import { type IdentifyOptions, type Identity, identify } from './identify.ts'
+import { bodyOf, documentText, type JsonBody } from './json-body.ts'
+
+export interface AppOptions extends IdentifyOptions {
+  readonly log: Log
+  /** Where the endpoints are, as in `/sync/v1`. */
+  readonly path: string
+  /** The origins that may connect; `undefined` lets all. */
+  readonly allowedOrigins: readonly string[] | undefined
+  readonly epochOf: (history: string, owner: string) => string
+  /** Whether to send every request away. */
+  readonly stopping: () => boolean
+}
+
+/** With `admit`, the request is one for a socket, and what is told to it may have one. */
+interface Env {
+  Bindings: { readonly admit?: (identity: Identity) => void }
+  Variables: { identity: Identity }
+}
+
+export type App = Hono<Env>
+
+/** The endpoints. A socket's upgrade passes through here like every other request, so nothing is checked elsewhere. */
+export async function createApp(options: AppOptions): Promise<App> {
+  const { log, path, allowedOrigins, epochOf, logger } = options
+  const { Hono, compress, cors } = await loadHono()
+  const app = new Hono<Env>()
+
+  app.onError((error, c) => {
+    if (error instanceof Failure) return sendFailure(c, error)
+    logger.error('A request failed.', { path: c.req.path, reason: error.message })
+    return sendFailure(c, new Failure(500, 'internal', 'Something went wrong in the service.'))
+  })
+  app.notFound((c) => sendFailure(c, new Failure(404, 'not_found', 'There is nothing here.')))
+
+  app.use(async (c, next) => {
+    c.header('Cache-Control', 'no-store')
+    await next()
+  })
+  app.use(
+    cors({
+      origin: allowedOrigins ? [...allowedOrigins] : '*',
+      allowMethods: ['GET', 'POST'],
+      allowHeaders: ['Authorization', 'Content-Type', 'X-API-Key'],
+      exposeHeaders: ['Retry-After', 'Content-Encoding'],
+      maxAge: 7_200,
+    }),
+  )
+  app.use(async (c, next) => {
+    if (options.stopping()) {
+      throw new Failure(503, 'unavailable', 'The service is stopping.', { 'Retry-After': '1' })
+    }
+    // Hono answers HEAD by running GET and dropping the body unread, which would leave the log's read open.
+    if (c.req.raw.method === 'HEAD') throw methodNotAllowed('GET')
+    if (c.env?.admit && c.req.path !== `${path}/ws`) return c.notFound()
+    c.set('identity', await identify(c.req.raw, options))
+    await next()
+  })
+
+  const send = async (c: Context<Env>, read: Read, list: string, head: Readonly<Record<string, unknown>>) => {
+    const epoch = epochOf(read.history, c.var.identity.owner)
+    const failed = (error: unknown) => {
+      logger.error('An answer was broken off.', { path: c.req.path, reason: toError(error).message })
+    }
+    const body = await bodyOf(documentText({ sid: read.head, epoch, ...head }, list, read.batches), failed)
+    return sendJson(c, 200, body)
+  }
+
+  app.use(`${path}/bootstrap`, compress({ encoding: 'gzip' }))
+  app.on(['GET', 'POST'], `${path}/bootstrap`, async (c) => {
+    const snapshot = await log.snapshot(c.var.identity.owner)
+    return send(c, snapshot, 'rows', { count: snapshot.count })
+  })
+
+  app.use(`${path}/delta`, compress({ encoding: 'gzip' }))
+  app.get(`${path}/delta`, async (c) => {
+    const since = readSince(c.req.query('since'))
+    const delta = await log.delta(c.var.identity.owner, since)
+    if (since >= delta.horizon) return send(c, delta, 'frames', {})
+    throw new Failure(410, 'below_horizon', 'The changes since then are forgotten; fetch a bootstrap.')
+  })
+
+  app.get(`${path}/ws`, (c) => {
+    if (!c.env?.admit)
+      throw new Failure(426, 'upgrade_required', 'A socket opens here.', { Upgrade: 'websocket' })
+    const origin = c.req.header('Origin')
+    if (allowedOrigins && origin !== undefined && !allowedOrigins.includes(origin)) {
+      logger.warn('A socket was refused for its origin.', { origin })
+      throw new Failure(403, 'bad_origin', 'Sockets from this origin are not allowed.')
+    }
+    c.env.admit(c.var.identity)
+    return c.body(null, 204)
+  })
+
+  app.post(`${path}/tx`, () => {
+    throw new Failure(501, 'not_implemented', 'This service takes no transactions.')
+  })
+
+  const methods = { bootstrap: 'GET, POST', delta: 'GET', ws: 'GET', tx: 'POST' }
+  for (const [endpoint, allowed] of Object.entries(methods)) {
+    app.all(`${path}/${endpoint}`, () => {
+      throw methodNotAllowed(allowed)
+    })
+  }
+  return app
+}
+
+function loadHono() {
+  return peer('hono', async () => {
+    const [{ Hono }, { compress }, { cors }] = await Promise.all([
+      import('hono'),
+      import('hono/compress'),
+      import('hono/cors'),
+    ])
+    return { Hono, compress, cors }
+  })
+}
+
+function sendFailure(c: Context<Env>, { status, body, headers }: Failure): Response {
+  return sendJson(c, status, new TextEncoder().encode(JSON.stringify(body)), headers)
+}
+
+/** The length keeps `compress` away from what is too short to gain by it. */
+function sendJson(c: Context<Env>, status: 200 | Failure['status'], body: JsonBody, headers = {}): Response {
+  const length = body instanceof Uint8Array ? { 'Content-Length': String(body.byteLength) } : undefined
+  return c.body(body, status, { 'Content-Type': 'application/json', ...length, ...headers })
+}
+
+function methodNotAllowed(allowed: string): Failure {
+  return new Failure(405, 'method_not_allowed', `This endpoint takes ${allowed}.`, { Allow: allowed })
+}
+
+/** The position that a delta is asked for. Throws a {@link Failure} where it is none. */
+function readSince(text: string | undefined): number {
+  const since = Number(text)
+  if (text !== undefined && /^\d+$/.test(text) && Number.isSafeInteger(since)) return since
+  throw new Failure(400, 'bad_since', 'The query parameter `since` is to be an integer from 0 to 2^53 - 1.')
+}

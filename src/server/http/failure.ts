@@ -1,0 +1,21 @@
+import type { ErrorBody } from '../../protocol/error-body.ts'
+
+type Status = 400 | 401 | 403 | 404 | 405 | 410 | 426 | 500 | 501 | 503
+
+/** An answer that is no 2xx. `code` is for programs, the message for people. */
+export class Failure extends Error {
+  readonly status: Status
+  readonly code: string
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(status: Status, code: string, message: string, headers: Readonly<Record<string, string>> = {}) {
+    super(message)
+    this.status = status
+    this.code = code
+    this.headers = headers
+  }
+
+  get body(): ErrorBody {
+    return { error: { code: this.code, message: this.message } }
+  }
+}

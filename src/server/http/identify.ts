@@ -1,0 +1,48 @@
+import { toError } from '../../base/errors.ts'
+import type { Logger } from '../../base/logger.ts'
+import type { Authenticate, Caller, OwnerField, Refusal, RefusalCode } from '../auth/caller.ts'
+import { hasCredentials, withoutCredentials } from '../auth/credentials.ts'
+import { Failure } from './failure.ts'
+
+/** Who calls, and what is theirs. */
+export interface Identity {
+  readonly caller: Caller
+  readonly owner: string
+}
+
+export interface IdentifyOptions {
+  readonly authenticate: Authenticate
+  readonly ownerField: OwnerField
+  readonly logger: Logger
+}
+
+const messages: Record<RefusalCode, string> = {
+  no_token: 'No token was provided.',
+  token_expired: 'The token has expired.',
+  invalid_token: 'The token is not valid.',
+}
+
+/** Who makes `request`. Throws a {@link Failure} where that is nobody, or cannot be told. */
+export async function identify(request: Request, options: IdentifyOptions): Promise<Identity> {
+  const { ownerField, logger } = options
+  const path = new URL(request.url).pathname
+  let result: Caller | Refusal | null
+  try {
+    result = await options.authenticate(request)
+  } catch (error) {
+    const reason = withoutCredentials(toError(error).message, request)
+    logger.error('Authentication is not possible.', { path, reason })
+    throw new Failure(503, 'unavailable', 'Credentials cannot be checked at the moment.', {
+      'Retry-After': '5',
+    })
+  }
+  if (result === null || 'refused' in result) {
+    const code = result?.refused ?? (hasCredentials(request) ? 'invalid_token' : 'no_token')
+    logger.warn('Authentication failed.', { path, code })
+    throw new Failure(401, code, messages[code], { 'WWW-Authenticate': 'Bearer' })
+  }
+  const owner = result[ownerField]
+  if (!owner)
+    throw new Failure(403, 'forbidden', `The credentials name no \`${ownerField}\`, which owns the data.`)
+  return { caller: result, owner }
+}

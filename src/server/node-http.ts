@@ -1,0 +1,37 @@
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+
+/** A request of Node's as one of the web's. Throws a TypeError where its address is none. */
+export function toRequest(incoming: IncomingMessage): Request {
+  const { method = 'GET', url = '/', headers } = incoming
+  const fields = new Headers()
+  for (const [name, value] of Object.entries(headers)) {
+    for (const item of [value ?? []].flat()) fields.append(name, item)
+  }
+  // The target is a path, or a whole address (RFC 9112, section 3.2).
+  const address = url.startsWith('/') ? `http://${headers.host ?? 'localhost'}${url}` : url
+  const init = { method, headers: fields }
+  const bodiless = method === 'GET' || method === 'HEAD'
+  const body = bodiless ? undefined : { body: Readable.toWeb(incoming), duplex: 'half' }
+  return new Request(address, { ...init, ...body } as RequestInit)
+}
+
+/** Sends `response`, no faster than it is taken. A client that goes ends the reading of its body. */
+export async function sendResponse(response: Response, outgoing: ServerResponse): Promise<void> {
+  outgoing.writeHead(response.status, Object.fromEntries(response.headers))
+  if (response.body === null) outgoing.end()
+  // Node and the web each have a type for the same stream.
+  else await pipeline(Readable.fromWeb(response.body as Parameters<typeof Readable.fromWeb>[0]), outgoing)
+}
+
+/** Answers a request for an upgrade with `response`, and ends the connection. */
+export async function refuseUpgrade(response: Response, socket: Duplex): Promise<void> {
+  const body = await response.text()
+  const headers = new Headers(response.headers)
+  headers.set('Connection', 'close')
+  headers.set('Content-Length', String(Buffer.byteLength(body)))
+  const lines = [...headers].map(([name, value]) => `${name}: ${value}\r\n`).join('')
+  socket.end(`HTTP/1.1 ${response.status} ${STATUS_CODES[response.status]}\r\n${lines}\r\n${body}`)
+}

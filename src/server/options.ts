@@ -1,0 +1,59 @@
+import { ConfigurationError } from '../base/errors.ts'
+import { type Logger, silentLogger } from '../base/logger.ts'
+import { resolveWorld } from '../base/world.default.ts'
+import type { Clock, Random } from '../base/world.ts'
+import type { Authenticate, OwnerField } from './auth/caller.ts'
+import type { Log } from './log/log.ts'
+
+export interface SyncServiceOptions {
+  /** Where the data is: `'memory:'` keeps it as long as the process lives; or a log of your own. */
+  readonly database: 'memory:' | Log
+  /** Runs before everything else. */
+  readonly authenticate: Authenticate
+  /** The field of each record that names its owner, who alone sees it. */
+  readonly ownerField: OwnerField
+  /** Where the endpoints are. @default '/sync/v1' */
+  readonly path?: string
+  /** The origins whose pages may call and connect. @default all */
+  readonly allowedOrigins?: readonly string[]
+  /** The longest silence on a socket, in ms. @default 15_000 */
+  readonly heartbeatMs?: number
+  /** What may wait in one socket, in bytes, before it is closed as too slow. @default 1_048_576 */
+  readonly maxBufferedBytes?: number
+  readonly logger?: Logger
+  readonly clock?: Clock
+  readonly random?: Random
+}
+
+export type ResolvedOptions = Required<Omit<SyncServiceOptions, 'allowedOrigins'>> &
+  Pick<SyncServiceOptions, 'allowedOrigins'>
+
+/** All options with their defaults. Throws a ConfigurationError that names the one that is wrong. */
+export function resolveOptions(options: SyncServiceOptions): ResolvedOptions {
+  const { clock, random } = resolveWorld()
+  const resolved: ResolvedOptions = {
+    path: '/sync/v1',
+    heartbeatMs: 15_000,
+    maxBufferedBytes: 1_048_576,
+    logger: silentLogger,
+    clock,
+    random,
+    ...options,
+  }
+  const { database, authenticate, ownerField, path, heartbeatMs, maxBufferedBytes } = resolved
+  expect('database', database === 'memory:' || typeof database === 'object', "'memory:' or a log")
+  expect('authenticate', typeof authenticate === 'function', 'a function')
+  expect(
+    'ownerField',
+    ownerField === 'userId' || ownerField === 'organizationId',
+    "'userId' or 'organizationId'",
+  )
+  expect('path', /^(\/[\w.~-]+)*$/.test(path), "'' or a path like '/sync/v1', without a slash at its end")
+  expect('heartbeatMs', heartbeatMs > 0, 'a number of ms above 0')
+  expect('maxBufferedBytes', maxBufferedBytes > 0, 'a number of bytes above 0')
+  return resolved
+}
+
+function expect(option: string, fulfilled: boolean, expected: string): void {
+  if (!fulfilled) throw new ConfigurationError(option, `The option \`${option}\` is to be ${expected}.`)
+}

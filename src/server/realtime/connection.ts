@@ -1,0 +1,85 @@
+import { Alarm } from '../../base/alarm.ts'
+import { Disposer } from '../../base/disposer.ts'
+import type { Undo } from '../../base/emitter.ts'
+import type { Clock } from '../../base/world.ts'
+import type { Caller } from '../auth/caller.ts'
+import { closeCodes, type ServerSocket } from './server-socket.ts'
+
+export interface ConnectionLimits {
+  /** The longest silence, in ms. */
+  readonly heartbeatMs: number
+  /** What may wait in a socket, in bytes, before it counts as too slow. */
+  readonly maxBufferedBytes: number
+}
+
+/**
+ * One open socket: what it was told, in order and without a hole. It says something at least every `heartbeatMs`,
+ * and ends with the caller's credentials.
+ */
+export class Connection {
+  readonly caller: Caller
+  readonly #socket: ServerSocket
+  readonly #limits: ConnectionLimits
+  readonly #disposer = new Disposer()
+  readonly #heartbeat: Alarm
+  /** Up to here the client knows what is its own. */
+  #told: number
+
+  constructor(
+    socket: ServerSocket,
+    caller: Caller,
+    sid: number,
+    clock: Clock,
+    limits: ConnectionLimits,
+    onEnd: Undo,
+  ) {
+    this.#socket = socket
+    this.caller = caller
+    this.#limits = limits
+    this.#told = sid
+    this.#disposer.add(onEnd)
+    this.#heartbeat = new Alarm(clock, () => this.push(this.#told, []))
+    this.#disposer.add(() => this.#heartbeat.clear())
+    if (caller.expiresAt !== undefined) {
+      const end = () => this.close(closeCodes.unauthenticated, 'token_expired')
+      this.#disposer.add(clock.after(caller.expiresAt - clock.now(), end))
+    }
+  }
+
+  /** Says from where on it will push. */
+  hello(epoch: string): void {
+    this.#send(JSON.stringify({ hello: { sid: this.#told, epoch, heartbeatMs: this.#limits.heartbeatMs } }))
+  }
+
+  /** Tells that `frames`, texts of JSON, are all that is the caller's up to `sid`. */
+  push(sid: number, frames: readonly string[]): void {
+    this.#send(`{"since":${this.#told},"sid":${sid},"frames":[${frames.join(',')}]}`)
+    this.#told = sid
+  }
+
+  close(code: number, reason: string): void {
+    this.dispose()
+    this.#socket.close(code, reason)
+  }
+
+  /** Lets go of a socket that is gone. */
+  dispose(): void {
+    this.#disposer.dispose()
+  }
+
+  #send(text: string): void {
+    if (this.#socket.bufferedAmount > this.#limits.maxBufferedBytes) {
+      // What waits is all that it may ever hold: the rest comes by delta.
+      this.close(closeCodes.tooSlow, 'too_slow')
+      return
+    }
+    try {
+      this.#socket.send(text)
+    } catch {
+      // Some runtimes throw where the socket is no longer open and has not said so yet.
+      this.close(closeCodes.restart, 'restart')
+      return
+    }
+    this.#heartbeat.set(this.#limits.heartbeatMs)
+  }
+}

@@ -1,0 +1,159 @@
+import { Alarm } from '../../base/alarm.ts'
+import { toError } from '../../base/errors.ts'
+import type { Logger } from '../../base/logger.ts'
+import type { Clock } from '../../base/world.ts'
+import type { Caller } from '../auth/caller.ts'
+import type { Changes, Log } from '../log/log.ts'
+import { Connection, type ConnectionLimits } from './connection.ts'
+import { closeCodes, type ServerSocket } from './server-socket.ts'
+
+const changesPerRead = 500
+
+export interface HubOptions {
+  readonly log: Log
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly limits: ConnectionLimits
+  readonly epochOf: (history: string, owner: string) => string
+}
+
+/**
+ * Brings what is written to the sockets of its owners. It follows the log from a cursor of its own: a hint makes it
+ * read at once, and without one it reads every heartbeat, so a hint that is lost costs time and nothing else.
+ */
+export class Hub {
+  readonly #options: HubOptions
+  readonly #byOwner = new Map<string, Set<Connection>>()
+  #followed: Promise<void> | undefined
+  #stop = () => {}
+  #cursor = 0
+  #history = ''
+  /** Nothing is read before the log's position is known. */
+  #reading = true
+  #readAgain = false
+  #closed = false
+
+  constructor(options: HubOptions) {
+    this.#options = options
+  }
+
+  /** Takes an open socket, and says hello on it: every change of `owner` above the hello's `sid` will be pushed. */
+  async add(socket: ServerSocket, caller: Caller, owner: string): Promise<void> {
+    let gone = false
+    socket.addEventListener('close', () => {
+      gone = true
+    })
+    try {
+      this.#followed ??= this.#follow()
+      await this.#followed
+    } catch (error) {
+      this.#followed = undefined
+      this.#options.logger.error('The log cannot be followed.', { reason: toError(error).message })
+      socket.close(closeCodes.restart, 'unavailable')
+      return
+    }
+    if (this.#closed) socket.close(closeCodes.restart, 'restart')
+    else if (!gone) this.#join(socket, caller, owner)
+  }
+
+  /** Closes the sockets of the callers that `match` names, as if their credentials had ended. */
+  revoke(match: (caller: Caller) => boolean): void {
+    for (const connection of this.#all()) {
+      if (match(connection.caller)) connection.close(closeCodes.unauthenticated, 'revoked')
+    }
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#stop()
+    this.#restart()
+  }
+
+  /** Nothing is awaited between the cursor's use as the hello's `sid` and the entry into the map. */
+  #join(socket: ServerSocket, caller: Caller, owner: string): void {
+    const { clock, limits, epochOf } = this.#options
+    const connection = new Connection(socket, caller, this.#cursor, clock, limits, () => {
+      const rest = this.#byOwner.get(owner)
+      rest?.delete(connection)
+      if (rest?.size === 0) this.#byOwner.delete(owner)
+    })
+    const connections = this.#byOwner.get(owner) ?? new Set()
+    this.#byOwner.set(owner, connections.add(connection))
+    socket.addEventListener('close', () => connection.dispose())
+    connection.hello(epochOf(this.#history, owner))
+  }
+
+  /** Listens before it asks where the log is, so that no hint falls between. */
+  async #follow(): Promise<void> {
+    const { log, clock, limits } = this.#options
+    const unlisten = log.onHint(() => this.#read())
+    const alarm = new Alarm(clock, () => {
+      this.#read()
+      alarm.set(limits.heartbeatMs)
+    })
+    this.#stop = () => {
+      unlisten()
+      alarm.clear()
+    }
+    try {
+      const { head, history } = await log.position()
+      this.#cursor = head
+      this.#history = history
+    } catch (error) {
+      unlisten()
+      throw error
+    }
+    if (this.#closed) return
+    this.#reading = false
+    alarm.set(limits.heartbeatMs)
+  }
+
+  /** Reads on from the cursor, once at a time; a call during a read has it read again. */
+  async #read(): Promise<void> {
+    this.#readAgain = true
+    if (this.#reading) return
+    this.#reading = true
+    try {
+      while (this.#readAgain && !this.#closed) {
+        this.#readAgain = false
+        const batch = await this.#options.log.changes(this.#cursor, changesPerRead)
+        if (batch.sid < batch.head) this.#readAgain = true
+        this.#deliver(batch)
+      }
+    } catch (error) {
+      this.#options.logger.warn('The log could not be read; trying again.', {
+        reason: toError(error).message,
+      })
+    } finally {
+      this.#reading = false
+    }
+  }
+
+  #deliver({ history, horizon, head, sid, changes }: Changes): void {
+    if (history !== this.#history || this.#cursor < horizon) {
+      this.#history = history
+      this.#cursor = head
+      this.#restart()
+      return
+    }
+    const framesByOwner = new Map<string, string[]>()
+    for (const { owner, frame } of changes) {
+      const frames = framesByOwner.get(owner)
+      if (frames) frames.push(frame)
+      else framesByOwner.set(owner, [frame])
+    }
+    this.#cursor = sid
+    for (const [owner, frames] of framesByOwner) {
+      for (const connection of [...(this.#byOwner.get(owner) ?? [])]) connection.push(sid, frames)
+    }
+  }
+
+  /** Has every client connect again, and fetch what came meanwhile. */
+  #restart(): void {
+    for (const connection of this.#all()) connection.close(closeCodes.restart, 'restart')
+  }
+
+  #all(): Connection[] {
+    return [...this.#byOwner.values()].flatMap((connections) => [...connections])
+  }
+}

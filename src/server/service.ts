@@ -1,0 +1,99 @@
+import type { TxOp } from '../protocol/tx.ts'
+import type { Caller } from './auth/caller.ts'
+import { socketRequest } from './auth/credentials.ts'
+import { type App, createApp } from './http/app.ts'
+import { checkOps } from './log/check-ops.ts'
+import { epochOf } from './log/epoch.ts'
+import { MemoryLog } from './log/memory-log.ts'
+import { ownershipJudge } from './log/ownership.ts'
+import { resolveOptions, type SyncServiceOptions } from './options.ts'
+import { Hub } from './realtime/hub.ts'
+import { type AcceptSocket, closeCodes, type ServerSocket } from './realtime/server-socket.ts'
+
+/** The service of the protocol, for any runtime that has the web's Request and Response. */
+export interface SyncService {
+  /** Where its endpoints are, as in `/sync/v1`. */
+  readonly path: string
+  /** Resolves once it can answer; requests wait for it by themselves. Rejects with a ConfigurationError. */
+  ready(): Promise<void>
+  /** Answers one request. */
+  fetch(request: Request): Promise<Response>
+  /**
+   * Decides about a socket before it is open: gives the answer that refuses it, or what to call with the open socket.
+   * A token in the query counts where no header has one.
+   */
+  upgrade(request: Request): Promise<Response | AcceptSocket>
+  /** For runtimes that open a socket before anything is asked: one that is refused is closed, with a code that says why. */
+  connect(socket: ServerSocket, request: Request): Promise<void>
+  /**
+   * Writes as the service itself: all of `ops` or nothing, and with no limit to whose records they are. A record
+   * whose owner field changes moves to the new owner. Resolves with the `sid` of the last change; rejects with a
+   * WriteRejectedError.
+   */
+  write(ops: readonly TxOp[]): Promise<{ readonly sid: number }>
+  /** Closes the sockets of the callers that `match` names, whose right to be there has ended. */
+  revoke(match: (caller: Caller) => boolean): void
+  /** Closes every socket with 1012 and the database; requests that come later are answered with 503. */
+  close(): Promise<void>
+}
+
+/** Throws a ConfigurationError for a wrong option. Nothing happens before the first request. */
+export function createSyncService(options: SyncServiceOptions): SyncService {
+  const resolved = resolveOptions(options)
+  const { database, ownerField, path, clock, logger, heartbeatMs, maxBufferedBytes, allowedOrigins } =
+    resolved
+  const log = database === 'memory:' ? new MemoryLog(resolved) : database
+  const judge = ownershipJudge(ownerField)
+  const shared = {
+    log,
+    logger,
+    epochOf: (history: string, owner: string) => epochOf(history, ownerField, owner),
+  }
+  let closed = false
+  let app: Promise<App> | undefined
+  const start = () => {
+    app ??= createApp({ ...resolved, ...shared, allowedOrigins, stopping: () => closed })
+    return app
+  }
+  const hub = new Hub({ ...shared, clock, limits: { heartbeatMs, maxBufferedBytes } })
+
+  const service: SyncService = {
+    path,
+    async ready() {
+      await start()
+    },
+    async fetch(request) {
+      return (await start()).fetch(request)
+    },
+    async upgrade(request) {
+      let accept: AcceptSocket | undefined
+      const response = await (await start()).fetch(socketRequest(request), {
+        admit: ({ caller, owner }) => {
+          accept = (socket) => void hub.add(socket, caller, owner)
+        },
+      })
+      return accept ?? response
+    },
+    async connect(socket, request) {
+      const result = await service.upgrade(request)
+      if (typeof result === 'function') result(socket)
+      else socket.close(...closeOf(result.status))
+    },
+    async write(ops) {
+      return { sid: await log.write(checkOps(ops), judge) }
+    },
+    revoke: (match) => hub.revoke(match),
+    async close() {
+      closed = true
+      hub.close()
+      await log.close()
+    },
+  }
+  return service
+}
+
+/** The code that says to a socket what `status` says to a request (RFC 6455, section 7.4.1, and its registry). */
+function closeOf(status: number): [code: number, reason: string] {
+  if (status === 401) return [closeCodes.unauthenticated, 'unauthenticated']
+  return status >= 500 ? [closeCodes.restart, 'unavailable'] : [closeCodes.policy, 'refused']
+}

@@ -1,0 +1,150 @@
+import { beforeEach, expect, test } from 'vitest'
+import { BareServer } from '../support/bare-server.ts'
+import { faults } from '../support/bare-server-faults.ts'
+import { virtualMount } from '../support/bare-server-virtual.ts'
+import { VirtualClock } from '../support/virtual-clock.ts'
+import { VirtualNetwork } from '../support/virtual-network.ts'
+import { virtualWorld } from '../support/virtual-world.ts'
+
+let clock: VirtualClock
+let server: BareServer
+let network: VirtualNetwork
+let token: string
+
+beforeEach(() => {
+  clock = new VirtualClock(0)
+  server = new BareServer({ now: () => clock.now(), text: 'compact' })
+  network = new VirtualNetwork({ clock, server: virtualMount(server), latencyMs: 50 })
+  token = server.tokens.issue('ann')
+})
+
+/** A socket, and all that happens to it with its time. */
+function open(query = `?token=${token}`, sendsHeaders = false) {
+  const { WebSocket } = virtualWorld({ seed: 1, clock, network, sendsHeaders })
+  if (!WebSocket) throw new Error('No sockets.')
+  const options = { headers: { authorization: `Bearer ${token}` } }
+  const socket = new WebSocket(`wss://sync.test/sync/v1/ws${query}`, [], options)
+  const seen: unknown[] = []
+  socket.onopen = () => seen.push(['open', clock.now()])
+  socket.onmessage = ({ data }) => seen.push(['message', clock.now(), JSON.parse(String(data)).sid])
+  socket.onerror = () => seen.push(['error', clock.now()])
+  socket.onclose = ({ code }) => seen.push(['close', clock.now(), code])
+  return { socket, seen }
+}
+
+const write = (id: string) => server.write('ann', [{ op: 'i', t: 'Todo', id, p: {} }])
+
+test('a socket opens, brings what is pushed in order, and closes by its handshake', async () => {
+  const { socket, seen } = open()
+  expect(socket.readyState).toBe(0)
+  await clock.advance(100)
+  write('1')
+  network.latencyMs = 5
+  write('2')
+  await clock.advance(100)
+  socket.close(4000)
+  expect(socket.readyState).toBe(2)
+  await clock.advance(100)
+  expect(seen).toEqual([
+    ['open', 100],
+    ['message', 150, 1],
+    ['message', 150, 2],
+    ['close', 210, 4000],
+  ])
+  expect(socket.readyState).toBe(3)
+  expect(server.sockets.count()).toBe(0)
+  expect(network.sockets).toBe(0)
+})
+
+test('a refused upgrade is an error and 1006, and nothing tells that it was a 401', async () => {
+  const { seen } = open('?token=other')
+  await clock.advance(1_000)
+  expect(seen).toEqual([
+    ['error', 100],
+    ['close', 100, 1006],
+  ])
+})
+
+test('headers are sent where the class says so, and nowhere else', async () => {
+  const { seen } = open('', true)
+  const { seen: refused } = open('', false)
+  await clock.advance(1_000)
+  expect(seen).toEqual([['open', 100]])
+  expect(refused).toContainEqual(['close', 100, 1006])
+})
+
+test('an upgrade can be answered with any status', async () => {
+  server.failNext(faults.answer(503), { path: '/ws' })
+  const { seen } = open()
+  await clock.advance(1_000)
+  expect(seen).toContainEqual(['close', 100, 1006])
+  expect(server.sockets.opened).toBe(0)
+})
+
+test('a code by which the server closes arrives', async () => {
+  const { seen } = open()
+  await clock.advance(100)
+  server.sockets.end(1012)
+  await clock.advance(100)
+  expect(seen).toContainEqual(['close', 150, 1012])
+  expect(server.sockets.count()).toBe(0)
+})
+
+test('a cut ends sockets at once, on both sides', async () => {
+  const { seen } = open()
+  await clock.advance(100)
+  network.cut()
+  expect(seen).toContainEqual(['close', 100, 1006])
+  expect(server.sockets.count()).toBe(0)
+  const { seen: second } = open()
+  await clock.advance(1)
+  expect(second).toContainEqual(['close', 100, 1006])
+})
+
+test('a socket in a black hole says nothing, is dead for good, and takes half a minute to close', async () => {
+  const { socket, seen } = open()
+  await clock.advance(100)
+  network.blackHole()
+  write('1')
+  await clock.advance(1_000)
+  network.mend()
+  write('2')
+  await clock.advance(1_000)
+  expect(seen).toEqual([['open', 100]])
+  expect(server.sockets.count()).toBe(1)
+  socket.close()
+  await clock.advance(30_000)
+  expect(seen).toContainEqual(['close', 32_100, 1006])
+})
+
+test('a socket that is closed while it opens never opens', async () => {
+  const { socket, seen } = open()
+  await clock.advance(30)
+  socket.close()
+  await clock.advance(1_000)
+  expect(seen).toEqual([
+    ['error', 130],
+    ['close', 130, 1006],
+  ])
+  expect(server.sockets.count()).toBe(0)
+})
+
+test('it refuses what a browser refuses', async () => {
+  const { socket } = open()
+  expect(() => socket.send('x')).toThrow('opening')
+  expect(() => socket.close(1001)).toThrow('1001')
+})
+
+test('a world tells what a test lets it tell, once for each change', () => {
+  const { lifecycle, random } = virtualWorld({ seed: 3, clock, network })
+  const heard: string[] = []
+  const undo = lifecycle.subscribe((event) => heard.push(event))
+  lifecycle.set({ online: false })
+  lifecycle.set({ online: false, visible: false })
+  lifecycle.set({ online: true, visible: true })
+  undo()
+  lifecycle.set({ online: false })
+  expect(heard).toEqual(['offline', 'hidden', 'online', 'visible'])
+  expect(lifecycle.listeners).toBe(0)
+  expect(random.bytes(8)).toEqual(virtualWorld({ seed: 3, clock, network }).random.bytes(8))
+})

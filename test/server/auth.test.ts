@@ -1,0 +1,114 @@
+import { describe, expect, test } from 'vitest'
+import { bearerToken } from '../../src/server/index.ts'
+import { FakeSocket, requestTo, serviceOf } from './harness.ts'
+
+const wsRequest = (query: string, headers: Record<string, string> = {}) =>
+  new Request(`https://sync.test/sync/v1/ws${query}`, { headers })
+
+test.each([
+  ['', 'no_token'],
+  ['late', 'token_expired'],
+  ['nobody', 'invalid_token'],
+])(
+  'a request with the token %j is answered with 401 and %s, and that is logged without the token',
+  async (user, code) => {
+    const { ask, lines } = serviceOf()
+    const response = await ask('bootstrap', { user })
+    expect(response.status).toBe(401)
+    expect(response.headers.get('WWW-Authenticate')).toBe('Bearer')
+    expect(await response.json()).toEqual({ error: { code, message: expect.any(String) } })
+    expect(lines).toEqual([`Authentication failed. {"path":"/sync/v1/bootstrap","code":"${code}"}`])
+  },
+)
+
+test.each(['bootstrap', 'delta?since=0', 'ws', 'tx', 'elsewhere'])(
+  'nothing is done for nobody: %s',
+  async (path) => {
+    const { ask } = serviceOf()
+    for (const method of ['GET', 'POST']) expect((await ask(path, { user: '', method })).status).toBe(401)
+  },
+)
+
+test('credentials that cannot be checked now sign nobody out, and are not logged', async () => {
+  const { ask, lines } = serviceOf({
+    authenticate: (request) => Promise.reject(new Error(`cannot look up ${bearerToken(request)}`)),
+  })
+  const response = await ask('bootstrap')
+  expect(response.status).toBe(503)
+  expect(response.headers.get('Retry-After')).toBe('5')
+  expect(lines.join()).toContain('cannot look up …')
+  expect(lines.join()).not.toContain('token-of-ann')
+})
+
+test('an authentication that throws at once is no different', async () => {
+  const { ask } = serviceOf({
+    authenticate: () => {
+      throw new Error('no')
+    },
+  })
+  expect((await ask('bootstrap')).status).toBe(503)
+})
+
+test('a caller who has no owner value may not read', async () => {
+  const { ask, connect } = serviceOf({ ownerField: 'organizationId' })
+  const response = await ask('bootstrap', { user: 'lonely' })
+  expect(response.status).toBe(403)
+  expect((await response.json()).error.code).toBe('forbidden')
+  expect((await connect('lonely')).closed).toEqual([1008, 'refused'])
+})
+
+describe('the token of a query', () => {
+  test('lets a socket in, and nothing else', async () => {
+    const { service } = serviceOf()
+    expect(await service.upgrade(wsRequest('?token=token-of-ann'))).toBeTypeOf('function')
+    const http = await service.fetch(new Request('https://sync.test/sync/v1/bootstrap?token=token-of-ann'))
+    expect(http.status).toBe(401)
+  })
+
+  test('does not count where a header has one', async () => {
+    const { service } = serviceOf()
+    const authorization = 'Bearer token-of-nobody'
+    const refused = await service.upgrade(wsRequest('?token=token-of-ann', { authorization }))
+    expect(refused).toMatchObject({ status: 401 })
+    const key = await service.upgrade(wsRequest('?token=token-of-ann', { 'x-api-key': 'k' }))
+    expect(key).toMatchObject({ status: 401 })
+  })
+
+  test('reaches neither a log nor the address that authentication sees', async () => {
+    const seen: string[] = []
+    const { service, lines } = serviceOf({
+      authenticate: async (request) => {
+        seen.push(request.url)
+        return null
+      },
+    })
+    await service.upgrade(wsRequest('?a=1&token=secret-token'))
+    expect(seen).toEqual(['https://sync.test/sync/v1/ws?a=1'])
+    expect(lines.join()).not.toContain('secret')
+  })
+})
+
+describe('a socket', () => {
+  test('that was opened before it was asked for is closed when it is refused', async () => {
+    const { service } = serviceOf()
+    const socket = new FakeSocket()
+    await service.connect(socket, requestTo('ws', 'nobody'))
+    expect(socket.closed).toEqual([4401, 'unauthenticated'])
+    expect(socket.texts).toEqual([])
+  })
+
+  test('invariant 56: from an origin that is not on the list is refused with 403', async () => {
+    const { service } = serviceOf({ allowedOrigins: ['https://app.test'] })
+    const headers = (origin: string) => ({ authorization: 'Bearer token-of-ann', origin })
+    expect(await service.upgrade(wsRequest('', headers('https://evil.test')))).toMatchObject({ status: 403 })
+    expect(await service.upgrade(wsRequest('', headers('https://app.test')))).toBeTypeOf('function')
+    expect(await service.upgrade(wsRequest('', { authorization: 'Bearer token-of-ann' }))).toBeTypeOf(
+      'function',
+    )
+  })
+
+  test('opens at its own address alone', async () => {
+    const { service } = serviceOf()
+    expect(await service.upgrade(requestTo('bootstrap', 'ann'))).toMatchObject({ status: 404 })
+  })
+})

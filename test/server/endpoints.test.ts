@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest'
+import { insert, serviceOf } from './harness.ts'
+
+test.each([
+  ['GET', 'elsewhere', 404, 'not_found'],
+  ['DELETE', 'bootstrap', 405, 'method_not_allowed'],
+  ['POST', 'delta?since=0', 405, 'method_not_allowed'],
+  ['GET', 'tx', 405, 'method_not_allowed'],
+  ['GET', 'ws', 426, 'upgrade_required'],
+  ['POST', 'tx', 501, 'not_implemented'],
+])('%s %s is answered with %i and a reason', async (method, path, status, code) => {
+  const { ask } = serviceOf()
+  const response = await ask(path, { method })
+  expect(response.status).toBe(status)
+  expect(await response.json()).toEqual({ error: { code, message: expect.any(String) } })
+})
+
+test('a HEAD is refused, so that no read is left open', async () => {
+  const { ask } = serviceOf()
+  expect((await ask('bootstrap', { method: 'HEAD' })).status).toBe(405)
+})
+
+test('the endpoints are where the option says', async () => {
+  const { service } = serviceOf({ path: '/api' })
+  const headers = { authorization: 'Bearer token-of-ann' }
+  expect((await service.fetch(new Request('http://h/api/bootstrap', { headers }))).status).toBe(200)
+  expect((await service.fetch(new Request('http://h/sync/v1/bootstrap', { headers }))).status).toBe(404)
+})
+
+test('after close, requests and sockets are sent away with 503', async () => {
+  const { service, ask, connect } = serviceOf()
+  await service.close()
+  const response = await ask('bootstrap')
+  expect(response.status).toBe(503)
+  expect(response.headers.get('Retry-After')).toBe('1')
+  expect((await connect()).closed).toEqual([1012, 'unavailable'])
+})
+
+test.each([
+  ['database', { database: 'nowhere' }],
+  ['authenticate', { authenticate: 'jwt' }],
+  ['ownerField', { ownerField: 'owner' }],
+  ['path', { path: '/sync/' }],
+  ['heartbeatMs', { heartbeatMs: 0 }],
+])('a wrong %s is named when the service is made', (option, wrong) => {
+  expect(() => serviceOf(wrong as object)).toThrow(
+    expect.objectContaining({ name: 'ConfigurationError', option }),
+  )
+})
+
+test('an error inside is logged, and its words stay inside', async () => {
+  const { log, ask, lines } = serviceOf()
+  log.snapshot = () => Promise.reject(new Error('disk /dev/sda is full'))
+  const response = await ask('bootstrap')
+  expect(response.status).toBe(500)
+  expect(await response.text()).not.toContain('sda')
+  expect(lines.join()).toContain('disk /dev/sda is full')
+})
+
+test('a write of nothing answers with the head', async () => {
+  const { service } = serviceOf()
+  await service.write([insert('1')])
+  expect(await service.write([])).toEqual({ sid: 1 })
+})

@@ -1,0 +1,90 @@
+import { gunzipSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import { insert, serviceOf } from './harness.ts'
+
+const origin = 'https://app.test'
+
+describe('every answer', () => {
+  test('invariant 64: a preflight needs no token, and allows what a client sends', async () => {
+    const { ask } = serviceOf()
+    const response = await ask('delta', {
+      user: '',
+      method: 'OPTIONS',
+      headers: {
+        origin,
+        'access-control-request-method': 'GET',
+        'access-control-request-headers': 'authorization',
+      },
+    })
+    expect(response.status).toBe(204)
+    expect(response.headers.get('Access-Control-Allow-Headers')).toContain('Authorization')
+    expect(response.headers.get('Access-Control-Allow-Methods')).toBe('GET,POST')
+    expect(response.headers.get('Access-Control-Allow-Origin')).toBe('*')
+  })
+
+  test.each([
+    ['bootstrap', 'ann', 200],
+    ['delta?since=0', 'ann', 200],
+    ['bootstrap', '', 401],
+    ['delta', 'ann', 400],
+    ['elsewhere', 'ann', 404],
+    ['tx', 'ann', 405],
+  ])(
+    'invariant 64: %s by %s can be read across origins, and no proxy keeps it (%i)',
+    async (path, user, status) => {
+      const { ask } = serviceOf()
+      const response = await ask(path, { user, headers: { origin } })
+      expect(response.status).toBe(status)
+      expect(response.headers.get('Access-Control-Allow-Origin')).toBe('*')
+      expect(response.headers.get('Access-Control-Expose-Headers')).toContain('Retry-After')
+      expect(response.headers.get('Cache-Control')).toBe('no-store')
+      expect(response.headers.get('Content-Type')).toBe('application/json')
+    },
+  )
+
+  test('invariant 64: an error inside and a service that stops are no exception', async () => {
+    const { service, log, ask } = serviceOf()
+    log.snapshot = () => Promise.reject(new Error('no'))
+    const broken = await ask('bootstrap')
+    await service.close()
+    for (const response of [broken, await ask('bootstrap')]) {
+      expect(response.status).toBeGreaterThanOrEqual(500)
+      expect(response.headers.get('Access-Control-Allow-Origin')).toBe('*')
+      expect(response.headers.get('Cache-Control')).toBe('no-store')
+    }
+  })
+})
+
+test('with a list of origins only those are let in', async () => {
+  const { ask } = serviceOf({ allowedOrigins: [origin] })
+  const allowed = await ask('bootstrap', { headers: { origin } })
+  expect(allowed.headers.get('Access-Control-Allow-Origin')).toBe(origin)
+  expect(allowed.headers.get('Vary')).toContain('Origin')
+  const other = await ask('bootstrap', { headers: { origin: 'https://evil.test' } })
+  expect(other.headers.get('Access-Control-Allow-Origin')).toBeNull()
+})
+
+describe('compression', () => {
+  const asked = { headers: { 'accept-encoding': 'br, gzip' } }
+
+  test('a large answer is compressed for whoever accepts it', async () => {
+    const { service, ask } = serviceOf()
+    await service.write(Array.from({ length: 200 }, (_, index) => insert(String(index))))
+    const plain = await (await ask('bootstrap')).arrayBuffer()
+    const response = await ask('bootstrap', asked)
+    expect(response.headers.get('Content-Encoding')).toBe('gzip')
+    expect(response.headers.get('Vary')).toContain('Accept-Encoding')
+    const compressed = Buffer.from(await response.arrayBuffer())
+    expect(compressed.length).toBeLessThan(plain.byteLength / 5)
+    expect(gunzipSync(compressed)).toEqual(Buffer.from(plain))
+  })
+
+  test('a small one, and a failure, come as they are, with their length', async () => {
+    const { ask } = serviceOf()
+    for (const path of ['bootstrap', 'delta']) {
+      const response = await ask(path, asked)
+      expect(response.headers.get('Content-Encoding')).toBeNull()
+      expect(Number(response.headers.get('Content-Length'))).toBe((await response.arrayBuffer()).byteLength)
+    }
+  })
+})

@@ -1,0 +1,129 @@
+import { createHmac } from 'node:crypto'
+import { generateKeyPair, SignJWT } from 'jose'
+import { describe, expect, test } from 'vitest'
+import {
+  type JwtOptions,
+  jwtAuthentication,
+  type SignTokenOptions,
+  signToken,
+} from '../../src/server/index.ts'
+import { VirtualClock } from '../support/virtual-clock.ts'
+import { serviceOf } from './harness.ts'
+
+const secret = 'a secret that is long enough to sign with'
+const day = 86_400_000
+const clock = new VirtualClock()
+const nowSeconds = clock.now() / 1_000
+
+const check = (token: string, options: Partial<JwtOptions> = {}) =>
+  jwtAuthentication({ secret, clock, ...options })(
+    new Request('https://sync.test/', { headers: { authorization: `Bearer ${token}` } }),
+  )
+
+const sign = (options: Partial<SignTokenOptions> = {}) =>
+  signToken({ secret, clock, userId: 'ann', ...options })
+
+/** A token put together by hand, whatever its header says. */
+function forged(header: object, claims: object, key: string | undefined = secret): string {
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const signed = `${part(header)}.${part(claims)}`
+  return `${signed}.${key === undefined ? '' : createHmac('sha256', key).update(signed).digest('base64url')}`
+}
+
+const claims = { sub: 'ann', exp: nowSeconds + 3_600 }
+
+test('a token names its user and organization, and ends when it says', async () => {
+  const token = await sign({ organizationId: 'acme', lifetimeMs: day })
+  expect(await check(token)).toEqual({ userId: 'ann', organizationId: 'acme', expiresAt: clock.now() + day })
+  expect(await check(forged({ alg: 'HS256' }, claims))).toMatchObject({ userId: 'ann' })
+})
+
+test('a function can say whom the claims name', async () => {
+  const token = forged({ alg: 'HS256' }, { ...claims, email: 'ann@acme.test' })
+  expect(await check(token, { caller: ({ email }) => ({ userId: String(email) }) })).toMatchObject({
+    userId: 'ann@acme.test',
+    expiresAt: claims.exp * 1_000,
+  })
+  expect(await check(token, { caller: () => null })).toEqual({ refused: 'invalid_token' })
+})
+
+describe('a forged or careless token', () => {
+  test('invariant 56: a token that says alg none is refused', async () => {
+    expect(await check(forged({ alg: 'none' }, claims, undefined))).toEqual({ refused: 'invalid_token' })
+    expect(await check(forged({ alg: 'none' }, claims))).toEqual({ refused: 'invalid_token' })
+  })
+
+  test('invariant 56: a token of another algorithm is refused, whatever it is signed with', async () => {
+    const key = new TextEncoder().encode(secret)
+    const longer = new SignJWT(claims).setProtectedHeader({ alg: 'HS512' })
+    expect(await check(await longer.sign(key))).toEqual({ refused: 'invalid_token' })
+    const { privateKey } = await generateKeyPair('ES256')
+    const asymmetric = new SignJWT(claims).setProtectedHeader({ alg: 'ES256' })
+    expect(await check(await asymmetric.sign(privateKey))).toEqual({ refused: 'invalid_token' })
+    expect(await check(forged({ alg: 'RS256' }, claims))).toEqual({ refused: 'invalid_token' })
+  })
+
+  test('invariant 56: a token without exp is refused', async () => {
+    expect(await check(forged({ alg: 'HS256' }, { sub: 'ann' }))).toEqual({ refused: 'invalid_token' })
+  })
+
+  test('invariant 56: a token that lives too long is refused', async () => {
+    expect(await check(await sign({ lifetimeMs: 30 * day }))).toMatchObject({ userId: 'ann' })
+    expect(await check(await sign({ lifetimeMs: 31 * day }))).toEqual({ refused: 'invalid_token' })
+    const undated = forged({ alg: 'HS256' }, { sub: 'ann', exp: nowSeconds + 31 * 86_400 })
+    expect(await check(undated)).toEqual({ refused: 'invalid_token' })
+  })
+
+  test('invariant 56: a token for another audience or from another issuer is refused', async () => {
+    const token = forged({ alg: 'HS256' }, { ...claims, aud: 'other', iss: 'someone' })
+    expect(await check(token, { audience: 'sync' })).toEqual({ refused: 'invalid_token' })
+    expect(await check(token, { issuer: 'us' })).toEqual({ refused: 'invalid_token' })
+    expect(await check(token, { audience: 'other', issuer: 'someone' })).toMatchObject({ userId: 'ann' })
+  })
+
+  test('invariant 56: no token that is refused reaches the log', async () => {
+    const { ask, lines } = serviceOf({ authenticate: jwtAuthentication({ secret, clock }) })
+    const token = forged({ alg: 'none' }, claims, undefined)
+    const response = await ask('bootstrap', { user: '', headers: { authorization: `Bearer ${token}` } })
+    expect(response.status).toBe(401)
+    expect(lines).toHaveLength(1)
+    expect(lines.join()).not.toContain(token.slice(0, 12))
+    expect(await response.text()).not.toContain(token.slice(0, 12))
+  })
+})
+
+test('a token is refused from the moment at which it expires', async () => {
+  const own = new VirtualClock()
+  const token = await sign({ clock: own, lifetimeMs: 1_000 })
+  expect(await check(token, { clock: own })).toMatchObject({ userId: 'ann' })
+  await own.advance(1_000)
+  expect(await check(token, { clock: own })).toEqual({ refused: 'token_expired' })
+})
+
+test.each([
+  'nonsense',
+  'a.b.c',
+  forged({ alg: 'HS256' }, claims, 'another secret of at least 32 bytes'),
+  forged({ alg: 'HS256' }, { exp: claims.exp }),
+])('what is no valid token is refused: %s', async (token) => {
+  expect(await check(token)).toEqual({ refused: 'invalid_token' })
+})
+
+test('without a token, the answer says so', async () => {
+  const ask = (headers: Record<string, string>) =>
+    jwtAuthentication({ secret, clock })(new Request('https://sync.test/', { headers }))
+  expect(await ask({})).toEqual({ refused: 'no_token' })
+  expect(await ask({ authorization: 'Basic YTpi' })).toEqual({ refused: 'invalid_token' })
+})
+
+test('while a secret is rotated, tokens of the old one go on', async () => {
+  const next = 'the secret that comes after the first one'
+  const both = { secret: [next, secret] }
+  expect(await check(await sign(), both)).toMatchObject({ userId: 'ann' })
+  expect(await check(await sign({ secret: next }), both)).toMatchObject({ userId: 'ann' })
+  expect(await check(await sign(), { secret: next })).toEqual({ refused: 'invalid_token' })
+})
+
+test('a secret that is too short to be one is refused when it is given', () => {
+  expect(() => jwtAuthentication({ secret: 'short' })).toThrow(expect.objectContaining({ option: 'secret' }))
+})

@@ -1,0 +1,238 @@
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { readPush } from '../../src/protocol/push.ts'
+import { type Caller, createSyncService } from '../../src/server/index.ts'
+import { settle } from '../support/virtual-clock.ts'
+import { FakeSocket, insert, remove, requestTo, serviceOf, update } from './harness.ts'
+
+test('hello comes first, with the position, the epoch and the longest silence', async () => {
+  const { service, json, connect } = serviceOf({ heartbeatMs: 9_000 })
+  await service.write([insert('1')])
+  const socket = await connect()
+  const { epoch } = await json('bootstrap')
+  expect(socket.messages).toEqual([{ hello: { sid: 1, epoch, heartbeatMs: 9_000 } }])
+  expect(readPush(socket.texts[0])).toMatchObject({ kind: 'hello', hello: { sid: 1, epoch } })
+})
+
+test('a write is pushed at once to every socket of its owner, in one message, and to nobody else', async () => {
+  const { service, connect } = serviceOf()
+  const [first, second, other] = [await connect(), await connect(), await connect('bob')]
+  await service.write([insert('1'), insert('2', {}, 'bob'), remove('1')])
+  await settle()
+  const frames = [
+    { sid: 1, op: 'i', id: '1' },
+    { sid: 3, op: 'd', id: '1' },
+  ]
+  expect(first.pushes).toMatchObject([{ since: 0, sid: 3, frames }])
+  expect(second.texts.slice(1)).toEqual(first.texts.slice(1))
+  expect(other.pushes).toMatchObject([{ since: 0, sid: 3, frames: [{ sid: 2 }] }])
+  expect(readPush(first.texts[1])).toMatchObject({ kind: 'delta', delta: { since: 0, sid: 3 } })
+})
+
+test('each push says since when it is whole, whatever others have written between', async () => {
+  const { service, connect } = serviceOf()
+  const socket = await connect()
+  await service.write([insert('1')])
+  await settle()
+  await service.write([insert('2', {}, 'bob')])
+  await settle()
+  await service.write([update('1', { n: 1 })])
+  await settle()
+  expect(socket.pushes.map(({ since, sid }) => [since, sid])).toEqual([
+    [0, 1],
+    [1, 3],
+  ])
+})
+
+test('a heartbeat comes when nothing else has for so long', async () => {
+  const { service, clock, connect } = serviceOf({ heartbeatMs: 1_000 })
+  const socket = await connect()
+  await clock.advance(999)
+  expect(socket.pushes).toEqual([])
+  await service.write([insert('1')])
+  await clock.advance(999)
+  expect(socket.pushes).toHaveLength(1)
+  await clock.advance(1_001)
+  expect(socket.pushes.slice(1)).toEqual([
+    { since: 1, sid: 1, frames: [] },
+    { since: 1, sid: 1, frames: [] },
+  ])
+})
+
+test('a hint that never comes delays a push to the next heartbeat, and loses nothing', async () => {
+  const { service, log, clock, connect } = serviceOf({ heartbeatMs: 1_000 })
+  log.onHint = () => () => {}
+  const socket = await connect()
+  await service.write([insert('1')])
+  await clock.advance(1_000)
+  expect(socket.pushes.at(-1)).toMatchObject({ sid: 1, frames: [{ sid: 1 }] })
+})
+
+test('a log that cannot be read for a while loses nothing', async () => {
+  const { service, log, clock, lines, connect } = serviceOf({ heartbeatMs: 1_000 })
+  const socket = await connect()
+  const changes = log.changes.bind(log)
+  log.changes = () => Promise.reject(new Error('away'))
+  await service.write([insert('1')])
+  await clock.advance(10)
+  expect(lines.join()).toContain('away')
+  log.changes = changes
+  await service.write([insert('2')])
+  await clock.advance(10)
+  expect(socket.pushes).toMatchObject([{ since: 0, sid: 2, frames: [{ sid: 1 }, { sid: 2 }] }])
+})
+
+test('a socket that opens while the log cannot be reached is closed, and the next one is served', async () => {
+  const { log, connect } = serviceOf()
+  const position = log.position.bind(log)
+  log.position = () => Promise.reject(new Error('away'))
+  expect((await connect()).closed).toEqual([1012, 'unavailable'])
+  log.position = position
+  expect((await connect()).hello).toMatchObject({ sid: 0 })
+})
+
+test('more changes than one read takes are all pushed, and no write is cut in two', async () => {
+  const { service, log, clock, connect } = serviceOf({ heartbeatMs: 1_000 })
+  log.onHint = () => () => {}
+  const socket = await connect()
+  const ids = (from: number, count: number) =>
+    Array.from({ length: count }, (_, n) => insert(String(from + n)))
+  for (const [from, count] of [
+    [0, 400],
+    [400, 400],
+    [800, 1],
+  ] as const)
+    await service.write(ids(from, count))
+  await clock.advance(1_000)
+  const pushes = socket.pushes.filter(({ frames }) => frames.length > 0)
+  expect(pushes.map(({ since, sid, frames }) => [since, sid, frames.length])).toEqual([
+    [0, 800, 800],
+    [800, 801, 1],
+  ])
+})
+
+describe('a socket is closed', () => {
+  test('with 1012 when the service stops, and no timer is left', async () => {
+    const { service, clock, connect } = serviceOf()
+    const socket = await connect()
+    await service.close()
+    expect(socket.closed).toEqual([1012, 'restart'])
+    expect(clock.timers).toBe(0)
+  })
+
+  test('with 1012 when the log has forgotten what it still had to be told', async () => {
+    const { service, log, clock, connect } = serviceOf({ heartbeatMs: 1_000 })
+    log.onHint = () => () => {}
+    const socket = await connect()
+    await service.write([insert('1'), insert('2')])
+    await log.trim(2)
+    await clock.advance(1_000)
+    expect(socket.closed).toEqual([1012, 'restart'])
+    expect((await connect()).hello).toMatchObject({ sid: 2 })
+  })
+
+  test('with 1012 when the history is another', async () => {
+    const { service, log, connect } = serviceOf()
+    const socket = await connect()
+    const changes = log.changes.bind(log)
+    log.changes = async (...args) => ({ ...(await changes(...args)), history: 'restored' })
+    await service.write([insert('1')])
+    await settle()
+    expect(socket.closed).toEqual([1012, 'restart'])
+    expect((await connect()).hello.epoch).not.toBe(socket.hello.epoch)
+  })
+
+  test('with 4401 when the caller’s right to be there is revoked', async () => {
+    const { service, connect } = serviceOf()
+    const [mine, other] = [await connect(), await connect('bob')]
+    service.revoke((caller: Caller) => caller.userId === 'ann')
+    expect(mine.closed).toEqual([4401, 'revoked'])
+    expect(other.closed).toBeUndefined()
+  })
+
+  test('and forgotten when it goes by itself or cannot be sent to', async () => {
+    const { service, clock, connect } = serviceOf()
+    const [gone, broken] = [await connect(), await connect()]
+    const healthy = await connect()
+    gone.gone()
+    broken.send = () => {
+      throw new Error('InvalidStateError')
+    }
+    await service.write([insert('1')])
+    await settle()
+    expect(gone.pushes).toEqual([])
+    expect(broken.closed).toBeDefined()
+    expect(healthy.pushes).toHaveLength(1)
+    healthy.gone()
+    // What is left is the reading of the log.
+    expect(clock.timers).toBe(1)
+  })
+})
+
+describe('a slow consumer', () => {
+  test('invariant 55: what waits for a slow consumer is bounded; it is cut, and a delta brings the rest', async () => {
+    const maxBufferedBytes = 10_000
+    const { service, json, connect } = serviceOf({ maxBufferedBytes })
+    const [slow, healthy] = [await connect(), await connect()]
+    slow.stuck = true
+    for (let n = 0; n < 100; n += 1) {
+      await service.write([insert(String(n), { text: 'x'.repeat(1_000) })])
+      await settle()
+    }
+    expect(slow.closed).toEqual([1013, 'too_slow'])
+    expect(slow.bufferedAmount).toBeLessThan(maxBufferedBytes + 1_200)
+    expect(healthy.pushes).toHaveLength(100)
+    const since = slow.pushes.at(-1)?.sid ?? 0
+    const { frames } = await json(`delta?since=${since}`)
+    expect([...slow.pushes.flatMap((push) => push.frames), ...frames].map((frame) => frame.sid)).toEqual(
+      Array.from({ length: 100 }, (_, n) => n + 1),
+    )
+  })
+
+  test('invariant 55: heartbeats alone do not pile up either', async () => {
+    const { clock, connect } = serviceOf({ heartbeatMs: 1_000, maxBufferedBytes: 200 })
+    const slow = await connect()
+    slow.stuck = true
+    await clock.advance(60_000)
+    expect(slow.closed).toEqual([1013, 'too_slow'])
+    expect(slow.bufferedAmount).toBeLessThan(300)
+  })
+})
+
+describe('the end of the credentials', () => {
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  test('closes the socket with 4401 when it comes, and not before', async () => {
+    const { clock, service, connect } = serviceOf({
+      authenticate: async () => ({ userId: 'ann', expiresAt: clock.now() + 60_000 }),
+    })
+    const socket = await connect()
+    await clock.advance(59_999)
+    expect(socket.closed).toBeUndefined()
+    await clock.advance(1)
+    expect(socket.closed).toEqual([4401, 'token_expired'])
+    await service.write([insert('1')])
+    await settle()
+    expect(socket.pushes.flatMap((push) => push.frames)).toEqual([])
+  })
+
+  test('invariant 63: a token that lives 30 days keeps its socket for 30 days', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] })
+    const day = 86_400_000
+    const service = createSyncService({
+      database: 'memory:',
+      authenticate: async () => ({ userId: 'ann', expiresAt: Date.now() + 30 * day }),
+      ownerField: 'userId',
+      heartbeatMs: day,
+    })
+    const socket = new FakeSocket()
+    await service.connect(socket, requestTo('ws', 'ann'))
+    await settle()
+    vi.advanceTimersByTime(30 * day - 1)
+    expect(socket.closed).toBeUndefined()
+    vi.advanceTimersByTime(1)
+    expect(socket.closed).toEqual([4401, 'token_expired'])
+    await service.close()
+  })
+})

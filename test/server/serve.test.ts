@@ -1,0 +1,169 @@
+import { once } from 'node:events'
+import { connect as connectTcp } from 'node:net'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { WebSocket } from 'ws'
+import {
+  createSyncService,
+  jwtAuthentication,
+  type Served,
+  type SyncService,
+  serve,
+  signToken,
+} from '../../src/server/index.ts'
+import { insert, recorder, update } from './harness.ts'
+
+const secret = 'a secret that is long enough to sign with'
+const origin = 'https://app.test'
+
+let service: SyncService
+let served: Served
+let token: string
+let lines: string[]
+
+beforeEach(async () => {
+  const recorded = recorder()
+  lines = recorded.lines
+  service = createSyncService({
+    database: 'memory:',
+    authenticate: jwtAuthentication({ secret }),
+    ownerField: 'userId',
+    allowedOrigins: [origin],
+    maxBufferedBytes: 50_000,
+    logger: recorded.logger,
+  })
+  served = await serve(service, { port: 0, logger: recorded.logger, graceMs: 200 })
+  token = await signToken({ secret, userId: 'ann' })
+})
+
+afterEach(async () => {
+  await served.close()
+  await service.close()
+})
+
+const ask = (path: string, init: RequestInit = {}) =>
+  fetch(`${served.url}/${path}`, { ...init, headers: { authorization: `Bearer ${token}`, ...init.headers } })
+
+const wsUrl = () => `${served.url.replace('http', 'ws')}/ws`
+
+/** An open socket, its hello and what comes after. */
+async function open(url = `${wsUrl()}?token=${token}`, headers: Record<string, string> = {}) {
+  const socket = new WebSocket(url, { headers })
+  const messages: { since: number; sid: number; frames: unknown[] }[] = []
+  const hello = new Promise((resolve, reject) => {
+    socket.on('error', reject)
+    socket.on('message', (data) => {
+      const message = JSON.parse(String(data))
+      if (message.hello) resolve(message.hello)
+      else messages.push(message)
+    })
+  })
+  return { socket, messages, hello: await hello }
+}
+
+test('it answers over HTTP, compressed by itself and read by any client', async () => {
+  await service.write(Array.from({ length: 2_000 }, (_, n) => insert(String(n))))
+  const response = await ask('bootstrap')
+  expect(response.headers.get('content-encoding')).toBe('gzip')
+  expect(await response.json()).toMatchObject({ sid: 2_000, count: 2_000, rows: { length: 2_000 } })
+  expect(await (await ask('delta?since=1999')).json()).toMatchObject({ frames: [{ sid: 2_000 }] })
+  expect((await ask('bootstrap', { method: 'POST', body: 'x' })).status).toBe(200)
+})
+
+test('its address is the base address of a client', () => {
+  expect(served.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/sync\/v1$/)
+})
+
+describe('a socket', () => {
+  test('opens with a token in the header or in the query, and is pushed what is written', async () => {
+    const { socket, messages } = await open()
+    const withHeader = await open(wsUrl(), { authorization: `Bearer ${token}` })
+    await service.write([insert('1')])
+    const expected = [{ since: 0, sid: 1, frames: [{ sid: 1, op: 'i' }] }]
+    await expect.poll(() => messages).toMatchObject(expected)
+    await expect.poll(() => withHeader.messages).toMatchObject(expected)
+    socket.terminate()
+    withHeader.socket.terminate()
+  })
+
+  test.each([
+    ['without a token', '', {}, 401],
+    ['with a wrong one', '?token=wrong', {}, 401],
+    ['from another origin', '', { origin: 'https://evil.test' }, 403],
+  ])('%s is refused over HTTP', async (_, query, headers, status) => {
+    const authorization: Record<string, string> = status === 403 ? { authorization: `Bearer ${token}` } : {}
+    const socket = new WebSocket(wsUrl() + query, { headers: { ...headers, ...authorization } })
+    const [, response] = await once(socket, 'unexpected-response')
+    expect(response.statusCode).toBe(status)
+    expect(response.headers['cache-control']).toBe('no-store')
+    const [body] = await once(response, 'data')
+    expect(JSON.parse(String(body)).error.code).toEqual(expect.any(String))
+    expect(lines.join()).not.toContain('token=')
+  })
+
+  test('that sends too much is closed with 1009', async () => {
+    const { socket } = await open()
+    socket.send('x'.repeat(10_000))
+    expect((await once(socket, 'close'))[0]).toBe(1009)
+  })
+
+  test('is closed with 1012 when the server closes, and the service goes on behind another one', async () => {
+    const { socket } = await open()
+    const closed = once(socket, 'close')
+    await served.close()
+    expect((await closed)[0]).toBe(1012)
+    await expect(ask('bootstrap')).rejects.toThrow('fetch failed')
+    await service.write([insert('1')])
+    served = await serve(service, { port: 0 })
+    expect(await (await ask('bootstrap')).json()).toMatchObject({ sid: 1 })
+  })
+
+  test('invariant 55: one that takes nothing is cut with 1013, and a delta brings what it missed', async () => {
+    const { socket, messages } = await open()
+    socket.pause()
+    await service.write([insert('1', { text: '' })])
+    // More than what the two kernels keep for a connection.
+    for (let n = 0; n < 200; n += 1) {
+      await service.write([update('1', { n, text: 'x'.repeat(100_000) })])
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    const closed = once(socket, 'close')
+    socket.resume()
+    expect((await closed)[0]).toBe(1013)
+    const position = messages.at(-1)?.sid ?? 0
+    expect(position).toBeLessThan(201)
+    const { sid, frames } = await (await ask(`delta?since=${position}`)).json()
+    expect(sid).toBe(201)
+    expect(frames).toHaveLength(201 - position)
+  })
+})
+
+test('a client that goes in the middle of an answer leaves nothing behind', async () => {
+  await service.write(Array.from({ length: 5_000 }, (_, n) => insert(String(n), { text: 'x'.repeat(5_000) })))
+  const controller = new AbortController()
+  const response = await ask('bootstrap', {
+    signal: controller.signal,
+    headers: { 'accept-encoding': 'identity' },
+  })
+  await response.body?.getReader().read()
+  controller.abort()
+  await expect.poll(() => lines.join()).toContain('A connection ended early.')
+  expect((await ask('delta?since=5000')).status).toBe(200)
+})
+
+test.each(['GET http://[/ HTTP/1.1', 'GET /sync/v1/ws HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: other'])(
+  'what is no proper request harms nobody: %s',
+  async (request) => {
+    const socket = connectTcp(Number(new URL(served.url).port), '127.0.0.1')
+    const closed = once(socket, 'close')
+    socket.on('error', () => {})
+    socket.resume()
+    socket.write(`${request}\r\nHost: x\r\n\r\n`)
+    await closed
+    expect((await ask('bootstrap')).status).toBe(200)
+  },
+)
+
+test('a port that is taken is an error', async () => {
+  const port = Number(new URL(served.url).port)
+  await expect(serve(service, { port })).rejects.toThrow('EADDRINUSE')
+})

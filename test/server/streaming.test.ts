@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest'
+import type { Snapshot } from '../../src/server/index.ts'
+import { serviceOf } from './harness.ts'
+
+/** A service whose snapshot comes from `batches`, and what became of them. */
+function streaming(batches: () => AsyncGenerator<string>) {
+  const made = serviceOf()
+  let pulled = 0
+  let released = false
+  made.log.snapshot = async (): Promise<Snapshot> => {
+    async function* counted() {
+      try {
+        for await (const batch of batches()) {
+          pulled += 1
+          yield batch
+        }
+      } finally {
+        released = true
+      }
+    }
+    return { ...(await made.log.position()), count: 1, batches: counted() }
+  }
+  return { ...made, state: () => ({ made: pulled, released }) }
+}
+
+const batch = JSON.stringify({ t: 'Todo', id: '1', v: 1, p: { text: 'x'.repeat(2_000) } })
+
+async function* endless() {
+  for (;;) yield batch
+}
+
+test('a snapshot is made as it is read, and no further', async () => {
+  const { ask, state } = streaming(endless)
+  const reader = (await ask('bootstrap')).body?.getReader()
+  for (let chunk = 0; chunk < 10; chunk += 1) await reader?.read()
+  expect(state().made).toBeLessThan(15)
+  await reader?.cancel()
+})
+
+test.each(['identity', 'gzip'])('a reader that goes releases the read (%s)', async (encoding) => {
+  const { ask, clock, state } = streaming(endless)
+  const response = await ask('bootstrap', { headers: { 'accept-encoding': encoding } })
+  const reader = response.body?.getReader()
+  await reader?.read()
+  await reader?.cancel()
+  await clock.advance(0)
+  expect(state().released).toBe(true)
+})
+
+test('what fails before the first piece is answered as an error', async () => {
+  const { ask, lines } = streaming(async function* () {
+    yield ''
+    throw new Error('connection lost')
+  })
+  expect((await ask('bootstrap')).status).toBe(500)
+  expect(lines.join()).toContain('connection lost')
+})
+
+test('what fails later breaks the answer off, so that nobody takes it for whole', async () => {
+  const { ask, lines, state } = streaming(async function* () {
+    yield batch
+    yield batch
+    throw new Error('connection lost to 10.0.0.1')
+  })
+  const response = await ask('bootstrap')
+  expect(response.status).toBe(200)
+  await expect(response.text()).rejects.toThrow('The answer could not be read to its end.')
+  expect(lines.join()).toContain('connection lost')
+  expect(state().released).toBe(true)
+})

@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'vitest'
+import type { TxOp } from '../../src/protocol/tx.ts'
+import { insert, remove, serviceOf, update } from './harness.ts'
+
+const put = (id: string, fields: object, userId = 'ann') =>
+  ({ ...insert(id, fields, userId), put: true }) as TxOp
+
+test('each change has a sid of its own, and the answer is the last', async () => {
+  const { service } = serviceOf()
+  expect(await service.write([insert('1'), insert('2')])).toEqual({ sid: 2 })
+  expect(await service.write([remove('absent')])).toEqual({ sid: 2 })
+  expect(await service.write([remove('1')])).toEqual({ sid: 3 })
+})
+
+test('ops of one write see what those before them have done', async () => {
+  const { service, json } = serviceOf()
+  await service.write([insert('1', { n: 1 }), update('1', { n: 2 }), remove('1'), insert('1', { n: 3 })])
+  expect((await json('bootstrap')).rows).toMatchObject([{ v: 4, p: { n: 3 } }])
+})
+
+test('a put replaces the whole record', async () => {
+  const { service, json } = serviceOf()
+  await service.write([insert('1', { a: 1 }), put('1', { b: 2 })])
+  expect((await json('bootstrap')).rows).toMatchObject([{ p: { userId: 'ann', b: 2 } }])
+  expect((await json('delta?since=1')).frames).toMatchObject([{ op: 'i', p: { b: 2 } }])
+})
+
+test.each([
+  ['exists', [insert('1')]],
+  ['not_found', [update('absent', {})]],
+  ['conflict', [{ ...update('1', { n: 2 }), unchangedSince: 0 }]],
+  ['invalid', [{ op: 'i', t: 'Todo', id: '2', p: {} } as TxOp]],
+  ['invalid', [update('1', { userId: null })]],
+])('a write that breaks a rule is refused whole: %s', async (reason, ops) => {
+  const { service, json } = serviceOf()
+  await service.write([insert('1')])
+  const before = await json('bootstrap')
+  await expect(service.write([insert('9'), ...ops])).rejects.toMatchObject({ name: 'RejectedError', reason })
+  expect(await json('bootstrap')).toEqual(before)
+  expect(await json('delta?since=1')).toMatchObject({ sid: 1, frames: [] })
+})
+
+test('a record that has not changed since is no conflict', async () => {
+  const { service } = serviceOf()
+  await service.write([insert('1'), insert('2')])
+  expect(await service.write([{ ...update('1', { n: 2 }), unchangedSince: 1 }])).toEqual({ sid: 3 })
+})
+
+describe('an op that is none', () => {
+  let deep: object = {}
+  for (let level = 0; level < 600; level += 1) deep = { deep }
+  const cyclic: { self?: object } = {}
+  cyclic.self = cyclic
+
+  test.each([
+    ['a Date', insert('2', { when: new Date(0) })],
+    ['a NaN', insert('2', { n: Number.NaN })],
+    ['undefined', insert('2', { n: undefined })],
+    ['a bigint', insert('2', { n: 1n })],
+    ['too deep', insert('2', deep)],
+    ['cyclic', insert('2', cyclic)],
+    ['no fields', { op: 'i', t: 'Todo', id: '2' }],
+    ['an unknown op', { op: 'x', t: 'Todo', id: '2' }],
+    ['a reserved type', { op: 'd', t: '__proto__', id: '2' }],
+    ['a reserved field', update('1', JSON.parse('{"__proto__": 1}'))],
+  ])('is refused: %s', async (_, op) => {
+    const { service } = serviceOf()
+    await service.write([insert('1')])
+    await expect(service.write([op as TxOp])).rejects.toMatchObject({ reason: 'invalid' })
+  })
+})
+
+test('what is written is a copy: changing it later changes nothing', async () => {
+  const { service, json } = serviceOf()
+  const tags = ['a']
+  await service.write([insert('1', { tags })])
+  tags.push('b')
+  expect((await json('bootstrap')).rows).toMatchObject([{ p: { tags: ['a'] } }])
+})
+
+test('names that JavaScript knows are names like all others', async () => {
+  const { service, json } = serviceOf()
+  const names = ['constructor', 'toString', 'hasOwnProperty', '', ' ']
+  await service.write(names.map((name) => ({ op: 'i', t: name, id: name, p: { userId: 'ann', [name]: 1 } })))
+  expect((await json('bootstrap')).rows.map((row) => row.t)).toEqual(names)
+})

@@ -1,0 +1,174 @@
+import { gzipSync } from 'node:zlib'
+import { BareData, type BareOp, type BareWriteOptions } from './bare-server-data.ts'
+import {
+  type BareFault,
+  type BareRequest,
+  type BareResponse,
+  bytesOf,
+  FaultPlan,
+} from './bare-server-faults.ts'
+import { type BarePeer, BareSockets, type HeldPush, type PushShape, pushesOf } from './bare-server-sockets.ts'
+import { looseJson, objectText, oddChunks } from './bare-server-text.ts'
+import { BareTokens } from './bare-server-tokens.ts'
+import { mulberry32 } from './virtual-random.ts'
+
+/** What the interface document leaves open, each a choice of the test that may change at any time. */
+export interface BareBehaviour {
+  /** `loose`: keys in any order, white space and escapes anywhere, by the seed. @default 'loose' */
+  text: 'compact' | 'loose'
+  /** Where a snapshot has its `sid`. @default 'first' */
+  snapshotSid: 'first' | 'last'
+  /** `row`: a single row with `sid`, where just one record changed. @default 'frames' */
+  delta: 'frames' | 'rows' | 'row' | 'both'
+  /** A delta's `sid`: that of its last frame (or `since` again), or the highest of all data. @default 'frames' */
+  deltaSid: 'frames' | 'head'
+  /** @default 'frame' */
+  push: PushShape
+  /** Pushes wait in `held` for the test to send them. @default false */
+  hold: boolean
+  /** Compresses for whoever accepts it. @default false */
+  gzip: boolean
+  /** Sends bodies in pieces of at most so many bytes; 0 sends them whole. @default 0 */
+  chunkBytes: number
+}
+
+export interface BareServerOptions extends Partial<BareBehaviour> {
+  readonly seed?: number
+  /** @default Date.now */
+  readonly now?: () => number
+}
+
+export type LoggedRequest = BareRequest & { readonly at: number }
+
+/** Where the interface puts its endpoints. */
+export const barePrefix = '/sync/v1'
+
+/**
+ * A server that knows nothing but the interface document: no epoch, no hello, no heartbeat, no `since` in pushes. It
+ * is the measure of what a client can rely on. This is its core; a mount puts it on a network.
+ */
+export class BareServer {
+  readonly behaviour: BareBehaviour
+  readonly data = new BareData()
+  readonly tokens: BareTokens
+  readonly sockets = new BareSockets()
+  /** Every request that arrived, upgrades included. */
+  readonly requests: LoggedRequest[] = []
+  /** The pushes that wait, in the order of their writes; filled while `behaviour.hold`. */
+  readonly held: HeldPush[] = []
+  readonly #faults = new FaultPlan()
+  readonly #random: () => number
+  readonly #now: () => number
+
+  constructor({ seed = 1, now = Date.now, ...behaviour }: BareServerOptions = {}) {
+    this.#random = mulberry32(seed)
+    this.#now = now
+    this.tokens = new BareTokens(this.#random, now)
+    this.behaviour = {
+      text: 'loose',
+      snapshotSid: 'first',
+      delta: 'frames',
+      deltaSid: 'frames',
+      push: 'frame',
+      hold: false,
+      gzip: false,
+      chunkBytes: 0,
+      ...behaviour,
+    }
+  }
+
+  /** Writes for `owner`, and pushes as `behaviour` says. Gives the highest `sid` there is then. */
+  write(owner: string, ops: readonly BareOp[], options?: BareWriteOptions): number {
+    const written = this.data.write(owner, ops, this.#now(), options)
+    for (const { owner: to, message } of pushesOf(written, this.behaviour.push)) {
+      const text = looseJson(message, this.#random)
+      const send = () => this.sockets.send(to, text)
+      if (this.behaviour.hold) this.held.push({ owner: to, text, send })
+      else send()
+    }
+    return this.data.sid
+  }
+
+  /** Puts `fault` in place of the next `times` answers, of any path or of those that end in `path`. */
+  failNext(fault: BareFault, { times = 1, path }: { times?: number; path?: string } = {}): void {
+    this.#faults.add(fault, times, path)
+  }
+
+  /** Answers as it should again. */
+  heal(): void {
+    this.#faults.clear()
+  }
+
+  handle(request: BareRequest): BareResponse {
+    this.requests.push({ ...request, at: this.#now() })
+    const fault = this.#faults.take(request.path)
+    const answer = this.#answer(request)
+    return fault ? fault(answer, request) : answer
+  }
+
+  /** Why a socket is refused, or what takes it once it is open; that in turn gives what to call when it is gone. */
+  upgrade(request: BareRequest): BareResponse | ((peer: BarePeer) => () => void) {
+    this.requests.push({ ...request, at: this.#now() })
+    const fault = this.#faults.take(request.path)
+    if (fault) return fault(plain(503, ''), request)
+    const caller = this.tokens.of(request)
+    if (typeof caller === 'string') return plain(401, caller)
+    return (peer) => this.sockets.add(caller.userId, peer)
+  }
+
+  #answer(request: BareRequest): BareResponse {
+    const caller = this.tokens.of(request)
+    if (typeof caller === 'string') return plain(401, caller)
+    switch (`${request.method} ${request.path}`) {
+      case `GET ${barePrefix}/bootstrap`:
+        return this.#json(request, this.#snapshot(caller.userId))
+      case `GET ${barePrefix}/delta`:
+        return this.#delta(request, caller.userId)
+      default:
+        return plain(404, 'Not found')
+    }
+  }
+
+  #snapshot(owner: string): [string, unknown][] {
+    const sid: [string, unknown] = ['sid', this.data.sid]
+    const rows: [string, unknown] = ['rows', this.data.rows(owner)]
+    return this.behaviour.snapshotSid === 'first' ? [sid, rows] : [rows, sid]
+  }
+
+  #delta(request: BareRequest, owner: string): BareResponse {
+    const since = Number(request.query.get('since') ?? Number.NaN)
+    if (Number.isNaN(since)) return plain(400, 'since is missing')
+    const frames = this.data.framesSince(owner, since)
+    const sid = this.behaviour.deltaSid === 'head' ? this.data.sid : (frames.at(-1)?.sid ?? since)
+    const changed = new Set(frames.map(keyOf))
+    const rows = this.data.rows(owner).filter((row) => changed.has(keyOf(row)))
+    const [single] = rows
+    const shape = this.behaviour.delta
+    if (shape === 'row' && single && rows.length === 1)
+      return this.#json(request, Object.entries({ ...single, sid }))
+    const lists = { frames: { frames }, rows: { rows }, row: { rows }, both: { rows, frames } }[shape]
+    return this.#json(request, Object.entries({ sid, ...lists }))
+  }
+
+  #json(request: BareRequest, entries: [string, unknown][]): BareResponse {
+    const { text: style, gzip, chunkBytes } = this.behaviour
+    const text =
+      style === 'loose' ? objectText(entries, this.#random) : JSON.stringify(Object.fromEntries(entries))
+    const body = chunkBytes > 0 ? oddChunks(text, chunkBytes, this.#random) : [text]
+    const answer = { status: 200, headers: { 'content-type': 'application/json' }, body }
+    if (!gzip || !request.headers['accept-encoding']?.includes('gzip')) return answer
+    return {
+      ...answer,
+      headers: { ...answer.headers, 'content-encoding': 'gzip' },
+      body: [gzipSync(bytesOf(answer))],
+    }
+  }
+}
+
+function keyOf({ t, id }: { readonly t: string; readonly id: string }): string {
+  return JSON.stringify([t, id])
+}
+
+function plain(status: number, text: string): BareResponse {
+  return { status, headers: { 'content-type': 'text/plain' }, body: [text] }
+}

@@ -1,0 +1,195 @@
+import { Disposer } from '../../src/base/disposer.ts'
+import type { Clock, WebSocketLike } from '../../src/base/world.ts'
+import type { ServerSocket } from '../../src/server/realtime/server-socket.ts'
+
+/** What a pair of ends asks of the network between them. */
+export interface Wire {
+  readonly latencyMs: number
+  readonly state: 'up' | 'cut' | 'black hole'
+}
+
+/** How long either end waits for the answer to its close frame, in ms. */
+const closeTimeoutMs = 30_000
+
+const abnormal = 1006
+
+/** One WebSocket: the end that a client holds, and the end that a server holds. */
+export class SocketPair {
+  readonly client: ClientEnd
+  readonly #server: ServerEnd
+  readonly #wire: Wire
+  readonly #clock: Clock
+  readonly #onGone: () => void
+  readonly #timeouts = new Disposer()
+  #lost: boolean
+  #lastArrival = 0
+
+  constructor(client: ClientEnd, wire: Wire, clock: Clock, onGone: () => void) {
+    this.client = client
+    this.#wire = wire
+    this.#clock = clock
+    this.#onGone = onGone
+    this.#lost = wire.state === 'black hole'
+    this.#server = new ServerEnd(this)
+  }
+
+  open(upgrade: () => Promise<Response | ((socket: ServerEnd) => void)>): void {
+    if (this.#wire.state === 'cut') {
+      this.#clock.after(0, () => this.kill())
+      return
+    }
+    this.carry(async () => {
+      const accept = await upgrade().catch(() => undefined)
+      if (this.client.readyState > 1) return
+      if (typeof accept !== 'function') return this.carry(() => this.kill())
+      this.carry(() => this.client.opened())
+      accept(this.#server)
+    })
+  }
+
+  /** Nothing passes from here on, in either direction, and neither end is told. */
+  lose(): void {
+    this.#lost = true
+  }
+
+  kill(): void {
+    this.#lost = true
+    this.#timeouts.dispose()
+    this.client.closed(abnormal, '')
+    this.#server.closed(abnormal)
+    this.#onGone()
+  }
+
+  /** Has `arrive` happen at the other end, behind all that was sent before. */
+  carry(arrive: () => void): void {
+    this.#lastArrival = Math.max(this.#lastArrival, this.#clock.now() + this.#wire.latencyMs)
+    this.#clock.after(this.#lastArrival - this.#clock.now(), () => {
+      if (!this.#lost && this.#wire.state === 'up') arrive()
+    })
+  }
+
+  toClient(data: string, arrived: () => void): void {
+    this.carry(() => {
+      arrived()
+      this.client.message(data)
+    })
+  }
+
+  /** The closing handshake that the client begins (RFC 6455, section 7). */
+  closeFromClient(code: number): void {
+    this.#timeouts.add(this.#clock.after(closeTimeoutMs, () => this.#end(abnormal, '')))
+    this.carry(() => {
+      this.#server.closed(code)
+      this.carry(() => {
+        this.#timeouts.dispose()
+        this.#end(code, '')
+      })
+    })
+  }
+
+  /** The closing handshake that the server begins. */
+  closeFromServer(code: number, reason: string): void {
+    this.#timeouts.add(this.#clock.after(closeTimeoutMs, () => this.#server.closed(abnormal)))
+    this.carry(() => {
+      this.#end(code, reason)
+      this.carry(() => {
+        this.#timeouts.dispose()
+        this.#server.closed(code)
+      })
+    })
+  }
+
+  #end(code: number, reason: string): void {
+    this.client.closed(code, reason)
+    this.#onGone()
+  }
+}
+
+/** What a client's `new WebSocket` gives. */
+export class ClientEnd implements WebSocketLike {
+  readyState = 0
+  onopen: WebSocketLike['onopen'] = null
+  onmessage: WebSocketLike['onmessage'] = null
+  onclose: WebSocketLike['onclose'] = null
+  onerror: WebSocketLike['onerror'] = null
+  readonly #pair: SocketPair
+
+  constructor(dial: (client: ClientEnd) => SocketPair) {
+    this.#pair = dial(this)
+  }
+
+  send(_data: string): void {
+    if (this.readyState === 0) throw new DOMException('Still opening.', 'InvalidStateError')
+    // The protocol has no message from client to server.
+  }
+
+  close(code = 1005, _reason = ''): void {
+    const allowed = code === 1005 || code === 1000 || (code >= 3000 && code <= 4999)
+    if (!allowed) throw new DOMException(`A client may not close with ${code}.`, 'InvalidAccessError')
+    if (this.readyState >= 2) return
+    const wasOpening = this.readyState === 0
+    this.readyState = 2
+    this.#pair.closeFromClient(wasOpening ? abnormal : code)
+  }
+
+  opened(): void {
+    if (this.readyState !== 0) return
+    this.readyState = 1
+    this.onopen?.({} as never)
+  }
+
+  message(data: string): void {
+    if (this.readyState === 1) this.onmessage?.({ data })
+  }
+
+  closed(code: number, reason: string): void {
+    if (this.readyState === 3) return
+    this.readyState = 3
+    if (code === abnormal) this.onerror?.({} as never)
+    this.onclose?.({ code, reason })
+  }
+}
+
+/** What a server is given of an accepted socket. */
+export class ServerEnd implements ServerSocket {
+  /** What was sent and has not arrived, in bytes. In a black hole it only grows. */
+  bufferedAmount = 0
+  #open = true
+  #closing = false
+  readonly #listeners = new Set<(event: { readonly code: number }) => void>()
+  readonly #pair: SocketPair
+
+  constructor(pair: SocketPair) {
+    this.#pair = pair
+  }
+
+  send(data: string): void {
+    if (!this.#open || this.#closing) return
+    const bytes = Buffer.byteLength(data)
+    this.bufferedAmount += bytes
+    this.#pair.toClient(data, () => {
+      this.bufferedAmount -= bytes
+    })
+  }
+
+  close(code = 1005, reason = ''): void {
+    if (this.#closing || !this.#open) return
+    this.#closing = true
+    this.#pair.closeFromServer(code, reason)
+  }
+
+  /** Ends it without a word. */
+  terminate(): void {
+    this.#pair.kill()
+  }
+
+  addEventListener(_type: 'close', listener: (event: { readonly code: number }) => void): void {
+    this.#listeners.add(listener)
+  }
+
+  closed(code: number): void {
+    if (!this.#open) return
+    this.#open = false
+    for (const listener of this.#listeners) listener({ code })
+  }
+}
