@@ -3,7 +3,7 @@ export type Undo = () => void
 
 export type Listener<T> = (value: T) => void
 
-/** Listeners by event name. One that throws is told to `onError`; the rest still hear. */
+/** Listeners by event name. One that throws is told to `onError`; the rest still hear. One taken back hears no more. */
 export class Emitter<Events extends object> {
   readonly #listeners = new Map<keyof Events, Set<Listener<never>>>()
   readonly #onError: (error: unknown) => void
@@ -25,6 +25,7 @@ export class Emitter<Events extends object> {
   emit<Name extends keyof Events>(name: Name, event: Events[Name]): void {
     const listeners = this.#listeners.get(name) as Set<Listener<Events[Name]>> | undefined
     for (const listener of [...(listeners ?? [])]) {
+      if (!listeners?.has(listener)) continue
       try {
         listener(event)
       } catch (error) {
@@ -39,6 +40,6 @@ export class Emitter<Events extends object> {
   }
 
   clear(): void {
-    this.#listeners.clear()
+    for (const listeners of this.#listeners.values()) listeners.clear()
   }
 }

@@ -1,5 +1,6 @@
 import { fallbackWebSocket } from '#websocket'
 import type { Undo } from './emitter.ts'
+import type { Logger } from './logger.ts'
 import type { Clock, Lifecycle, LifecycleEvent, Random, WebSocketConstructor, World } from './world.ts'
 
 /** A timer holds a signed 32-bit number of ms (HTML standard, "timer initialization steps"). */
@@ -83,4 +84,12 @@ export function resolveWorld(overrides: Partial<World> = {}): World {
     location: globalThis.location?.href,
     ...overrides,
   }
+}
+
+/** Warnings and errors go to the console. */
+export const consoleLogger: Logger = {
+  debug: () => {},
+  info: () => {},
+  warn: (message, details) => console.warn(`instep: ${message}`, details ?? ''),
+  error: (message, details) => console.error(`instep: ${message}`, details ?? ''),
 }

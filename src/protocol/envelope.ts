@@ -14,11 +14,14 @@ export function readSid(value: { readonly [name: string]: unknown }, what: strin
 export function parseJson(text: string, what: string): unknown {
   try {
     return JSON.parse(text)
-  } catch (cause) {
-    throw new ProtocolError('not_json', `${what} is not JSON; is something between client and server?`, {
-      cause,
-    })
+  } catch {
+    throw notJson(what)
   }
+}
+
+/** It quotes nothing of the text, as the engine's own error would: that may be anybody's data. */
+export function notJson(what: string): ProtocolError {
+  return new ProtocolError('not_json', `${what} is not JSON; is something between client and server?`)
 }
 
 /** `value` as an object. Throws a ProtocolError where it is none. */

@@ -5,8 +5,9 @@ import type { WireRow } from '../protocol/row.ts'
 /**
  * The calls to the service over HTTP. Credentials are asked for again on every call. Each rejects with one of:
  * UnauthenticatedError (401, or no credentials to send), HttpError (any other status that is no 2xx), ProtocolError
- * (a 2xx that is not what the protocol promises), NetworkError (no answer, or none in time); with the signal's
- * reason where `signal` ended it. No URL, message or cause of an error holds a credential.
+ * (a 2xx that is not what the protocol promises), NetworkError (no answer, a redirect, or nothing in time),
+ * ConfigurationError (a credential that no header can carry); with the signal's reason where `signal` ended it. No
+ * URL, message or cause of an error holds a credential.
  */
 export interface Transport {
   /** Fetches a snapshot; its rows come to `sink` while it streams in. Resolves once it has come whole. */

@@ -1,0 +1,53 @@
+import { NetworkError } from '../base/errors.ts'
+import { ByteBuffer } from './byte-buffer.ts'
+import type { Call } from './call.ts'
+import { outline } from './outline.ts'
+
+/** No more bytes than this are handed on in one go, whatever a runtime brings at once. */
+const partBytes = 64 * 1024
+
+/**
+ * The body of `response`, decoded from any content coding. Ends with a NetworkError where the connection breaks off,
+ * or `idleMs` go by without a byte; the time that the consumer takes does not count.
+ */
+export async function* readBody(response: Response, call: Call, idleMs: number): AsyncGenerator<Uint8Array> {
+  const wait = <T>(promise: Promise<T>) =>
+    call.wait(promise.catch(brokeOff), idleMs, 'Waiting for more of an answer')
+  // An answer without content has no body, and neither has any where a runtime cannot stream.
+  if (!response.body) {
+    yield new Uint8Array(await wait(response.arrayBuffer()))
+    return
+  }
+  const reader = response.body.getReader()
+  try {
+    for (let next = await wait(reader.read()); !next.done; next = await wait(reader.read())) {
+      for (let from = 0; from < next.value.length; from += partBytes) {
+        yield next.value.subarray(from, from + partBytes)
+      }
+    }
+  } finally {
+    // Not awaited: a source that hangs may hang in its cancelling, too.
+    reader.cancel().catch(() => {})
+  }
+}
+
+/** The whole body as text, or its beginning of about `limit` bytes. */
+export async function readText(
+  response: Response,
+  call: Call,
+  idleMs: number,
+  limit = Number.POSITIVE_INFINITY,
+): Promise<string> {
+  const buffer = new ByteBuffer()
+  for await (const bytes of readBody(response, call, idleMs)) {
+    buffer.append(bytes)
+    if (buffer.length > limit) break
+  }
+  return buffer.take().replace(/^\uFEFF/, '')
+}
+
+function brokeOff(cause: unknown): never {
+  throw new NetworkError('unreachable', 'The connection broke off in the middle of an answer.', {
+    cause: outline(cause),
+  })
+}

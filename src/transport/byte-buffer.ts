@@ -1,0 +1,40 @@
+import { ProtocolError } from '../base/errors.ts'
+
+/** Bytes of UTF-8 that come in pieces and are wanted as one text. Many small pieces cost no more than a few large. */
+export class ByteBuffer {
+  // A BOM is for the reader of a document to pass over, not for each part of one.
+  readonly #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+  #bytes = new Uint8Array(4096)
+  #length = 0
+
+  get length(): number {
+    return this.#length
+  }
+
+  append(bytes: Uint8Array): void {
+    const length = this.#length + bytes.length
+    if (length > this.#bytes.length) {
+      const grown = new Uint8Array(Math.max(length, 2 * this.#bytes.length))
+      grown.set(this.#bytes.subarray(0, this.#length))
+      this.#bytes = grown
+    }
+    this.#bytes.set(bytes, this.#length)
+    this.#length = length
+  }
+
+  /** Drops what is behind the first `length` bytes. */
+  truncate(length: number): void {
+    this.#length = Math.min(length, this.#length)
+  }
+
+  /** All of it as text; the buffer is empty then. Throws a ProtocolError where it is not UTF-8. */
+  take(): string {
+    const bytes = this.#bytes.subarray(0, this.#length)
+    this.#length = 0
+    try {
+      return this.#decoder.decode(bytes)
+    } catch {
+      throw new ProtocolError('not_json', 'The answer is not UTF-8; is something between client and server?')
+    }
+  }
+}

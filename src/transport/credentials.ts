@@ -1,0 +1,113 @@
+import { ConfigurationError, isSyncError, NetworkError, UnauthenticatedError } from '../base/errors.ts'
+import { outline } from './outline.ts'
+
+/** A credential, or what gives the present one; nothing, where nobody is signed in. */
+export type CredentialSource = string | (() => string | null | undefined | Promise<string | null | undefined>)
+
+/** One of the two, or neither: then the client sends nothing, and cookies may speak for it. */
+export interface CredentialOptions {
+  readonly token?: CredentialSource | undefined
+  readonly apiKey?: CredentialSource | undefined
+}
+
+export interface Credential {
+  readonly scheme: 'bearer' | 'apiKey'
+  readonly value: string
+}
+
+export interface Credentials {
+  /** How they are sent, as far as the options say. */
+  readonly scheme: Credential['scheme'] | 'none'
+  /**
+   * What to send with the next request; `undefined` where the client sends nothing. Rejects with an
+   * UnauthenticatedError where the source has none, a retryable NetworkError where it failed, and a
+   * ConfigurationError where it gave what no header can carry.
+   */
+  get(): Promise<Credential | undefined>
+  /**
+   * Sends `value` in place of what the source yields, until the source yields another. Throws a ConfigurationError
+   * where no header can carry it.
+   */
+  use(value: string): void
+  /** Notes that the service took `credential`: should it be refused later, that is news again. */
+  accepted(credential: Credential | undefined): void
+  /** An error that says `credential` was refused. Only {@link rejected} can tell which one it is about. */
+  refuse(message: string, credential: Credential | undefined): UnauthenticatedError
+  /** Whether `error` is the first about its credential, however many calls failed with it together. */
+  rejected(error: unknown): boolean
+}
+
+/** Throws a ConfigurationError where the options are wrong. */
+export function createCredentials({ token, apiKey }: CredentialOptions): Credentials {
+  if (token !== undefined && apiKey !== undefined) {
+    throw new ConfigurationError('apiKey', '`apiKey` is given beside `token`; expected one of the two.')
+  }
+  const option = apiKey === undefined ? 'token' : 'apiKey'
+  const source = token ?? apiKey
+  const scheme = apiKey === undefined ? 'bearer' : 'apiKey'
+  if (source !== undefined && typeof source !== 'function') check(option, source)
+
+  let yielded: string | undefined
+  let replacement: string | undefined
+  // By value; '' stands for nothing sent. Kept beside the errors, so that printing one shows no credential.
+  const values = new WeakMap<UnauthenticatedError, string>()
+  const told = new Set<string>()
+
+  const refuse = (message: string, credential?: Credential) => {
+    const error = new UnauthenticatedError(message)
+    values.set(error, credential?.value ?? '')
+    return error
+  }
+
+  const ask = async (): Promise<string> => {
+    try {
+      return ((typeof source === 'function' ? await source() : source) ?? '') as string
+    } catch (error) {
+      if (isSyncError(error, 'UnauthenticatedError')) throw error
+      throw new NetworkError('unreachable', `The function \`${option}\` failed; it is called again later.`, {
+        cause: outline(error),
+      })
+    }
+  }
+
+  return {
+    scheme: source === undefined ? 'none' : scheme,
+    async get() {
+      const value = check(option, await ask())
+      if (yielded !== undefined && value !== yielded) replacement = undefined
+      yielded = value
+      const present = replacement ?? value
+      if (present) return { scheme, value: present }
+      if (source === undefined) return undefined
+      throw refuse(`There is no \`${option}\` to send; sign in, then call \`resume()\`.`)
+    },
+    use(value) {
+      replacement = check(option, value)
+    },
+    accepted(credential) {
+      told.delete(credential?.value ?? '')
+      told.delete('')
+    },
+    refuse,
+    rejected(error) {
+      const value = values.get(error as UnauthenticatedError) ?? ''
+      const first = !told.has(value)
+      told.add(value)
+      return first
+    },
+  }
+}
+
+/** The header that carries `credential` (RFC 6750, section 2.1; `X-API-Key` as in the interface). */
+export function headersOf(credential: Credential | undefined): Readonly<Record<string, string>> {
+  if (credential === undefined) return {}
+  const { scheme, value } = credential
+  return scheme === 'bearer' ? { Authorization: `Bearer ${value}` } : { 'X-API-Key': value }
+}
+
+/** Visible ASCII, or nothing: a header changes or refuses the rest (RFC 9110, section 5.5). */
+function check(option: string, value: unknown): string {
+  if (typeof value === 'string' && /^[!-~]*$/.test(value)) return value
+  const fault = typeof value === 'string' ? 'holds a character that no header can carry' : 'is no string'
+  throw new ConfigurationError(option, `\`${option}\` ${fault}; expected visible ASCII without spaces.`)
+}

@@ -1,0 +1,121 @@
+import { ConfigurationError } from '../base/errors.ts'
+import { isObject } from '../protocol/json.ts'
+
+/** Where the service is: one base address, one for HTTP and one for sockets, or every address. */
+export interface EndpointOptions {
+  /** Used as given: `/bootstrap`, `/delta`, `/ws` and `/tx` are put behind its path, its query is kept. */
+  readonly baseUrl?: string | { readonly http: string; readonly ws: string } | undefined
+  readonly endpoints?: EndpointAddresses | undefined
+}
+
+/** Each is an address, or a path on the page. Without `txUrl` there is no writing. */
+export interface EndpointAddresses {
+  readonly bootstrapUrl: string
+  readonly deltaUrl: string
+  readonly wsUrl: string
+  readonly txUrl?: string | undefined
+}
+
+/** The addresses that are used, all absolute. */
+export interface Endpoints {
+  readonly bootstrapUrl: string
+  readonly deltaUrl: string
+  readonly wsUrl: string
+  readonly txUrl: string | undefined
+}
+
+type Scheme = 'http' | 'ws'
+
+/** What `options` name. Throws a ConfigurationError that names the option and says what was expected. */
+export function resolveEndpoints(options: EndpointOptions, page: string | undefined): Endpoints {
+  const { baseUrl, endpoints } = options
+  if (endpoints === undefined) return resolveBase(baseUrl, page)
+  if (baseUrl !== undefined) fail('endpoints', 'is given beside `baseUrl`', 'one of the two')
+  if (!isObject(endpoints)) fail('endpoints', 'is no object', '{ bootstrapUrl, deltaUrl, wsUrl, txUrl? }')
+  const { bootstrapUrl, deltaUrl, wsUrl, txUrl } = endpoints
+  const href = (name: string, value: unknown, scheme: Scheme) =>
+    parse(`endpoints.${name}`, value, scheme, page).href
+  return {
+    bootstrapUrl: href('bootstrapUrl', bootstrapUrl, 'http'),
+    deltaUrl: href('deltaUrl', deltaUrl, 'http'),
+    wsUrl: href('wsUrl', wsUrl, 'ws'),
+    txUrl: txUrl === undefined ? undefined : href('txUrl', txUrl, 'http'),
+  }
+}
+
+/** `url` with a parameter added to whatever query it has. */
+export function withQuery(url: string, name: string, value: string | number): string {
+  return `${url}${url.includes('?') ? '&' : '?'}${name}=${encodeURIComponent(value)}`
+}
+
+/** `url` for printing: without user and query, in which a deployment may carry a key. */
+export function redactUrl(url: string): string {
+  try {
+    const { protocol, host, pathname } = new URL(url)
+    return `${protocol}//${host}${pathname}`
+  } catch {
+    return '(not an address)'
+  }
+}
+
+function resolveBase(baseUrl: unknown, page: string | undefined): Endpoints {
+  const { http, ws } = isObject(baseUrl) ? twoBases(baseUrl, page) : oneBase(baseUrl, page)
+  return {
+    bootstrapUrl: below(http, 'bootstrap'),
+    deltaUrl: below(http, 'delta'),
+    wsUrl: below(ws, 'ws'),
+    txUrl: below(http, 'tx'),
+  }
+}
+
+function oneBase(base: unknown, page: string | undefined) {
+  const http = parse('baseUrl', base, 'http', page)
+  return { http, ws: asSocket(http) }
+}
+
+function twoBases({ http, ws }: { readonly [name: string]: unknown }, page: string | undefined) {
+  return { http: parse('baseUrl.http', http, 'http', page), ws: parse('baseUrl.ws', ws, 'ws', page) }
+}
+
+function below(base: URL, name: string): string {
+  const url = new URL(base)
+  url.pathname = `${url.pathname.replace(/\/+$/, '')}/${name}`
+  return url.href
+}
+
+function asSocket(url: URL): URL {
+  return new URL(url.href.replace(/^http/, 'ws'))
+}
+
+function parse(option: string, value: unknown, scheme: Scheme, page: string | undefined): URL {
+  const expected = `an address with ${scheme}:// or ${scheme}s://, or a path where there is a page`
+  if (value === undefined) fail(option, 'is missing', expected)
+  if (typeof value !== 'string' || value.trim() === '') fail(option, 'is no address', expected)
+  const url = urlOf(value) ?? relativeTo(page, value, scheme)
+  if (!url) fail(option, 'is no whole address', expected)
+  if (url.protocol !== `${scheme}:` && url.protocol !== `${scheme}s:`) {
+    fail(option, `begins with \`${url.protocol}\``, expected)
+  }
+  if (url.username || url.password) fail(option, 'names a user', 'credentials in `token` or `apiKey`')
+  if (url.searchParams.has('token')) fail(option, 'carries a `token`', 'it in the option `token`')
+  if (url.searchParams.has('since')) fail(option, 'carries a `since`', 'an address without it')
+  if (url.href.includes('#')) fail(option, 'ends in a fragment', 'an address without `#`')
+  return url
+}
+
+function relativeTo(page: string | undefined, path: string, scheme: Scheme): URL | undefined {
+  const url = page === undefined ? undefined : urlOf(path, page)
+  return url && scheme === 'ws' ? asSocket(url) : url
+}
+
+function urlOf(value: string, base?: string): URL | undefined {
+  try {
+    return new URL(value, base)
+  } catch {
+    return undefined
+  }
+}
+
+function fail(option: string, fault: string, expected: string): never {
+  throw new ConfigurationError(option, `\`${option}\` ${fault}; expected ${expected}.`)
+}

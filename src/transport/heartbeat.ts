@@ -1,0 +1,41 @@
+import type { Undo } from '../base/emitter.ts'
+import type { Clock } from '../base/world.ts'
+
+/** Notices the silence of a peer that has promised to say something now and then. */
+export class Heartbeat {
+  readonly #clock: Clock
+  readonly #onSilence: () => void
+  #expectedMs = Number.POSITIVE_INFINITY
+  #heardAt: number
+  #cancel: Undo = () => {}
+
+  /** `onSilence` is called once nothing was heard for twice the time that is expected. */
+  constructor(clock: Clock, onSilence: () => void) {
+    this.#clock = clock
+    this.#onSilence = onSilence
+    this.#heardAt = clock.now()
+  }
+
+  /** Whether something should have come by now. Holds where timers stood still, in a sleeping machine for example. */
+  get overdue(): boolean {
+    return this.#clock.now() - this.#heardAt > this.#expectedMs
+  }
+
+  /** From now on no silence longer than `ms` is expected. */
+  expect(ms: number): void {
+    this.#expectedMs = ms
+    this.heard()
+  }
+
+  heard(): void {
+    this.stop()
+    this.#heardAt = this.#clock.now()
+    if (this.#expectedMs < Number.POSITIVE_INFINITY) {
+      this.#cancel = this.#clock.after(2 * this.#expectedMs, this.#onSilence)
+    }
+  }
+
+  stop(): void {
+    this.#cancel()
+  }
+}

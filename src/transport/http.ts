@@ -1,0 +1,90 @@
+import { NetworkError } from '../base/errors.ts'
+import type { World } from '../base/world.ts'
+import { readDelta } from '../protocol/delta.ts'
+import { parseJson } from '../protocol/envelope.ts'
+import { errorOf } from './answer.ts'
+import { readText } from './body.ts'
+import { type Call, runCall } from './call.ts'
+import { type Credentials, headersOf } from './credentials.ts'
+import { type Endpoints, redactUrl, withQuery } from './endpoints.ts'
+import { outline } from './outline.ts'
+import { readSnapshot } from './snapshot.ts'
+import type { Transport } from './transport.ts'
+
+export interface TransportLimits {
+  /** ms until an answer begins, and until credentials are there. @default 30_000 */
+  readonly answerMs: number
+  /** ms until a snapshot begins, for which a service may have to read all its rows first. @default 120_000 */
+  readonly snapshotMs: number
+  /** ms without a byte, once an answer has begun. @default 30_000 */
+  readonly idleMs: number
+  /** The longest row of a snapshot, in bytes. @default 16 * 2 ** 20 */
+  readonly maxRowBytes: number
+}
+
+export const defaultLimits: TransportLimits = {
+  answerMs: 30_000,
+  snapshotMs: 120_000,
+  idleMs: 30_000,
+  maxRowBytes: 16 * 2 ** 20,
+}
+
+export interface TransportOptions {
+  readonly world: Pick<World, 'fetch' | 'clock'>
+  readonly endpoints: Endpoints
+  readonly credentials: Credentials
+  readonly limits?: Partial<TransportLimits>
+}
+
+/** How much of an error's body is read. */
+const errorBodyBytes = 16 * 1024
+
+export function createTransport({ world, endpoints, credentials, limits }: TransportOptions): Transport {
+  const { clock } = world
+  const { answerMs, snapshotMs, idleMs, maxRowBytes } = { ...defaultLimits, ...limits }
+
+  /** The answer to a GET, if it is a 2xx. */
+  const get = async (call: Call, url: string, beginMs: number): Promise<Response> => {
+    const credential = await call.wait(credentials.get(), answerMs, 'Getting credentials')
+    const response = await call.wait(send(call, url, headersOf(credential)), beginMs, redactUrl(url))
+    if (response.ok) {
+      credentials.accepted(credential)
+      return response
+    }
+    // The status says enough, so a body that fails or never ends changes nothing.
+    const text = await readText(response, call, idleMs, errorBodyBytes).catch(() => '')
+    throw errorOf({ url, response, text, credentials, credential, now: clock.now() })
+  }
+
+  const send = async (
+    call: Call,
+    url: string,
+    headers: Readonly<Record<string, string>>,
+  ): Promise<Response> => {
+    try {
+      return await world.fetch(url, {
+        headers: { Accept: 'application/json', ...headers },
+        cache: 'no-store',
+        // Followed, a redirect would carry an API key to wherever it leads.
+        redirect: 'manual',
+        signal: call.signal,
+      })
+    } catch (cause) {
+      const message = `${redactUrl(url)} cannot be reached.`
+      throw new NetworkError('unreachable', message, { cause: outline(cause) })
+    }
+  }
+
+  return {
+    bootstrap: (sink, signal) =>
+      runCall(clock, signal, async (call) => {
+        const response = await get(call, endpoints.bootstrapUrl, snapshotMs)
+        return readSnapshot({ response, call, clock, idleMs, maxRowBytes }, sink)
+      }),
+    delta: (since, signal) =>
+      runCall(clock, signal, async (call) => {
+        const response = await get(call, withQuery(endpoints.deltaUrl, 'since', since), answerMs)
+        return readDelta(parseJson(await readText(response, call, idleMs), 'The delta'))
+      }),
+  }
+}

@@ -1,0 +1,142 @@
+import { type BackoffOptions, backoffMs } from '../base/backoff.ts'
+import { type Step, type Transition, transitionOf } from '../base/machine.ts'
+
+export type LinkState =
+  /** Not wanted, or this runtime cannot open one with these credentials: the client polls. */
+  | { readonly name: 'off' }
+  | { readonly name: 'opening'; readonly failures: number }
+  | { readonly name: 'open' }
+  | { readonly name: 'waiting'; readonly failures: number; readonly retryAt: number }
+
+export type LinkMachineState =
+  | Exclude<LinkState, { name: 'open' }>
+  /** `failures` stay until the socket has proved itself; `offline` is what the surroundings said since it opened. */
+  | { readonly name: 'open'; readonly failures: number; readonly offline: boolean }
+
+export type LinkEvent =
+  | { readonly type: 'start' }
+  | { readonly type: 'stop' }
+  | { readonly type: 'renew' }
+  | { readonly type: 'opened' }
+  /** A message came, or the socket has been open for a while. */
+  | { readonly type: 'proved' }
+  /** The socket closed, fell silent, or did not open: `now` in ms since the epoch, `random` in [0, 1). */
+  | { readonly type: 'lost'; readonly code: number; readonly now: number; readonly random: number }
+  | { readonly type: 'retry' }
+  | { readonly type: 'online' }
+  | { readonly type: 'offline' }
+  /** `overdue`: a heartbeat should have come by now. */
+  | { readonly type: 'visible'; readonly overdue: boolean }
+
+/** The first three each put an end to whatever socket or wait there is. */
+export type LinkEffect =
+  | { readonly type: 'connect' }
+  | { readonly type: 'wait'; readonly until: number }
+  | { readonly type: 'rest' }
+  | { readonly type: 'tell opened' }
+  | { readonly type: 'tell lost'; readonly wasOpen: boolean; readonly code: number }
+
+/**
+ * The least ceiling, in ms, of the wait after losing a socket that was open: a server that restarts loses all its
+ * clients at once, and they are not to come back at once.
+ */
+const lostCeilingMs = 4_000
+
+type LinkStep = Step<LinkMachineState, LinkEffect>
+
+export function linkTransition(backoff: BackoffOptions): Transition<LinkMachineState, LinkEvent, LinkEffect> {
+  const wide = { ...backoff, baseMs: Math.max(backoff.baseMs, lostCeilingMs) }
+
+  const wait = (
+    state: { readonly name: 'opening' | 'open'; readonly failures: number },
+    { code, now, random }: Extract<LinkEvent, { type: 'lost' }>,
+  ): LinkStep => {
+    const wasOpen = state.name === 'open'
+    const failures = state.failures + 1
+    const retryAt = now + backoffMs(failures, random, wasOpen ? wide : backoff)
+    return {
+      state: { name: 'waiting', failures, retryAt },
+      effects: [
+        { type: 'wait', until: retryAt },
+        { type: 'tell lost', wasOpen, code },
+      ],
+    }
+  }
+
+  return transitionOf<LinkMachineState, LinkEvent, LinkEffect>({
+    off: {
+      start: () => connect(0),
+      stop: stay,
+      renew: stay,
+      opened: stay,
+      proved: stay,
+      lost: stay,
+      retry: stay,
+      online: stay,
+      offline: stay,
+      visible: stay,
+    },
+    opening: {
+      start: stay,
+      stop: rest,
+      renew: stay,
+      opened: ({ failures }) => ({
+        state: { name: 'open', failures, offline: false },
+        effects: [{ type: 'tell opened' }],
+      }),
+      proved: stay,
+      lost: wait,
+      retry: stay,
+      online: stay,
+      offline: stay,
+      visible: stay,
+    },
+    open: {
+      start: stay,
+      stop: rest,
+      renew,
+      opened: stay,
+      proved: (state) => (state.failures === 0 ? stay(state) : only({ ...state, failures: 0 })),
+      lost: wait,
+      retry: stay,
+      online: (state) => (state.offline ? renew(state) : stay(state)),
+      offline: (state) => (state.offline ? stay(state) : only({ ...state, offline: true })),
+      visible: (state, { overdue }) => (overdue ? renew(state) : stay(state)),
+    },
+    waiting: {
+      start: stay,
+      stop: rest,
+      renew: stay,
+      opened: stay,
+      proved: stay,
+      lost: stay,
+      retry: ({ failures }) => connect(failures),
+      online: ({ failures }) => connect(failures),
+      offline: stay,
+      visible: ({ failures }) => connect(failures),
+    },
+  })
+}
+
+function only(state: LinkMachineState): LinkStep {
+  return { state, effects: [] }
+}
+
+function stay(state: LinkMachineState): LinkStep {
+  return only(state)
+}
+
+function rest(): LinkStep {
+  return { state: { name: 'off' }, effects: [{ type: 'rest' }] }
+}
+
+function connect(failures: number): LinkStep {
+  return { state: { name: 'opening', failures }, effects: [{ type: 'connect' }] }
+}
+
+function renew({ failures }: { readonly failures: number }): LinkStep {
+  return {
+    state: { name: 'opening', failures },
+    effects: [{ type: 'connect' }, { type: 'tell lost', wasOpen: true, code: 0 }],
+  }
+}

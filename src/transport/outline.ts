@@ -1,0 +1,23 @@
+/**
+ * What may be told of an error that others made: its class and its code. Its message and its properties may quote a
+ * credential, so they stay behind.
+ */
+export function outline(thrown: unknown): Error {
+  const { name, code, cause } = fieldsOf(thrown)
+  const words = [word(name) ?? typeof thrown, word(code) ?? word(fieldsOf(cause).code)]
+  return new Error(words.filter(Boolean).join(' '))
+}
+
+interface ErrorFields {
+  readonly name?: unknown
+  readonly code?: unknown
+  readonly cause?: unknown
+}
+
+function fieldsOf(value: unknown): ErrorFields {
+  return value instanceof Error ? value : {}
+}
+
+function word(value: unknown): string | undefined {
+  return typeof value === 'string' && /^\w{1,40}$/.test(value) ? value : undefined
+}

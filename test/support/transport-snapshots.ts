@@ -1,0 +1,88 @@
+import * as fc from 'fast-check'
+import { readSnapshotHead, type SnapshotHead } from '../../src/protocol/bootstrap.ts'
+import { isDeeperThan, isObject, maxDepth } from '../../src/protocol/json.ts'
+import { readRow, type WireRow } from '../../src/protocol/row.ts'
+import { SnapshotScanner } from '../../src/transport/scanner.ts'
+import type { SnapshotSlice } from '../../src/transport/transport.ts'
+
+export interface Scanned {
+  readonly head: SnapshotHead
+  readonly rows: readonly WireRow[]
+  readonly broken: readonly string[]
+  readonly slices: readonly SnapshotSlice[]
+}
+
+const encoder = new TextEncoder()
+
+/** What the scanner makes of `document`, given to it in chunks that end at `cuts`. */
+export function scan(
+  document: string | Uint8Array,
+  cuts: readonly number[] = [],
+  maxRowBytes = 2 ** 24,
+): Scanned {
+  const bytes = typeof document === 'string' ? encoder.encode(document) : document
+  const slices: SnapshotSlice[] = []
+  const scanner = new SnapshotScanner(maxRowBytes, (slice) => slices.push(slice))
+  const ends = [...cuts.filter((cut) => cut <= bytes.length), bytes.length].sort((a, b) => a - b)
+  let from = 0
+  for (const end of ends) {
+    scanner.push(bytes.slice(from, end))
+    from = end
+  }
+  const head = scanner.end()
+  return {
+    head,
+    rows: slices.flatMap((slice) => slice.rows),
+    broken: slices.flatMap((slice) => slice.broken),
+    slices,
+  }
+}
+
+/** What is to come of `document`, by `JSON.parse` of the whole. Throws where it is refused. */
+export function oracle(document: Uint8Array): Omit<Scanned, 'slices'> {
+  const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(document))
+  if (!isObject(value) || !Array.isArray(value.rows)) throw new Error('It is no snapshot.')
+  const rows: WireRow[] = []
+  const broken: string[] = []
+  for (const item of value.rows) {
+    const row = isDeeperThan(maxDepth, item) ? `a row nests deeper than ${maxDepth} levels` : readRow(item)
+    if (typeof row === 'string') broken.push(row)
+    else rows.push(row)
+  }
+  return { head: readSnapshotHead(value), rows, broken }
+}
+
+/** `body`'s result, or the word for its throwing. */
+export function verdict<T>(body: () => T): T | 'refused' {
+  try {
+    return body()
+  } catch {
+    return 'refused'
+  }
+}
+
+/** `value` as JSON text, written as nobody would: white space anywhere, any character escaped. Seeded by `dice`. */
+export function writtenOddly(value: unknown, dice: () => number): string {
+  const space = () => (dice() < 0.8 ? '' : ' \n\t\r'.slice(Math.floor(dice() * 4)))
+  const quoted = (text: string) => `"${[...JSON.stringify(text).slice(1, -1)].map(escaped).join('')}"`
+  let inEscape = false
+  const escaped = (char: string) => {
+    const plain = inEscape || char === '\\' || char.length > 1 || dice() < 0.9
+    inEscape = !inEscape && char === '\\'
+    return plain ? char : `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
+  }
+  const write = (item: unknown): string => {
+    if (typeof item === 'string') return `${space()}${quoted(item)}${space()}`
+    if (Array.isArray(item)) return `${space()}[${item.map(write).join(',') || space()}]${space()}`
+    if (!isObject(item)) return `${space()}${JSON.stringify(item)}${space()}`
+    const entries = Object.entries(item).map(([key, child]) => `${write(key)}:${write(child)}`)
+    return `${space()}{${entries.join(',') || space()}}${space()}`
+  }
+  return write(value)
+}
+
+/** Where a document is cut into chunks: few large ones, or many of one byte. */
+export const cuts = fc.oneof(
+  fc.array(fc.nat(3000), { maxLength: 12 }),
+  fc.constant(Array.from({ length: 3000 }, (_, index) => index)),
+)

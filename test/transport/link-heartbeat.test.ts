@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'vitest'
+import { linkSetup } from '../support/transport-link.ts'
+import { settle } from '../support/virtual-clock.ts'
+
+describe('invariant 50: a black-holed socket is noticed', () => {
+  test('within two heartbeats: it is closed, told as lost, and opened again', async () => {
+    const { open, link, sockets, clock, log } = linkSetup()
+    await open()
+    link.expectHeartbeat(10_000)
+    await clock.advance(19_999)
+    expect(link.state.name).toBe('open')
+    await clock.advance(1)
+    expect(log).toEqual(['opened', 'lost open 0'])
+    expect([sockets.last.closed, link.state.name]).toEqual([true, 'waiting'])
+    await clock.advance(4_000)
+    expect([sockets.all.length, link.state.name]).toEqual([2, 'opening'])
+  })
+
+  test('on becoming visible, at once, where a heartbeat is overdue', async () => {
+    const { open, link, sockets, clock, lifecycle } = linkSetup()
+    await open()
+    link.expectHeartbeat(10_000)
+    lifecycle.set({ visible: false })
+    await clock.advance(10_001)
+    lifecycle.set({ visible: true })
+    await settle()
+    expect([sockets.all.length, link.state.name]).toEqual([2, 'opening'])
+  })
+
+  test('on online after offline, at once', async () => {
+    const { open, sockets, lifecycle, link } = linkSetup()
+    await open()
+    lifecycle.set({ online: false })
+    lifecycle.set({ online: true })
+    await settle()
+    expect([sockets.all.length, link.state.name]).toEqual([2, 'opening'])
+  })
+})
+
+test('anything that comes in time keeps the socket', async () => {
+  const { open, link, sockets, clock, lifecycle } = linkSetup()
+  await open()
+  link.expectHeartbeat(10_000)
+  for (let beat = 0; beat < 10; beat += 1) {
+    await clock.advance(19_000)
+    sockets.last.says('{}')
+  }
+  lifecycle.set({ visible: false })
+  lifecycle.set({ visible: true })
+  expect([sockets.all.length, link.state.name]).toEqual([1, 'open'])
+})
+
+test('without a heartbeat silence means nothing', async () => {
+  const { open, link, sockets, clock, lifecycle } = linkSetup()
+  await open()
+  lifecycle.set({ visible: false })
+  await clock.advance(7 * 24 * 3_600_000)
+  lifecycle.set({ visible: true })
+  expect([sockets.all.length, link.state.name]).toEqual([1, 'open'])
+})
+
+test('an expectation holds for its socket only', async () => {
+  const { open, link, sockets, clock } = linkSetup()
+  await open()
+  link.expectHeartbeat(10_000)
+  link.renew()
+  await settle()
+  sockets.last.opens()
+  await clock.advance(3_600_000)
+  expect([sockets.all.length, link.state.name]).toEqual([2, 'open'])
+})
+
+test('a new expectation takes the place of the old; less than a second counts as one', async () => {
+  const { open, link, clock } = linkSetup()
+  await open()
+  link.expectHeartbeat(60_000)
+  link.expectHeartbeat(0.001)
+  await clock.advance(1_999)
+  expect(link.state.name).toBe('open')
+  await clock.advance(1)
+  expect(link.state.name).toBe('waiting')
+})
+
+test('a heartbeat that is no number is none', async () => {
+  const { open, link, clock } = linkSetup()
+  await open()
+  link.expectHeartbeat(Number.NaN)
+  await clock.advance(3_600_000)
+  expect(link.state.name).toBe('open')
+})

@@ -1,0 +1,179 @@
+import { describe, expect, test } from 'vitest'
+import { ListSink, outcomeOf, setup } from '../support/transport-calls.ts'
+import { ManualBody } from '../support/transport-fetch.ts'
+import { settle } from '../support/virtual-clock.ts'
+
+const row = (id: number) => JSON.stringify({ t: 'a', id: String(id), p: { body: 'x'.repeat(80) } })
+const rows = (from: number, count: number) =>
+  Array.from({ length: count }, (_, index) => row(from + index)).join()
+
+/** A snapshot call whose body a test feeds. */
+function begin<Sink extends ListSink>(sink: Sink, headers: Record<string, string> = {}) {
+  const body = new ManualBody()
+  const { transport, clock } = setup(() => new Response(body.stream, { headers }))
+  const controller = new AbortController()
+  const result = outcomeOf(transport.bootstrap(sink, controller.signal))
+  return { clock, controller, body, sink, result }
+}
+
+test('rows come while the snapshot streams in', async () => {
+  const { body, sink, result } = begin(new ListSink())
+  await settle()
+  body.sends(`{"rows":[${rows(0, 1500)},`)
+  await settle()
+  expect(sink.slices.map((slice) => slice.rows.length)).toEqual([1000])
+  expect(result.settled).toBe(false)
+  body.sends(`${rows(1500, 10)}],"sid":4}`)
+  body.ends()
+  await settle()
+  expect(sink.slices.map((slice) => slice.rows.length)).toEqual([1000, 510])
+  expect(result.value).toEqual({ sid: 4 })
+})
+
+describe('the sink sets the pace', () => {
+  /** A sink that takes a slice when it is told to. */
+  class SlowSink extends ListSink {
+    readonly waiting: (() => void)[] = []
+
+    override async slice(slice: Parameters<ListSink['slice']>[0]): Promise<void> {
+      await super.slice(slice)
+      await new Promise<void>((resolve) => this.waiting.push(resolve))
+    }
+  }
+
+  test('nothing is read while it has a slice, and its time is not the server’s silence', async () => {
+    const { body, sink, result, clock } = begin(new SlowSink())
+    await settle()
+    body.sends(`{"rows":[${rows(0, 400)},`)
+    body.sends(`${rows(400, 700)},`)
+    body.sends(`${rows(1100, 1000)},`)
+    await settle()
+    const { pulls } = body
+    expect(sink.slices).toHaveLength(1)
+    await clock.advance(3_600_000)
+    expect([sink.slices.length, body.pulls, result.settled]).toEqual([1, pulls, false])
+    sink.waiting.shift()?.()
+    await settle()
+    expect(sink.slices).toHaveLength(2)
+  })
+
+  test('what it rejects with ends the call, and the body is let go', async () => {
+    const full = new Error('The disk is full.')
+    const refusing = new ListSink()
+    refusing.slice = () => Promise.reject(full)
+    const { body, result, clock } = begin(refusing)
+    await settle()
+    body.sends(`{"rows":[${rows(0, 1001)}`)
+    await settle()
+    expect(result.error).toBe(full)
+    expect([body.cancelled, clock.timers]).toEqual([true, 0])
+  })
+
+  test('an abort while it has the last slice so far ends the call with its reason', async () => {
+    const { body, sink, result, controller } = begin(new SlowSink())
+    await settle()
+    body.sends(`{"rows":[${rows(0, 1001)}`)
+    await settle()
+    controller.abort(new Error('Enough.'))
+    sink.waiting.shift()?.()
+    await settle()
+    expect(result.error).toEqual(new Error('Enough.'))
+  })
+
+  test('an abort while it has a slice keeps the next one from it', async () => {
+    const { body, sink, result, controller } = begin(new SlowSink())
+    await settle()
+    body.sends(`{"rows":[${rows(0, 1001)}],"sid":1}`)
+    body.ends()
+    await settle()
+    const reason = new Error('Enough.')
+    controller.abort(reason)
+    sink.waiting.shift()?.()
+    await settle()
+    expect([result.error, sink.slices.length]).toEqual([reason, 1])
+  })
+})
+
+describe('progress', () => {
+  const half = `${rows(0, 1000)},`
+  const fractions = (sink: ListSink) => sink.progresses.map(({ fraction }) => fraction)
+
+  test('counts rows and decoded bytes as they arrive', async () => {
+    const { body, sink } = begin(new ListSink())
+    await settle()
+    body.sends('{"sid":1,"rows":[')
+    await settle()
+    expect(sink.progresses).toEqual([{ rows: 0, bytes: 17, fraction: undefined }])
+    body.sends(`${half}`)
+    await settle()
+    const last = sink.progresses.at(-1)
+    expect(last).toEqual({ rows: 1000, bytes: 17 + half.length, fraction: undefined })
+  })
+
+  test('is the share of `count` where that came before the rows', async () => {
+    const { body, sink, result } = begin(new ListSink(), { 'Content-Length': '999999' })
+    await settle()
+    body.sends(`{"count":2000,"rows":[${half}`)
+    await settle()
+    expect(fractions(sink).at(-1)).toBe(0.5)
+    body.sends(`${rows(1000, 1000)}],"sid":1}`)
+    body.ends()
+    await settle()
+    expect([result.value?.sid, fractions(sink).at(-1)]).toEqual([1, 1])
+  })
+
+  test('is the share of Content-Length otherwise', async () => {
+    const text = `{"rows":[${half}${rows(1000, 1000)}],"sid":1}`
+    const { body, sink } = begin(new ListSink(), { 'Content-Length': String(text.length) })
+    await settle()
+    body.sends(text.slice(0, text.length / 4))
+    body.sends(text.slice(text.length / 4))
+    body.ends()
+    await settle()
+    expect(fractions(sink)[0]).toBeCloseTo(0.25, 3)
+    expect(fractions(sink).at(-1)).toBe(1)
+  })
+
+  test('is unknown behind a content coding, and where more comes than was told', async () => {
+    for (const headers of [
+      { 'Content-Length': '10', 'Content-Encoding': 'gzip' },
+      { 'Content-Length': '10' },
+    ]) {
+      const { body, sink } = begin(new ListSink(), headers)
+      await settle()
+      body.sends('{"sid":1,"rows":[')
+      await settle()
+      expect(fractions(sink)).toEqual([undefined])
+    }
+  })
+
+  test('of a snapshot that is to have no rows is complete', async () => {
+    const { body, sink } = begin(new ListSink())
+    await settle()
+    body.sends('{"count":0,"rows":[')
+    await settle()
+    expect(fractions(sink)).toEqual([1])
+  })
+})
+
+test('a runtime whose answers cannot be streamed gets its rows at the end', async () => {
+  const response = new Response(`{"sid":1,"rows":[${rows(0, 3)}]}`)
+  Object.defineProperty(response, 'body', { value: undefined })
+  const sink = new ListSink()
+  await setup(() => response).transport.bootstrap(sink)
+  expect(sink.slices.flatMap((slice) => slice.rows)).toHaveLength(3)
+})
+
+test('other tasks get a turn while much comes at once', async () => {
+  const made = setup(() => new Response(`{"sid":1,"rows":[${rows(0, 5000)}]}`))
+  let turns = 0
+  made.clock.pause = async () => {
+    turns += 1
+  }
+  const now = made.clock.now()
+  let reads = 0
+  // Each look at the clock costs 5 ms.
+  made.clock.now = () => now + 5 * reads++
+  await made.transport.bootstrap(new ListSink())
+  expect(turns).toBeGreaterThan(2)
+})
