@@ -8,6 +8,8 @@ import type { Undo } from '../base/emitter.ts'
  * - A transaction happens whole or not at all, also when the process dies. Its promise resolves only once the engine
  *   says that it is complete, never when a request of it succeeded; any throw inside aborts it.
  * - Write transactions that share a table run one after another. A read transaction sees one state throughout.
+ * - Within a transaction, reads and writes happen in the order of their calls, awaited or not, and reads are answered
+ *   in that order.
  * - A value comes back equal and as a copy: changing what was put, or what was got, changes nothing stored.
  * - Keys are ordered by code units. They are made of ASCII, so that every engine agrees.
  */
@@ -55,23 +57,27 @@ export interface TransactionOptions {
   readonly signal?: AbortSignal
 }
 
+/** Reads reject and never throw; so what was asked side by side with one that fails is not left unheard. */
 export interface StoreTransaction {
   get(table: Table, key: string): Promise<StoreValue | undefined>
-  /** The keys in `range`, ascending. */
+  /** The keys in `range`, in order. */
   keys(table: Table, range?: KeyRange): Promise<readonly string[]>
-  /** The keys and values in `range`, ascending. */
+  /** The keys and values in `range`, in order. */
   scan(table: Table, range?: KeyRange): Promise<readonly (readonly [key: string, value: StoreValue])[]>
-  /** Stores `value`. A failure comes back from the transaction. */
+  /** Stores `value`. Never throws: a failure aborts the transaction, and comes back from it. */
   put(table: Table, key: string, value: StoreValue): void
-  /** Removes one key, or all in a range. */
-  delete(table: Table, key: string | KeyRange): void
+  /** Removes one key, or all in a span. Fails as `put` does. */
+  delete(table: Table, key: string | KeySpan): void
 }
 
 /** All keys, or those from `from` (included) to `to` (not included). */
-export interface KeyRange {
+export interface KeySpan {
   readonly from?: string
   readonly to?: string
-  /** Descending, from the end of the range. */
+}
+
+export interface KeyRange extends KeySpan {
+  /** Descending, from the end of the span. */
   readonly reverse?: boolean
   readonly limit?: number
 }

@@ -1,0 +1,255 @@
+import type { StoreTransaction } from '../store.ts'
+import {
+  get,
+  keys,
+  put,
+  read,
+  rejection,
+  type StoreContractCase,
+  same,
+  storageError,
+  withConnection,
+  write,
+} from './context.ts'
+
+/** Whole or not at all; one after another; one state throughout. */
+export const transactionCases: readonly StoreContractCase[] = [
+  withConnection('a transaction gives what its body returns', async (connection) => {
+    same(await write(connection, async () => 'done'), 'done', 'the result of a write')
+    same(await read(connection, async () => 'done'), 'done', 'the result of a read')
+  }),
+
+  withConnection('a throw at any point of a write transaction takes all of it back', async (connection) => {
+    const steps: readonly ((tx: StoreTransaction) => unknown)[] = [
+      (tx) => tx.put('meta', 'a', 'new'),
+      (tx) => tx.put('meta', 'b', 'new'),
+      (tx) => tx.get('meta', 'a'),
+      (tx) => tx.delete('meta', 'old'),
+      (tx) => tx.delete('journal', {}),
+      (tx) => tx.scan('meta'),
+      (tx) => tx.put('journal', '2', 'new'),
+    ]
+    const tables = ['meta', 'journal'] as const
+    await write(
+      connection,
+      async (tx) => {
+        tx.put('meta', 'a', 'old')
+        tx.put('meta', 'old', 'old')
+        tx.put('journal', '1', 'old')
+      },
+      { tables },
+    )
+    for (let until = 0; until <= steps.length; until += 1) {
+      const thrown = new Error('on purpose')
+      const failing = write(
+        connection,
+        async (tx) => {
+          for (const step of steps.slice(0, until)) await step(tx)
+          throw thrown
+        },
+        { tables },
+      )
+      const what = `a throw after ${until} steps`
+      same((await rejection(failing, what)) === thrown, true, `${what} comes back as it was thrown`)
+      same(
+        await read(connection, (tx) => tx.scan('meta')),
+        [
+          ['a', 'old'],
+          ['old', 'old'],
+        ],
+        what,
+      )
+      same(await keys(connection, 'journal'), ['1'], what)
+    }
+  }),
+
+  withConnection('a body that throws before it awaits anything rejects', async (connection) => {
+    const failing = write(connection, (tx) => {
+      tx.put('meta', 'a', 1)
+      throw new Error('on purpose')
+    })
+    await rejection(failing, 'the transaction')
+    same(await keys(connection), [], 'what is stored')
+  }),
+
+  withConnection('a put that fails does not throw, but its transaction rejects', async (connection) => {
+    let thrown = true
+    const failing = write(connection, async (tx) => {
+      tx.put('meta', 'a', 1)
+      tx.put('meta', 'b', (() => {}) as never)
+      thrown = false
+    })
+    await rejection(failing, 'the transaction')
+    same([thrown, await keys(connection)], [false, []], 'whether it threw, and what is stored')
+  }),
+
+  withConnection('a transaction sees what it wrote itself', async (connection) => {
+    await put(connection, { a: 1, b: 2 })
+    const seen = await write(connection, async (tx) => {
+      tx.put('meta', 'a', 10)
+      tx.put('meta', 'c', 3)
+      tx.delete('meta', 'b')
+      return [await tx.get('meta', 'a'), await tx.get('meta', 'b'), await tx.keys('meta')]
+    })
+    same(JSON.stringify(seen), JSON.stringify([10, undefined, ['a', 'c']]), 'what it saw')
+  }),
+
+  withConnection(
+    'a read that is not awaited yet sees what was written before it, and no more',
+    async (connection) => {
+      await put(connection, { a: 1 })
+      const seen = await write(connection, async (tx) => {
+        const look = () =>
+          Promise.all([
+            tx.get('meta', 'a'),
+            tx.keys('meta'),
+            tx.keys('meta', { reverse: true, limit: 1 }),
+            tx.scan('meta', { reverse: true, limit: 2 }),
+          ])
+        const before = look()
+        tx.put('meta', 'a', 2)
+        tx.put('meta', 'b', 2)
+        const between = look()
+        tx.delete('meta', {})
+        return [await before, await between]
+      })
+      const ends = [
+        ['b', 2],
+        ['a', 2],
+      ]
+      same(
+        seen,
+        [
+          [1, ['a'], ['a'], [['a', 1]]],
+          [2, ['a', 'b'], ['b'], ends],
+        ],
+        'what they saw',
+      )
+    },
+  ),
+
+  withConnection('write transactions begun at once run one after another', async (connection) => {
+    const increment = () =>
+      write(connection, async (tx) => {
+        const count = Number((await tx.get('meta', 'count')) ?? 0)
+        tx.put('meta', 'count', count + 1)
+        return count
+      })
+    const counts = await Promise.all(Array.from({ length: 20 }, increment))
+    same(
+      counts,
+      Array.from({ length: 20 }, (_, index) => index),
+      'what each saw',
+    )
+    same(await get(connection, 'count'), 20, 'the count')
+  }),
+
+  withConnection('a read transaction sees one state throughout', async (connection) => {
+    await put(connection, { a: 'old', b: 'old' })
+    let writing: Promise<void> | undefined
+    const seen = await read(connection, async (tx) => {
+      const a = await tx.get('meta', 'a')
+      writing = put(connection, { a: 'new', b: 'new' })
+      for (let turn = 0; turn < 20; turn += 1) await tx.get('meta', 'a')
+      return [a, await tx.get('meta', 'b')]
+    })
+    await writing
+    same(seen, ['old', 'old'], 'what it saw')
+    same(await get(connection, 'b'), 'new', 'what is stored after it')
+  }),
+
+  withConnection('what is begun after a write sees what it wrote', async (connection) => {
+    const writing = put(connection, { a: 1 })
+    same(await get(connection, 'a'), 1, 'a read that did not wait for it')
+    await writing
+  }),
+
+  withConnection('reads are answered in the order in which they were asked', async (connection) => {
+    await put(connection, { a: 'x'.repeat(200_000), b: 1, c: 2 })
+    const order: string[] = []
+    await read(connection, (tx) =>
+      Promise.all(['c', 'a', 'missing', 'b'].map((key) => tx.get('meta', key).then(() => order.push(key)))),
+    )
+    same(order, ['c', 'a', 'missing', 'b'], 'the order')
+  }),
+
+  withConnection('a signal aborts a transaction under way', async (connection) => {
+    const controller = new AbortController()
+    const writing = write(
+      connection,
+      async (tx) => {
+        tx.put('meta', 'a', 1)
+        for (let turn = 0; ; turn += 1) {
+          await tx.get('meta', 'a')
+          if (turn === 5) controller.abort()
+        }
+      },
+      { signal: controller.signal },
+    )
+    await storageError(writing, 'the transaction', 'aborted')
+    same(await keys(connection), [], 'what is stored')
+    await put(connection, { a: 2 })
+    same(await get(connection, 'a'), 2, 'a transaction after it')
+  }),
+
+  withConnection(
+    'a signal that is aborted already keeps a transaction from beginning',
+    async (connection) => {
+      let begun = false
+      const body = async (tx: StoreTransaction) => {
+        begun = true
+        tx.put('meta', 'a', 1)
+      }
+      await storageError(
+        write(connection, body, { signal: AbortSignal.abort() }),
+        'the transaction',
+        'aborted',
+      )
+      same([begun, await keys(connection)], [false, []], 'what came of it')
+    },
+  ),
+
+  withConnection('a signal that is aborted afterwards changes nothing', async (connection) => {
+    const controller = new AbortController()
+    await write(connection, async (tx) => tx.put('meta', 'a', 1), { signal: controller.signal })
+    controller.abort()
+    same(await get(connection, 'a'), 1, 'what is stored')
+  }),
+
+  withConnection('a read transaction cannot write', async (connection) => {
+    await rejection(
+      read(connection, async (tx) => tx.put('meta', 'a', 1)),
+      'a put',
+    )
+    await rejection(
+      read(connection, async (tx) => tx.delete('meta', {})),
+      'a delete',
+    )
+    same(await keys(connection), [], 'what is stored')
+  }),
+
+  withConnection('a read that fails rejects, and does not throw', async (connection) => {
+    let thrown = true
+    const failing = read(connection, async (tx) => {
+      const reads = [tx.get('pages', 'a'), tx.keys('pages'), tx.scan('pages')]
+      thrown = false
+      await Promise.all(reads)
+    })
+    await rejection(failing, 'the transaction')
+    same(thrown, false, 'whether it threw')
+  }),
+
+  withConnection('a transaction reaches only the tables it named', async (connection) => {
+    const reaching = write(connection, async (tx) => {
+      tx.put('meta', 'a', 1)
+      tx.put('pages', 'a', 1)
+    })
+    await rejection(reaching, 'the transaction')
+    same([await keys(connection), await keys(connection, 'pages')], [[], []], 'what is stored')
+  }),
+
+  withConnection('strict durability is accepted', async (connection) => {
+    await write(connection, async (tx) => tx.put('meta', 'a', 1), { durability: 'strict' })
+    same(await get(connection, 'a'), 1, 'what is stored')
+  }),
+]

@@ -1,0 +1,106 @@
+import { Alarm } from '../base/alarm.ts'
+import { withDeadline } from '../base/deadline.ts'
+import { StorageError } from '../base/errors.ts'
+import type { Clock } from '../base/world.ts'
+import type { Store, StoreConnection, StoreTransaction } from './store.ts'
+
+export interface TimeLimits {
+  /** The longest that opening or destroying may take, in ms. */
+  readonly openMs: number
+  /** The longest that a transaction may go without an answer to one of its reads, or to its end, in ms. */
+  readonly transactionMs: number
+}
+
+export const defaultTimeLimits: TimeLimits = { openMs: 10_000, transactionMs: 15_000 }
+
+/**
+ * `store`, with every promise settling in bounded time. Where another tab is frozen, opening may get no event at
+ * all; a force-closed connection may leave a transaction without an end.
+ *
+ * What is late is a StorageError: `blocked` for opening and destroying, `timeout` for a transaction, which is then
+ * aborted. Whether an engine that no longer answers had completed it is not known.
+ */
+export function withTimeLimits(store: Store, clock: Clock, limits = defaultTimeLimits): Store {
+  const { openMs, transactionMs } = limits
+  const opened = <T>(promise: Promise<T>) =>
+    withDeadline(clock, openMs, promise, () => {
+      const advice = 'another tab may hold it: close the other tabs, or reload'
+      const message = `The local database did not answer within ${openMs} ms; ${advice}.`
+      return new StorageError('blocked', message, { retryable: true })
+    })
+  return {
+    kind: store.kind,
+    async open(name) {
+      const opening = store.open(name)
+      try {
+        return limitTransactions(await opened(opening), clock, transactionMs)
+      } catch (error) {
+        // One that opens after all must not stay open: nobody has it, and it would block others.
+        opening.then(
+          (connection) => connection.close(),
+          () => {},
+        )
+        throw error
+      }
+    },
+    destroy: (name) => opened(store.destroy(name)),
+  }
+}
+
+function limitTransactions(connection: StoreConnection, clock: Clock, ms: number): StoreConnection {
+  return {
+    async transaction(options, body) {
+      const { signal } = options
+      const own = new AbortController()
+      const abort = () => own.abort()
+      if (signal?.aborted) abort()
+      signal?.addEventListener('abort', abort)
+      try {
+        return await whileAlive(clock, ms, (alive) =>
+          connection.transaction({ ...options, signal: own.signal }, (tx) => body(reporting(tx, alive))),
+        )
+      } catch (error) {
+        abort()
+        throw error
+      } finally {
+        signal?.removeEventListener('abort', abort)
+      }
+    },
+    close: () => connection.close(),
+    onLost: (listener) => connection.onLost(listener),
+  }
+}
+
+/** Settles as what `start` returns does, or rejects once `ms` have gone by without a call of `alive`. */
+function whileAlive<T>(clock: Clock, ms: number, start: (alive: () => void) => Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const alarm = new Alarm(clock, () => reject(late(ms)))
+    let over = false
+    const alive = () => {
+      if (!over) alarm.set(ms)
+    }
+    const end = () => {
+      over = true
+      alarm.clear()
+    }
+    alive()
+    start(alive).finally(end).then(resolve, reject)
+  })
+}
+
+function late(ms: number): StorageError {
+  return new StorageError('timeout', `The local database did not answer within ${ms} ms.`, {
+    retryable: true,
+  })
+}
+
+/** `tx`, with a call of `alive` at each answer: a long transaction is not a late one. */
+function reporting(tx: StoreTransaction, alive: () => void): StoreTransaction {
+  return {
+    get: (table, key) => tx.get(table, key).finally(alive),
+    keys: (table, range) => tx.keys(table, range).finally(alive),
+    scan: (table, range) => tx.scan(table, range).finally(alive),
+    put: (table, key, value) => tx.put(table, key, value),
+    delete: (table, key) => tx.delete(table, key),
+  }
+}

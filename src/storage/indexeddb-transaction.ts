@@ -1,0 +1,145 @@
+import type { IDBPDatabase, IDBPTransaction } from 'idb'
+import { Disposer } from '../base/disposer.ts'
+import { StorageError } from '../base/errors.ts'
+import { closedConnection, transactionFailure } from './indexeddb-failures.ts'
+import type { Loss } from './loss.ts'
+import type { KeyRange, KeySpan, StoreTransaction, StoreValue, Table, TransactionOptions } from './store.ts'
+
+/** Typed for writing: a write in a read transaction is refused by the engine. */
+type Transaction = IDBPTransaction<unknown, string[], 'readwrite'>
+
+/**
+ * Runs one transaction. `forced` tells when the engine closed the connection under it: what is begun just then gets no
+ * event of its own (Chromium 156).
+ */
+export async function transact<T>(
+  db: IDBPDatabase,
+  forced: Loss,
+  options: TransactionOptions,
+  body: (tx: StoreTransaction) => Promise<T>,
+): Promise<T> {
+  const { signal } = options
+  if (signal?.aborted) throw abortedBySignal()
+  const tx = begin(db, options)
+  const abort = () => {
+    try {
+      tx.abort()
+    } catch {
+      // It is over, or about to complete: then that stands.
+    }
+  }
+  let failure: unknown
+  const fail = (error: unknown) => {
+    failure ??= error
+    abort()
+  }
+  const undo = new Disposer()
+  signal?.addEventListener('abort', abort)
+  undo.add(() => signal?.removeEventListener('abort', abort))
+  const cut = new Promise<never>((_, reject) => undo.add(forced.on(() => reject(closedConnection()))))
+  const over = Promise.race([endOf(tx), cut.catch(() => {})])
+  try {
+    const [result] = await Promise.race([Promise.all([run(body, handleOf(tx, fail)), tx.done]), cut])
+    // It may have completed under a body that awaited something else, before all was put.
+    if (failure !== undefined) throw failure
+    return result
+  } catch (error) {
+    abort()
+    await over
+    if (signal?.aborted) throw abortedBySignal()
+    if (forced.told) throw closedConnection(error)
+    // A request that failed because its transaction was aborted does not know why; the transaction does.
+    throw transactionFailure(failure ?? tx.error ?? error)
+  } finally {
+    undo.dispose()
+  }
+}
+
+function begin(db: IDBPDatabase, { tables, mode, durability = 'relaxed' }: TransactionOptions): Transaction {
+  try {
+    const tx = db.transaction([...tables], mode === 'write' ? 'readwrite' : 'readonly', { durability })
+    return tx as Transaction
+  } catch (cause) {
+    throw closedConnection(cause)
+  }
+}
+
+function endOf(tx: Transaction): Promise<unknown> {
+  return new Promise((resolve) => {
+    tx.addEventListener('complete', resolve)
+    tx.addEventListener('abort', resolve)
+  })
+}
+
+/** A body that throws before its first await rejects like any other. */
+async function run<T>(body: (tx: StoreTransaction) => Promise<T>, tx: StoreTransaction): Promise<T> {
+  return body(tx)
+}
+
+function handleOf(tx: Transaction, fail: (error: unknown) => void): StoreTransaction {
+  const attempt = (request: () => Promise<unknown>) => {
+    try {
+      // What the request fails of, its transaction tells.
+      request().catch(() => {})
+    } catch (error) {
+      fail(error)
+    }
+  }
+  // All reads are async functions: they reject where the transaction is over, and never throw.
+  const keys = async (table: Table, range: KeyRange): Promise<string[]> => {
+    const found = await tx.objectStore(table).getAllKeys(queryOf(range), forwardLimit(range))
+    return found.map(String)
+  }
+  const lastKey = async (table: Table, range: KeyRange): Promise<string[]> => {
+    const cursor = await tx.objectStore(table).openKeyCursor(queryOf(range), 'prev')
+    return cursor ? [String(cursor.key)] : []
+  }
+  const values = async (table: Table, range: KeyRange): Promise<StoreValue[]> =>
+    tx.objectStore(table).getAll(queryOf(range), forwardLimit(range))
+  return {
+    async get(table, key) {
+      return tx.objectStore(table).get(key)
+    },
+    async keys(table, range = {}) {
+      if (isEmpty(range)) return []
+      return range.reverse && range.limit === 1
+        ? lastKey(table, range)
+        : inOrder(await keys(table, range), range)
+    },
+    async scan(table, range = {}) {
+      if (isEmpty(range)) return []
+      const [found, all] = await Promise.all([keys(table, range), values(table, range)])
+      return inOrder(
+        found.map((key, index) => [key, all[index] ?? null] as const),
+        range,
+      )
+    },
+    put: (table, key, value) => attempt(() => tx.objectStore(table).put(value, key)),
+    delete(table, key) {
+      if (typeof key === 'string') attempt(() => tx.objectStore(table).delete(key))
+      else if (!isEmpty(key)) attempt(() => tx.objectStore(table).delete(queryOf(key)))
+    },
+  }
+}
+
+/** An empty range is an error to IndexedDB (Indexed Database API 3.0, section 4.7). */
+function isEmpty({ from, to, limit }: KeyRange): boolean {
+  return limit === 0 || (from !== undefined && to !== undefined && from >= to)
+}
+
+/** A cursor would see what is written while it moves on, so what is wanted from the end is cut from all of it. */
+function inOrder<T>(found: T[], { reverse, limit }: KeyRange): readonly T[] {
+  return reverse ? found.reverse().slice(0, limit) : found
+}
+
+function forwardLimit({ reverse, limit }: KeyRange): number | undefined {
+  return reverse ? undefined : limit
+}
+
+function queryOf({ from = '', to }: KeySpan): IDBKeyRange {
+  return to === undefined ? IDBKeyRange.lowerBound(from) : IDBKeyRange.bound(from, to, false, true)
+}
+
+function abortedBySignal(): StorageError {
+  return new StorageError('aborted', 'The transaction was aborted by its signal.')
+}

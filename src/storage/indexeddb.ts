@@ -1,0 +1,74 @@
+import { type IDBPDatabase, wrap } from 'idb'
+import { StorageError } from '../base/errors.ts'
+import { openFailure } from './indexeddb-failures.ts'
+import { transact } from './indexeddb-transaction.ts'
+import { Loss } from './loss.ts'
+import { type Store, type StoreConnection, tables } from './store.ts'
+
+/** Raised when the tables become others. What they hold has a format of its own. */
+const version = 1
+
+export interface IndexedDbOptions {
+  /** @default the global one, looked up at each opening */
+  readonly indexedDB?: IDBFactory
+}
+
+/** Keeps everything in the browser's IndexedDB: a database for each name, with an object store for each table. */
+export function indexedDbStore(options: IndexedDbOptions = {}): Store {
+  const factory = () => {
+    const found = options.indexedDB ?? globalThis.indexedDB
+    if (found) return found
+    throw new StorageError('unavailable', 'There is no IndexedDB here: it is blocked, or this is no browser.')
+  }
+  return {
+    kind: 'durable',
+    async open(name) {
+      try {
+        return connect(await openDatabase(factory(), name))
+      } catch (error) {
+        throw openFailure(error)
+      }
+    },
+    async destroy(name) {
+      try {
+        await wrap(factory().deleteDatabase(name))
+      } catch (error) {
+        throw openFailure(error)
+      }
+    },
+  }
+}
+
+async function openDatabase(factory: IDBFactory, name: string): Promise<IDBPDatabase> {
+  const request = factory.open(name, version)
+  request.onupgradeneeded = () => {
+    for (const table of tables) request.result.createObjectStore(table)
+  }
+  const db = (await wrap(request)) as IDBPDatabase
+  const missing = tables.find((table) => !db.objectStoreNames.contains(table))
+  if (missing === undefined) return db
+  db.close()
+  throw new StorageError(
+    'unavailable',
+    `The IndexedDB database ${name} has no table ${missing}, so something else made it: use another name.`,
+  )
+}
+
+function connect(db: IDBPDatabase): StoreConnection {
+  const loss = new Loss()
+  const forced = new Loss()
+  // Somebody deletes it or opens a newer version, and would wait for us. What is under way still ends.
+  db.addEventListener('versionchange', () => {
+    db.close()
+    loss.tell()
+  })
+  db.addEventListener('close', () => {
+    forced.tell()
+    loss.tell()
+  })
+  return {
+    transaction: (options, body) => transact(db, forced, options, body),
+    close: () => db.close(),
+    onLost: (listener) => loss.on(listener),
+  }
+}

@@ -1,0 +1,78 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { chromium } from 'playwright-core'
+import { findChromium } from '../setup/find-chromium.mjs'
+import type { Engine } from './engine.ts'
+
+const flags = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--no-default-browser-check',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--disable-dev-shm-usage',
+  '--remote-debugging-port=0',
+]
+
+/** Chromium as a process of our own, so that it can be killed as one. */
+export async function launchChromium(profile: string): Promise<Engine> {
+  const path = findChromium()
+  if (path === undefined) throw new Error('There is no Chromium here: run `npm run setup`.')
+  const args = [...flags, `--user-data-dir=${profile}`, 'about:blank']
+  const child = spawn(path, args, { detached: true, stdio: ['ignore', 'ignore', 'pipe'] })
+  const exited = once(child, 'exit')
+  // The whole group: its renderers and its storage are processes of their own.
+  const kill = () => {
+    if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL')
+  }
+  process.once('exit', kill)
+  child.once('exit', () => process.off('exit', kill))
+  const browser = await chromium.connectOverCDP(await endpointOf(child))
+  const [context] = browser.contexts()
+  const [blank] = context?.pages() ?? []
+  if (!context || !blank) throw new Error('Chromium opened no page.')
+  const protocol = await context.newCDPSession(blank)
+  return {
+    async limitStorage(url, bytes) {
+      await protocol.send('Storage.overrideQuotaForOrigin', { origin: new URL(url).origin, quotaSize: bytes })
+    },
+    async clearStorage(url) {
+      await protocol.send('Storage.clearDataForOrigin', {
+        origin: new URL(url).origin,
+        storageTypes: 'indexeddb',
+      })
+    },
+    async open(url) {
+      const page = await context.newPage()
+      await page.goto(url)
+    },
+    async close() {
+      const session = await browser.newBrowserCDPSession()
+      await session.send('Browser.close').catch(() => {})
+      await exited
+    },
+    async kill() {
+      kill()
+      await exited
+    },
+  }
+}
+
+async function endpointOf(child: ChildProcess): Promise<string> {
+  if (!child.stderr) throw new Error('Chromium has no output to read.')
+  const said: string[] = []
+  for await (const line of createInterface({ input: child.stderr })) {
+    const [, endpoint] = /^DevTools listening on (ws:.*)$/.exec(line) ?? []
+    if (endpoint) {
+      child.stderr.resume()
+      return endpoint
+    }
+    said.push(line)
+  }
+  throw new Error(`Chromium did not start: ${said.join('\n')}`)
+}

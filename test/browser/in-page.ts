@@ -1,0 +1,39 @@
+/** One thing to try in a page: it rejects if it does not hold. */
+export interface PageCase {
+  readonly name: string
+  run(): Promise<void>
+}
+
+/** Tells the test that opened this page. */
+export async function tell(message: {
+  readonly type: string
+  readonly [field: string]: unknown
+}): Promise<void> {
+  await fetch('/', { method: 'POST', body: JSON.stringify(message) })
+}
+
+/** Fails the test with whatever nobody catches in this page. */
+export function tellFailures(): void {
+  addEventListener('error', ({ error }) => void tell({ type: 'failed', error: textOf(error) }))
+  addEventListener('unhandledrejection', ({ reason }) => void tell({ type: 'failed', error: textOf(reason) }))
+}
+
+/** Runs the cases one after another, and tells what became of each. */
+export async function runCases(cases: readonly PageCase[]): Promise<void> {
+  tellFailures()
+  for (const { name, run } of cases) {
+    try {
+      await run()
+      await tell({ type: 'case', name })
+    } catch (error) {
+      await tell({ type: 'case', name, error: textOf(error) })
+    }
+  }
+  // What nobody caught has been told by then.
+  await new Promise((resolve) => setTimeout(resolve))
+  await tell({ type: 'done' })
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error)
+}

@@ -1,0 +1,104 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+
+/** What a page tells the test. */
+export interface Message {
+  readonly type: string
+  readonly name?: string
+  readonly error?: string
+  readonly value?: unknown
+}
+
+/** Serves one page, whose script is bundled from TypeScript. */
+export interface PageServer {
+  readonly url: string
+  /** The next message of this type that nobody took yet. Rejects with what a page failed of, if one did. */
+  next(type: string): Promise<Message>
+  close(): Promise<void>
+}
+
+const html =
+  '<!doctype html><meta charset="utf-8"><title>test</title><script type="module" src="/page.js"></script>'
+
+export async function servePage(entry: URL): Promise<PageServer> {
+  const script = await bundle(entry)
+  const mailbox = new Mailbox()
+  const server = createServer(async (request, response) => {
+    response.setHeader('Cache-Control', 'no-store')
+    if (request.method === 'POST') {
+      mailbox.add(await messageOf(request))
+      response.end()
+    } else if (request.url === '/page.js') {
+      response.setHeader('Content-Type', 'text/javascript').end(script)
+    } else {
+      response.setHeader('Content-Type', 'text/html').end(html)
+    }
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}/`,
+    next: (type) => mailbox.next(type),
+    async close() {
+      server.close()
+      server.closeAllConnections()
+      await once(server, 'close')
+    },
+  }
+}
+
+async function bundle(entry: URL): Promise<string> {
+  const { outputFiles } = await build({
+    entryPoints: [fileURLToPath(entry)],
+    bundle: true,
+    write: false,
+    format: 'esm',
+    target: 'es2022',
+    sourcemap: 'inline',
+    alias: { '#websocket': fileURLToPath(new URL('../../src/base/websocket.native.ts', import.meta.url)) },
+    logLevel: 'error',
+  })
+  return outputFiles[0]?.text ?? ''
+}
+
+async function messageOf(request: IncomingMessage): Promise<Message> {
+  return JSON.parse(await text(request))
+}
+
+interface Taker {
+  readonly type: string
+  take(message: Message): void
+  reject(error: Error): void
+}
+
+/** Messages that wait for a taker, and takers that wait for a message. */
+class Mailbox {
+  readonly #messages: Message[] = []
+  readonly #takers: Taker[] = []
+  #failure: Error | undefined
+
+  add(message: Message): void {
+    if (message.type === 'failed') this.#fail(new Error(`The page failed: ${message.error}`))
+    const index = this.#takers.findIndex(({ type }) => type === message.type)
+    const [taker] = index < 0 ? [] : this.#takers.splice(index, 1)
+    if (taker) taker.take(message)
+    else this.#messages.push(message)
+  }
+
+  async next(type: string): Promise<Message> {
+    if (this.#failure) throw this.#failure
+    const index = this.#messages.findIndex((message) => message.type === type)
+    const [message] = index < 0 ? [] : this.#messages.splice(index, 1)
+    return message ?? new Promise((take, reject) => this.#takers.push({ type, take, reject }))
+  }
+
+  #fail(error: Error): void {
+    this.#failure ??= error
+    for (const taker of this.#takers.splice(0)) taker.reject(error)
+  }
+}

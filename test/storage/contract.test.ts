@@ -1,0 +1,24 @@
+import { describe, test } from 'vitest'
+import { resolveWorld } from '../../src/base/world.default.ts'
+import { storeContract } from '../../src/storage/contract.ts'
+import { withTimeLimits } from '../../src/storage/deadline.ts'
+import { indexedDbStore } from '../../src/storage/indexeddb.ts'
+import { memoryStore } from '../../src/storage/memory.ts'
+import type { Store } from '../../src/storage/store.ts'
+import { fakeIndexedDb } from '../support/store-fake-indexeddb.ts'
+
+const { clock } = resolveWorld()
+
+const stores: { readonly [name: string]: () => Store } = {
+  'the memory store': memoryStore,
+  'the IndexedDB store': () => indexedDbStore({ indexedDB: fakeIndexedDb() }),
+  'the memory store with time limits': () => withTimeLimits(memoryStore(), clock),
+  'the IndexedDB store with time limits': () =>
+    withTimeLimits(indexedDbStore({ indexedDB: fakeIndexedDb() }), clock),
+}
+
+for (const [what, make] of Object.entries(stores)) {
+  describe(what, () => {
+    for (const { name, run } of storeContract) test(name, () => run({ store: make(), name: 'contract' }))
+  })
+}

@@ -1,0 +1,197 @@
+import { forceCloseDatabase } from 'fake-indexeddb'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { indexedDbStore } from '../../src/storage/indexeddb.ts'
+import { fakeIndexedDb } from '../support/store-fake-indexeddb.ts'
+
+afterEach(() => {
+  vi.unstubAllGlobals()
+  vi.restoreAllMocks()
+})
+
+/** A store, its factory, and the engine's own handles as they are made. */
+function setUp() {
+  const indexedDB = fakeIndexedDb()
+  const handles: IDBDatabase[] = []
+  const transactions: IDBTransaction[] = []
+  const open = indexedDB.open.bind(indexedDB)
+  vi.spyOn(indexedDB, 'open').mockImplementation((...args) => {
+    const request = open(...args)
+    request.addEventListener('success', () => handles.push(request.result))
+    return request
+  })
+  const begin = IDBDatabase.prototype.transaction
+  vi.spyOn(IDBDatabase.prototype, 'transaction').mockImplementation(function (this: IDBDatabase, ...args) {
+    const transaction = begin.apply(this, args)
+    transactions.push(transaction)
+    return transaction
+  })
+  return { indexedDB, store: indexedDbStore({ indexedDB }), handles, transactions }
+}
+
+function openRaw(
+  indexedDB: IDBFactory,
+  version: number,
+  upgrade = (_: IDBDatabase) => {},
+): Promise<IDBDatabase> {
+  return new Promise((resolve, reject) => {
+    const request = indexedDB.open('db', version)
+    request.onupgradeneeded = () => upgrade(request.result)
+    request.onsuccess = () => resolve(request.result)
+    request.onerror = () => reject(request.error)
+  })
+}
+
+/** An event as fake-indexeddb takes it; its own `forceCloseDatabase` waits for the transactions. */
+function closeEvent(): Event {
+  const phases = { NONE: 0, CAPTURING_PHASE: 1, AT_TARGET: 2, BUBBLING_PHASE: 3 }
+  return { type: 'close', initialized: true, eventPath: [], ...phases } as unknown as Event
+}
+
+const writing = { tables: ['meta'], mode: 'write' } as const
+
+describe('opening', () => {
+  test('invariant 34: without IndexedDB it is `unavailable`', async () => {
+    vi.stubGlobal('indexedDB', undefined)
+    await expect(indexedDbStore().open('db')).rejects.toMatchObject({ code: 'unavailable' })
+    await expect(indexedDbStore().destroy('db')).rejects.toMatchObject({ code: 'unavailable' })
+  })
+
+  test('invariant 34: where IndexedDB is forbidden it is `unavailable`', async () => {
+    const forbidden = () => {
+      throw new DOMException('Denied.', 'SecurityError')
+    }
+    const indexedDB = { open: forbidden, deleteDatabase: forbidden } as unknown as IDBFactory
+    await expect(indexedDbStore({ indexedDB }).open('db')).rejects.toMatchObject({ code: 'unavailable' })
+    await expect(indexedDbStore({ indexedDB }).destroy('db')).rejects.toMatchObject({ code: 'unavailable' })
+  })
+
+  test('takes the global IndexedDB as it is at the time', async () => {
+    const store = indexedDbStore()
+    const indexedDB = fakeIndexedDb()
+    vi.stubGlobal('indexedDB', indexedDB)
+    const connection = await store.open('db')
+    connection.close()
+    expect((await indexedDB.databases()).map(({ name }) => name)).toEqual(['db'])
+  })
+
+  test('a database of a newer version is `unavailable`, and says to reload', async () => {
+    const { indexedDB, store } = setUp()
+    const newer = await openRaw(indexedDB, 2)
+    newer.close()
+    const opening = store.open('db')
+    await expect(opening).rejects.toMatchObject({ code: 'unavailable' })
+    await expect(opening).rejects.toThrow(/newer version.*reload/)
+  })
+
+  test('a database that something else made is `unavailable`, and left open to others', async () => {
+    const { indexedDB, store } = setUp()
+    const foreign = await openRaw(indexedDB, 1, (db) => db.createObjectStore('things'))
+    foreign.close()
+    const opening = store.open('db')
+    await expect(opening).rejects.toMatchObject({ code: 'unavailable' })
+    await expect(opening).rejects.toThrow(/no table meta.*another name/)
+    const upgraded = await openRaw(indexedDB, 2)
+    upgraded.close()
+  })
+})
+
+describe('losing the connection', () => {
+  test('makes way for a newer version, and tells', async () => {
+    const { indexedDB, store } = setUp()
+    const connection = await store.open('db')
+    const lost = vi.fn()
+    connection.onLost(lost)
+    const newer = await openRaw(indexedDB, 2)
+    expect(lost).toHaveBeenCalledTimes(1)
+    await expect(connection.transaction(writing, async () => {})).rejects.toMatchObject({ code: 'closed' })
+    newer.close()
+  })
+
+  test('tells when the engine closed it, and refuses with the code `closed`', async () => {
+    const { store, handles } = setUp()
+    const connection = await store.open('db')
+    const lost = vi.fn()
+    connection.onLost(lost)
+    const [handle] = handles
+    if (handle) forceCloseDatabase(handle as never)
+    await vi.waitFor(() => expect(lost).toHaveBeenCalledTimes(1))
+    await expect(connection.transaction(writing, async () => {})).rejects.toMatchObject({ code: 'closed' })
+  })
+})
+
+describe('a transaction', () => {
+  test('invariant 30: one that gets no event when the engine closes the connection settles', async () => {
+    const { store, handles, transactions } = setUp()
+    const connection = await store.open('db')
+    let stopped = false
+    const done = connection.transaction(writing, async (tx) => {
+      while (!stopped) await tx.get('meta', 'a')
+    })
+    const engine = transactions.at(-1)
+    if (engine) vi.spyOn(engine, 'abort').mockImplementation(() => {})
+    handles[0]?.dispatchEvent(closeEvent())
+    await expect(done).rejects.toMatchObject({ name: 'StorageError', code: 'closed' })
+    stopped = true
+  })
+
+  test.each(['QuotaExceededError', 'UnknownError'])(
+    'is stored only when it is complete: %s after every request succeeded',
+    async (name) => {
+      const { store, transactions } = setUp()
+      const connection = await store.open('db')
+      const done = connection.transaction(writing, async (tx) => {
+        tx.put('meta', 'a', 1)
+        await tx.get('meta', 'a')
+        const engine = transactions.at(-1) as unknown as { _abort(name: string): void }
+        engine._abort(name)
+      })
+      const code = name === 'QuotaExceededError' ? 'quota' : 'aborted'
+      await expect(done).rejects.toMatchObject({ name: 'StorageError', code, cause: { name } })
+      expect(await connection.transaction(writing, (tx) => tx.keys('meta'))).toEqual([])
+      connection.close()
+    },
+  )
+
+  test('passes its durability on, and is relaxed unless told', async () => {
+    const { store } = setUp()
+    const connection = await store.open('db')
+    const spy = vi.mocked(IDBDatabase.prototype.transaction).mockClear()
+    await connection.transaction(writing, async () => {})
+    await connection.transaction({ ...writing, durability: 'strict' }, async () => {})
+    expect(spy.mock.calls.map(([, mode, options]) => [mode, options])).toEqual([
+      ['readwrite', { durability: 'relaxed' }],
+      ['readwrite', { durability: 'strict' }],
+    ])
+    connection.close()
+  })
+
+  test('that completed under its body rejects for what was put too late', async () => {
+    const { store } = setUp()
+    const connection = await store.open('db')
+    const done = connection.transaction(writing, async (tx) => {
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      tx.put('meta', 'a', 1)
+    })
+    await expect(done).rejects.toMatchObject({ name: 'StorageError', code: 'aborted' })
+    connection.close()
+  })
+
+  test('invariant 36: one whose every request fails leaves no rejection unheard', async () => {
+    const { store } = setUp()
+    const connection = await store.open('db')
+    const unheard = vi.fn()
+    process.on('unhandledRejection', unheard)
+    const done = connection.transaction(writing, async (tx) => {
+      for (const key of ['a', 'b', 'c']) {
+        tx.put('meta', key, 1)
+        tx.delete('meta', key)
+      }
+      throw new Error('on purpose')
+    })
+    await expect(done).rejects.toThrow('on purpose')
+    await new Promise((resolve) => setTimeout(resolve, 10))
+    process.off('unhandledRejection', unheard)
+    expect(unheard).not.toHaveBeenCalled()
+    connection.close()
+  })
+})
