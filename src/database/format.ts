@@ -1,0 +1,87 @@
+import { StorageError } from '../base/errors.ts'
+import { isObject } from '../protocol/json.ts'
+import { isSid } from '../protocol/schemas.ts'
+import type { StoreValue } from '../storage/store.ts'
+
+/**
+ * How the local database lies in a store's tables.
+ *
+ * - `meta`: `fence`, how often it was opened; `head`, a {@link Head}; `manifest`, the {@link Manifest} of the pages.
+ * - `pages`: by `<generation>/<n>`, the JSON text of an array of rows. A page is never changed: what is to hold other
+ *   rows is another page, under another key. Pages that the manifest does not list are left over from a writer that
+ *   did not come to its end.
+ * - `journal`: by {@link journalKey}, a delta: what it follows from, how far it reaches, and the JSON text of its ops.
+ *
+ * Another format drops pages and journal, which can be fetched again; `fence` and the table `outbox` outlive it.
+ */
+export const format = 1
+
+export type Head = {
+  readonly format: typeof format
+  /** The writer that made the manifest; another manifest has another. */
+  readonly generation: string
+  /** The position of the pages, on which the journal builds. */
+  readonly base: number
+  readonly epoch?: string
+}
+
+/** The pages that count, in order: of two rows of one record, the later one holds. */
+export type Manifest = readonly PageEntry[]
+
+export type PageEntry = {
+  readonly key: string
+  /** The length of its text, in UTF-16 units. */
+  readonly size: number
+  /** How many rows of each type it holds. */
+  readonly types: readonly (readonly [t: string, rows: number])[]
+}
+
+export const metaKeys = { fence: 'fence', head: 'head', manifest: 'manifest' } as const
+
+/** `value` as a head; `undefined` where there is none, or one of another format. */
+export function readHead(value: StoreValue | undefined): Head | undefined {
+  if (!isObject(value) || value.format !== format) return undefined
+  const { generation, base, epoch } = value
+  if (typeof generation !== 'string' || !isSid(base)) return undefined
+  return { format, generation, base, ...(typeof epoch === 'string' ? { epoch } : undefined) }
+}
+
+/** Throws a StorageError of code `unreadable` where `value` is no manifest. */
+export function readManifest(value: StoreValue | undefined): Manifest {
+  if (Array.isArray(value) && value.every(isPageEntry)) return value
+  throw unreadable('The list of its pages')
+}
+
+function isPageEntry(value: unknown): value is PageEntry {
+  return (
+    isObject(value) &&
+    typeof value.key === 'string' &&
+    typeof value.size === 'number' &&
+    Array.isArray(value.types)
+  )
+}
+
+export function sizeOf(manifest: Manifest): number {
+  return manifest.reduce((sum, { size }) => sum + size, 0)
+}
+
+export function unreadable(what: string, cause?: unknown): StorageError {
+  const advice = 'the data has to be fetched again'
+  return new StorageError('unreadable', `${what} in the local database cannot be read: ${advice}.`, { cause })
+}
+
+/** Where a delta that reaches `sid` is kept. Keys stand in the order of their positions, those below 0 included. */
+export function journalKey(sid: number): string {
+  const digits = (n: number) => String(n).padStart(16, '0')
+  return sid < 0 ? `-${digits(sid + Number.MAX_SAFE_INTEGER)}` : digits(sid)
+}
+
+/** The first key behind `key`, for the end of a span that includes it. */
+export function after(key: string): string {
+  return `${key}!`
+}
+
+/** The writer of the page at `key`. */
+export function generationOf(key: string): string {
+  return key.slice(0, key.indexOf('/'))
+}

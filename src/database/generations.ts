@@ -1,0 +1,76 @@
+import type { StoreTransaction } from '../storage/store.ts'
+import type { Page } from './database.ts'
+import type { FencedConnection } from './fence.ts'
+import { generationOf, type Head, type Manifest, metaKeys, type PageEntry, readManifest } from './format.ts'
+
+/** Gives each writer of pages a name that no other has, and removes the pages that nobody needs. */
+export class Generations {
+  readonly #database: FencedConnection
+  readonly #underWay = new Set<string>()
+  #count = 0
+
+  constructor(database: FencedConnection) {
+    this.#database = database
+  }
+
+  /** A writer that is under way until it is ended: until then its pages are left alone. */
+  begin(): PageWriter {
+    this.#count += 1
+    // Nobody else has this fence, and whoever had a lower one can no longer write.
+    const id = `${this.#database.fence}.${this.#count}`
+    this.#underWay.add(id)
+    return new PageWriter(this.#database, id)
+  }
+
+  end(writer: PageWriter): void {
+    this.#underWay.delete(writer.id)
+  }
+
+  /** Puts another manifest in place, and removes the pages that are in it no more. */
+  async switchTo(tx: StoreTransaction, head: Head, manifest: Manifest): Promise<void> {
+    tx.put('meta', metaKeys.head, head)
+    tx.put('meta', metaKeys.manifest, manifest)
+    await this.#sweep(tx)
+  }
+
+  /** Removes the pages of writers that did not come to their end. */
+  sweep(): Promise<void> {
+    return this.#database.write(['pages'], (tx) => this.#sweep(tx))
+  }
+
+  async #sweep(tx: StoreTransaction): Promise<void> {
+    const [manifest, keys] = await Promise.all([tx.get('meta', metaKeys.manifest), tx.keys('pages')])
+    const listed = new Set(manifest === undefined ? [] : readManifest(manifest).map(({ key }) => key))
+    for (const key of keys) {
+      if (!listed.has(key) && !this.#underWay.has(generationOf(key))) tx.delete('pages', key)
+    }
+  }
+}
+
+/** Writes pages that count only once a manifest lists them. */
+export class PageWriter {
+  readonly id: string
+  /** The pages so far, in order, and whether each is stored yet. */
+  readonly #pages: { readonly entry: PageEntry; readonly stored: Promise<void> }[] = []
+  readonly #database: FencedConnection
+
+  constructor(database: FencedConnection, id: string) {
+    this.#database = database
+    this.id = id
+  }
+
+  /** Stores one page. */
+  async add({ text, types }: Page): Promise<PageEntry> {
+    const entry = { key: `${this.id}/${this.#pages.length}`, size: text.length, types }
+    const stored = this.#database.write(['pages'], async (tx) => tx.put('pages', entry.key, text))
+    this.#pages.push({ entry, stored })
+    await stored
+    return entry
+  }
+
+  /** All pages, once they are stored. Rejects where one could not be. */
+  async manifest(): Promise<Manifest> {
+    await Promise.all(this.#pages.map(({ stored }) => stored))
+    return this.#pages.map(({ entry }) => entry)
+  }
+}

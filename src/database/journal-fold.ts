@@ -1,0 +1,53 @@
+import { applyOp, type RowOp, rowKey } from '../protocol/fold.ts'
+import type { WireRow } from '../protocol/row.ts'
+import type { PageEntry } from './format.ts'
+
+/** What a journal makes of the pages below it. They are asked for one by one, the last page first. */
+export class JournalFold {
+  readonly #types = new Set<string>()
+  /** The ops of each record that no page has shown yet. */
+  readonly #waiting = new Map<string, RowOp[]>()
+  readonly #done = new Set<string>()
+
+  add(ops: readonly RowOp[]): void {
+    for (const op of ops) {
+      const key = rowKey(op.t, op.id)
+      const earlier = this.#waiting.get(key)
+      if (earlier) earlier.push(op)
+      else this.#waiting.set(key, [op])
+      this.#types.add(op.t)
+    }
+  }
+
+  /** Whether this page can hold a record that changes. */
+  concerns({ types }: PageEntry): boolean {
+    return types.some(([t]) => this.#types.has(t))
+  }
+
+  /** The rows of a page as they are now; the same array where none changes. */
+  applyTo(rows: readonly WireRow[]): readonly WireRow[] {
+    // Backwards, as the pages: of two rows of one record the later one holds.
+    const now = [...rows]
+      .reverse()
+      .map((row) => this.#after(row))
+      .reverse()
+    return now.some((row, index) => row !== rows[index]) ? now.filter((row) => row !== undefined) : rows
+  }
+
+  /** The records that no page has shown. */
+  *rest(): Generator<WireRow> {
+    for (const ops of this.#waiting.values()) {
+      const row = ops.reduce<WireRow | undefined>(applyOp, undefined)
+      if (row) yield row
+    }
+  }
+
+  #after(row: WireRow): WireRow | undefined {
+    const key = rowKey(row.t, row.id)
+    const ops = this.#waiting.get(key)
+    if (!ops) return this.#done.has(key) ? undefined : row
+    this.#waiting.delete(key)
+    this.#done.add(key)
+    return ops.reduce<WireRow | undefined>(applyOp, row)
+  }
+}

@@ -1,0 +1,92 @@
+import { StorageError } from '../base/errors.ts'
+import type { RowOp } from '../protocol/fold.ts'
+import { isObject } from '../protocol/json.ts'
+import { isName, isPayload, isSid } from '../protocol/schemas.ts'
+import type { StoreTransaction, StoreValue } from '../storage/store.ts'
+import type { JournalEntry } from './database.ts'
+import type { FencedConnection } from './fence.ts'
+import { after, type Head, journalKey, metaKeys, readHead } from './format.ts'
+import { parseArray } from './pages.ts'
+
+/** Stores one delta, if it follows from what is stored. Resolves with the length of its text. */
+export async function append(database: FencedConnection, entry: JournalEntry): Promise<number> {
+  const { since, sid, ops, epoch } = entry
+  const moves = sid > since
+  const text = JSON.stringify(ops.map(bare))
+  await database.write(['journal'], async (tx) => {
+    const reads = Promise.all([
+      tx.get('meta', metaKeys.head),
+      tx.keys('journal', { reverse: true, limit: 1 }),
+    ])
+    // Without waiting for them, which would double the time: where they refuse it, the throw takes it back.
+    if (moves) tx.put('journal', journalKey(sid), { since, sid, ops: text })
+    const [stored, [last]] = await reads
+    const head = readHead(stored)
+    const follows = head && (last ?? journalKey(head.base)) === journalKey(since)
+    if (!follows || sid < since || (!moves && ops.length > 0)) throw brokenLink(entry)
+    if (epoch !== undefined && epoch !== head.epoch) tx.put('meta', metaKeys.head, { ...head, epoch })
+  })
+  return moves ? text.length : 0
+}
+
+function brokenLink({ since, sid }: JournalEntry): StorageError {
+  const what = `The delta from ${since} to ${sid} does not follow from what is stored`
+  return new StorageError('broken_link', `${what}: fetch a snapshot.`)
+}
+
+/** Without what only the frame of an op says. */
+function bare(op: RowOp): RowOp {
+  const { t, id } = op
+  if (op.op === 'd') return { op: 'd', t, id }
+  return op.op === 'u' ? { op: 'u', t, id, p: op.p } : { op: 'i', t, id, v: op.v, p: op.p }
+}
+
+/** Reading one by one takes twice as long; reading all at once is one long turn. */
+const batchRecords = 16
+
+export interface Journal {
+  /** How far it reaches. */
+  readonly sid: number
+  /** The length of its texts. */
+  readonly size: number
+  /** The key of the first record that cannot be read, or does not follow from the one before. */
+  readonly brokenAt: string | undefined
+}
+
+/** Reads the journal that builds on `head`, its ops record by record, in short turns. */
+export async function readJournal(
+  tx: StoreTransaction,
+  head: Head,
+  visit: (ops: readonly RowOp[]) => void,
+): Promise<Journal> {
+  let sid = head.base
+  let size = 0
+  let from = ''
+  for (;;) {
+    const batch = await tx.scan('journal', { from, limit: batchRecords })
+    for (const [key, value] of batch) {
+      const record = readRecord(value)
+      if (record?.since !== sid || journalKey(record.sid) !== key) return { sid, size, brokenAt: key }
+      visit(record.ops)
+      sid = record.sid
+      size += record.size
+      from = after(key)
+    }
+    if (batch.length < batchRecords) return { sid, size, brokenAt: undefined }
+  }
+}
+
+function readRecord(value: StoreValue | undefined) {
+  if (!isObject(value)) return undefined
+  const { since, sid, ops: text } = value
+  const ops = parseArray(text)
+  if (!isSid(since) || !isSid(sid) || sid <= since || !ops?.every(isRowOp)) return undefined
+  return { since, sid, ops, size: String(text).length }
+}
+
+function isRowOp(value: unknown): value is RowOp {
+  if (!isObject(value) || !isName(value.t) || !isName(value.id)) return false
+  const { op, p, v } = value
+  if (op === 'i') return isPayload(p) && (v === undefined || typeof v === 'number')
+  return op === 'd' || (op === 'u' && isPayload(p))
+}

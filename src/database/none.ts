@@ -1,0 +1,18 @@
+import type { Database, SnapshotWriter } from './database.ts'
+
+const nowhere: SnapshotWriter = {
+  page: async () => {},
+  commit: async () => {},
+  abort: async () => {},
+}
+
+/** Keeps nothing, and never fails: for a client whose data lives in memory alone. */
+export const noDatabase: Database = {
+  kind: 'memory',
+  restore: async () => undefined,
+  snapshot: async () => nowhere,
+  append: async () => {},
+  checkpoint: async () => false,
+  size: { pageBytes: 0, journalBytes: 0 },
+  close: () => {},
+}

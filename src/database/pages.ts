@@ -1,0 +1,47 @@
+import { readRow, type WireRow } from '../protocol/row.ts'
+import type { StoreValue } from '../storage/store.ts'
+import type { Page } from './database.ts'
+import { unreadable } from './format.ts'
+
+/** So large is a page that is made here. */
+const mostRows = 1_000
+const mostUnits = 256_000
+
+/** The rows of a page's text. Throws a StorageError of code `unreadable` unless it is an array of rows. */
+export function readPage(text: StoreValue | undefined): readonly WireRow[] {
+  const rows = parseArray(text)?.map(readRow)
+  if (rows?.every((row) => typeof row !== 'string')) return rows
+  throw unreadable('A page of rows')
+}
+
+/** The array that `text` holds as JSON; `undefined` where it holds none. */
+export function parseArray(text: unknown): readonly unknown[] | undefined {
+  if (typeof text !== 'string') return undefined
+  try {
+    const value: unknown = JSON.parse(text)
+    return Array.isArray(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** `rows` as pages, made one at a time as they are asked for. */
+export function* pagesOf(rows: Iterable<WireRow>): Generator<Page> {
+  let texts: string[] = []
+  let types = new Map<string, number>()
+  let units = 0
+  const page = (): Page => ({ text: `[${texts.join()}]`, types: [...types] })
+  for (const row of rows) {
+    const text = JSON.stringify(row)
+    if (texts.length === mostRows || (texts.length > 0 && units + text.length > mostUnits)) {
+      yield page()
+      texts = []
+      types = new Map()
+      units = 0
+    }
+    texts.push(text)
+    types.set(row.t, (types.get(row.t) ?? 0) + 1)
+    units += text.length
+  }
+  if (texts.length > 0) yield page()
+}

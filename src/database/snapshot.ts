@@ -1,0 +1,56 @@
+import { StorageError } from '../base/errors.ts'
+import type { SnapshotHead } from '../protocol/bootstrap.ts'
+import type { Page, SnapshotWriter } from './database.ts'
+import type { FencedConnection } from './fence.ts'
+import { format, type Head, type Manifest } from './format.ts'
+import type { Generations, PageWriter } from './generations.ts'
+
+/** Writes the pages of one snapshot beside the current ones. */
+export class StoredSnapshot implements SnapshotWriter {
+  readonly #database: FencedConnection
+  readonly #generations: Generations
+  readonly #onCommit: (manifest: Manifest) => void
+  readonly #pages: PageWriter
+  #over = false
+
+  constructor(database: FencedConnection, generations: Generations, onCommit: (manifest: Manifest) => void) {
+    this.#database = database
+    this.#generations = generations
+    this.#onCommit = onCommit
+    this.#pages = generations.begin()
+  }
+
+  async page(page: Page): Promise<void> {
+    this.#refuseIfOver()
+    await this.#pages.add(page)
+  }
+
+  async commit({ sid, epoch }: Pick<SnapshotHead, 'sid' | 'epoch'>): Promise<void> {
+    this.#refuseIfOver()
+    const manifest = await this.#pages.manifest()
+    const generation = this.#pages.id
+    const head: Head = { format, generation, base: sid, ...(epoch === undefined ? undefined : { epoch }) }
+    await this.#database.write(['pages', 'journal'], async (tx) => {
+      tx.delete('journal', {})
+      await this.#generations.switchTo(tx, head, manifest)
+    })
+    this.#end()
+    this.#onCommit(manifest)
+  }
+
+  async abort(): Promise<void> {
+    if (this.#over) return
+    this.#end()
+    // Of a commit whose outcome is not known, the pages are in the manifest or not: so they stay or go.
+    await this.#generations.sweep()
+  }
+
+  #end(): void {
+    this.#over = true
+    this.#generations.end(this.#pages)
+  }
+
+  #refuseIfOver(): void {
+    if (this.#over) throw new StorageError('aborted', 'This snapshot is committed or aborted: begin another.')
+  }
+}

@@ -1,0 +1,175 @@
+import { describe, expect, test } from 'vitest'
+import type { JournalEntry } from '../../src/database/database.ts'
+import { memoryStore } from '../../src/storage/memory.ts'
+import type { StoreTransaction, StoreValue } from '../../src/storage/store.ts'
+import { behind, open, stores } from '../support/store-databases.ts'
+import {
+  appended,
+  plain,
+  restoreState,
+  rowsNamed,
+  snapshotOf,
+  storeSnapshot,
+} from '../support/store-state.ts'
+import { settle } from '../support/virtual-clock.ts'
+
+const first = snapshotOf(10, rowsNamed('a', 'b', 'c', 'd'), 'x')
+const entries: readonly JournalEntry[] = [11, 12, 13, 14].map((sid) => ({
+  since: sid - 1,
+  sid,
+  ops: [{ op: 'u', t: 'Issue', id: 'a', p: { n: sid } }],
+}))
+
+async function setUp(store = memoryStore()) {
+  const database = await open(store)
+  await storeSnapshot(database, first)
+  for (const entry of entries) await database.append(entry)
+  database.close()
+  return store
+}
+
+const keyOf = (sid: number) => String(sid).padStart(16, '0')
+
+describe('invariant 35: a journal record that cannot be read cuts the journal there', () => {
+  const record = (change: { readonly [field: string]: StoreValue }) => (tx: StoreTransaction) =>
+    tx.put('journal', keyOf(12), { since: 11, sid: 12, ops: '[]', ...change })
+
+  test.each<[string, (tx: StoreTransaction) => void]>([
+    ['is missing', (tx) => tx.delete('journal', keyOf(12))],
+    ['does not link to the one before', record({ since: 10 })],
+    ['says another position than its key', record({ sid: 13 })],
+    ['does not move', record({ since: 11, sid: 11 })],
+    ['is no object', (tx) => tx.put('journal', keyOf(12), 'nonsense')],
+    ['has no text', record({ ops: 5 })],
+    ['has text that is not JSON', record({ ops: '[{"op":' })],
+    ['has text that is no array', record({ ops: '{}' })],
+    ['has an unknown op', record({ ops: '[{"op":"x","t":"Issue","id":"a"}]' })],
+    ['has an op without a payload', record({ ops: '[{"op":"u","t":"Issue","id":"a"}]' })],
+    ['has an op without an id', record({ ops: '[{"op":"d","t":"Issue"}]' })],
+    ['has a reserved type', record({ ops: '[{"op":"d","t":"__proto__","id":"a"}]' })],
+    ['has a reserved field', record({ ops: '[{"op":"u","t":"Issue","id":"a","p":{"__proto__":{}}}]' })],
+  ])('where it %s', async (_, damage) => {
+    const store = await setUp()
+    await behind(store, async (tx) => damage(tx))
+    const database = await open(store)
+    const ops: unknown[] = []
+    const restored = await database.restore({ rows: () => {}, ops: (some) => ops.push(...some) })
+    expect(restored).toEqual({ sid: 11, epoch: 'x', cut: true })
+    expect(ops).toEqual(entries[0]?.ops)
+    expect(await behind(store, (tx) => tx.keys('journal'))).toEqual([keyOf(11)])
+    await database.append({ since: 11, sid: 12, ops: [] })
+    expect(await database.restore({ rows: () => {}, ops: () => {} })).toMatchObject({ sid: 12, cut: false })
+  })
+
+  test('all of it, where the first one is', async () => {
+    const store = await setUp()
+    await behind(store, async (tx) => tx.put('journal', keyOf(11), null))
+    expect(plain(await restoreState(await open(store)))).toEqual(plain(first))
+    expect(await behind(store, (tx) => tx.keys('journal'))).toEqual([])
+  })
+})
+
+describe('invariant 35: a page that cannot be read is `unreadable`, and a snapshot helps', () => {
+  const page = (value: StoreValue) => async (tx: StoreTransaction) => {
+    const [key = ''] = await tx.keys('pages', { reverse: true, limit: 1 })
+    tx.put('pages', key, value)
+  }
+
+  test.each<[string, (tx: StoreTransaction) => Promise<void>]>([
+    ['a page that is missing', async (tx) => tx.delete('pages', {})],
+    ['a page that is no text', page([])],
+    ['a page that is not JSON', page('[{"t":"Issue","id":"a","p":{}}')],
+    ['a page that is no array', page('{}')],
+    ['a page with something that is no row', page('[{"t":"Issue","id":"a"}]')],
+    ['a page with a reserved field', page('[{"t":"Issue","id":"a","p":{"__proto__":{}}}]')],
+    ['a manifest that is missing', async (tx) => tx.delete('meta', 'manifest')],
+    ['a manifest that is none', async (tx) => tx.put('meta', 'manifest', [{ key: 5 }])],
+  ])('%s', async (_, damage) => {
+    const store = await setUp()
+    await behind(store, damage)
+    const database = await open(store)
+    await expect(restoreState(database)).rejects.toMatchObject({ name: 'StorageError', code: 'unreadable' })
+    await storeSnapshot(database, snapshotOf(20, rowsNamed('e')))
+    expect(plain(await restoreState(database))).toEqual(plain(snapshotOf(20, rowsNamed('e'))))
+  })
+})
+
+describe('invariant 12: another format', () => {
+  test.each([
+    ['a later one', { format: 2, generation: '1.1', base: 10 }],
+    ['nonsense', 'head'],
+    ['a head without a position', { format: 1, generation: '1.1' }],
+  ])('drops the cache and keeps the outbox: %s', async (_, head) => {
+    const store = await setUp()
+    await behind(store, async (tx) => {
+      tx.put('meta', 'head', head)
+      tx.put('outbox', '1', { mine: true })
+    })
+    const database = await open(store)
+    expect(await restoreState(database)).toBeUndefined()
+    const left = await behind(store, (tx) =>
+      Promise.all([tx.keys('meta'), tx.keys('pages'), tx.keys('journal'), tx.scan('outbox')]),
+    )
+    expect(left).toEqual([['fence'], [], [], [['1', { mine: true }]]])
+    await storeSnapshot(database, first)
+    expect(plain(await restoreState(database))).toEqual(plain(first))
+  })
+})
+
+describe.each(Object.entries(stores))('over %s', (_, make) => {
+  test('invariant 60: restoring beside a checkpoint and a snapshot sees one consistent state', async () => {
+    const store = make()
+    await setUp(store)
+    const old = entries.reduce(appended, first)
+    const next = snapshotOf(20, rowsNamed('e', 'f', 'g'), 'y')
+    const writing = await open(store)
+    const reading = await open(store)
+    // The reader is not the one that writes, so the fence is put back to the writer.
+    await behind(store, async (tx) => tx.put('meta', 'fence', Number(await tx.get('meta', 'fence')) - 1))
+    let done = false
+    const changing = (async () => {
+      await writing.checkpoint()
+      await storeSnapshot(writing, next, 1)
+      await writing.append({ since: 20, sid: 21, ops: [] })
+      done = true
+    })()
+    const seen = new Set<number | undefined>()
+    while (!done) {
+      const state = await restoreState(reading)
+      const expected = state?.sid === 14 ? old : state?.sid === 20 ? next : { ...next, sid: 21 }
+      expect(plain(state)).toEqual(plain(expected))
+      seen.add(state?.sid)
+      await settle()
+    }
+    await changing
+    expect(seen.has(14)).toBe(true)
+    expect((await restoreState(reading))?.sid).toBe(21)
+  })
+})
+
+test('a sink that throws ends the restoring with what it threw', async () => {
+  const database = await open(await setUp())
+  const sink = {
+    rows: () => {
+      throw new Error('no room')
+    },
+    ops: () => {},
+  }
+  await expect(database.restore(sink)).rejects.toThrow('no room')
+  expect((await restoreState(database))?.sid).toBe(14)
+})
+
+test('a closed database refuses with the code `closed`', async () => {
+  const database = await open(await setUp())
+  const writer = await database.snapshot()
+  database.close()
+  const calls = [
+    database.restore({ rows: () => {}, ops: () => {} }),
+    database.append({ since: 14, sid: 15, ops: [] }),
+    database.checkpoint(),
+    writer.page({ text: '[]', types: [] }),
+    writer.commit({ sid: 20 }),
+    writer.abort(),
+  ]
+  for (const call of calls) await expect(call).rejects.toMatchObject({ name: 'StorageError', code: 'closed' })
+})
