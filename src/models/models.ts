@@ -1,0 +1,94 @@
+import { ConfigurationError } from '../base/errors.ts'
+import { isObject } from '../protocol/json.ts'
+import { isName } from '../protocol/schemas.ts'
+import type { Index, Model } from './model.ts'
+import type { StandardSchema } from './standard-schema.ts'
+
+/** The types of an application by name: a schema each, or a schema with options. */
+export interface ModelDefinitions {
+  readonly [t: string]: Model | StandardSchema
+}
+
+/** Declared types, checked. */
+export interface Models<Definitions extends ModelDefinitions = ModelDefinitions> {
+  /** As they were declared; it is what {@link RecordOf} reads. */
+  readonly definitions: Definitions
+  readonly types: ReadonlyMap<string, DeclaredType>
+}
+
+export interface DeclaredType {
+  readonly schema: StandardSchema
+  readonly indexes: readonly Index[]
+  readonly load: 'eager' | 'lazy'
+}
+
+/**
+ * Declares the types that an application syncs. What it gives, it also takes. Throws a ConfigurationError that names
+ * the option that is wrong, as in `models.Issue.indexes`.
+ *
+ * @example
+ * const models = defineModels({
+ *   Issue: model(issueSchema, { indexes: ['projectId'] }),
+ *   Project: projectSchema,
+ * })
+ */
+export function defineModels<const Definitions extends ModelDefinitions>(
+  declared: Definitions | Models<Definitions>,
+): Models<Definitions> {
+  if (isModels<Definitions>(declared)) return declared
+  if (!isObject(declared)) throw new ConfigurationError('models', '`models` is not an object of schemas.')
+  const types = new Map(Object.entries(declared).map(([t, definition]) => [t, readType(t, definition)]))
+  return { definitions: declared, types }
+}
+
+function isModels<Definitions extends ModelDefinitions>(value: object): value is Models<Definitions> {
+  return 'types' in value && value.types instanceof Map
+}
+
+function readType(t: string, definition: unknown): DeclaredType {
+  const option = `models.${t}`
+  if (!isName(t)) throw new ConfigurationError(option, `A type cannot be called \`${t}\`.`)
+  if (isSchema(definition)) return { schema: definition, indexes: [], load: 'eager' }
+  const { schema, options = {} }: { schema?: unknown; options?: unknown } = isObject(definition)
+    ? definition
+    : {}
+  if (!isSchema(schema) || !isObject(options)) {
+    throw new ConfigurationError(
+      option,
+      `\`${option}\` is neither a Standard Schema nor a \`model(schema)\`.`,
+    )
+  }
+  const { indexes = [], load = 'eager' } = options
+  if (load !== 'eager' && load !== 'lazy') {
+    throw new ConfigurationError(`${option}.load`, `\`${option}.load\` is neither 'eager' nor 'lazy'.`)
+  }
+  return { schema, indexes: readIndexes(`${option}.indexes`, indexes), load }
+}
+
+function isSchema(value: unknown): value is StandardSchema {
+  // Some libraries make their schemas functions.
+  if (typeof value !== 'function' && !isObject(value)) return false
+  const standard: unknown = '~standard' in value ? value['~standard'] : undefined
+  const { validate }: { validate?: unknown } = isObject(standard) ? standard : {}
+  return typeof validate === 'function'
+}
+
+function readIndexes(option: string, indexes: unknown): readonly Index[] {
+  const read: unknown[] = Array.isArray(indexes) ? indexes.map(asList) : [undefined]
+  if (read.every(isIndex)) return read
+  const message = `\`${option}\` is not a list whose items are each a field, or a list of different fields.`
+  throw new ConfigurationError(option, message)
+}
+
+function asList(index: unknown): unknown {
+  return typeof index === 'string' ? [index] : index
+}
+
+function isIndex(fields: unknown): fields is Index {
+  return (
+    Array.isArray(fields) &&
+    fields.length > 0 &&
+    fields.every(isName) &&
+    new Set(fields).size === fields.length
+  )
+}

@@ -1,0 +1,24 @@
+/**
+ * A schema of any library that speaks Standard Schema v1 (https://standardschema.dev): the part of it that Instep
+ * uses.
+ */
+export interface StandardSchema<Input = unknown, Output = Input> {
+  readonly '~standard': {
+    readonly version: 1
+    readonly vendor: string
+    readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>
+    readonly types?: { readonly input: Input; readonly output: Output } | undefined
+  }
+}
+
+export type SchemaResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly SchemaIssue[] }
+
+export interface SchemaIssue {
+  readonly message: string
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
+}
+
+/** What a schema takes. */
+export type InputOf<Schema extends StandardSchema> = NonNullable<Schema['~standard']['types']>['input']

@@ -1,0 +1,56 @@
+import { ConfigurationError } from '../base/errors.ts'
+import { isObject } from '../protocol/json.ts'
+import { type FieldTest, readCondition } from './condition.ts'
+import { type Row, reading } from './values.ts'
+
+/** A `where`, read. All of it must hold. */
+export interface Conditions {
+  /** What each field must be. */
+  readonly fields: ReadonlyMap<string, readonly FieldTest[]>
+  /** What is said of the whole row, by `or` and `not`. */
+  readonly others: readonly RowTest[]
+  readonly accepts: RowTest
+}
+
+type RowTest = (row: Row) => boolean
+
+/** Throws a ConfigurationError that names what is wrong, as in `where.title`. */
+export function readWhere(where: unknown = {}, option = 'where'): Conditions {
+  const fields = new Map<string, readonly FieldTest[]>()
+  const others: RowTest[] = []
+  const read = (part: unknown, path: string) => {
+    if (!isObject(part)) throw new ConfigurationError(path, `\`${path}\` is not an object.`)
+    for (const [name, value] of Object.entries(part)) {
+      const inner = `${path}.${name}`
+      if (value === undefined) continue
+      if (name === 'and') for (const [index, each] of list(value, inner)) read(each, `${inner}.${index}`)
+      else if (name === 'or') others.push(either(value, inner))
+      else if (name === 'not') others.push(negation(value, inner))
+      else fields.set(name, [...(fields.get(name) ?? []), ...readCondition(value, inner)])
+    }
+  }
+  read(where, option)
+  const demands = [...fields].map(([field, tests]) => ({ read: reading(field), tests }))
+  const accepts = (row: Row) =>
+    demands.every(({ read, tests }) => {
+      const value = read(row)
+      return tests.every((test) => test.accepts(value))
+    }) && others.every((test) => test(row))
+  return { fields, others, accepts }
+}
+
+function either(value: unknown, option: string): RowTest {
+  const parts = list(value, option).map(([index, part]) => readWhere(part, `${option}.${index}`))
+  return (row) => parts.some((part) => part.accepts(row))
+}
+
+function negation(value: unknown, option: string): RowTest {
+  const { accepts } = readWhere(value, option)
+  return (row) => !accepts(row)
+}
+
+function list(value: unknown, option: string): readonly (readonly [index: number, item: unknown])[] {
+  if (!Array.isArray(value))
+    throw new ConfigurationError(option, `\`${option}\` is not a list of conditions.`)
+  return [...value.entries()]
+}

@@ -1,0 +1,151 @@
+import type { Clock } from '../base/world.ts'
+import type { Index } from '../models/model.ts'
+import type { RowChange, RowSource } from '../protocol/fold.ts'
+import type { WireRow } from '../protocol/row.ts'
+import { readWhere } from './conditions.ts'
+import { count } from './evaluate.ts'
+import { readQuery } from './query.ts'
+import type { QuerySpec } from './query-spec.ts'
+import { type DataRecord, Records } from './record.ts'
+import type { LiveQuery, Replica } from './replica.ts'
+import { type QueryHost, ReplicaQuery } from './replica-query.ts'
+import { StagedCopy } from './staging.ts'
+import { Table } from './table.ts'
+import { finish } from './turns.ts'
+
+export interface ReplicaOptions {
+  /** The indexes of each type. @default none */
+  readonly indexes?: ReadonlyMap<string, readonly Index[]>
+  readonly clock: Clock
+  /** Hears what a listener or a filter of a query throws. */
+  readonly onListenerError: (error: unknown) => void
+}
+
+export function createReplica(options: ReplicaOptions): Replica {
+  return new MemoryReplica(options)
+}
+
+class MemoryReplica implements Replica, QueryHost {
+  readonly records = new Records()
+  readonly onListenerError: (error: unknown) => void
+  readonly rows: RowSource = { get: (t, id) => this.confirmed(t, id) }
+  readonly #options: ReplicaOptions
+  #tables = new Map<string, Table>()
+  #ready = false
+  /** The queries that are kept up, by type. */
+  readonly #queries = new Map<string, Set<ReplicaQuery>>()
+  readonly #changed = new Set<ReplicaQuery>()
+  #telling = false
+
+  constructor(options: ReplicaOptions) {
+    this.#options = options
+    this.onListenerError = options.onListenerError
+  }
+
+  get ready(): boolean {
+    return this.#ready
+  }
+
+  get(t: string, id: string): DataRecord | undefined {
+    const row = this.table(t).get(id)
+    return row && this.records.of(row)
+  }
+
+  getMany(t: string, ids: readonly string[]): readonly (DataRecord | undefined)[] {
+    return ids.map((id) => this.get(t, id))
+  }
+
+  all(t: string): readonly DataRecord[] {
+    return this.table(t).all()
+  }
+
+  count(t: string, where?: QuerySpec['where']): number {
+    return where ? count(this.table(t), readWhere(where)) : this.table(t).size
+  }
+
+  confirmed(t: string, id: string): WireRow | undefined {
+    return this.table(t).get(id)
+  }
+
+  confirmedAll(t: string): Iterable<WireRow> {
+    return this.table(t).rows()
+  }
+
+  query(t: string, spec: QuerySpec): LiveQuery {
+    return new ReplicaQuery(t, readQuery(spec), this)
+  }
+
+  apply(changes: readonly RowChange[]): void {
+    const byType = new Map<string, RowChange[]>()
+    for (const change of changes) {
+      const ofType = byType.get(change.t)
+      if (ofType) ofType.push(change)
+      else byType.set(change.t, [change])
+    }
+    for (const [t, ofType] of byType) {
+      const shown = this.table(t).apply(ofType)
+      for (const query of this.#queriesOf(t)) if (query.apply(shown)) this.#changed.add(query)
+    }
+    this.#tell()
+  }
+
+  stage(): StagedCopy {
+    return new StagedCopy({
+      clock: this.#options.clock,
+      records: this.records,
+      table: (t) => this.table(t),
+      indexesOf: (t) => this.#indexesOf(t),
+      queries: () => [...this.#queries.values()].flatMap((queries) => [...queries]),
+    })
+  }
+
+  swap(staging: StagedCopy): void {
+    const { tables, views } = staging.finish()
+    const first = !this.#ready
+    this.#ready = true
+    this.#tables = tables
+    for (const queries of this.#queries.values()) {
+      for (const query of queries) {
+        const view = views.get(query) ?? finish(query.viewOver(this.table(query.t)))
+        if (query.replace(view) || first) this.#changed.add(query)
+      }
+    }
+    this.#tell()
+  }
+
+  table(t: string): Table {
+    const table = this.#tables.get(t) ?? finish(Table.over(new Map(), this.#indexesOf(t), this.records))
+    this.#tables.set(t, table)
+    return table
+  }
+
+  attach(query: ReplicaQuery): void {
+    this.#queries.set(query.t, this.#queriesOf(query.t).add(query))
+  }
+
+  detach(query: ReplicaQuery): void {
+    this.#queriesOf(query.t).delete(query)
+  }
+
+  #indexesOf(t: string): readonly Index[] {
+    return this.#options.indexes?.get(t) ?? []
+  }
+
+  #queriesOf(t: string): Set<ReplicaQuery> {
+    return this.#queries.get(t) ?? new Set()
+  }
+
+  /** Tells each query once. What a listener changes is told after the rest have heard. */
+  #tell(): void {
+    if (this.#telling) return
+    this.#telling = true
+    try {
+      for (const query of this.#changed) {
+        this.#changed.delete(query)
+        query.tell()
+      }
+    } finally {
+      this.#telling = false
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import { ConfigurationError } from '../base/errors.ts'
+import { isObject } from '../protocol/json.ts'
+import type { Cursor, QuerySpec } from './query-spec.ts'
+import { compareDescending, compareValues, type FieldReader, isLast, type Row, reading } from './values.ts'
+
+/** A total order of rows. */
+export interface Order {
+  /** What was asked for, and `id`. */
+  readonly terms: readonly Term[]
+  /** The terms without `id`. */
+  readonly fields: readonly Term[]
+  /** Ties go by descending id: they go as the last term does. */
+  readonly descends: boolean
+  /** The first term's value. */
+  readonly key: FieldReader
+  readonly compareKeys: CompareValues
+  /** Compares rows of equal keys; 0 only for the same id. */
+  readonly compareTies: (a: Row, b: Row) => number
+  /** Keys, then ties. */
+  readonly compare: (a: Row, b: Row) => number
+}
+
+export interface Term {
+  readonly field: string
+  readonly desc: boolean
+  readonly read: FieldReader
+  readonly compare: CompareValues
+}
+
+type CompareValues = (a: unknown, b: unknown) => number
+
+/** By `fields`, ascending, then by `id`. */
+export function ascending(fields: readonly string[]): Order {
+  return orderOf(fields.map((field) => termOf(field, false)))
+}
+
+function termOf(field: string, desc: boolean): Term {
+  return { field, desc, read: reading(field), compare: desc ? compareDescending : compareValues }
+}
+
+function orderOf(fields: readonly Term[]): Order {
+  const descends = fields.at(-1)?.desc ?? false
+  const id = termOf('id', descends)
+  const terms = [...fields, id]
+  const [first = id, ...ties] = terms
+  const compareTies = (a: Row, b: Row) => {
+    for (const { read, compare } of ties) {
+      const order = compare(read(a), read(b))
+      if (order !== 0) return order
+    }
+    return 0
+  }
+  const compare = (a: Row, b: Row) => first.compare(first.read(a), first.read(b)) || compareTies(a, b)
+  return { fields, terms, descends, key: first.read, compareKeys: first.compare, compareTies, compare }
+}
+
+/** Throws a ConfigurationError that names `orderBy`. */
+export function readOrder(orderBy: QuerySpec['orderBy'] = []): Order {
+  const given: readonly unknown[] = Array.isArray(orderBy) ? orderBy : [orderBy]
+  const fields = given.map((term) => {
+    const [field, direction] = Array.isArray(term) ? term : [term, 'asc']
+    if (typeof field !== 'string' || (direction !== 'asc' && direction !== 'desc')) {
+      const message = "`orderBy` is not a field, or a list of fields and of [field, 'asc' | 'desc']."
+      throw new ConfigurationError('orderBy', message)
+    }
+    return termOf(field, direction === 'desc')
+  })
+  return orderOf(fields)
+}
+
+/** A cursor as a row that lies where it points. */
+export function readCursor(cursor: Cursor, { fields }: Order): Row {
+  const { values, id }: { values?: unknown; id?: unknown } = isObject(cursor) ? cursor : {}
+  if (!Array.isArray(values) || values.length !== fields.length || typeof id !== 'string') {
+    throw new ConfigurationError('after', '`after` is not a cursor of a query with the same `orderBy`.')
+  }
+  return { id, p: Object.fromEntries(fields.map(({ field }, index) => [field, values[index]])) }
+}
+
+export function cursorAt(row: Row, { fields }: Order): Cursor {
+  const values = fields.map(({ read }) => {
+    const value = read(row) ?? null
+    return isLast(value) ? null : value
+  })
+  return { values, id: row.id }
+}

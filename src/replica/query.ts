@@ -1,0 +1,35 @@
+import { ConfigurationError } from '../base/errors.ts'
+import { type Conditions, readWhere } from './conditions.ts'
+import { type Order, readCursor, readOrder } from './order.ts'
+import type { QuerySpec } from './query-spec.ts'
+import type { Row } from './values.ts'
+
+/** A query, read and checked. */
+export interface Query {
+  readonly where: Conditions
+  readonly filter: QuerySpec['filter']
+  readonly order: Order
+  /** Infinite where there is none. */
+  readonly limit: number
+  /** The result begins behind it. */
+  readonly after: Row | undefined
+}
+
+/** Throws a ConfigurationError that names what is wrong, as in `where.title` or `limit`. */
+export function readQuery(spec: QuerySpec): Query {
+  const { where, filter, orderBy, limit = Number.POSITIVE_INFINITY, after } = spec
+  if (filter !== undefined && typeof filter !== 'function') {
+    throw new ConfigurationError('filter', '`filter` is not a function.')
+  }
+  if (limit !== Number.POSITIVE_INFINITY && !(Number.isSafeInteger(limit) && limit >= 0)) {
+    throw new ConfigurationError('limit', '`limit` is not a whole number of records.')
+  }
+  const order = readOrder(orderBy)
+  return {
+    where: readWhere(where),
+    filter,
+    order,
+    limit,
+    after: after && readCursor(after, order),
+  }
+}

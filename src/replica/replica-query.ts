@@ -1,0 +1,116 @@
+import { Emitter, type Listener, type Undo } from '../base/emitter.ts'
+import { cursorAt } from './order.ts'
+import { Predicate } from './predicate.ts'
+import type { Query } from './query.ts'
+import type { Cursor } from './query-spec.ts'
+import type { DataRecord, Records } from './record.ts'
+import type { LiveQuery } from './replica.ts'
+import type { Change, Table } from './table.ts'
+import { finish, type Work } from './turns.ts'
+import { View } from './view.ts'
+
+/** What a query needs of the replica. */
+export interface QueryHost {
+  readonly ready: boolean
+  readonly records: Records
+  readonly onListenerError: (error: unknown) => void
+  table(t: string): Table
+  /** Keeps the query up from now on. */
+  attach(query: ReplicaQuery): void
+  detach(query: ReplicaQuery): void
+}
+
+/** A live query over the tables of a replica. */
+export class ReplicaQuery implements LiveQuery {
+  readonly t: string
+  readonly #query: Query
+  readonly #host: QueryHost
+  readonly #predicate: Predicate
+  readonly #emitter: Emitter<{ change: LiveQuery }>
+  #view: View | undefined
+  #attached = false
+  #rows: readonly DataRecord[] = []
+  /** Whether `#rows` may no longer be the result: it is made when it is read. */
+  #stale = true
+
+  constructor(t: string, query: Query, host: QueryHost) {
+    this.t = t
+    this.#query = query
+    this.#host = host
+    this.#predicate = new Predicate(query, host.records, host.onListenerError)
+    this.#emitter = new Emitter(host.onListenerError)
+  }
+
+  get rows(): readonly DataRecord[] {
+    const view = this.#current()
+    if (this.#stale) {
+      const rows = view.rows().map((row) => this.#host.records.of(row))
+      if (!sameItems(rows, this.#rows)) this.#rows = Object.freeze(rows)
+      this.#stale = false
+    }
+    return this.#rows
+  }
+
+  get status(): 'pending' | 'ready' {
+    return this.#host.ready ? 'ready' : 'pending'
+  }
+
+  get cursor(): Cursor | undefined {
+    const last = this.rows.at(-1)
+    return last && cursorAt({ id: last.id, p: last }, this.#query.order)
+  }
+
+  subscribe(listener: Listener<LiveQuery>): Undo {
+    if (!this.#attached) {
+      this.#current()
+      this.#attached = true
+      this.#host.attach(this)
+    }
+    const undo = this.#emitter.on('change', listener)
+    return () => {
+      undo()
+      if (!this.#attached || this.#emitter.has('change')) return
+      this.#attached = false
+      this.#host.detach(this)
+    }
+  }
+
+  /** The query's view over another table. */
+  viewOver(table: Table): Work<View> {
+    return View.over(table, this.#query, this.#predicate)
+  }
+
+  /** Takes over what the table already has; gives whether the result is another. */
+  apply(changes: readonly Change[]): boolean {
+    const changed = this.#current().apply(changes)
+    this.#stale ||= changed
+    return changed
+  }
+
+  /** Goes over to another table. Gives whether the result is another. */
+  replace(view: View): boolean {
+    const before = this.#current().rows()
+    const after = view.rows()
+    this.#view = view
+    const changed =
+      before.length !== after.length ||
+      before.some(({ id, p }, index) => id !== after[index]?.id || p !== after[index].p)
+    this.#stale ||= changed
+    return changed
+  }
+
+  tell(): void {
+    this.#emitter.emit('change', this)
+  }
+
+  #current(): View {
+    if (this.#view && (this.#attached || this.#view.isFor(this.#host.table(this.t)))) return this.#view
+    this.#view = finish(this.viewOver(this.#host.table(this.t)))
+    this.#stale = true
+    return this.#view
+  }
+}
+
+function sameItems(a: readonly unknown[], b: readonly unknown[]): boolean {
+  return a.length === b.length && a.every((item, index) => item === b[index])
+}

@@ -1,0 +1,98 @@
+import type { Clock } from '../base/world.ts'
+import type { Index } from '../models/model.ts'
+import { applyOp, type RowOp, type RowSource } from '../protocol/fold.ts'
+import type { WireRow } from '../protocol/row.ts'
+import type { Records } from './record.ts'
+import type { Staging } from './replica.ts'
+import type { ReplicaQuery } from './replica-query.ts'
+import { Table } from './table.ts'
+import { finish, inTurns, stride, type Work } from './turns.ts'
+import type { View } from './view.ts'
+
+/** What staging sees of the copy that it is to replace. */
+export interface Current {
+  readonly clock: Clock
+  readonly records: Records
+  table(t: string): Table
+  indexesOf(t: string): readonly Index[]
+  /** The queries that are to be told. */
+  queries(): Iterable<ReplicaQuery>
+}
+
+export interface Prepared {
+  readonly tables: Map<string, Table>
+  readonly views: ReadonlyMap<ReplicaQuery, View>
+}
+
+/** Rows that are gathered, and then prepared for their place. */
+export class StagedCopy implements Staging {
+  readonly #current: Current
+  readonly #rows = new Map<string, Map<string, WireRow>>()
+  #prepared: Prepared | undefined
+  readonly rows: RowSource = { get: (t, id) => this.#rows.get(t)?.get(id) }
+
+  constructor(current: Current) {
+    this.#current = current
+  }
+
+  get size(): number {
+    let size = 0
+    for (const rows of this.#rows.values()) size += rows.size
+    return size
+  }
+
+  add(rows: readonly WireRow[]): void {
+    for (const row of rows) this.#of(row.t).set(row.id, row)
+  }
+
+  apply(ops: readonly RowOp[]): void {
+    for (const op of ops) {
+      const row = applyOp(this.rows.get(op.t, op.id), op)
+      if (row) this.#of(op.t).set(op.id, row)
+      else this.#of(op.t).delete(op.id)
+    }
+  }
+
+  async prepare(): Promise<void> {
+    this.#prepared = await inTurns(this.#current.clock, this.#prepare())
+  }
+
+  /** What was prepared; what was not is done now. */
+  finish(): Prepared {
+    this.#prepared ??= finish(this.#prepare())
+    return this.#prepared
+  }
+
+  *#prepare(): Work<Prepared> {
+    const { records } = this.#current
+    const tables = new Map<string, Table>()
+    for (const [t, rows] of this.#rows) {
+      yield* reuse(this.#current.table(t), rows, records)
+      tables.set(t, yield* Table.over(rows, this.#current.indexesOf(t), records))
+    }
+    const views = new Map<ReplicaQuery, View>()
+    for (const query of this.#current.queries()) {
+      const table = tables.get(query.t)
+      if (table) views.set(query, yield* query.viewOver(table))
+    }
+    return { tables, views }
+  }
+
+  #of(t: string): Map<string, WireRow> {
+    const rows = this.#rows.get(t) ?? new Map<string, WireRow>()
+    this.#rows.set(t, rows)
+    return rows
+  }
+}
+
+/** A record that says what it said before stays the same by reference. */
+function* reuse(table: Table, rows: Map<string, WireRow>, records: Records): Work<void> {
+  if (table.size === 0) return
+  let seen = 0
+  for (const [id, row] of rows) {
+    const old = table.get(id)
+    if (old) rows.set(id, records.reuse(old, row))
+    seen += 1
+    if (seen % stride === 0) yield
+  }
+}

@@ -1,0 +1,94 @@
+import type { WireRow } from '../protocol/row.ts'
+import type { FieldTest } from './condition.ts'
+import type { Conditions } from './conditions.ts'
+import type { OrderedList } from './ordered-list.ts'
+import type { OrderedIndex } from './table.ts'
+import { type FieldReader, isLast, type Row, reading } from './values.ts'
+
+/** A stretch of ordered rows. It is said by values, so it stays the same while the rows change. */
+export interface Stretch {
+  readonly rows: OrderedList<WireRow>
+  /** Whether a row lies before the stretch (below 0), in it, or behind it (above 0). */
+  readonly place: (row: Row) => number
+  /** Walked from the end, though what is missing in the field `by` is still last. */
+  readonly backwards?: { readonly by: FieldReader | undefined } | undefined
+}
+
+/** The stretch of an index in which all rows lie that `where` accepts. */
+export interface IndexStretch extends Stretch {
+  /** Whether `where` says something of the index's first field, so that there is a stretch and not only the whole. */
+  readonly narrowed: boolean
+  /** Whether no other rows lie in it. */
+  readonly exact: boolean
+  /** The index's first fields, in which all rows of the stretch are the same. */
+  readonly held: readonly string[]
+  /** Its other fields, by which the stretch is in order. */
+  readonly rest: readonly string[]
+}
+
+interface Bound {
+  readonly field: string
+  readonly read: FieldReader
+  readonly tests: readonly FieldTest[]
+}
+
+export function stretchOf({ fields, rows }: OrderedIndex, where: Conditions): IndexStretch {
+  const bounds: Bound[] = []
+  let held = 0
+  for (const field of fields) {
+    const tests = (where.fields.get(field) ?? []).filter((test) => test.place)
+    if (tests.length > 0) bounds.push({ field, read: reading(field), tests })
+    // Behind a field that may differ, the next one is in order only within each of its values.
+    if (!tests.some((test) => test.values)) break
+    held += 1
+  }
+  const isBound = ([name, tests]: readonly [string, readonly FieldTest[]]) =>
+    bounds.some((bound) => bound.field === name && bound.tests.length === tests.length)
+  return {
+    rows,
+    place: (row) => placeOf(row, bounds),
+    narrowed: bounds.length > 0,
+    exact: where.others.length === 0 && [...where.fields].every(isBound),
+    held: fields.slice(0, held),
+    rest: fields.slice(held),
+  }
+}
+
+function placeOf(row: Row, bounds: readonly Bound[]): number {
+  for (const { read, tests } of bounds) {
+    const value = read(row)
+    let behind = 0
+    for (const { place } of tests) {
+      const at = place ? place(value) : 0
+      // Before one of the tests is before them all.
+      if (at < 0) return at
+      behind ||= at
+    }
+    if (behind) return behind
+  }
+  return 0
+}
+
+/** The rows of a stretch by their number, as they lie now. */
+export interface Walk {
+  readonly length: number
+  slice(from: number, to: number): readonly WireRow[]
+}
+
+export function walk({ rows, place, backwards }: Stretch): Walk {
+  const begin = rows.rank((row) => place(row) < 0)
+  const end = rows.rank((row) => place(row) <= 0)
+  const length = end - begin
+  if (!backwards) return { length, slice: (from, to) => rows.slice(begin + from, begin + to) }
+  const { by } = backwards
+  const missing = by ? rows.rank((row) => place(row) < 0 || (place(row) === 0 && !isLast(by(row)))) : end
+  const present = missing - begin
+  const reversed = (from: number, to: number) => rows.slice(from, to).reverse()
+  return {
+    length,
+    slice: (from, to) => [
+      ...reversed(missing - Math.min(to, present), missing - Math.min(from, present)),
+      ...reversed(end - Math.max(to - present, 0), end - Math.max(from - present, 0)),
+    ],
+  }
+}

@@ -1,0 +1,94 @@
+import type { Index } from '../models/model.ts'
+import type { RowChange } from '../protocol/fold.ts'
+import type { WireRow } from '../protocol/row.ts'
+import { ascending } from './order.ts'
+import { OrderedList } from './ordered-list.ts'
+import type { DataRecord, Records } from './record.ts'
+import { sort } from './sort.ts'
+import type { Work } from './turns.ts'
+
+/** What became of one row, where its record shows it. */
+export interface Change {
+  readonly before: WireRow | undefined
+  readonly after: WireRow | undefined
+}
+
+/** The rows of one type as a reader sees them, and the declared indexes over them. */
+export class Table {
+  readonly #rows: Map<string, WireRow>
+  readonly #indexes: readonly OrderedIndex[]
+  readonly #records: Records
+  #all: readonly DataRecord[] | undefined
+  #revision = 0
+
+  private constructor(rows: Map<string, WireRow>, indexes: readonly OrderedIndex[], records: Records) {
+    this.#rows = rows
+    this.#indexes = indexes
+    this.#records = records
+  }
+
+  static *over(rows: Map<string, WireRow>, declared: readonly Index[], records: Records): Work<Table> {
+    const indexes: OrderedIndex[] = []
+    for (const fields of declared) {
+      const order = ascending(fields)
+      const sorted = yield* sort([...rows.values()], order.terms)
+      indexes.push({ fields, rows: new OrderedList<WireRow>(order, sorted) })
+    }
+    return new Table(rows, indexes, records)
+  }
+
+  get indexes(): readonly OrderedIndex[] {
+    return this.#indexes
+  }
+
+  get size(): number {
+    return this.#rows.size
+  }
+
+  /** Another number after each change. */
+  get revision(): number {
+    return this.#revision
+  }
+
+  get(id: string): WireRow | undefined {
+    return this.#rows.get(id)
+  }
+
+  rows(): Iterable<WireRow> {
+    return this.#rows.values()
+  }
+
+  all(): readonly DataRecord[] {
+    this.#all ??= Array.from(this.#rows.values(), (row) => this.#records.of(row))
+    return this.#all
+  }
+
+  /** Takes over what became of rows; gives what of it records show. */
+  apply(changes: readonly RowChange[]): readonly Change[] {
+    const shown = changes
+      .map(({ id, after }) => this.#put(id, after))
+      .filter(({ before, after }) => before?.p !== after?.p)
+    for (const { rows } of this.#indexes) {
+      for (const { before, after } of shown) rows.replace(before, after)
+    }
+    if (shown.length > 0) {
+      this.#all = undefined
+      this.#revision += 1
+    }
+    return shown
+  }
+
+  #put(id: string, row: WireRow | undefined): Change {
+    const before = this.#rows.get(id)
+    const after = before && row ? this.#records.reuse(before, row) : row
+    if (after) this.#rows.set(id, after)
+    else this.#rows.delete(id)
+    return { before, after }
+  }
+}
+
+export interface OrderedIndex {
+  readonly fields: Index
+  /** Ascending by the fields, then by `id`. */
+  readonly rows: OrderedList<WireRow>
+}

@@ -1,0 +1,88 @@
+import type { WireRow } from '../protocol/row.ts'
+import { evaluate, type Matches } from './evaluate.ts'
+import { partition } from './ordered-list.ts'
+import type { Predicate } from './predicate.ts'
+import type { Query } from './query.ts'
+import { type Walk, walk } from './stretch.ts'
+import type { Change, Table } from './table.ts'
+import type { Work } from './turns.ts'
+
+/**
+ * A query's result over one table. Kept up by `apply`; otherwise it is good for the table's `revision` that it was
+ * made at.
+ */
+export class View {
+  readonly #table: Table
+  readonly #query: Query
+  readonly #predicate: Predicate
+  readonly #matches: Matches
+  #revision: number
+  /** The last row, where the result is as long as it may be: what lies behind it changes nothing. */
+  #last: WireRow | undefined
+
+  private constructor(table: Table, query: Query, predicate: Predicate, matches: Matches) {
+    this.#table = table
+    this.#query = query
+    this.#predicate = predicate
+    this.#matches = matches
+    this.#revision = table.revision
+    this.#last = this.#findLast()
+  }
+
+  static *over(table: Table, query: Query, predicate: Predicate): Work<View> {
+    predicate.rearm()
+    return new View(table, query, predicate, yield* evaluate(table, query, (row) => predicate.accepts(row)))
+  }
+
+  /** Whether it still shows what is in `table`. */
+  isFor(table: Table): boolean {
+    return table === this.#table && table.revision === this.#revision
+  }
+
+  rows(): readonly WireRow[] {
+    const matches = walk(this.#matches)
+    const begin = this.#beginIn(matches)
+    return matches.slice(begin, Math.min(begin + this.#query.limit, matches.length))
+  }
+
+  /** Takes over what the table already has; gives whether the result is another. */
+  apply(changes: readonly Change[]): boolean {
+    const { own, rows } = this.#matches
+    let touched = false
+    this.#predicate.rearm()
+    for (const { before, after } of changes) {
+      const match = after && this.#predicate.accepts(after) ? after : undefined
+      // An own list knows what is in it, and asks no filter.
+      const was = own ? rows.replace(before, match) : before && this.#predicate.accepts(before)
+      if ((was && before && this.#reaches(before)) || (match && this.#reaches(match))) touched = true
+    }
+    if (touched) this.#last = this.#findLast()
+    this.#revision = this.#table.revision
+    return touched
+  }
+
+  /** Whether a match at the place of `row` would be in the result. */
+  #reaches(row: WireRow): boolean {
+    const { after, limit, order } = this.#query
+    if (limit === 0 || (after && order.compare(row, after) <= 0)) return false
+    return !this.#last || order.compare(row, this.#last) <= 0
+  }
+
+  #findLast(): WireRow | undefined {
+    const { limit } = this.#query
+    if (limit === 0 || limit === Number.POSITIVE_INFINITY) return undefined
+    const matches = walk(this.#matches)
+    const end = this.#beginIn(matches) + limit
+    return end <= matches.length ? matches.slice(end - 1, end)[0] : undefined
+  }
+
+  /** How many matches lie before the result. */
+  #beginIn(matches: Walk): number {
+    const { after, order } = this.#query
+    if (!after) return 0
+    return partition(matches.length, (index) => {
+      const [row] = matches.slice(index, index + 1)
+      return row !== undefined && order.compare(row, after) <= 0
+    })
+  }
+}

@@ -1,0 +1,120 @@
+import { expect, test, vi } from 'vitest'
+import { apply, emptyReplica, replaceAll, replicaOf, row, t } from '../support/replica-fixtures.ts'
+import { VirtualClock } from '../support/virtual-clock.ts'
+
+test('a staged copy is read by nobody until it is swapped in', async () => {
+  const { replica } = replicaOf([row('a', { n: 1 })])
+  const staging = replica.stage()
+  staging.add([row('a', { n: 2 }), row('b', { n: 1 })])
+  await staging.prepare()
+  expect(replica.all(t)).toEqual([{ id: 'a', n: 1 }])
+  replica.swap(staging)
+  expect(replica.all(t)).toEqual([
+    { id: 'a', n: 2 },
+    { id: 'b', n: 1 },
+  ])
+})
+
+test('ops apply to the staged rows, and are read back', () => {
+  const { replica } = emptyReplica()
+  const staging = replica.stage()
+  staging.add([row('a', { n: 1, m: 1 }), row('b')])
+  staging.apply([
+    { op: 'u', t, id: 'a', p: { n: 2 } },
+    { op: 'u', t, id: 'unknown', p: { n: 2 } },
+    { op: 'd', t, id: 'b' },
+    { op: 'd', t, id: 'unknown' },
+    { op: 'i', t, id: 'c', p: {}, v: 3 },
+  ])
+  expect(staging.size).toBe(2)
+  expect(staging.rows.get(t, 'a')).toEqual(row('a', { n: 2, m: 1 }))
+  expect(staging.rows.get('Other', 'a')).toBeUndefined()
+  replica.swap(staging)
+  expect(replica.all(t)).toHaveLength(2)
+  expect(replica.confirmed(t, 'c')).toEqual(row('c', {}, 3))
+})
+
+test('records, rows and results that say the same stay the same through a swap', () => {
+  const rows = () => [row('a', { n: 1 }, 1), row('b', { id: 'b', n: 2 }, 1), row('c', { n: 3 }, 1)]
+  const { replica } = replicaOf(rows())
+  const records = replica.getMany(t, ['a', 'b', 'c'])
+  const query = replica.query(t, { where: { n: { lte: 2 } } })
+  const listener = vi.fn()
+  query.subscribe(listener)
+  const shown = query.rows
+  replaceAll(replica, [...rows().slice(0, 2), row('c', { n: 3 }, 2)])
+  expect(replica.getMany(t, ['a', 'b', 'c'])).toEqual(records)
+  for (const [i, id] of ['a', 'b', 'c'].entries()) expect(replica.get(t, id)).toBe(records[i])
+  expect(replica.confirmed(t, 'c')?.v).toBe(2)
+  expect(query.rows).toBe(shown)
+  expect(listener).not.toHaveBeenCalled()
+})
+
+test('what is no longer in a swapped copy is gone, types included', () => {
+  const { replica } = replicaOf([row('a'), { t: 'Other', id: 'x', p: {} }])
+  const query = replica.query('Other', {})
+  const listener = vi.fn()
+  query.subscribe(listener)
+  replaceAll(replica, [row('b')])
+  expect(replica.get(t, 'a')).toBeUndefined()
+  expect(query.rows).toEqual([])
+  expect(listener).toHaveBeenCalledTimes(1)
+})
+
+test('queries that come, go or change between preparing and swapping are right after it', async () => {
+  const { replica } = replicaOf([row('a', { n: 1 })], [['n']])
+  const specs = [{ orderBy: 'n' }, { where: { n: { gte: 2 } } }, { filter: () => true, limit: 2 }] as const
+  const early = specs.map((spec) => replica.query(t, spec))
+  const undo = early.map((query) => query.subscribe(() => {}))
+  const staging = replica.stage()
+  staging.add([row('a', { n: 1 }), row('b', { n: 2 }), row('c', { n: 3 })])
+  await staging.prepare()
+  const late = specs.map((spec) => replica.query(t, spec))
+  for (const query of late) query.subscribe(() => {})
+  undo[0]?.()
+  apply(replica, row('a', { n: 7 }), row('z', { n: 0 }))
+  expect(late.map(({ rows }) => rows.length)).toEqual([2, 1, 2])
+  replica.swap(staging)
+  apply(replica, row('c', { n: 4 }))
+  for (const queries of [early, late]) {
+    expect(queries.map(({ rows }) => rows.map(({ id }) => id))).toEqual([
+      ['a', 'b', 'c'],
+      ['b', 'c'],
+      ['a', 'b'],
+    ])
+  }
+})
+
+/** A clock on which each look at it costs 3 ms. */
+class SlowClock extends VirtualClock {
+  #looks = 0
+  pauses = 0
+
+  override now() {
+    this.#looks += 1
+    return this.#looks * 3
+  }
+
+  override pause() {
+    this.pauses += 1
+    return super.pause()
+  }
+}
+
+test('preparing gives other tasks a turn, and sees what they subscribe', async () => {
+  const clock = new SlowClock()
+  const { replica } = emptyReplica({ clock, indexes: new Map([[t, [['n'], ['s', 'n']]]]) })
+  const asked = vi.fn(() => true)
+  replica.query(t, { filter: asked, orderBy: 's' }).subscribe(() => {})
+  const staging = replica.stage()
+  const size = 20_000
+  staging.add(Array.from({ length: size }, (_, i) => row(`${i}`, { n: (i * 7) % size, s: `${i % 100}` })))
+  await staging.prepare()
+  expect(clock.pauses).toBeGreaterThan(20)
+  expect(asked).toHaveBeenCalledTimes(size)
+  asked.mockClear()
+  const pauses = clock.pauses
+  replica.swap(staging)
+  expect([asked.mock.calls.length, clock.pauses - pauses]).toEqual([0, 0])
+  expect(replica.query(t, { where: { s: '7' }, orderBy: 'n' }).rows).toHaveLength(size / 100)
+})

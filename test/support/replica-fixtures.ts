@@ -1,0 +1,45 @@
+import type { RowChange } from '../../src/protocol/fold.ts'
+import type { Payload } from '../../src/protocol/json.ts'
+import type { WireRow } from '../../src/protocol/row.ts'
+import { createReplica, type ReplicaOptions } from '../../src/replica/create-replica.ts'
+import type { Replica } from '../../src/replica/replica.ts'
+import { VirtualClock } from './virtual-clock.ts'
+
+/** Of all tests of the replica that need no second one. */
+export const t = 'Issue'
+
+export function row(id: string, p: Payload = {}, v?: number): WireRow {
+  return v === undefined ? { t, id, p } : { t, id, v, p }
+}
+
+/** A replica, not ready yet, that keeps what listeners and filters throw. */
+export function emptyReplica(options: Partial<ReplicaOptions> = {}) {
+  const errors: unknown[] = []
+  const onListenerError = (error: unknown) => errors.push(error)
+  return { errors, replica: createReplica({ clock: new VirtualClock(), onListenerError, ...options }) }
+}
+
+/** A replica that is ready and holds `rows`. */
+export function replicaOf(rows: readonly WireRow[], indexes: ReplicaIndexes = []) {
+  const made = emptyReplica({ indexes: new Map([[t, indexes]]) })
+  replaceAll(made.replica, rows)
+  return made
+}
+
+type ReplicaIndexes = readonly (readonly [string, ...string[]])[]
+
+export function replaceAll(replica: Replica, rows: readonly WireRow[]): void {
+  const staging = replica.stage()
+  staging.add(rows)
+  replica.swap(staging)
+}
+
+/** What makes of the replica's row `after`; of the row `id`, nothing. */
+export function change(replica: Replica, after: WireRow | string): RowChange {
+  const id = typeof after === 'string' ? after : after.id
+  return { t, id, before: replica.confirmed(t, id), after: typeof after === 'string' ? undefined : after }
+}
+
+export function apply(replica: Replica, ...afters: readonly (WireRow | string)[]): void {
+  replica.apply(afters.map((after) => change(replica, after)))
+}
