@@ -4,6 +4,7 @@ import { ClosedError, isSyncError, type SyncError } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
 import type { LifecycleEvent, World } from '../base/world.ts'
 import type { Database } from '../database/database.ts'
+import type { Models } from '../models/models.ts'
 import type { Anomaly } from '../protocol/anomaly.ts'
 import type { RowChange } from '../protocol/fold.ts'
 import type { Replica } from '../replica/replica.ts'
@@ -11,13 +12,16 @@ import type { SyncEvents } from '../session/events.ts'
 import type { Session, SyncResult } from '../session/session.ts'
 import type { Status, StorageStatus } from '../session/status.ts'
 import { StatusBoard } from '../session/status-board.ts'
+import type { Credentials } from '../transport/credentials.ts'
 import type { Link, LinkListener } from '../transport/link.ts'
 import type { SnapshotProgress, Transport } from '../transport/transport.ts'
 import { connectionStatus, dataStatus, type Facts } from './derived-status.ts'
 import { Fetcher } from './fetcher.ts'
 import { LocalCopy } from './local-copy.ts'
+import { ModelCheck } from './model-check.ts'
 import { Realtime } from './realtime.ts'
 import { recordChanges } from './record-changes.ts'
+import { handleRefusal } from './refusals.ts'
 import { Scheduler } from './scheduler.ts'
 
 /** What is shown without proof is confirmed within this time. */
@@ -35,8 +39,10 @@ export interface LocalSessionOptions {
   readonly replica: Replica
   /** In ms. */
   readonly pollInterval: number
-  /** Called for every 401. New credentials are followed by `resume`. */
-  readonly onRefused: (error: SyncError) => void
+  readonly credentials: Credentials
+  /** Called once for each credential that was refused; a token that it gives is used. */
+  readonly onUnauthenticated: (error: SyncError) => unknown
+  readonly models: Models | undefined
 }
 
 /** A session that keeps its copy in step by itself: it joins the parts, and tells where they stand. */
@@ -50,6 +56,7 @@ export class LocalSession implements Session {
   readonly #scheduler: Scheduler
   readonly #poll: Alarm
   readonly #soon: Alarm
+  readonly #modelCheck: ModelCheck | undefined
   #unsubscribe: Undo = () => {}
   #fetchBeganAt = Number.NEGATIVE_INFINITY
   #inStepAt: number | undefined
@@ -59,13 +66,22 @@ export class LocalSession implements Session {
   #suspicious = false
 
   constructor(options: LocalSessionOptions) {
-    const { world, logger, transport, createLink, openDatabase, replica } = options
+    const { world, logger, transport, createLink, openDatabase, replica, models } = options
     const { clock } = world
     this.#options = options
     this.events = new Emitter((error) => logger.error('A listener threw.', { error }))
     this.#board = new StatusBoard(this.events)
     this.#copy = new LocalCopy({ openDatabase, replica, clock, listener: this.#copyListener() })
     const anomaly = (told: Anomaly) => this.#tellAnomaly(told)
+    this.#modelCheck =
+      models &&
+      new ModelCheck({
+        models,
+        replica,
+        clock,
+        onAnomaly: anomaly,
+        onError: (error) => this.#tellError(error),
+      })
     this.#fetcher = new Fetcher({
       transport,
       copy: this.#copy,
@@ -130,13 +146,16 @@ export class LocalSession implements Session {
     return result
   }
 
-  resume(): void {
+  resume(token?: string): void {
+    this.#refuseClosed()
+    if (token !== undefined) this.#options.credentials.use(token)
     this.#scheduler.tell({ type: 'resume' })
   }
 
   async close(): Promise<void> {
     if (this.status.lifecycle === 'closed') return
     this.#board.update({ lifecycle: 'closed' })
+    this.#modelCheck?.stop()
     await this.#halt()
     await this.#copy.close()
     this.events.clear()
@@ -174,12 +193,26 @@ export class LocalSession implements Session {
     this.#progress = undefined
     this.#realtime.failed()
     if (isSyncError(error, 'UnauthenticatedError')) {
-      this.#options.onRefused(error)
+      void this.#refused(error)
     } else if (!isSyncError(error, 'NetworkError')) {
       // That there is no network is a state, and the status tells it.
-      this.#options.logger.warn('Syncing fails.', { error })
-      this.events.emit('error', error)
+      this.#tellError(error)
     }
+  }
+
+  #refused(error: SyncError): Promise<void> {
+    const { credentials, onUnauthenticated } = this.#options
+    return handleRefusal(error, {
+      credentials,
+      onUnauthenticated,
+      resume: (token) => this.resume(token),
+      onError: (thrown) => this.#tellError(thrown),
+    })
+  }
+
+  #tellError(error: SyncError): void {
+    this.#options.logger.warn(error.message, { error })
+    this.events.emit('error', error)
   }
 
   #missing(urgency: 'hurry' | 'want' | 'hint'): void {
@@ -214,10 +247,12 @@ export class LocalSession implements Session {
         this.#refresh()
         const { lastSyncId } = this.status
         if (records) this.events.emit('change', { kind: 'delta', lastSyncId, changes: records() })
+        this.#modelCheck?.changed(changes)
       },
       replaced: () => {
         this.#refresh()
         this.events.emit('change', { kind: 'snapshot', lastSyncId: this.status.lastSyncId })
+        void this.#modelCheck?.replaced()
       },
       storage: (storage: StorageStatus, error?: SyncError) => {
         if (error) this.#options.logger.warn('The local store fails.', { error })

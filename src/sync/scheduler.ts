@@ -16,6 +16,9 @@ export interface SchedulerOptions {
   readonly onChange: () => void
 }
 
+/** A server that asks for longer is asked again after this. */
+const longestFloorMs = 3_600_000
+
 interface Flight {
   readonly abort: AbortController
   readonly result: Promise<SyncResult>
@@ -124,7 +127,8 @@ export class Scheduler {
     const failure = failureOf(error, 'delta')
     if (failure.kind === 'unauthenticated') this.#dispatch({ type: 'refused' })
     else {
-      const floorMs = (failure.kind === 'transient' && failure.retryAfterMs) || 0
+      const asked = failure.kind === 'transient' ? failure.retryAfterMs : undefined
+      const floorMs = Math.min(asked ?? 0, longestFloorMs)
       this.#dispatch({ type: 'failed', floorMs })
     }
     this.#options.onFailure(error)

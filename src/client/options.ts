@@ -1,0 +1,112 @@
+import { ConfigurationError, type SyncError } from '../base/errors.ts'
+import type { Logger } from '../base/logger.ts'
+import { consoleLogger, resolveWorld } from '../base/world.default.ts'
+import type { World } from '../base/world.ts'
+import { defineModels, type ModelDefinitions, type Models } from '../models/models.ts'
+import { isObject } from '../protocol/json.ts'
+import { memoryStore } from '../storage/memory.ts'
+import type { Store } from '../storage/store.ts'
+import type { CredentialOptions } from '../transport/credentials.ts'
+import type { EndpointOptions } from '../transport/endpoints.ts'
+
+/** What a client is made of. Each option that is wrong is named by a ConfigurationError, in the constructor. */
+export interface SyncClientOptions<M extends ModelDefinitions = ModelDefinitions>
+  extends EndpointOptions,
+    CredentialOptions {
+  /**
+   * Whose data it is: with the server it names the local database, so it stays the same when a token is refreshed,
+   * and includes whatever the server filters by, an organization for example. `null`: in memory only. Required with
+   * a durable store.
+   */
+  readonly identity?: string | null
+  /**
+   * Called after a 401, once for each credential however many calls fail together. It may return a new token, or a
+   * promise of one; otherwise syncing pauses until `resume()`.
+   */
+  readonly onUnauthenticated?: (error: SyncError) => unknown
+  /** The types of the application; without them every type is taken as it comes. */
+  readonly models?: M | Models<M>
+  /** Where the local copy is kept. @default memory only */
+  readonly store?: Store
+  /** How often to fetch where nothing is pushed, in ms. @default 30_000 */
+  readonly pollInterval?: number
+  /** What a developer may want to read. @default warnings and errors go to the console */
+  readonly logger?: Logger
+  /** What stands in place of the surroundings: `fetch`, `WebSocket`, the clock. @default the globals */
+  readonly world?: Partial<World>
+}
+
+/** The options as they are used. */
+export interface ResolvedOptions<M extends ModelDefinitions> {
+  readonly endpoints: EndpointOptions
+  readonly credentials: CredentialOptions
+  readonly identity: string | null
+  readonly onUnauthenticated: NonNullable<SyncClientOptions['onUnauthenticated']>
+  readonly models: Models<M> | undefined
+  readonly store: Store
+  readonly pollInterval: number
+  readonly logger: Logger
+  readonly world: World
+}
+
+const isFunction = (value: unknown) => typeof value === 'function'
+const isText = (value: unknown) => typeof value === 'string' && value !== ''
+
+/** What each option must be; those that say more about themselves are checked where they are read. */
+const expected: {
+  readonly [Name in keyof Required<SyncClientOptions>]: readonly [(value: unknown) => boolean, string]
+} = {
+  baseUrl: [(value) => isText(value) || isObject(value), 'an address, or { http, ws }'],
+  endpoints: [isObject, '{ bootstrapUrl, deltaUrl, wsUrl, txUrl? }'],
+  token: [(value) => isText(value) || isFunction(value), 'a token, or a function that gives one'],
+  apiKey: [(value) => isText(value) || isFunction(value), 'a key, or a function that gives one'],
+  identity: [(value) => isText(value) || value === null, 'a text that names whose data it is, or null'],
+  onUnauthenticated: [isFunction, 'a function'],
+  models: [isObject, 'what defineModels gives, or an object of schemas'],
+  store: [(value) => isObject(value) && isFunction(value.open), 'a store, as indexedDbStore() gives it'],
+  pollInterval: [(value) => typeof value === 'number' && value >= 100, 'a number of ms, 100 or more'],
+  logger: [(value) => isObject(value) && isFunction(value.warn), '{ debug, info, warn, error }'],
+  world: [isObject, 'an object with some parts of the world'],
+}
+
+/** Throws a ConfigurationError that names the option. */
+export function resolveOptions<M extends ModelDefinitions>(
+  options: SyncClientOptions<M>,
+): ResolvedOptions<M> {
+  checkOptions(options)
+  const { baseUrl, endpoints, token, apiKey, models, store = memoryStore() } = options
+  if (store.kind === 'durable' && options.identity === undefined) {
+    const message =
+      '`identity` is missing; a durable store needs to know whose data it keeps (null: keep none).'
+    throw new ConfigurationError('identity', message)
+  }
+  return {
+    endpoints: { baseUrl, endpoints },
+    credentials: { token, apiKey },
+    identity: options.identity ?? null,
+    onUnauthenticated: options.onUnauthenticated ?? (() => undefined),
+    models: models && defineModels<M>(models),
+    store,
+    pollInterval: options.pollInterval ?? 30_000,
+    logger: options.logger ?? consoleLogger,
+    world: resolveWorld(options.world),
+  }
+}
+
+function checkOptions(options: unknown): void {
+  if (!isObject(options)) throw new ConfigurationError('options', 'SyncClient takes an object of options.')
+  for (const [name, value] of Object.entries(options)) checkOption(name, value)
+}
+
+function checkOption(name: string, value: unknown): void {
+  const rule = (expected as Readonly<Record<string, (typeof expected)['store'] | undefined>>)[name]
+  if (!rule) {
+    throw new ConfigurationError(
+      name,
+      `\`${name}\` is no option; expected one of ${Object.keys(expected).join(', ')}.`,
+    )
+  }
+  const [accepts, what] = rule
+  if (value !== undefined && !accepts(value))
+    throw new ConfigurationError(name, `\`${name}\` must be ${what}.`)
+}

@@ -1,0 +1,183 @@
+import type { Listener, Undo } from '../base/emitter.ts'
+import { noDatabase } from '../database/none.ts'
+import { openDatabase } from '../database/open.ts'
+import type { Index } from '../models/model.ts'
+import type { ModelDefinitions, Models } from '../models/models.ts'
+import type { WireRow } from '../protocol/row.ts'
+import { createReplica } from '../replica/create-replica.ts'
+import type { QuerySpec, Where } from '../replica/query-spec.ts'
+import type { LiveQuery } from '../replica/replica.ts'
+import type { SyncEvents } from '../session/events.ts'
+import type { Session, SyncResult } from '../session/session.ts'
+import type { Status } from '../session/status.ts'
+import { withTimeLimits } from '../storage/deadline.ts'
+import { LocalSession } from '../sync/local-session.ts'
+import { createCredentials } from '../transport/credentials.ts'
+import { type Endpoints, resolveEndpoints } from '../transport/endpoints.ts'
+import { createTransport } from '../transport/http.ts'
+import { createLink } from '../transport/link.ts'
+import { resolveOptions, type SyncClientOptions } from './options.ts'
+import type { NameOf, RecordFor } from './types.ts'
+import { whenReady } from './when-ready.ts'
+
+/**
+ * A local copy of an application's data that keeps in step with a server. Making one has no effect outside; `start()`
+ * begins.
+ *
+ * @example
+ * const client = new SyncClient({ baseUrl: 'https://api.example.com/sync/v1', token, identity: user.id, store: indexedDbStore() })
+ * await client.start()
+ * await client.ready()
+ * client.get('Issue', 'i1')
+ */
+export class SyncClient<M extends ModelDefinitions = ModelDefinitions> {
+  /** The addresses that are used. */
+  readonly endpoints: Endpoints
+  readonly #session: Session
+
+  /** Throws a ConfigurationError that names the option which is wrong, and says what was expected. */
+  constructor(options: SyncClientOptions<M>) {
+    const { world, logger, store, identity, models, pollInterval, onUnauthenticated, ...rest } =
+      resolveOptions(options)
+    const endpoints = resolveEndpoints(rest.endpoints, world.location)
+    const credentials = createCredentials(rest.credentials)
+    this.endpoints = endpoints
+    this.#session = new LocalSession({
+      world,
+      logger,
+      pollInterval,
+      credentials,
+      onUnauthenticated,
+      models,
+      transport: createTransport({ world, endpoints, credentials }),
+      createLink: (listener) => createLink({ world, wsUrl: endpoints.wsUrl, credentials, listener }),
+      openDatabase: async () =>
+        identity === null
+          ? noDatabase
+          : openDatabase({
+              store: withTimeLimits(store, world.clock),
+              name: databaseName(endpoints, identity),
+              clock: world.clock,
+            }),
+      replica: createReplica({
+        clock: world.clock,
+        onListenerError: (error) => logger.error('A listener or a filter of a query threw.', { error }),
+        ...(models && { indexes: indexesOf(models) }),
+      }),
+    })
+  }
+
+  /** Where the client stands: the same object until something changes. */
+  get status(): Status {
+    return this.#session.status
+  }
+
+  /** The position that is shown. */
+  get lastSyncId(): number {
+    return this.status.lastSyncId
+  }
+
+  /**
+   * Restores what is stored, and begins to keep in step. Resolves when the local data is there to be read, and never
+   * waits for the network. Safe to call again. Rejects with a ClosedError after `close`.
+   */
+  start(): Promise<void> {
+    return this.#session.start()
+  }
+
+  /**
+   * Resolves when there is data to show, restored or fetched; offline, it stays pending until there is. Rejects with
+   * a ClosedError on `close`, and with the signal's reason.
+   */
+  ready({ signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
+    return whenReady(this.#session, signal)
+  }
+
+  /**
+   * One bootstrap or delta, shared by all who ask meanwhile. Resolves when what came is applied and durable. Works
+   * before `start` and while paused. Rejects with an UnauthenticatedError, HttpError, NetworkError, ProtocolError,
+   * StorageError or ClosedError; the data is then as it was, and a client that runs tries again by itself.
+   */
+  sync(): Promise<SyncResult> {
+    return this.#session.sync()
+  }
+
+  /** Offline by choice, until the next `start`. Resolves once nothing is under way. Reading goes on. */
+  stop(): Promise<void> {
+    return this.#session.stop()
+  }
+
+  /** Ends the client for good, and resolves when what it took is stored. Safe to call again. */
+  close(): Promise<void> {
+    return this.#session.close()
+  }
+
+  /** Ends the pause after a 401, with a new token or with what the token function gives now. */
+  resume(token?: string): void {
+    this.#session.resume(token)
+  }
+
+  /** Calls `listener` for each event, until the function it gives is called. One that throws stops no other. */
+  on<Name extends keyof SyncEvents>(name: Name, listener: Listener<SyncEvents[Name]>): Undo {
+    return this.#session.events.on(name, listener)
+  }
+
+  /** The record, the same object until it changes; `undefined` where there is none. */
+  get<T extends NameOf<M>>(t: T, id: string): RecordFor<M, T> | undefined {
+    return this.#reader(t).get(t, id)
+  }
+
+  /** The records of `ids`, in their order; `undefined` for each that is not there. */
+  getMany<T extends NameOf<M>>(t: T, ids: readonly string[]): readonly (RecordFor<M, T> | undefined)[] {
+    return this.#reader(t).getMany(t, ids)
+  }
+
+  /** All records of a type, in no promised order; the same array until one of them changes. */
+  all<T extends NameOf<M>>(t: T): readonly RecordFor<M, T>[] {
+    return this.#reader(t).all(t)
+  }
+
+  /** How many records of a type there are, or how many match. Throws a ConfigurationError where `where` is wrong. */
+  count<T extends NameOf<M>>(t: T, where?: Where<RecordFor<M, T>>): number {
+    return this.#reader(t).count(t, where)
+  }
+
+  /** The row as the server last said, whatever is pending. */
+  confirmed<T extends NameOf<M>>(t: T, id: string): WireRow | undefined {
+    return this.#session.replica.confirmed(t, id)
+  }
+
+  /**
+   * A query, whose result is kept up while somebody is subscribed to it. Throws a ConfigurationError that names what
+   * is wrong with it.
+   *
+   * @example
+   * const open = client.query('Issue', { where: { status: 'open' }, orderBy: [['createdAt', 'desc']], limit: 50 })
+   * const stop = open.subscribe(({ rows }) => render(rows))
+   */
+  query<T extends NameOf<M>>(t: T, spec: QuerySpec<RecordFor<M, T>> = {}): LiveQuery<RecordFor<M, T>> {
+    return this.#reader(t).query(t, spec)
+  }
+
+  /** The replica holds what came from outside; the models say what the application may take it for. */
+  #reader<T extends NameOf<M>>(_t: T): TypedReader<RecordFor<M, T>> {
+    return this.#session.replica as unknown as TypedReader<RecordFor<M, T>>
+  }
+}
+
+interface TypedReader<R> {
+  get(t: string, id: string): R | undefined
+  getMany(t: string, ids: readonly string[]): readonly (R | undefined)[]
+  all(t: string): readonly R[]
+  count(t: string, where: Where<R> | undefined): number
+  query(t: string, spec: QuerySpec<R>): LiveQuery<R>
+}
+
+function indexesOf(models: Models): ReadonlyMap<string, readonly Index[]> {
+  return new Map([...models.types].map(([t, { indexes }]) => [t, indexes]))
+}
+
+/** Whose data lies where: it stays the same whatever the token is. */
+function databaseName({ bootstrapUrl }: Endpoints, identity: string): string {
+  return `instep:${JSON.stringify([bootstrapUrl, identity])}`
+}

@@ -1,0 +1,55 @@
+export type { Undo } from './base/emitter.ts'
+export {
+  ClosedError,
+  ConfigurationError,
+  type ErrorCodes,
+  type ErrorName,
+  HttpError,
+  isSyncError,
+  NetworkError,
+  ProtocolError,
+  StorageError,
+  SyncError,
+  UnauthenticatedError,
+} from './base/errors.ts'
+export { type Logger, silentLogger } from './base/logger.ts'
+export type {
+  Clock,
+  Fetch,
+  Lifecycle,
+  LifecycleEvent,
+  Random,
+  WebSocketConstructor,
+  WebSocketLike,
+  World,
+} from './base/world.ts'
+export type { SyncClientOptions } from './client/options.ts'
+export { SyncClient } from './client/sync-client.ts'
+export type { NameOf, RecordFor } from './client/types.ts'
+export { type Model, type ModelOptions, model } from './models/model.ts'
+export { defineModels, type ModelDefinitions, type Models } from './models/models.ts'
+export type { RecordOf, TypeName } from './models/record-of.ts'
+export type { StandardSchema } from './models/standard-schema.ts'
+export type { Anomaly } from './protocol/anomaly.ts'
+export type { JsonValue, Payload } from './protocol/json.ts'
+export type { WireRow } from './protocol/row.ts'
+export type { Condition, Cursor, OrderTerm, QuerySpec, Where } from './replica/query-spec.ts'
+export type { DataRecord } from './replica/record.ts'
+export type { LiveQuery } from './replica/replica.ts'
+export type { ChangeEvent, RecordChange, ResetEvent, ResetReason, SyncEvents } from './session/events.ts'
+export type { SyncResult } from './session/session.ts'
+export type { ConnectionStatus, DataStatus, Status, StorageStatus } from './session/status.ts'
+export { indexedDbStore } from './storage/indexeddb.ts'
+export { memoryStore } from './storage/memory.ts'
+export type {
+  KeyRange,
+  KeySpan,
+  Store,
+  StoreConnection,
+  StoreTransaction,
+  StoreValue,
+  Table,
+  TransactionOptions,
+} from './storage/store.ts'
+export type { EndpointAddresses, Endpoints } from './transport/endpoints.ts'
+export type { SnapshotProgress } from './transport/transport.ts'

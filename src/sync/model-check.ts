@@ -1,0 +1,113 @@
+import { type SyncError, toSyncError } from '../base/errors.ts'
+import type { Clock } from '../base/world.ts'
+import { check } from '../models/check.ts'
+import type { Models } from '../models/models.ts'
+import type { Anomaly } from '../protocol/anomaly.ts'
+import type { RowChange } from '../protocol/fold.ts'
+import type { WireRow } from '../protocol/row.ts'
+import type { Replica } from '../replica/replica.ts'
+
+/** A turn of checking takes about this long, in ms. */
+const turnMs = 8
+
+/** Rows between two looks at the clock. */
+const stride = 100
+
+export interface ModelCheckOptions {
+  readonly models: Models
+  readonly replica: Replica
+  readonly clock: Clock
+  readonly onAnomaly: (anomaly: Anomaly) => void
+  readonly onError: (error: SyncError) => void
+}
+
+/**
+ * Holds what came against the application's models. What breaks its model is kept, and told: one anomaly for each type
+ * of a message or a snapshot. A whole copy is looked at afterwards, in short turns, so that it is shown without waiting.
+ */
+export class ModelCheck {
+  readonly #options: ModelCheckOptions
+  /** Another number ends the check of an older copy. */
+  #run = 0
+
+  constructor(options: ModelCheckOptions) {
+    this.#options = options
+  }
+
+  changed(changes: readonly RowChange[]): void {
+    const faults = new Faults()
+    this.#attempt(() => {
+      for (const { after } of changes) if (after) faults.look(this.#options.models, after)
+    })
+    this.#tell(faults)
+  }
+
+  async replaced(): Promise<void> {
+    const { models, replica, clock } = this.#options
+    this.#run += 1
+    const run = this.#run
+    await clock.pause()
+    let seen = 0
+    let began = clock.now()
+    for (const t of models.types.keys()) {
+      const faults = new Faults()
+      for (const row of replica.confirmedAll(t)) {
+        if (run !== this.#run || !this.#attempt(() => faults.look(models, row))) return
+        seen += 1
+        if (seen % stride > 0 || clock.now() - began < turnMs) continue
+        await clock.pause()
+        began = clock.now()
+      }
+      this.#tell(faults)
+    }
+  }
+
+  stop(): void {
+    this.#run += 1
+  }
+
+  /** Gives whether it went well: a schema that cannot be used cannot be used for the next row either. */
+  #attempt(look: () => void): boolean {
+    try {
+      look()
+      return true
+    } catch (error) {
+      this.#options.onError(toSyncError(error))
+      return false
+    }
+  }
+
+  #tell(faults: Faults): void {
+    for (const anomaly of faults.anomalies()) this.#options.onAnomaly(anomaly)
+  }
+}
+
+/** The first fault of each type, and how many there are. */
+class Faults {
+  readonly #byType = new Map<string, { readonly first: Anomaly; rows: number }>()
+
+  look(models: Models, row: WireRow): void {
+    const { t, id, p } = row
+    const [issue] = check(models, t, p)
+    if (!issue) return
+    const known = this.#byType.get(t)
+    if (known) known.rows += 1
+    else this.#byType.set(t, { first: anomalyOf(t, id, issue.path.join('.'), issue.message), rows: 1 })
+  }
+
+  anomalies(): readonly Anomaly[] {
+    return [...this.#byType.values()].map(({ first, rows }) =>
+      rows === 1 ? first : { ...first, message: `${first.message} ${rows - 1} more of the type break it.` },
+    )
+  }
+}
+
+function anomalyOf(t: string, id: string, path: string, message: string): Anomaly {
+  const place = path === '' ? '' : ` at \`${path}\``
+  return {
+    kind: 'model',
+    t,
+    id,
+    message: `${t} ${id} breaks its model${place}: ${message.replace(/\.?$/, '.')}`,
+  }
+}

@@ -1,0 +1,168 @@
+import { describe, expect, test } from 'vitest'
+import { Device, shown } from '../support/device.ts'
+
+describe('a client', () => {
+  test('does nothing before it is told to', async () => {
+    const device = new Device()
+    const client = device.client()
+    await device.clock.advance(60_000)
+    expect(device.requests).toEqual([])
+    expect(client.status).toMatchObject({
+      lifecycle: 'idle',
+      data: { state: 'none' },
+      connection: { state: 'idle' },
+    })
+  })
+
+  test('bootstraps, opens a socket, and shows what is pushed', async () => {
+    const device = new Device()
+    device.insert('1', { title: 'one' })
+    const client = await device.live()
+    expect(shown(client)).toEqual({ 1: { title: 'one' } })
+    expect(client.status).toMatchObject({
+      lifecycle: 'running',
+      data: { state: 'current' },
+      connection: { state: 'socket' },
+      lastSyncId: 1,
+    })
+    device.insert('2')
+    await device.clock.advance(100)
+    expect(Object.keys(shown(client))).toEqual(['1', '2'])
+  })
+
+  test('started, stopped and started in one turn opens one socket', async () => {
+    const device = new Device()
+    const client = device.client()
+    const all = [client.start(), client.stop(), client.start()]
+    await device.clock.advance(1_000)
+    await Promise.all(all)
+    expect(device.server.sockets.opened).toBe(1)
+  })
+
+  test('stopped, reads on and asks nothing', async () => {
+    const device = new Device()
+    device.insert('1')
+    const client = await device.live()
+    await device.clock.until(client.stop())
+    const asked = device.requests.length
+    device.insert('2')
+    await device.clock.advance(120_000)
+    expect(device.requests.length).toBe(asked)
+    expect(Object.keys(shown(client))).toEqual(['1'])
+    expect(client.status).toMatchObject({ lifecycle: 'stopped', connection: { state: 'idle' } })
+    await client.start()
+    await device.clock.advance(1_000)
+    expect(Object.keys(shown(client))).toEqual(['1', '2'])
+  })
+
+  test('closed, leaves nothing behind: no timer, no call, no socket, no listener', async () => {
+    const device = new Device()
+    const client = await device.live()
+    await device.clock.until(client.close())
+    await device.clock.advance(100)
+    expect(device.clock.timers).toBe(0)
+    expect(device.network).toMatchObject({ calls: 0, sockets: 0 })
+    expect(device.world.lifecycle.listeners).toBe(0)
+    await expect(client.start()).rejects.toMatchObject({ name: 'ClosedError' })
+    await expect(client.sync()).rejects.toMatchObject({ name: 'ClosedError' })
+    await expect(client.ready()).rejects.toMatchObject({ name: 'ClosedError' })
+    await client.close()
+  })
+
+  test('start never waits for the network', async () => {
+    const device = new Device()
+    device.network.blackHole()
+    await device.client().start()
+  })
+})
+
+describe('ready', () => {
+  test('resolves when there is data', async () => {
+    const device = new Device()
+    const client = device.client()
+    const ready = client.ready()
+    await client.start()
+    await device.clock.until(ready)
+    expect(client.status.data.state).toBe('current')
+  })
+
+  test('stays pending offline, and rejects on close', async () => {
+    const device = new Device()
+    device.network.cut()
+    const client = device.client()
+    let settled = false
+    const ready = client.ready().finally(() => {
+      settled = true
+    })
+    const outcome = expect(ready).rejects.toMatchObject({ name: 'ClosedError' })
+    await client.start()
+    await device.clock.advance(60_000)
+    expect(settled).toBe(false)
+    await device.clock.until(client.close())
+    await outcome
+  })
+
+  test('rejects with the reason of its signal', async () => {
+    const device = new Device()
+    const abort = new AbortController()
+    const ready = device.client().ready({ signal: abort.signal })
+    abort.abort(new Error('enough'))
+    await expect(ready).rejects.toThrow('enough')
+  })
+})
+
+describe('sync', () => {
+  test('works before start: a bootstrap first, then deltas', async () => {
+    const device = new Device()
+    device.insert('1')
+    const client = device.client()
+    expect(await device.clock.until(client.sync())).toEqual({ kind: 'bootstrap', sid: 1, changes: 1 })
+    device.insert('2')
+    expect(await device.clock.until(client.sync())).toEqual({ kind: 'delta', sid: 2, changes: 1 })
+    expect(device.requests).toEqual(['bootstrap', 'delta 1'])
+    expect(client.status).toMatchObject({ lifecycle: 'idle', connection: { state: 'idle' }, lastSyncId: 2 })
+  })
+
+  test('shares one flight', async () => {
+    const device = new Device()
+    device.insert('1')
+    const client = device.client()
+    const [one, other] = await device.clock.until(Promise.all([client.sync(), client.sync()]))
+    expect(one).toBe(other)
+    expect(device.requests).toEqual(['bootstrap'])
+  })
+
+  test('resolves with what is durable: a restart without the network shows it', async () => {
+    const device = new Device()
+    device.insert('1', { title: 'one' })
+    const client = device.client()
+    await device.clock.until(client.sync())
+    device.update('1', { title: 'two' })
+    await device.clock.until(client.sync())
+    await device.quit()
+    device.network.cut()
+    const again = device.client()
+    await again.start()
+    expect(shown(again)).toEqual({ 1: { title: 'two' } })
+    expect(again.lastSyncId).toBe(2)
+  })
+
+  test('rejects where the server cannot be reached, and the data is as it was', async () => {
+    const device = new Device()
+    device.insert('1')
+    const client = device.client()
+    await device.clock.until(client.sync())
+    device.network.cut()
+    await expect(device.clock.until(client.sync())).rejects.toMatchObject({ name: 'NetworkError' })
+    expect(Object.keys(shown(client))).toEqual(['1'])
+  })
+
+  test('under way when the client is stopped, rejects', async () => {
+    const device = new Device()
+    const client = device.client()
+    const sync = client.sync()
+    const outcome = expect(sync).rejects.toMatchObject({ name: 'NetworkError', code: 'stopped' })
+    await device.clock.until(client.stop())
+    await outcome
+  })
+})

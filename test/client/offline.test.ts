@@ -1,0 +1,118 @@
+import { describe, expect, test } from 'vitest'
+import { Device, shown } from '../support/device.ts'
+
+describe('offline', () => {
+  test('says so, says when it tries again, and catches up when it can', async () => {
+    const device = new Device()
+    device.insert('1')
+    const client = await device.live()
+    device.network.cut()
+    await device.clock.advance(100)
+    expect(client.status).toMatchObject({ data: { state: 'stale' }, connection: { state: 'offline' } })
+    const { connection } = client.status
+    expect(connection.state === 'offline' && connection.retryAt).toBeGreaterThan(device.clock.now())
+    device.insert('2')
+    device.network.mend()
+    await device.clock.advance(40_000)
+    expect(client.status).toMatchObject({ data: { state: 'current' }, connection: { state: 'socket' } })
+    expect(shown(client)).toEqual({ 1: {}, 2: {} })
+    expect(device.log).toEqual([])
+  })
+
+  test('a restart shows what is stored at once, as stale', async () => {
+    const device = new Device()
+    device.insert('1', { title: 'one' })
+    await device.live()
+    await device.quit()
+    device.network.cut()
+    const client = device.client()
+    await client.start()
+    expect(shown(client)).toEqual({ 1: { title: 'one' } })
+    expect(client.status).toMatchObject({ data: { state: 'stale' }, lastSyncId: 1 })
+    await client.ready()
+  })
+
+  test('a restart goes on with a delta, not a bootstrap', async () => {
+    const device = new Device()
+    device.insert('1')
+    await device.live()
+    await device.quit()
+    device.insert('2')
+    const asked = device.requests.length
+    const client = await device.live()
+    expect(device.requests.slice(asked)).toEqual(['ws', 'delta 1', 'delta 2'])
+    expect(shown(client)).toEqual({ 1: {}, 2: {} })
+  })
+
+  test('"bootstrapped, and empty" is remembered apart from "never"', async () => {
+    const device = new Device()
+    await device.live()
+    await device.quit()
+    device.network.cut()
+    const client = device.client()
+    await client.start()
+    expect(client.status).toMatchObject({ data: { state: 'stale' }, lastSyncId: 0 })
+    await client.ready()
+  })
+
+  test('waits grow, stay random below their ceiling, and never end in a storm', async () => {
+    const device = new Device()
+    device.network.cut()
+    const client = device.client()
+    let tries = 0
+    client.on('status', ({ connection }) => {
+      if (connection.state === 'offline' && connection.retryAt !== undefined) tries += 1
+    })
+    await client.start()
+    await device.clock.advance(600_000)
+    expect(tries).toBeGreaterThan(20)
+    expect(tries).toBeLessThan(120)
+  })
+})
+
+describe('without a usable store', () => {
+  test('invariant 34: a client goes on in memory, and the status says so', async () => {
+    const device = new Device()
+    device.insert('1')
+    const unavailable = { ...device.store, open: () => Promise.reject(new Error('private mode')) }
+    const client = await device.live({ store: { ...unavailable, kind: 'durable' } })
+    expect(client.status.storage).toEqual({
+      kind: 'memory',
+      reason: expect.stringContaining('private mode'),
+    })
+    expect(shown(client)).toEqual({ 1: {} })
+    expect(client.status.connection.state).toBe('socket')
+  })
+
+  test('with the identity null nothing is stored', async () => {
+    const device = new Device()
+    device.insert('1')
+    const client = await device.live({ identity: null })
+    expect(client.status.storage).toEqual({ kind: 'memory' })
+    await device.quit()
+    device.network.cut()
+    const again = device.client({ identity: null })
+    await again.start()
+    expect(again.status.data.state).toBe('none')
+  })
+})
+
+describe('two clients on one database', () => {
+  test('the one that came later writes; the other goes on in memory and says so', async () => {
+    const device = new Device()
+    device.insert('1')
+    const first = await device.live()
+    const second = await device.live()
+    device.insert('2')
+    await device.clock.advance(2_000)
+    expect(shown(first)).toEqual({ 1: {}, 2: {} })
+    expect(shown(second)).toEqual({ 1: {}, 2: {} })
+    expect(first.status.storage.reason).toMatch(/opened by another client/)
+    expect(second.status.storage.reason).toBeUndefined()
+    await device.quit()
+    device.network.cut()
+    const again = device.client()
+    await again.start()
+    expect(shown(again)).toEqual({ 1: {}, 2: {} })
+  })
+})

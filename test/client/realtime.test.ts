@@ -1,0 +1,262 @@
+import { describe, expect, test } from 'vitest'
+import { faults } from '../support/bare-server-faults.ts'
+import { Device, shown } from '../support/device.ts'
+
+/** What another device would show that had this one's disk, and no network. */
+async function storedBy(device: Device) {
+  const { world, store, clock } = device
+  const fetch = () => Promise.reject(new TypeError('fetch failed'))
+  const client = device.client({ store, world: { ...world, fetch, WebSocket: undefined } })
+  await client.start()
+  const stored = { shown: shown(client), lastSyncId: client.lastSyncId }
+  await clock.until(client.close())
+  return stored
+}
+
+/** What a restart without the network would show. */
+async function afterRestart(device: Device) {
+  await device.quit()
+  return storedBy(device)
+}
+
+describe('after every opening of the socket', () => {
+  test('invariant 4: one delta runs from the position, even if nothing changed', async () => {
+    const device = new Device()
+    device.insert('1')
+    await device.live()
+    expect(device.requests).toEqual(['ws', 'bootstrap', 'delta 1'])
+    device.server.sockets.end()
+    await device.clock.advance(5_000)
+    expect(device.requests.slice(3)).toContain('ws')
+    expect(device.requests.at(-1)).toBe('delta 1')
+  })
+
+  test('invariant 3: what is pushed during catch-up waits for the delta, and its sid is not stored before', async () => {
+    const device = new Device()
+    device.insert('1')
+    const client = await device.live()
+    device.server.sockets.end()
+    device.insert('2')
+    device.server.failNext(faults.silent(), { path: '/delta', times: 9 })
+    await device.clock.advance(5_000)
+    expect(device.server.sockets.count()).toBe(1)
+    // The socket is open again, and the delta that is to catch up gets no answer.
+    device.insert('3')
+    await device.clock.advance(100)
+    expect(client.lastSyncId).toBe(1)
+    expect(await storedBy(device)).toEqual({ shown: { 1: {} }, lastSyncId: 1 })
+    device.server.heal()
+    await device.clock.advance(90_000)
+    expect(shown(client)).toEqual({ 1: {}, 2: {}, 3: {} })
+  })
+
+  test('a change made while it was away is there', async () => {
+    const device = new Device()
+    const client = await device.live()
+    device.server.sockets.end()
+    device.insert('1')
+    await device.clock.advance(5_000)
+    expect(shown(client)).toEqual({ 1: {} })
+    expect(client.status.connection.state).toBe('socket')
+  })
+})
+
+describe('pushes without since', () => {
+  test('invariant 2: 105 pushed before 103 loses nothing, shown or stored', async () => {
+    const device = new Device({ hold: true })
+    device.insert('1', { n: 0 })
+    const client = await device.live()
+    device.server.held.length = 0
+    device.update('1', { n: 1 })
+    device.update('1', { n: 2 })
+    const [first, second] = device.server.held
+    second?.send()
+    await device.clock.advance(50)
+    expect(shown(client)).toEqual({ 1: { n: 2 } })
+    first?.send()
+    await device.clock.advance(50)
+    expect(shown(client)).toEqual({ 1: { n: 2 } })
+    await device.clock.advance(1_000)
+    expect(await afterRestart(device)).toEqual({ shown: { 1: { n: 2 } }, lastSyncId: 3 })
+  })
+
+  test('invariant 2: 103 never pushed loses nothing', async () => {
+    const device = new Device({ hold: true })
+    device.insert('1')
+    await device.live()
+    device.server.held.length = 0
+    device.insert('2')
+    device.insert('3')
+    device.server.held.at(1)?.send()
+    await device.clock.advance(1_000)
+    expect(await afterRestart(device)).toEqual({ shown: { 1: {}, 2: {}, 3: {} }, lastSyncId: 3 })
+  })
+
+  test('invariant 2: a crash before the confirming delta goes back to what is proven', async () => {
+    const device = new Device({ hold: true })
+    device.insert('1')
+    const client = await device.live()
+    device.server.held.length = 0
+    device.insert('2')
+    device.insert('3')
+    device.server.held.at(1)?.send()
+    await device.clock.advance(50)
+    expect(client.lastSyncId).toBe(3)
+    expect(await storedBy(device)).toEqual({ shown: { 1: {} }, lastSyncId: 1 })
+  })
+
+  test('are confirmed by one delta for a burst of them, within a second', async () => {
+    const device = new Device()
+    device.insert('0')
+    await device.live()
+    const asked = device.requests.length
+    for (let id = 1; id <= 20; id += 1) device.insert(`${id}`)
+    await device.clock.advance(1_000)
+    expect(device.requests.slice(asked)).toEqual(['delta 1'])
+  })
+
+  test('one that shares its sid with others of its change applies at once, the rest by the delta', async () => {
+    const device = new Device({ push: 'frames' })
+    device.insert('0')
+    const client = await device.live()
+    device.server.write(
+      'ada',
+      [
+        { op: 'i', t: 'Issue', id: '1', p: {} },
+        { op: 'i', t: 'Issue', id: '2', p: {} },
+      ],
+      { sharedSid: true },
+    )
+    await device.clock.advance(50)
+    expect(Object.keys(shown(client))).toEqual(['0', '1', '2'])
+    await device.clock.advance(1_000)
+    expect(Object.keys((await afterRestart(device)).shown)).toEqual(['0', '1', '2'])
+  })
+
+  test('that are doubled apply once', async () => {
+    const device = new Device({ hold: true })
+    device.insert('1', { n: 0 })
+    const client = await device.live()
+    let changes = 0
+    client.on('change', () => {
+      changes += 1
+    })
+    device.server.held.length = 0
+    device.update('1', { n: 1 })
+    for (let time = 0; time < 3; time += 1) device.server.held[0]?.send()
+    await device.clock.advance(2_000)
+    expect({ changes, shown: shown(client) }).toEqual({ changes: 1, shown: { 1: { n: 1 } } })
+  })
+})
+
+describe('other messages', () => {
+  test.each(['sid', 'hint'] as const)('a %s alone is followed by a delta', async (push) => {
+    const device = new Device({ push })
+    device.insert('1')
+    const client = await device.live()
+    await device.clock.advance(2_000)
+    device.insert('2')
+    await device.clock.advance(200)
+    expect(shown(client)).toEqual({ 1: {}, 2: {} })
+  })
+
+  test('hints make a client ask at most once a second', async () => {
+    const device = new Device({ push: 'none' })
+    device.insert('1')
+    await device.live()
+    await device.clock.advance(5_000)
+    const asked = device.requests.length
+    for (let time = 0; time < 50; time += 1) {
+      device.server.sockets.send('ada', '{"anything":true}')
+      await device.clock.advance(100)
+    }
+    expect(device.requests.length - asked).toBeLessThanOrEqual(6)
+  })
+
+  test('what is not JSON is an anomaly, and syncing goes on', async () => {
+    const device = new Device()
+    device.insert('1')
+    const client = await device.live()
+    device.server.sockets.send('ada', '<ping>')
+    device.insert('2')
+    await device.clock.advance(2_000)
+    expect(device.log).toEqual(['anomaly push: A message on the socket is not JSON; it is ignored.'])
+    expect(shown(client)).toEqual({ 1: {}, 2: {} })
+  })
+
+  test('a flood during catch-up is let go of and fetched', async () => {
+    const device = new Device({ push: 'none' })
+    device.insert('1')
+    const client = device.client()
+    await client.start()
+    device.network.latencyMs = 500
+    while (device.server.sockets.count() === 0) await device.clock.advance(100)
+    const frame = (sid: number) => ({ sid, t: 'Issue', id: `${sid}`, op: 'i', p: {} })
+    const flood = Array.from({ length: 25_000 }, (_, index) => frame(index + 2))
+    device.server.sockets.send('ada', JSON.stringify(flood))
+    for (let id = 2; id <= 5; id += 1) device.insert(`${id}`)
+    await device.clock.advance(10_000)
+    expect(Object.keys(shown(client))).toEqual(['1', '2', '3', '4', '5'])
+  })
+})
+
+describe('without a socket', () => {
+  test('a client polls', async () => {
+    const device = new Device()
+    device.insert('1')
+    const client = await device.live({
+      world: { ...device.world, WebSocket: undefined },
+      pollInterval: 10_000,
+    })
+    expect(client.status).toMatchObject({ connection: { state: 'polling' }, data: { state: 'current' } })
+    device.insert('2')
+    await device.clock.advance(10_000)
+    expect(shown(client)).toEqual({ 1: {}, 2: {} })
+    expect(device.requests).toEqual(['bootstrap', 'delta 1'])
+  })
+
+  test('a server without rows is asked again at the same pace, by bootstrap', async () => {
+    const device = new Device()
+    const client = await device.live({
+      world: { ...device.world, WebSocket: undefined },
+      pollInterval: 10_000,
+    })
+    expect(client.status).toMatchObject({ data: { state: 'current' }, lastSyncId: 0 })
+    await device.clock.advance(20_000)
+    expect(device.requests).toEqual(['bootstrap', 'bootstrap', 'bootstrap'])
+    device.insert('1')
+    await device.clock.advance(10_000)
+    expect(shown(client)).toEqual({ 1: {} })
+  })
+})
+
+describe('a socket that says nothing', () => {
+  test('is polled beside, and opened anew when that brings news', async () => {
+    const device = new Device({ push: 'none' })
+    device.insert('1')
+    const client = await device.live({ pollInterval: 10_000 })
+    device.insert('2')
+    await device.clock.advance(11_000)
+    expect(shown(client)).toEqual({ 1: {}, 2: {} })
+    expect(device.server.sockets.opened).toBe(2)
+  })
+})
+
+describe('the surroundings', () => {
+  test('a client catches up when the page becomes visible, and when the network comes back', async () => {
+    const device = new Device({ push: 'none' })
+    device.insert('1')
+    const client = await device.live()
+    device.world.lifecycle.set({ visible: false })
+    device.insert('2')
+    device.world.lifecycle.set({ visible: true })
+    await device.clock.advance(100)
+    expect(shown(client)).toEqual({ 1: {}, 2: {} })
+    device.world.lifecycle.set({ online: false })
+    expect(client.status.connection).toEqual({ state: 'offline' })
+    device.insert('3')
+    device.world.lifecycle.set({ online: true })
+    await device.clock.advance(100)
+    expect(shown(client)).toEqual({ 1: {}, 2: {}, 3: {} })
+  })
+})

@@ -1,0 +1,156 @@
+import { describe, expect, test } from 'vitest'
+import { Device, shown } from '../support/device.ts'
+
+describe('a 401', () => {
+  test('runs the handler once for a credential, pauses, and loses nothing', async () => {
+    const device = new Device()
+    device.insert('1')
+    const errors: string[] = []
+    const client = await device.live({ onUnauthenticated: (error) => errors.push(error.message) })
+    device.server.tokens.revoke(device.token)
+    device.server.sockets.end()
+    await device.clock.advance(5_000)
+    await expect(device.clock.until(client.sync())).rejects.toMatchObject({ name: 'UnauthenticatedError' })
+    await device.clock.advance(120_000)
+    expect(errors).toHaveLength(1)
+    expect(errors[0]).not.toContain(device.token)
+    expect(client.status).toMatchObject({
+      connection: { state: 'unauthenticated' },
+      data: { state: 'stale' },
+    })
+    expect(shown(client)).toEqual({ 1: {} })
+  })
+
+  test('while paused nothing is asked', async () => {
+    const device = new Device()
+    device.token = 'wrong'
+    await device.live()
+    const asked = device.requests.length
+    await device.clock.advance(600_000)
+    expect(device.requests.length).toBe(asked)
+  })
+
+  test('a token that the handler gives is used at once', async () => {
+    const device = new Device()
+    device.insert('1')
+    const fresh = device.server.tokens.issue('ada')
+    const client = await device.live({ token: 'stale', onUnauthenticated: async () => fresh })
+    expect(shown(client)).toEqual({ 1: {} })
+    expect(client.status.connection.state).toBe('socket')
+  })
+
+  test('resume goes on with what the token function gives now, or with the token it is given', async () => {
+    const device = new Device()
+    device.insert('1')
+    const good = device.token
+    device.token = 'stale'
+    const client = await device.live()
+    expect(client.status.connection.state).toBe('unauthenticated')
+    device.token = good
+    client.resume()
+    await device.clock.advance(1_000)
+    expect(client.status.connection.state).toBe('socket')
+    device.server.tokens.revoke(good)
+    device.server.sockets.end()
+    await device.clock.advance(5_000)
+    expect(client.status.connection.state).toBe('unauthenticated')
+    client.resume(device.server.tokens.issue('ada'))
+    await device.clock.advance(1_000)
+    expect(client.status.connection.state).toBe('socket')
+  })
+
+  test('a handler that gives the same bad token again does not make a loop', async () => {
+    const device = new Device()
+    let calls = 0
+    await device.live({
+      token: 'bad',
+      onUnauthenticated: () => {
+        calls += 1
+        return 'bad'
+      },
+    })
+    await device.clock.advance(600_000)
+    expect(calls).toBe(1)
+    expect(device.requests.length).toBeLessThan(10)
+  })
+
+  test('a handler that throws is told as an error', async () => {
+    const device = new Device()
+    await device.live({
+      token: 'bad',
+      onUnauthenticated: () => {
+        throw new Error('no dialog here')
+      },
+    })
+    expect(device.log).toEqual(['error SyncError unexpected'])
+  })
+
+  test('on the upgrade of a socket, which a browser cannot see, is found out over HTTP', async () => {
+    const device = new Device()
+    device.insert('1')
+    let calls = 0
+    const client = await device.live({
+      onUnauthenticated: () => {
+        calls += 1
+      },
+    })
+    device.server.tokens.expire(device.token)
+    device.server.sockets.end(4401)
+    await device.clock.advance(2_000)
+    expect(calls).toBe(1)
+    expect(client.status.connection.state).toBe('unauthenticated')
+  })
+
+  test('without a token to send, nothing is asked and the handler runs', async () => {
+    const device = new Device()
+    let calls = 0
+    await device.live({
+      token: () => null,
+      onUnauthenticated: () => {
+        calls += 1
+      },
+    })
+    expect({ calls, requests: device.requests }).toEqual({ calls: 1, requests: [] })
+  })
+})
+
+describe('credentials', () => {
+  test('are asked for again on every request and every socket', async () => {
+    const device = new Device()
+    device.insert('1')
+    let asked = 0
+    const client = await device.live({
+      token: () => {
+        asked += 1
+        return device.token
+      },
+    })
+    const before = asked
+    await device.clock.until(client.sync())
+    expect(asked).toBe(before + 1)
+    expect(asked).toBe(device.requests.length)
+  })
+
+  test('invariant 43: a refreshed token keeps everything: the same database, and a delta', async () => {
+    const device = new Device()
+    device.insert('1')
+    await device.live()
+    await device.quit()
+    device.token = device.server.tokens.issue('ada')
+    const asked = device.requests.length
+    const client = await device.live()
+    expect(device.requests.slice(asked)).toEqual(['ws', 'delta 1', 'delta 1'])
+    expect(shown(client)).toEqual({ 1: {} })
+  })
+
+  test('invariant 43: another identity has another database', async () => {
+    const device = new Device()
+    device.insert('1')
+    await device.live()
+    await device.quit()
+    device.network.cut()
+    const client = device.client({ identity: 'ben' })
+    await client.start()
+    expect(client.status.data.state).toBe('none')
+  })
+})
