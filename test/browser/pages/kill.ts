@@ -23,8 +23,9 @@ async function run(pointName: string | null): Promise<void> {
   }
   const store = withSteps(indexedDbStore(), { awaited: notice, immediate: (step) => void before.push(step) })
   const database = await openDatabase({ store, name, clock })
-  const state = (await restoreState(database)) ?? firstState
-  await tell({ type: 'found', value: plain(state) })
+  const found = await restoreState(database)
+  await tell({ type: 'found', value: plain(found) })
+  const state = found ?? firstState
   const point = killPoints.find((one) => one.name === pointName)
   if (!point) return
   if (state === firstState) await storeSnapshot(database, firstState)
