@@ -20,11 +20,13 @@ export default [
   {
     input: { ...input, ...sockets },
     external,
+    treeshake: { moduleSideEffects: 'no-external' },
     plugins: [esbuild({ target: 'es2022', tsconfig: false })],
     output: ['es', 'cjs'].map((format) => ({
       dir: 'dist',
       format,
       sourcemap: true,
+      hoistTransitiveImports: false,
       entryFileNames: format === 'es' ? '[name].js' : '[name].cjs',
       chunkFileNames: format === 'es' ? 'chunks/[name]-[hash].js' : 'chunks/[name]-[hash].cjs',
     })),

@@ -1,4 +1,4 @@
-export type { Undo } from './base/emitter.ts'
+export type { Listener, Undo } from './base/emitter.ts'
 export {
   ClosedError,
   ConfigurationError,

@@ -1,0 +1,81 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { build } from 'esbuild'
+import { publint } from 'publint'
+import { formatMessage } from 'publint/utils'
+import { describe, expect, test } from 'vitest'
+import manifest from '../../package.json' with { type: 'json' }
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const run = promisify(execFile)
+
+/** Runs a script in which the package's own name means what was built. */
+async function inNode(...args: readonly string[]): Promise<string> {
+  const { stdout } = await run(process.execPath, args, { cwd: root })
+  return stdout.trim()
+}
+
+/** What a bundler makes of `import 'instep'` for a platform: the files that it takes in. */
+async function bundled(platform: 'browser' | 'node', conditions: readonly string[] = []): Promise<string[]> {
+  const { metafile } = await build({
+    stdin: { contents: "export * from 'instep'", resolveDir: root },
+    bundle: true,
+    write: false,
+    metafile: true,
+    // Without the paths that lead to the sources.
+    tsconfigRaw: {},
+    format: 'esm',
+    platform,
+    conditions: [...conditions],
+    logLevel: 'error',
+  })
+  return Object.keys(metafile.inputs)
+}
+
+describe('the built package', () => {
+  test('is right by publint', async () => {
+    const { messages } = await publint({ pkgDir: root, strict: true })
+    expect(messages.map((message) => formatMessage(message, manifest))).toEqual([])
+  }, 60_000)
+
+  test('is right by attw, for ESM, CommonJS and bundlers', async () => {
+    const attw = fileURLToPath(new URL('node_modules/@arethetypeswrong/cli/dist/index.js', `file://${root}`))
+    await inNode(attw, '--pack', '.', '--profile', 'node16')
+  }, 60_000)
+
+  test('exports the same by import and by require', async () => {
+    const names = 'console.log(Object.keys(m).filter((name) => name !== "__esModule").sort().join())'
+    for (const entry of ['instep', 'instep/server']) {
+      const imported = await inNode('--input-type=module', '-e', `import * as m from '${entry}'; ${names}`)
+      expect(imported.split(',').length).toBeGreaterThan(3)
+      expect(await inNode('-e', `const m = require('${entry}'); ${names}`)).toBe(imported)
+    }
+  })
+
+  test('has no side effect when it is imported', async () => {
+    const told = await inNode(fileURLToPath(new URL('no-side-effect.mjs', import.meta.url)))
+    expect(JSON.parse(told)).toEqual({ touched: [], added: [], listeners: 0 })
+  })
+
+  test.each([
+    ['browser', 'browser', []],
+    ['edge', 'browser', ['edge-light']],
+    ['Deno', 'browser', ['deno']],
+  ] as const)('brings no ws into a bundle for %s', async (_, platform, conditions) => {
+    const files = await bundled(platform, conditions)
+    expect(files.some((file) => file.includes('dist/index.js'))).toBe(true)
+    expect(files.filter((file) => /node_modules\/(isomorphic-)?ws\//.test(file))).toEqual([])
+  })
+
+  test('brings ws where Node 20 has no WebSocket of its own', async () => {
+    const files = await bundled('node')
+    expect(files.some((file) => /node_modules\/ws\//.test(file))).toBe(true)
+  })
+
+  test('has the dependencies that it promises, and no others', () => {
+    expect(Object.keys(manifest.dependencies)).toEqual(['idb', 'isomorphic-ws', 'ws', 'zod'])
+    const optional = Object.entries(manifest.peerDependenciesMeta).filter(([, { optional }]) => optional)
+    expect(optional.map(([name]) => name)).toEqual(Object.keys(manifest.peerDependencies))
+  })
+})
