@@ -13,7 +13,7 @@ import {
   sizeOf,
 } from './format.ts'
 import type { Generations, PageWriter } from './generations.ts'
-import { readJournal } from './journal.ts'
+import { type Journal, readJournal } from './journal.ts'
 import { JournalFold } from './journal-fold.ts'
 import { pagesOf, readPage } from './pages.ts'
 
@@ -32,7 +32,7 @@ interface Start {
   readonly head: Head
   readonly manifest: Manifest
   readonly fold: JournalFold
-  readonly journal: { readonly sid: number; readonly size: number }
+  readonly journal: Journal
 }
 
 /**
@@ -121,7 +121,8 @@ function finish(
     const head = readHead(await tx.get('meta', metaKeys.head))
     if (head?.generation !== began.generation || signal?.aborted) return false
     tx.delete('journal', { to: after(journalKey(journal.sid)) })
-    await generations.switchTo(tx, { ...head, generation: writer.id, base: journal.sid }, manifest)
+    const { sid: base, at } = journal
+    await generations.switchTo(tx, { ...head, generation: writer.id, base, at }, manifest)
     return true
   })
 }

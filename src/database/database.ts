@@ -43,6 +43,8 @@ export interface RestoreSink {
 export interface Restored {
   readonly sid: number
   readonly epoch?: string | undefined
+  /** When the position was stored, in ms since the epoch. */
+  readonly at: number
   readonly cut: boolean
 }
 

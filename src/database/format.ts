@@ -10,7 +10,8 @@ import type { StoreValue } from '../storage/store.ts'
  * - `pages`: by `<generation>/<n>`, the JSON text of an array of rows. A page is never changed: what is to hold other
  *   rows is another page, under another key. Pages that the manifest does not list are left over from a writer that
  *   did not come to its end.
- * - `journal`: by {@link journalKey}, a delta: what it follows from, how far it reaches, and the JSON text of its ops.
+ * - `journal`: by {@link journalKey}, a delta: what it follows from, how far it reaches, when it was stored, and the JSON text of its
+ *   ops.
  *
  * Another format drops pages and journal, which can be fetched again; `fence` and the table `outbox` outlive it.
  */
@@ -22,6 +23,8 @@ export type Head = {
   readonly generation: string
   /** The position of the pages, on which the journal builds. */
   readonly base: number
+  /** When that position was stored, in ms since the epoch. */
+  readonly at: number
   readonly epoch?: string
 }
 
@@ -41,9 +44,9 @@ export const metaKeys = { fence: 'fence', head: 'head', manifest: 'manifest' } a
 /** `value` as a head; `undefined` where there is none, or one of another format. */
 export function readHead(value: StoreValue | undefined): Head | undefined {
   if (!isObject(value) || value.format !== format) return undefined
-  const { generation, base, epoch } = value
-  if (typeof generation !== 'string' || !isSid(base)) return undefined
-  return { format, generation, base, ...(typeof epoch === 'string' ? { epoch } : undefined) }
+  const { generation, base, at, epoch } = value
+  if (typeof generation !== 'string' || !isSid(base) || typeof at !== 'number') return undefined
+  return { format, generation, base, at, ...(typeof epoch === 'string' ? { epoch } : undefined) }
 }
 
 /** Throws a StorageError of code `unreadable` where `value` is no manifest. */

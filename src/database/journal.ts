@@ -8,8 +8,8 @@ import type { FencedConnection } from './fence.ts'
 import { after, type Head, journalKey, metaKeys, readHead } from './format.ts'
 import { parseArray } from './pages.ts'
 
-/** Stores one delta, if it follows from what is stored. Resolves with the length of its text. */
-export async function append(database: FencedConnection, entry: JournalEntry): Promise<number> {
+/** Stores one delta of the moment `at`, if it follows from what is stored. Resolves with the length of its text. */
+export async function append(database: FencedConnection, entry: JournalEntry, at: number): Promise<number> {
   const { since, sid, ops, epoch } = entry
   const moves = sid > since
   const text = JSON.stringify(ops.map(bare))
@@ -19,7 +19,7 @@ export async function append(database: FencedConnection, entry: JournalEntry): P
       tx.keys('journal', { reverse: true, limit: 1 }),
     ])
     // Without waiting for them, which would double the time: where they refuse it, the throw takes it back.
-    if (moves) tx.put('journal', journalKey(sid), { since, sid, ops: text })
+    if (moves) tx.put('journal', journalKey(sid), { since, sid, at, ops: text })
     const [stored, [last]] = await reads
     const head = readHead(stored)
     const follows = head && (last ?? journalKey(head.base)) === journalKey(since)
@@ -47,6 +47,8 @@ const batchRecords = 16
 export interface Journal {
   /** How far it reaches. */
   readonly sid: number
+  /** When its last record was stored, or the head where there is none. */
+  readonly at: number
   /** The length of its texts. */
   readonly size: number
   /** The key of the first record that cannot be read, or does not follow from the one before. */
@@ -59,29 +61,31 @@ export async function readJournal(
   head: Head,
   visit: (ops: readonly RowOp[]) => void,
 ): Promise<Journal> {
-  let sid = head.base
+  let { base: sid, at } = head
   let size = 0
   let from = ''
   for (;;) {
     const batch = await tx.scan('journal', { from, limit: batchRecords })
     for (const [key, value] of batch) {
       const record = readRecord(value)
-      if (record?.since !== sid || journalKey(record.sid) !== key) return { sid, size, brokenAt: key }
+      if (record?.since !== sid || journalKey(record.sid) !== key) return { sid, at, size, brokenAt: key }
       visit(record.ops)
       sid = record.sid
+      at = record.at
       size += record.size
       from = after(key)
     }
-    if (batch.length < batchRecords) return { sid, size, brokenAt: undefined }
+    if (batch.length < batchRecords) return { sid, at, size, brokenAt: undefined }
   }
 }
 
 function readRecord(value: StoreValue | undefined) {
   if (!isObject(value)) return undefined
-  const { since, sid, ops: text } = value
+  const { since, sid, at, ops: text } = value
   const ops = parseArray(text)
   if (!isSid(since) || !isSid(sid) || sid <= since || !ops?.every(isRowOp)) return undefined
-  return { since, sid, ops, size: String(text).length }
+  if (typeof at !== 'number') return undefined
+  return { since, sid, at, ops, size: String(text).length }
 }
 
 function isRowOp(value: unknown): value is RowOp {

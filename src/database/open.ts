@@ -10,7 +10,7 @@ import type {
   SnapshotWriter,
 } from './database.ts'
 import { FencedConnection } from './fence.ts'
-import { sizeOf } from './format.ts'
+import { type Manifest, sizeOf } from './format.ts'
 import { Generations } from './generations.ts'
 import { append } from './journal.ts'
 import { restore } from './restore.ts'
@@ -66,13 +66,14 @@ class StoredDatabase implements Database {
   }
 
   async snapshot(): Promise<SnapshotWriter> {
-    return new StoredSnapshot(this.#database, this.#generations, (manifest) => {
+    const onCommit = (manifest: Manifest) => {
       this.#size = { pageBytes: sizeOf(manifest), journalBytes: 0 }
-    })
+    }
+    return new StoredSnapshot(this.#database, this.#generations, this.#clock, onCommit)
   }
 
   async append(entry: JournalEntry): Promise<void> {
-    const bytes = await append(this.#database, entry)
+    const bytes = await append(this.#database, entry, this.#clock.now())
     const { pageBytes, journalBytes } = this.#size
     this.#size = { pageBytes, journalBytes: journalBytes + bytes }
   }

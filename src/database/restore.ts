@@ -30,9 +30,9 @@ export async function restore(
   })
   if (!state) return undefined
   const { head, journal, pageBytes } = state
-  const { sid, size, brokenAt } = journal
+  const { sid, at, size, brokenAt } = journal
   if (brokenAt !== undefined) {
     await database.write(['journal'], async (tx) => tx.delete('journal', { from: brokenAt }))
   }
-  return { sid, epoch: head.epoch, cut: brokenAt !== undefined, pageBytes, journalBytes: size }
+  return { sid, epoch: head.epoch, at, cut: brokenAt !== undefined, pageBytes, journalBytes: size }
 }

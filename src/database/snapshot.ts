@@ -1,4 +1,5 @@
 import { StorageError } from '../base/errors.ts'
+import type { Clock } from '../base/world.ts'
 import type { SnapshotHead } from '../protocol/bootstrap.ts'
 import type { Page, SnapshotWriter } from './database.ts'
 import type { FencedConnection } from './fence.ts'
@@ -9,13 +10,20 @@ import type { Generations, PageWriter } from './generations.ts'
 export class StoredSnapshot implements SnapshotWriter {
   readonly #database: FencedConnection
   readonly #generations: Generations
+  readonly #clock: Clock
   readonly #onCommit: (manifest: Manifest) => void
   readonly #pages: PageWriter
   #over = false
 
-  constructor(database: FencedConnection, generations: Generations, onCommit: (manifest: Manifest) => void) {
+  constructor(
+    database: FencedConnection,
+    generations: Generations,
+    clock: Clock,
+    onCommit: (manifest: Manifest) => void,
+  ) {
     this.#database = database
     this.#generations = generations
+    this.#clock = clock
     this.#onCommit = onCommit
     this.#pages = generations.begin()
   }
@@ -29,7 +37,8 @@ export class StoredSnapshot implements SnapshotWriter {
     this.#refuseIfOver()
     const manifest = await this.#pages.manifest()
     const generation = this.#pages.id
-    const head: Head = { format, generation, base: sid, ...(epoch === undefined ? undefined : { epoch }) }
+    const at = this.#clock.now()
+    const head: Head = { format, generation, base: sid, at, ...(epoch === undefined ? undefined : { epoch }) }
     await this.#database.write(['pages', 'journal'], async (tx) => {
       tx.delete('journal', {})
       await this.#generations.switchTo(tx, head, manifest)

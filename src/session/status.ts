@@ -18,7 +18,10 @@ export type DataStatus =
   /** There is nothing to show yet. */
   | { readonly state: 'none' }
   | { readonly state: 'loading'; readonly progress: SnapshotProgress }
-  /** There is data. `asOf`: when it was last known to be in step with the server, in ms since the epoch. */
+  /**
+   * There is data. `asOf`: when it was last known to be in step with the server, in ms since the epoch; of restored
+   * data, when its last change was stored.
+   */
   | { readonly state: 'stale' | 'current'; readonly asOf: number }
 
 export type ConnectionStatus =

@@ -37,6 +37,7 @@ export class LocalCopy {
   #database: Database = noDatabase
   #recorder = new Recorder(noDatabase, () => {})
   #continuity: Continuity | undefined
+  #restoredAt: number | undefined
   #checkpoint: AbortController | undefined
 
   constructor(options: LocalCopyOptions) {
@@ -46,6 +47,11 @@ export class LocalCopy {
   /** `undefined` until there is data. */
   get continuity(): Continuity | undefined {
     return this.#continuity
+  }
+
+  /** When what was restored had been stored, in ms since the epoch; `undefined` where nothing was. */
+  get restoredAt(): number | undefined {
+    return this.#restoredAt
   }
 
   get database(): Database {
@@ -124,6 +130,7 @@ export class LocalCopy {
       if (!restored) return
       await staging.prepare()
       this.#recorder.resume()
+      this.#restoredAt = restored.at
       this.#show(staging, continuityAt(restored.sid, restored.epoch))
     } catch (error) {
       this.#tellStorage(toStorageError(error))

@@ -286,7 +286,7 @@ export class LocalSession implements Session {
       online: this.#options.world.lifecycle.online(),
       hasData: this.replica.ready,
       progress: this.#progress,
-      inStepAt: this.#inStepAt,
+      inStepAt: this.#inStepAt ?? this.#copy.restoredAt,
       fetched: this.#fetched,
     }
     this.#board.update({

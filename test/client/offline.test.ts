@@ -22,13 +22,17 @@ describe('offline', () => {
   test('a restart shows what is stored at once, as stale', async () => {
     const device = new Device()
     device.insert('1', { title: 'one' })
-    await device.live()
+    const before = await device.live()
+    device.insert('2')
+    await device.clock.advance(1_000)
+    const { data } = before.status
     await device.quit()
     device.network.cut()
+    await device.clock.advance(3_600_000)
     const client = device.client()
     await client.start()
-    expect(shown(client)).toEqual({ 1: { title: 'one' } })
-    expect(client.status).toMatchObject({ data: { state: 'stale' }, lastSyncId: 1 })
+    expect(shown(client)).toEqual({ 1: { title: 'one' }, 2: {} })
+    expect(client.status).toMatchObject({ data: { ...data, state: 'stale' }, lastSyncId: 2 })
     await client.ready()
   })
 

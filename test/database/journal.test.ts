@@ -4,7 +4,7 @@ import type { JournalEntry } from '../../src/database/database.ts'
 import type { RowOp } from '../../src/protocol/fold.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import { name as anyName, payload } from '../support/arbitraries.ts'
-import { behind, open } from '../support/store-databases.ts'
+import { behind, open, storedAt } from '../support/store-databases.ts'
 import { FaultyStore } from '../support/store-faults.ts'
 import {
   appended,
@@ -105,7 +105,8 @@ describe('an append', () => {
     const frame = { sid: 11, at: 5, tx: 'x', op: 'i', t: 'Issue', id: 'd', v: 3, p: { n: 1 } } as const
     await database.append(entry(10, 11, [frame]))
     const [[, record] = []] = await behind(store, (tx) => tx.scan('journal'))
-    expect(record).toEqual({ since: 10, sid: 11, ops: '[{"op":"i","t":"Issue","id":"d","v":3,"p":{"n":1}}]' })
+    const ops = '[{"op":"i","t":"Issue","id":"d","v":3,"p":{"n":1}}]'
+    expect(record).toEqual({ since: 10, sid: 11, at: storedAt, ops })
   })
 
   test('invariant 53: types, ids and fields of any name come back as they were', async () => {

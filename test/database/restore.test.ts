@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { JournalEntry } from '../../src/database/database.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import type { StoreTransaction, StoreValue } from '../../src/storage/store.ts'
-import { behind, open, stores } from '../support/store-databases.ts'
+import { behind, open, storedAt, stores } from '../support/store-databases.ts'
 import {
   appended,
   plain,
@@ -32,7 +32,7 @@ const keyOf = (sid: number) => String(sid).padStart(16, '0')
 
 describe('invariant 35: a journal record that cannot be read cuts the journal there', () => {
   const record = (change: { readonly [field: string]: StoreValue }) => (tx: StoreTransaction) =>
-    tx.put('journal', keyOf(12), { since: 11, sid: 12, ops: '[]', ...change })
+    tx.put('journal', keyOf(12), { since: 11, sid: 12, at: storedAt, ops: '[]', ...change })
 
   test.each<[string, (tx: StoreTransaction) => void]>([
     ['is missing', (tx) => tx.delete('journal', keyOf(12))],
@@ -40,6 +40,7 @@ describe('invariant 35: a journal record that cannot be read cuts the journal th
     ['says another position than its key', record({ sid: 13 })],
     ['does not move', record({ since: 11, sid: 11 })],
     ['is no object', (tx) => tx.put('journal', keyOf(12), 'nonsense')],
+    ['says no time', record({ at: 'today' })],
     ['has no text', record({ ops: 5 })],
     ['has text that is not JSON', record({ ops: '[{"op":' })],
     ['has text that is no array', record({ ops: '{}' })],
@@ -54,7 +55,7 @@ describe('invariant 35: a journal record that cannot be read cuts the journal th
     const database = await open(store)
     const ops: unknown[] = []
     const restored = await database.restore({ rows: () => {}, ops: (some) => ops.push(...some) })
-    expect(restored).toEqual({ sid: 11, epoch: 'x', cut: true })
+    expect(restored).toEqual({ sid: 11, epoch: 'x', at: storedAt, cut: true })
     expect(ops).toEqual(entries[0]?.ops)
     expect(await behind(store, (tx) => tx.keys('journal'))).toEqual([keyOf(11)])
     await database.append({ since: 11, sid: 12, ops: [] })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { memoryStore } from '../../src/storage/memory.ts'
-import { behind, open } from '../support/store-databases.ts'
+import { behind, open, storedAt } from '../support/store-databases.ts'
 import { type Fault, FaultyStore } from '../support/store-faults.ts'
 import {
   pageOf,
@@ -28,7 +28,7 @@ describe('a snapshot', () => {
     const database = await open(store)
     const pages: unknown[] = []
     const restored = await database.restore({ rows: (rows) => pages.push(rows), ops: () => {} })
-    expect(restored).toEqual({ sid: 10, epoch: 'x', cut: false })
+    expect(restored).toEqual({ sid: 10, epoch: 'x', at: storedAt, cut: false })
     expect(pages).toEqual([rowsNamed('a', 'b'), rowsNamed('c', 'd')])
   })
 

@@ -13,6 +13,9 @@ export const stores: { readonly [what: string]: () => Store } = {
   IndexedDB: () => indexedDbStore({ indexedDB: fakeIndexedDb() }),
 }
 
+/** When whatever is stored through `open` is stored. */
+export const storedAt = new VirtualClock().now()
+
 export function open(store: Store): Promise<Database> {
   return openDatabase({ store, name, clock: new VirtualClock() })
 }
