@@ -1,0 +1,118 @@
+import type { Contender, Delta, Frame } from './contenders/contender.ts'
+
+/** Runs what the address asks for, and tells the figures. */
+export async function run(contender: Partial<Contender>): Promise<void> {
+  const params = new URLSearchParams(location.search)
+  const tell = (result: object) =>
+    fetch('/', { method: 'POST', body: JSON.stringify({ run: params.get('run'), ...result }) })
+  const tasks: number[] = []
+  new PerformanceObserver((list) => {
+    for (const { duration } of list.getEntries()) tasks.push(duration)
+  }).observe({ type: 'longtask' })
+  try {
+    const measure = measures[params.get('measure') ?? '']
+    if (!measure) throw new Error('There is no such measure.')
+    const rows = Number(params.get('rows'))
+    const result = await measure(contender, rows)
+    // Long tasks are told a little later.
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    await tell({ ...result, longest: Math.max(0, ...tasks) })
+  } catch (error) {
+    await tell({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) })
+  }
+}
+
+type Measure = (contender: Partial<Contender>, rows: number) => Promise<{ readonly [what: string]: number }>
+
+const measures: { readonly [name: string]: Measure } = {
+  async firstSync(contender) {
+    return { ms: await timed(() => contender.firstSync?.(location.origin)) }
+  },
+  async startUp(contender, rows) {
+    let found = 0
+    const ms = await timed(async () => {
+      found = (await contender.startUp?.(location.origin)) ?? 0
+    })
+    if (found !== rows) throw new Error(`Found ${found} rows of ${rows}.`)
+    return { ms }
+  },
+  async deltas(contender, rows) {
+    await contender.startUp?.(location.origin)
+    const next = deltas(rows)
+    const figures: { [what: string]: number } = {}
+    for (const [count, rounds] of [
+      [1, 31],
+      [100, 15],
+      [5_000, 5],
+    ] as const) {
+      const times: number[] = []
+      for (let round = 0; round < rounds; round += 1) {
+        const delta = next(count)
+        times.push(await timed(() => contender.delta?.(delta)))
+      }
+      figures[`delta${count}`] = median(times)
+    }
+    return figures
+  },
+  async watch(contender, rows) {
+    await contender.startUp?.(location.origin)
+    let told = () => {}
+    await contender.watch?.(() => told())
+    const next = deltas(rows)
+    const times: number[] = []
+    for (let round = 0; round < 15; round += 1) {
+      const { since, sid, frames } = next(1)
+      // The newest of the open ones, each time another.
+      const newest: Frame = {
+        ...frames[0],
+        op: 'u',
+        sid,
+        t: 'Issue',
+        id: issue(round),
+        p: { status: 'open', createdAt: 4e12 - 1_000 + round },
+      }
+      const heard = new Promise<void>((resolve) => {
+        told = resolve
+      })
+      const done = timed(() => heard)
+      await contender.delta?.({ since, sid, frames: [newest] })
+      times.push(await done)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+    return { ms: median(times) }
+  },
+}
+
+const issue = (n: number) => `r${String(n * 15).padStart(7, '0')}`
+
+/** Makes deltas that go on from one another, over rows all through the data. */
+function deltas(rows: number): (count: number) => Delta {
+  let sid = rows
+  let row = 0
+  return (count) => {
+    const since = sid
+    const frames = Array.from({ length: count }, (): Frame => {
+      sid += 1
+      row = (row + 7919) % rows
+      const t = ['Issue', 'Comment', 'Project', 'User', 'Label'][row % 5] ?? 'Issue'
+      return {
+        sid,
+        op: 'u',
+        t,
+        id: `r${String(row).padStart(7, '0')}`,
+        p: { points: sid, title: `changed ${sid}` },
+      }
+    })
+    return { since, sid, frames }
+  }
+}
+
+async function timed(work: () => Promise<unknown> | undefined): Promise<number> {
+  const began = performance.now()
+  await work()
+  return performance.now() - began
+}
+
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN
+}

@@ -1,0 +1,126 @@
+// Measures Instep beside its peers, in one run, in a real Chromium. `node run.mjs --help` says how.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { build } from 'esbuild'
+import { chromium } from 'playwright-core'
+import { findChromium } from '../test/setup/find-chromium.mjs'
+import { startServer } from './server.mjs'
+
+const help = `Usage: npm start -- [options]
+
+  --rows N       rows of the snapshot (100000)
+  --rounds N     how often everything is measured; medians are shown (3)
+  --only a,b     some of: instep, dexie, rxdb, tinybase
+  --help         this`
+
+const { values } = parseArgs({
+  options: {
+    rows: { type: 'string', default: '100000' },
+    rounds: { type: 'string', default: '3' },
+    only: { type: 'string', default: 'instep,dexie,rxdb,tinybase' },
+    help: { type: 'boolean' },
+  },
+})
+if (values.help) {
+  console.log(help)
+  process.exit(0)
+}
+const rows = Number(values.rows)
+const rounds = Number(values.rounds)
+const contenders = values.only.split(',')
+
+const here = (path) => fileURLToPath(new URL(path, import.meta.url))
+
+async function scriptOf(name) {
+  const { outputFiles } = await build({
+    stdin: {
+      contents: `import { contender } from './contenders/${name}.ts'\nimport { run } from './page.ts'\nrun(contender)`,
+      resolveDir: here('.'),
+      loader: 'ts',
+    },
+    bundle: true,
+    write: false,
+    minify: true,
+    format: 'esm',
+    target: 'es2022',
+    alias: { instep: here('../src/index.ts'), '#websocket': here('../src/base/websocket.native.ts') },
+    tsconfigRaw: {},
+    logLevel: 'error',
+  })
+  return outputFiles[0].text
+}
+
+const names = ['floor', ...contenders]
+const scripts = new Map(await Promise.all(names.map(async (name) => [`/${name}.js`, await scriptOf(name)])))
+const server = await startServer({ rows, scripts })
+const progress = (text) => process.stderr.write(process.stderr.isTTY ? `\r\x1b[K${text}` : `${text}\n`)
+let runs = 0
+
+/** Opens a page, and gives what it tells and how large its heap has become. */
+async function measure(context, name, what) {
+  progress(`${name}: ${what}…`)
+  const page = await context.newPage()
+  runs += 1
+  const told = server.told(String(runs))
+  await page.goto(`${server.url}/${name}?measure=${what}&rows=${rows}&run=${runs}`)
+  const result = await told
+  if (result.error) throw new Error(`${name}, ${what}: ${result.error}`)
+  const session = await context.newCDPSession(page)
+  await session.send('HeapProfiler.collectGarbage')
+  const { usedSize } = await session.send('Runtime.getHeapUsage')
+  await page.close()
+  return { ...result, heap: usedSize }
+}
+
+async function measureAll(name) {
+  const profile = await mkdtemp(join(tmpdir(), 'instep-bench-'))
+  const context = await chromium.launchPersistentContext(profile, {
+    executablePath: findChromium(),
+    args: ['--no-sandbox', '--disable-gpu', '--disable-quic'],
+  })
+  try {
+    await measure(context, 'floor', 'firstSync')
+    const floor = await measure(context, 'floor', 'firstSync')
+    const first = await measure(context, name, 'firstSync')
+    const start = await measure(context, name, 'startUp')
+    const deltas = await measure(context, name, 'deltas')
+    const watch = await measure(context, name, 'watch')
+    return {
+      floor: floor.ms,
+      'first sync': first.ms / floor.ms,
+      'start-up': start.ms / floor.ms,
+      'delta 1': deltas.delta1,
+      'delta 100': deltas.delta100,
+      'delta 5000': deltas.delta5000,
+      'live query': watch.ms,
+      heap: first.heap / floor.heap,
+      'longest task, first sync': first.longest,
+      'longest task, start-up': start.longest,
+    }
+  } finally {
+    await context.close()
+    await rm(profile, { recursive: true, force: true, maxRetries: 5 })
+  }
+}
+
+const median = (numbers) => [...numbers].sort((a, b) => a - b)[numbers.length >> 1]
+const figures = new Map(contenders.map((name) => [name, []]))
+for (let round = 1; round <= rounds; round += 1) {
+  for (const name of contenders) {
+    progress(`round ${round} of ${rounds}: ${name}`)
+    figures.get(name).push(await measureAll(name))
+  }
+}
+progress('')
+server.close()
+
+console.log(`${rows} rows, ${(server.snapshotBytes / 1e6).toFixed(1)} MB of JSON, medians of ${rounds}\n`)
+const columns = Object.keys(figures.get(contenders[0])[0])
+console.log(`| | ${columns.join(' | ')} |\n|---|${columns.map(() => '---').join('|')}|`)
+for (const [name, list] of figures) {
+  const cells = columns.map((column) => median(list.map((one) => one[column])).toFixed(2))
+  console.log(`| ${name} | ${cells.join(' | ')} |`)
+}
