@@ -1,8 +1,9 @@
 import * as z from 'zod/mini'
+import { lenient } from './schemas.ts'
 
 /** The body of an answer that is no 2xx, from a service that gives one. */
 export const errorBodySchema = z.object({
-  error: z.object({ code: z.string(), message: z.catch(z.string(), '') }),
+  error: z.object({ code: z.string(), message: lenient(z.string()) }),
 })
 
 export type ErrorBody = z.infer<typeof errorBodySchema>

@@ -13,9 +13,14 @@ export const sidSchema = z.int()
 /** Passed through by reference: a schema that walked it would copy it and drop what it does not know. */
 export const payloadSchema = z.custom<Payload>((value) => isObject(value) && !Object.hasOwn(value, reserved))
 
+const absent = z.pipe(
+  z.unknown(),
+  z.transform((): undefined => undefined),
+)
+
 /** For a field that is no condition of the message: of another type, it counts as absent. */
 export function lenient<Schema extends z.ZodMiniType>(schema: Schema) {
-  return z.optional(z.catch(z.optional(schema), undefined))
+  return z.optional(z.union([schema, absent]))
 }
 
 export function isSid(value: unknown): value is number {
