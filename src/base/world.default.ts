@@ -1,7 +1,7 @@
 import { fallbackWebSocket } from '#websocket'
 import type { Undo } from './emitter.ts'
 import type { Logger } from './logger.ts'
-import type { Clock, Lifecycle, LifecycleEvent, Random, WebSocketConstructor, World } from './world.ts'
+import type { Clock, Lifecycle, LifecycleEvent, Random, World } from './world.ts'
 
 /** A timer holds a signed 32-bit number of ms (HTML standard, "timer initialization steps"). */
 const longestTimerMs = 2 ** 31 - 1
@@ -77,7 +77,7 @@ const lifecycle: Lifecycle = {
 export function resolveWorld(overrides: Partial<World> = {}): World {
   return {
     fetch: (url, init) => globalThis.fetch(url, init),
-    WebSocket: (globalThis.WebSocket as WebSocketConstructor | undefined) ?? fallbackWebSocket,
+    WebSocket: globalThis.WebSocket ?? fallbackWebSocket,
     clock,
     random,
     lifecycle,

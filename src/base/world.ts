@@ -48,11 +48,14 @@ export interface WebSocketLike {
   readonly readyState: number
   send(data: string): void
   close(code?: number, reason?: string): void
-  onopen: ((event: never) => void) | null
-  onmessage: ((event: { readonly data: unknown }) => void) | null
-  onclose: ((event: { readonly code: number; readonly reason: string }) => void) | null
-  onerror: ((event: never) => void) | null
+  onopen: Handler<unknown>
+  onmessage: Handler<{ readonly data: unknown }>
+  onclose: Handler<{ readonly code: number; readonly reason: string }>
+  onerror: Handler<unknown>
 }
+
+/** A method, whose parameter is compared both ways: so the standard's own handlers fit, which ask for more. */
+type Handler<Event> = { handle(event: Event): void }['handle'] | null
 
 export interface WebSocketConstructor {
   new (

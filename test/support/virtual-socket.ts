@@ -135,7 +135,7 @@ export class ClientEnd implements WebSocketLike {
   opened(): void {
     if (this.readyState !== 0) return
     this.readyState = 1
-    this.onopen?.({} as never)
+    this.onopen?.({})
   }
 
   message(data: string): void {
@@ -145,7 +145,7 @@ export class ClientEnd implements WebSocketLike {
   closed(code: number, reason: string): void {
     if (this.readyState === 3) return
     this.readyState = 3
-    if (code === abnormal) this.onerror?.({} as never)
+    if (code === abnormal) this.onerror?.({})
     this.onclose?.({ code, reason })
   }
 }
