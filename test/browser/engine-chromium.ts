@@ -1,9 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { chromium } from 'playwright-core'
-import { findChromium } from '../setup/find-chromium.mjs'
+import { findChromium } from '../setup/find-browsers.mjs'
 import type { Engine } from './engine.ts'
+import { found, startProcess } from './engine-process.ts'
 
 const flags = [
   '--headless',
@@ -21,31 +22,25 @@ const flags = [
 
 /** Chromium as a process of our own, so that it can be killed as one. */
 export async function launchChromium(profile: string): Promise<Engine> {
-  const path = findChromium()
-  if (path === undefined) throw new Error('There is no Chromium here: run `npm run setup`.')
+  const path = found('Chromium', findChromium())
   const args = [...flags, `--user-data-dir=${profile}`, 'about:blank']
-  const child = spawn(path, args, { detached: true, stdio: ['ignore', 'ignore', 'pipe'] })
+  const { child, kill } = startProcess(path, args, { stdio: ['ignore', 'ignore', 'pipe'] })
   const exited = once(child, 'exit')
-  // The whole group: its renderers and its storage are processes of their own.
-  const kill = () => {
-    if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL')
-  }
-  process.once('exit', kill)
-  child.once('exit', () => process.off('exit', kill))
   const browser = await chromium.connectOverCDP(await endpointOf(child))
   const [context] = browser.contexts()
   const [blank] = context?.pages() ?? []
   if (!context || !blank) throw new Error('Chromium opened no page.')
   const protocol = await context.newCDPSession(blank)
   return {
-    async limitStorage(url, bytes) {
-      await protocol.send('Storage.overrideQuotaForOrigin', { origin: new URL(url).origin, quotaSize: bytes })
-    },
-    async clearStorage(url) {
-      await protocol.send('Storage.clearDataForOrigin', {
-        origin: new URL(url).origin,
-        storageTypes: 'indexeddb',
-      })
+    storage: {
+      async limit(url, bytes) {
+        const { origin } = new URL(url)
+        await protocol.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: bytes })
+      },
+      async clear(url) {
+        const { origin } = new URL(url)
+        await protocol.send('Storage.clearDataForOrigin', { origin, storageTypes: 'indexeddb' })
+      },
     },
     async open(url) {
       const page = await context.newPage()
@@ -56,10 +51,7 @@ export async function launchChromium(profile: string): Promise<Engine> {
       await session.send('Browser.close').catch(() => {})
       await exited
     },
-    async kill() {
-      kill()
-      await exited
-    },
+    kill,
   }
 }
 

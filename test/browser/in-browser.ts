@@ -2,7 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Engine, engineNames, launchEngine } from './engine.ts'
+import type { Engine } from './engine.ts'
+import { type EngineName, engineNames, launchEngine } from './engines.ts'
 import { type Message, type PageServer, servePage } from './page-server.ts'
 
 /** A folder for a browser's profile, removed by the function that comes with it. */
@@ -12,6 +13,8 @@ export async function makeProfile() {
 }
 
 export interface BrowserRun {
+  /** @default all */
+  readonly engines?: readonly EngineName[]
   /** Called before the page is opened at `url`. */
   before?(engine: Engine, url: string): Promise<void>
   /** Called once it is opened, to do what it asks for. */
@@ -26,9 +29,9 @@ export interface BrowserRun {
 export function testInBrowser(
   entry: URL,
   cases: readonly { readonly name: string }[],
-  { before, during }: BrowserRun = {},
+  { engines = engineNames, before, during }: BrowserRun = {},
 ): void {
-  describe.each(engineNames)('in %s', (engineName) => {
+  describe.each(engines)('in %s', (engineName) => {
     const told = new Map<string | undefined, Message>()
     const undo: (() => Promise<unknown>)[] = []
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { plain, type State, snapshotOf } from '../support/store-state.ts'
-import { engineNames, launchEngine } from './engine.ts'
+import { engineNames, launchEngine } from './engines.ts'
 import { makeProfile } from './in-browser.ts'
 import { firstState, killPoints } from './kill-points.ts'
 import { type Message, type PageServer, servePage } from './page-server.ts'

@@ -1,0 +1,38 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { findFirefox } from '../setup/find-browsers.mjs'
+import type { Engine } from './engine.ts'
+import { type EngineProcess, found, startProcess } from './engine-process.ts'
+
+/** Nothing that talks to anybody, and nothing that asks. */
+const preferences = {
+  'app.update.enabled': false,
+  'browser.aboutwelcome.enabled': false,
+  'browser.shell.checkDefaultBrowser': false,
+  'browser.startup.homepage_override.mstone': 'ignore',
+  'datareporting.policy.dataSubmissionEnabled': false,
+  'network.captive-portal-service.enabled': false,
+  'network.connectivity-service.enabled': false,
+  'services.settings.server': 'data:,',
+  'toolkit.telemetry.enabled': false,
+}
+
+/** Firefox opens the address that it is started with: it needs no driver. */
+export async function launchFirefox(profile: string): Promise<Engine> {
+  const path = found('Firefox', findFirefox())
+  const lines = Object.entries(preferences).map(
+    ([name, value]) => `user_pref(${JSON.stringify(name)}, ${JSON.stringify(value)});`,
+  )
+  await writeFile(join(profile, 'user.js'), lines.join('\n'))
+  let running: EngineProcess | undefined
+  return {
+    storage: undefined,
+    async open(url) {
+      await running?.quit()
+      const env = { ...process.env, HOME: profile, MOZ_HEADLESS: '1', MOZ_CRASHREPORTER_DISABLE: '1' }
+      running = startProcess(path, ['--no-remote', '--profile', profile, url], { env, stdio: 'ignore' })
+    },
+    close: async () => running?.quit(),
+    kill: async () => running?.kill(),
+  }
+}

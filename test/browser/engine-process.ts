@@ -1,0 +1,45 @@
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
+import { once } from 'node:events'
+
+/** A browser as a process group of its own, so that it can be killed with all that belongs to it. */
+export interface EngineProcess {
+  readonly child: ChildProcess
+  /** Asks it to end, and waits until it has. */
+  quit(): Promise<void>
+  /** Ends it as a crash would. */
+  kill(): Promise<void>
+}
+
+export function startProcess(
+  path: string,
+  args: readonly string[],
+  options: Pick<SpawnOptions, 'env' | 'stdio'>,
+): EngineProcess {
+  const child = spawn(path, args, { detached: true, ...options })
+  const exited = once(child, 'exit')
+  const signal = (name: NodeJS.Signals) => {
+    if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) {
+      process.kill(-child.pid, name)
+    }
+  }
+  const onExit = () => signal('SIGKILL')
+  process.once('exit', onExit)
+  child.once('exit', () => process.off('exit', onExit))
+  return {
+    child,
+    async quit() {
+      signal('SIGTERM')
+      await exited
+    },
+    async kill() {
+      signal('SIGKILL')
+      await exited
+    },
+  }
+}
+
+/** The path of a program that a test cannot do without. */
+export function found(name: string, path: string | undefined): string {
+  if (path === undefined) throw new Error(`There is no ${name} here: run \`npm run setup\`.`)
+  return path
+}
