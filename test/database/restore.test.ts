@@ -97,9 +97,9 @@ describe('invariant 35: a page that cannot be read is `unreadable`, and a snapsh
 
 describe('invariant 12: another format', () => {
   test.each([
-    ['a later one', { format: 2, generation: '1.1', base: 10 }],
+    ['a later one', { format: 2, generation: '1.1', base: 10, at: 0 }],
     ['nonsense', 'head'],
-    ['a head without a position', { format: 1, generation: '1.1' }],
+    ['a head without a position', { format: 1, generation: '1.1', at: 0 }],
   ])('drops the cache and keeps the outbox: %s', async (_, head) => {
     const store = await setUp()
     await behind(store, async (tx) => {

@@ -87,9 +87,10 @@ describe('order', () => {
         once.apply(opsOf(delta(list), none))
         const again = copy()
         const ordered = [...list].sort((a, b) => a.sid - b.sid)
-        const position = ordered.at(cut % (list.length + 1))?.sid ?? 0
-        again.apply(opsOf(delta(ordered.filter(({ sid }) => sid <= position)), none))
-        again.apply(opsOf(delta([...list, ...list]), (sid) => sid <= position))
+        const prefix = delta(ordered.slice(0, cut % (list.length + 1)))
+        again.apply(opsOf(prefix, none))
+        again.apply(opsOf(delta([...list, ...list]), (sid) => sid <= prefix.sid))
+        again.apply(opsOf(prefix, (sid) => sid <= delta(ordered).sid))
         expect(again.state()).toEqual(once.state())
       }),
     )

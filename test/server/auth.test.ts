@@ -100,7 +100,9 @@ describe('a socket', () => {
   test('invariant 56: from an origin that is not on the list is refused with 403', async () => {
     const { service } = serviceOf({ allowedOrigins: ['https://app.test'] })
     const headers = (origin: string) => ({ authorization: 'Bearer token-of-ann', origin })
-    expect(await service.upgrade(wsRequest('', headers('https://evil.test')))).toMatchObject({ status: 403 })
+    for (const origin of ['https://evil.test', 'https://app.test.evil.test', 'http://app.test', 'null']) {
+      expect(await service.upgrade(wsRequest('', headers(origin)))).toMatchObject({ status: 403 })
+    }
     expect(await service.upgrade(wsRequest('', headers('https://app.test')))).toBeTypeOf('function')
     expect(await service.upgrade(wsRequest('', { authorization: 'Bearer token-of-ann' }))).toBeTypeOf(
       'function',

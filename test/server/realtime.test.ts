@@ -141,7 +141,7 @@ describe('a socket is closed', () => {
     expect((await connect()).hello.epoch).not.toBe(socket.hello.epoch)
   })
 
-  test('with 4401 when the caller’s right to be there is revoked', async () => {
+  test('invariant 48: with 4401 when the caller’s right to be there is revoked', async () => {
     const { service, connect } = serviceOf()
     const [mine, other] = [await connect(), await connect('bob')]
     service.revoke((caller: Caller) => caller.userId === 'ann')
@@ -203,7 +203,7 @@ describe('the end of the credentials', () => {
     vi.useRealTimers()
   })
 
-  test('closes the socket with 4401 when it comes, and not before', async () => {
+  test('invariant 48: closes the socket with 4401 when it comes, and not before', async () => {
     const { clock, service, connect } = serviceOf({
       authenticate: async () => ({ userId: 'ann', expiresAt: clock.now() + 60_000 }),
     })

@@ -49,7 +49,7 @@ test('whatever happens: one socket at most, none after a stop, and the log is op
   )
 })
 
-test('1 000 clients that a restart of the server cut off come back a few hundred a second at most', async () => {
+test('invariant 51: 1 000 clients that a restart of the server cut off come back a few hundred a second at most', async () => {
   const random = mulberry32(7)
   const setups = Array.from({ length: 1_000 }, () => linkSetup({ seed: Math.floor(random() * 2 ** 32) }))
   for (const { link } of setups) link.start()

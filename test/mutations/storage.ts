@@ -1,0 +1,77 @@
+import type { Mutation } from './mutation.ts'
+
+/** Storage, and what tabs share of it. */
+export const storage: readonly Mutation[] = [
+  {
+    invariant: 30,
+    test: 'test/database/time-limits.test.ts',
+    name: 'invariant 30: %s settles in bounded time, whatever step of the store hangs, and the next try succeeds',
+    file: 'src/storage/deadline.ts',
+    from: 'alive()',
+    to: '',
+  },
+  {
+    invariant: 30,
+    test: 'test/storage/indexeddb.test.ts',
+    name: 'invariant 30: one that gets no event when the engine closes the connection settles',
+    file: 'src/storage/indexeddb-transaction.ts',
+    from: 'tx.done]), cut])',
+    to: 'tx.done])])',
+  },
+  {
+    invariant: 34,
+    test: 'test/storage/indexeddb.test.ts',
+    name: 'invariant 34: without IndexedDB it is `unavailable`',
+    file: 'src/storage/indexeddb.ts',
+    from: 'if (found) return found',
+    to: 'return found',
+  },
+  {
+    invariant: 34,
+    test: 'test/client/offline.test.ts',
+    name: 'invariant 34: a client goes on in memory, and the status says so',
+    file: 'src/sync/local-copy.ts',
+    from: 'const { kind } = this.#database',
+    to: "const kind = 'durable'",
+  },
+  {
+    invariant: 35,
+    test: 'test/database/restore.test.ts',
+    name: 'invariant 35: a journal record that cannot be read cuts the journal there',
+    file: 'src/database/journal.ts',
+    from: 'if (record?.since !== sid || journalKey(record.sid) !== key)',
+    to: 'if (!record)',
+  },
+  {
+    invariant: 35,
+    test: 'test/database/restore.test.ts',
+    name: 'invariant 35: a page that cannot be read is `unreadable`, and a snapshot helps',
+    file: 'src/database/pages.ts',
+    from: "if (rows?.every((row) => typeof row !== 'string')) return rows",
+    to: "if (rows) return rows.filter((row) => typeof row !== 'string')",
+  },
+  {
+    invariant: 36,
+    test: 'test/storage/indexeddb.test.ts',
+    name: 'invariant 36: one whose every request fails leaves no rejection unheard',
+    file: 'src/storage/indexeddb-transaction.ts',
+    from: 'request().catch(() => {})',
+    to: 'void request()',
+  },
+  {
+    invariant: 38,
+    test: 'test/storage/atomicity.test.ts',
+    name: 'invariant 38: an exception between two puts aborts the transaction',
+    file: 'src/storage/indexeddb-transaction.ts',
+    from: 'tx.abort()',
+    to: 'if (failure) tx.abort()',
+  },
+  {
+    invariant: 40,
+    test: 'test/database/fence.test.ts',
+    name: 'invariant 40: whoever opened it before is refused, and has changed nothing',
+    file: 'src/database/fence.ts',
+    from: "const next = (typeof last === 'number' ? last : 0) + 1",
+    to: "const next = typeof last === 'number' ? last : 1",
+  },
+]
