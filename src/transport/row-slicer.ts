@@ -73,7 +73,7 @@ export class RowSlicer {
   #grow(bytes: number): void {
     this.#rowBytes += bytes
     if (this.#rowBytes <= this.#maxRowBytes) return
-    const message = `A row is longer than ${this.#maxRowBytes} bytes; raise \`maxRowBytes\` or split the row.`
+    const message = `A row is longer than ${this.#maxRowBytes} bytes; split it into several records.`
     throw new ProtocolError('row_too_large', message, { retryable: false })
   }
 
