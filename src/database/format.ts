@@ -1,6 +1,6 @@
 import { StorageError } from '../base/errors.ts'
+import { isSid } from '../protocol/guards.ts'
 import { isObject } from '../protocol/json.ts'
-import { isSid } from '../protocol/schemas.ts'
 import type { StoreValue } from '../storage/store.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { StorageError } from '../base/errors.ts'
 import type { RowOp } from '../protocol/fold.ts'
+import { isName, isPayload, isSid } from '../protocol/guards.ts'
 import { isObject } from '../protocol/json.ts'
-import { isName, isPayload, isSid } from '../protocol/schemas.ts'
 import type { StoreTransaction, StoreValue } from '../storage/store.ts'
 import type { JournalEntry } from './database.ts'
 import type { FencedConnection } from './fence.ts'

@@ -1,6 +1,6 @@
 import { ConfigurationError } from '../base/errors.ts'
+import { isName } from '../protocol/guards.ts'
 import { isObject } from '../protocol/json.ts'
-import { isName } from '../protocol/schemas.ts'
 import type { Index, Model } from './model.ts'
 import type { StandardSchema } from './standard-schema.ts'
 
@@ -35,8 +35,8 @@ export interface DeclaredType {
 export function defineModels<const Definitions extends ModelDefinitions>(
   declared: Definitions | Models<Definitions>,
 ): Models<Definitions> {
-  if (isModels<Definitions>(declared)) return declared
   if (!isObject(declared)) throw new ConfigurationError('models', '`models` is not an object of schemas.')
+  if (isModels<Definitions>(declared)) return declared
   const types = new Map(Object.entries(declared).map(([t, definition]) => [t, readType(t, definition)]))
   return { definitions: declared, types }
 }

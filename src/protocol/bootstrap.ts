@@ -1,17 +1,7 @@
-import * as z from 'zod/mini'
+import type * as z from 'zod/mini'
 import { readSid } from './envelope.ts'
-import { wireRowSchema } from './row.ts'
-import { lenient, sidSchema } from './schemas.ts'
-
-/** The whole answer of bootstrap (the interface's "BootstrapResult", with the extensions `epoch` and `count`). */
-export const bootstrapResultSchema = z.object({
-  sid: sidSchema,
-  /** Names the history that `sid` counts in; see `docs/protocol.md`. */
-  epoch: lenient(z.string()),
-  /** How many rows follow; for progress, it comes before them. */
-  count: lenient(z.int().check(z.nonnegative())),
-  rows: z.array(wireRowSchema),
-})
+import { isCount } from './guards.ts'
+import type { bootstrapResultSchema } from './schema/bootstrap.ts'
 
 export type BootstrapResult = z.infer<typeof bootstrapResultSchema>
 
@@ -26,8 +16,4 @@ export function readSnapshotHead(values: { readonly [name: string]: unknown }): 
     ...(typeof epoch === 'string' ? { epoch } : undefined),
     ...(isCount(count) ? { count } : undefined),
   }
-}
-
-export function isCount(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
 }

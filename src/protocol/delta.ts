@@ -1,19 +1,9 @@
-import * as z from 'zod/mini'
 import { ProtocolError } from '../base/errors.ts'
 import { readEnvelope, readSid } from './envelope.ts'
-import { readFrame, type SyncFrame, syncFrameSchema } from './frame.ts'
+import { readFrame, type SyncFrame } from './frame.ts'
+import { isSid } from './guards.ts'
 import { isDeeperThan, maxDepth } from './json.ts'
-import { readRow, type WireRow, wireRowSchema } from './row.ts'
-import { isSid, lenient, sidSchema } from './schemas.ts'
-
-const head = { sid: sidSchema, epoch: lenient(z.string()), since: lenient(sidSchema) }
-
-/** The answer of delta, and most of what a socket brings (the interface's "DeltaResult"). */
-export const deltaResultSchema = z.union([
-  z.object({ ...head, frames: z.array(syncFrameSchema) }),
-  z.object({ ...head, rows: z.array(wireRowSchema) }),
-  z.extend(wireRowSchema, head),
-])
+import { readRow, type WireRow } from './row.ts'
 
 /** A delta of any shape, read: changes one by one, or whole records. */
 export interface DeltaMessage {

@@ -1,6 +1,6 @@
 import { ProtocolError } from '../base/errors.ts'
+import { isSid } from './guards.ts'
 import { isObject } from './json.ts'
-import { isSid } from './schemas.ts'
 
 /** The `sid` of a message. Throws a ProtocolError where it is missing or not a safe integer. */
 export function readSid(value: { readonly [name: string]: unknown }, what: string): number {

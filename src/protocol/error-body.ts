@@ -1,18 +1,22 @@
-import * as z from 'zod/mini'
-import { lenient } from './schemas.ts'
-
-/** The body of an answer that is no 2xx, from a service that gives one. */
-export const errorBodySchema = z.object({
-  error: z.object({ code: z.string(), message: lenient(z.string()) }),
-})
+import type * as z from 'zod/mini'
+import { isObject } from './json.ts'
+import type { errorBodySchema } from './schema/error-body.ts'
 
 export type ErrorBody = z.infer<typeof errorBodySchema>
 
-/** The error that `text` carries, or `undefined` where it is not the protocol's own body. */
+/**
+ * The error that `text` carries, or `undefined` where it is not the protocol's own body. It holds what
+ * {@link errorBodySchema} holds.
+ */
 export function readErrorBody(text: string): ErrorBody['error'] | undefined {
+  let value: unknown
   try {
-    return errorBodySchema.safeParse(JSON.parse(text)).data?.error
+    value = JSON.parse(text)
   } catch {
     return undefined
   }
+  const error = isObject(value) ? value.error : undefined
+  if (!isObject(error) || typeof error.code !== 'string') return undefined
+  const { code, message } = error
+  return { code, ...(typeof message === 'string' ? { message } : undefined) }
 }

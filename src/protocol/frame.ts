@@ -1,29 +1,7 @@
-import * as z from 'zod/mini'
-import { isDeeperThan, isObject, maxDepth, type Payload } from './json.ts'
-import { isName, isPayload, isSid, lenient, nameSchema, payloadSchema, sidSchema } from './schemas.ts'
-
-const common = {
-  sid: sidSchema,
-  t: nameSchema,
-  id: nameSchema,
-  /** When it was made, in ms since the epoch. Told to the application, never used for order. */
-  at: lenient(z.number()),
-  /** The id of the transaction that made it. */
-  tx: lenient(z.string()),
-}
-
-const noFields: Payload = {}
-const fieldsSchema = z._default(payloadSchema, noFields)
-
-/** One change (the interface's "SyncFrame"). */
-export const syncFrameSchema = z.discriminatedUnion('op', [
-  /** Adds the record, or replaces it whole. */
-  z.object({ op: z.literal('i'), ...common, p: fieldsSchema }),
-  /** Replaces the fields it lists; none can be removed. */
-  z.object({ op: z.literal('u'), ...common, p: fieldsSchema }),
-  /** Removes the record. */
-  z.object({ op: z.literal('d'), ...common }),
-])
+import type * as z from 'zod/mini'
+import { isName, isPayload, isSid } from './guards.ts'
+import { isDeeperThan, isObject, maxDepth, noFields } from './json.ts'
+import type { syncFrameSchema } from './schema/frame.ts'
 
 export type SyncFrame = Readonly<z.infer<typeof syncFrameSchema>>
 

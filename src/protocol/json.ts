@@ -10,6 +10,8 @@ export type JsonValue =
 /** The fields of a record. Never copied and never changed: whoever needs another makes a new one. */
 export type Payload = { readonly [field: string]: JsonValue }
 
+export const noFields: Payload = {}
+
 /**
  * How deep a row or frame may nest, itself counted. Beyond it engines differ: `structuredClone` and
  * `JSON.stringify` overflow their stack where `JSON.parse` still reads.

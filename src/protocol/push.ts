@@ -1,19 +1,9 @@
-import * as z from 'zod/mini'
+import type * as z from 'zod/mini'
 import { isSyncError } from '../base/errors.ts'
 import { type DeltaMessage, readDelta, readFrames } from './delta.ts'
+import { isSid } from './guards.ts'
 import { isObject } from './json.ts'
-import { isSid, lenient, sidSchema } from './schemas.ts'
-
-/** The first message of a socket, from a service that gives the extensions. */
-export const helloSchema = z.object({
-  hello: z.object({
-    /** Every visible change above it will be pushed on this socket. */
-    sid: sidSchema,
-    epoch: lenient(z.string()),
-    /** The longest silence to expect, in ms. */
-    heartbeatMs: lenient(z.number().check(z.positive())),
-  }),
-})
+import type { helloSchema } from './schema/hello.ts'
 
 export type Hello = Readonly<z.infer<typeof helloSchema>['hello']>
 
@@ -38,8 +28,8 @@ export function readPush(data: unknown): Push {
   }
   if (Array.isArray(value)) return readFrameArray(value)
   if (!isObject(value)) return { kind: 'hint' }
-  const hello = helloSchema.safeParse(value)
-  if (hello.success) return { kind: 'hello', hello: hello.data.hello }
+  const hello = readHello(value.hello)
+  if (hello) return { kind: 'hello', hello }
   const { sid } = value
   if (Object.keys(value).length === 1 && isSid(sid)) return { kind: 'position', sid }
   try {
@@ -47,6 +37,17 @@ export function readPush(data: unknown): Push {
   } catch (error) {
     if (isSyncError(error, 'ProtocolError')) return { kind: 'hint' }
     throw error
+  }
+}
+
+/** It holds what {@link helloSchema} holds. */
+function readHello(value: unknown): Hello | undefined {
+  if (!isObject(value) || !isSid(value.sid)) return undefined
+  const { sid, epoch, heartbeatMs } = value
+  return {
+    sid,
+    ...(typeof epoch === 'string' ? { epoch } : undefined),
+    ...(typeof heartbeatMs === 'number' && heartbeatMs > 0 ? { heartbeatMs } : undefined),
   }
 }
 

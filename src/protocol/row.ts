@@ -1,14 +1,7 @@
-import * as z from 'zod/mini'
+import type * as z from 'zod/mini'
+import { isName, isPayload } from './guards.ts'
 import { isObject } from './json.ts'
-import { isName, isPayload, lenient, nameSchema, payloadSchema } from './schemas.ts'
-
-/** One synced record, whole (the interface's "WireRow"). */
-export const wireRowSchema = z.object({
-  t: nameSchema,
-  id: nameSchema,
-  v: lenient(z.number()),
-  p: payloadSchema,
-})
+import type { wireRowSchema } from './schema/row.ts'
 
 export type WireRow = Readonly<z.infer<typeof wireRowSchema>>
 

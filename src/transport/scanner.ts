@@ -1,6 +1,7 @@
 import { ProtocolError } from '../base/errors.ts'
-import { isCount, readSnapshotHead, type SnapshotHead } from '../protocol/bootstrap.ts'
+import { readSnapshotHead, type SnapshotHead } from '../protocol/bootstrap.ts'
 import { notJson, parseJson } from '../protocol/envelope.ts'
+import { isCount } from '../protocol/guards.ts'
 import { maxDepth } from '../protocol/json.ts'
 import { ByteBuffer } from './byte-buffer.ts'
 import { RowSlicer, snapshot } from './row-slicer.ts'

@@ -46,7 +46,7 @@ export const network: readonly Mutation[] = [
     invariant: 53,
     test: 'test/database/journal.test.ts',
     name: 'invariant 53: types, ids and fields of any name come back as they were',
-    file: 'src/protocol/schemas.ts',
+    file: 'src/protocol/guards.ts',
     from: "return typeof value === 'string' && value !== reserved",
     to: "return typeof value === 'string' && !(value in Object.prototype)",
   },

@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { bootstrapResultSchema } from '../../src/protocol/bootstrap.ts'
-import { deltaResultSchema, readDelta } from '../../src/protocol/delta.ts'
-import { errorBodySchema } from '../../src/protocol/error-body.ts'
-import { syncFrameSchema } from '../../src/protocol/frame.ts'
+import { readDelta } from '../../src/protocol/delta.ts'
 import { readPush } from '../../src/protocol/push.ts'
-import { wireRowSchema } from '../../src/protocol/row.ts'
-import { txRequestSchema, txResponseSchema } from '../../src/protocol/tx.ts'
+import { bootstrapResultSchema } from '../../src/protocol/schema/bootstrap.ts'
+import { deltaResultSchema } from '../../src/protocol/schema/delta.ts'
+import { errorBodySchema } from '../../src/protocol/schema/error-body.ts'
+import { syncFrameSchema } from '../../src/protocol/schema/frame.ts'
+import { wireRowSchema } from '../../src/protocol/schema/row.ts'
+import { txRequestSchema, txResponseSchema } from '../../src/protocol/schema/tx.ts'
 
 const checks: Readonly<Record<string, (value: unknown) => unknown>> = {
   row: (value) => wireRowSchema.parse(value),

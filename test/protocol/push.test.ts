@@ -1,6 +1,8 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { readPush } from '../../src/protocol/push.ts'
+import { helloSchema } from '../../src/protocol/schema/hello.ts'
+import { mutilated, parsedJson } from '../support/arbitraries.ts'
 
 const read = (value: unknown) => readPush(JSON.stringify(value))
 const insert = { sid: 7, t: 'a', id: '1', op: 'i', p: { x: 1 } }
@@ -23,10 +25,26 @@ test('any delta may say since when it is whole', () => {
 })
 
 test('hello is told apart, and what it says in a wrong type is left out', () => {
-  expect(read({ hello: { sid: 3, epoch: 'e', heartbeatMs: 'x' } })).toMatchObject({
+  expect(read({ hello: { sid: 3, epoch: 'e', heartbeatMs: 'x' } })).toEqual({
     kind: 'hello',
-    hello: { sid: 3, epoch: 'e', heartbeatMs: undefined },
+    hello: { sid: 3, epoch: 'e' },
   })
+})
+
+test('hello is read where its schema accepts it, and only there', () => {
+  const fields = { sid: fc.integer(), epoch: fc.string(), heartbeatMs: fc.integer({ min: -5 }) }
+  const known = fc.record(fields, { requiredKeys: [] })
+  const some = fc.record({ hello: fc.oneof(known, mutilated(known, ['sid', 'epoch', 'heartbeatMs'])) })
+  fc.assert(
+    fc.property(fc.oneof(parsedJson, some), (value) => {
+      const push = read(value)
+      const parsed = helloSchema.safeParse(JSON.parse(JSON.stringify(value)))
+      expect(push.kind === 'hello' ? push.hello : undefined).toEqual(
+        parsed.data && JSON.parse(JSON.stringify(parsed.data.hello)),
+      )
+    }),
+    { numRuns: 1_000 },
+  )
 })
 
 test('a sid alone is a position', () => {

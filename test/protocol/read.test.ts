@@ -3,9 +3,12 @@ import { describe, expect, test } from 'vitest'
 import { isSyncError } from '../../src/base/errors.ts'
 import { readDelta } from '../../src/protocol/delta.ts'
 import { readErrorBody } from '../../src/protocol/error-body.ts'
-import { readFrame, syncFrameSchema } from '../../src/protocol/frame.ts'
+import { readFrame } from '../../src/protocol/frame.ts'
 import { isDeeperThan, jsonEqual, maxDepth } from '../../src/protocol/json.ts'
-import { readRow, wireRowSchema } from '../../src/protocol/row.ts'
+import { readRow } from '../../src/protocol/row.ts'
+import { errorBodySchema } from '../../src/protocol/schema/error-body.ts'
+import { syncFrameSchema } from '../../src/protocol/schema/frame.ts'
+import { wireRowSchema } from '../../src/protocol/schema/row.ts'
 import { frame, mutilated, parsedJson, row } from '../support/arbitraries.ts'
 
 describe('a row', () => {
@@ -148,6 +151,20 @@ describe('a delta', () => {
 })
 
 describe('an error body', () => {
+  test('is read where the schema accepts it, and only there', () => {
+    const known = fc.record({ code: fc.string(), message: fc.string() }, { requiredKeys: [] })
+    const some = fc.record({ error: fc.oneof(known, mutilated(known, ['code', 'message'])) })
+    fc.assert(
+      fc.property(fc.oneof(parsedJson, some), (value) => {
+        const parsed = errorBodySchema.safeParse(value)
+        expect(readErrorBody(JSON.stringify(value))).toEqual(
+          parsed.data && withoutUndefined(parsed.data.error),
+        )
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+
   test('gives code and message', () => {
     expect(readErrorBody('{"error":{"code":"gone","message":"m"}}')).toEqual({ code: 'gone', message: 'm' })
   })

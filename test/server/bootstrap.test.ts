@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { bootstrapResultSchema } from '../../src/protocol/bootstrap.ts'
+import { bootstrapResultSchema } from '../../src/protocol/schema/bootstrap.ts'
 import type { TxOp } from '../../src/protocol/tx.ts'
 import { insert, remove, serviceOf, update } from './harness.ts'
 

@@ -45,13 +45,13 @@ export function frame(sid: fc.Arbitrary<number>): fc.Arbitrary<SyncFrame> {
 }
 
 /** A value like `base` in which some fields were replaced by anything, or left out. */
-export function mutilated(base: fc.Arbitrary<object>): fc.Arbitrary<unknown> {
+export function mutilated(
+  base: fc.Arbitrary<object>,
+  fields: readonly string[] = ['sid', 't', 'id', 'v', 'p', 'op', 'at', 'tx'],
+): fc.Arbitrary<unknown> {
+  const field = fc.constantFrom(...fields)
   return fc
-    .tuple(
-      base,
-      fc.dictionary(fc.constantFrom('sid', 't', 'id', 'v', 'p', 'op', 'at', 'tx'), parsedJson),
-      fc.array(fc.constantFrom('sid', 't', 'id', 'v', 'p', 'op')),
-    )
+    .tuple(base, fc.dictionary(field, parsedJson), fc.array(field))
     .map(([value, replaced, dropped]) => {
       const result: { [key: string]: unknown } = { ...value, ...replaced }
       for (const key of dropped) delete result[key]

@@ -1,5 +1,6 @@
 import { isDeeperThan, jsonEqual, maxDepth, type Payload } from '../../protocol/json.ts'
-import { type TxOp, txOpSchema } from '../../protocol/tx.ts'
+import { txOpSchema } from '../../protocol/schema/tx.ts'
+import type { TxOp } from '../../protocol/tx.ts'
 import { WriteRejectedError } from './rejection.ts'
 
 /**

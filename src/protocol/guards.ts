@@ -1,0 +1,22 @@
+import { isObject, type Payload } from './json.ts'
+
+/** The name that JavaScript gives a meaning of its own: refused as a type, an id or a field. */
+const reserved = '__proto__'
+
+/** A position in the history: a safe integer, since a number beyond 2^53 - 1 is no longer exact (RFC 8259, section 6). */
+export function isSid(value: unknown): value is number {
+  return Number.isSafeInteger(value)
+}
+
+/** A type's name or a record's id: any string but `__proto__`. */
+export function isName(value: unknown): value is string {
+  return typeof value === 'string' && value !== reserved
+}
+
+export function isPayload(value: unknown): value is Payload {
+  return isObject(value) && !Object.hasOwn(value, reserved)
+}
+
+export function isCount(value: unknown): value is number {
+  return isSid(value) && value >= 0
+}
