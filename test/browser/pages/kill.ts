@@ -10,6 +10,23 @@ import { firstState, killPoints } from '../kill-points.ts'
 const { clock } = resolveWorld()
 const name = 'kill'
 
+/**
+ * Why the engine dropped all that was stored, if it did. Chromium reuses a log whose last write was cut off, finds it
+ * corrupt at the start after the next, and says so in a field that only it has.
+ */
+function watchForDrops(): () => string | undefined {
+  let dropped: string | undefined
+  const { open } = IDBFactory.prototype
+  IDBFactory.prototype.open = function (...args) {
+    const request = open.apply(this, args)
+    request.addEventListener('upgradeneeded', (event) => {
+      if (Reflect.get(event, 'dataLoss') === 'total') dropped = String(Reflect.get(event, 'dataLossMessage'))
+    })
+    return request
+  }
+  return () => dropped
+}
+
 /** Tells what is stored; then makes the change of a kill point, if the address names one, and stalls at its moment. */
 async function run(pointName: string | null): Promise<void> {
   const before: Step[] = []
@@ -22,9 +39,10 @@ async function run(pointName: string | null): Promise<void> {
     return stall(step.name === 'end' ? step.tx : undefined)
   }
   const store = withSteps(indexedDbStore(), { awaited: notice, immediate: (step) => void before.push(step) })
+  const dropped = watchForDrops()
   const database = await openDatabase({ store, name, clock })
   const found = await restoreState(database)
-  await tell({ type: 'found', value: plain(found) })
+  await tell({ type: 'found', value: plain(found), error: dropped() })
   const state = found ?? firstState
   const point = killPoints.find((one) => one.name === pointName)
   if (!point) return
