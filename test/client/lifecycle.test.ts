@@ -123,6 +123,13 @@ describe('sync', () => {
     expect(client.status).toMatchObject({ lifecycle: 'idle', connection: { state: 'idle' }, lastSyncId: 2 })
   })
 
+  test('of a client that does not run leaves no timer behind', async () => {
+    const device = new Device()
+    const client = device.client()
+    await device.clock.until(client.sync())
+    expect(device.clock.timers).toBe(0)
+  })
+
   test('shares one flight', async () => {
     const device = new Device()
     device.insert('1')

@@ -1,0 +1,118 @@
+import { existsSync } from 'node:fs'
+import { posix } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import manifest from '../../package.json' with { type: 'json' }
+import { type Block, blocksOf, type Document, readDocuments, root } from './documents.ts'
+
+const documents = readDocuments()
+const scripts: { readonly [name: string]: string } = manifest.scripts
+
+/** The text without its blocks. */
+function prose({ text }: Document): string {
+  return text.replace(/^```[\s\S]*?^```$/gm, '')
+}
+
+/** What a link may name behind `#`: the headings, as GitHub makes anchors of them. */
+function anchorsOf(document: Document): readonly string[] {
+  const headings = [...prose(document).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => heading)
+  return headings.map((heading) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-'),
+  )
+}
+
+function brokenLinks(document: Document): readonly string[] {
+  const targets = [...prose(document).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target)
+  return targets.filter((target) => {
+    if (/^https?:/.test(target)) return false
+    const [file, anchor] = target.split('#')
+    const path = file ? posix.join(posix.dirname(document.path), file) : document.path
+    if (file && !existsSync(root + path)) return true
+    const other = [document, ...documents].find((one) => one.path === path)
+    return anchor !== undefined && !(other && anchorsOf(other).includes(anchor))
+  })
+}
+
+/** The files that `document` names and neither shows nor has beside it. */
+function lostFiles(document: Document): readonly string[] {
+  const shown = blocksOf(document).map(({ label }) => label)
+  const named = [...prose(document).matchAll(/`([\w./-]+\.(?:md|tsx?|mjs|json|html))`/g)]
+  return named
+    .map(([, name = '']) => name)
+    .filter((name) => !shown.includes(name) && !existsSync(root + name))
+}
+
+const knownCommands = [
+  /^npm init -y$/,
+  /^npm install( --save-dev)?( [\w@/.-]+)*$/,
+  /^npm pack$/,
+  /^npx vite$/,
+]
+
+/** The commands of a block that cannot be given: an unknown script, a file that is not there, a wrong version. */
+function brokenCommands(document: Document, { lines }: Block): readonly string[] {
+  const shown = blocksOf(document).map(({ label }) => label)
+  const packed = `${manifest.name}-${manifest.version}.tgz`
+  const isRight = (command: string) => {
+    const script = /^npm (?:run (\S+)|(test))$/.exec(command)
+    if (script) return (script[1] ?? script[2] ?? '') in scripts
+    const file = /^node (\S+)$/.exec(command)?.[1]
+    if (file) return shown.includes(file)
+    const archive = /(\S+)\.tgz/.exec(command)?.[0]
+    if (archive && posix.basename(archive) !== packed) return false
+    return knownCommands.some((known) => known.test(command))
+  }
+  return lines
+    .flatMap((line) => line.split(' && '))
+    .map((command) => command.trim())
+    .filter((command) => command !== '' && !isRight(command))
+}
+
+describe.each(documents)('$path', (document) => {
+  test('links to what is there', () => {
+    expect(brokenLinks(document)).toEqual([])
+  })
+
+  test('names files that are there', () => {
+    expect(lostFiles(document)).toEqual([])
+  })
+
+  test('gives commands that exist', () => {
+    const blocks = blocksOf(document).filter(({ language }) => language === 'sh')
+    expect(blocks.flatMap((block) => brokenCommands(document, block))).toEqual([])
+  })
+
+  test('shows pages whose scripts it shows too', () => {
+    const blocks = blocksOf(document)
+    const html = blocks.filter(({ language }) => language === 'html').flatMap(({ lines }) => lines)
+    const sources = [...html.join('\n').matchAll(/src="\/([^"]+)"/g)].map(([, source = '']) => source)
+    expect(sources.filter((source) => !blocks.some(({ label }) => label === source))).toEqual([])
+  })
+})
+
+describe('a document with an error in it fails:', () => {
+  const planted = (text: string): Document => ({ path: 'docs/planted.md', text })
+
+  test('a link to nothing, or to a heading that is not there', () => {
+    const text =
+      '# Here\n[a](api.md) [b](lost.md) [c](#here) [d](#there) [e](api.md#queries) [f](api.md#lost)'
+    expect(brokenLinks(planted(text))).toEqual(['lost.md', '#there', 'api.md#lost'])
+  })
+
+  test('a file that is not there', () => {
+    expect(lostFiles(planted('`docs/api.md` `src/lost.ts` `package.json`'))).toEqual(['src/lost.ts'])
+  })
+
+  test('a command that nobody has', () => {
+    const document = planted(
+      '```sh\nnpm run build && npm run lost\nnode lost.mjs\nnpm install ../instep-9.9.9.tgz\n```',
+    )
+    expect(blocksOf(document).flatMap((block) => brokenCommands(document, block))).toEqual([
+      'npm run lost',
+      'node lost.mjs',
+      'npm install ../instep-9.9.9.tgz',
+    ])
+  })
+})

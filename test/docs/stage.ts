@@ -1,0 +1,158 @@
+import * as nodeHttp from 'node:http'
+import * as instep from 'instep'
+import * as server from 'instep/server'
+import * as jose from 'jose'
+import * as zod from 'zod'
+import { resolveWorld } from '../../src/base/world.default.ts'
+import { fakeIndexedDb } from '../support/store-fake-indexeddb.ts'
+
+/** What an example may use without an import: the parts of an application that are not Instep's. */
+export interface Globals {
+  /** Who is signed in. */
+  readonly session: { readonly userId: string; accessToken: string; refresh(): Promise<string> }
+  /** Shows something. */
+  readonly render: (shown: unknown) => void
+  /** Asks the user for a name and a password. */
+  readonly signIn: () => void
+}
+
+/** Where the programs of one document run: real modules on real sockets, whatever addresses the document names. */
+export interface Stage {
+  /** What an `import` of a program gives. */
+  readonly modules: Readonly<Record<string, unknown>>
+  readonly globals: Readonly<Record<string, unknown>>
+  /** What the page shows. */
+  shown(): string
+  /** Sends the programs the signal to end, and ends what they left. */
+  close(): Promise<void>
+}
+
+const token = 'the-token-of-ada'
+
+/** Who calls without having served anything finds Ada's issues. */
+async function serveIssues(): Promise<server.Served & { service: server.SyncService }> {
+  const service = server.createSyncService({
+    database: 'memory:',
+    ownerField: 'userId',
+    authenticate: async (request) => (server.bearerToken(request) === token ? { userId: 'ada' } : null),
+  })
+  const issue = (id: string, p: object) => ({ op: 'i' as const, t: 'Issue', id, p: { userId: 'ada', ...p } })
+  await service.write([
+    issue('i1', { title: 'Cable cut', status: 'open', projectId: 'p1', createdAt: 1_764_547_200_000 }),
+    issue('i2', { title: 'Door stuck', status: 'open', projectId: 'p1', createdAt: 1_764_547_260_000 }),
+    issue('i3', { title: 'Lamp out', status: 'closed', projectId: 'p2', createdAt: 1_764_547_320_000 }),
+  ])
+  return { service, ...(await server.serve(service, { port: 0 })) }
+}
+
+export async function setStage(): Promise<Stage> {
+  const issues = await serveIssues()
+  const clients: instep.SyncClient[] = []
+  const services: { close(): Promise<void> }[] = [issues, issues.service]
+  const servers: nodeHttp.Server[] = []
+  const signals: (() => unknown)[] = []
+  const timers: NodeJS.Timeout[] = []
+  const printed: string[] = []
+  const page = { text: '' }
+
+  /** The service that was put on the network last, at whatever address it is looked for. */
+  let address = issues.url
+  const route = (url: string) => {
+    const { protocol, pathname, search } = new URL(url)
+    const { host } = new URL(address)
+    return `${protocol.replace('s:', ':')}//${host}${pathname}${search}`
+  }
+  const fetch: instep.Fetch = (url, init) => globalThis.fetch(route(url), init)
+  const world = resolveWorld({ fetch })
+  const WebSocket = world.WebSocket && routed(world.WebSocket, route)
+  const indexedDB = fakeIndexedDb()
+
+  class SyncClient extends instep.SyncClient {
+    constructor(options: instep.SyncClientOptions) {
+      super({ logger: instep.silentLogger, ...options, world: { fetch, WebSocket, ...options.world } })
+      clients.push(this)
+    }
+  }
+
+  return {
+    shown: () => page.text,
+    modules: {
+      instep: {
+        ...instep,
+        SyncClient,
+        indexedDbStore: (options?: object) => instep.indexedDbStore({ indexedDB, ...options }),
+      },
+      'instep/server': {
+        ...server,
+        createSyncService(options: server.SyncServiceOptions) {
+          const service = server.createSyncService(options)
+          services.push(service)
+          return service
+        },
+        async serve(service: server.SyncService, options: server.ServeOptions) {
+          const served = await server.serve(service, { ...options, port: 0 })
+          services.unshift(served)
+          address = served.url
+          return served
+        },
+      },
+      'node:http': {
+        createServer(handler: nodeHttp.RequestListener) {
+          const made = nodeHttp.createServer(handler)
+          servers.push(made)
+          return Object.assign(made, { listen: () => nodeHttp.Server.prototype.listen.call(made, 0) })
+        },
+      },
+      jose,
+      zod,
+    },
+    globals: {
+      ...globalsOf((shown) => {
+        page.text = JSON.stringify(shown)
+      }),
+      fetch,
+      console: { log: (line: unknown) => printed.push(String(line)), warn() {}, error() {} },
+      process: { env: {}, once: (_: string, listener: () => unknown) => signals.push(listener) },
+      // Nobody waits for seconds here.
+      setInterval: (callback: () => void) => timers.push(setInterval(callback, 10)),
+      // A page is opened at the address that its server has printed.
+      location: {
+        get hash() {
+          return new URL(printed.findLast((line) => line.includes('#')) ?? 'http://localhost').hash
+        },
+      },
+      document: {
+        body: {
+          set innerText(text: string) {
+            page.text = text
+          },
+        },
+      },
+    },
+    async close() {
+      timers.forEach(clearInterval)
+      for (const listener of signals) await listener()
+      for (const each of [...clients, ...services]) await each.close()
+      for (const each of servers) each.close()
+    },
+  }
+}
+
+function globalsOf(render: Globals['render']): Globals {
+  return {
+    session: { userId: 'ada', accessToken: token, refresh: async () => token },
+    signIn: () => {},
+    render,
+  }
+}
+
+function routed(
+  WebSocket: instep.WebSocketConstructor,
+  route: (url: string) => string,
+): instep.WebSocketConstructor {
+  return class extends WebSocket {
+    constructor(url: string, ...rest: [string[]?, { headers: Readonly<Record<string, string>> }?]) {
+      super(route(url), ...rest)
+    }
+  }
+}
