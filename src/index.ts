@@ -51,5 +51,6 @@ export type {
   Table,
   TransactionOptions,
 } from './storage/store.ts'
+export type { CredentialSource } from './transport/credentials.ts'
 export type { EndpointAddresses, Endpoints } from './transport/endpoints.ts'
 export type { SnapshotProgress } from './transport/transport.ts'

@@ -1,3 +1,5 @@
+export { ConfigurationError, isSyncError, SyncError } from '../base/errors.ts'
+export type { RejectionCode, TxOp } from '../protocol/tx.ts'
 export type { Authenticate, Caller, OwnerField, Refusal, RefusalCode } from './auth/caller.ts'
 export { bearerToken } from './auth/credentials.ts'
 export { type JwtOptions, jwtAuthentication } from './auth/jwt.ts'

@@ -12,6 +12,12 @@ export async function tell(message: {
   await fetch('/', { method: 'POST', body: JSON.stringify(message) })
 }
 
+/** Asks the page's backend for something, and gives what it answers. */
+export async function command(name: string, ...args: readonly unknown[]): Promise<unknown> {
+  const response = await fetch('/command', { method: 'POST', body: JSON.stringify({ name, args }) })
+  return response.json()
+}
+
 /** Fails the test with whatever nobody catches in this page. */
 export function tellFailures(): void {
   addEventListener('error', ({ error }) => void tell({ type: 'failed', error: textOf(error) }))
@@ -35,5 +41,5 @@ export async function runCases(cases: readonly PageCase[]): Promise<void> {
 }
 
 function textOf(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error)
+  return error instanceof Error ? `${error}\n${error.stack}` : String(error)
 }

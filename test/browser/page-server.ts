@@ -4,6 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { type BareServer, barePrefix } from '../support/bare-server.ts'
+import { answer, takeUpgrades } from '../support/bare-server-listen.ts'
 
 /** What a page tells the test. */
 export interface Message {
@@ -24,12 +26,23 @@ export interface PageServer {
 const html =
   '<!doctype html><meta charset="utf-8"><title>test</title><script type="module" src="/page.js"></script>'
 
-export async function servePage(entry: URL): Promise<PageServer> {
+/** A server of data at the address of the page, and what the page may ask of it by `command`. */
+export interface PageBackend {
+  readonly data: BareServer
+  readonly commands: { readonly [name: string]: (...args: never[]) => unknown }
+}
+
+export async function servePage(entry: URL, backend?: PageBackend): Promise<PageServer> {
   const script = await bundle(entry)
   const mailbox = new Mailbox()
   const server = createServer(async (request, response) => {
     response.setHeader('Cache-Control', 'no-store')
-    if (request.method === 'POST') {
+    if (backend && request.url?.startsWith(barePrefix)) {
+      answer(backend.data, request, response)
+    } else if (backend && request.method === 'POST' && request.url === '/command') {
+      const { name, args } = JSON.parse(await text(request))
+      response.end(JSON.stringify((await backend.commands[name]?.(...(args as never[]))) ?? null))
+    } else if (request.method === 'POST') {
       mailbox.add(await messageOf(request))
       response.end()
     } else if (request.url === '/page.js') {
@@ -38,6 +51,7 @@ export async function servePage(entry: URL): Promise<PageServer> {
       response.setHeader('Content-Type', 'text/html').end(html)
     }
   })
+  if (backend) takeUpgrades(backend.data, server)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo

@@ -12,9 +12,10 @@ export interface BareResponse {
   readonly body: readonly (string | Uint8Array)[]
   /**
    * `whole`: it ends as it should. `cut`: the connection breaks behind the body. `stalled`: the body never ends.
-   * `silent`: nothing is sent at all, not even a status, and nothing ends. @default 'whole'
+   * `silent`: nothing is sent at all, not even a status, and nothing ends. `dropped`: nothing is sent, and the
+   * connection breaks. @default 'whole'
    */
-  readonly ending?: 'whole' | 'cut' | 'stalled' | 'silent'
+  readonly ending?: 'whole' | 'cut' | 'stalled' | 'silent' | 'dropped'
 }
 
 /** Makes another answer of the one that the server would have given. */
@@ -46,6 +47,7 @@ export const faults = {
       const bytes = bytesOf(answer)
       return { ...answer, body: [bytes.subarray(0, Math.floor(bytes.length * share))], ending }
     },
+  dropped: (): BareFault => (answer) => ({ ...answer, ending: 'dropped' }),
   silent: (): BareFault => (answer) => ({ ...answer, ending: 'silent' }),
 }
 

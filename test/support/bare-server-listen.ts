@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { WebSocketServer } from 'ws'
 import { type BareServer, barePrefix } from './bare-server.ts'
@@ -16,25 +16,8 @@ export interface ListeningBareServer {
 
 /** Puts a bare server on a real network: HTTP and WebSocket on a free port of 127.0.0.1. */
 export async function listen(server: BareServer): Promise<ListeningBareServer> {
-  const http = createServer((incoming, outgoing) => send(server, requestOf(incoming), outgoing))
-  const upgrades = new WebSocketServer({ noServer: true })
-  http.on('upgrade', (incoming, socket, head) => {
-    socket.on('error', () => {})
-    const accept = server.upgrade(requestOf(incoming))
-    if (typeof accept !== 'function') {
-      socket.end(`HTTP/1.1 ${accept.status} Refused\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`)
-      return
-    }
-    upgrades.handleUpgrade(incoming, socket, head, (opened) => {
-      const gone = accept({
-        send: (text) => opened.send(text),
-        close: (code, reason) => opened.close(code, reason),
-        drop: () => opened.terminate(),
-      })
-      opened.on('error', () => {})
-      opened.on('close', gone)
-    })
-  })
+  const http = createServer((incoming, outgoing) => answer(server, incoming, outgoing))
+  const upgrades = takeUpgrades(server, http)
 
   const down = () =>
     new Promise<void>((resolve) => {
@@ -54,9 +37,37 @@ function requestOf({ method = '', url = '', headers }: IncomingMessage): BareReq
   return { method, path: pathname, query: searchParams, headers: Object.fromEntries(flat) }
 }
 
-function send(server: BareServer, request: BareRequest, outgoing: ServerResponse): void {
-  const { status, headers, body, ending = 'whole' } = server.handle(request)
+/** Opens the sockets that `http` is asked for, as `server` says. */
+export function takeUpgrades(server: BareServer, http: Server): WebSocketServer {
+  const upgrades = new WebSocketServer({ noServer: true })
+  http.on('upgrade', (incoming, socket, head) => {
+    socket.on('error', () => {})
+    const accept = server.upgrade(requestOf(incoming))
+    if (typeof accept !== 'function') {
+      socket.end(`HTTP/1.1 ${accept.status} Refused\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`)
+      return
+    }
+    upgrades.handleUpgrade(incoming, socket, head, (opened) => {
+      const gone = accept({
+        send: (text) => opened.send(text),
+        close: (code, reason) => opened.close(code, reason),
+        drop: () => opened.terminate(),
+      })
+      opened.on('error', () => {})
+      opened.on('close', gone)
+    })
+  })
+  return upgrades
+}
+
+/** Answers one request as `server` does. */
+export function answer(server: BareServer, incoming: IncomingMessage, outgoing: ServerResponse): void {
+  const { status, headers, body, ending = 'whole' } = server.handle(requestOf(incoming))
   if (ending === 'silent') return
+  if (ending === 'dropped') {
+    outgoing.destroy()
+    return
+  }
   outgoing.writeHead(status, headers)
   for (const chunk of body) outgoing.write(chunk)
   if (ending === 'whole') outgoing.end()

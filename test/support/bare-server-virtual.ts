@@ -47,6 +47,7 @@ function requestOf({ method, url, headers }: Request): BareRequest {
 
 function responseOf(answer: BareResponse): Promise<Response> {
   if (answer.ending === 'silent') return new Promise(() => {})
+  if (answer.ending === 'dropped') return Promise.reject(new Error('Connection reset.'))
   const { status, headers } = answer
   const empty = status === 204 || status === 304
   return Promise.resolve(new Response(empty ? null : bodyOf(answer), { status, headers }))
