@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { build } from 'esbuild'
 import { chromium } from 'playwright-core'
-import { findChromium } from '../test/setup/find-chromium.mjs'
+import { findChromium } from '../test/setup/find-browsers.mjs'
 import { startServer } from './server.mjs'
 
 const help = `Usage: npm start -- [options]

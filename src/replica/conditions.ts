@@ -26,7 +26,11 @@ export function readWhere(where: unknown = {}, option = 'where'): Conditions {
       if (name === 'and') for (const [index, each] of list(value, inner)) read(each, `${inner}.${index}`)
       else if (name === 'or') others.push(either(value, inner))
       else if (name === 'not') others.push(negation(value, inner))
-      else fields.set(name, [...(fields.get(name) ?? []), ...readCondition(value, inner)])
+      else {
+        const tests = [...(fields.get(name) ?? []), ...readCondition(value, inner)]
+        // A field that may be anything must not keep an index from serving the query.
+        if (tests.length > 0) fields.set(name, tests)
+      }
     }
   }
   read(where, option)

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { isSyncError } from '../../src/base/errors.ts'
 import type { JsonValue } from '../../src/protocol/json.ts'
+import { readWhere } from '../../src/replica/conditions.ts'
 import { replicaOf, row, t } from '../support/replica-fixtures.ts'
 
 const values: { readonly [id: string]: JsonValue } = {
@@ -120,6 +121,11 @@ test.each([
   ]) {
     expect(ask).toThrowError(expect.objectContaining({ name: 'ConfigurationError', option }))
   }
+})
+
+test('an operand that is undefined is as if it were not there, for the index as well', () => {
+  expect(matching({ f: { gt: undefined } })).toHaveLength(rows.length)
+  expect(readWhere({ f: { gt: undefined } }).fields.size).toBe(0)
 })
 
 test.each([

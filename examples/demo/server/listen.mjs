@@ -1,0 +1,19 @@
+import { serve } from 'instep/server'
+
+const portsTried = 20
+
+/**
+ * Serves `app` and the sockets of `service` on one port: the one that is asked for, or else the first free one from
+ * `defaultPort` on.
+ */
+export async function listen({ app, service, port, defaultPort }) {
+  const served = { ...service, fetch: (request) => app.fetch(request) }
+  if (port !== undefined) return serve(served, { port })
+  for (let next = defaultPort; ; next += 1) {
+    try {
+      return await serve(served, { port: next })
+    } catch (error) {
+      if (error.code !== 'EADDRINUSE' || next >= defaultPort + portsTried) throw error
+    }
+  }
+}

@@ -1,0 +1,26 @@
+import { extname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const types = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+}
+
+/** The files of the page by their paths, built into memory. */
+export async function buildPage() {
+  const { build } = await import('vite')
+  const { output } = await build({
+    root: fileURLToPath(new URL('..', import.meta.url)),
+    configFile: false,
+    logLevel: 'warn',
+    build: { write: false },
+  })
+  return new Map(
+    output.map(({ fileName, code, source }) => {
+      const path = fileName === 'index.html' ? '/' : `/${fileName}`
+      return [path, { body: code ?? source, type: types[extname(fileName)] ?? 'application/octet-stream' }]
+    }),
+  )
+}

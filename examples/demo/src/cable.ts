@@ -1,0 +1,80 @@
+import type { WebSocketConstructor, World } from 'instep'
+import { Store } from './store.ts'
+
+/**
+ * The cable between one client and the server. A client takes `fetch`, `WebSocket` and what it knows of the network
+ * from its `world`; here they all run through a cable that can be cut. It stays cut when the page is reloaded.
+ */
+export class Cable {
+  readonly isCut: Store<boolean>
+  readonly world: Partial<World>
+  readonly #key: string
+  /** Ends what is under way when the cable is cut. */
+  #underWay = new AbortController()
+
+  constructor(name: string) {
+    this.#key = `cable:${name}`
+    this.isCut = new Store(sessionStorage.getItem(this.#key) === 'cut')
+    this.world = {
+      fetch: this.fetch,
+      WebSocket: this.#createSocketClass(),
+      lifecycle: this.#createLifecycle(),
+    }
+  }
+
+  cut(): void {
+    sessionStorage.setItem(this.#key, 'cut')
+    this.isCut.set(true)
+    this.#underWay.abort()
+  }
+
+  mend(): void {
+    sessionStorage.removeItem(this.#key)
+    this.#underWay = new AbortController()
+    this.isCut.set(false)
+  }
+
+  readonly fetch = async (url: string, init: RequestInit = {}): Promise<Response> => {
+    const uncut = this.#signal()
+    const signal = init.signal ? AbortSignal.any([uncut, init.signal]) : uncut
+    return fetch(url, { ...init, signal })
+  }
+
+  #createSocketClass(): WebSocketConstructor {
+    const signal = () => this.#signal()
+    const CableSocket = class extends WebSocket {
+      constructor(url: string) {
+        const uncut = signal()
+        super(url)
+        uncut.addEventListener('abort', () => this.close())
+      }
+    }
+    // The standard's class hands its listeners more than a client asks for.
+    return CableSocket as unknown as WebSocketConstructor
+  }
+
+  #createLifecycle(): World['lifecycle'] {
+    const online = () => navigator.onLine && !this.isCut.get()
+    return {
+      online,
+      visible: () => document.visibilityState !== 'hidden',
+      subscribe: (listener) => {
+        const ended = new AbortController()
+        const { signal } = ended
+        const network = () => listener(online() ? 'online' : 'offline')
+        const visibility = () => listener(document.visibilityState)
+        signal.addEventListener('abort', this.isCut.subscribe(network))
+        window.addEventListener('online', network, { signal })
+        window.addEventListener('offline', network, { signal })
+        document.addEventListener('visibilitychange', visibility, { signal })
+        return () => ended.abort()
+      },
+    }
+  }
+
+  /** Ends with the cable. Throws where it is cut. */
+  #signal(): AbortSignal {
+    if (this.isCut.get()) throw new TypeError('The cable is cut.')
+    return this.#underWay.signal
+  }
+}

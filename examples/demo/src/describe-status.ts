@@ -1,0 +1,38 @@
+import type { Status } from 'instep'
+import { formatTime } from './format.ts'
+
+/** A client's connection in a word or two, and how well it is. */
+export interface Described {
+  readonly tone: 'good' | 'busy' | 'bad'
+  readonly text: string
+}
+
+export function describeConnection({ connection, data }: Status): Described {
+  switch (connection.state) {
+    case 'socket':
+      return { tone: 'good', text: 'Live' }
+    case 'polling':
+      return { tone: 'good', text: 'Polling' }
+    case 'connecting':
+      return { tone: 'busy', text: data.state === 'loading' ? 'First sync' : 'Connecting' }
+    case 'offline':
+      return { tone: 'bad', text: connection.retryAt === undefined ? 'Offline' : 'Offline, retrying' }
+    case 'unauthenticated':
+      return { tone: 'bad', text: 'Signed out' }
+    case 'failed':
+      return { tone: 'bad', text: 'Failing, retrying' }
+    case 'idle':
+      return { tone: 'busy', text: 'Not started' }
+  }
+}
+
+export function describeStorage({ storage: { kind, reason } }: Status): string {
+  if (kind === 'memory') return 'In memory'
+  return reason === undefined ? 'On disk' : 'Not now'
+}
+
+/** When the data was last known to be what the server has. */
+export function describeAge({ data }: Status): string {
+  if (data.state === 'current') return 'Now'
+  return data.state === 'stale' && data.asOf > 0 ? formatTime(data.asOf) : '–'
+}

@@ -1,0 +1,16 @@
+const integer = new Intl.NumberFormat('en')
+const megabytes = new Intl.NumberFormat('en', { minimumFractionDigits: 1, maximumFractionDigits: 1 })
+const percent = new Intl.NumberFormat('en', { style: 'percent' })
+const degrees = new Intl.NumberFormat('en', { minimumFractionDigits: 4, maximumFractionDigits: 4 })
+const time = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' })
+
+export const formatCount = (count: number) => integer.format(count)
+export const formatBytes = (bytes: number) => `${megabytes.format(bytes / 1e6)} MB`
+export const formatFraction = (fraction: number) => percent.format(fraction)
+export const formatDuration = (ms: number) =>
+  ms < 10_000 ? `${integer.format(Math.round(ms))} ms` : `${megabytes.format(ms / 1_000)} s`
+export const formatTime = (ms: number) => time.format(ms)
+export const formatLatitude = (value: number) =>
+  `${degrees.format(Math.abs(value))}° ${value < 0 ? 'S' : 'N'}`
+export const formatLongitude = (value: number) =>
+  `${degrees.format(Math.abs(value))}° ${value < 0 ? 'W' : 'E'}`

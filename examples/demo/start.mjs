@@ -1,0 +1,59 @@
+import { defaultPort, fail, readNumber, readOptions } from './options.mjs'
+import { createApp } from './server/app.mjs'
+import { createAtlas } from './server/atlas.mjs'
+import { listen } from './server/listen.mjs'
+import { buildPage } from './server/page.mjs'
+import { createTerminal } from './server/terminal.mjs'
+
+const help = `Starts the demo of Instep: two users, a cable each, and every town of the world.
+
+  npm run demo -- [--port <number>]
+
+  --port   where to serve it; 0 takes a free one   (default: ${defaultPort}, or the next free one)
+  --help   print this`
+
+const { port } = readOptions({
+  help,
+  options: { port: { type: 'string' } },
+  check: ({ port }) => ({ port: port === undefined ? undefined : readNumber('port', port, 0, 65_535) }),
+})
+
+// Until there is something to end in good order.
+process.once('SIGINT', () => process.exit(130))
+
+const number = new Intl.NumberFormat('en')
+const terminal = createTerminal(process)
+terminal.print('Instep demo')
+const atlas = await terminal.step('places', async (onProgress) => {
+  const result = await createAtlas({ onProgress })
+  return { result, summary: `${number.format(result.places)} in ${result.countries} countries` }
+})
+const page = await terminal.step('page', async () => ({ result: await buildPage(), summary: 'built' }))
+const served = await listen({
+  app: createApp({ atlas, page }),
+  service: atlas.service,
+  port,
+  defaultPort,
+}).catch((error) =>
+  fail(
+    error.code === 'EADDRINUSE'
+      ? `Port ${port ?? defaultPort} is taken; give another with --port.`
+      : `The demo cannot be served: ${error.message}`,
+  ),
+)
+
+const { origin } = new URL(served.url)
+const isDefault = new URL(origin).port === String(defaultPort)
+terminal.print(`
+  Open ${origin}
+
+  To change rows from another terminal:  npm run demo:change -- --rows 5${isDefault ? '' : ` --url ${origin}`}
+  Ctrl-C stops it.`)
+
+const stop = async () => {
+  await served.close()
+  await atlas.service.close()
+}
+process.removeAllListeners('SIGINT')
+process.once('SIGINT', stop)
+process.once('SIGTERM', stop)

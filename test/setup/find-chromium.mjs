@@ -1,1 +1,0 @@
-export { findChromium } from './find-browsers.mjs'
