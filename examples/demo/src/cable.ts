@@ -42,15 +42,13 @@ export class Cable {
 
   #createSocketClass(): WebSocketConstructor {
     const signal = () => this.#signal()
-    const CableSocket = class extends WebSocket {
+    return class extends WebSocket {
       constructor(url: string) {
         const uncut = signal()
         super(url)
         uncut.addEventListener('abort', () => this.close())
       }
     }
-    // The standard's class hands its listeners more than a client asks for.
-    return CableSocket as unknown as WebSocketConstructor
   }
 
   #createLifecycle(): World['lifecycle'] {
