@@ -95,8 +95,9 @@ export class SyncClient<M extends ModelDefinitions = ModelDefinitions> {
 
   /**
    * One bootstrap or delta, shared by all who ask meanwhile. Resolves when what came is applied and durable. Works
-   * before `start` and while paused. Rejects with an UnauthenticatedError, HttpError, NetworkError, ProtocolError,
-   * StorageError or ClosedError; the data is then as it was, and a client that runs tries again by itself.
+   * before `start` and while paused. Rejects with an UnauthenticatedError, HttpError, NetworkError, ProtocolError or
+   * ClosedError; the data is then as it was, and a client that runs tries again by itself. Rejects with a StorageError
+   * where what came is applied, and could not be made durable.
    */
   sync(): Promise<SyncResult> {
     return this.#session.sync()

@@ -85,7 +85,7 @@ export class LocalCopy {
     this.#recorder.suspend()
     await this.#recorder.settled()
     const failure = await pages.commit(head)
-    if (failure) this.#tellStorage(failure)
+    if (failure) this.#recorder.fail(failure)
     else this.#recorder.resume()
     this.#show(staging, continuityAt(head.sid, head.epoch))
   }
@@ -114,27 +114,34 @@ export class LocalCopy {
   }
 
   async #open(): Promise<void> {
-    const { openDatabase, replica } = this.#options
     try {
-      const database = await openDatabase()
-      this.#database = database
-      this.#recorder = new Recorder(database, (failure) => this.#tellStorage(failure))
-      // Until something is restored, there is nothing that a delta could follow from.
-      this.#recorder.suspend()
-      this.#tellStorage(undefined)
-      const staging = replica.stage()
-      const restored = await database.restore({
-        rows: (rows) => staging.add(rows),
-        ops: (ops) => staging.apply(ops),
-      })
-      if (!restored) return
-      await staging.prepare()
-      this.#recorder.resume()
-      this.#restoredAt = restored.at
-      this.#show(staging, continuityAt(restored.sid, restored.epoch))
+      this.#database = await this.#options.openDatabase()
     } catch (error) {
       this.#tellStorage(toStorageError(error))
+      return
     }
+    this.#recorder = new Recorder(this.#database, (failure) => this.#tellStorage(failure))
+    // Until something is restored, there is nothing that a delta could follow from.
+    this.#recorder.suspend()
+    this.#tellStorage(undefined)
+    try {
+      await this.#restore()
+    } catch (error) {
+      this.#recorder.fail(toStorageError(error))
+    }
+  }
+
+  async #restore(): Promise<void> {
+    const staging = this.replica.stage()
+    const restored = await this.#database.restore({
+      rows: (rows) => staging.add(rows),
+      ops: (ops) => staging.apply(ops),
+    })
+    if (!restored) return
+    await staging.prepare()
+    this.#recorder.resume()
+    this.#restoredAt = restored.at
+    this.#show(staging, continuityAt(restored.sid, restored.epoch))
   }
 
   #take(receive: (continuity: Continuity) => Outcome): Outcome | undefined {
@@ -170,6 +177,7 @@ export class LocalCopy {
   async #runCheckpoint(checkpoint: AbortController): Promise<void> {
     try {
       await this.#database.checkpoint(checkpoint.signal)
+      this.#tellStorage(this.#recorder.failure)
     } catch (error) {
       // What a checkpoint does not do stays in the journal.
       if (!checkpoint.signal.aborted) this.#tellStorage(toStorageError(error))

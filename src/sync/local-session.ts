@@ -57,6 +57,7 @@ export class LocalSession implements Session {
   readonly #poll: Alarm
   readonly #soon: Alarm
   readonly #modelCheck: ModelCheck | undefined
+  #closing: Promise<void> | undefined
   #unsubscribe: Undo = () => {}
   #fetchBeganAt = Number.NEGATIVE_INFINITY
   #inStepAt: number | undefined
@@ -152,8 +153,12 @@ export class LocalSession implements Session {
     this.#scheduler.tell({ type: 'resume' })
   }
 
-  async close(): Promise<void> {
-    if (this.status.lifecycle === 'closed') return
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
     this.#board.update({ lifecycle: 'closed' })
     this.#modelCheck?.stop()
     await this.#halt()
@@ -183,7 +188,7 @@ export class LocalSession implements Session {
     this.#progress = undefined
     this.#fetched = true
     this.#inStepAt = clock.now()
-    this.#poll.set(this.#options.pollInterval)
+    if (this.status.lifecycle === 'running') this.#poll.set(this.#options.pollInterval)
     if (isDeaf && result.changes > 0) this.#realtime.link.renew()
     this.#realtime.fetched(mark, result.kind)
     return result

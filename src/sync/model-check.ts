@@ -29,6 +29,9 @@ export class ModelCheck {
   readonly #options: ModelCheckOptions
   /** Another number ends the check of an older copy. */
   #run = 0
+  #stopped = false
+  /** The types whose schema cannot be used. That is told once. */
+  readonly #unusable = new Set<string>()
 
   constructor(options: ModelCheckOptions) {
     this.#options = options
@@ -36,9 +39,7 @@ export class ModelCheck {
 
   changed(changes: readonly RowChange[]): void {
     const faults = new Faults()
-    this.#attempt(() => {
-      for (const { after } of changes) if (after) faults.look(this.#options.models, after)
-    })
+    for (const { after } of changes) if (after) this.#look(faults, after)
     this.#tell(faults)
   }
 
@@ -52,7 +53,8 @@ export class ModelCheck {
     for (const t of models.types.keys()) {
       const faults = new Faults()
       for (const row of replica.confirmedAll(t)) {
-        if (run !== this.#run || !this.#attempt(() => faults.look(models, row))) return
+        if (this.#stopped || run !== this.#run) return
+        this.#look(faults, row)
         seen += 1
         if (seen % stride > 0 || clock.now() - began < turnMs) continue
         await clock.pause()
@@ -62,18 +64,18 @@ export class ModelCheck {
     }
   }
 
+  /** For good. */
   stop(): void {
-    this.#run += 1
+    this.#stopped = true
   }
 
-  /** Gives whether it went well: a schema that cannot be used cannot be used for the next row either. */
-  #attempt(look: () => void): boolean {
+  #look(faults: Faults, row: WireRow): void {
+    if (this.#unusable.has(row.t)) return
     try {
-      look()
-      return true
+      faults.look(this.#options.models, row)
     } catch (error) {
+      this.#unusable.add(row.t)
       this.#options.onError(toSyncError(error))
-      return false
     }
   }
 

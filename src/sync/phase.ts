@@ -9,8 +9,16 @@ export type Phase =
   | { readonly name: 'halted' }
   | { readonly name: 'asked' }
   | { readonly name: 'resting'; readonly failures: number }
-  /** `again`: somebody wanted a fetch that begins later than this one. */
-  | { readonly name: 'fetching'; readonly failures: number; readonly again: boolean }
+  /**
+   * `again`: somebody wanted a fetch that begins later than this one. `resumed`: there have been other credentials since
+   * it began, so that a refusal says nothing about them.
+   */
+  | {
+      readonly name: 'fetching'
+      readonly failures: number
+      readonly again: boolean
+      readonly resumed: boolean
+    }
   | { readonly name: 'waiting'; readonly failures: number }
   | { readonly name: 'paused'; readonly failures: number }
 
@@ -43,8 +51,9 @@ type PhaseStep = Step<Phase, PhaseEffect>
 
 const none: readonly PhaseEffect[] = []
 const stay = (state: Phase): PhaseStep => ({ state, effects: none })
+const fetching = (failures: number): Phase => ({ name: 'fetching', failures, again: false, resumed: false })
 const fetch = (failures: number, ...before: PhaseEffect[]): PhaseStep => ({
-  state: { name: 'fetching', failures, again: false },
+  state: fetching(failures),
   effects: [...before, { type: 'fetch', asked: false }],
 })
 const fetchAsked = (state: Phase, ...before: PhaseEffect[]): PhaseStep => ({
@@ -67,7 +76,7 @@ const table: TransitionTable<Phase, PhaseEvent, PhaseEffect> = {
     refused: stay,
   },
   asked: {
-    start: () => stay({ name: 'fetching', failures: 0, again: false }),
+    start: () => stay(fetching(0)),
     stop: () => halt({ type: 'abort' }),
     want: stay,
     hurry: stay,
@@ -83,7 +92,7 @@ const table: TransitionTable<Phase, PhaseEvent, PhaseEffect> = {
     stop: () => halt(),
     want: ({ failures }) => fetch(failures),
     hurry: ({ failures }) => fetch(failures),
-    ask: ({ failures }) => fetchAsked({ name: 'fetching', failures, again: false }),
+    ask: ({ failures }) => fetchAsked(fetching(failures)),
     resume: stay,
     due: stay,
     done: stay,
@@ -96,7 +105,7 @@ const table: TransitionTable<Phase, PhaseEvent, PhaseEffect> = {
     want: (state) => stay(state.again ? state : { ...state, again: true }),
     hurry: (state) => stay(state.again ? state : { ...state, again: true }),
     ask: stay,
-    resume: stay,
+    resume: (state) => stay(state.resumed ? state : { ...state, resumed: true }),
     due: stay,
     done: ({ failures, again }, { proven }) => {
       const left = proven ? 0 : failures
@@ -106,14 +115,14 @@ const table: TransitionTable<Phase, PhaseEvent, PhaseEffect> = {
       state: { name: 'waiting', failures: failures + 1 },
       effects: [{ type: 'wait', failures: failures + 1, floorMs }],
     }),
-    refused: ({ failures }) => stay({ name: 'paused', failures }),
+    refused: ({ failures, resumed }) => (resumed ? fetch(failures) : stay({ name: 'paused', failures })),
   },
   waiting: {
     start: stay,
     stop: () => halt({ type: 'unwait' }),
     want: stay,
     hurry: ({ failures }) => fetch(failures, { type: 'unwait' }),
-    ask: ({ failures }) => fetchAsked({ name: 'fetching', failures, again: false }, { type: 'unwait' }),
+    ask: ({ failures }) => fetchAsked(fetching(failures), { type: 'unwait' }),
     resume: ({ failures }) => fetch(failures, { type: 'unwait' }),
     due: ({ failures }) => fetch(failures),
     done: stay,
@@ -125,7 +134,7 @@ const table: TransitionTable<Phase, PhaseEvent, PhaseEffect> = {
     stop: () => halt(),
     want: stay,
     hurry: stay,
-    ask: ({ failures }) => fetchAsked({ name: 'fetching', failures, again: false }),
+    ask: ({ failures }) => fetchAsked(fetching(failures)),
     resume: ({ failures }) => fetch(failures),
     due: stay,
     done: stay,

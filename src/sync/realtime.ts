@@ -7,6 +7,9 @@ import type { Fetcher } from './fetcher.ts'
 import type { LocalCopy } from './local-copy.ts'
 import { PushBuffer } from './push-buffer.ts'
 
+/** A server whose deltas still end below its hello after so many has no more for this client. */
+const mostDeltas = 4
+
 export interface RealtimeOptions {
   readonly copy: LocalCopy
   readonly fetcher: Fetcher
@@ -33,6 +36,8 @@ export class Realtime {
   readonly #options: RealtimeOptions
   readonly #held = new PushBuffer()
   #openings = 0
+  /** Deltas that were fetched since the last opening. */
+  #deltas = 0
   #state: 'closed' | 'behind' | 'live' = 'closed'
   #hello: Hello | undefined
 
@@ -76,11 +81,14 @@ export class Realtime {
     const proven = this.#options.copy.continuity?.proven ?? 0
     // A snapshot is followed by a delta, except where there is no position to ask it from.
     const isEnough = kind === 'delta' || proven <= 0
-    return mark === this.#openings && isEnough && proven >= (this.#hello?.sid ?? proven)
+    if (mark !== this.#openings || !isEnough) return false
+    this.#deltas += 1
+    return proven >= (this.#hello?.sid ?? proven) || this.#deltas >= mostDeltas
   }
 
   #opened(): void {
     this.#openings += 1
+    this.#deltas = 0
     this.#state = 'behind'
     this.#hello = undefined
     this.#held.take()

@@ -30,12 +30,13 @@ export class Recorder {
   record(entry: JournalEntry): void {
     if (this.#suspended) return
     this.#waiting = this.#waiting ? joined(this.#waiting, entry) : entry
-    if (this.#waiting.ops.length > mostOpsKept) this.suspend()
+    if (this.#failure && this.#waiting.ops.length > mostOpsKept) this.suspend()
     else this.#writing ??= this.#write()
   }
 
-  /** Resolves once all that was recorded is stored, or cannot be. */
+  /** Resolves once all that was recorded is stored, or cannot be. What failed before is tried again. */
   async settled(): Promise<void> {
+    if (this.#waiting) this.#writing ??= this.#write()
     await this.#writing
   }
 
@@ -43,6 +44,12 @@ export class Recorder {
   suspend(): void {
     this.#suspended = true
     this.#waiting = undefined
+  }
+
+  /** What is there could not be read, or a snapshot not be stored: so neither is what follows from it. */
+  fail(failure: SyncError): void {
+    this.suspend()
+    this.#report(failure)
   }
 
   /** A snapshot was stored: what comes now follows from it. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { isSyncError, type WebSocketLike } from '../../src/index.ts'
 import { type BareFault, faults } from '../support/bare-server-faults.ts'
 import { Device, shown } from '../support/device.ts'
 
@@ -6,23 +7,33 @@ const json = (body: unknown) => faults.answer(200, typeof body === 'string' ? bo
 const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
 const row = { t: 'Issue', id: 'x', v: 1, p: {} }
 
-/** Answers that are none. Each leaves the state as before, is told, and is asked for again. */
-const brokenAnswers: readonly (readonly [name: string, fault: BareFault, told: RegExp])[] = [
-  ['HTML with 200', faults.portal(), /error ProtocolError/],
-  ['204', faults.noContent(), /error ProtocolError/],
-  ['broken JSON', faults.brokenJson(), /error ProtocolError/],
-  ['a body cut short, which ends as if it were whole', faults.truncated(0.5, 'whole'), /error ProtocolError/],
-  ['a body cut short by a lost connection', faults.truncated(0.5), /^$/],
-  ['an answer without a sid', json({ rows: [], frames: [] }), /error ProtocolError bad_envelope/],
-  ['a sid over 2^53', json({ sid: 2 ** 53, rows: [], frames: [] }), /error ProtocolError bad_sid/],
-  ['a redirect', faults.redirect('/sign-in'), /error HttpError|error ProtocolError|^$/],
-  ['500', faults.answer(500), /error HttpError/],
+/** Answers that are none, and the error that each is. */
+const brokenAnswers: readonly (readonly [name: string, fault: BareFault, error: RegExp])[] = [
+  ['HTML with 200', faults.portal(), /^ProtocolError not_json$/],
+  ['204', faults.noContent(), /^ProtocolError (truncated|not_json)$/],
+  ['broken JSON', faults.brokenJson(), /^ProtocolError not_json$/],
+  [
+    'a body cut short, which ends as if it were whole',
+    faults.truncated(0.5, 'whole'),
+    /^ProtocolError (truncated|not_json)$/,
+  ],
+  ['a body cut short by a lost connection', faults.truncated(0.5), /^NetworkError unreachable$/],
+  ['a body that stops in the middle', faults.truncated(0.5, 'stalled'), /^NetworkError timeout$/],
+  ['a body that is not compressed as it says', faults.badGzip(), /^NetworkError unreachable$/],
+  ['an answer without a sid', json({ rows: [], frames: [] }), /^ProtocolError bad_envelope$/],
+  ['an answer that is a list', json([]), /^ProtocolError (bad_envelope|not_json)$/],
+  ['an answer with nothing in it', json({ sid: 2 }), /^ProtocolError bad_envelope$/],
+  ['a sid over 2^53', json({ sid: 2 ** 53, rows: [], frames: [] }), /^ProtocolError bad_sid$/],
+  ['a sid that is text', json({ sid: '2', rows: [], frames: [] }), /^ProtocolError bad_sid$/],
+  ['only brackets, 100 000 deep', json(deep), /^ProtocolError (bad_envelope|not_json)$/],
+  ['a redirect', faults.redirect('/sign-in'), /^NetworkError unreachable$/],
+  ['500', faults.answer(500), /^HttpError http_status$/],
 ]
 
 describe.each(['bootstrap', 'delta'])('a %s', (path) => {
   test.each(brokenAnswers)(
-    'answered with %s changes nothing, and is asked for again',
-    async (_, fault, told) => {
+    'invariant 49: answered with %s is a typed error that changes nothing, and is asked for again',
+    async (_, fault, expected) => {
       const device = new Device({ push: 'none' })
       device.insert('1')
       const client = device.client()
@@ -30,13 +41,18 @@ describe.each(['bootstrap', 'delta'])('a %s', (path) => {
       device.server.failNext(fault, { path: `/${path}` })
       const before = { shown: shown(client), lastSyncId: client.lastSyncId }
       device.insert('2')
-      await expect(device.clock.until(client.sync(), 120_000)).rejects.toMatchObject({ retryable: true })
+      const error = await device.clock.until(client.sync().catch((thrown: unknown) => thrown))
+      if (!isSyncError(error)) throw new Error('There was no typed error.', { cause: error })
+      expect(`${error.name} ${error.code}`).toMatch(expected)
+      expect(error.retryable).toBe(true)
       expect({ shown: shown(client), lastSyncId: client.lastSyncId }).toEqual(before)
+      device.log.length = 0
       device.server.failNext(fault, { path: `/${path}` })
       await client.start()
       await device.clock.advance(120_000)
       expect(shown(client)).toEqual({ 1: {}, 2: {} })
-      expect(device.log.join('\n')).toMatch(told)
+      // That there is no network is no error; the status tells it.
+      expect(device.log).toEqual(error.name === 'NetworkError' ? [] : [`error ${error.name} ${error.code}`])
     },
   )
 
@@ -104,7 +120,10 @@ const brokenFrames: readonly (readonly [name: string, text: string])[] = [
   ['a sid over 2^53', '{"sid":9007199254740992,"t":"Issue","id":"x","op":"i","p":{}}'],
   ['an unknown op', '{"sid":2,"t":"Issue","id":"x","op":"merge","p":{}}'],
   ['a null payload', '{"sid":2,"t":"Issue","id":"x","op":"i","p":null}'],
+  ['a number for its id', '{"sid":2,"t":"Issue","id":7,"op":"d"}'],
+  ['the type __proto__', '{"sid":2,"t":"__proto__","id":"x","op":"i","p":{}}'],
   ['the id __proto__', '{"sid":2,"t":"Issue","id":"__proto__","op":"d"}'],
+  ['the field __proto__', '{"sid":2,"t":"Issue","id":"x","op":"u","p":{"__proto__":{"polluted":true}}}'],
   ['a payload 100 000 deep', `{"sid":2,"t":"Issue","id":"x","op":"i","p":{"deep":${deep}}}`],
 ]
 
@@ -133,6 +152,57 @@ describe('one frame with', () => {
     expect(Object.keys(shown(client))).toEqual(['1', '2'])
     expect(device.log[0]).toMatch(/^anomaly frame: Left out: /)
     expect(client.status.connection.state).toBe('socket')
+  })
+})
+
+/** What a socket may bring that is no push: as it stands in the event. */
+const garbage: readonly (readonly [name: string, data: unknown, told: readonly string[]])[] = [
+  ['nothing', '', ['push']],
+  ['what is not JSON', '<ping>', ['push']],
+  ['bytes', new Uint8Array([1, 2, 3]), ['push']],
+  ['half of a frame', '{"sid":2,"t":"Iss', ['push']],
+  ['null', 'null', []],
+  ['a number', '7', []],
+  ['a list of nothing', '[]', []],
+  ['a list of lists', '[[[]]]', []],
+  ['brackets, 100 000 deep', deep, []],
+  ['a sid over 2^53', '{"sid":9007199254740992}', []],
+  ['a sid that is far ahead', '{"sid":9007199254740991}', []],
+  ['a hello without a sid', '{"hello":{}}', []],
+  ['a hello with a sid over 2^53', '{"hello":{"sid":9007199254740992}}', []],
+  ['a hello with a heartbeat of nothing', '{"hello":{"sid":1,"heartbeatMs":0}}', []],
+  ['a delta of a row that is none', '{"sid":2,"rows":[7]}', ['row']],
+  ['the key __proto__', '{"__proto__":{"sid":2,"frames":[]}}', []],
+]
+
+describe('garbage on the socket', () => {
+  test.each(garbage)('%s changes nothing, and what is pushed after it arrives', async (_, data, told) => {
+    const device = new Device()
+    device.insert('1')
+    let socket: WebSocketLike | undefined
+    const { WebSocket } = device.world
+    if (!WebSocket) throw new Error('There are no sockets.')
+    const client = await device.live({
+      world: {
+        ...device.world,
+        WebSocket: class extends WebSocket {
+          constructor(url: string) {
+            super(url)
+            socket = this
+          }
+        },
+      },
+    })
+    const before = { shown: shown(client), lastSyncId: client.lastSyncId }
+    socket?.onmessage?.({ data })
+    await device.clock.advance(3_000)
+    expect({ shown: shown(client), lastSyncId: client.lastSyncId }).toEqual(before)
+    expect(device.log.map((line) => line.replace(/^anomaly (\w+): .*/, '$1'))).toEqual(told)
+    device.insert('2')
+    await device.clock.advance(50)
+    expect(shown(client)).toEqual({ 1: {}, 2: {} })
+    expect(device.server.sockets.opened).toBe(1)
+    expect(Object.keys(Object.prototype)).toEqual([])
   })
 })
 

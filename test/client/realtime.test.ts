@@ -67,7 +67,7 @@ describe('pushes without since', () => {
     device.insert('1', { n: 0 })
     const client = await device.live()
     device.server.held.length = 0
-    device.update('1', { n: 1 })
+    device.update('1', { n: 1, m: 1 })
     device.update('1', { n: 2 })
     const [first, second] = device.server.held
     second?.send()
@@ -75,9 +75,9 @@ describe('pushes without since', () => {
     expect(shown(client)).toEqual({ 1: { n: 2 } })
     first?.send()
     await device.clock.advance(50)
-    expect(shown(client)).toEqual({ 1: { n: 2 } })
+    expect(shown(client)).toEqual({ 1: { n: 2, m: 1 } })
     await device.clock.advance(1_000)
-    expect(await afterRestart(device)).toEqual({ shown: { 1: { n: 2 } }, lastSyncId: 3 })
+    expect(await afterRestart(device)).toEqual({ shown: { 1: { n: 2, m: 1 } }, lastSyncId: 3 })
   })
 
   test('invariant 2: 103 never pushed loses nothing', async () => {

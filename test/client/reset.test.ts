@@ -3,7 +3,7 @@ import { faults } from '../support/bare-server-faults.ts'
 import { Device, shown } from '../support/device.ts'
 
 describe('a bootstrap', () => {
-  test('invariant 8: replaces: what is absent from it goes, in the same step as the new position', async () => {
+  test('invariant 8, invariant 10: replaces: what is absent from it goes, in the same step as the new position', async () => {
     const device = new Device()
     device.insert('1')
     device.insert('2')
@@ -119,9 +119,9 @@ describe('repair', () => {
     device.insert('3')
     await device.clock.advance(5_000)
     expect(shown(client)).toEqual({ 1: {}, 2: {}, 3: {} })
-    expect(device.log.filter((line) => line.startsWith('reset'))).toEqual(['reset repair since 3'])
     device.insert('4')
     await device.clock.advance(5_000)
     expect(shown(client)).toEqual({ 1: {}, 2: {}, 3: {}, 4: {} })
+    expect(device.log.filter((line) => line.startsWith('reset'))).toEqual(['reset repair since 3'])
   })
 })

@@ -59,6 +59,21 @@ describe('a 401', () => {
     expect(client.status.connection.state).toBe('socket')
   })
 
+  test('a resume while a request with the old token is under way is not lost', async () => {
+    const device = new Device()
+    device.insert('1')
+    const client = await device.live()
+    device.server.tokens.revoke(device.token)
+    const sync = client.sync()
+    const refused = expect(sync).rejects.toMatchObject({ name: 'UnauthenticatedError' })
+    await device.clock.advance(30)
+    device.token = device.server.tokens.issue('ada')
+    client.resume()
+    await device.clock.advance(1_000)
+    await refused
+    expect(client.status.connection.state).toBe('socket')
+  })
+
   test('a handler that gives the same bad token again does not make a loop', async () => {
     const device = new Device()
     let calls = 0

@@ -57,7 +57,7 @@ export class FaultyStore {
     const fault = this.#next()
     if (fault === 'throw') throw new StorageError('aborted', 'A fault on purpose.')
     if (fault === 'abort') step.abort?.()
-    if (fault === 'crash') this.#crash()
+    if (fault === 'crash') this.crash()
     return fault === 'hang' || fault === 'crash' ? never() : undefined
   }
 
@@ -65,7 +65,7 @@ export class FaultyStore {
     const fault = this.#dead ? undefined : this.#next()
     if (fault === 'throw') throw new StorageError('aborted', 'A fault on purpose.')
     if (fault === 'abort') step.abort?.()
-    if (fault === 'crash') this.#crash()
+    if (fault === 'crash') this.crash()
     // What cannot wait cannot hang: the next step does.
     if (fault === 'hang') this.#fault = { at: this.steps, fault }
   }
@@ -82,7 +82,8 @@ export class FaultyStore {
     if (name === 'complete') this.#underWay.delete(abort)
   }
 
-  #crash(): void {
+  /** Ends the process now. */
+  crash(): void {
     this.#dead = true
     for (const abort of this.#underWay) abort()
     this.#tellCrashed()

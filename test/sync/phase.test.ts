@@ -96,6 +96,17 @@ describe('the phases', () => {
     ])
   })
 
+  test('go on after a refusal of what was begun before the credentials came that may be right', () => {
+    const refused: PhaseEvent = { type: 'refused' }
+    expect(tell({ type: 'start' }, { type: 'resume' }, refused, refused, { type: 'want' })).toEqual([
+      'start → fetch, fetching',
+      'resume → fetching',
+      'refused → fetch, fetching',
+      'refused → paused',
+      'want → paused',
+    ])
+  })
+
   test('fetch once when asked while not running, and not again if that fails', () => {
     expect(tell({ type: 'ask' }, failed, { type: 'due' }, { type: 'want' })).toEqual([
       'ask → fetch asked, asked',

@@ -1,0 +1,54 @@
+import { describe, expect, test } from 'vitest'
+import { faults } from '../support/bare-server-faults.ts'
+import { Device, shown } from '../support/device.ts'
+
+/** A device whose server begins each socket with `hello`. */
+function greeted(hello: object): Device {
+  const device = new Device()
+  const { sockets } = device.server
+  const add = sockets.add.bind(sockets)
+  sockets.add = (owner, peer) => {
+    const gone = add(owner, peer)
+    peer.send(JSON.stringify({ hello }))
+    return gone
+  }
+  return device
+}
+
+describe('a hello', () => {
+  test('is reached before what is pushed is shown: a delta that ends below it is fetched again', async () => {
+    const device = greeted({ sid: 2 })
+    device.insert('1')
+    device.server.failNext(faults.answer(200, '{"sid":1,"frames":[]}'), { path: '/delta', times: 2 })
+    device.server.failNext(faults.answer(200, '{"sid":1,"rows":[]}'), { path: '/bootstrap' })
+    device.insert('2')
+    const client = await device.live()
+    expect(device.requests).toEqual(['ws', 'bootstrap', 'delta 1', 'delta 1', 'delta 1'])
+    expect(Object.keys(shown(client))).toEqual(['2'])
+    expect(client.status).toMatchObject({ connection: { state: 'socket' }, lastSyncId: 2 })
+  })
+
+  test('that no delta ever reaches makes no storm, and pushes are shown', async () => {
+    const device = greeted({ sid: 1_000_000 })
+    device.insert('1')
+    const client = await device.live()
+    expect(client.status).toMatchObject({ connection: { state: 'socket' }, data: { state: 'current' } })
+    await device.clock.advance(600_000)
+    expect(device.requests.length).toBeLessThan(40)
+    device.insert('2')
+    await device.clock.advance(50)
+    expect(shown(client)).toEqual({ 1: {}, 2: {} })
+    expect(device.log).toEqual([])
+  })
+
+  test('that promises heartbeats has silence noticed, and nothing polled meanwhile', async () => {
+    const device = greeted({ sid: 1, heartbeatMs: 20_000 })
+    device.insert('1')
+    await device.live({ pollInterval: 5_000 })
+    const asked = device.requests.length
+    await device.clock.advance(38_000)
+    expect(device.requests.length).toBe(asked)
+    await device.clock.advance(10_000)
+    expect(device.requests.slice(asked)).toContain('ws')
+  })
+})

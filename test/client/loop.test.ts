@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest'
+import { Device, shown } from '../support/device.ts'
+
+test('a client that is made to ask the same over and over stops, tells it as an error, and goes on later', async () => {
+  const device = new Device({ push: 'none' })
+  device.insert('1')
+  const client = await device.live()
+  device.network.latencyMs = 0
+  const asked = device.requests.length
+  for (let time = 0; time < 40; time += 1) {
+    device.world.lifecycle.set({ visible: false })
+    device.world.lifecycle.set({ visible: true })
+    await device.clock.advance(10)
+  }
+  expect(device.requests.length - asked).toBeLessThanOrEqual(5)
+  expect(new Set(device.log)).toEqual(new Set(['error ProtocolError loop']))
+  device.insert('2')
+  await device.clock.advance(40_000)
+  expect(shown(client)).toEqual({ 1: {}, 2: {} })
+  expect(client.status.connection.state).toBe('socket')
+})

@@ -1,0 +1,83 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { WebSocket } from 'ws'
+import { fallbackWebSocket } from '../../src/base/websocket.node.ts'
+import type { WebSocketConstructor } from '../../src/base/world.ts'
+import { indexedDbStore, SyncClient, silentLogger } from '../../src/index.ts'
+import { shown } from '../support/device.ts'
+import { fakeIndexedDb } from '../support/store-fake-indexeddb.ts'
+import { bareOnNetwork, type NetworkServer, serviceOnNetwork } from './network-servers.ts'
+
+/** What Node before 22 brings: it sends headers. */
+const withHeaders = fallbackWebSocket
+/** What a browser brings: its token can only go into the query. */
+const withoutHeaders = class extends WebSocket {
+  constructor(url: string) {
+    super(url)
+  }
+} as unknown as WebSocketConstructor
+
+/** Over the network, nothing comes at once. */
+const soon = { timeout: 10_000, interval: 20 }
+
+describe.each([
+  ['a bare server', bareOnNetwork],
+  ['the service', serviceOnNetwork],
+])('over a real network, before %s', (_, startServer) => {
+  describe.each([
+    ['in a header', withHeaders, 'header'],
+    ['in the query', withoutHeaders, 'query'],
+  ])('with the socket’s token %s', (_, WebSocket, carrier) => {
+    const store = indexedDbStore({ indexedDB: fakeIndexedDb() })
+    let server: NetworkServer
+    let client: SyncClient
+
+    const open = async () => {
+      client = new SyncClient({
+        baseUrl: server.baseUrl,
+        token: () => server.token(),
+        identity: 'ada',
+        store,
+        world: { WebSocket },
+        logger: silentLogger,
+      })
+      await client.start()
+    }
+
+    beforeEach(async () => {
+      server = await startServer()
+      await open()
+    })
+    afterEach(async () => {
+      await client.close()
+      await server.close()
+    })
+
+    test('a client bootstraps, is pushed to, restores without the server, and catches up with it', async () => {
+      await client.ready()
+      await server.insert('1')
+      await expect.poll(() => shown(client), soon).toEqual({ 1: {} })
+      await expect.poll(() => client.status.connection.state, soon).toBe('socket')
+      expect(new Set(server.carriers)).toEqual(new Set([carrier]))
+      await server.insert('2')
+      await expect.poll(() => shown(client), soon).toEqual({ 1: {}, 2: {} })
+      expect((await client.sync()).sid).toBe(2)
+
+      await client.close()
+      await server.down()
+      await open()
+      expect(shown(client)).toEqual({ 1: {}, 2: {} })
+      expect(client.status).toMatchObject({
+        data: { state: 'stale' },
+        storage: { kind: 'durable' },
+        lastSyncId: 2,
+      })
+      await expect.poll(() => client.status.connection.state, soon).toBe('offline')
+
+      await server.insert('3')
+      await server.up()
+      await expect.poll(() => shown(client), soon).toEqual({ 1: {}, 2: {}, 3: {} })
+      await expect.poll(() => client.status.connection.state, soon).toBe('socket')
+      expect(client.status.data.state).toBe('current')
+    })
+  })
+})

@@ -1,0 +1,82 @@
+import { describe, expect, test } from 'vitest'
+import * as z from 'zod/mini'
+import { defineModels, type StandardSchema } from '../../src/index.ts'
+import { check } from '../../src/models/check.ts'
+import type { SchemaIssue } from '../../src/models/standard-schema.ts'
+
+/** A schema of no library. */
+function schemaBy(validate: (value: unknown) => unknown): StandardSchema {
+  return { '~standard': { version: 1, vendor: 'by hand', validate: validate as never } }
+}
+
+const refusing = (...issues: readonly SchemaIssue[]) => schemaBy(() => ({ issues }))
+
+describe('check', () => {
+  const models = defineModels({
+    Issue: z.object({ title: z.string(), place: z.optional(z.object({ x: z.number() })) }),
+  })
+
+  test('finds nothing wrong with what the schema takes, whatever else is in it', () => {
+    expect(check(models, 'Issue', { title: 'a', more: 1 })).toEqual([])
+  })
+
+  test('finds nothing wrong with a type that is not declared', () => {
+    expect(check(models, 'Other', { title: 1 })).toEqual([])
+    expect(check(models, 'constructor', {})).toEqual([])
+  })
+
+  test('tells each issue with its place, the field first', () => {
+    expect(check(models, 'Issue', { place: { x: 'y' } })).toEqual([
+      { path: ['title'], message: expect.any(String) },
+      { path: ['place', 'x'], message: expect.any(String) },
+    ])
+  })
+
+  test('reads the places of any library: keys, numbers, objects with a key, or none', () => {
+    const issues = [
+      { message: 'a', path: ['list', 2, { key: 'x' }] },
+      { message: 'b', path: [] },
+      { message: 'c' },
+    ]
+    expect(check(defineModels({ T: refusing(...issues) }), 'T', {})).toEqual([
+      { message: 'a', path: ['list', '2', 'x'] },
+      { message: 'b', path: [] },
+      { message: 'c', path: [] },
+    ])
+  })
+
+  test('never changes the payload, whatever the schema makes of it', () => {
+    const payload = Object.freeze({ dueAt: 1 })
+    const doubling = z.pipe(
+      z.object({ dueAt: z.number() }),
+      z.transform(({ dueAt }) => ({ dueAt: 2 * dueAt })),
+    )
+    expect(check(defineModels({ T: doubling }), 'T', payload)).toEqual([])
+    expect(payload).toEqual({ dueAt: 1 })
+  })
+
+  test('takes a schema that throws for one that refuses, and says what it threw', () => {
+    const throwing = schemaBy(() => {
+      throw new TypeError('x is undefined')
+    })
+    expect(check(defineModels({ T: throwing }), 'T', {})).toEqual([
+      { path: [], message: 'The schema threw: x is undefined' },
+    ])
+  })
+
+  test.each([
+    ['resolves', async () => ({ value: {} })],
+    ['rejects', () => Promise.reject(new Error('no'))],
+  ])(
+    'refuses a schema that can only validate asynchronously, in one sentence: it %s',
+    async (_, validate) => {
+      expect(() => check(defineModels({ Issue: schemaBy(validate) }), 'Issue', {})).toThrow(
+        expect.objectContaining({
+          name: 'ConfigurationError',
+          option: 'models.Issue',
+          message: 'The schema of `Issue` validates asynchronously; give one that does it at once.',
+        }),
+      )
+    },
+  )
+})

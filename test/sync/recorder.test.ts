@@ -1,0 +1,129 @@
+import { describe, expect, test } from 'vitest'
+import { StorageError } from '../../src/base/errors.ts'
+import type { JournalEntry } from '../../src/database/database.ts'
+import { noDatabase } from '../../src/database/none.ts'
+import { Recorder } from '../../src/sync/recorder.ts'
+
+/** A recorder, what its database took, and what it told; the next writes fail as `failures` says. */
+function recorderOf(failures: (Error | undefined)[] = []) {
+  const stored: string[] = []
+  const told: (string | undefined)[] = []
+  const append = async ({ since, sid, ops }: JournalEntry) => {
+    await undefined
+    const failure = failures.shift()
+    if (failure) throw failure
+    stored.push(`${since}-${sid}: ${ops.map(({ id }) => id)}`)
+  }
+  const recorder = new Recorder({ ...noDatabase, append }, (failure) => told.push(failure?.code))
+  return { recorder, stored, told }
+}
+
+const entry = (since: number, sid = since + 1): JournalEntry => ({
+  since,
+  sid,
+  ops: [{ op: 'd', t: 'Issue', id: `${sid}` }],
+})
+
+const full = new StorageError('quota', 'Full.')
+
+describe('a recorder', () => {
+  test('writes the changes of one turn as one entry, and those of another as another', async () => {
+    const { recorder, stored } = recorderOf()
+    for (const since of [0, 1, 2]) recorder.record(entry(since))
+    await recorder.settled()
+    recorder.record(entry(3))
+    await recorder.settled()
+    expect(stored).toEqual(['0-3: 1,2,3', '3-4: 4'])
+  })
+
+  test('writes one at a time, and joins what waits meanwhile', async () => {
+    const { recorder, stored } = recorderOf()
+    recorder.record(entry(0))
+    await undefined
+    await undefined
+    for (const since of [1, 2]) recorder.record(entry(since))
+    await recorder.settled()
+    expect(stored).toEqual(['0-1: 1', '1-3: 2,3'])
+  })
+
+  test('invariant 59: a write that fails is carried by the next one, so that there is no hole', async () => {
+    const { recorder, stored, told } = recorderOf([full])
+    recorder.record(entry(0))
+    await recorder.settled()
+    expect({ stored, failure: recorder.failure }).toEqual({ stored: [], failure: full })
+    recorder.record(entry(1))
+    await recorder.settled()
+    expect({ stored, failure: recorder.failure }).toEqual({ stored: ['0-2: 1,2'], failure: undefined })
+    expect(told).toEqual(['quota', undefined])
+  })
+
+  test('tries again what failed when somebody wants to know whether all is stored', async () => {
+    const { recorder, stored } = recorderOf([full])
+    recorder.record(entry(0))
+    await recorder.settled()
+    await recorder.settled()
+    expect({ stored, failure: recorder.failure }).toEqual({ stored: ['0-1: 1'], failure: undefined })
+  })
+
+  test('tells once that writing fails, and once that it works again', async () => {
+    const { recorder, told } = recorderOf([full, full, full])
+    for (const since of [0, 1, 2, 3]) {
+      recorder.record(entry(since))
+      await recorder.settled()
+    }
+    expect(told).toEqual(['quota', undefined])
+  })
+
+  test.each(['fenced', 'broken_link', 'closed'] as const)(
+    'where the store says %s, writes nothing until a snapshot was stored',
+    async (code) => {
+      const { recorder, stored, told } = recorderOf([new StorageError(code, 'No.')])
+      for (const since of [0, 1]) {
+        recorder.record(entry(since))
+        await recorder.settled()
+      }
+      expect({ stored, code: recorder.failure?.code }).toEqual({ stored: [], code })
+      recorder.resume()
+      recorder.record(entry(5))
+      await recorder.settled()
+      expect({ stored, told }).toEqual({ stored: ['5-6: 6'], told: [code, undefined] })
+    },
+  )
+
+  test('suspended, writes neither what waits nor what comes', async () => {
+    const { recorder, stored, told } = recorderOf()
+    recorder.record(entry(0))
+    recorder.suspend()
+    recorder.record(entry(1))
+    await recorder.settled()
+    expect({ stored, told }).toEqual({ stored: [], told: [] })
+  })
+
+  test('where a snapshot could not be stored, says so until one was', async () => {
+    const { recorder, stored, told } = recorderOf()
+    recorder.fail(full)
+    recorder.record(entry(0))
+    await recorder.settled()
+    expect({ stored, failure: recorder.failure }).toEqual({ stored: [], failure: full })
+    recorder.resume()
+    expect({ failure: recorder.failure, told }).toEqual({ failure: undefined, told: ['quota', undefined] })
+  })
+
+  test('stores a delta of any size, but does not pile up deltas without end before a store that fails', async () => {
+    const large = { ...entry(0), ops: Array.from({ length: 60_000 }, () => entry(0).ops).flat() }
+    const healthy = recorderOf()
+    healthy.recorder.record(large)
+    await healthy.recorder.settled()
+    expect(healthy.stored).toHaveLength(1)
+
+    const failing = recorderOf([full])
+    failing.recorder.record(large)
+    await failing.recorder.settled()
+    failing.recorder.record(entry(1))
+    await failing.recorder.settled()
+    expect({ stored: failing.stored, failure: failing.recorder.failure }).toEqual({
+      stored: [],
+      failure: full,
+    })
+  })
+})
