@@ -1,4 +1,5 @@
 import { Emitter, type Listener, type Undo } from '../base/emitter.ts'
+import type { WireRow } from '../protocol/row.ts'
 import { cursorAt } from './order.ts'
 import { Predicate } from './predicate.ts'
 import type { Query } from './query.ts'
@@ -44,11 +45,19 @@ export class ReplicaQuery implements LiveQuery {
   get rows(): readonly DataRecord[] {
     const view = this.#current()
     if (this.#stale) {
-      const rows = view.rows().map((row) => this.#host.records.of(row))
+      const rows = this.#recordsOf(view.rows())
       if (!sameItems(rows, this.#rows)) this.#rows = Object.freeze(rows)
       this.#stale = false
     }
     return this.#rows
+  }
+
+  get length(): number {
+    return this.#current().length
+  }
+
+  slice(from: number, to: number): readonly DataRecord[] {
+    return this.#recordsOf(this.#current().slice(Math.max(from, 0), Math.max(to, 0)))
   }
 
   get status(): 'pending' | 'ready' {
@@ -101,6 +110,10 @@ export class ReplicaQuery implements LiveQuery {
 
   tell(): void {
     this.#emitter.emit('change', this)
+  }
+
+  #recordsOf(rows: readonly WireRow[]): DataRecord[] {
+    return rows.map((row) => this.#host.records.of(row))
   }
 
   #current(): View {

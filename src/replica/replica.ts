@@ -44,8 +44,15 @@ export interface Staging {
 
 /** A query and its result. The result is kept up only while somebody is subscribed, else computed when asked for. */
 export interface LiveQuery<R = DataRecord> {
-  /** The same array until the result changes. */
+  /** The same array until the result changes. It is made when it is read. */
   readonly rows: readonly R[]
+  /** How many rows the result has; asking for it makes none. */
+  readonly length: number
+  /**
+   * The rows from place `from` to place `to`, the latter not included: what a list shows of a long result. It costs by
+   * what it gives, whatever the length.
+   */
+  slice(from: number, to: number): readonly R[]
   readonly status: 'pending' | 'ready'
   /** Where the result ends, for the `after` of the next page; `undefined` where it is empty. */
   readonly cursor: Cursor | undefined

@@ -39,10 +39,21 @@ export class View {
     return table === this.#table && table.revision === this.#revision
   }
 
-  rows(): readonly WireRow[] {
+  get length(): number {
+    const matches = walk(this.#matches)
+    return Math.min(matches.length - this.#beginIn(matches), this.#query.limit)
+  }
+
+  /** The rows from `from` to `to`, the latter not included. */
+  slice(from: number, to: number): readonly WireRow[] {
     const matches = walk(this.#matches)
     const begin = this.#beginIn(matches)
-    return matches.slice(begin, Math.min(begin + this.#query.limit, matches.length))
+    const end = Math.min(begin + Math.min(to, this.#query.limit), matches.length)
+    return matches.slice(Math.min(begin + from, end), end)
+  }
+
+  rows(): readonly WireRow[] {
+    return this.slice(0, Number.POSITIVE_INFINITY)
   }
 
   /** Takes over what the table already has; gives whether the result is another. */

@@ -12,6 +12,7 @@ const step = fc.record({
   batch,
   /** The version under which all rows come once more. */
   again: fc.option(fc.constantFrom(1, 2)),
+  window: fc.record({ from: fc.nat(8), to: fc.oneof(fc.nat(12), fc.constant(Number.POSITIVE_INFINITY)) }),
 })
 
 test('after any changes a live query shows what filtering, sorting and slicing would, and tells just then', () => {
@@ -25,7 +26,7 @@ test('after any changes a live query shows what filtering, sorting and slicing w
         const { replica, errors } = replicaOf(initial, declared)
         const model = new Map(initial.map((row) => [row.id, row]))
         const queries = specs.map((spec) => watch(replica, spec))
-        for (const { kind, batch, again } of steps) {
+        for (const { kind, batch, again, window } of steps) {
           const before = queries.map(({ live, idle }) => ({ live: live.rows, idle: idle.rows }))
           const repeated = again
             ? [...model.values()].map((row) => ({ ...structuredClone(row), v: again }))
@@ -34,10 +35,15 @@ test('after any changes a live query shows what filtering, sorting and slicing w
           if (kind === 'swap') replaceAll(replica, structuredClone([...model.values()]))
           else apply(replica, ...[...repeated.filter((row) => !isIn(batch, row)), ...batch])
           for (const [i, { spec, live, idle, told }] of queries.entries()) {
-            const result = text(expected(model.values(), spec))
+            const all = expected(model.values(), spec)
+            const result = text(all)
             const changed = text(before[i]?.live) !== result
-            expect(text(live.rows)).toBe(result)
-            expect(text(idle.rows)).toBe(result)
+            const { from, to } = window
+            for (const query of [live, idle]) {
+              expect(query.length).toBe(all.length)
+              expect(text(query.slice(from, to))).toBe(text(all.slice(from, Math.max(from, to))))
+              expect(text(query.rows)).toBe(result)
+            }
             expect(told()).toBe(changed ? 1 : 0)
             expect(live.rows === before[i]?.live).toBe(!changed)
             expect(idle.rows === before[i]?.idle).toBe(!changed)

@@ -1,5 +1,5 @@
 import type { LiveQuery, Status, SyncClient } from 'instep'
-import { useCallback, useSyncExternalStore } from 'react'
+import { useCallback, useLayoutEffect, useReducer, useSyncExternalStore } from 'react'
 
 type Client = Pick<SyncClient, 'on' | 'status'>
 
@@ -15,8 +15,8 @@ export function useRows<R>(query: LiveQuery<R>): readonly R[] {
   return useSyncExternalStore(subscribe, () => query.rows)
 }
 
-/** What `read` gives, asked again after each change of the data. */
-export function useData<T>(client: Client, read: () => T): T {
-  const subscribe = useCallback((listener: () => void) => client.on('change', listener), [client])
-  return useSyncExternalStore(subscribe, read)
+/** Renders anew after each change of a query, for reading its `length` and a `slice` of it: never all of its rows. */
+export function useChanges<R>(query: LiveQuery<R>): void {
+  const [, render] = useReducer((times: number) => times + 1, 0)
+  useLayoutEffect(() => query.subscribe(render), [query])
 }

@@ -20,10 +20,6 @@ export function orderedBy(view: View, column: Column): View {
   return { ...view, column, descending: view.column === column && !view.descending }
 }
 
-export function isWhole({ text, country }: View): boolean {
-  return searchKey(text) === '' && country === ''
-}
-
 export function specOf({ text, country, column, descending }: View): QuerySpec<Place> {
   const key = searchKey(text)
   return {
