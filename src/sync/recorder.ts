@@ -1,17 +1,19 @@
-import { type SyncError, toStorageError } from '../base/errors.ts'
+import { isSyncError, type SyncError, toStorageError } from '../base/errors.ts'
 import type { Database, JournalEntry } from '../database/database.ts'
 
 /** More than this is not kept in memory for a store that fails; it can be fetched again. */
 const mostOpsKept = 50_000
 
 /**
- * Writes the proven deltas to the journal, in order, one write at a time. What waits meanwhile is joined into one entry,
- * so after a failure the next write carries what the failed one did, and no hole comes to be.
+ * Writes the proven deltas to the journal, in order, one write at a time. What waits meanwhile is joined into one entry.
+ * A write that failed is tried again before the next one, so that no hole comes to be.
  */
 export class Recorder {
   readonly #database: Database
   readonly #onChange: (failure: SyncError | undefined) => void
   #waiting: JournalEntry | undefined
+  /** The one that is being written, or could not be. */
+  #current: JournalEntry | undefined
   #writing: Promise<void> | undefined
   #failure: SyncError | undefined
   #suspended = false
@@ -30,20 +32,21 @@ export class Recorder {
   record(entry: JournalEntry): void {
     if (this.#suspended) return
     this.#waiting = this.#waiting ? joined(this.#waiting, entry) : entry
-    if (this.#failure && this.#waiting.ops.length > mostOpsKept) this.suspend()
+    const kept = this.#waiting.ops.length + (this.#current?.ops.length ?? 0)
+    if (this.#failure && kept > mostOpsKept) this.suspend()
     else this.#writing ??= this.#write()
   }
 
   /** Resolves once all that was recorded is stored, or cannot be. What failed before is tried again. */
   async settled(): Promise<void> {
-    if (this.#waiting) this.#writing ??= this.#write()
+    if (this.#current ?? this.#waiting) this.#writing ??= this.#write()
     await this.#writing
   }
 
   /** Stores nothing more until a snapshot was stored: what comes now does not follow from what is stored. */
   suspend(): void {
     this.#suspended = true
-    this.#waiting = undefined
+    this.#drop()
   }
 
   /** What is there could not be read, or a snapshot not be stored: so neither is what follows from it. */
@@ -55,32 +58,48 @@ export class Recorder {
   /** A snapshot was stored: what comes now follows from it. */
   resume(): void {
     this.#suspended = false
-    this.#waiting = undefined
+    this.#drop()
     this.#report(undefined)
   }
 
   async #write(): Promise<void> {
     // Begins in a turn of its own, so that the changes of one turn are one write.
     await undefined
-    while (this.#waiting) {
-      const entry = this.#waiting
-      this.#waiting = undefined
-      try {
-        await this.#database.append(entry)
-        this.#report(undefined)
-      } catch (error) {
-        this.#keep(entry, error)
-        break
+    try {
+      if (this.#current) await this.#writeAgain(this.#current)
+      while (this.#waiting) {
+        this.#current = this.#waiting
+        this.#waiting = undefined
+        await this.#database.append(this.#current)
+        this.#written()
       }
+    } catch (error) {
+      const failure = toStorageError(error)
+      if (hopeless.has(failure.code)) this.suspend()
+      this.#report(failure)
     }
     this.#writing = undefined
   }
 
-  #keep(entry: JournalEntry, error: unknown): void {
-    const failure = toStorageError(error)
-    if (hopeless.has(failure.code)) this.suspend()
-    if (!this.#suspended) this.#waiting = this.#waiting ? joined(entry, this.#waiting) : entry
-    this.#report(failure)
+  async #writeAgain(entry: JournalEntry): Promise<void> {
+    try {
+      await this.#database.append(entry)
+    } catch (error) {
+      if (!isSyncError(error, 'StorageError') || error.code !== 'broken_link') throw error
+      // A store that told of no end in time may have stored it all the same: then nothing follows from it yet.
+      await this.#database.append({ ...entry, since: entry.sid, ops: [] })
+    }
+    this.#written()
+  }
+
+  #written(): void {
+    this.#current = undefined
+    this.#report(undefined)
+  }
+
+  #drop(): void {
+    this.#waiting = undefined
+    this.#current = undefined
   }
 
   #report(failure: SyncError | undefined): void {
