@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { Device, shown } from '../support/device.ts'
 
-test('a client that is made to ask the same over and over stops, tells it as an error, and goes on later', async () => {
+test('invariant 52: a client that is made to ask the same over and over stops, tells it as an error, and goes on later', async () => {
   const device = new Device({ push: 'none' })
   device.insert('1')
   const client = await device.live()

@@ -35,6 +35,14 @@ export const network: readonly Mutation[] = [
     to: 'backoff.baseMs',
   },
   {
+    invariant: 52,
+    test: 'test/client/loop.test.ts',
+    name: 'invariant 52: a client that is made to ask the same over and over stops, tells it as an error, and goes on later',
+    file: 'src/sync/loop-guard.ts',
+    from: 'if (this.#times.length >= mostRequests) return false',
+    to: '',
+  },
+  {
     invariant: 53,
     test: 'test/replica/records.test.ts',
     name: 'invariant 53: %s as a type, an id or a field is a name like others',
