@@ -8,7 +8,10 @@ import type { FencedConnection } from './fence.ts'
 import { after, type Head, journalKey, metaKeys, readHead } from './format.ts'
 import { parseArray } from './pages.ts'
 
-/** Stores one delta of the moment `at`, if it follows from what is stored. Resolves with the length of its text. */
+/** What a record counts beside its text, in units of text: a journal of empty deltas is to be folded, too. */
+const recordUnits = 500
+
+/** Stores one delta of the moment `at`, if it follows from what is stored. Resolves with what it adds to the size. */
 export async function append(database: FencedConnection, entry: JournalEntry, at: number): Promise<number> {
   const { since, sid, ops, epoch } = entry
   const moves = sid > since
@@ -26,7 +29,7 @@ export async function append(database: FencedConnection, entry: JournalEntry, at
     if (!follows || sid < since || (!moves && ops.length > 0)) throw brokenLink(entry)
     if (epoch !== undefined && epoch !== head.epoch) tx.put('meta', metaKeys.head, { ...head, epoch })
   })
-  return moves ? text.length : 0
+  return moves ? recordUnits + text.length : 0
 }
 
 function brokenLink({ since, sid }: JournalEntry): StorageError {
@@ -49,7 +52,7 @@ export interface Journal {
   readonly sid: number
   /** When its last record was stored, or the head where there is none. */
   readonly at: number
-  /** The length of its texts. */
+  /** The length of its texts, with something for each record. */
   readonly size: number
   /** The key of the first record that cannot be read, or does not follow from the one before. */
   readonly brokenAt: string | undefined
@@ -85,7 +88,7 @@ function readRecord(value: StoreValue | undefined) {
   const ops = parseArray(text)
   if (!isSid(since) || !isSid(sid) || sid <= since || !ops?.every(isRowOp)) return undefined
   if (typeof at !== 'number') return undefined
-  return { since, sid, at, ops, size: String(text).length }
+  return { since, sid, at, ops, size: recordUnits + String(text).length }
 }
 
 function isRowOp(value: unknown): value is RowOp {

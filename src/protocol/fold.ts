@@ -42,8 +42,13 @@ export interface Folded {
  */
 export function opsOf(delta: DeltaMessage, had: (sid: number) => boolean): readonly RowOp[] {
   const { changes } = delta
-  if (changes.kind === 'rows') return changes.rows.map((row) => ({ op: 'i', ...row }))
+  if (changes.kind === 'rows') return changes.rows.map(asInsert)
   return changes.frames.filter((frame) => !had(frame.sid)).sort((a, b) => a.sid - b.sid)
+}
+
+/** A row as an op; what else it carries, an `op` for example, means nothing. */
+export function asInsert({ t, id, v, p }: WireRow): RowOp {
+  return { op: 'i', t, id, v, p }
 }
 
 /** What `ops`, applied in order, make of `rows`. Pure: it reads `rows` and changes nothing. */

@@ -1,7 +1,10 @@
 import { type JsonValue, jsonEqual } from '../protocol/json.ts'
 import type { WireRow } from '../protocol/row.ts'
 
-/** A record as an application sees it: the payload's fields, and `id`. Immutable, whatever it nests. */
+/**
+ * A record as an application sees it: the payload's fields, and `id`. It is frozen; what it nests is shared with the
+ * replica, and must not be changed either, as its type says.
+ */
 export type DataRecord = { readonly id: string } & { readonly [field: string]: JsonValue }
 
 /** Makes each row's record when it is first asked for; the same row gives the same record. */

@@ -59,7 +59,7 @@ export class Table {
   }
 
   all(): readonly DataRecord[] {
-    this.#all ??= Array.from(this.#rows.values(), (row) => this.#records.of(row))
+    this.#all ??= Object.freeze(Array.from(this.#rows.values(), (row) => this.#records.of(row)))
     return this.#all
   }
 

@@ -6,6 +6,8 @@ import { initialStatus, reduceStatus, type Status } from './status.ts'
 export class StatusBoard {
   readonly #events: Emitter<SyncEvents>
   #status = initialStatus
+  #told = initialStatus
+  #telling = false
 
   constructor(events: Emitter<SyncEvents>) {
     this.#events = events
@@ -16,10 +18,16 @@ export class StatusBoard {
   }
 
   update(patch: Partial<Status>): void {
-    const before = this.#status
-    this.#status = reduceStatus(before, patch)
-    if (this.#status === before) return
-    this.#events.emit('status', this.#status)
-    if (this.#status.storage !== before.storage) this.#events.emit('storage', this.#status.storage)
+    this.#status = reduceStatus(this.#status, patch)
+    if (this.#telling) return
+    this.#telling = true
+    // What a listener changes is told after the rest have heard.
+    while (this.#told !== this.#status) {
+      const before = this.#told
+      this.#told = this.#status
+      this.#events.emit('status', this.#told)
+      if (this.#told.storage !== before.storage) this.#events.emit('storage', this.#told.storage)
+    }
+    this.#telling = false
   }
 }

@@ -1,6 +1,14 @@
 import type { JournalEntry } from '../database/database.ts'
 import type { DeltaMessage } from '../protocol/delta.ts'
-import { fold, opsOf, type RowChange, type RowOp, type RowSource, rowKey } from '../protocol/fold.ts'
+import {
+  asInsert,
+  fold,
+  opsOf,
+  type RowChange,
+  type RowOp,
+  type RowSource,
+  rowKey,
+} from '../protocol/fold.ts'
 import type { WireRow } from '../protocol/row.ts'
 import type { ResetReason } from '../session/events.ts'
 
@@ -20,6 +28,9 @@ export interface Continuity {
   /** The proven row of each record that it touches. */
   readonly under: readonly UnderRow[]
 }
+
+/** So many changes may lie over the proven rows; what is beyond them comes with the delta that confirms. */
+const mostUnproven = 1_000
 
 interface Unproven {
   readonly sid: number
@@ -79,7 +90,10 @@ function prove(state: Continuity, delta: DeltaMessage, rows: RowSource): Outcome
   const { proven } = state
   const { sid, epoch = state.epoch } = delta
   // An answer that comes late: what it says has been applied.
-  if (sid <= proven) return nothing({ ...state, epoch })
+  if (sid <= proven) {
+    const entry = { since: proven, sid: proven, ops: [], epoch }
+    return { ...nothing({ ...state, epoch }), ...(epoch === state.epoch ? undefined : { entry }) }
+  }
   const ops = opsOf(delta, (had) => had <= proven)
   const rest = state.unproven.filter((one) => one.sid > sid)
   const laid = layOver(state, ops, rest, rows)
@@ -104,6 +118,7 @@ function show(state: Continuity, delta: DeltaMessage, rows: RowSource): Outcome 
     }
   }
   const unproven = [...state.unproven, ...fresh].sort((a, b) => a.sid - b.sid)
+  if (unproven.length > mostUnproven) return { ...nothing(state), want: 'delta' }
   const highest = unproven.reduce((sid, one) => Math.max(sid, one.sid), shown)
   const { changes, under } = layOver(state, [], unproven, rows)
   return {
@@ -118,12 +133,12 @@ function show(state: Continuity, delta: DeltaMessage, rows: RowSource): Outcome 
 function unprovenOf({ sid, changes }: DeltaMessage): readonly Unproven[] {
   return changes.kind === 'frames'
     ? changes.frames.map((frame) => ({ sid: frame.sid, op: frame }))
-    : changes.rows.map((row) => ({ sid, op: { op: 'i', ...row } }))
+    : changes.rows.map((row) => ({ sid, op: asInsert(row) }))
 }
 
 /** Puts back the proven rows, applies `ops` to them, and lays `unproven` over the result. */
 function layOver(state: Continuity, ops: readonly RowOp[], unproven: readonly Unproven[], rows: RowSource) {
-  const putBack = state.under.map(({ t, id, row }): RowOp => (row ? { op: 'i', ...row } : { op: 'd', t, id }))
+  const putBack = state.under.map(({ t, id, row }): RowOp => (row ? asInsert(row) : { op: 'd', t, id }))
   const toProven = [...putBack, ...ops]
   const { changes, unknown } = fold(rows, [...toProven, ...unproven.map(({ op }) => op)])
   return { changes, unknown, under: unproven.length > 0 ? rowsUnder(unproven, toProven, rows) : [] }

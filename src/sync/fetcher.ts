@@ -15,6 +15,9 @@ import { LoopGuard } from './loop-guard.ts'
 /** A bootstrap that repairs what cannot be read or does not fit is not made more often than this. */
 const repairEveryMs = 3_600_000
 
+/** After a bootstrap that no delta continues, another one waits this long, and four times longer each time. */
+const fruitlessMs = 60_000
+
 /** So many equal refusals of a delta in a row, and it is not asked a fourth time. */
 const mostRefusals = 3
 
@@ -39,8 +42,14 @@ export class Fetcher {
   #due: ResetReason | undefined
   /** The data is that of a bootstrap which no delta has continued yet: another one would bring the same. */
   #fresh = false
+  /** How many such there were in a row before it. */
+  #fruitless = 0
+  /** When there may be another one, in ms since the epoch. */
+  #notBefore = 0
   #refusals = { status: 0, count: 0 }
   #repairedAt = Number.NEGATIVE_INFINITY
+  /** Something is missing that only a bootstrap brings, and there was one for this cause lately. */
+  #owed = false
   #bootstrapping = false
 
   constructor(options: FetcherOptions) {
@@ -63,6 +72,7 @@ export class Fetcher {
         `The server was asked too often at position ${position ?? 'none'}; waiting.`,
       )
     }
+    if (this.#owed && !this.#due) this.#repair()
     if (position === undefined || position <= 0 || this.#due) return this.#bootstrap(signal)
     return (await this.#delta(position, signal)) ?? this.#bootstrap(signal)
   }
@@ -114,14 +124,19 @@ export class Fetcher {
     const { head, staging, pages, rows, broken } = loaded
     if (reason === 'repair' && position && head.sid < position.proven) {
       // Older than what it is to repair. A delta tells whether that is the server's history now.
+      const error = discontinuous('restored')
       this.#due = undefined
+      copy.distrust(error)
       await pages.abort()
-      throw discontinuous('restored')
+      throw error
     }
     this.#tell(ofBroken('row', broken, head.sid))
     if (!isComplete(loaded)) this.#tell([ofCount(head.count, rows + broken.length, head.sid)])
     await copy.replace(head, staging, pages)
     this.#due = undefined
+    this.#owed = false
+    this.#fruitless = this.#fresh ? this.#fruitless + 1 : 0
+    this.#notBefore = this.#options.clock.now() + Math.min(fruitlessMs * 4 ** this.#fruitless, repairEveryMs)
     this.#fresh = true
     this.#refusals = noRefusals
     if (reason) listener.reset({ reason, since: position?.shown ?? 0 })
@@ -131,6 +146,7 @@ export class Fetcher {
   /** Makes the next fetch a bootstrap, unless one was made for this cause lately. */
   #repair(): boolean {
     const { clock, copy } = this.#options
+    this.#owed = true
     if (clock.now() - this.#repairedAt < repairEveryMs) return false
     this.#repairedAt = clock.now()
     this.#due = 'repair'
@@ -154,6 +170,7 @@ export class Fetcher {
   }
 
   #reset(reason: ResetReason, error: unknown): undefined {
+    if (this.#fresh && this.#options.clock.now() < this.#notBefore) throw error
     this.#due = reason
     if (this.#fresh) throw error
   }

@@ -90,9 +90,13 @@ export class LocalCopy {
     this.#show(staging, continuityAt(head.sid, head.epoch))
   }
 
-  /** Stores nothing of what follows until the next snapshot: a restart then begins from before it. */
-  distrust(): void {
-    this.#recorder.suspend()
+  /**
+   * Stores nothing of what follows until the next snapshot: a restart then begins from before it. With `failure`, that
+   * is not to be expected soon, and is told.
+   */
+  distrust(failure?: SyncError): void {
+    if (failure) this.#recorder.fail(failure)
+    else this.#recorder.suspend()
   }
 
   /** Resolves once all that was taken is durable; rejects with a StorageError where it cannot be made so. */

@@ -90,7 +90,10 @@ export class LocalSession implements Session {
       listener: {
         anomaly,
         progress: (progress) => this.#showProgress(progress),
-        reset: (event) => this.events.emit('reset', event),
+        reset: (event) => {
+          if (event.reason !== 'repair') this.#realtime.renew()
+          this.events.emit('reset', event)
+        },
       },
     })
     this.#realtime = new Realtime({
@@ -170,7 +173,9 @@ export class LocalSession implements Session {
     this.#unsubscribe()
     this.#poll.clear()
     this.#soon.clear()
+    this.#progress = undefined
     await this.#scheduler.stop()
+    this.#progress = undefined
     await this.#copy.settled()
   }
 
@@ -191,6 +196,7 @@ export class LocalSession implements Session {
     if (this.status.lifecycle === 'running') this.#poll.set(this.#options.pollInterval)
     if (isDeaf && result.changes > 0) this.#realtime.link.renew()
     this.#realtime.fetched(mark, result.kind)
+    if (this.#copy.continuity?.unproven.length) this.#soon.within(hintEveryMs)
     return result
   }
 
@@ -210,7 +216,9 @@ export class LocalSession implements Session {
     return handleRefusal(error, {
       credentials,
       onUnauthenticated,
-      resume: (token) => this.resume(token),
+      resume: (token) => {
+        if (this.status.lifecycle !== 'closed') this.resume(token)
+      },
       onError: (thrown) => this.#tellError(thrown),
     })
   }
@@ -251,7 +259,8 @@ export class LocalSession implements Session {
         apply()
         this.#refresh()
         const { lastSyncId } = this.status
-        if (records) this.events.emit('change', { kind: 'delta', lastSyncId, changes: records() })
+        const told = records?.().filter(({ before, after }) => before !== after) ?? []
+        if (told.length > 0) this.events.emit('change', { kind: 'delta', lastSyncId, changes: told })
         this.#modelCheck?.changed(changes)
       },
       replaced: () => {
@@ -279,9 +288,10 @@ export class LocalSession implements Session {
   /** Lets the socket and the status follow from how things are. */
   #refresh(): void {
     const { phase, failure, retryAt } = this.#scheduler
-    const { link, state } = this.#realtime
-    if (phase === 'halted' || phase === 'asked' || phase === 'paused') link.stop()
+    const { link } = this.#realtime
+    if (phase === 'halted' || phase === 'asked' || phase === 'paused') this.#realtime.stop()
     else link.start()
+    const { state } = this.#realtime
     const facts: Facts = {
       phase,
       failure,

@@ -19,7 +19,8 @@ export type Phase =
       readonly again: boolean
       readonly resumed: boolean
     }
-  | { readonly name: 'waiting'; readonly failures: number }
+  /** `floored`: the server said how long, so only a call by name ends it. */
+  | { readonly name: 'waiting'; readonly failures: number; readonly floored: boolean }
   | { readonly name: 'paused'; readonly failures: number }
 
 export type PhaseEvent =
@@ -60,6 +61,14 @@ const fetchAsked = (state: Phase, ...before: PhaseEffect[]): PhaseStep => ({
   state,
   effects: [...before, { type: 'fetch', asked: true }],
 })
+/** With other credentials: at once where the last ones were the first to be refused. */
+const again = (failures: number): PhaseStep =>
+  failures < 2
+    ? fetch(failures)
+    : {
+        state: { name: 'waiting', failures, floored: false },
+        effects: [{ type: 'wait', failures, floorMs: 0 }],
+      }
 const halt = (...effects: PhaseEffect[]): PhaseStep => ({ state: { name: 'halted' }, effects })
 
 const table: TransitionTable<Phase, PhaseEvent, PhaseEffect> = {
@@ -112,16 +121,17 @@ const table: TransitionTable<Phase, PhaseEvent, PhaseEffect> = {
       return again ? fetch(left) : stay({ name: 'resting', failures: left })
     },
     failed: ({ failures }, { floorMs }) => ({
-      state: { name: 'waiting', failures: failures + 1 },
+      state: { name: 'waiting', failures: failures + 1, floored: floorMs > 0 },
       effects: [{ type: 'wait', failures: failures + 1, floorMs }],
     }),
-    refused: ({ failures, resumed }) => (resumed ? fetch(failures) : stay({ name: 'paused', failures })),
+    refused: ({ failures, resumed }) =>
+      resumed ? again(failures + 1) : stay({ name: 'paused', failures: failures + 1 }),
   },
   waiting: {
     start: stay,
     stop: () => halt({ type: 'unwait' }),
     want: stay,
-    hurry: ({ failures }) => fetch(failures, { type: 'unwait' }),
+    hurry: (state) => (state.floored ? stay(state) : fetch(state.failures, { type: 'unwait' })),
     ask: ({ failures }) => fetchAsked(fetching(failures), { type: 'unwait' }),
     resume: ({ failures }) => fetch(failures, { type: 'unwait' }),
     due: ({ failures }) => fetch(failures),
@@ -135,7 +145,7 @@ const table: TransitionTable<Phase, PhaseEvent, PhaseEffect> = {
     want: stay,
     hurry: stay,
     ask: ({ failures }) => fetchAsked(fetching(failures)),
-    resume: ({ failures }) => fetch(failures),
+    resume: ({ failures }) => again(failures),
     due: stay,
     done: stay,
     failed: stay,

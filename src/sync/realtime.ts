@@ -77,6 +77,19 @@ export class Realtime {
     if (this.#state === 'live') this.#release()
   }
 
+  /** The history is another: what the socket was opened for, and what it brought, belongs to the old one. */
+  renew(): void {
+    this.#held.take()
+    this.link.renew()
+  }
+
+  /** The socket is not wanted any more. */
+  stop(): void {
+    this.link.stop()
+    this.#state = 'closed'
+    this.#held.take()
+  }
+
   #hasCaughtUp(mark: number, kind: 'bootstrap' | 'delta'): boolean {
     const proven = this.#options.copy.continuity?.proven ?? 0
     // A snapshot is followed by a delta, except where there is no position to ask it from.
@@ -106,8 +119,9 @@ export class Realtime {
 
   #message(data: unknown): void {
     const { copy, fetcher, listener } = this.#options
-    listener.heard()
     const push = readPush(data)
+    // A keep-alive says that the socket lives, and nothing about the data.
+    if (push.kind !== 'garbage') listener.heard()
     const proven = copy.continuity?.proven ?? 0
     switch (push.kind) {
       case 'hello':

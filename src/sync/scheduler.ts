@@ -98,14 +98,17 @@ export class Scheduler {
 
   #launch(asked: boolean): void {
     const abort = new AbortController()
-    const result = this.#fly(abort.signal, asked)
+    // One that was ended may still be about to put in place what came.
+    const result = this.#fly(abort.signal, asked, this.#flight?.result)
     // Whoever asked for it has the promise; a fetch that nobody asked for fails into the status alone.
     result.catch(() => {})
     this.#flight = { abort, result }
   }
 
-  async #fly(signal: AbortSignal, asked: boolean): Promise<SyncResult> {
+  async #fly(signal: AbortSignal, asked: boolean, before: Promise<unknown> | undefined): Promise<SyncResult> {
     try {
+      await before?.catch(() => {})
+      signal.throwIfAborted()
       const result = await this.#options.fetch(signal, asked)
       if (!signal.aborted) this.#succeed(result)
       return result

@@ -52,7 +52,8 @@ export function createTransport({ world, endpoints, credentials, limits }: Trans
       return response
     }
     // The status says enough, so a body that fails or never ends changes nothing.
-    const text = await readText(response, call, idleMs, errorBodyBytes).catch(() => '')
+    const body = readText(response, call, idleMs, errorBodyBytes)
+    const text = await call.wait(body, idleMs, 'Reading why').catch(() => '')
     throw errorOf({ url, response, text, credentials, credential, now: clock.now() })
   }
 

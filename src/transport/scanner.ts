@@ -104,8 +104,10 @@ export class SnapshotScanner {
     this.#passed += end - at
     if (this.#passed <= keptBytes) this.#kept.append(bytes.subarray(at, end))
     if (end === bytes.length) return end
-    const text = this.#kept.take()
     const whole = this.#passed <= keptBytes && this.#follower.deepest <= maxDepth
+    // What was not kept to its end may end within a character.
+    if (!whole) this.#kept.truncate(0)
+    const text = this.#kept.take()
     this.#passed = 0
     this.#follower.deepest = 0
     const delimiter = bytes[end]

@@ -22,7 +22,7 @@ const turnMs = 12
  */
 export async function readSnapshot(source: SnapshotSource, sink: SnapshotSink): Promise<SnapshotHead> {
   const { response, call, clock, idleMs, maxRowBytes } = source
-  const total = contentLength(response.headers)
+  const total = contentLength(response)
   let bytes = 0
   let slices: SnapshotSlice[] = []
   const scanner = new SnapshotScanner(maxRowBytes, (slice) => slices.push(slice))
@@ -51,10 +51,13 @@ export async function readSnapshot(source: SnapshotSource, sink: SnapshotSink): 
   return head
 }
 
-/** How many bytes are to come, where that is told: behind a content coding the header counts others. */
-function contentLength(headers: Headers): number | undefined {
+/**
+ * How many bytes are to come, where that is told. Behind a content coding the header counts others, and across origins
+ * a page cannot see whether there is one (Fetch standard, "CORS-safelisted response-header name").
+ */
+function contentLength({ headers, type }: Response): number | undefined {
   const length = headers.get('Content-Length')
-  return length === null || headers.has('Content-Encoding') ? undefined : Number(length)
+  return length === null || type === 'cors' || headers.has('Content-Encoding') ? undefined : Number(length)
 }
 
 /** `undefined` where there is more than was told, and what was told is not to be believed. */

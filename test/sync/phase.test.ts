@@ -92,6 +92,15 @@ describe('the phases', () => {
       'hurry → paused',
       'ask → fetch asked, fetching',
       'refused → paused',
+      // Refused twice in a row, so not at once.
+      'resume → wait(2), waiting',
+    ])
+  })
+
+  test('begin again at once with other credentials, where the first ones were refused', () => {
+    expect(tell({ type: 'start' }, { type: 'refused' }, { type: 'resume' })).toEqual([
+      'start → fetch, fetching',
+      'refused → paused',
       'resume → fetch, fetching',
     ])
   })

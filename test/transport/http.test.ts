@@ -77,6 +77,19 @@ describe('an answer that is no 2xx', () => {
     expect(results.map(credentials.rejected)).toEqual([true, false])
   })
 
+  test('whose body drips without end is told in bounded time', async () => {
+    const body = new ManualBody()
+    const { transport, clock } = setup(() => new Response(body.stream, { status: 401 }), {
+      limits: { idleMs: 30_000 },
+    })
+    const outcome = outcomeOf(transport.delta(1))
+    for (let time = 0; time < 4; time += 1) {
+      body.sends(' ')
+      await clock.advance(20_000)
+    }
+    expect(outcome.error).toMatchObject({ name: 'UnauthenticatedError' })
+  })
+
   test('of 401 is news again after the credential was taken in between', async () => {
     const credentials = createCredentials({ token: 's3cret' })
     const answers = [401, 200, 401]

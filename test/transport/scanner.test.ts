@@ -244,3 +244,13 @@ describe('what is followed by its strings and brackets alone', () => {
     expect(scan(`{"sid":1,"rows":[${open} nonsense ${wrong}]}`).broken).toHaveLength(1)
   })
 })
+
+test('a long value that means nothing here is passed over, wherever its characters are cut', () => {
+  const document = new TextEncoder().encode(
+    JSON.stringify({ sid: 1, note: 'é'.repeat(60_000), rows: [row(1)] }),
+  )
+  for (const step of [1_000, 1_001]) {
+    const cuts = Array.from({ length: Math.ceil(document.length / step) }, (_, n) => n * step)
+    expect(scan(document, cuts)).toMatchObject({ head: { sid: 1 }, rows: [row(1)] })
+  }
+})

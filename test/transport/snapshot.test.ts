@@ -147,6 +147,18 @@ describe('progress', () => {
     }
   })
 
+  test('is unknown across origins, where a content coding cannot be seen', async () => {
+    const body = new ManualBody()
+    const response = new Response(body.stream, { headers: { 'Content-Length': '100' } })
+    Object.defineProperty(response, 'type', { value: 'cors' })
+    const sink = new ListSink()
+    outcomeOf(setup(() => response).transport.bootstrap(sink))
+    await settle()
+    body.sends('{"sid":1,"rows":[')
+    await settle()
+    expect(fractions(sink)).toEqual([undefined])
+  })
+
   test('of a snapshot that is to have no rows is complete', async () => {
     const { body, sink } = begin(new ListSink())
     await settle()

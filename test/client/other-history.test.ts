@@ -1,0 +1,78 @@
+import { describe, expect, test } from 'vitest'
+import { faults } from '../support/bare-server-faults.ts'
+import { Device, shown } from '../support/device.ts'
+
+const issue = (id: string) => ({ t: 'Issue', id, p: {} })
+
+/** A device of an Ada whose server names its histories; `answer` puts bodies in place of the next answers. */
+function setUp() {
+  const device = new Device({ push: 'none' })
+  const answer = (path: string, ...bodies: object[]) => {
+    for (const body of bodies) device.server.failNext(faults.answer(200, JSON.stringify(body)), { path })
+  }
+  answer('bootstrap', { sid: 2, epoch: 'A', rows: [issue('A1')] })
+  answer('delta', { sid: 2, epoch: 'A', frames: [] }, { sid: 2, epoch: 'A', frames: [] })
+  const push = (sid: number, id: string) =>
+    device.server.sockets.send(
+      'ada',
+      JSON.stringify({ since: 2, sid, frames: [{ sid, op: 'i', ...issue(id) }] }),
+    )
+  return { device, answer, push }
+}
+
+describe('where the history is another one', () => {
+  test('invariant 2, invariant 62: the socket of the old one is opened anew, and what it pushes is not taken', async () => {
+    const { device, answer, push } = setUp()
+    const client = await device.live()
+    device.server.heal()
+    answer('delta', { sid: 5, epoch: 'B', frames: [] })
+    answer('bootstrap', { sid: 5, epoch: 'B', rows: [issue('B1')] })
+    await device.clock.until(client.sync())
+    push(7, 'A2')
+    await device.clock.advance(1_000)
+    expect(shown(client)).toEqual({ B1: {} })
+    expect(client.lastSyncId).toBe(5)
+  })
+
+  test('invariant 2: what was held back before a stop does not come out in the new one', async () => {
+    const { device, answer, push } = setUp()
+    const { server, clock } = device
+    const client = await device.live()
+    server.failNext(faults.silent(), { times: 2, path: 'delta' })
+    server.sockets.end()
+    while (server.sockets.count() === 0) await clock.advance(10)
+    await clock.advance(25)
+    push(10, 'ghost')
+    await clock.advance(100)
+    await clock.until(client.stop())
+    server.heal()
+    server.failNext(faults.silent(), { times: 9, path: 'ws' })
+    answer('delta', { sid: 5, epoch: 'B', frames: [] }, { sid: 5, epoch: 'B', frames: [] })
+    answer('bootstrap', { sid: 5, epoch: 'B', rows: [issue('B1')] })
+    await client.start()
+    await clock.advance(1_000)
+    expect([shown(client), client.lastSyncId]).toEqual([{ B1: {} }, 5])
+    await device.quit()
+    device.network.cut()
+    const again = device.client()
+    await again.start()
+    expect(again.lastSyncId).toBe(5)
+  })
+
+  test('an epoch that came with a delta of no changes is known after a restart', async () => {
+    const device = new Device({ push: 'none' })
+    device.insert('1')
+    const world = { ...device.world, WebSocket: undefined }
+    const client = await device.live({ world })
+    const next = (epoch: string) =>
+      device.server.failNext(faults.answer(200, JSON.stringify({ sid: 1, epoch, frames: [] })), {
+        path: 'delta',
+      })
+    next('one')
+    await device.clock.until(client.sync())
+    await device.quit()
+    next('two')
+    await device.live({ world })
+    expect(device.log).toEqual(['reset epoch since 1'])
+  })
+})

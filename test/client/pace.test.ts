@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'vitest'
+import { faults } from '../support/bare-server-faults.ts'
+import { Device, shown } from '../support/device.ts'
+
+describe('the pace of asking', () => {
+  test.each([
+    ['404', faults.answer(404), true],
+    ['404', faults.answer(404), false],
+    ['410', faults.gone(), true],
+    ['410', faults.gone(), false],
+  ])('invariant 66: %s to every delta makes few bootstraps in an hour (%#)', async (_, fault, socket) => {
+    const device = new Device({ push: 'none' })
+    device.insert('1')
+    await device.live(socket ? {} : { world: { ...device.world, WebSocket: undefined } })
+    device.server.failNext(fault, { times: 100_000, path: 'delta' })
+    const asked = device.requests.length
+    await device.clock.advance(3_600_000)
+    const bootstraps = device.requests.slice(asked).filter((request) => request === 'bootstrap')
+    expect(bootstraps.length).toBeGreaterThan(0)
+    expect(bootstraps.length).toBeLessThan(6)
+  })
+
+  test('`Retry-After` holds, whoever looks', async () => {
+    const device = new Device({ push: 'none' })
+    device.insert('1')
+    const client = await device.live({ world: { ...device.world, WebSocket: undefined } })
+    device.server.failNext(faults.tooMany('60'), { times: 100, path: 'delta' })
+    await expect(device.clock.until(client.sync())).rejects.toThrow('429')
+    const asked = device.requests.length
+    for (let time = 0; time < 10; time += 1) {
+      device.world.lifecycle.set({ visible: false })
+      device.world.lifecycle.set({ visible: true })
+      await device.clock.advance(2_000)
+    }
+    expect(device.requests.length).toBe(asked)
+    device.server.heal()
+    await device.clock.advance(50_000)
+    expect(client.status.data.state).toBe('current')
+  })
+
+  test('a handler that always has a new token, all of which are refused, asks with backoff', async () => {
+    const device = new Device()
+    device.network.latencyMs = 75
+    let asked = 0
+    const onUnauthenticated = async () => {
+      asked += 1
+      return `bad${asked}`
+    }
+    await device.live({ token: () => `bad${asked}`, onUnauthenticated })
+    await device.clock.advance(60_000)
+    expect(asked).toBeGreaterThan(2)
+    expect(device.requests.length).toBeLessThan(80)
+  })
+
+  test('a server that only keeps its socket alive is asked at the pace of the poll', async () => {
+    const device = new Device({ push: 'none' })
+    device.insert('1')
+    const client = await device.live()
+    device.insert('2')
+    for (let time = 0; time < 10; time += 1) {
+      device.server.sockets.send('ada', 'ping')
+      await device.clock.advance(20_000)
+    }
+    expect(shown(client)).toEqual({ 1: {}, 2: {} })
+  })
+
+  test('a push that its confirming delta does not reach is confirmed a second later', async () => {
+    const device = new Device()
+    device.insert('1')
+    await device.live()
+    const asked = device.requests.length
+    device.server.failNext(faults.answer(200, '{"sid":1,"frames":[]}'), { path: 'delta' })
+    device.insert('2')
+    await device.clock.advance(3_000)
+    expect(device.requests.slice(asked)).toEqual(['delta 1', 'delta 1'])
+  })
+
+  test('pushes that nothing confirms are let go of beyond a thousand', async () => {
+    const device = new Device()
+    device.insert('1')
+    const client = await device.live()
+    device.server.failNext(faults.answer(500), { times: 1_000, path: 'delta' })
+    for (let n = 0; n < 1_500; n += 1) device.update('1', { n })
+    await device.clock.advance(1_000)
+    expect(client.lastSyncId).toBe(1_001)
+    device.server.heal()
+    await device.clock.advance(60_000)
+    expect([client.lastSyncId, shown(client)]).toEqual([1_501, { 1: { n: 1_499 } }])
+  })
+})
