@@ -172,7 +172,6 @@ export class Fetcher {
   #reset(reason: ResetReason, error: unknown): undefined {
     if (this.#fresh && this.#options.clock.now() < this.#notBefore) throw error
     this.#due = reason
-    if (this.#fresh) throw error
   }
 }
 

@@ -21,7 +21,7 @@ function setUp() {
 }
 
 describe('where the history is another one', () => {
-  test('invariant 2, invariant 62: the socket of the old one is opened anew, and what it pushes is not taken', async () => {
+  test('invariant 62: the socket of the old one is opened anew, and what it pushes is not taken', async () => {
     const { device, answer, push } = setUp()
     const client = await device.live()
     device.server.heal()

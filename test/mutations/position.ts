@@ -88,8 +88,8 @@ export const position: readonly Mutation[] = [
     test: 'test/sync/continuity.test.ts',
     name: 'invariant 7: moves the position also when it is empty',
     file: 'src/sync/continuity.ts',
-    from: 'if (sid <= proven) return',
-    to: 'if (sid <= proven || opsOf(delta, () => false).length === 0) return',
+    from: 'if (sid <= proven) {',
+    to: 'if (sid <= proven || opsOf(delta, () => false).length === 0) {',
   },
   {
     invariant: 8,
