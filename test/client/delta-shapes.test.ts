@@ -1,0 +1,43 @@
+import { describe, expect, test } from 'vitest'
+import { Device, shown } from '../support/device.ts'
+
+describe.each(['frames', 'rows', 'row', 'both'] as const)('a delta as %s', (delta) => {
+  test.each(['frames', 'head'] as const)(
+    'brings one change, and several, and is what a restart goes on from (its sid that of the %s)',
+    async (deltaSid) => {
+      const device = new Device({ delta, deltaSid, push: 'none', snapshotSid: 'last', chunkBytes: 7 })
+      device.insert('1', { n: 1 })
+      const client = await device.live()
+      device.update('1', { n: 2 })
+      await device.clock.until(client.sync())
+      expect(shown(client)).toEqual({ 1: { n: 2 } })
+      device.update('1', { m: 3 })
+      device.insert('2')
+      const { kind, sid } = await device.clock.until(client.sync())
+      expect([kind, sid]).toEqual(['delta', 4])
+      await device.quit()
+      device.network.cut()
+      const again = device.client()
+      await again.start()
+      expect([again.lastSyncId, shown(again)]).toEqual([4, { 1: { n: 2, m: 3 }, 2: {} }])
+    },
+  )
+})
+
+test.each(['frame', 'frames', 'delta', 'sid', 'hint'] as const)(
+  'a push as %s reaches the list and the disk',
+  async (push) => {
+    const device = new Device({ push })
+    device.insert('1')
+    const client = await device.live()
+    device.update('1', { n: 2 })
+    device.insert('2')
+    await device.clock.advance(2_000)
+    expect(shown(client)).toEqual({ 1: { n: 2 }, 2: {} })
+    await device.quit()
+    device.network.cut()
+    const again = device.client()
+    await again.start()
+    expect([again.lastSyncId, shown(again)]).toEqual([3, { 1: { n: 2 }, 2: {} }])
+  },
+)
