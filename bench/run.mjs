@@ -1,12 +1,13 @@
 // Measures Instep beside its peers, in one run, in a real Chromium. `node run.mjs --help` says how.
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { build } from 'esbuild'
 import { chromium } from 'playwright-core'
 import { findChromium } from '../test/setup/find-browsers.mjs'
+import { plotOf } from './plot.mjs'
 import { startServer } from './server.mjs'
 
 const help = `Usage: npm start -- [options]
@@ -14,7 +15,9 @@ const help = `Usage: npm start -- [options]
   --rows N       rows of the snapshot (100000)
   --rounds N     how often everything is measured; medians are shown (3)
   --only a,b     some of: instep, dexie, rxdb, tinybase
-  --help         this`
+  --help         this
+
+Prints a table, and writes out/result.json and out/plot.svg beside this file.`
 
 const { values } = parseArgs({
   options: {
@@ -58,6 +61,7 @@ const scripts = new Map(await Promise.all(names.map(async (name) => [`/${name}.j
 const server = await startServer({ rows, scripts })
 const progress = (text) => process.stderr.write(process.stderr.isTTY ? `\r\x1b[K${text}` : `${text}\n`)
 let runs = 0
+let browser = ''
 
 /** Opens a page, and gives what it tells and how large its heap has become. */
 async function measure(context, name, what) {
@@ -81,6 +85,7 @@ async function measureAll(name) {
     executablePath: findChromium(),
     args: ['--no-sandbox', '--disable-gpu', '--disable-quic'],
   })
+  browser = `Chromium ${context.browser()?.version() ?? ''}`.trim()
   try {
     await measure(context, 'floor', 'firstSync')
     const floor = await measure(context, 'floor', 'firstSync')
@@ -117,10 +122,26 @@ for (let round = 1; round <= rounds; round += 1) {
 progress('')
 server.close()
 
-console.log(`${rows} rows, ${(server.snapshotBytes / 1e6).toFixed(1)} MB of JSON, medians of ${rounds}\n`)
+const titles = { instep: 'Instep', dexie: 'Dexie', rxdb: 'RxDB', tinybase: 'TinyBase' }
 const columns = Object.keys(figures.get(contenders[0])[0])
+const medians = [...figures].map(([name, list]) => {
+  const figure = columns.map((column) => [column, Number(median(list.map((one) => one[column])).toFixed(2))])
+  return [titles[name], Object.fromEntries(figure)]
+})
+const [{ model }] = cpus()
+const result = {
+  machine: `${browser}, ${cpus().length} × ${model.trim()}`,
+  rows,
+  megabytes: Number((server.snapshotBytes / 1e6).toFixed(1)),
+  rounds,
+  figures: Object.fromEntries(medians),
+}
+await mkdir(here('out'), { recursive: true })
+await writeFile(here('out/result.json'), `${JSON.stringify(result, null, 2)}\n`)
+await writeFile(here('out/plot.svg'), plotOf(result))
+
+console.log(`${result.machine}: ${rows} rows, ${result.megabytes} MB of JSON, medians of ${rounds}\n`)
 console.log(`| | ${columns.join(' | ')} |\n|---|${columns.map(() => '---').join('|')}|`)
-for (const [name, list] of figures) {
-  const cells = columns.map((column) => median(list.map((one) => one[column])).toFixed(2))
-  console.log(`| ${name} | ${cells.join(' | ')} |`)
+for (const [name, figure] of medians) {
+  console.log(`| ${name} | ${columns.map((column) => figure[column]).join(' | ')} |`)
 }

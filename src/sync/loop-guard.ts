@@ -1,4 +1,5 @@
 import type { Clock } from '../base/world.ts'
+import { isWithin } from './is-within.ts'
 
 const mostRequests = 5
 const withinMs = 500
@@ -18,12 +19,11 @@ export class LoopGuard {
 
   /** Counts a request; `false` if it must not be made. */
   allows(position: number | undefined): boolean {
-    const now = this.#clock.now()
     if (position !== this.#position) this.#times = []
     this.#position = position
-    this.#times = this.#times.filter((time) => now - time < withinMs)
+    this.#times = this.#times.filter((time) => isWithin(this.#clock, time, withinMs))
     if (this.#times.length >= mostRequests) return false
-    this.#times.push(now)
+    this.#times.push(this.#clock.now())
     return true
   }
 }

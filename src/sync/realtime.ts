@@ -10,6 +10,9 @@ import { PushBuffer } from './push-buffer.ts'
 /** A server whose deltas still end below its hello after so many has no more for this client. */
 const mostDeltas = 4
 
+/** The close code that says that the credentials have ended. */
+const unauthenticated = 4401
+
 export interface RealtimeOptions {
   readonly copy: LocalCopy
   readonly fetcher: Fetcher
@@ -46,7 +49,7 @@ export class Realtime {
     this.link = options.createLink({
       opened: () => this.#opened(),
       message: (data) => this.#message(data),
-      lost: () => this.#lost(),
+      lost: (event) => this.#lost(event),
     })
   }
 
@@ -109,12 +112,13 @@ export class Realtime {
     this.#options.listener.missing('hurry')
   }
 
-  #lost(): void {
+  #lost({ wasOpen, code }: { readonly wasOpen: boolean; readonly code: number }): void {
     this.#state = 'closed'
     this.#held.take()
     this.#options.listener.heard()
-    // Why it was lost, or did not open, a browser does not say: a refusal for example. An answer over HTTP does.
-    this.#options.listener.missing('want')
+    // Why it did not open, a browser does not say: a refusal for example. An answer over HTTP does. One that was open
+    // opens again after a wait, and then fetches: a server that restarts loses all its clients in one moment.
+    if (!wasOpen || code === unauthenticated) this.#options.listener.missing('want')
   }
 
   #message(data: unknown): void {

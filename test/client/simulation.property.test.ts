@@ -79,7 +79,7 @@ test('invariant 1, invariant 2, invariant 36, invariant 67: whatever happens, ea
       await clock.advance(20_000)
       server.sockets.end()
       simulation.write([{ op: 'd', t: 'Issue', id: '70000' }])
-      await clock.advance(chosen.sockets ? 6_000 : 40_000)
+      await clock.advance(chosen.sockets ? 10_000 : 40_000)
       await expectTruth(simulation)
       for (const device of devices) await device.quit()
       expect(clock.timers).toBe(0)

@@ -1,0 +1,53 @@
+import { describe, expect, test } from 'vitest'
+import { faults } from '../support/bare-server-faults.ts'
+import { Device } from '../support/device.ts'
+
+/** A client that polls, and what a delta of no changes with each of these epochs makes it do. */
+async function resetsAfter(...epochs: (string | undefined)[]) {
+  const device = new Device({ push: 'none' })
+  device.insert('1')
+  const client = await device.live({ world: { ...device.world, WebSocket: undefined } })
+  for (const epoch of epochs) {
+    const delta = JSON.stringify({ sid: 1, frames: [], epoch })
+    device.server.failNext(faults.answer(200, delta), { path: '/delta' })
+    await device.clock.until(client.sync())
+  }
+  return device.log
+}
+
+describe('an epoch', () => {
+  test('that comes first, goes missing, or comes again is no other history', async () => {
+    expect(await resetsAfter(undefined, 'one', undefined, 'one')).toEqual([])
+  })
+
+  test('invariant 11: that is another than the last one that was said is', async () => {
+    expect(await resetsAfter('one', undefined, 'two')).toEqual(['reset epoch since 1'])
+  })
+
+  test('of another type says nothing', async () => {
+    const device = new Device({ push: 'none' })
+    device.insert('1')
+    const client = await device.live()
+    for (const epoch of ['one', 7, null, ['two']]) {
+      device.server.failNext(faults.answer(200, JSON.stringify({ sid: 1, frames: [], epoch })), {
+        path: '/delta',
+      })
+      await device.clock.until(client.sync())
+    }
+    expect(device.log).toEqual([])
+  })
+
+  test('in a push proves nothing: a delta over HTTP does', async () => {
+    const device = new Device({ push: 'none' })
+    device.insert('1')
+    const delta = faults.answer(200, '{"sid":1,"frames":[],"epoch":"one"}')
+    device.server.failNext(delta, { path: '/delta', times: 3 })
+    const client = await device.live()
+    const asked = device.requests.length
+    device.server.sockets.send('ada', '{"since":1,"sid":1,"frames":[],"epoch":"two"}')
+    await device.clock.advance(2_000)
+    expect(device.requests.slice(asked)).toEqual(['delta 1'])
+    expect(device.log).toEqual([])
+    expect(client.lastSyncId).toBe(1)
+  })
+})

@@ -1,0 +1,89 @@
+import { describe, expect, test } from 'vitest'
+import { type BareFault, faults } from '../support/bare-server-faults.ts'
+import { Device, shown } from '../support/device.ts'
+
+const json = (body: object): BareFault => faults.answer(200, JSON.stringify(body))
+
+/** Deltas that each ask for a snapshot, and that no snapshot mends. */
+const causes: { readonly [name: string]: BareFault } = {
+  'the history is gone': faults.gone(),
+  'it conflicts': faults.answer(409),
+  'it is refused': faults.answer(400),
+  'it ends before our position': json({ sid: 0, frames: [] }),
+  'its epoch is another than the snapshot’s': json({ sid: 1, epoch: 'other', frames: [] }),
+  'a frame cannot be read': json({ sid: 1, frames: [{ sid: 1, op: 'explode', t: 'Issue', id: '1' }] }),
+  'a record is not here': json({ sid: 2, frames: [{ sid: 2, op: 'u', t: 'Issue', id: 'lost', p: {} }] }),
+}
+
+describe.each(Object.entries(causes))('where every delta says that %s', (_, fault) => {
+  test.each([
+    ['with a socket', {}],
+    ['without', { WebSocket: undefined }],
+  ])(
+    'invariant 11, invariant 66: %s, an hour brings few snapshots and few requests, and then all is well again',
+    async (_, options) => {
+      const device = new Device({ push: 'none' })
+      device.insert('1')
+      const snapshot = json({ sid: 1, epoch: 'own', rows: [{ t: 'Issue', id: '1', p: {} }] })
+      device.server.failNext(snapshot, { path: '/bootstrap', times: 100 })
+      const client = await device.live({ world: { ...device.world, ...options } })
+      device.server.failNext(fault, { path: '/delta', times: 1_000 })
+      const asked = device.requests.length
+      await device.clock.advance(3_600_000)
+      const requests = device.requests.slice(asked)
+      expect(requests.filter((request) => request === 'bootstrap').length).toBeLessThan(6)
+      expect(requests.length).toBeLessThan(600)
+      expect(shown(client)).toEqual({ 1: {} })
+
+      device.server.heal()
+      device.insert('2')
+      await device.clock.advance(3_700_000)
+      expect(shown(client)).toEqual({ 1: {}, 2: {} })
+      expect(client.status.data.state).toBe('current')
+      await device.quit()
+    },
+  )
+})
+
+test('invariant 52: what the application asks for by name is asked, however often', async () => {
+  const device = new Device({ push: 'none' })
+  device.insert('1')
+  const client = await device.live()
+  device.network.latencyMs = 0
+  const asked = device.requests.length
+  for (let time = 0; time < 20; time += 1) await device.clock.until(client.sync())
+  expect(device.requests.length - asked).toBe(20)
+  expect(device.log).toEqual([])
+})
+
+test('invariant 50: a socket that the server has forgotten is given up after two heartbeats, and opened anew', async () => {
+  const device = new Device({ push: 'none' })
+  device.insert('1')
+  const client = await device.live({ pollInterval: 3_600_000 })
+  device.server.sockets.send('ada', '{"hello":{"sid":1,"heartbeatMs":5000}}')
+  await device.clock.advance(100)
+  device.server.sockets.silent = true
+  device.insert('2')
+  await device.clock.advance(9_800)
+  expect([device.server.sockets.opened, shown(client)]).toEqual([1, { 1: {} }])
+  await device.clock.advance(4_500)
+  expect([device.server.sockets.opened, shown(client)]).toEqual([2, { 1: {}, 2: {} }])
+})
+
+test.each([
+  ['the page is looked at again', { visible: false }, { visible: true }],
+  ['the network comes back', { online: false }, { online: true }],
+])('invariant 50: and at once when %s', async (_, before, after) => {
+  const device = new Device({ push: 'none' })
+  device.insert('1')
+  const client = await device.live({ pollInterval: 3_600_000 })
+  device.server.sockets.send('ada', '{"hello":{"sid":1,"heartbeatMs":5000}}')
+  await device.clock.advance(100)
+  device.server.sockets.silent = true
+  device.insert('2')
+  await device.clock.advance(6_000)
+  device.world.lifecycle.set(before)
+  device.world.lifecycle.set(after)
+  await device.clock.advance(200)
+  expect([device.server.sockets.opened, shown(client)]).toEqual([2, { 1: {}, 2: {} }])
+})

@@ -1,0 +1,38 @@
+import { describe, expect, test } from 'vitest'
+import { Crowd } from '../support/crowd.ts'
+
+/** Many clients take long to simulate on a machine that does something else as well. */
+const longMs = 60_000
+
+describe('clients whose server restarts', () => {
+  test(
+    'invariant 51: a thousand of them are back within seconds, and come to it a few hundred a second',
+    async () => {
+      const crowd = await Crowd.live(1_000)
+      const from = crowd.clock.now()
+      crowd.server.sockets.end(1012)
+      await crowd.clock.advance(5_000)
+      expect(crowd.server.sockets.count()).toBe(1_000)
+      // Each opens a socket, and then fetches a delta.
+      expect(crowd.peak(from)).toBeLessThan(2 * 330)
+      await crowd.quit()
+    },
+    longMs,
+  )
+
+  test(
+    'invariant 51: and that is away for a while do not wait for it at its door',
+    async () => {
+      const crowd = await Crowd.live(300)
+      crowd.mount.down()
+      await crowd.clock.advance(15_000)
+      const from = crowd.clock.now()
+      crowd.mount.up()
+      await crowd.clock.advance(40_000)
+      expect(crowd.server.sockets.count()).toBe(300)
+      expect(crowd.peak(from)).toBeLessThan(150)
+      await crowd.quit()
+    },
+    longMs,
+  )
+})

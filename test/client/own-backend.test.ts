@@ -1,0 +1,89 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { WebSocket } from 'ws'
+import { type Backend, startBackend } from '../../examples/own-backend/server.mjs'
+import { fallbackWebSocket } from '../../src/base/websocket.node.ts'
+import type { WebSocketConstructor } from '../../src/base/world.ts'
+import { memoryStore, SyncClient, silentLogger } from '../../src/index.ts'
+import { shown } from '../support/device.ts'
+
+const tokens = new Map([
+  ['token-of-ada', 'ada'],
+  ['token-of-ben', 'ben'],
+])
+const userOf = (token: string | null | undefined) => tokens.get(token ?? '')
+
+/** A browser's sends no headers, so its token goes into the query. */
+const ofBrowsers = class extends WebSocket {
+  constructor(url: string) {
+    super(url)
+  }
+} as unknown as WebSocketConstructor
+
+const soon = { timeout: 10_000, interval: 20 }
+
+describe.each([
+  ['that sends headers', fallbackWebSocket],
+  ['of a browser', ofBrowsers],
+  ['that does not exist', undefined],
+])('before the backend of the example, with a WebSocket %s', (_, WebSocket) => {
+  const store = memoryStore()
+  const clients: SyncClient[] = []
+  let backend: Backend
+
+  const start = async ({ token = 'token-of-ada' } = {}) => {
+    const { baseUrl } = backend
+    const options = { baseUrl, token, identity: userOf(token) ?? null, store, pollInterval: 200 }
+    const client = new SyncClient({ ...options, world: { WebSocket }, logger: silentLogger })
+    clients.push(client)
+    await client.start()
+    return client
+  }
+
+  beforeEach(async () => {
+    backend = await startBackend({ userOf, keep: 5 })
+    backend.write('ada', { op: 'i', t: 'Issue', id: '1', p: { title: 'Cable cut' } })
+    backend.write('ben', { op: 'i', t: 'Issue', id: '2', p: { title: 'Not hers' } })
+  })
+  afterEach(async () => {
+    await Promise.all(clients.splice(0).map((client) => client.close()))
+    await backend.close()
+  })
+
+  test('a client shows what is its own, and every change to it', async () => {
+    const client = await start()
+    await expect.poll(() => shown(client), soon).toEqual({ 1: { title: 'Cable cut' } })
+    const state = WebSocket ? 'socket' : 'polling'
+    await expect.poll(() => client.status.connection.state, soon).toBe(state)
+    backend.write('ada', { op: 'u', t: 'Issue', id: '1', p: { open: false } })
+    backend.write('ada', { op: 'i', t: 'Issue', id: '3', p: {} })
+    await expect.poll(() => shown(client), soon).toEqual({ 1: { title: 'Cable cut', open: false }, 3: {} })
+    backend.write('ada', { op: 'd', t: 'Issue', id: '1' })
+    await expect.poll(() => shown(client), soon).toEqual({ 3: {} })
+  })
+
+  test('a client that was away for too long, or meets another history, fetches a snapshot', async () => {
+    const first = await start()
+    await first.ready()
+    await first.close()
+    for (const id of ['4', '5', '6', '7', '8', '9']) backend.write('ada', { op: 'i', t: 'Issue', id, p: {} })
+    const away = await start()
+    const reasons: string[] = []
+    away.on('reset', ({ reason }) => reasons.push(reason))
+    await expect.poll(() => Object.keys(shown(away)).length, soon).toBe(7)
+    expect(reasons).toEqual(['gone'])
+    await away.sync()
+
+    const { port } = new URL(backend.baseUrl)
+    await backend.close()
+    backend = await startBackend({ userOf, port: Number(port) })
+    for (let n = 0; n < 20; n += 1) backend.write('ada', { op: 'i', t: 'Issue', id: `b${n}`, p: {} })
+    await expect.poll(() => Object.keys(shown(away)).length, soon).toBe(20)
+    expect(reasons).toEqual(['gone', 'epoch'])
+  })
+
+  test('a client without a token that is known is told so', async () => {
+    const client = await start({ token: 'nobody' })
+    await expect.poll(() => client.status.connection.state, soon).toBe('unauthenticated')
+    await expect(client.sync()).rejects.toThrow('401')
+  })
+})

@@ -1,0 +1,143 @@
+import { describe, expect, test } from 'vitest'
+import { faults } from '../support/bare-server-faults.ts'
+import { Device, shown } from '../support/device.ts'
+
+/** A device that has stored `1` and `2`, and was off while `2` became `3`. */
+async function away(options: ConstructorParameters<typeof Device>[0] = {}) {
+  const device = new Device(options)
+  device.insert('1')
+  device.insert('2')
+  await device.live()
+  await device.quit()
+  device.remove('2')
+  device.insert('3')
+  return device
+}
+
+describe('a client that was away for longer than the server remembers', () => {
+  test.each([410, 409])(
+    'invariant 10: is answered with %i, shows what it has until a snapshot is there, and says why',
+    async (status) => {
+      const device = await away()
+      device.network.chunkMs = 500
+      device.server.behaviour.chunkBytes = 20
+      device.server.failNext(faults.answer(status), { path: '/delta' })
+      const client = device.client()
+      const seen: string[] = []
+      client.on('change', () => seen.push(JSON.stringify(shown(client))))
+      await client.start()
+      await device.clock.advance(500)
+      expect(shown(client)).toEqual({ 1: {}, 2: {} })
+      await device.clock.advance(20_000)
+      expect(seen).toEqual(['{"1":{},"2":{}}', '{"1":{},"3":{}}'])
+      expect(device.log).toEqual(['reset gone since 2'])
+      expect(client.status).toMatchObject({ data: { state: 'current' }, connection: { state: 'socket' } })
+    },
+  )
+
+  test('invariant 10: keeps what it has, stored too, for as long as the snapshot fails', async () => {
+    const device = await away()
+    device.server.failNext(faults.gone(), { path: '/delta', times: 1_000 })
+    device.server.failNext(faults.truncated(0.9), { path: '/bootstrap', times: 1_000 })
+    const client = await device.live()
+    await device.clock.advance(120_000)
+    expect(shown(client)).toEqual({ 1: {}, 2: {} })
+    await device.quit()
+    const again = await device.live()
+    expect([again.lastSyncId, shown(again)]).toEqual([2, { 1: {}, 2: {} }])
+    expect(device.log.filter((line) => line.startsWith('reset'))).toEqual([])
+    device.server.heal()
+    device.server.failNext(faults.gone(), { path: '/delta' })
+    await device.clock.advance(60_000)
+    expect([again.lastSyncId, shown(again)]).toEqual([4, { 1: {}, 3: {} }])
+  })
+
+  test('invariant 10: stores the snapshot: the next start asks from there', async () => {
+    const device = await away()
+    device.server.failNext(faults.gone(), { path: '/delta' })
+    await device.live()
+    await device.quit()
+    const asked = device.requests.length
+    const again = await device.live()
+    expect(shown(again)).toEqual({ 1: {}, 3: {} })
+    expect(new Set(device.requests.slice(asked))).toEqual(new Set(['ws', 'delta 4']))
+  })
+})
+
+test.each([410, 409])('a snapshot that is answered with %i is asked for again later', async (status) => {
+  const device = new Device()
+  device.insert('1')
+  device.server.failNext(faults.answer(status), { path: '/bootstrap', times: 3 })
+  const client = await device.live()
+  await device.clock.advance(20_000)
+  expect(shown(client)).toEqual({ 1: {} })
+  expect(device.log.filter((line) => line.startsWith('reset'))).toEqual([])
+})
+
+describe('refusals of a delta', () => {
+  /** What a client that polls does about answers of these statuses in a row; 200 is an answer as it should be. */
+  async function resetsAfter(...statuses: number[]) {
+    const device = new Device()
+    device.insert('1')
+    const client = await device.live({ world: { ...device.world, WebSocket: undefined } })
+    // Until a delta has continued a snapshot, another one is not worth much.
+    await device.clock.until(client.sync())
+    for (const status of statuses) {
+      if (status !== 200) device.server.failNext(faults.answer(status), { path: '/delta' })
+      await device.clock.until(client.sync()).catch(() => undefined)
+    }
+    return device.log.filter((line) => line.startsWith('reset'))
+  }
+
+  test.each([400, 404, 405, 422])('three of %i are followed by a snapshot', async (status) => {
+    expect(await resetsAfter(status, status, status)).toEqual(['reset refused since 1'])
+  })
+
+  test('of different kinds, or with a delta between them, are not', async () => {
+    expect(await resetsAfter(400, 404, 400, 404, 400)).toEqual([])
+    expect(await resetsAfter(400, 400, 200, 400, 400)).toEqual([])
+  })
+
+  test.each([403, 408, 425, 429, 500, 503])('of %i pass, and say nothing of the history', async (status) => {
+    expect(await resetsAfter(status, status, status, status)).toEqual([])
+  })
+})
+
+describe('a server that was restored from a backup', () => {
+  test('invariant 11: is noticed by a client that was away, which then keeps what the server has', async () => {
+    const device = new Device({ deltaSid: 'head' })
+    device.insert('1')
+    const backup = device.server.data.backup()
+    device.insert('2')
+    device.insert('3')
+    await device.live()
+    await device.quit()
+    device.server.data.restore(backup)
+    const client = await device.live()
+    expect([client.lastSyncId, shown(client)]).toEqual([1, { 1: {} }])
+    expect(device.log).toEqual(['reset restored since 3'])
+    device.insert('4')
+    await device.clock.advance(2_000)
+    await device.quit()
+    device.network.cut()
+    const again = device.client()
+    await again.start()
+    expect([again.lastSyncId, shown(again)]).toEqual([2, { 1: {}, 4: {} }])
+  })
+
+  test('invariant 11: each time that it is restored', async () => {
+    const device = new Device({ deltaSid: 'head' })
+    device.insert('1')
+    const backup = device.server.data.backup()
+    const client = await device.live()
+    for (let time = 0; time < 3; time += 1) {
+      device.insert(`after ${time}`)
+      await device.clock.advance(2_000)
+      device.server.data.restore(backup)
+      device.server.sockets.end()
+      await device.clock.advance(90_000)
+      expect(shown(client)).toEqual({ 1: {} })
+    }
+    expect(device.log).toEqual(['reset restored since 2', 'reset restored since 2', 'reset restored since 2'])
+  })
+})

@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest'
+import { mockSyncServer } from '../../src/testing/index.ts'
+
+test('a push that no delta ever confirms is shown, and asked about less and less often', async () => {
+  const server = mockSyncServer()
+  await server.write([{ op: 'i', t: 'Issue', id: '1', p: { n: 1 } }], 'ada')
+  const client = server.client({ identity: 'ada' })
+  await client.start()
+  await server.settle()
+  const before = server.requests.length
+  server.push({ sid: 9, t: 'Issue', id: '1', op: 'u', p: { n: 9 } })
+  await server.clock.advance(300_000)
+  expect(client.get('Issue', '1')?.n).toBe(9)
+  expect(server.requests.length - before).toBeLessThan(30)
+  await server.close()
+})
