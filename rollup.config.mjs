@@ -5,6 +5,8 @@ import esbuild from 'rollup-plugin-esbuild'
 const input = {
   index: 'src/index.ts',
   'server/index': 'src/server/index.ts',
+  'testing/index': 'src/testing/index.ts',
+  'testing/msw/index': 'src/testing/msw/index.ts',
 }
 
 // The socket to fall back on, chosen by the package's `imports` conditions.

@@ -3,7 +3,6 @@ import type { Caller } from './auth/caller.ts'
 import { socketRequest } from './auth/credentials.ts'
 import { type App, createApp } from './http/app.ts'
 import { checkOps } from './log/check-ops.ts'
-import { epochOf } from './log/epoch.ts'
 import { MemoryLog } from './log/memory-log.ts'
 import { ownershipJudge } from './log/ownership.ts'
 import { resolveOptions, type SyncServiceOptions } from './options.ts'
@@ -27,8 +26,8 @@ export interface SyncService {
   connect(socket: ServerSocket, request: Request): Promise<void>
   /**
    * Writes as the service itself: all of `ops` or nothing, and with no limit to whose records they are. A record
-   * whose owner field changes moves to the new owner. Resolves with the `sid` of the last change; rejects with a
-   * WriteRejectedError.
+   * whose owner field changes moves to the new owner; `models` hold here too. Resolves with the `sid` of the last
+   * change; rejects with a WriteRejectedError.
    */
   write(ops: readonly TxOp[]): Promise<{ readonly sid: number }>
   /** Closes the sockets of the callers that `match` names, whose right to be there has ended. */
@@ -37,22 +36,32 @@ export interface SyncService {
   close(): Promise<void>
 }
 
-/** Throws a ConfigurationError for a wrong option. Nothing happens before the first request. */
-export function createSyncService(options: SyncServiceOptions): SyncService {
+/** Names what a position counts in: another name for another history, and for another owner. */
+export type EpochOf = (history: string, ownerField: string, owner: string) => string
+
+/**
+ * The service without anything of Node's, so that it runs in a page too. `digest` shortens the bodies of transactions,
+ * which are kept to be compared.
+ */
+export function createServiceWith(
+  epochOf: EpochOf,
+  options: SyncServiceOptions,
+  digest: (text: string) => string = (text) => text,
+): SyncService {
   const resolved = resolveOptions(options)
-  const { database, ownerField, path, clock, logger, heartbeatMs, maxBufferedBytes, allowedOrigins } =
-    resolved
+  const { database, ownerField, models, path, clock, logger, heartbeatMs, maxBufferedBytes } = resolved
   const log = database === 'memory:' ? new MemoryLog(resolved) : database
-  const judge = ownershipJudge(ownerField)
+  const judge = ownershipJudge({ ownerField, models })
   const shared = {
     log,
     logger,
+    digest,
     epochOf: (history: string, owner: string) => epochOf(history, ownerField, owner),
   }
   let closed = false
   let app: Promise<App> | undefined
   const start = () => {
-    app ??= createApp({ ...resolved, ...shared, allowedOrigins, stopping: () => closed })
+    app ??= createApp({ ...resolved, ...shared, stopping: () => closed })
     return app
   }
   const hub = new Hub({ ...shared, clock, limits: { heartbeatMs, maxBufferedBytes } })

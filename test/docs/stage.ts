@@ -1,7 +1,10 @@
 import * as nodeHttp from 'node:http'
 import * as instep from 'instep'
 import * as server from 'instep/server'
+import * as testing from 'instep/testing'
+import * as testingMsw from 'instep/testing/msw'
 import * as jose from 'jose'
+import * as mswNode from 'msw/node'
 import * as zod from 'zod'
 import { resolveWorld } from '../../src/base/world.default.ts'
 import { fakeIndexedDb } from '../support/store-fake-indexeddb.ts'
@@ -57,7 +60,9 @@ export async function setStage(): Promise<Stage> {
 
   /** The service that was put on the network last, at whatever address it is looked for. */
   let address = issues.url
+  let mocked = false
   const route = (url: string) => {
+    if (mocked) return url
     const { protocol, pathname, search } = new URL(url)
     const { host } = new URL(address)
     return `${protocol.replace('s:', ':')}//${host}${pathname}${search}`
@@ -101,6 +106,20 @@ export async function setStage(): Promise<Stage> {
           const made = nodeHttp.createServer(handler)
           servers.push(made)
           return Object.assign(made, { listen: () => nodeHttp.Server.prototype.listen.call(made, 0) })
+        },
+      },
+      'instep/testing': testing,
+      'instep/testing/msw': testingMsw,
+      'msw/node': {
+        setupServer(...handlers: Parameters<typeof mswNode.setupServer>) {
+          const network = mswNode.setupServer(...handlers)
+          const { listen } = network
+          return Object.assign(network, {
+            listen() {
+              mocked = true
+              listen.call(network)
+            },
+          })
         },
       },
       jose,

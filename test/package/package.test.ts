@@ -46,9 +46,10 @@ describe('the built package', () => {
 
   test('exports the same by import and by require', async () => {
     const names = 'console.log(Object.keys(m).filter((name) => name !== "__esModule").sort().join())'
-    for (const entry of ['instep', 'instep/server']) {
+    const entries = Object.keys(manifest.exports).filter((path) => path !== './package.json')
+    for (const entry of entries.map((path) => path.replace('.', 'instep'))) {
       const imported = await inNode('--input-type=module', '-e', `import * as m from '${entry}'; ${names}`)
-      expect(imported.split(',').length).toBeGreaterThan(3)
+      expect(imported.split(',').length, entry).toBeGreaterThan(0)
       expect(await inNode('-e', `const m = require('${entry}'); ${names}`)).toBe(imported)
     }
   })

@@ -1,6 +1,7 @@
-import { Disposer } from '../../src/base/disposer.ts'
-import type { Clock, WebSocketLike } from '../../src/base/world.ts'
-import type { ServerSocket } from '../../src/server/realtime/server-socket.ts'
+import { Disposer } from '../base/disposer.ts'
+import type { WebSocketLike } from '../base/world.ts'
+import type { ServerSocket } from '../server/realtime/server-socket.ts'
+import { Timers } from './timers.ts'
 
 /** What a pair of ends asks of the network between them. */
 export interface Wire {
@@ -13,29 +14,39 @@ const closeTimeoutMs = 30_000
 
 const abnormal = 1006
 
+const encoder = new TextEncoder()
+
 /** One WebSocket: the end that a client holds, and the end that a server holds. */
 export class SocketPair {
   readonly client: ClientEnd
   readonly #server: ServerEnd
   readonly #wire: Wire
-  readonly #clock: Clock
+  readonly #timers: Timers
+  /** What is on its way. */
+  readonly #transit: Timers
   readonly #onGone: () => void
   readonly #timeouts = new Disposer()
   #lost: boolean
   #lastArrival = 0
 
-  constructor(client: ClientEnd, wire: Wire, clock: Clock, onGone: () => void) {
+  constructor(client: ClientEnd, wire: Wire, timers: Timers, onGone: () => void) {
     this.client = client
     this.#wire = wire
-    this.#clock = clock
+    this.#timers = timers
+    this.#transit = new Timers(timers)
     this.#onGone = onGone
     this.#lost = wire.state === 'black hole'
     this.#server = new ServerEnd(this)
   }
 
+  /** How many messages are on their way, those of the handshakes included. */
+  get inTransit(): number {
+    return this.#transit.size
+  }
+
   open(upgrade: () => Promise<Response | ((socket: ServerEnd) => void)>): void {
     if (this.#wire.state === 'cut') {
-      this.#clock.after(0, () => this.kill())
+      this.#transit.after(0, () => this.kill())
       return
     }
     this.carry(async () => {
@@ -54,6 +65,7 @@ export class SocketPair {
 
   kill(): void {
     this.#lost = true
+    this.#transit.clear()
     this.#timeouts.dispose()
     this.client.closed(abnormal, '')
     this.#server.closed(abnormal)
@@ -62,8 +74,9 @@ export class SocketPair {
 
   /** Has `arrive` happen at the other end, behind all that was sent before. */
   carry(arrive: () => void): void {
-    this.#lastArrival = Math.max(this.#lastArrival, this.#clock.now() + this.#wire.latencyMs)
-    this.#clock.after(this.#lastArrival - this.#clock.now(), () => {
+    const now = this.#timers.now()
+    this.#lastArrival = Math.max(this.#lastArrival, now + this.#wire.latencyMs)
+    this.#transit.after(this.#lastArrival - now, () => {
       if (!this.#lost && this.#wire.state === 'up') arrive()
     })
   }
@@ -77,7 +90,7 @@ export class SocketPair {
 
   /** The closing handshake that the client begins (RFC 6455, section 7). */
   closeFromClient(code: number): void {
-    this.#timeouts.add(this.#clock.after(closeTimeoutMs, () => this.#end(abnormal, '')))
+    this.#timeouts.add(this.#timers.after(closeTimeoutMs, () => this.#end(abnormal, '')))
     this.carry(() => {
       this.#server.closed(code)
       this.carry(() => {
@@ -89,7 +102,7 @@ export class SocketPair {
 
   /** The closing handshake that the server begins. */
   closeFromServer(code: number, reason: string): void {
-    this.#timeouts.add(this.#clock.after(closeTimeoutMs, () => this.#server.closed(abnormal)))
+    this.#timeouts.add(this.#timers.after(closeTimeoutMs, () => this.#server.closed(abnormal)))
     this.carry(() => {
       this.#end(code, reason)
       this.carry(() => {
@@ -165,7 +178,7 @@ export class ServerEnd implements ServerSocket {
 
   send(data: string): void {
     if (!this.#open || this.#closing) return
-    const bytes = Buffer.byteLength(data)
+    const bytes = encoder.encode(data).byteLength
     this.bufferedAmount += bytes
     this.#pair.toClient(data, () => {
       this.bufferedAmount -= bytes

@@ -1,0 +1,1 @@
+export { mswHandlers } from './msw-handlers.ts'

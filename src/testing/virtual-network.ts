@@ -1,0 +1,199 @@
+import type { Undo } from '../base/emitter.ts'
+import type { Clock, Fetch, WebSocketConstructor } from '../base/world.ts'
+import { Timers } from './timers.ts'
+import { ClientEnd, type ServerEnd, SocketPair } from './virtual-socket.ts'
+
+/**
+ * What can stand behind a virtual network: a bare server by its virtual mount, or Instep's own service as it is. A
+ * rejection of either call means that nothing listens there.
+ */
+export interface VirtualServer {
+  fetch(request: Request): Promise<Response>
+  /** Refuses a socket with an answer, or gives what takes the server's end of it. */
+  upgrade(request: Request): Promise<Response | ((socket: ServerEnd) => void)>
+}
+
+export interface VirtualNetworkOptions {
+  readonly clock: Clock
+  readonly server: VirtualServer
+  /** How long a message takes one way, in ms. @default 20 */
+  readonly latencyMs?: number
+}
+
+/**
+ * One device's way to one server, in virtual time. `up`: all arrives, in order. `cut`: whatever is tried fails at
+ * once. `black hole`: nothing arrives any more, and nothing fails.
+ */
+export class VirtualNetwork {
+  latencyMs: number
+  /** What each chunk of a body takes beyond that, in ms. */
+  chunkMs = 0
+  #server: VirtualServer
+  readonly #timers: Timers
+  #state: 'up' | 'cut' | 'black hole' = 'up'
+  readonly #calls = new Set<AbortController>()
+  readonly #sockets = new Set<SocketPair>()
+
+  constructor({ clock, server, latencyMs = 20 }: VirtualNetworkOptions) {
+    this.#timers = new Timers(clock)
+    this.#server = server
+    this.latencyMs = latencyMs
+  }
+
+  get state(): 'up' | 'cut' | 'black hole' {
+    return this.#state
+  }
+
+  /** How many calls are under way, bodies that are still coming included. */
+  get calls(): number {
+    return this.#calls.size
+  }
+
+  /** How many sockets are open or opening. */
+  get sockets(): number {
+    return this.#sockets.size
+  }
+
+  /** Whether any message is on its way on a socket. */
+  get busy(): boolean {
+    return [...this.#sockets].some(({ inTransit }) => inTransit > 0)
+  }
+
+  /** Puts another server behind it. What is open stays with the old one. */
+  use(server: VirtualServer): void {
+    this.#server = server
+  }
+
+  /** Fails all that is under way, and all that is tried until `mend`. */
+  cut(): void {
+    this.#state = 'cut'
+    for (const call of this.#calls) call.abort(new TypeError('fetch failed'))
+    this.#calls.clear()
+    this.killSockets()
+  }
+
+  /** Lets nothing arrive until `mend`. A socket that was open stays dead after it, as behind a router that forgot it. */
+  blackHole(): void {
+    this.#state = 'black hole'
+    for (const socket of this.#sockets) socket.lose()
+  }
+
+  mend(): void {
+    this.#state = 'up'
+  }
+
+  /** Ends every socket without a word, on both sides. */
+  killSockets(): void {
+    for (const socket of [...this.#sockets]) socket.kill()
+  }
+
+  /** Ends all that there is, for good. */
+  close(): void {
+    this.cut()
+    this.#timers.clear()
+  }
+
+  readonly fetch: Fetch = async (url, init) => {
+    const { signal, ...rest } = init
+    const call = new AbortController()
+    const abort = () => call.abort(signal?.reason)
+    if (signal?.aborted) abort()
+    else signal?.addEventListener('abort', abort)
+    this.#calls.add(call)
+    const done = () => {
+      signal?.removeEventListener('abort', abort)
+      this.#calls.delete(call)
+    }
+    try {
+      const response = await this.#exchange(new Request(url, rest), call.signal)
+      if (response.body === null) done()
+      return new Response(response.body && this.#relay(response.body, call.signal, done), response)
+    } catch (error) {
+      done()
+      throw error
+    }
+  }
+
+  /** A class of WebSockets of this network. */
+  webSocket({ sendsHeaders = false } = {}): WebSocketConstructor {
+    const dial = (client: ClientEnd, url: string, headers: Record<string, string>) => {
+      const request = new Request(url.replace(/^ws/, 'http'), { headers })
+      const pair = new SocketPair(client, this, this.#timers, () => this.#sockets.delete(pair))
+      this.#sockets.add(pair)
+      pair.open(() => this.#server.upgrade(request))
+      return pair
+    }
+    return class extends ClientEnd {
+      static readonly sendsHeaders = sendsHeaders
+
+      constructor(
+        url: string,
+        _protocols?: string[],
+        options?: { headers: Readonly<Record<string, string>> },
+      ) {
+        super((client) => dial(client, url, sendsHeaders ? { ...options?.headers } : {}))
+      }
+    }
+  }
+
+  async #exchange(request: Request, signal: AbortSignal): Promise<Response> {
+    await this.#travel(this.latencyMs, signal)
+    // Whatever keeps a server from answering looks alike from here.
+    const answer = this.#server.fetch(request).catch((cause: unknown) => {
+      throw new TypeError('fetch failed', { cause })
+    })
+    const response = await abortable(answer, signal)
+    await this.#travel(this.latencyMs, signal)
+    const location = response.headers.get('location')
+    if (location === null || response.status < 300 || response.status > 399) return response
+    if (request.redirect === 'manual') return response
+    if (request.redirect === 'error') throw new TypeError('fetch failed')
+    return this.#exchange(new Request(new URL(location, request.url)), signal)
+  }
+
+  /** Resolves when a message has arrived; never where it goes into a black hole. */
+  async #travel(ms: number, signal: AbortSignal): Promise<void> {
+    if (this.#state === 'cut') throw new TypeError('fetch failed')
+    const lost = this.#state === 'black hole'
+    let cancel: Undo = () => {}
+    const arrived = new Promise<void>((resolve) => {
+      cancel = this.#timers.after(ms, () => {
+        if (!lost && this.#state === 'up') resolve()
+      })
+    })
+    await abortable(arrived, signal).finally(cancel)
+  }
+
+  #relay(body: ReadableStream<Uint8Array>, signal: AbortSignal, done: () => void) {
+    const reader = body.getReader()
+    const end = (reason: unknown) => {
+      done()
+      // The server's side of it ends too; how does not matter here.
+      reader.cancel(reason).catch(() => {})
+    }
+    const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
+      try {
+        const next = await abortable(reader.read(), signal)
+        if (this.chunkMs > 0 || this.#state !== 'up') await this.#travel(this.chunkMs, signal)
+        if (!next.done) return controller.enqueue(next.value)
+        done()
+        controller.close()
+      } catch (error) {
+        end(error)
+        throw error
+      }
+    }
+    // Nothing is read ahead, so that a chunk is on its way when it is asked for.
+    return new ReadableStream<Uint8Array>({ pull, cancel: end }, { highWaterMark: 0 })
+  }
+}
+
+/** Settles as `promise` does, or rejects with the signal's reason. */
+function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason)
+    if (signal.aborted) abort()
+    else signal.addEventListener('abort', abort)
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
+}

@@ -1,0 +1,29 @@
+import { sql } from 'kysely'
+import { silentLogger } from '../../src/base/logger.ts'
+import { resolveWorld } from '../../src/base/world.default.ts'
+import { KyselyLog } from '../../src/server/log/sql/kysely-log.ts'
+import { openDatabase } from '../../src/server/log/sql/open-database.ts'
+
+/** Makes logs in one database, each empty again when the one before is closed: opening a database takes long. */
+export async function logsIn(name: string) {
+  const { clock, random } = resolveWorld()
+  const options = {
+    clock,
+    random,
+    logger: silentLogger,
+    readerIdleMs: 30_000,
+    retention: undefined,
+    maxReaders: 4,
+    maxWriters: 4,
+  }
+  const database = await openDatabase(name, options)
+  const close = async () => {
+    await sql`truncate instep_log, instep_record, instep_verdict`.execute(database.writers)
+    await sql`update instep_state set head = 0, horizon = 0`.execute(database.writers)
+  }
+  return {
+    database,
+    make: async () => ({ log: new KyselyLog({ ...database, close }, options) }),
+    close: () => database.close(),
+  }
+}

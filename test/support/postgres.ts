@@ -1,0 +1,117 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { chownSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Client } from 'pg'
+import { findPostgres } from '../setup/find-postgres.mjs'
+
+/** A PostgreSQL of a test's own, in a temporary folder, heard on a socket in it. */
+export interface Postgres {
+  /** The address of a database, which is made where there is none. */
+  database(name: string): Promise<string>
+  /** Runs statements in a database. */
+  run(name: string, sql: string): Promise<readonly { readonly [column: string]: unknown }[]>
+  /** Ends it and starts it again: at once, as a crash does, so that connections break. */
+  crash(): Promise<void>
+  stop(): Promise<void>
+}
+
+interface User {
+  readonly uid: number
+  readonly gid: number
+}
+
+/** What makes it quick, and gives up only what a loss of power would need. */
+const settings = ['fsync=off', 'listen_addresses=', 'max_connections=100', 'autovacuum=off']
+
+export async function startPostgres(): Promise<Postgres> {
+  const bin = findPostgres()
+  if (bin === undefined) throw new Error('There is no PostgreSQL; run `npm run setup`.')
+  const folder = mkdtempSync(join(realpathSync(tmpdir()), 'instep-postgres-'))
+  const user = unprivileged()
+  if (user) chownSync(folder, user.uid, user.gid)
+  const data = join(folder, 'data')
+  const initdb = ['-D', data, '-U', 'postgres', '--auth=trust', '-E', 'UTF8', '--locale=C', '--no-sync']
+  execFileSync(join(bin, 'initdb'), initdb, { ...user, cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] })
+
+  const start = () => listening(join(bin, 'postgres'), data, folder, user)
+  let server = await start()
+  const atExit = () => {
+    server.kill('SIGQUIT')
+    rmSync(folder, { recursive: true, force: true })
+  }
+  process.on('exit', atExit)
+
+  const addressOf = (name: string) => `postgres://postgres@localhost/${name}?host=${folder}`
+  const run: Postgres['run'] = async (name, sql) => {
+    const client = new Client({ connectionString: addressOf(name) })
+    await client.connect()
+    try {
+      return (await client.query(sql)).rows
+    } finally {
+      await client.end()
+    }
+  }
+  return {
+    run,
+    async database(name) {
+      const known = await run('postgres', `select from pg_database where datname = '${name}'`)
+      if (known.length === 0) await run('postgres', `create database "${name}"`)
+      return addressOf(name)
+    },
+    async crash() {
+      await ended(server, 'SIGQUIT')
+      server = await start()
+    },
+    async stop() {
+      process.off('exit', atExit)
+      await ended(server, 'SIGINT')
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Who runs it: PostgreSQL refuses to be root. */
+function unprivileged(): User | undefined {
+  if (process.getuid?.() !== 0) return undefined
+  const idOf = (option: string) => {
+    for (const name of ['postgres', 'nobody']) {
+      try {
+        return Number(
+          execFileSync('id', [option, name], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }),
+        )
+      } catch {
+        // There is no such user.
+      }
+    }
+    throw new Error('PostgreSQL does not run as root, and there is neither a user `postgres` nor `nobody`.')
+  }
+  return { uid: idOf('-u'), gid: idOf('-g') }
+}
+
+/** Resolves once the server takes connections. */
+function listening(
+  program: string,
+  data: string,
+  folder: string,
+  user: User | undefined,
+): Promise<ChildProcess> {
+  const args = ['-D', data, '-k', folder, ...settings.flatMap((setting) => ['-c', setting])]
+  const server = spawn(program, args, { ...user, cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] })
+  return new Promise((resolve, reject) => {
+    let said = ''
+    server.stderr.on('data', (chunk) => {
+      said += chunk
+      if (said.includes('ready to accept connections')) resolve(server)
+    })
+    server.on('error', reject)
+    server.on('exit', () => reject(new Error(`PostgreSQL did not start: ${said}`)))
+  })
+}
+
+function ended(server: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  return new Promise((resolve) => {
+    server.once('exit', () => resolve())
+    server.kill(signal)
+  })
+}

@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest'
+import { mockSyncServer } from '../../src/testing/index.ts'
+import { issue } from './scene.ts'
+
+test('nothing is left of a server that is closed in the middle of everything', async () => {
+  const server = mockSyncServer()
+  const devices = [server.device(), server.device()]
+  const clients = devices.map((device) => device.client({ identity: 'ada' }))
+  await Promise.all(clients.map((client) => client.start()))
+  await server.settle()
+  server.hold()
+  await server.write([issue('1')], 'ada')
+  server.late(60_000, { times: 2 })
+  server.never()
+  const syncs = clients.map((client) => client.sync().catch(({ name }: Error) => name))
+  await server.clock.advance(10)
+  await server.close()
+  expect(await Promise.all(syncs)).toEqual(['NetworkError', 'NetworkError'])
+  for (const { network, world } of devices) {
+    expect([network.calls, network.sockets, world.lifecycle.listeners]).toEqual([0, 0, 0])
+  }
+  expect(server.clock.timers).toBe(0)
+  expect(clients.map(({ status }) => status.lifecycle)).toEqual(['closed', 'closed'])
+})
+
+test('closed twice, and before anything was asked, it is closed', async () => {
+  const server = mockSyncServer()
+  await server.close()
+  await server.close()
+  expect(server.requests).toEqual([])
+})

@@ -1,0 +1,39 @@
+import { describe, expect, test } from 'vitest'
+import { memoryStore, type Store } from '../../src/index.ts'
+import { storeContract } from '../../src/testing/index.ts'
+
+describe('the store contract', () => {
+  test('is fulfilled by the memory store', async () => {
+    for (const { run } of storeContract) await run({ store: memoryStore(), name: 'contract' })
+    expect(storeContract.length).toBeGreaterThan(20)
+  })
+
+  test('notices a store that keeps what a transaction wrote that failed', async () => {
+    const kept = memoryStore()
+    const store: Store = {
+      ...kept,
+      async open(name) {
+        const connection = await kept.open(name)
+        return {
+          ...connection,
+          async transaction(options, body) {
+            let failure: unknown
+            const result = await connection.transaction(options, (tx) =>
+              body(tx).catch((error: unknown) => {
+                failure = error
+                return undefined as never
+              }),
+            )
+            if (failure) throw failure
+            return result
+          },
+        }
+      },
+    }
+    const broken: string[] = []
+    for (const [index, { name, run }] of storeContract.entries()) {
+      await run({ store, name: `contract ${index}` }).catch(() => broken.push(name))
+    }
+    expect(broken.length).toBeGreaterThan(0)
+  })
+})

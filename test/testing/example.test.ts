@@ -1,0 +1,1 @@
+import '../../examples/testing/tasks.test.ts'

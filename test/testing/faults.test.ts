@@ -1,0 +1,122 @@
+import { describe, expect, test } from 'vitest'
+import { shown } from '../support/device.ts'
+import { issue, setScene } from './scene.ts'
+
+const scene = setScene()
+
+test('a server that is down cannot be reached, and its sockets are gone; up again, all is well', async () => {
+  const { server, live } = scene()
+  const client = await live()
+  server.down()
+  await server.settle()
+  expect(client.status.connection.state).toBe('offline')
+  await server.write([issue('1')], 'ada')
+  server.up()
+  await server.settle()
+  expect(shown(client)).toEqual({ 1: {} })
+})
+
+test('late: the answer tells what was true when it was asked for', async () => {
+  const { server } = scene()
+  await server.write([issue('1')], 'ada')
+  server.late(5_000, { endpoint: 'bootstrap' })
+  const client = server.client({ identity: 'ada', world: { WebSocket: undefined } })
+  const sync = client.sync()
+  await server.clock.advance(1_000)
+  await server.write([issue('2')], 'ada')
+  expect(client.status.data.state).toBe('none')
+  expect(await server.clock.until(sync)).toMatchObject({ kind: 'bootstrap', sid: 1 })
+  expect(await server.clock.until(client.sync())).toMatchObject({ kind: 'delta', sid: 2 })
+})
+
+describe('wrong:', () => {
+  const outcome = async (wrong: Parameters<ReturnType<typeof scene>['server']['wrong']>) => {
+    const { server } = scene()
+    for (let id = 0; id < 3; id += 1) await server.write([issue(`${id}`)], 'ada')
+    server.wrong(...wrong)
+    const client = server.client({ identity: 'ada' })
+    const error: unknown = await server.clock.until(client.sync().catch((thrown: unknown) => thrown))
+    expect(await server.clock.until(client.sync())).toMatchObject({ sid: 3 })
+    return error
+  }
+
+  test.each([
+    ['html', 'ProtocolError', 'not_json'],
+    ['truncated', 'ProtocolError', 'truncated'],
+    [204, 'ProtocolError', 'truncated'],
+    [500, 'HttpError', 'http_status'],
+  ] as const)('%s', async (wrong, name, code) => {
+    expect(await outcome([wrong])).toMatchObject({ name, code })
+  })
+
+  test('a status can have headers and a body', async () => {
+    const body = { error: { code: 'slow_down', message: 'Slow down.' } }
+    expect(await outcome([429, { headers: { 'Retry-After': '7' }, body }])).toMatchObject({
+      status: 429,
+      serverCode: 'slow_down',
+      retryAfterMs: 7_000,
+    })
+  })
+
+  test('a socket that is refused leaves a client that polls', async () => {
+    const { server, live } = scene()
+    server.wrong(403, { endpoint: 'ws', times: Number.POSITIVE_INFINITY })
+    expect((await live()).status.connection.state).toBe('polling')
+    server.heal()
+    await server.clock.advance(60_000)
+  })
+})
+
+test('never: nothing comes, until the client gives up and asks again', async () => {
+  const { server } = scene()
+  server.never({ endpoint: 'bootstrap' })
+  const client = server.client({ identity: 'ada' })
+  await client.start()
+  await server.clock.advance(10_000)
+  expect(client.status.connection.state).toBe('connecting')
+  await server.settle()
+  expect(client.status.connection.state).toBe('socket')
+})
+
+test('a fault is for one endpoint, for a number of times, or until it is healed', async () => {
+  const { server } = scene()
+  const ask = async (path: string) => {
+    const headers = { Authorization: `Bearer ${server.token('ada')}` }
+    const { fetch } = server.world
+    return (await server.clock.until(fetch(`${server.baseUrl}/${path}`, { headers }))).status
+  }
+  server.wrong(500, { endpoint: 'delta', times: 2 })
+  server.wrong(503)
+  expect(await ask('bootstrap')).toBe(503)
+  expect([await ask('delta?since=0'), await ask('bootstrap')]).toEqual([500, 200])
+  expect([await ask('delta?since=0'), await ask('delta?since=0')]).toEqual([500, 200])
+  server.wrong(500, { times: Number.POSITIVE_INFINITY })
+  expect([await ask('bootstrap'), await ask('bootstrap')]).toEqual([500, 500])
+  server.heal()
+  expect(await ask('bootstrap')).toBe(200)
+})
+
+describe('a request to tx', () => {
+  const post = (id: string) => {
+    const { server } = scene()
+    const headers = { Authorization: `Bearer ${server.token('ada')}`, 'Content-Type': 'application/json' }
+    const ops = [{ op: 'i', t: 'Issue', id, p: {} }]
+    const body = JSON.stringify({ txs: [{ id: `tx-${id}`, since: 0, ops }] })
+    return server.clock.until(server.world.fetch(`${server.baseUrl}/tx`, { method: 'POST', headers, body }))
+  }
+
+  test('can be rejected, and is not done', async () => {
+    const { server } = scene()
+    server.reject('conflict')
+    const response = await post('1')
+    expect(await response.json()).toMatchObject({ results: [{ id: 'tx-1', error: { code: 'conflict' } }] })
+    expect(await server.rows('ada')).toEqual([])
+  })
+
+  test('can have its answer lost', async () => {
+    const { server } = scene()
+    server.loseAnswer({ endpoint: 'tx' })
+    await expect(post('1')).rejects.toThrow('fetch failed')
+    expect(await server.rows('ada')).toMatchObject([{ t: 'Issue', id: '1' }])
+  })
+})

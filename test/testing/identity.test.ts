@@ -1,0 +1,89 @@
+import { describe, expect, test } from 'vitest'
+import { mockSyncServer } from '../../src/testing/index.ts'
+import { shown } from '../support/device.ts'
+import { issue, setScene } from './scene.ts'
+
+const scene = setScene()
+
+describe.each(['expire', 'revoke'] as const)('%s', (command) => {
+  test('ends the socket, pauses the client, and a new token lets it go on', async () => {
+    const { server, live } = scene()
+    const client = await live()
+    server[command]('ada')
+    await server.settle()
+    expect(client.status.connection.state).toBe('unauthenticated')
+    await server.write([issue('1')], 'ada')
+    server.token('ada')
+    client.resume()
+    await server.settle()
+    expect(client.status.connection.state).toBe('socket')
+    expect(shown(client)).toEqual({ 1: {} })
+  })
+
+  test('leaves the others alone', async () => {
+    const { server, live } = scene()
+    const client = await live()
+    server[command]('bob')
+    await server.settle()
+    expect(client.status.connection.state).toBe('socket')
+  })
+})
+
+test('a token that ends by itself is renewed by what the application does about it', async () => {
+  const { server } = scene()
+  const causes: unknown[] = []
+  server.token('ada', 60_000)
+  const client = server.client({
+    identity: 'ada',
+    onUnauthenticated: ({ code }) => {
+      causes.push(code)
+      return server.token('ada')
+    },
+  })
+  await client.start()
+  await server.clock.advance(90_000)
+  expect(causes).toEqual(['unauthenticated'])
+  expect(client.status.connection.state).toBe('socket')
+})
+
+test('an API key counts as a token does', async () => {
+  const { server } = scene()
+  await server.write([issue('1')], 'ada')
+  const client = server.client({ identity: 'ada', apiKey: server.token('ada') })
+  await client.start()
+  await server.settle()
+  expect(client.status.connection.state).toBe('polling')
+  expect(shown(client)).toEqual({ 1: {} })
+})
+
+test('records may belong to an organization', async () => {
+  const server = mockSyncServer({
+    ownerField: 'organizationId',
+    callerOf: (identity) => ({ userId: identity, organizationId: 'acme' }),
+  })
+  await server.write([issue('1', { organizationId: 'acme' })])
+  const client = server.client({ identity: 'acme:ada' })
+  await client.start()
+  await server.settle()
+  expect(client.count('Issue')).toBe(1)
+  expect(await server.rows('acme:bob')).toHaveLength(1)
+  await server.close()
+})
+
+test('the log of requests names who asked for what, and holds no token', async () => {
+  const { server, live } = scene()
+  const token = server.token('ada')
+  await server.write([issue('1')], 'ada')
+  await live()
+  const headers = { 'X-API-Key': server.token('bob') }
+  const init = { method: 'POST', headers, body: '{"txs":[]}' }
+  await server.clock.until(server.world.fetch(`${server.baseUrl}/tx`, init))
+  expect(server.requests).toMatchObject([
+    { identity: 'ada', method: 'GET', endpoint: 'ws', query: {}, body: undefined },
+    { identity: 'ada', method: 'GET', endpoint: 'bootstrap' },
+    { identity: 'ada', endpoint: 'delta', query: { since: '1' } },
+    { identity: 'bob', method: 'POST', endpoint: 'tx', body: { txs: [] } },
+  ])
+  expect(JSON.stringify(server.requests)).not.toContain(token)
+  expect(JSON.stringify(server.requests)).not.toContain('token-')
+})

@@ -1,0 +1,58 @@
+import { setupServer } from 'msw/node'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { WebSocket } from 'ws'
+import { SyncClient, silentLogger } from '../../src/index.ts'
+import { type MockSyncServer, mockSyncServer } from '../../src/testing/index.ts'
+import { mswHandlers } from '../../src/testing/msw/index.ts'
+import { issue } from './scene.ts'
+
+let server: MockSyncServer
+let network: ReturnType<typeof setupServer>
+let client: SyncClient
+
+beforeEach(() => {
+  // Node 20 has none for msw to take over.
+  vi.stubGlobal('WebSocket', globalThis.WebSocket ?? WebSocket)
+  server = mockSyncServer({ clock: 'real', baseUrl: 'https://api.example.com/sync/v1' })
+  network = setupServer(...mswHandlers(server))
+  network.listen({ onUnhandledRequest: 'error' })
+  client = new SyncClient({
+    baseUrl: 'https://api.example.com/sync/v1',
+    token: server.token('ada'),
+    logger: silentLogger,
+  })
+})
+
+afterEach(async () => {
+  await client.close()
+  await server.close()
+  network.close()
+  vi.unstubAllGlobals()
+})
+
+const connection = () => client.status.connection.state
+
+test('the global fetch and WebSocket lead to it', async () => {
+  await server.write([issue('1')], 'ada')
+  await client.start()
+  await client.ready()
+  expect(client.count('Issue')).toBe(1)
+  await vi.waitFor(() => expect(connection()).toBe('socket'))
+  await server.write([issue('2')], 'ada')
+  await vi.waitFor(() => expect(client.count('Issue')).toBe(2))
+  expect(server.requests.map(({ endpoint }) => endpoint).sort()).toEqual(['bootstrap', 'delta', 'ws'])
+})
+
+test('what is commanded happens there too', async () => {
+  await client.start()
+  await vi.waitFor(() => expect(connection()).toBe('socket'))
+  server.expire('ada')
+  await vi.waitFor(() => expect(connection()).toBe('unauthenticated'))
+  server.wrong(500)
+  server.down()
+  await expect(client.sync()).rejects.toMatchObject({ name: 'NetworkError' })
+  server.up()
+  await expect(client.sync()).rejects.toMatchObject({ name: 'HttpError', status: 500 })
+  client.resume(server.token('ada'))
+  await expect(client.sync()).resolves.toMatchObject({ sid: 0 })
+})

@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest'
+import { setScene } from './scene.ts'
+
+const scene = setScene()
+
+test('settle waits for a client that connects, for retries, and for what follows', async () => {
+  const { server } = scene()
+  server.wrong(500, { times: 4 })
+  const client = server.client({ identity: 'ada' })
+  await client.start()
+  await server.settle()
+  expect(client.status).toMatchObject({ data: { state: 'current' }, lifecycle: 'running' })
+})
+
+test('settle rejects where something stays under way, and says what', async () => {
+  const { server } = scene()
+  server.never({ endpoint: 'bootstrap', times: Number.POSITIVE_INFINITY })
+  await server.client({ identity: 'ada' }).start()
+  await expect(server.settle({ limitMs: 10_000 })).rejects.toThrow(
+    'Not settled after 10000 ms: 1 of the requests have no answer yet.',
+  )
+})
+
+test('settle rejects where requests keep coming', async () => {
+  const { server } = scene()
+  await server.client({ identity: 'ada', pollInterval: 500, world: { WebSocket: undefined } }).start()
+  await expect(server.settle({ limitMs: 10_000 })).rejects.toThrow('requests keep coming')
+  await server.settle({ quietMs: 300 })
+})
+
+test('settle takes no longer than it must', async () => {
+  const { server, live } = scene()
+  await live()
+  const before = server.clock.now()
+  await server.settle()
+  expect(server.clock.now() - before).toBeLessThan(2_000)
+})

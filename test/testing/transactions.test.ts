@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest'
+import { shown } from '../support/device.ts'
+import { setScene } from './scene.ts'
+
+const scene = setScene()
+
+test('what a client writes is on the server, and at every other device', async () => {
+  const { server, live } = scene()
+  const client = await live()
+  const other = server.device().client({ identity: 'ada' })
+  await other.start()
+  const tx = client.mutate((m) => {
+    m.insert('Issue', { id: '1', title: 'one' })
+  })
+  await server.settle()
+  expect(tx.state).toBe('synced')
+  expect(await server.rows('ada')).toMatchObject([
+    { t: 'Issue', id: '1', p: { title: 'one', userId: 'ada' } },
+  ])
+  expect(shown(other)).toEqual({ 1: { title: 'one' } })
+})
+
+test('reject takes a change back, and the next one goes through', async () => {
+  const { server, live } = scene()
+  const client = await live()
+  server.reject('forbidden', { message: 'Not yours.' })
+  const tx = client.mutate((m) => {
+    m.insert('Issue', { id: '1', title: 'one' })
+  })
+  expect(client.count('Issue')).toBe(1)
+  await server.settle()
+  expect(tx.rejection).toMatchObject({ reason: 'forbidden', message: 'Not yours.' })
+  expect(client.count('Issue')).toBe(0)
+  client.mutate((m) => {
+    m.insert('Issue', { id: '2', title: 'two' })
+  })
+  await server.settle()
+  expect(shown(client)).toEqual({ 2: { title: 'two' } })
+})
+
+test('an answer that is lost is asked for again, and the change is made once', async () => {
+  const { server, live } = scene()
+  const client = await live()
+  server.loseAnswer({ endpoint: 'tx' })
+  // Else the push would tell that it was accepted.
+  server.hold()
+  const tx = client.mutate((m) => {
+    m.insert('Issue', { id: '1', title: 'one' })
+  })
+  await server.settle()
+  expect(tx.state).toBe('synced')
+  expect(server.requests.filter(({ endpoint }) => endpoint === 'tx')).toHaveLength(2)
+  expect(await server.rows('ada')).toHaveLength(1)
+})
+
+test('what is written offline is sent once the network is back', async () => {
+  const { server, live } = scene()
+  const client = await live()
+  server.down()
+  await server.settle()
+  const tx = client.mutate((m) => {
+    m.insert('Issue', { id: '1', title: 'one' })
+  })
+  await server.settle()
+  expect([tx.state, client.status.writes.pending]).toEqual(['queued', 1])
+  server.up()
+  await server.settle()
+  expect([tx.state, client.status.writes.pending]).toEqual(['synced', 0])
+})
