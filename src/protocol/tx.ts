@@ -1,17 +1,12 @@
 import type * as z from 'zod/mini'
-import type {
-  txOpSchema,
-  txRequestSchema,
-  txResponseSchema,
-  txResultSchema,
-  wireTransactionSchema,
-} from './schema/tx.ts'
+import { readEnvelope, readSid } from './envelope.ts'
+import { isSid } from './guards.ts'
+import { isObject } from './json.ts'
+import type { txOpSchema, txRequestSchema, wireTransactionSchema } from './schema/tx.ts'
 
 export type TxOp = Readonly<z.infer<typeof txOpSchema>>
 export type WireTransaction = Readonly<z.infer<typeof wireTransactionSchema>>
 export type TxRequest = Readonly<z.infer<typeof txRequestSchema>>
-export type TxResult = Readonly<z.infer<typeof txResultSchema>>
-export type TxResponse = Readonly<z.infer<typeof txResponseSchema>>
 
 /** Why a transaction was refused. */
 export const rejectionCodes = [
@@ -27,3 +22,65 @@ export const rejectionCodes = [
 ] as const
 
 export type RejectionCode = (typeof rejectionCodes)[number]
+
+/** Why a transaction was refused, as the server said: one of {@link rejectionCodes}, or a code of its own. */
+export interface Rejection {
+  readonly code: string
+  readonly message: string
+  readonly details?: unknown
+}
+
+/** The verdict on one transaction: the `sid` of its last frame, or why it was refused. */
+export type TxResult =
+  | { readonly id: string; readonly sid: number }
+  | { readonly id: string; readonly error: Rejection }
+
+/** The verdicts on the transactions of one request. */
+export interface TxResponse {
+  readonly sid: number
+  readonly results: readonly TxResult[]
+}
+
+/**
+ * Turns transactions into the body of a request, and an answer's body into verdicts: for servers whose bodies are
+ * others than the protocol's.
+ */
+export interface TxCodec {
+  /**
+   * Whether the server itself refuses what requires a refused transaction. Without it, a transaction is never in one
+   * request with one that it requires. @default false
+   */
+  readonly requires?: boolean
+  /** The most transactions in one request. @default 100 */
+  readonly maxTransactions?: number
+  /** The body, which is sent as JSON. */
+  encode(txs: readonly WireTransaction[]): unknown
+  /** The verdicts in a 2xx answer, `body` being its JSON. What it throws, the client takes for an answer that is none. */
+  decode(body: unknown, txs: readonly WireTransaction[]): TxResponse
+}
+
+/** The protocol's own bodies. */
+export const standardTxCodec: TxCodec = {
+  requires: true,
+  encode: (txs) => ({ txs }),
+  decode: readTxResponse,
+}
+
+/** `value` as an answer. A verdict that is none is left out; a ProtocolError is thrown where the whole is none. */
+export function readTxResponse(value: unknown): TxResponse {
+  const what = 'The answer to a transaction'
+  const message = readEnvelope(value, what)
+  const results = Array.isArray(message.results) ? message.results : []
+  return { sid: readSid(message, what), results: results.flatMap((item) => readResult(item) ?? []) }
+}
+
+/** It holds what {@link txResultSchema} holds. */
+function readResult(value: unknown): TxResult | undefined {
+  if (!isObject(value) || typeof value.id !== 'string') return undefined
+  const { id, sid, error } = value
+  if (isSid(sid)) return { id, sid }
+  if (!isObject(error)) return undefined
+  const { code, message, details } = error
+  if (typeof code !== 'string' || typeof message !== 'string') return undefined
+  return { id, error: { code, message, ...(details === undefined ? undefined : { details }) } }
+}

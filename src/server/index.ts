@@ -1,11 +1,49 @@
 export { ConfigurationError, isSyncError, SyncError } from '../base/errors.ts'
-export type { RejectionCode, TxOp } from '../protocol/tx.ts'
+export type { Rejection, RejectionCode, TxOp, WireTransaction } from '../protocol/tx.ts'
+export { anyOf, forTokens, looksLikeJwt } from './auth/any-of.ts'
+export {
+  type ApiKey,
+  type ApiKeyOptions,
+  apiKeyAuthentication,
+  type IssuingKeyStore,
+  type KeyStore,
+  memoryKeyStore,
+  sqlKeyStore,
+} from './auth/api-key.ts'
+export { type CachedAuthenticate, type CacheOptions, cached } from './auth/cached.ts'
 export type { Authenticate, Caller, OwnerField, Refusal, RefusalCode } from './auth/caller.ts'
 export { bearerToken } from './auth/credentials.ts'
-export { type JwtOptions, jwtAuthentication } from './auth/jwt.ts'
+export { type JwtOptions, type JwtRules, jwtAuthentication } from './auth/jwt.ts'
+export type { AsymmetricAlgorithm, JwtKeySet, JwtSecret } from './auth/jwt-keys.ts'
+export { type OAuthOptions, oauthAuthentication } from './auth/oauth.ts'
+export {
+  type IntrospectionOptions,
+  introspection,
+  type OAuthProfile,
+  type ProfileOf,
+  userinfo,
+} from './auth/oauth-provider.ts'
+export type { ProviderAddress } from './auth/provider-call.ts'
+export type { Holder, IssuedSecret, IssuerOptions, SecretIssuer } from './auth/secret-issuer.ts'
+export type { Which } from './auth/secret-table.ts'
+export {
+  type IssuingSessionStore,
+  memorySessionStore,
+  type NewSession,
+  type Session,
+  type SessionOptions,
+  type SessionStore,
+  sessionAuthentication,
+  sqlSessionStore,
+} from './auth/session.ts'
 export { type SignTokenOptions, signToken } from './auth/sign-token.ts'
+export { createAuthTables, type RunSql } from './auth/sql-secret-table.ts'
+export { createSyncService } from './create-sync-service.ts'
+export type { Authorization, Authorize } from './http/authorize.ts'
 export type {
   Changes,
+  ClientTransaction,
+  Effect,
   Judge,
   Log,
   LoggedChange,
@@ -21,4 +59,4 @@ export { WriteRejectedError } from './log/rejection.ts'
 export type { SyncServiceOptions } from './options.ts'
 export type { AcceptSocket, ServerSocket } from './realtime/server-socket.ts'
 export { type Served, type ServeOptions, serve } from './serve.ts'
-export { createSyncService, type SyncService } from './service.ts'
+export type { SyncService } from './service.ts'

@@ -26,6 +26,11 @@ export async function sendResponse(response: Response, outgoing: ServerResponse)
   else await pipeline(Readable.fromWeb(response.body as Parameters<typeof Readable.fromWeb>[0]), outgoing)
 }
 
+/** Lets a body that nobody has read to its end pass by: it would hold up the requests behind it. */
+export function dropRest(incoming: IncomingMessage): void {
+  if (!incoming.complete) incoming.removeAllListeners('data').resume()
+}
+
 /** Answers a request for an upgrade with `response`, and ends the connection. */
 export async function refuseUpgrade(response: Response, socket: Duplex): Promise<void> {
   const body = await response.text()

@@ -2,7 +2,9 @@ import { ConfigurationError } from '../base/errors.ts'
 import { type Logger, silentLogger } from '../base/logger.ts'
 import { resolveWorld } from '../base/world.default.ts'
 import type { Clock, Random } from '../base/world.ts'
+import { defineModels, type ModelDefinitions, type Models } from '../models/models.ts'
 import type { Authenticate, OwnerField } from './auth/caller.ts'
+import type { Authorize } from './http/authorize.ts'
 import type { Log } from './log/log.ts'
 
 export interface SyncServiceOptions {
@@ -12,6 +14,10 @@ export interface SyncServiceOptions {
   readonly authenticate: Authenticate
   /** The field of each record that names its owner, who alone sees it. */
   readonly ownerField: OwnerField
+  /** Runs before each transaction of a client. @default allows all that ownership allows */
+  readonly authorize?: Authorize
+  /** The types, as {@link defineModels} takes or gives them: what is written has to satisfy its schema. */
+  readonly models?: ModelDefinitions | Models
   /** Where the endpoints are. @default '/sync/v1' */
   readonly path?: string
   /** The origins whose pages may call and connect. @default all */
@@ -20,13 +26,24 @@ export interface SyncServiceOptions {
   readonly heartbeatMs?: number
   /** What may wait in one socket, in bytes, before it is closed as too slow. @default 1_048_576 */
   readonly maxBufferedBytes?: number
+  /** The longest body of a request, in bytes. @default 1_048_576 */
+  readonly maxBodyBytes?: number
+  /** The most transactions in one request. @default 100 */
+  readonly maxTransactions?: number
+  /** The most ops in one transaction. @default 1_000 */
+  readonly maxOps?: number
   readonly logger?: Logger
   readonly clock?: Clock
   readonly random?: Random
 }
 
-export type ResolvedOptions = Required<Omit<SyncServiceOptions, 'allowedOrigins'>> &
-  Pick<SyncServiceOptions, 'allowedOrigins'>
+export type ResolvedOptions = Required<
+  Omit<SyncServiceOptions, 'allowedOrigins' | 'authorize' | 'models'>
+> & {
+  readonly allowedOrigins: readonly string[] | undefined
+  readonly authorize: Authorize | undefined
+  readonly models: Models | undefined
+}
 
 /** All options with their defaults. Throws a ConfigurationError that names the one that is wrong. */
 export function resolveOptions(options: SyncServiceOptions): ResolvedOptions {
@@ -35,12 +52,18 @@ export function resolveOptions(options: SyncServiceOptions): ResolvedOptions {
     path: '/sync/v1',
     heartbeatMs: 15_000,
     maxBufferedBytes: 1_048_576,
+    maxBodyBytes: 1_048_576,
+    maxTransactions: 100,
+    maxOps: 1_000,
+    allowedOrigins: undefined,
+    authorize: undefined,
     logger: silentLogger,
     clock,
     random,
     ...options,
+    models: options.models && defineModels(options.models),
   }
-  const { database, authenticate, ownerField, path, heartbeatMs, maxBufferedBytes } = resolved
+  const { database, authenticate, authorize, ownerField, path } = resolved
   expect('database', database === 'memory:' || typeof database === 'object', "'memory:' or a log")
   expect('authenticate', typeof authenticate === 'function', 'a function')
   expect(
@@ -48,9 +71,17 @@ export function resolveOptions(options: SyncServiceOptions): ResolvedOptions {
     ownerField === 'userId' || ownerField === 'organizationId',
     "'userId' or 'organizationId'",
   )
+  expect('authorize', authorize === undefined || typeof authorize === 'function', 'a function')
   expect('path', /^(\/[\w.~-]+)*$/.test(path), "'' or a path like '/sync/v1', without a slash at its end")
-  expect('heartbeatMs', heartbeatMs > 0, 'a number of ms above 0')
-  expect('maxBufferedBytes', maxBufferedBytes > 0, 'a number of bytes above 0')
+  for (const option of [
+    'heartbeatMs',
+    'maxBufferedBytes',
+    'maxBodyBytes',
+    'maxTransactions',
+    'maxOps',
+  ] as const) {
+    expect(option, resolved[option] > 0, 'a number above 0')
+  }
   return resolved
 }
 

@@ -6,7 +6,7 @@ import { toError } from '../base/errors.ts'
 import { type Logger, silentLogger } from '../base/logger.ts'
 import { resolveWorld } from '../base/world.default.ts'
 import type { Clock } from '../base/world.ts'
-import { refuseUpgrade, sendResponse, toRequest } from './node-http.ts'
+import { dropRest, refuseUpgrade, sendResponse, toRequest } from './node-http.ts'
 import { closeCodes } from './realtime/server-socket.ts'
 import type { SyncService } from './service.ts'
 
@@ -46,6 +46,7 @@ export async function serve(service: SyncService, options: ServeOptions): Promis
   const answer = async (incoming: IncomingMessage, outgoing: ServerResponse) => {
     try {
       await sendResponse(await service.fetch(toRequest(incoming)), outgoing)
+      dropRest(incoming)
     } catch (error) {
       // The client went away, the answer broke off, or the address is none: there is nobody left to tell.
       logger.debug('A connection ended early.', { reason: toError(error).message })

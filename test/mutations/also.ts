@@ -104,7 +104,7 @@ export const also: readonly Mutation[] = [
     test: 'test/client/bad-input.test.ts',
     name: 'invariant 65: %s never blocks a client for ever',
     file: 'src/sync/fetcher.ts',
-    from: 'if (clock.now() - this.#repairedAt < repairEveryMs) return false',
+    from: 'if (isWithin(clock, this.#repairedAt, repairEveryMs)) return false',
     to: '',
   },
   {
@@ -120,7 +120,7 @@ export const also: readonly Mutation[] = [
     test: 'test/client/reset.test.ts',
     name: 'invariant 66: a 410 right after a bootstrap does not loop, and is told as an error',
     file: 'src/sync/fetcher.ts',
-    from: 'if (this.#fresh && this.#options.clock.now() < this.#notBefore) throw error',
+    from: 'if (this.#fresh && isWithin(this.#options.clock, this.#freshAt, this.#patienceMs)) throw error',
     to: '',
   },
   {
@@ -128,7 +128,7 @@ export const also: readonly Mutation[] = [
     test: 'test/client/pace.test.ts',
     name: 'invariant 66: where every delta is refused, few bootstraps are made in an hour',
     file: 'src/sync/fetcher.ts',
-    from: 'if (this.#fresh && this.#options.clock.now() < this.#notBefore) throw error',
+    from: 'if (this.#fresh && isWithin(this.#options.clock, this.#freshAt, this.#patienceMs)) throw error',
     to: '',
   },
   {

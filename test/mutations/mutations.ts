@@ -1,11 +1,21 @@
 import { also } from './also.ts'
+import { auth } from './auth.ts'
 import type { Mutation } from './mutation.ts'
 import { network } from './network.ts'
 import { position } from './position.ts'
 import { service } from './service.ts'
+import { sql } from './sql.ts'
 import { storage } from './storage.ts'
+import { transactions } from './transactions.ts'
 
 /** All changes, in the order of the invariants that they break. */
-export const mutations: readonly Mutation[] = [...position, ...service, ...storage, ...network, ...also].sort(
-  (a, b) => a.invariant - b.invariant,
-)
+export const mutations: readonly Mutation[] = [
+  ...position,
+  ...service,
+  ...transactions,
+  ...storage,
+  ...network,
+  ...also,
+  ...auth,
+  ...sql,
+].sort((a, b) => a.invariant - b.invariant)

@@ -7,7 +7,7 @@ test.each([
   ['POST', 'delta?since=0', 405, 'method_not_allowed'],
   ['GET', 'tx', 405, 'method_not_allowed'],
   ['GET', 'ws', 426, 'upgrade_required'],
-  ['POST', 'tx', 501, 'not_implemented'],
+  ['POST', 'tx', 400, 'bad_request'],
 ])('%s %s is answered with %i and a reason', async (method, path, status, code) => {
   const { ask } = serviceOf()
   const response = await ask(path, { method })
@@ -42,6 +42,11 @@ test.each([
   ['ownerField', { ownerField: 'owner' }],
   ['path', { path: '/sync/' }],
   ['heartbeatMs', { heartbeatMs: 0 }],
+  ['maxBodyBytes', { maxBodyBytes: '1 MB' }],
+  ['maxTransactions', { maxTransactions: 0 }],
+  ['maxOps', { maxOps: -1 }],
+  ['authorize', { authorize: true }],
+  ['models', { models: 'Todo' }],
 ])('a wrong %s is named when the service is made', (option, wrong) => {
   expect(() => serviceOf(wrong as object)).toThrow(
     expect.objectContaining({ name: 'ConfigurationError', option }),

@@ -2,7 +2,8 @@ import { createHmac } from 'node:crypto'
 import { generateKeyPair, SignJWT } from 'jose'
 import { describe, expect, test } from 'vitest'
 import {
-  type JwtOptions,
+  type JwtRules,
+  type JwtSecret,
   jwtAuthentication,
   type SignTokenOptions,
   signToken,
@@ -15,7 +16,7 @@ const day = 86_400_000
 const clock = new VirtualClock()
 const nowSeconds = clock.now() / 1_000
 
-const check = (token: string, options: Partial<JwtOptions> = {}) =>
+const check = (token: string, options: Partial<JwtRules & JwtSecret> = {}) =>
   jwtAuthentication({ secret, clock, ...options })(
     new Request('https://sync.test/', { headers: { authorization: `Bearer ${token}` } }),
   )
@@ -44,7 +45,18 @@ test('a function can say whom the claims name', async () => {
     userId: 'ann@acme.test',
     expiresAt: claims.exp * 1_000,
   })
-  expect(await check(token, { caller: () => null })).toEqual({ refused: 'invalid_token' })
+  expect(await check(token, { caller: async () => null })).toEqual({ refused: 'invalid_token' })
+})
+
+test('a function that names the caller cannot have a token outlive itself', async () => {
+  const token = forged({ alg: 'HS256' }, claims)
+  const endingAt = (expiresAt: number | undefined) =>
+    check(token, { caller: () => ({ userId: 'ann', expiresAt }) })
+  const end = claims.exp * 1_000
+  expect(await endingAt(end + day)).toMatchObject({ expiresAt: end })
+  expect(await endingAt(undefined)).toMatchObject({ expiresAt: end })
+  expect(await endingAt(end - 1_000)).toMatchObject({ expiresAt: end - 1_000 })
+  expect(await endingAt(clock.now())).toEqual({ refused: 'token_expired' })
 })
 
 describe('a forged or careless token', () => {
@@ -72,6 +84,9 @@ describe('a forged or careless token', () => {
     expect(await check(await sign({ lifetimeMs: 31 * day }))).toEqual({ refused: 'invalid_token' })
     const undated = forged({ alg: 'HS256' }, { sub: 'ann', exp: nowSeconds + 31 * 86_400 })
     expect(await check(undated)).toEqual({ refused: 'invalid_token' })
+    const iat = nowSeconds + 40 * 86_400
+    const datedAhead = forged({ alg: 'HS256' }, { sub: 'ann', iat, exp: iat + 3_600 })
+    expect(await check(datedAhead)).toEqual({ refused: 'invalid_token' })
   })
 
   test('invariant 56: a token for another audience or from another issuer is refused', async () => {
@@ -125,5 +140,7 @@ test('while a secret is rotated, tokens of the old one go on', async () => {
 })
 
 test('a secret that is too short to be one is refused when it is given', () => {
-  expect(() => jwtAuthentication({ secret: 'short' })).toThrow(expect.objectContaining({ option: 'secret' }))
+  for (const secret of ['short', [], ['short']]) {
+    expect(() => jwtAuthentication({ secret })).toThrow(expect.objectContaining({ option: 'secret' }))
+  }
 })

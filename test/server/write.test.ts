@@ -55,7 +55,16 @@ describe('an op that is none', () => {
   test.each([
     ['a Date', insert('2', { when: new Date(0) })],
     ['a NaN', insert('2', { n: Number.NaN })],
-    ['undefined', insert('2', { n: undefined })],
+    ['undefined further down', insert('2', { n: { m: undefined } })],
+    ['a Map', insert('2', { m: new Map([['a', 1]]) })],
+    ['an empty Set', insert('2', { deep: [{ s: new Set() }] })],
+    ['bytes', insert('2', { b: new Uint8Array(2) })],
+    ['a RegExp', insert('2', { r: /x/ })],
+    ['fields that are a Map', { op: 'i', t: 'Todo', id: '2', p: new Map([['userId', 'ann']]) }],
+    ['a NUL', update('1', { n: 'a\0' })],
+    ['half a surrogate pair', update('1', { n: '\ud800' })],
+    ['a long id', remove('x'.repeat(256))],
+    ['a long owner', update('1', { userId: 'x'.repeat(256) })],
     ['a bigint', insert('2', { n: 1n })],
     ['too deep', insert('2', deep)],
     ['cyclic', insert('2', cyclic)],
@@ -68,6 +77,12 @@ describe('an op that is none', () => {
     await service.write([insert('1')])
     await expect(service.write([op as TxOp])).rejects.toMatchObject({ reason: 'invalid' })
   })
+})
+
+test('a field that is undefined is left out', async () => {
+  const { service, json } = serviceOf()
+  await service.write([insert('1', { n: undefined })])
+  expect((await json('bootstrap')).rows[0]?.p).toEqual({ userId: 'ann' })
 })
 
 test('what is written is a copy: changing it later changes nothing', async () => {

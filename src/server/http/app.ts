@@ -1,18 +1,23 @@
 import type { Context, Hono } from 'hono'
 import { toError } from '../../base/errors.ts'
-import type { Log, Read } from '../log/log.ts'
+import type { TxResponse, TxResult } from '../../protocol/tx.ts'
+import type { Read } from '../log/log.ts'
 import { peer } from '../peer.ts'
+import { type DecideOptions, decide } from './decide.ts'
 import { Failure } from './failure.ts'
 import { type IdentifyOptions, type Identity, identify } from './identify.ts'
 import { bodyOf, documentText, type JsonBody } from './json-body.ts'
+import { readJson } from './read-body.ts'
+import { readTransactions, type TransactionLimits } from './read-transactions.ts'
 
-export interface AppOptions extends IdentifyOptions {
-  readonly log: Log
+export interface AppOptions extends IdentifyOptions, DecideOptions, TransactionLimits {
   /** Where the endpoints are, as in `/sync/v1`. */
   readonly path: string
   /** The origins that may connect; `undefined` lets all. */
   readonly allowedOrigins: readonly string[] | undefined
   readonly epochOf: (history: string, owner: string) => string
+  /** The longest body that is read, in bytes. */
+  readonly maxBodyBytes: number
   /** Whether to send every request away. */
   readonly stopping: () => boolean
 }
@@ -97,8 +102,14 @@ export async function createApp(options: AppOptions): Promise<App> {
     return c.body(null, 204)
   })
 
-  app.post(`${path}/tx`, () => {
-    throw new Failure(501, 'not_implemented', 'This service takes no transactions.')
+  app.post(`${path}/tx`, async (c) => {
+    const txs = readTransactions(await readJson(c.req.raw, options.maxBodyBytes), options)
+    const results: TxResult[] = []
+    // One after the other: any may require what stands before it.
+    for (const tx of txs) results.push({ id: tx.id, ...(await decide(tx, c.var.identity, options)) })
+    const { head } = await log.position()
+    const answer: TxResponse = { sid: head, results }
+    return sendJson(c, 200, new TextEncoder().encode(JSON.stringify(answer)))
   })
 
   const methods = { bootstrap: 'GET, POST', delta: 'GET', ws: 'GET', tx: 'POST' }

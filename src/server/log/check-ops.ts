@@ -1,38 +1,32 @@
-import { isDeeperThan, jsonEqual, maxDepth, type Payload } from '../../protocol/json.ts'
+import { copyPayload, isStorableName, maxNameLength } from '../../protocol/json-copy.ts'
 import { txOpSchema } from '../../protocol/schema/tx.ts'
 import type { TxOp } from '../../protocol/tx.ts'
 import { WriteRejectedError } from './rejection.ts'
 
 /**
  * Copies of `ops`, safe to keep and to send. Throws a WriteRejectedError of reason `invalid` for an op that is none,
- * for one that nests deeper than the protocol allows, and for a value that JSON would change.
+ * for one that nests deeper than the protocol allows, for a value that JSON would change, and for text that not every
+ * database can hold: so all logs refuse the same.
  */
-export function checkOps(ops: readonly TxOp[]): TxOp[] {
+export function checkOps(ops: readonly unknown[]): TxOp[] {
   return ops.map((op, index) => {
     const { success, data } = txOpSchema.safeParse(op)
     if (!success)
       throw invalid(index, 'is no op with a type `t`, an `id` and, unless it is a `d`, fields `p`')
-    return data.op === 'd' ? data : { ...data, p: checkedFields(data.p, index) }
+    if (!isStorableName(data.t) || !isStorableName(data.id)) {
+      throw invalid(
+        index,
+        `has a type or id of more than ${maxNameLength} characters, or that cannot be stored`,
+      )
+    }
+    if (data.op === 'd') return data
+    const copied = copyPayload(data.p)
+    if ('payload' in copied) return { ...data, p: copied.payload }
+    const { path, what } = copied.fault
+    throw invalid(index, `cannot be stored: ${path === '' ? 'p' : `p.${path}`} ${what}`)
   })
 }
 
-function checkedFields(p: Payload, index: number): Payload {
-  // A row or frame holds the fields one level down.
-  if (isDeeperThan(maxDepth - 1, p)) throw invalid(index, `nests deeper than ${maxDepth} levels`)
-  const copy = copyOf(p)
-  if (!jsonEqual(p, copy)) throw invalid(index, 'holds a value that JSON would change, like a Date or a NaN')
-  return copy
-}
-
-function copyOf(p: Payload): Payload {
-  try {
-    return JSON.parse(JSON.stringify(p))
-  } catch {
-    // A bigint, for which there is no JSON at all.
-    return {}
-  }
-}
-
 function invalid(index: number, what: string): WriteRejectedError {
-  return new WriteRejectedError('invalid', `The op at ${index} ${what}.`)
+  return new WriteRejectedError('invalid', `The op at ${index} ${what}.`, { op: index })
 }

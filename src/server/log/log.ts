@@ -1,9 +1,10 @@
 import type { Undo } from '../../base/emitter.ts'
 import type { Payload } from '../../protocol/json.ts'
-import type { TxOp } from '../../protocol/tx.ts'
+import type { Rejection, TxOp } from '../../protocol/tx.ts'
 
 /**
- * The history of all changes, and the records that it has led to. It knows whose a record is, and nothing of why.
+ * The history of all changes, the records that it has led to, and the verdicts on transactions. It knows whose a
+ * record is, and nothing of why.
  *
  * Guarantees:
  * - A write happens whole or not at all. Its sids are taken under one lock that is held until it is complete, so
@@ -19,6 +20,20 @@ export interface Log {
    * has happened then.
    */
   write(ops: readonly TxOp[], judge: Judge): Promise<number>
+  /**
+   * Decides about a client's transaction, once and for all. Under the lock, in this order:
+   *
+   * 1. Where `caller` has a verdict on `id`, it is given again; or `id_reused`, where it was on another `digest`.
+   *    Nothing is stored then.
+   * 2. Where it is `refused`, that is the verdict.
+   * 3. Where one of `requires` has not been accepted from `caller`, it is `dependency_rejected`.
+   * 4. The ops are done as by {@link write}. A WriteRejectedError of `judge` is the verdict, and no op has happened;
+   *    what the database itself refuses is `invalid`.
+   *
+   * Records, frames and verdict are stored together, a rejection as well; each frame carries `id` as its `tx`. What
+   * else is thrown comes back, and nothing is stored. Verdicts outlive {@link trim}.
+   */
+  transact(transaction: ClientTransaction, judge: Judge): Promise<Verdict>
   /** All records of `owner`, as the texts of wire rows. */
   snapshot(owner: string): Promise<Snapshot>
   /** The changes of `owner` after `since`, as the texts of frames. There are no batches where `since < horizon`. */
@@ -73,10 +88,17 @@ export interface StoredRecord {
   readonly p: Payload
 }
 
-/** Decides what an op does to a record, which may not be there. Throws to refuse the whole write. */
-export type Judge = (before: StoredRecord | undefined, op: TxOp) => Verdict
+/**
+ * Decides what an op does to a record, which may not be there. Throws a WriteRejectedError to refuse all of the ops.
+ *
+ * `changed` answers the op's `unchangedSince`: whether the history holds a change of the record after it. Changes
+ * made by the same ops do not count. In a transaction only what was told to `owner` counts, and nothing that
+ * `caller` made by a transaction of `bases`. Where the horizon has passed `unchangedSince`, only a record that is
+ * there, and whose `sid` is not above it, is known not to have changed. It is `false` where nothing is asked.
+ */
+export type Judge = (before: StoredRecord | undefined, op: TxOp, changed: boolean) => Effect
 
-export interface Verdict {
+export interface Effect {
   readonly after: Pick<StoredRecord, 'owner' | 'p'> | undefined
   /** What is told, and to whom, each under a `sid` of its own. Where there are none, nothing has changed. */
   readonly told: readonly Told[]
@@ -86,3 +108,24 @@ export interface Told {
   readonly owner: string
   readonly change: { readonly op: 'i' | 'u'; readonly p: Payload } | { readonly op: 'd' }
 }
+
+/** A transaction of a client, checked as far as can be without the records. */
+export interface ClientTransaction {
+  /** Who sends it: ids of transactions are unique for each. */
+  readonly caller: string
+  /** Whose records it is about. */
+  readonly owner: string
+  readonly id: string
+  /** Stands for what it asks for: equal for equal bodies. It may be long. */
+  readonly digest: string
+  /** Why it is not to happen, where that is decided already. */
+  readonly refused?: Rejection | undefined
+  readonly ops: readonly TxOp[]
+  /** The caller's transactions whose changes are no conflict. */
+  readonly bases: readonly string[]
+  /** The caller's transactions that must have been accepted. */
+  readonly requires: readonly string[]
+}
+
+/** Accepted, with the `sid` of the last frame, or the head where nothing changed; or why not. */
+export type Verdict = { readonly sid: number } | { readonly error: Rejection }

@@ -6,6 +6,7 @@ import type { WireRow } from '../../protocol/row.ts'
 import type { TxOp } from '../../protocol/tx.ts'
 import type {
   Changes,
+  ClientTransaction,
   Judge,
   Log,
   LoggedChange,
@@ -13,21 +14,39 @@ import type {
   Read,
   Snapshot,
   StoredRecord,
-  Told,
+  Verdict,
 } from './log.ts'
+import { dependencyRejected, idReused, toRejection } from './rejection.ts'
 
 const rowsPerBatch = 1_000
 
 interface Entry extends LoggedChange {
+  /** The record's key. */
+  readonly key: string
+  /** The transaction that made it. */
+  readonly by: string | undefined
   /** Whether a write ends here. */
   readonly last: boolean
 }
 
 type KeptRecord = StoredRecord & { readonly t: string; readonly id: string }
 
+/** What ops have come to, before any of it is in the log. */
+interface Draft {
+  readonly sid: number
+  readonly touched: ReadonlyMap<string, KeptRecord | undefined>
+  readonly added: readonly Omit<Entry, 'last'>[]
+}
+
+interface KeptVerdict {
+  readonly digest: string
+  readonly verdict: Verdict
+}
+
 /** A log that lives as long as the process. JavaScript runs one thing at a time, which is its lock. */
 export class MemoryLog implements Log {
   readonly #records = new Map<string, KeptRecord>()
+  readonly #verdicts = new Map<string, KeptVerdict>()
   #entries: Entry[] = []
   #head = 0
   #horizon = 0
@@ -41,30 +60,21 @@ export class MemoryLog implements Log {
   }
 
   async write(ops: readonly TxOp[], judge: Judge): Promise<number> {
-    const at = this.#clock.now()
-    const touched = new Map<string, KeptRecord | undefined>()
-    const added: Omit<Entry, 'last'>[] = []
-    let sid = this.#head
-    for (const op of ops) {
-      const { t, id } = op
-      const key = rowKey(t, id)
-      const before = touched.has(key) ? touched.get(key) : this.#records.get(key)
-      const { after, told } = judge(before, op)
-      for (const { owner, change } of told) {
-        sid += 1
-        added.push({ sid, owner, frame: frameText(sid, t, id, change, at) })
-      }
-      if (told.length > 0) touched.set(key, after && { t, id, sid, ...after })
-    }
-    // Nothing above has changed anything yet, and nothing below can fail.
-    for (const [key, record] of touched) {
-      if (record) this.#records.set(key, record)
-      else this.#records.delete(key)
-    }
-    for (const entry of added) this.#entries.push({ ...entry, last: entry.sid === sid })
-    this.#head = sid
-    if (added.length > 0) for (const listener of [...this.#listeners]) listener()
-    return sid
+    const draft = this.#draft(ops, judge)
+    this.#commit(draft)
+    return draft.sid
+  }
+
+  async transact(transaction: ClientTransaction, judge: Judge): Promise<Verdict> {
+    const { id, digest } = transaction
+    const key = verdictKey(transaction, id)
+    const first = this.#verdicts.get(key)
+    if (first) return first.digest === digest ? first.verdict : { error: idReused(id) }
+    const draft = this.#draftOf(transaction, judge)
+    const verdict = 'error' in draft ? draft : { sid: draft.sid }
+    this.#verdicts.set(key, { digest, verdict })
+    if ('sid' in draft) this.#commit(draft)
+    return verdict
   }
 
   async snapshot(owner: string): Promise<Snapshot> {
@@ -109,6 +119,70 @@ export class MemoryLog implements Log {
     this.#listeners.clear()
   }
 
+  /** What a transaction without a verdict comes to. */
+  #draftOf(transaction: ClientTransaction, judge: Judge): Draft | Extract<Verdict, { error: unknown }> {
+    const { refused, requires, ops } = transaction
+    if (refused) return { error: refused }
+    const accepted = (id: string) => {
+      const kept = this.#verdicts.get(verdictKey(transaction, id))
+      return kept !== undefined && 'sid' in kept.verdict
+    }
+    const missing = requires.find((id) => !accepted(id))
+    if (missing !== undefined) return { error: dependencyRejected(missing) }
+    try {
+      return this.#draft(ops, judge, transaction)
+    } catch (error) {
+      return { error: toRejection(error) }
+    }
+  }
+
+  #draft(ops: readonly TxOp[], judge: Judge, transaction?: ClientTransaction): Draft {
+    const at = this.#clock.now()
+    const tx = transaction?.id
+    const by = transaction && verdictKey(transaction, transaction.id)
+    const touched = new Map<string, KeptRecord | undefined>()
+    const added: Omit<Entry, 'last'>[] = []
+    let sid = this.#head
+    for (const op of ops) {
+      const { t, id } = op
+      const key = rowKey(t, id)
+      const before = touched.has(key) ? touched.get(key) : this.#records.get(key)
+      const { after, told } = judge(before, op, this.#hasChanged(key, op.unchangedSince, transaction))
+      for (const { owner, change } of told) {
+        sid += 1
+        const frame: SyncFrame = { sid, t, id, ...change, at, ...(tx === undefined ? undefined : { tx }) }
+        added.push({ sid, owner, frame: JSON.stringify(frame), key, by })
+      }
+      if (told.length > 0) touched.set(key, after && { t, id, sid, ...after })
+    }
+    return { sid, touched, added }
+  }
+
+  /** Nothing of a draft has happened before, and nothing here can fail. */
+  #commit({ sid, touched, added }: Draft): void {
+    for (const [key, record] of touched) {
+      if (record) this.#records.set(key, record)
+      else this.#records.delete(key)
+    }
+    for (const entry of added) this.#entries.push({ ...entry, last: entry.sid === sid })
+    this.#head = sid
+    if (added.length > 0) for (const listener of [...this.#listeners]) listener()
+  }
+
+  #hasChanged(key: string, since: number | undefined, transaction?: ClientTransaction): boolean {
+    if (since === undefined) return false
+    const record = this.#records.get(key)
+    // The first change of all has a sid above 0.
+    if (Math.max(0, since) < this.#horizon) return !record || record.sid > since
+    const bases = new Set(transaction?.bases.map((id) => verdictKey(transaction, id)))
+    return this.#entriesAfter(since).some(
+      (entry) =>
+        entry.key === key &&
+        (transaction === undefined || entry.owner === transaction.owner) &&
+        (entry.by === undefined || !bases.has(entry.by)),
+    )
+  }
+
   #position(): Position {
     return { history: this.#history, head: this.#head, horizon: this.#horizon }
   }
@@ -117,6 +191,10 @@ export class MemoryLog implements Log {
   #entriesAfter(sid: number): Entry[] {
     return this.#entries.slice(Math.max(0, sid - this.#horizon))
   }
+}
+
+function verdictKey({ caller }: ClientTransaction, id: string): string {
+  return `${caller.length}:${caller}${id}`
 }
 
 async function* batchesOf<T>(items: readonly T[], textOf: (item: T) => string): AsyncGenerator<string> {
@@ -131,9 +209,4 @@ async function* batchesOf<T>(items: readonly T[], textOf: (item: T) => string): 
 function rowText({ t, id, sid, p }: KeptRecord): string {
   const row: WireRow = { t, id, v: sid, p }
   return JSON.stringify(row)
-}
-
-function frameText(sid: number, t: string, id: string, change: Told['change'], at: number): string {
-  const frame: SyncFrame = { sid, t, id, ...change, at }
-  return JSON.stringify(frame)
 }

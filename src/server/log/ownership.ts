@@ -1,39 +1,67 @@
+import type { Models } from '../../models/models.ts'
 import type { Payload } from '../../protocol/json.ts'
+import { isStorableName } from '../../protocol/json-copy.ts'
 import type { TxOp } from '../../protocol/tx.ts'
-import type { Judge, StoredRecord, Told, Verdict } from './log.ts'
+import { checkModel } from './check-model.ts'
+import type { Effect, Judge, StoredRecord, Told } from './log.ts'
 import { WriteRejectedError } from './rejection.ts'
 
-const nothing: Verdict = { after: undefined, told: [] }
+const nothing: Effect = { after: undefined, told: [] }
 const removal: Told['change'] = { op: 'd' }
 
+export interface WriteRules {
+  readonly ownerField: string
+  readonly models: Models | undefined
+  /**
+   * Who writes: records of others are as good as absent, new ones are the writer's, and none is given away.
+   * `undefined` is the service itself, which may touch and move whatever it likes.
+   */
+  readonly owner?: string
+  /** Lets `owner` give records away, and make some for others. */
+  readonly mayChangeOwner?: boolean
+}
+
 /**
- * The rules of a write by the service itself, which may touch and move whatever it likes. A record belongs to
- * whoever its field `ownerField` names; where an op names another, the old owner is told of a removal and the new
- * one of a whole record.
+ * The rules of a write. A record belongs to whoever its field `ownerField` names; where an op names another, the old
+ * owner is told of a removal and the new one of a whole record.
  */
-export function ownershipJudge(ownerField: string): Judge {
-  return (before, op) => {
-    if (before && op.unchangedSince !== undefined && before.sid > op.unchangedSince) {
-      throw new WriteRejectedError('conflict', `${name(op)} has changed since ${op.unchangedSince}.`)
+export function ownershipJudge({ ownerField, models, owner, mayChangeOwner }: WriteRules): Judge {
+  const mayName = owner === undefined || mayChangeOwner === true
+  return (stored, op, changed) => {
+    const isForeign = stored !== undefined && owner !== undefined && stored.owner !== owner
+    const before = isForeign ? undefined : stored
+    if (op.op === 'd') {
+      if (!before) return nothing
+      refuseChanged(op, changed)
+      return { after: undefined, told: [{ owner: before.owner, change: removal }] }
     }
-    switch (op.op) {
-      case 'i':
-        if (before && !op.put) throw new WriteRejectedError('exists', `${name(op)} exists already.`)
-        return replaced(before, ownerIn(ownerField, op, op.p), op.p)
-      case 'u': {
-        if (!before) throw new WriteRejectedError('not_found', `${name(op)} does not exist.`)
-        const p = { ...before.p, ...op.p }
-        const owner = ownerIn(ownerField, op, p)
-        if (owner !== before.owner) return replaced(before, owner, p)
-        return { after: { owner, p }, told: [{ owner, change: { op: 'u', p: op.p } }] }
-      }
-      case 'd':
-        return before ? { after: undefined, told: [{ owner: before.owner, change: removal }] } : nothing
+    if (!mayName && Object.hasOwn(op.p, ownerField) && op.p[ownerField] !== owner) {
+      throw new WriteRejectedError('forbidden', `${name(op)} is given another \`${ownerField}\`.`)
     }
+    if (op.op === 'u' && !before) throw new WriteRejectedError('not_found', `${name(op)} does not exist.`)
+    if (op.op === 'i' && (isForeign || (before && !op.put))) {
+      throw new WriteRejectedError('exists', `${name(op)} exists already.`)
+    }
+    refuseChanged(op, changed)
+    const p = op.op === 'u' ? { ...before?.p, ...op.p } : stamped(op.p, ownerField, owner)
+    const next = ownerIn(ownerField, op, p)
+    checkModel(models, op, before?.p, p)
+    if (op.op === 'u' && next === before?.owner) {
+      return { after: { owner: next, p }, told: [{ owner: next, change: { op: 'u', p: op.p } }] }
+    }
+    return replaced(before, next, p)
   }
 }
 
-function replaced(before: StoredRecord | undefined, owner: string, p: Payload): Verdict {
+function refuseChanged(op: TxOp, changed: boolean): void {
+  if (changed) throw new WriteRejectedError('conflict', `${name(op)} has changed since ${op.unchangedSince}.`)
+}
+
+function stamped(p: Payload, ownerField: string, owner: string | undefined): Payload {
+  return owner === undefined || Object.hasOwn(p, ownerField) ? p : { ...p, [ownerField]: owner }
+}
+
+function replaced(before: StoredRecord | undefined, owner: string, p: Payload): Effect {
   const arrival: Told = { owner, change: { op: 'i', p } }
   const moved = before && before.owner !== owner
   return {
@@ -44,8 +72,8 @@ function replaced(before: StoredRecord | undefined, owner: string, p: Payload): 
 
 function ownerIn(ownerField: string, op: TxOp, p: Payload): string {
   const owner = Object.hasOwn(p, ownerField) ? p[ownerField] : undefined
-  if (typeof owner === 'string' && owner !== '') return owner
-  throw new WriteRejectedError('invalid', `${name(op)} names no owner: \`${ownerField}\` must be a string.`)
+  if (owner !== '' && isStorableName(owner)) return owner
+  throw new WriteRejectedError('invalid', `${name(op)} names no usable owner in \`${ownerField}\`.`)
 }
 
 function name({ t, id }: TxOp): string {

@@ -1,12 +1,34 @@
 import { SyncError } from '../../base/errors.ts'
-import type { RejectionCode } from '../../protocol/tx.ts'
+import type { JsonValue } from '../../protocol/json.ts'
+import type { Rejection, RejectionCode } from '../../protocol/tx.ts'
 
 /** A write was refused, and nothing of it has happened. `reason` is the protocol's code. */
 export class WriteRejectedError extends SyncError<'RejectedError'> {
   readonly reason: RejectionCode
+  /** What more there is to say for programs. */
+  readonly details: JsonValue | undefined
 
-  constructor(reason: RejectionCode, message: string) {
+  constructor(reason: RejectionCode, message: string, details?: JsonValue) {
     super('RejectedError', 'rejected', message)
     this.reason = reason
+    this.details = details
+  }
+}
+
+/** The rejection that `error` is. Throws it on where it is none. */
+export function toRejection(error: unknown): Rejection {
+  if (!(error instanceof WriteRejectedError)) throw error
+  const { reason: code, message, details } = error
+  return details === undefined ? { code, message } : { code, message, details }
+}
+
+export function idReused(id: string): Rejection {
+  return { code: 'id_reused', message: `The id ${id} belongs to a transaction with another body.` }
+}
+
+export function dependencyRejected(required: string): Rejection {
+  return {
+    code: 'dependency_rejected',
+    message: `The transaction ${required}, which it requires, is not accepted.`,
   }
 }

@@ -1,0 +1,80 @@
+import { toError } from '../../base/errors.ts'
+import type { Logger } from '../../base/logger.ts'
+import type { Models } from '../../models/models.ts'
+import type { Rejection, TxOp, WireTransaction } from '../../protocol/tx.ts'
+import type { Caller, OwnerField } from '../auth/caller.ts'
+import { canonicalText } from '../log/canonical.ts'
+import { checkOps } from '../log/check-ops.ts'
+import type { Log, Verdict } from '../log/log.ts'
+import { ownershipJudge } from '../log/ownership.ts'
+import { toRejection } from '../log/rejection.ts'
+import type { Authorization, Authorize } from './authorize.ts'
+import { Failure } from './failure.ts'
+import type { Identity } from './identify.ts'
+import type { SentTransaction } from './read-transactions.ts'
+
+export interface DecideOptions {
+  readonly log: Log
+  readonly ownerField: OwnerField
+  readonly models: Models | undefined
+  readonly authorize: Authorize | undefined
+  /** Shortens a text that is only ever compared. */
+  readonly digest: (text: string) => string
+  readonly logger: Logger
+}
+
+/**
+ * The verdict on a transaction, the first one or the one that it has. All that can be decided without the records is
+ * decided before the log's lock. Throws a {@link Failure} where nothing can be decided now.
+ */
+export async function decide(
+  { id, since, ops, bases = [], requires = [] }: SentTransaction,
+  { caller, owner }: Identity,
+  options: DecideOptions,
+): Promise<Verdict> {
+  const { log, ownerField, models, digest } = options
+  const checked = checkedOps(ops)
+  const transaction = { id, since, ops: checked.ops, bases: [...bases], requires: [...requires] }
+  const answer = checked.refused ? undefined : await authorized(transaction, caller, options)
+  const mayChangeOwner = answer !== undefined && 'mayChangeOwner' in answer
+  const judge = ownershipJudge({ ownerField, models, owner, mayChangeOwner })
+  const refused = checked.refused ?? refusalOf(answer)
+  // `since` and `bases` say where the client stood, which is no part of what it asks for.
+  const body = digest(canonicalText([ops, requires]))
+  return log.transact(
+    { caller: caller.userId, owner, id, digest: body, refused, ops: checked.ops, bases, requires },
+    judge,
+  )
+}
+
+function checkedOps(ops: readonly unknown[]): { readonly ops: TxOp[]; readonly refused?: Rejection } {
+  try {
+    return { ops: checkOps(ops) }
+  } catch (error) {
+    return { ops: [], refused: toRejection(error) }
+  }
+}
+
+async function authorized(
+  transaction: WireTransaction,
+  caller: Caller,
+  { authorize, logger }: DecideOptions,
+): Promise<Authorization | undefined> {
+  try {
+    return await authorize?.(transaction, caller)
+  } catch (error) {
+    logger.error('A transaction cannot be authorized.', {
+      id: transaction.id,
+      reason: toError(error).message,
+    })
+    throw new Failure(503, 'unavailable', 'Transactions cannot be authorized at the moment.', {
+      'Retry-After': '5',
+    })
+  }
+}
+
+function refusalOf(answer: Authorization | undefined): Rejection | undefined {
+  if (answer === undefined || 'mayChangeOwner' in answer) return undefined
+  const { code = 'forbidden', ...rest } = answer
+  return { code, ...rest }
+}

@@ -1,0 +1,48 @@
+import { Failure } from './failure.ts'
+
+/**
+ * The body of `request` as JSON. Throws a {@link Failure} where it is longer than `maxBytes`, which is found out
+ * before anything is parsed and whatever `Content-Length` says; where it is compressed; and where it is no JSON.
+ */
+export async function readJson(request: Request, maxBytes: number): Promise<unknown> {
+  const encoding = request.headers.get('Content-Encoding') ?? 'identity'
+  if (encoding.toLowerCase() !== 'identity') {
+    throw new Failure(415, 'unsupported_encoding', 'The body is to be sent without a `Content-Encoding`.')
+  }
+  const chunks = await readChunks(request, maxBytes)
+  try {
+    return JSON.parse(textOf(chunks))
+  } catch {
+    // The engine's own error quotes the text.
+    throw new Failure(400, 'bad_request', 'The body is not JSON in UTF-8.')
+  }
+}
+
+async function readChunks(request: Request, maxBytes: number): Promise<readonly Uint8Array[]> {
+  const tooLarge = new Failure(
+    413,
+    'too_large',
+    `The body is longer than ${maxBytes} bytes; send less at once.`,
+  )
+  if (Number(request.headers.get('Content-Length')) > maxBytes) throw tooLarge
+  const chunks: Uint8Array[] = []
+  let length = 0
+  const gone = () => {
+    throw new Failure(400, 'bad_request', 'The body broke off.')
+  }
+  // Not by `for await`, which would cancel the stream on the way out: on Node this ends the connection before the
+  // answer is sent.
+  const reader = request.body?.getReader()
+  const read = () => reader?.read().catch(gone)
+  for (let next = await read(); next?.value; next = await read()) {
+    length += next.value.byteLength
+    if (length > maxBytes) throw tooLarge
+    chunks.push(next.value)
+  }
+  return chunks
+}
+
+function textOf(chunks: readonly Uint8Array[]): string {
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  return chunks.map((chunk) => decoder.decode(chunk, { stream: true })).join('') + decoder.decode()
+}

@@ -1,0 +1,60 @@
+import { isSid } from '../../protocol/guards.ts'
+import { isObject } from '../../protocol/json.ts'
+import { isStorable } from '../../protocol/json-copy.ts'
+import { Failure } from './failure.ts'
+
+export interface TransactionLimits {
+  /** The most transactions in one request. */
+  readonly maxTransactions: number
+  /** The most ops in one transaction, and the most ids in each of its lists. */
+  readonly maxOps: number
+}
+
+/** A transaction whose ops are not looked at yet: what is wrong with them is its own verdict. */
+export interface SentTransaction {
+  readonly id: string
+  readonly since: number
+  readonly ops: readonly unknown[]
+  readonly bases?: readonly string[] | undefined
+  readonly requires?: readonly string[] | undefined
+}
+
+/** The transactions in the body of a request. Throws a {@link Failure} where it is none, or holds too many. */
+export function readTransactions(body: unknown, limits: TransactionLimits): readonly SentTransaction[] {
+  const { maxTransactions, maxOps } = limits
+  const txs: readonly unknown[] = isObject(body) && Array.isArray(body.txs) ? body.txs : []
+  if (txs.length === 0) throw bad('The body is to be {"txs": […]}, with a transaction at least.')
+  if (txs.length > maxTransactions)
+    throw tooLarge(`The request holds more than ${maxTransactions} transactions.`)
+  return txs.map((tx, index) => {
+    if (!isSent(tx))
+      throw bad(`The transaction at ${index} has no usable \`id\`, \`since\`, \`ops\` or lists.`)
+    const { ops, bases = [], requires = [] } = tx
+    if (Math.max(ops.length, bases.length, requires.length) > maxOps) {
+      throw tooLarge(`The transaction at ${index} holds more than ${maxOps} ops.`)
+    }
+    return tx
+  })
+}
+
+function isSent(value: unknown): value is SentTransaction {
+  if (!isObject(value)) return false
+  const { id, since, ops, bases = [], requires = [] } = value
+  return isTxId(id) && isSid(since) && Array.isArray(ops) && ops.length > 0 && isIds(bases) && isIds(requires)
+}
+
+function isIds(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every(isTxId)
+}
+
+function isTxId(value: unknown): value is string {
+  return typeof value === 'string' && value.length > 0 && value.length <= 64 && isStorable(value)
+}
+
+function bad(message: string): Failure {
+  return new Failure(400, 'bad_request', message)
+}
+
+function tooLarge(message: string): Failure {
+  return new Failure(413, 'too_large', message)
+}

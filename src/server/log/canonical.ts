@@ -1,0 +1,13 @@
+import { maxDepth } from '../../protocol/json.ts'
+
+/** What is nested deeper than any op may be is left out: it is refused, whatever it holds. */
+const levels = maxDepth + 10
+
+/** The one text of all JSON values that say the same, in whatever order their keys come (as in RFC 8785). */
+export function canonicalText(value: unknown, left = levels): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  if (left === 0) return ''
+  if (Array.isArray(value)) return `[${value.map((item) => canonicalText(item, left - 1)).join()}]`
+  const fields = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  return `{${fields.map(([name, item]) => `${JSON.stringify(name)}:${canonicalText(item, left - 1)}`).join()}}`
+}

@@ -1,0 +1,127 @@
+import { expect, test } from 'vitest'
+import * as z from 'zod/mini'
+import { defineModels } from '../../src/models/models.ts'
+import type { Authorize } from '../../src/server/index.ts'
+import { insert, remove, update } from './harness.ts'
+import { make, put, tx, txServiceOf } from './tx-support.ts'
+
+test('authorize sees the transaction and its caller, and lets it pass by saying nothing', async () => {
+  const seen: unknown[] = []
+  const { send } = txServiceOf({
+    authorize: async (...args) => {
+      seen.push(args)
+    },
+  })
+  expect((await send([tx('a', [make('1')], { requires: [] })])).results).toEqual([{ id: 'a', sid: 1 }])
+  const transaction = { id: 'a', since: 0, ops: [make('1')], bases: [], requires: [] }
+  expect(seen).toEqual([[transaction, { userId: 'ann', organizationId: 'acme' }]])
+})
+
+test.each([
+  [{ message: 'Not on Sundays.' }, { code: 'forbidden', message: 'Not on Sundays.' }],
+  [
+    { code: 'invalid', message: 'No.', details: { day: 7 } },
+    { code: 'invalid', message: 'No.', details: { day: 7 } },
+  ],
+] as const)('what authorize refuses is rejected: %o', async (answer, error) => {
+  const { send, json } = txServiceOf({ authorize: () => answer })
+  expect(await send([tx('a', [make('1')])])).toEqual({ sid: 0, results: [{ id: 'a', error }] })
+  expect((await json('bootstrap')).rows).toEqual([])
+})
+
+test('a change of mind does not change a verdict', async () => {
+  let answer: ReturnType<Authorize>
+  const { codes } = txServiceOf({ authorize: () => answer })
+  expect(await codes([tx('a', [make('1')])])).toEqual(['accepted'])
+  answer = { message: 'No longer.' }
+  expect(await codes([tx('a', [make('1')]), tx('b', [make('2')])])).toEqual(['accepted', 'forbidden'])
+  answer = undefined
+  expect(await codes([tx('a', [make('1')]), tx('b', [make('2')])])).toEqual(['accepted', 'forbidden'])
+})
+
+test('where authorize fails, nothing is decided, and the words stay inside', async () => {
+  let broken = true
+  const { post, send, lines } = txServiceOf({
+    authorize: () => {
+      if (broken) throw new Error('db:secret@host is down')
+      return undefined
+    },
+  })
+  const txs = [tx('a', [make('1')])]
+  const response = await post(JSON.stringify({ txs }))
+  expect([response.status, response.headers.get('Retry-After')]).toEqual([503, '5'])
+  expect(await response.text()).not.toContain('secret')
+  expect(lines.join()).toContain('is down')
+  broken = false
+  expect((await send(txs)).results).toEqual([{ id: 'a', sid: 1 }])
+})
+
+test('invariant 46: with authorize’s leave a record is given away, and nothing of others’ taken', async () => {
+  const { send, codeOf, json } = txServiceOf({ authorize: () => ({ mayChangeOwner: true }) })
+  await send([tx('a', [make('1', { n: 1 })])])
+  await send([tx('b', [make('2')])], 'bob')
+  expect(await codeOf(update('1', { userId: 'bob' }))).toBe('accepted')
+  expect((await json('delta?since=2')).frames).toMatchObject([{ op: 'd', id: '1' }])
+  expect((await json('delta?since=2', { user: 'bob' })).frames).toMatchObject([
+    { op: 'i', id: '1', p: { n: 1, userId: 'bob' } },
+  ])
+  expect(await codeOf(update('2', { userId: 'ann' }))).toBe('not_found')
+  expect(await codeOf(put('2', { userId: 'ann' }))).toBe('exists')
+  expect(await codeOf(make('3', { userId: null }))).toBe('invalid')
+})
+
+const models = defineModels({
+  Todo: z.object({
+    userId: z.string(),
+    title: z.string(),
+    n: z.optional(z.number()),
+    tags: z.optional(z.array(z.string())),
+  }),
+})
+
+test('what breaks its model is invalid, and the fields are named', async () => {
+  const { send, codes } = txServiceOf({ models })
+  const { results } = await send([tx('a', [make('1', { title: 1, tags: ['a', 2] })])])
+  const issue = (field: string) => ({ t: 'Todo', id: '1', field, message: expect.any(String) })
+  expect(results).toMatchObject([
+    { error: { code: 'invalid', details: { issues: [issue('title'), issue('tags.1')] } } },
+  ])
+  expect(
+    await codes([
+      tx('b', [make('1', { title: 'x' })]),
+      tx('c', [put('1', {})]),
+      tx('d', [update('1', { title: null })]),
+      tx('e', [update('1', { n: 1 }), remove('1')]),
+      tx('f', [{ ...make('2', { anything: 1 }), t: 'Undeclared' }]),
+    ]),
+  ).toEqual(['accepted', 'invalid', 'invalid', 'accepted', 'accepted'])
+})
+
+test('the models hold for what the service writes too', async () => {
+  const { service } = txServiceOf({ models })
+  const details = { issues: [{ t: 'Todo', id: '1', field: 'title', message: expect.any(String) }] }
+  await expect(service.write([insert('1', {})])).rejects.toMatchObject({ reason: 'invalid', details })
+})
+
+test('a record that broke its model before can be mended field by field, and not be made worse', async () => {
+  const { log, codeOf } = txServiceOf({ models })
+  const p = { userId: 'ann', title: 1, n: 'x' }
+  await log.write([{ op: 'i', t: 'Todo', id: '1', p }], () => ({
+    after: { owner: 'ann', p },
+    told: [{ owner: 'ann', change: { op: 'i', p } }],
+  }))
+  expect(await codeOf(update('1', { n: 'y' }))).toBe('invalid')
+  expect(await codeOf(update('1', { tags: [1] }))).toBe('invalid')
+  expect(await codeOf(update('1', { n: 1 }))).toBe('accepted')
+  expect(await codeOf(update('1', { title: 'mended' }))).toBe('accepted')
+})
+
+test('a rule across fields holds for the merged record', async () => {
+  const ranged = z
+    .object({ userId: z.string(), from: z.number(), to: z.number() })
+    .check(z.refine(({ from, to }) => from <= to, { path: ['to'], error: 'ends before it begins' }))
+  const { send, codeOf } = txServiceOf({ models: { Todo: ranged } })
+  await send([tx('a', [make('1', { from: 1, to: 2 })])])
+  expect(await codeOf(update('1', { from: 3 }))).toBe('invalid')
+  expect(await codeOf(update('1', { from: 3, to: 4 }))).toBe('accepted')
+})

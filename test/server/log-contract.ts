@@ -1,0 +1,28 @@
+import { test } from 'vitest'
+import type { Log } from '../../src/server/log/log.ts'
+import { describeReads } from './log-contract/reads.ts'
+import type { LogTest } from './log-contract/support.ts'
+import { describeTransactions } from './log-contract/transactions.ts'
+import { describeUnchangedSince } from './log-contract/unchanged-since.ts'
+import { describeWrites } from './log-contract/writes.ts'
+
+/** Makes a log without content, for one test alone. */
+export type MakeLog = () => Promise<{ readonly log: Log; readonly done?: () => Promise<void> }>
+
+/** What a {@link Log} promises, as tests that run on any implementation. */
+export function describeLog(what: string, make: MakeLog): void {
+  const logTest: LogTest = (name, run) =>
+    test(name, async () => {
+      const { log, done } = await make()
+      try {
+        await run(log)
+      } finally {
+        await log.close()
+        await done?.()
+      }
+    })
+  describeWrites(what, logTest)
+  describeReads(what, logTest)
+  describeTransactions(what, logTest)
+  describeUnchangedSince(what, logTest)
+}

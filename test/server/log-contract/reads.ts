@@ -1,0 +1,102 @@
+import { describe, expect } from 'vitest'
+import type { SyncFrame } from '../../../src/protocol/frame.ts'
+import type { WireRow } from '../../../src/protocol/row.ts'
+import { insert, remove, update } from '../harness.ts'
+import { asService, framesOf, items, type LogTest, rowsOf } from './support.ts'
+
+export function describeReads(what: string, logTest: LogTest): void {
+  describe(`${what}, read from`, () => {
+    logTest('gives each owner what is its own', async (log) => {
+      const sid = await log.write([insert('1'), insert('2', {}, 'bob')], asService)
+      expect((await rowsOf(log)).map(({ id }) => id)).toEqual(['1'])
+      expect((await log.snapshot('ann')).count).toBe(1)
+      expect((await framesOf(log, 0, 'bob')).map(({ id }) => id)).toEqual(['2'])
+      expect((await log.delta('ann', 0)).head).toBe(sid)
+      expect((await log.snapshot('cid')).count).toBe(0)
+    })
+
+    logTest('reads one moment, however long its batches take', async (log) => {
+      await log.write([insert('1', { n: 1 }), insert('2')], asService)
+      const [snapshot, delta] = [await log.snapshot('ann'), await log.delta('ann', 0)]
+      const later = log.write([update('1', { n: 2 }), remove('2'), insert('3')], asService)
+      const [rows, frames] = [await items<WireRow>(snapshot), await items<SyncFrame>(delta)]
+      await later
+      expect([snapshot.count, rows.map(({ id, p }) => `${id} ${p.n}`)]).toEqual([2, ['1 1', '2 undefined']])
+      expect(frames).toHaveLength(2)
+    })
+
+    logTest('can be left in the middle of a read', async (log) => {
+      await log.write([insert('1')], asService)
+      for await (const batch of (await log.snapshot('ann')).batches) {
+        expect(batch).not.toBe('')
+        break
+      }
+      await log.write([insert('2')], asService)
+      expect(await rowsOf(log)).toHaveLength(2)
+    })
+
+    logTest('gives more than one batch can hold', async (log) => {
+      await log.write(
+        Array.from({ length: 2_500 }, (_, n) => insert(String(n))),
+        asService,
+      )
+      expect(await rowsOf(log)).toHaveLength(2_500)
+      expect(await framesOf(log)).toHaveLength(2_500)
+    })
+
+    logTest('lists the changes of all owners in order, and never ends inside a write', async (log) => {
+      const first = await log.write([insert('1'), insert('2', {}, 'bob')], asService)
+      const second = await log.write([insert('3'), insert('4')], asService)
+      const changes = await log.changes(0, 1)
+      expect(changes).toMatchObject({ sid: first, head: second, horizon: 0 })
+      expect(changes.changes.map(({ owner, frame }) => [owner, JSON.parse(frame).id])).toEqual([
+        ['ann', '1'],
+        ['bob', '2'],
+      ])
+      const rest = await log.changes(first, 100)
+      expect(rest.sid).toBe(second)
+      expect(rest.changes.map(({ sid, frame }) => JSON.parse(frame).sid === sid)).toEqual([true, true])
+      expect(await log.changes(second, 100)).toMatchObject({ sid: second, changes: [] })
+    })
+
+    logTest('hints at a write, until nobody listens', async (log) => {
+      let hints = 0
+      let heard = () => {}
+      const hint = new Promise<void>((resolve) => {
+        heard = resolve
+      })
+      const unlisten = log.onHint(() => {
+        hints += 1
+        heard()
+      })
+      await log.write([insert('1')], asService)
+      await hint
+      unlisten()
+      unlisten()
+      const before = hints
+      await log.write([insert('2')], asService)
+      expect(hints).toBe(before)
+    })
+
+    logTest('forgets changes and keeps records when it is trimmed', async (log) => {
+      const first = await log.write([insert('1')], asService)
+      const second = await log.write([insert('2')], asService)
+      await log.trim(first)
+      expect(await log.position()).toMatchObject({ head: second, horizon: first })
+      expect(await rowsOf(log)).toHaveLength(2)
+      expect(await framesOf(log, first)).toHaveLength(1)
+      expect(await log.delta('ann', 0)).toMatchObject({ horizon: first })
+      expect(await framesOf(log, 0)).toEqual([])
+      expect((await log.changes(0, 100)).horizon).toBe(first)
+    })
+
+    logTest('trims no further than its head, and never back', async (log) => {
+      const head = await log.write([insert('1')], asService)
+      await log.trim(head + 1_000)
+      await log.trim(0)
+      expect(await log.position()).toMatchObject({ head, horizon: head })
+      const next = await log.write([insert('2')], asService)
+      expect((await framesOf(log, head)).map(({ sid }) => sid)).toEqual([next])
+    })
+  })
+}

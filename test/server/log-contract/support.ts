@@ -1,0 +1,46 @@
+import { expect } from 'vitest'
+import type { SyncFrame } from '../../../src/protocol/frame.ts'
+import type { WireRow } from '../../../src/protocol/row.ts'
+import type { TxOp } from '../../../src/protocol/tx.ts'
+import type { ClientTransaction, Judge, Log, Read } from '../../../src/server/log/log.ts'
+import { ownershipJudge } from '../../../src/server/log/ownership.ts'
+
+/** A test over a log without content, which is closed afterwards. */
+export type LogTest = (name: string, run: (log: Log) => Promise<void>) => void
+
+export const asService = ownershipJudge({ ownerField: 'userId', models: undefined })
+
+export function as(owner: string): Judge {
+  return ownershipJudge({ ownerField: 'userId', models: undefined, owner })
+}
+
+export const fail: Judge = () => {
+  throw new Error('The judge broke.')
+}
+
+/** A transaction of ann's; its digest is that of its ops. */
+export function txOf(
+  id: string,
+  ops: readonly TxOp[],
+  more: Partial<ClientTransaction> = {},
+): ClientTransaction {
+  const who = { caller: 'ann', owner: 'ann' }
+  return { ...who, id, digest: JSON.stringify(ops), ops, bases: [], requires: [], ...more }
+}
+
+export async function items<T>(read: Read): Promise<readonly T[]> {
+  let text = ''
+  for await (const batch of read.batches) {
+    expect(batch).not.toBe('')
+    text += text === '' ? batch : `,${batch}`
+  }
+  return JSON.parse(`[${text}]`)
+}
+
+export async function rowsOf(log: Log, owner = 'ann'): Promise<readonly WireRow[]> {
+  return items(await log.snapshot(owner))
+}
+
+export async function framesOf(log: Log, after = 0, owner = 'ann'): Promise<readonly SyncFrame[]> {
+  return items(await log.delta(owner, after))
+}

@@ -1,0 +1,131 @@
+import { describe, expect } from 'vitest'
+import type { Judge } from '../../../src/server/log/log.ts'
+import { insert, remove, update } from '../harness.ts'
+import { as, asService, framesOf, type LogTest, rowsOf, txOf } from './support.ts'
+
+export function describeTransactions(what: string, logTest: LogTest): void {
+  describe(`${what}, given transactions`, () => {
+    logTest('does one, and names it in its frames', async (log) => {
+      const verdict = await log.transact(txOf('a', [insert('1'), update('1', { n: 1 })]), as('ann'))
+      const frames = await framesOf(log)
+      expect(verdict).toEqual({ sid: frames.at(-1)?.sid })
+      expect(frames).toMatchObject([
+        { op: 'i', tx: 'a', at: expect.any(Number) },
+        { op: 'u', tx: 'a', p: { n: 1 } },
+      ])
+      expect((await rowsOf(log))[0]?.p).toEqual({ userId: 'ann', n: 1 })
+    })
+
+    logTest('accepts one that changes nothing at the head', async (log) => {
+      const sid = await log.write([insert('1', {}, 'bob')], asService)
+      expect(await log.transact(txOf('a', [remove('1'), remove('2')]), as('ann'))).toEqual({ sid })
+    })
+
+    logTest('does it once and answers alike, however many come at once', async (log) => {
+      const tx = txOf('a', [insert('1', { n: 1 })])
+      const verdicts = await Promise.all(Array.from({ length: 10 }, () => log.transact(tx, as('ann'))))
+      verdicts.push(await log.transact(tx, as('ann')))
+      const frames = await framesOf(log)
+      expect(frames).toHaveLength(1)
+      expect(new Set(verdicts.map((verdict) => JSON.stringify(verdict)))).toEqual(
+        new Set([JSON.stringify({ sid: frames[0]?.sid })]),
+      )
+    })
+
+    logTest('gives a rejection again, though it would be accepted now', async (log) => {
+      const tx = txOf('a', [update('1', { n: 1 })])
+      const verdict = await log.transact(tx, as('ann'))
+      expect(verdict).toEqual({ error: { code: 'not_found', message: expect.any(String) } })
+      await log.write([insert('1')], asService)
+      expect(await log.transact(tx, as('ann'))).toEqual(verdict)
+    })
+
+    logTest('keeps what a rejection tells', async (log) => {
+      const refused = {
+        code: 'invalid',
+        message: 'No.',
+        details: { issues: [{ field: 'n', at: [1, null] }] },
+      }
+      const tx = txOf('a', [insert('1')], { refused })
+      expect(await log.transact(tx, as('ann'))).toEqual({ error: refused })
+      expect(await log.transact({ ...tx, refused: undefined }, as('ann'))).toEqual({ error: refused })
+      expect(await rowsOf(log)).toEqual([])
+    })
+
+    logTest('stays with its verdict when the same is refused later', async (log) => {
+      const tx = txOf('a', [insert('1')])
+      const verdict = await log.transact(tx, as('ann'))
+      const refused = { code: 'forbidden', message: 'No longer.' }
+      expect(await log.transact({ ...tx, refused }, as('ann'))).toEqual(verdict)
+    })
+
+    logTest('refuses another body under the same id, and stays with the first verdict', async (log) => {
+      const verdict = await log.transact(txOf('a', [insert('1')]), as('ann'))
+      const other = await log.transact(txOf('a', [insert('2')]), as('ann'))
+      expect(other).toMatchObject({ error: { code: 'id_reused' } })
+      expect(await log.transact(txOf('a', [insert('1')]), as('ann'))).toEqual(verdict)
+      expect(await rowsOf(log)).toHaveLength(1)
+    })
+
+    logTest('keeps the ids of one caller apart from those of another', async (log) => {
+      await log.transact(txOf('a', [insert('1')]), as('ann'))
+      const bobs = txOf('a', [insert('2', {}, 'bob')], { caller: 'bob', owner: 'bob' })
+      expect(await log.transact(bobs, as('bob'))).toHaveProperty('sid')
+      const dependent = txOf('b', [insert('3', {}, 'cid')], { caller: 'cid', owner: 'cid', requires: ['a'] })
+      expect(await log.transact(dependent, as('cid'))).toMatchObject({
+        error: { code: 'dependency_rejected' },
+      })
+    })
+
+    logTest('stores nothing of one that is refused but the verdict', async (log) => {
+      const head = await log.write([insert('1')], asService)
+      const verdict = await log.transact(
+        txOf('a', [insert('2'), update('1', { n: 1 }), insert('1')]),
+        as('ann'),
+      )
+      expect(verdict).toMatchObject({ error: { code: 'exists' } })
+      expect(await log.position()).toMatchObject({ head })
+      expect(await framesOf(log, head)).toEqual([])
+      expect(await rowsOf(log)).toMatchObject([{ id: '1', p: { userId: 'ann' } }])
+    })
+
+    logTest('stores no verdict where something breaks, so that it is judged anew', async (log) => {
+      const tx = txOf('a', [insert('1'), insert('2')])
+      let calls = 0
+      const breaking: Judge = (...op) => {
+        calls += 1
+        if (calls === 2) throw new Error('The judge broke.')
+        return as('ann')(...op)
+      }
+      await expect(log.transact(tx, breaking)).rejects.toThrow('The judge broke.')
+      expect(await log.position()).toMatchObject({ head: 0 })
+      expect(await log.transact(tx, as('ann'))).toHaveProperty('sid')
+      expect(await framesOf(log)).toHaveLength(2)
+    })
+
+    logTest('does what requires others only where all of them are accepted', async (log) => {
+      await log.transact(txOf('good', [insert('1')]), as('ann'))
+      await log.transact(txOf('bad', [insert('1')]), as('ann'))
+      const codeOf = async (id: string, requires: readonly string[]) => {
+        const verdict = await log.transact(txOf(id, [insert(id)], { requires }), as('ann'))
+        return 'error' in verdict ? verdict.error.code : 'accepted'
+      }
+      expect(await codeOf('a', ['good'])).toBe('accepted')
+      expect(await codeOf('b', ['good', 'bad'])).toBe('dependency_rejected')
+      expect(await codeOf('c', ['b'])).toBe('dependency_rejected')
+      expect(await codeOf('d', ['unheard of'])).toBe('dependency_rejected')
+      expect(await codeOf('e', ['e'])).toBe('dependency_rejected')
+      expect((await rowsOf(log)).map(({ id }) => id).sort()).toEqual(['1', 'a'])
+    })
+
+    logTest('remembers its verdicts when it is trimmed', async (log) => {
+      const [good, bad] = [txOf('a', [insert('1')]), txOf('b', [insert('1')])]
+      const verdicts = [await log.transact(good, as('ann')), await log.transact(bad, as('ann'))]
+      await log.write([insert('2')], asService)
+      await log.trim((await log.position()).head)
+      expect([await log.transact(good, as('ann')), await log.transact(bad, as('ann'))]).toEqual(verdicts)
+      const dependent = txOf('c', [insert('3')], { requires: ['a'] })
+      expect(await log.transact(dependent, as('ann'))).toHaveProperty('sid')
+    })
+  })
+}

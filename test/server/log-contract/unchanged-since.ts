@@ -1,0 +1,78 @@
+import { describe, expect } from 'vitest'
+import type { TxOp } from '../../../src/protocol/tx.ts'
+import type { ClientTransaction, Log } from '../../../src/server/log/log.ts'
+import { insert, remove, update } from '../harness.ts'
+import { as, asService, type LogTest, txOf } from './support.ts'
+
+function since(op: TxOp, unchangedSince: number): TxOp {
+  return { ...op, unchangedSince }
+}
+
+export function describeUnchangedSince(what: string, logTest: LogTest): void {
+  describe(`${what}, asked what has changed`, () => {
+    const verdictOn = async (log: Log, tx: ClientTransaction) => {
+      const verdict = await log.transact(tx, as(tx.owner))
+      return 'error' in verdict ? verdict.error.code : 'accepted'
+    }
+
+    logTest('finds a change after `unchangedSince`, and none before it', async (log) => {
+      const first = await log.write([insert('1'), insert('2')], asService)
+      const second = await log.write([update('1', { n: 1 })], asService)
+      expect(await verdictOn(log, txOf('a', [since(update('2', { n: 1 }), first)]))).toBe('accepted')
+      expect(await verdictOn(log, txOf('b', [since(update('1', { n: 2 }), first)]))).toBe('conflict')
+      expect(await verdictOn(log, txOf('c', [since(update('1', { n: 2 }), second)]))).toBe('accepted')
+    })
+
+    logTest('does not count what the caller’s bases have changed, nor its own ops', async (log) => {
+      const head = await log.write([insert('1')], asService)
+      expect(await verdictOn(log, txOf('a', [update('1', { n: 1 })]))).toBe('accepted')
+      expect(await verdictOn(log, txOf('b', [since(update('1', { n: 2 }), head)]))).toBe('conflict')
+      const twice = [since(update('1', { n: 2 }), head), since(update('1', { n: 3 }), head)]
+      expect(await verdictOn(log, txOf('c', twice, { bases: ['a'] }))).toBe('accepted')
+      const stale = [since(update('1', { n: 4 }), head)]
+      expect(await verdictOn(log, txOf('d', stale, { bases: ['a'] }))).toBe('conflict')
+      expect(await verdictOn(log, txOf('e', stale, { bases: ['x', 'c', 'a'] }))).toBe('accepted')
+    })
+
+    logTest('finds a stranger’s change below one by a base', async (log) => {
+      const head = await log.write([insert('1')], asService)
+      await log.write([update('1', { n: 1 })], asService)
+      expect(await verdictOn(log, txOf('a', [update('1', { m: 1 })]))).toBe('accepted')
+      const stale = [since(update('1', { m: 2 }), head)]
+      expect(await verdictOn(log, txOf('b', stale, { bases: ['a'] }))).toBe('conflict')
+    })
+
+    logTest('takes no other caller’s transaction for a base', async (log) => {
+      const head = await log.write([insert('1', {}, 'acme')], asService)
+      const acme = { owner: 'acme' }
+      expect(await verdictOn(log, txOf('a', [update('1', { n: 1 })], { ...acme, caller: 'bob' }))).toBe(
+        'accepted',
+      )
+      const stale = [since(update('1', { n: 2 }), head)]
+      expect(await verdictOn(log, txOf('b', stale, { ...acme, bases: ['a'] }))).toBe('conflict')
+    })
+
+    logTest('finds that a record has gone', async (log) => {
+      const head = await log.write([insert('1')], asService)
+      await log.write([remove('1')], asService)
+      expect(await verdictOn(log, txOf('a', [since(insert('1'), head)]))).toBe('conflict')
+      expect(await verdictOn(log, txOf('b', [since(insert('2'), head)]))).toBe('accepted')
+    })
+
+    logTest('counts only what was told to the owner', async (log) => {
+      const head = await log.write([insert('x')], asService)
+      await log.write([insert('1', {}, 'bob'), remove('1')], asService)
+      expect(await verdictOn(log, txOf('a', [since(insert('1'), head)]))).toBe('accepted')
+    })
+
+    logTest('takes a record for changed where the horizon hides whether it was', async (log) => {
+      const first = await log.write([insert('1'), insert('2')], asService)
+      await log.transact(txOf('base', [update('2', { n: 1 })]), as('ann'))
+      await log.trim((await log.position()).head)
+      expect(await verdictOn(log, txOf('a', [since(update('1', { n: 2 }), first)]))).toBe('accepted')
+      const stale = [since(update('2', { n: 2 }), first)]
+      expect(await verdictOn(log, txOf('b', stale, { bases: ['base'] }))).toBe('conflict')
+      expect(await verdictOn(log, txOf('c', [since(insert('3'), first)]))).toBe('conflict')
+    })
+  })
+}
