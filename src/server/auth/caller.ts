@@ -4,6 +4,8 @@ export interface Caller {
   readonly organizationId?: string | undefined
   /** When the proof ends, in ms since the epoch; a socket is closed then. */
   readonly expiresAt?: number | undefined
+  /** Which session or key proved it, so that this one alone can be revoked. It is no secret. */
+  readonly credentialId?: string | undefined
 }
 
 /** The field of a record that names its owner, and the property of a caller that it is compared with. */
@@ -23,3 +25,17 @@ export interface Refusal {
  * The request of a socket carries its token in the header too, whichever way it came.
  */
 export type Authenticate = (request: Request) => Promise<Caller | Refusal | null>
+
+export function refuse(refused: RefusalCode): Refusal {
+  return { refused }
+}
+
+export function isCaller(result: Caller | Refusal | null): result is Caller {
+  return result !== null && !('refused' in result)
+}
+
+/** `caller`, whose proof ends at `expiresAt` at the latest; refused where that has gone by. */
+export function endingAt(caller: Caller, expiresAt: number, now: number): Caller | Refusal {
+  const end = Math.min(caller.expiresAt ?? expiresAt, expiresAt)
+  return end > now ? { ...caller, expiresAt: end } : refuse('token_expired')
+}

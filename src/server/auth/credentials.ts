@@ -1,6 +1,18 @@
-/** The token of `Authorization: Bearer` (RFC 6750, section 2.1). */
+import { type Authenticate, type Caller, type Refusal, refuse } from './caller.ts'
+
+/** What is longer is no token or key of anybody's, and is not looked at. */
+const mostChars = 16_384
+
+/** The token of `Authorization: Bearer` (RFC 6750, section 2.1); `undefined` also where it is beyond 16 384 characters. */
 export function bearerToken({ headers }: Request): string | undefined {
-  return /^Bearer +(\S+) *$/i.exec(headers.get('Authorization') ?? '')?.[1]
+  const authorization = headers.get('Authorization') ?? ''
+  return authorization.length > mostChars ? undefined : /^Bearer +(\S+) *$/i.exec(authorization)?.[1]
+}
+
+/** The key of `X-API-Key`, within the same length. */
+export function apiKeyOf({ headers }: Request): string | undefined {
+  const key = headers.get('X-API-Key') ?? ''
+  return key === '' || key.length > mostChars ? undefined : key
 }
 
 /** Whether the request tries to prove anything. */
@@ -8,9 +20,20 @@ export function hasCredentials({ headers }: Request): boolean {
   return headers.has('Authorization') || headers.has('X-API-Key')
 }
 
+/** Authenticates by what `check` says of the bearer token; without one, nothing is asked. */
+export function bearerAuthentication(
+  check: (token: string) => Promise<Caller | Refusal | null>,
+): Authenticate {
+  return async (request) => {
+    const token = bearerToken(request)
+    if (token !== undefined) return check(token)
+    return refuse(request.headers.has('Authorization') ? 'invalid_token' : 'no_token')
+  }
+}
+
 /**
  * The request of a socket, with the token of its query moved to where all others have it. The query counts only where
- * no header does (the interface's section "Authentication", 3).
+ * no header does (the interface's section "Authentication", 3). What no header can hold is nobody's token.
  */
 export function socketRequest(request: Request): Request {
   const url = new URL(request.url)
@@ -18,12 +41,13 @@ export function socketRequest(request: Request): Request {
   if (token === null) return request
   url.searchParams.delete('token')
   const headers = new Headers(request.headers)
-  if (!hasCredentials(request)) headers.set('Authorization', `Bearer ${token}`)
+  if (!hasCredentials(request))
+    headers.set('Authorization', /^[!-~]+$/.test(token) ? `Bearer ${token}` : 'Bearer')
   return new Request(url, { headers })
 }
 
 /** `text` without the request's credentials, for a log. */
-export function withoutCredentials(text: string, request: Request): string {
-  const secrets = [bearerToken(request), request.headers.get('X-API-Key')]
+export function withoutCredentials(text: string, { headers }: Request): string {
+  const secrets = [headers.get('Authorization')?.replace(/^\S+ +/, ''), headers.get('X-API-Key')]
   return secrets.reduce<string>((rest, secret) => (secret ? rest.replaceAll(secret, '…') : rest), text)
 }

@@ -1,79 +1,67 @@
 import type { JWTPayload, JWTVerifyOptions } from 'jose'
-import { ConfigurationError } from '../../base/errors.ts'
 import { resolveWorld } from '../../base/world.default.ts'
 import type { Clock } from '../../base/world.ts'
-import { peer } from '../peer.ts'
-import type { Authenticate, Caller, Refusal } from './caller.ts'
-import { bearerToken } from './credentials.ts'
+import { type Authenticate, type Caller, endingAt, refuse } from './caller.ts'
+import { bearerAuthentication } from './credentials.ts'
+import {
+  type JwtKeySet,
+  type JwtSecret,
+  loadJose,
+  type VerificationKey,
+  verificationKeys,
+} from './jwt-keys.ts'
 
 const aDay = 86_400_000
 
-/** HS256 needs a key at least as long as its digest (RFC 7518, section 3.2). */
-const leastSecretBytes = 32
+/** What has failed with one of these says nothing about the token: the keys could not be had. */
+const unknowable = ['ERR_JOSE_GENERIC', 'ERR_JWKS_INVALID', 'ERR_JWKS_TIMEOUT']
 
-export interface JwtOptions {
-  /** The secret that tokens are signed with, of at least 32 bytes; while it is being rotated, the new and the old. */
-  readonly secret: string | readonly string[]
+export interface JwtRules {
   /** Whom the claims name; `null` refuses them. @default `sub` is the user's id, and `org` the organization's */
-  readonly caller?: (claims: JWTPayload) => Caller | null
+  readonly caller?: (claims: JWTPayload) => Caller | null | Promise<Caller | null>
   /** What `iss` must say, where it is given. */
   readonly issuer?: string
-  /** What `aud` must hold, where it is given. */
-  readonly audience?: string
   /** The longest life of a token, in ms. @default 30 days */
   readonly maxLifetimeMs?: number
   readonly clock?: Clock
 }
 
+export type JwtOptions = JwtRules & (JwtSecret | JwtKeySet)
+
 /**
- * Authenticates by a JSON Web Token signed with HS256 and no other algorithm (RFC 7519, RFC 8725). A token without
- * `exp` is refused, and so is one that lives too long. Throws a ConfigurationError for a secret that is too short.
+ * Authenticates by a JSON Web Token (RFC 7519, RFC 8725): signed with HS256 and a shared secret, or with a provider's
+ * key and one of the algorithms that are listed. A token without `exp` is refused, and so is one that lives too long.
+ * Throws a ConfigurationError, as for a secret that is too short.
  */
 export function jwtAuthentication(options: JwtOptions): Authenticate {
-  const {
-    caller = callerOf,
-    maxLifetimeMs = 30 * aDay,
-    clock = resolveWorld().clock,
-    issuer,
-    audience,
-  } = options
-  const keys = [options.secret].flat().map(signingKey)
+  const { caller = callerOf, maxLifetimeMs = 30 * aDay, clock = resolveWorld().clock, issuer } = options
+  const audience = options.audience ?? undefined
+  const keys = verificationKeys(options)
   const rules: JWTVerifyOptions = {
-    algorithms: ['HS256'],
+    algorithms: [...keys.algorithms],
     requiredClaims: ['exp'],
     ...(issuer === undefined ? undefined : { issuer }),
     ...(audience === undefined ? undefined : { audience }),
   }
-  return async (request) => {
-    const token = bearerToken(request)
-    if (token === undefined)
-      return refuse(request.headers.has('Authorization') ? 'invalid_token' : 'no_token')
+  return bearerAuthentication(async (token) => {
     const { errors } = await loadJose()
+    const now = clock.now()
+    let claims: JWTPayload
     try {
-      const now = clock.now()
-      const claims = await verify(token, keys, { ...rules, currentDate: dateOf(now) })
-      const expiresAt = (claims.exp ?? 0) * 1_000
-      const issuedAt = claims.iat === undefined ? now : claims.iat * 1_000
-      if (expiresAt - issuedAt > maxLifetimeMs) return refuse('invalid_token')
-      const named = caller(claims)
-      return named ? { expiresAt, ...named } : refuse('invalid_token')
+      claims = await verify(token, await keys.load(), { ...rules, currentDate: dateOf(now) })
     } catch (error) {
       if (error instanceof errors.JWTExpired) return refuse('token_expired')
-      if (error instanceof errors.JOSEError) return refuse('invalid_token')
+      if (error instanceof errors.JOSEError && !unknowable.includes(error.code))
+        return refuse('invalid_token')
       throw error
     }
-  }
-}
-
-/** The key that `secret` gives. Throws a ConfigurationError where it is too short to be one. */
-export function signingKey(secret: string): Uint8Array {
-  const key = new TextEncoder().encode(secret)
-  if (key.length >= leastSecretBytes) return key
-  throw new ConfigurationError('secret', `A secret for tokens has at least ${leastSecretBytes} bytes.`)
-}
-
-export function loadJose() {
-  return peer('jose', () => import('jose'))
+    const expiresAt = (claims.exp ?? 0) * 1_000
+    // One that says it was issued in the future would live for as long again.
+    const issuedAt = claims.iat === undefined ? now : Math.min(claims.iat * 1_000, now)
+    if (expiresAt - issuedAt > maxLifetimeMs) return refuse('invalid_token')
+    const named = await caller(claims)
+    return named ? endingAt(named, expiresAt, now) : refuse('invalid_token')
+  })
 }
 
 /** A moment as `jose` wants it. */
@@ -85,15 +73,18 @@ export function dateOf(ms: number) {
 /** The claims of a token that one of `keys` has signed. */
 async function verify(
   token: string,
-  keys: readonly Uint8Array[],
+  keys: Iterable<VerificationKey> | AsyncIterable<CryptoKey>,
   rules: JWTVerifyOptions,
 ): Promise<JWTPayload> {
   const { errors, jwtVerify } = await loadJose()
-  let failure: unknown
-  for (const key of keys) {
+  let failure: unknown = new errors.JWKSNoMatchingKey()
+  for await (const key of keys) {
     try {
-      return (await jwtVerify(token, key, rules)).payload
+      const verified = typeof key === 'function' ? jwtVerify(token, key, rules) : jwtVerify(token, key, rules)
+      return (await verified).payload
     } catch (error) {
+      // A set in which several keys fit, as where a token names none, hands them over.
+      if (error instanceof errors.JWKSMultipleMatchingKeys) return verify(token, error, rules)
       if (!(error instanceof errors.JWSSignatureVerificationFailed)) throw error
       failure = error
     }
@@ -102,9 +93,6 @@ async function verify(
 }
 
 function callerOf({ sub, org }: JWTPayload): Caller | null {
-  return sub ? { userId: sub, organizationId: typeof org === 'string' ? org : undefined } : null
-}
-
-function refuse(refused: Refusal['refused']): Refusal {
-  return { refused }
+  if (typeof sub !== 'string' || sub === '') return null
+  return { userId: sub, organizationId: typeof org === 'string' ? org : undefined }
 }

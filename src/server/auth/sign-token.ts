@@ -1,6 +1,7 @@
 import { resolveWorld } from '../../base/world.default.ts'
 import type { Clock } from '../../base/world.ts'
-import { dateOf, loadJose, signingKey } from './jwt.ts'
+import { dateOf } from './jwt.ts'
+import { loadJose, signingKey } from './jwt-keys.ts'
 
 export interface SignTokenOptions {
   /** At least 32 bytes. */

@@ -1,0 +1,71 @@
+import { resolveWorld } from '../../base/world.default.ts'
+import type { Clock } from '../../base/world.ts'
+import { type Authenticate, type Caller, endingAt, refuse } from './caller.ts'
+import { apiKeyOf } from './credentials.ts'
+import {
+  findSecret,
+  type Holder,
+  type IssuerOptions,
+  issuerOver,
+  type SecretIssuer,
+} from './secret-issuer.ts'
+import { memorySecretTable, type SecretTable } from './secret-table.ts'
+import { type RunSql, sqlSecretTable } from './sql-secret-table.ts'
+
+/** For whom a key speaks. */
+export interface ApiKey extends Caller {
+  readonly active: boolean
+}
+
+/** Where keys are looked up: the application's own, or one of those below. */
+export interface KeyStore {
+  /**
+   * What is known of `key`; `undefined` where there is none. It is to keep no key as it is sent, and to compare in a
+   * time that does not depend on how much of one is right. One that is inactive or has expired may be given, and is
+   * refused.
+   */
+  find(key: string): Promise<ApiKey | undefined>
+}
+
+export interface ApiKeyOptions {
+  readonly store: KeyStore
+  readonly clock?: Clock
+}
+
+/** Authenticates by the header `X-API-Key`: for servers and tests. */
+export function apiKeyAuthentication(options: ApiKeyOptions): Authenticate {
+  const { store, clock = resolveWorld().clock } = options
+  return async (request) => {
+    const key = apiKeyOf(request)
+    if (key === undefined) return refuse(request.headers.has('X-API-Key') ? 'invalid_token' : 'no_token')
+    const found = await store.find(key)
+    if (!found?.active) return refuse('invalid_token')
+    const { active: _, ...caller } = found
+    return caller.expiresAt === undefined ? caller : endingAt(caller, caller.expiresAt, clock.now())
+  }
+}
+
+/** A store that makes the keys too, and keeps their hashes alone. */
+export type IssuingKeyStore = KeyStore & SecretIssuer<Holder>
+
+/** Keys for as long as the process lives. */
+export function memoryKeyStore(options: IssuerOptions = {}): IssuingKeyStore {
+  return keyStore(memorySecretTable(), options)
+}
+
+/** Keys in PostgreSQL, in a table that {@link createAuthTables} makes. */
+export function sqlKeyStore(run: RunSql, options: IssuerOptions = {}): IssuingKeyStore {
+  return keyStore(sqlSecretTable(run, 'instep_api_keys'), options)
+}
+
+function keyStore(table: SecretTable, options: IssuerOptions): IssuingKeyStore {
+  return {
+    ...issuerOver<Holder>(table, options),
+    async find(key) {
+      const row = await findSecret(table, key)
+      if (!row) return undefined
+      const { id, userId, organizationId, expiresAt, active } = row
+      return { userId, organizationId, expiresAt, active, credentialId: id }
+    },
+  }
+}

@@ -1,0 +1,87 @@
+import { createHash } from 'node:crypto'
+import { ConfigurationError } from '../../base/errors.ts'
+import { resolveWorld } from '../../base/world.default.ts'
+import type { Clock } from '../../base/world.ts'
+import { type Authenticate, type Caller, isCaller, type Refusal } from './caller.ts'
+import { hasCredentials } from './credentials.ts'
+
+export interface CacheOptions {
+  /** How long a caller is believed unasked, in ms; never longer than until `expiresAt`. @default 60_000 */
+  readonly ttlMs?: number
+  /** How many callers are kept. @default 10_000 */
+  readonly maxEntries?: number
+  readonly clock?: Clock
+}
+
+export interface CachedAuthenticate extends Authenticate {
+  /** Has the callers that `match` names be asked for again. In this process: in others, `ttlMs` bounds what is believed. */
+  forget(match: (caller: Caller) => boolean): void
+}
+
+interface Entry {
+  readonly caller: Caller
+  readonly until: number
+}
+
+/**
+ * `authenticate`, which is to go by the headers `Authorization` and `X-API-Key` alone, asked once in a while for the
+ * same ones. Refusals are not kept. Of credentials, only a hash is.
+ */
+export function cached(authenticate: Authenticate, options: CacheOptions = {}): CachedAuthenticate {
+  const { ttlMs = 60_000, maxEntries = 10_000, clock = resolveWorld().clock } = options
+  if (!(ttlMs > 0)) throw new ConfigurationError('ttlMs', '`ttlMs` is a number of ms above 0.')
+  if (!(maxEntries >= 1))
+    throw new ConfigurationError('maxEntries', '`maxEntries` is a number of callers above 0.')
+  /** The one that was used longest ago comes first. */
+  const entries = new Map<string, Entry>()
+  const asked = new Map<string, Promise<Caller | Refusal | null>>()
+  let forgotten = 0
+
+  const keep = (key: string, entry: Entry) => {
+    entries.delete(key)
+    entries.set(key, entry)
+    for (const oldest of entries.keys()) {
+      if (entries.size <= maxEntries) return
+      entries.delete(oldest)
+    }
+  }
+
+  /** What was asked before something was forgotten may be what was to be forgotten, so it is asked again. */
+  const ask = async (key: string, request: Request): Promise<Caller | Refusal | null> => {
+    const before = forgotten
+    const result = await authenticate(request)
+    if (before !== forgotten) return ask(key, request)
+    if (isCaller(result)) {
+      keep(key, {
+        caller: result,
+        until: Math.min(clock.now() + ttlMs, result.expiresAt ?? Number.POSITIVE_INFINITY),
+      })
+    }
+    return result
+  }
+
+  const check = async (request: Request): Promise<Caller | Refusal | null> => {
+    if (!hasCredentials(request)) return authenticate(request)
+    const key = keyOf(request)
+    const entry = entries.get(key)
+    if (entry && entry.until > clock.now()) {
+      keep(key, entry)
+      return entry.caller
+    }
+    entries.delete(key)
+    const pending = asked.get(key) ?? ask(key, request).finally(() => asked.delete(key))
+    asked.set(key, pending)
+    return pending
+  }
+
+  const forget = (match: (caller: Caller) => boolean) => {
+    forgotten += 1
+    for (const [key, { caller }] of entries) if (match(caller)) entries.delete(key)
+  }
+  return Object.assign(check, { forget })
+}
+
+function keyOf({ headers }: Request): string {
+  const credentials = JSON.stringify([headers.get('Authorization'), headers.get('X-API-Key')])
+  return createHash('sha256').update(credentials).digest('base64url')
+}

@@ -1,0 +1,68 @@
+import { ConfigurationError } from '../../base/errors.ts'
+import { resolveWorld } from '../../base/world.default.ts'
+import type { Random } from '../../base/world.ts'
+import { hashOf, makeSecret, printSecret, proves, readSecret } from './secret.ts'
+import type { SecretRow, SecretTable, Which } from './secret-table.ts'
+
+/** Whom a secret is for. */
+export interface Holder {
+  readonly userId: string
+  readonly organizationId?: string
+  /** In ms since the epoch. */
+  readonly expiresAt?: number
+}
+
+export interface IssuedSecret {
+  /** What its holder sends. It is not kept, and nobody can tell it again. */
+  readonly secret: string
+  /** Under which it can be revoked; it is the `credentialId` of the caller. */
+  readonly id: string
+}
+
+/** Gives out secrets, and takes them back. */
+export interface SecretIssuer<For extends Holder> {
+  create(holder: For): Promise<IssuedSecret>
+  /**
+   * Revokes those that all of `which` fits. Their open sockets are the service's to close, by `revoke`. Rejects with a
+   * ConfigurationError where `which` names nothing.
+   */
+  revoke(which: Which): Promise<void>
+  /** Deletes those that expired at `moment` or before, in ms since the epoch. */
+  deleteExpired(moment: number): Promise<void>
+}
+
+export interface IssuerOptions {
+  readonly random?: Random
+}
+
+export function issuerOver<For extends Holder>(
+  table: SecretTable,
+  { random = resolveWorld().random }: IssuerOptions,
+): SecretIssuer<For> {
+  return {
+    async create({ userId, organizationId, expiresAt }) {
+      if (expiresAt !== undefined && !Number.isSafeInteger(expiresAt)) {
+        throw new ConfigurationError('expiresAt', '`expiresAt` is a whole number of ms since the epoch.')
+      }
+      const secret = makeSecret(random)
+      const { id, proof } = secret
+      await table.insert({ id, hash: hashOf(proof), userId, organizationId, expiresAt, active: true })
+      return { secret: printSecret(secret), id }
+    },
+    async revoke(which) {
+      const { id, userId, organizationId } = which
+      if ((id ?? userId ?? organizationId) === undefined) {
+        throw new ConfigurationError('which', 'Say what to revoke by `id`, `userId` or `organizationId`.')
+      }
+      await table.deactivate(which)
+    },
+    deleteExpired: (moment) => table.deleteExpired(moment),
+  }
+}
+
+/** What is kept of the secret that `text` is; `undefined` where it is none. */
+export async function findSecret(table: SecretTable, text: string): Promise<SecretRow | undefined> {
+  const secret = readSecret(text)
+  const row = secret && (await table.find(secret.id))
+  return row && proves(secret.proof, row.hash) ? row : undefined
+}

@@ -1,0 +1,168 @@
+import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import type { Fetch } from '../../src/base/world.ts'
+import { type JwtKeySet, type JwtRules, jwtAuthentication } from '../../src/server/index.ts'
+import { serviceOf } from '../server/harness.ts'
+import { audience, bearing, claims, forged, issuer, keyPair, setOf } from '../support/auth-tokens.ts'
+import { VirtualClock } from '../support/virtual-clock.ts'
+
+const url = 'https://login.test/jwks'
+
+let rsa: Awaited<ReturnType<typeof keyPair>>
+let ec: Awaited<ReturnType<typeof keyPair>>
+let next: Awaited<ReturnType<typeof keyPair>>
+
+beforeAll(async () => {
+  ;[rsa, ec, next] = await Promise.all([
+    keyPair('RS256', 'one'),
+    keyPair('ES256', 'two'),
+    keyPair('ES256', 'three'),
+  ])
+})
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+function authenticator(options: Partial<JwtRules & JwtKeySet> = {}) {
+  const rules = { jwks: setOf(rsa, ec), algorithms: ['RS256', 'ES256'] as const, audience, issuer }
+  return jwtAuthentication({ clock: new VirtualClock(), ...rules, ...options })
+}
+
+/** A provider that publishes keys, and how often it was asked. */
+function publisher(answer: () => Response | Promise<Response>) {
+  const asked: RequestInit[] = []
+  const fetch: Fetch = async (to, init) => {
+    expect(to).toBe(url)
+    asked.push(init)
+    return answer()
+  }
+  return { asked, fetch }
+}
+
+describe('a set of public keys', () => {
+  test('lets in what one of them has signed', async () => {
+    const authenticate = authenticator()
+    const caller = { userId: 'ann', expiresAt: claims.exp * 1_000 }
+    expect(await authenticate(bearing(await rsa.sign()))).toMatchObject(caller)
+    expect(await authenticate(bearing(await ec.sign()))).toMatchObject(caller)
+    expect(await authenticate(bearing(await next.sign()))).toEqual({ refused: 'invalid_token' })
+  })
+
+  test('is tried key by key where a token names none', async () => {
+    const jwks = setOf(ec, next)
+    const unnamed = { kid: undefined }
+    expect(await authenticator({ jwks })(bearing(await next.sign(claims, unnamed)))).toMatchObject({
+      userId: 'ann',
+    })
+    const other = await keyPair('ES256', 'four')
+    expect(await authenticator({ jwks })(bearing(await other.sign(claims, unnamed)))).toEqual({
+      refused: 'invalid_token',
+    })
+  })
+
+  test('invariant 56: the public key is never taken for a secret', async () => {
+    const keys = [rsa.pem, rsa.pem.trim(), JSON.stringify(rsa.jwk), String(Reflect.get(rsa.jwk, 'n'))]
+    for (const key of keys) {
+      for (const kid of ['one', undefined]) {
+        expect(await authenticator()(bearing(forged({ alg: 'HS256', kid }, claims, key)))).toEqual({
+          refused: 'invalid_token',
+        })
+      }
+    }
+    const careless = ['RS256', 'HS256'] as unknown as JwtKeySet['algorithms']
+    expect(() => authenticator({ algorithms: careless })).toThrow(
+      expect.objectContaining({ option: 'algorithms' }),
+    )
+  })
+
+  test('invariant 56: an algorithm that is not listed is refused, though the key would do', async () => {
+    const authenticate = authenticator({ algorithms: ['RS256'] })
+    expect(await authenticate(bearing(await ec.sign()))).toEqual({ refused: 'invalid_token' })
+    expect(await authenticate(bearing(await rsa.sign()))).toMatchObject({ userId: 'ann' })
+  })
+
+  test('checks for whom a token is and whose, unless it is told not to', async () => {
+    const other = await rsa.sign({ ...claims, aud: 'another service' })
+    expect(await authenticator()(bearing(other))).toEqual({ refused: 'invalid_token' })
+    expect(await authenticator({ audience: null })(bearing(other))).toMatchObject({ userId: 'ann' })
+    const elsewhere = await rsa.sign({ ...claims, iss: 'https://elsewhere.test/' })
+    expect(await authenticator()(bearing(elsewhere))).toEqual({ refused: 'invalid_token' })
+    expect(
+      await authenticator()(bearing(await rsa.sign({ ...claims, aud: ['other', audience] }))),
+    ).toMatchObject({ userId: 'ann' })
+  })
+
+  test('does not fetch where a token says that its key is', async () => {
+    const { asked, fetch } = publisher(() => Response.json(setOf(next)))
+    const header = { jku: url, x5u: url, jwk: next.jwk, kid: 'three' }
+    expect(await authenticator({ fetch })(bearing(await next.sign(claims, header)))).toEqual({
+      refused: 'invalid_token',
+    })
+    expect(asked).toEqual([])
+  })
+})
+
+describe('a set at an address', () => {
+  test('is fetched once, and again for a key that it did not have, twice a minute at most', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    let published = setOf(ec)
+    const { asked, fetch } = publisher(() => Response.json(published))
+    const authenticate = authenticator({ jwks: url, fetch })
+    const all = await Promise.all([1, 2, 3].map(async () => authenticate(bearing(await ec.sign()))))
+    expect(all).toMatchObject([{ userId: 'ann' }, { userId: 'ann' }, { userId: 'ann' }])
+    published = setOf(ec, next)
+    expect(await authenticate(bearing(await next.sign()))).toEqual({ refused: 'invalid_token' })
+    expect(asked).toHaveLength(1)
+    vi.setSystemTime(Date.now() + 31_000)
+    expect(await authenticate(bearing(await next.sign()))).toMatchObject({ userId: 'ann' })
+    expect(asked).toHaveLength(2)
+  })
+
+  test('is fetched anew when it has been kept for so long', async () => {
+    let published = setOf(ec)
+    const { asked, fetch } = publisher(() => Response.json(published))
+    const authenticate = authenticator({ jwks: url, fetch, cacheMs: 0 })
+    expect(await authenticate(bearing(await ec.sign()))).toMatchObject({ userId: 'ann' })
+    published = setOf(next)
+    expect(await authenticate(bearing(await ec.sign()))).toEqual({ refused: 'invalid_token' })
+    expect(await authenticate(bearing(await next.sign()))).toMatchObject({ userId: 'ann' })
+    expect(asked).toHaveLength(3)
+  })
+
+  test.each([
+    ['is down', () => Promise.reject(new TypeError('fetch failed'))],
+    ['answers 500', () => new Response('', { status: 500 })],
+    ['answers with a page', () => new Response('<html>')],
+    ['answers with something else', () => Response.json({ keys: 'none' })],
+    ['redirects', () => Response.redirect('https://elsewhere.test/')],
+  ])('that cannot be had signs nobody out: it %s', async (_, answer) => {
+    const { fetch } = publisher(answer)
+    const { ask, lines } = serviceOf({ authenticate: authenticator({ jwks: url, fetch }) })
+    const token = await ec.sign()
+    const response = await ask('bootstrap', { user: '', headers: { authorization: `Bearer ${token}` } })
+    expect(response.status).toBe(503)
+    expect((await response.json()).error.code).toBe('unavailable')
+    expect(lines.join()).not.toContain(token.slice(-20))
+  })
+
+  test('that does not answer is given up after a while', async () => {
+    const fetch: Fetch = (_, { signal }) =>
+      new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
+    const authenticate = authenticator({ jwks: url, fetch, timeoutMs: 20 })
+    await expect(authenticate(bearing(await ec.sign()))).rejects.toMatchObject({ code: 'ERR_JWKS_TIMEOUT' })
+  })
+})
+
+test.each([
+  ['algorithms', { algorithms: [] }],
+  ['algorithms', { algorithms: ['none'] }],
+  ['audience', { audience: undefined }],
+  ['jwks', { jwks: '/jwks' }],
+  ['jwks', { jwks: {} }],
+  ['jwks', { secret: 'a secret that is long enough to sign with' }],
+])('a wrong `%s` is told at once: %j', (option, wrong) => {
+  const options = { jwks: url, algorithms: ['ES256'], audience: null, ...wrong } as unknown as JwtKeySet
+  expect(() => jwtAuthentication(options)).toThrow(
+    expect.objectContaining({ name: 'ConfigurationError', option }),
+  )
+})

@@ -1,0 +1,195 @@
+import { describe, expect, test } from 'vitest'
+import type { Fetch } from '../../src/base/world.ts'
+import {
+  type IntrospectionOptions,
+  introspection,
+  oauthAuthentication,
+  type ProfileOf,
+  userinfo,
+} from '../../src/server/index.ts'
+import { serviceOf } from '../server/harness.ts'
+import { bearing } from '../support/auth-tokens.ts'
+import { VirtualClock } from '../support/virtual-clock.ts'
+
+const token = 'an-access-token-of-ann'
+const clientSecret = 'the-secret-of-the-service'
+const url = 'https://login.test/ask'
+const clock = new VirtualClock()
+
+const kinds: readonly (readonly [string, (fetch: Fetch) => ProfileOf])[] = [
+  [
+    'introspection',
+    (fetch) => introspection({ url, clientId: 'sync', clientSecret, audience: null, fetch, clock }),
+  ],
+  ['userinfo', (fetch) => userinfo({ url, fetch, clock })],
+]
+
+const silence: Fetch = (_, { signal }) =>
+  new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
+
+const answering =
+  (claims: unknown, init?: ResponseInit): Fetch =>
+  async () =>
+    Response.json(claims, init)
+
+const found = { findOrCreate: async ({ subject }: { subject: string }) => ({ userId: subject }), clock }
+
+describe.each(kinds)('%s', (_, make) => {
+  test.each<[string, Fetch]>([
+    ['cannot be reached', () => Promise.reject(new TypeError(`connect to ${token} ${clientSecret}`))],
+    ['answers 500', answering({}, { status: 500 })],
+    ['answers 502 with a page', async () => new Response('<html>', { status: 502 })],
+    ['answers 429', answering({}, { status: 429 })],
+    ['answers with a page', async () => new Response('<html>')],
+    ['answers with nothing', async () => new Response('')],
+    ['answers 204', async () => new Response(null, { status: 204 })],
+    ['answers null', answering(null)],
+    ['answers with a text', answering(token)],
+    [
+      'breaks off',
+      async () => new Response(new ReadableStream({ start: (body) => body.error(new Error('cut')) })),
+    ],
+    ['redirects', async () => Response.redirect('https://elsewhere.test/')],
+  ])(
+    'invariant 56: a provider that %s lets nobody in, signs nobody out, and is logged without secrets',
+    async (_, fetch) => {
+      const { ask, lines } = serviceOf({
+        authenticate: oauthAuthentication({ profileOf: make(fetch), ...found }),
+      })
+      const response = await ask('bootstrap', { user: '', headers: { authorization: `Bearer ${token}` } })
+      expect(response.status).toBe(503)
+      expect(response.headers.get('Retry-After')).not.toBeNull()
+      expect(await response.json()).toMatchObject({ error: { code: 'unavailable' } })
+      expect(lines).toHaveLength(1)
+      for (const secret of [token, clientSecret]) expect(lines.join()).not.toContain(secret)
+    },
+  )
+
+  test('invariant 56: a provider that does not answer in time lets nobody in, and is not waited for', async () => {
+    let aborted = false
+    const fetch: Fetch = (to, init) => {
+      init.signal?.addEventListener('abort', () => {
+        aborted = true
+      })
+      return silence(to, init)
+    }
+    const { ask } = serviceOf({ authenticate: oauthAuthentication({ profileOf: make(fetch), ...found }) })
+    const answer = ask('bootstrap', { user: '', headers: { authorization: `Bearer ${token}` } })
+    const began = clock.now()
+    expect((await clock.until(answer)).status).toBe(503)
+    expect(clock.now() - began).toBe(5_000)
+    expect(aborted).toBe(true)
+  })
+
+  test('does not follow a redirect with the token', async () => {
+    const seen: RequestInit[] = []
+    const fetch: Fetch = async (_, init) => {
+      seen.push(init)
+      return Response.json({ active: true, sub: 'ann' })
+    }
+    await make(fetch)(token)
+    expect(seen).toMatchObject([{ redirect: 'manual' }])
+  })
+
+  test.each([undefined, '', 7, null])('a profile whose subject is %j is nobody’s', async (sub) => {
+    expect(await make(answering({ active: true, sub }))(token)).toBeNull()
+  })
+})
+
+test.each([400, 401, 403])('a userinfo that answers %d refuses the token', async (status) => {
+  expect(await userinfo({ url, fetch: answering({}, { status }) })(token)).toBeNull()
+})
+
+describe('an introspection', () => {
+  const ask = (claims: object, options: Partial<IntrospectionOptions> = {}, init?: ResponseInit) =>
+    introspection({
+      url,
+      clientId: 'sync',
+      clientSecret,
+      audience: null,
+      fetch: answering(claims, init),
+      ...options,
+    })(token)
+  const active = { active: true, sub: 'ann' }
+
+  test('sends the client’s credentials and the token where they belong', async () => {
+    const seen: [string, RequestInit][] = []
+    const fetch: Fetch = async (...call) => {
+      seen.push(call)
+      return Response.json({ active: false })
+    }
+    await introspection({ url, clientId: 'a b', clientSecret: 'ü:+', audience: null, fetch })('to&ken=1')
+    const [[to, init] = ['', {}]] = seen
+    expect(to).toBe(url)
+    expect(init).toMatchObject({ method: 'POST', body: 'token=to%26ken%3D1&token_type_hint=access_token' })
+    expect(new Headers(init.headers).get('authorization')).toBe(`Basic ${btoa('a+b:%C3%BC%3A%2B')}`)
+  })
+
+  test('says for whom a token is, of what type, and for what', async () => {
+    expect(await ask({ ...active, aud: ['a', 'b'] }, { audience: 'b' })).toMatchObject({ subject: 'ann' })
+    expect(await ask({ ...active, aud: ['a'] }, { audience: 'b' })).toBeNull()
+    expect(await ask({ ...active, aud: 'bb' }, { audience: 'b' })).toBeNull()
+    for (const token_type of ['bearer', 'Bearer', null]) {
+      expect(await ask({ ...active, token_type })).toMatchObject({ subject: 'ann' })
+    }
+    expect(await ask({ ...active, token_type: 'DPoP' })).toBeNull()
+    expect(await ask({ ...active, token_type: {} })).toBeNull()
+    expect(await ask({ ...active, scope: 'a b' }, { scope: 'b' })).toMatchObject({ subject: 'ann' })
+    expect(await ask({ ...active, scope: 'a bc' }, { scope: 'b' })).toBeNull()
+    expect(await ask(active, { scope: 'b' })).toBeNull()
+  })
+
+  test('that does not say whether the token is active is no answer', async () => {
+    for (const claims of [{ sub: 'ann' }, { ...active, active: 'true' }, { ...active, active: 1 }]) {
+      await expect(ask(claims)).rejects.toMatchObject({ name: 'ProtocolError' })
+    }
+  })
+
+  test('that looks up no tokens of this kind refuses it; another 400 is a fault', async () => {
+    expect(await ask({ error: 'unsupported_token_type' }, {}, { status: 400 })).toBeNull()
+    await expect(ask({ error: 'invalid_request' }, {}, { status: 400 })).rejects.toMatchObject({
+      status: 400,
+    })
+  })
+
+  test('wants to know for whom tokens are to be, and where to ask', () => {
+    const options = { url, clientId: 'sync', clientSecret, audience: null }
+    const without = { ...options, audience: undefined } as unknown as IntrospectionOptions
+    expect(() => introspection(without)).toThrow(expect.objectContaining({ option: 'audience' }))
+    expect(() => introspection({ ...options, url: '/ask' })).toThrow(
+      expect.objectContaining({ option: 'url' }),
+    )
+    expect(() => userinfo({ url: '' })).toThrow(expect.objectContaining({ option: 'url' }))
+  })
+})
+
+describe('an access token', () => {
+  const check = (claims: object, findOrCreate = found.findOrCreate) => {
+    const profileOf = introspection({
+      url,
+      clientId: 'sync',
+      clientSecret,
+      audience: null,
+      fetch: answering(claims),
+    })
+    return oauthAuthentication({ profileOf, findOrCreate, clock })(bearing(token))
+  }
+  const active = { active: true, sub: 'ann' }
+  const inSeconds = (seconds: number) => clock.now() / 1_000 + seconds
+
+  test('ends when its provider says', async () => {
+    expect(await check({ ...active, exp: inSeconds(60) })).toEqual({
+      userId: 'ann',
+      expiresAt: clock.now() + 60_000,
+    })
+    expect(await check({ ...active, exp: inSeconds(0) })).toEqual({ refused: 'token_expired' })
+  })
+
+  test('of which nobody says when it ends is checked again within the hour', async () => {
+    expect(await check(active)).toEqual({ userId: 'ann', expiresAt: clock.now() + 3_600_000 })
+  })
+
+  test('whose user cannot be looked up says nothing about the token', async () => {
+    await expect(check(active, () => Promise.reject(new Error('no database')))).rejects.toThrow('no database')
+  })
+})
