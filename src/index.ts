@@ -8,9 +8,11 @@ export {
   isSyncError,
   NetworkError,
   ProtocolError,
+  RejectedError,
   StorageError,
   SyncError,
   UnauthenticatedError,
+  ValidationError,
 } from './base/errors.ts'
 export { type Logger, silentLogger } from './base/logger.ts'
 export type {
@@ -25,20 +27,42 @@ export type {
 } from './base/world.ts'
 export type { SyncClientOptions } from './client/options.ts'
 export { SyncClient } from './client/sync-client.ts'
-export type { NameOf, RecordFor } from './client/types.ts'
+export type { NameOf, NewRecord, OutboxView, RecordFor, TypedMutator } from './client/types.ts'
+export type { OutboxRecord, RecordImage } from './database/outbox.ts'
 export { type Model, type ModelOptions, model } from './models/model.ts'
-export { defineModels, type ModelDefinitions, type Models } from './models/models.ts'
+export {
+  defineModels,
+  type Migration,
+  type Migrations,
+  type ModelDefinitions,
+  type Models,
+  type ModelsOptions,
+} from './models/models.ts'
 export type { RecordOf, TypeName } from './models/record-of.ts'
 export type { StandardSchema } from './models/standard-schema.ts'
+export type { Fields, WriteOptions } from './outbox/draft.ts'
+export type { TouchedRecord, Transaction } from './outbox/transaction.ts'
+export type { TransactionState } from './outbox/transaction-state.ts'
 export type { Anomaly } from './protocol/anomaly.ts'
 export type { JsonValue, Payload } from './protocol/json.ts'
 export type { WireRow } from './protocol/row.ts'
+export {
+  type Rejection,
+  type RejectionCode,
+  standardTxCodec,
+  type TxCodec,
+  type TxOp,
+  type TxResponse,
+  type TxResult,
+  type WireTransaction,
+} from './protocol/tx.ts'
 export type { Condition, Cursor, OrderTerm, QuerySpec, Where } from './replica/query-spec.ts'
 export type { DataRecord } from './replica/record.ts'
 export type { LiveQuery } from './replica/replica.ts'
 export type { ChangeEvent, RecordChange, ResetEvent, ResetReason, SyncEvents } from './session/events.ts'
 export type { SyncResult } from './session/session.ts'
 export type { ConnectionStatus, DataStatus, Status, StorageStatus } from './session/status.ts'
+export type { ExportedOutbox, Merge, MutateOptions } from './session/writer.ts'
 export { indexedDbStore } from './storage/indexeddb.ts'
 export { memoryStore } from './storage/memory.ts'
 export type {

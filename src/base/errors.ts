@@ -128,6 +128,36 @@ export class ConfigurationError extends SyncError<'ConfigurationError'> {
   }
 }
 
+/** What was to be written is refused before anything has happened: it breaks its model, or is no JSON. */
+export class ValidationError extends SyncError<'ValidationError'> {
+  /** The record's type. */
+  readonly t: string
+  /** The field, with the path into it: `labels.0`; empty where it is about the whole record. */
+  readonly field: string
+  readonly reason: string
+
+  constructor(t: string, field: string, reason: string, options?: SyncErrorOptions) {
+    const place = field === '' ? t : `${t}.${field}`
+    super('ValidationError', 'validation', `${place}: ${reason.replace(/\.?$/, '.')}`, options)
+    this.t = t
+    this.field = field
+    this.reason = reason
+  }
+}
+
+/** A transaction will not happen. `reason` is the server's code, or `cancelled`, `discarded`, `migration`. */
+export class RejectedError extends SyncError<'RejectedError'> {
+  readonly reason: string
+  /** What the server added to its code, as it came. */
+  readonly details: unknown
+
+  constructor(reason: string, message: string, details?: unknown) {
+    super('RejectedError', 'rejected', message)
+    this.reason = reason
+    this.details = details
+  }
+}
+
 /** Something was asked of a client that has been closed. */
 export class ClosedError extends SyncError<'ClosedError'> {
   constructor(

@@ -4,6 +4,8 @@ import { consoleLogger, resolveWorld } from '../base/world.default.ts'
 import type { World } from '../base/world.ts'
 import { defineModels, type ModelDefinitions, type Models } from '../models/models.ts'
 import { isObject } from '../protocol/json.ts'
+import { standardTxCodec, type TxCodec } from '../protocol/tx.ts'
+import type { Merge } from '../session/writer.ts'
 import { memoryStore } from '../storage/memory.ts'
 import type { Store } from '../storage/store.ts'
 import type { CredentialOptions } from '../transport/credentials.ts'
@@ -30,6 +32,12 @@ export interface SyncClientOptions<M extends ModelDefinitions = ModelDefinitions
   readonly store?: Store
   /** How often to fetch where nothing is pushed, in ms. @default 30_000 */
   readonly pollInterval?: number
+  /** The bodies of transactions, for a server whose bodies are others. @default the protocol's */
+  readonly txCodec?: TxCodec
+  /** Gives what is to be written in place of a rejected transaction. @default it waits in `outbox` */
+  readonly merge?: Merge
+  /** How long the data may take to show an accepted transaction before it is fetched, in ms. @default 1_000 */
+  readonly echoWait?: number
   /** What a developer may want to read. @default warnings and errors go to the console */
   readonly logger?: Logger
   /** What stands in place of the surroundings: `fetch`, `WebSocket`, the clock. @default the globals */
@@ -45,6 +53,9 @@ export interface ResolvedOptions<M extends ModelDefinitions> {
   readonly models: Models<M> | undefined
   readonly store: Store
   readonly pollInterval: number
+  readonly codec: TxCodec
+  readonly merge: Merge | undefined
+  readonly echoWait: number
   readonly logger: Logger
   readonly world: World
 }
@@ -65,6 +76,12 @@ const expected: {
   models: [isObject, 'what defineModels gives, or an object of schemas'],
   store: [(value) => isObject(value) && isFunction(value.open), 'a store, as indexedDbStore() gives it'],
   pollInterval: [(value) => typeof value === 'number' && value >= 100, 'a number of ms, 100 or more'],
+  txCodec: [
+    (value) => isObject(value) && isFunction(value.encode) && isFunction(value.decode),
+    'an object with the functions encode and decode',
+  ],
+  merge: [isFunction, 'a function'],
+  echoWait: [(value) => typeof value === 'number' && value >= 0, 'a number of ms, 0 or more'],
   logger: [(value) => isObject(value) && isFunction(value.warn), '{ debug, info, warn, error }'],
   world: [isObject, 'an object with some parts of the world'],
 }
@@ -88,6 +105,9 @@ export function resolveOptions<M extends ModelDefinitions>(
     models: models && defineModels<M>(models),
     store,
     pollInterval: options.pollInterval ?? 30_000,
+    codec: options.txCodec ?? standardTxCodec,
+    merge: options.merge,
+    echoWait: options.echoWait ?? 1_000,
     logger: options.logger ?? consoleLogger,
     world: resolveWorld(options.world),
   }

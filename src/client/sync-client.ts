@@ -1,8 +1,11 @@
 import type { Listener, Undo } from '../base/emitter.ts'
+import { ClosedError } from '../base/errors.ts'
 import { noDatabase } from '../database/none.ts'
 import { openDatabase } from '../database/open.ts'
 import type { Index } from '../models/model.ts'
 import type { ModelDefinitions, Models } from '../models/models.ts'
+import type { Mutator } from '../outbox/draft.ts'
+import type { Transaction } from '../outbox/transaction.ts'
 import type { WireRow } from '../protocol/row.ts'
 import { createReplica } from '../replica/create-replica.ts'
 import type { QuerySpec, Where } from '../replica/query-spec.ts'
@@ -10,6 +13,7 @@ import type { LiveQuery } from '../replica/replica.ts'
 import type { SyncEvents } from '../session/events.ts'
 import type { Session, SyncResult } from '../session/session.ts'
 import type { Status } from '../session/status.ts'
+import type { MutateOptions } from '../session/writer.ts'
 import { withTimeLimits } from '../storage/deadline.ts'
 import { LocalSession } from '../sync/local-session.ts'
 import { createCredentials } from '../transport/credentials.ts'
@@ -17,7 +21,7 @@ import { type Endpoints, resolveEndpoints } from '../transport/endpoints.ts'
 import { createTransport } from '../transport/http.ts'
 import { createLink } from '../transport/link.ts'
 import { resolveOptions, type SyncClientOptions } from './options.ts'
-import type { NameOf, RecordFor } from './types.ts'
+import type { NameOf, OutboxView, RecordFor, TypedMutator } from './types.ts'
 import { whenReady } from './when-ready.ts'
 
 /**
@@ -33,22 +37,23 @@ import { whenReady } from './when-ready.ts'
 export class SyncClient<M extends ModelDefinitions = ModelDefinitions> {
   /** The addresses that are used. */
   readonly endpoints: Endpoints
+  /** What the user wrote and the data does not show yet, or the server refused. */
+  readonly outbox: OutboxView<M>
   readonly #session: Session
 
   /** Throws a ConfigurationError that names the option which is wrong, and says what was expected. */
   constructor(options: SyncClientOptions<M>) {
-    const { world, logger, store, identity, models, pollInterval, onUnauthenticated, ...rest } =
-      resolveOptions(options)
+    const { world, logger, store, identity, models, ...rest } = resolveOptions(options)
     const endpoints = resolveEndpoints(rest.endpoints, world.location)
     const credentials = createCredentials(rest.credentials)
     this.endpoints = endpoints
     this.#session = new LocalSession({
+      ...rest,
       world,
       logger,
-      pollInterval,
       credentials,
-      onUnauthenticated,
       models,
+      canWrite: endpoints.txUrl !== undefined,
       transport: createTransport({ world, endpoints, credentials }),
       createLink: (listener) => createLink({ world, wsUrl: endpoints.wsUrl, credentials, listener }),
       openDatabase: async () =>
@@ -58,6 +63,7 @@ export class SyncClient<M extends ModelDefinitions = ModelDefinitions> {
               store: withTimeLimits(store, world.clock),
               name: databaseName(endpoints, identity),
               clock: world.clock,
+              models,
             }),
       replica: createReplica({
         clock: world.clock,
@@ -65,6 +71,7 @@ export class SyncClient<M extends ModelDefinitions = ModelDefinitions> {
         ...(models && { indexes: indexesOf(models) }),
       }),
     })
+    this.outbox = outboxOf(this.#session)
   }
 
   /** Where the client stands: the same object until something changes. */
@@ -118,6 +125,32 @@ export class SyncClient<M extends ModelDefinitions = ModelDefinitions> {
     this.#session.resume(token)
   }
 
+  /**
+   * Runs `body` at once, and makes one transaction of what it writes: shown at once, durable and sent soon, on or
+   * offline; `body` sees what it wrote. Throws a ValidationError for what breaks its model or is no JSON, a
+   * ConfigurationError where the client has no `txUrl`, a RejectedError where what it requires was rejected, a
+   * ClosedError, and whatever `body` throws; nothing has changed then.
+   *
+   * @example
+   * const tx = client.mutate((m) => m.update('Issue', 'i1', { open: false }), { label: 'Close' })
+   * await tx.synced
+   */
+  mutate(body: (mutator: TypedMutator<M>) => void, options: MutateOptions = {}): Transaction {
+    if (this.status.lifecycle === 'closed') throw new ClosedError()
+    // The models say what the application may take the mutator's records for.
+    return this.#session.writer.mutate(body as (mutator: Mutator) => void, options)
+  }
+
+  /** Takes back what this client wrote last, by `tx.undo`. Resolves with whether there was something. */
+  undo(): Promise<boolean> {
+    return this.#session.writer.undo()
+  }
+
+  /** Does again what was undone last. Resolves with whether there was something. */
+  redo(): Promise<boolean> {
+    return this.#session.writer.redo()
+  }
+
   /** Calls `listener` for each event, until the function it gives is called. One that throws stops no other. */
   on<Name extends keyof SyncEvents>(name: Name, listener: Listener<SyncEvents[Name]>): Undo {
     return this.#session.events.on(name, listener)
@@ -163,6 +196,17 @@ export class SyncClient<M extends ModelDefinitions = ModelDefinitions> {
   /** The replica holds what came from outside; the models say what the application may take it for. */
   #reader<T extends NameOf<M>>(_t: T): TypedReader<RecordFor<M, T>> {
     return this.#session.replica as unknown as TypedReader<RecordFor<M, T>>
+  }
+}
+
+function outboxOf<M extends ModelDefinitions>({ writer }: Session): OutboxView<M> {
+  return {
+    list: ({ state } = {}) => writer.list(state),
+    get: (id) => writer.get(id),
+    subscribe: (listener) => writer.subscribe(listener),
+    retry: (id, edit) => writer.retry(id, edit as (mutator: Mutator) => void),
+    discard: (id) => writer.discard(id),
+    export: () => writer.export(),
   }
 }
 

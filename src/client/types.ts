@@ -1,6 +1,15 @@
 import type { ModelDefinitions } from '../models/models.ts'
-import type { RecordOf, TypeName } from '../models/record-of.ts'
+import type { FieldsOf, RecordOf, TypeName } from '../models/record-of.ts'
+import type { Fields, WriteOptions } from '../outbox/draft.ts'
+import type { Transaction } from '../outbox/transaction.ts'
+import type { TransactionState } from '../outbox/transaction-state.ts'
 import type { DataRecord } from '../replica/record.ts'
+import type { ExportedOutbox } from '../session/writer.ts'
+
+// What the rooms above read and ask with; they do not reach into the replica.
+export type { Cursor, QuerySpec } from '../replica/query-spec.ts'
+export type { DataRecord } from '../replica/record.ts'
+export type { LiveQuery } from '../replica/replica.ts'
 
 /** The names of the types: those that the models declare, or any. */
 export type NameOf<M extends ModelDefinitions> = string extends keyof M ? string : TypeName<M>
@@ -11,3 +20,51 @@ export type RecordFor<M extends ModelDefinitions, T extends NameOf<M>> = string 
   : T extends TypeName<M>
     ? RecordOf<M, T>
     : never
+
+/** What is given to add a record of the type `T`: its fields, and an id where it is not to be made. */
+export type NewRecord<M extends ModelDefinitions, T extends NameOf<M>> = string extends keyof M
+  ? Fields
+  : T extends TypeName<M>
+    ? FieldsOf<M, T> & { readonly id?: string }
+    : never
+
+/** What a transaction does, in order; each reads what the ones before it wrote. */
+export interface TypedMutator<M extends ModelDefinitions> {
+  /** The record as it is shown, and as this transaction has made it. */
+  get<T extends NameOf<M>>(t: T, id: string): RecordFor<M, T> | undefined
+  /** Adds a record, and gives its id: the given one, or a new UUIDv7. Throws where there is a record of that id. */
+  insert<T extends NameOf<M>>(t: T, record: NewRecord<M, T>): string
+  /** Replaces the fields that it lists. Throws where there is no such record. */
+  update<T extends NameOf<M>>(
+    t: T,
+    id: string,
+    fields: Partial<Omit<RecordFor<M, T>, 'id'>>,
+    options?: WriteOptions,
+  ): void
+  /** Makes the record just this, whether it is there or not: also how a field is removed. */
+  put<T extends NameOf<M>>(
+    t: T,
+    record: NewRecord<M, T> & { readonly id: string },
+    options?: WriteOptions,
+  ): void
+  /** Removes the record; where there is none, nothing happens. */
+  delete<T extends NameOf<M>>(t: T, id: string, options?: WriteOptions): void
+}
+
+/** The transactions that have not settled in the data yet, and those that were rejected. */
+export interface OutboxView<M extends ModelDefinitions> {
+  /** In the order in which they were made; all, or those in one state. */
+  list(options?: { readonly state?: TransactionState['name'] }): readonly Transaction[]
+  get(id: string): Transaction | undefined
+  /** Calls `listener` when a transaction comes, goes, or is in another state. */
+  subscribe(listener: () => void): () => void
+  /**
+   * Writes a rejected transaction anew, as `edit` does, or as it was: a record that somebody deleted meanwhile is put
+   * whole. What it gives takes the old one's place. Throws as `mutate` does.
+   */
+  retry(id: string, edit?: (mutator: TypedMutator<M>) => void): Transaction
+  /** Gives up a rejected transaction. */
+  discard(id: string): Promise<void>
+  /** Everything in it, as plain data. It holds what the user wrote. */
+  export(): Promise<ExportedOutbox>
+}

@@ -1,6 +1,7 @@
 import type { SnapshotHead } from '../protocol/bootstrap.ts'
 import type { RowOp } from '../protocol/fold.ts'
 import type { WireRow } from '../protocol/row.ts'
+import type { OutboxStore } from './outbox.ts'
 
 /**
  * The local database of one identity: the last checkpoint as pages of JSON text, and a journal of the deltas since.
@@ -32,6 +33,10 @@ export interface Database {
   checkpoint(signal?: AbortSignal): Promise<boolean>
   /** How large it is, for deciding when a checkpoint is due: bytes are UTF-16 units of text. */
   readonly size: DatabaseSize
+  /** The user's transactions. They outlive every other data. */
+  readonly outbox: OutboxStore
+  /** Removes pages and journal, so that there is room; a restart then begins without data. */
+  drop(): Promise<void>
   close(): void
 }
 

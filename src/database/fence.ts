@@ -1,15 +1,18 @@
 import { StorageError } from '../base/errors.ts'
 import type { StoreConnection, StoreTransaction, Table } from '../storage/store.ts'
 import { metaKeys, readHead } from './format.ts'
+import { type OutboxStore, openOutbox } from './outbox.ts'
 
 /** A connection whose every write is refused once somebody else has opened the database. */
 export class FencedConnection {
   readonly fence: number
+  readonly outbox: OutboxStore
   readonly #connection: StoreConnection
 
   private constructor(connection: StoreConnection, fence: number) {
     this.#connection = connection
     this.fence = fence
+    this.outbox = openOutbox(connection)
   }
 
   /** Raises the fence, so that whoever was here before is refused, and drops data of another format. */
@@ -36,6 +39,11 @@ export class FencedConnection {
 
   read<T>(tables: readonly Table[], body: (tx: StoreTransaction) => Promise<T>): Promise<T> {
     return this.#connection.transaction({ tables: ['meta', ...tables], mode: 'read' }, body)
+  }
+
+  /** Removes all that can be fetched again. */
+  drop(): Promise<void> {
+    return this.write(['pages', 'journal'], async (tx) => drop(tx))
   }
 
   close(): void {

@@ -25,6 +25,8 @@ export type Head = {
   readonly base: number
   /** When that position was stored, in ms since the epoch. */
   readonly at: number
+  /** The version of the models whose shape pages and journal have. */
+  readonly version: number
   readonly epoch?: string
 }
 
@@ -44,9 +46,10 @@ export const metaKeys = { fence: 'fence', head: 'head', manifest: 'manifest' } a
 /** `value` as a head; `undefined` where there is none, or one of another format. */
 export function readHead(value: StoreValue | undefined): Head | undefined {
   if (!isObject(value) || value.format !== format) return undefined
-  const { generation, base, at, epoch } = value
-  if (typeof generation !== 'string' || !isSid(base) || typeof at !== 'number') return undefined
-  return { format, generation, base, at, ...(typeof epoch === 'string' ? { epoch } : undefined) }
+  const { generation, base, at, version = 1, epoch } = value
+  if (typeof generation !== 'string' || !isSid(base)) return undefined
+  if (typeof at !== 'number' || typeof version !== 'number') return undefined
+  return { format, generation, base, at, version, ...(typeof epoch === 'string' ? { epoch } : undefined) }
 }
 
 /** Throws a StorageError of code `unreadable` where `value` is no manifest. */

@@ -14,5 +14,7 @@ export const noDatabase: Database = {
   append: async () => {},
   checkpoint: async () => false,
   size: { pageBytes: 0, journalBytes: 0 },
+  outbox: { read: async () => ({ records: [], unreadable: [] }), write: async () => true },
+  drop: async () => {},
   close: () => {},
 }

@@ -1,4 +1,6 @@
 import type { Clock } from '../base/world.ts'
+import type { Models } from '../models/models.ts'
+import type { WireRow } from '../protocol/row.ts'
 import type { Store } from '../storage/store.ts'
 import { checkpoint } from './checkpoint.ts'
 import type {
@@ -13,6 +15,9 @@ import { FencedConnection } from './fence.ts'
 import { type Manifest, sizeOf } from './format.ts'
 import { Generations } from './generations.ts'
 import { append } from './journal.ts'
+import { MigratingSink } from './migrate.ts'
+import type { OutboxStore } from './outbox.ts'
+import { pagesOf } from './pages.ts'
 import { restore } from './restore.ts'
 import { StoredSnapshot } from './snapshot.ts'
 
@@ -22,16 +27,21 @@ export interface OpenDatabaseOptions {
   /** Names the server and the identity whose data it is. */
   readonly name: string
   readonly clock: Clock
+  /** The shape of the application's types. @default version 1, which nothing leads to */
+  readonly models?: Shape | undefined
 }
+
+type Shape = Pick<Models, 'version' | 'migrate'>
 
 /**
  * Opens the database `name`, made where there is none. Whoever has it open is refused from now on. Data of another
  * format is dropped, and restoring then finds nothing. Rejects with a StorageError.
  */
-export async function openDatabase({ store, name, clock }: OpenDatabaseOptions): Promise<Database> {
+export async function openDatabase(options: OpenDatabaseOptions): Promise<Database> {
+  const { store, name, clock, models = { version: 1, migrate: {} } } = options
   const connection = await store.open(name)
   try {
-    return new StoredDatabase(store.kind, await FencedConnection.raise(connection), clock)
+    return new StoredDatabase(store.kind, await FencedConnection.raise(connection), clock, models)
   } catch (error) {
     connection.close()
     throw error
@@ -43,33 +53,61 @@ class StoredDatabase implements Database {
   readonly #database: FencedConnection
   readonly #generations: Generations
   readonly #clock: Clock
+  readonly #models: Shape
   #size: DatabaseSize = { pageBytes: 0, journalBytes: 0 }
   #checkpointing = false
 
-  constructor(kind: Store['kind'], database: FencedConnection, clock: Clock) {
+  constructor(kind: Store['kind'], database: FencedConnection, clock: Clock, models: Shape) {
     this.kind = kind
     this.#database = database
     this.#generations = new Generations(database)
     this.#clock = clock
+    this.#models = models
   }
 
   get size(): DatabaseSize {
     return this.#size
   }
 
+  get outbox(): OutboxStore {
+    return this.#database.outbox
+  }
+
+  async drop(): Promise<void> {
+    await this.#database.drop()
+    this.#size = { pageBytes: 0, journalBytes: 0 }
+  }
+
   async restore(sink: RestoreSink): Promise<Restored | undefined> {
-    const state = await restore(this.#database, sink)
+    const { version } = this.#models
+    let migrating: MigratingSink | undefined
+    const state = await restore(this.#database, (stored) => {
+      if (stored === version) return sink
+      // What a newer version of the application stored, this one cannot read.
+      migrating = stored < version ? new MigratingSink(this.#models, stored) : undefined
+      return migrating
+    })
     if (!state) return undefined
     const { pageBytes, journalBytes, ...restored } = state
     this.#size = { pageBytes, journalBytes }
+    if (migrating) await this.#rewrite(migrating.migrated, restored, sink)
     return restored
+  }
+
+  /** What follows is of the new shape, so what it follows from has to be, too. */
+  async #rewrite(rows: readonly WireRow[], restored: Restored, sink: RestoreSink): Promise<void> {
+    const writer = await this.snapshot()
+    for (const page of pagesOf(rows)) await writer.page(page)
+    await writer.commit(restored)
+    sink.rows(rows)
   }
 
   async snapshot(): Promise<SnapshotWriter> {
     const onCommit = (manifest: Manifest) => {
       this.#size = { pageBytes: sizeOf(manifest), journalBytes: 0 }
     }
-    return new StoredSnapshot(this.#database, this.#generations, this.#clock, onCommit)
+    const { version } = this.#models
+    return new StoredSnapshot(this.#database, this.#generations, this.#clock, version, onCommit)
   }
 
   async append(entry: JournalEntry): Promise<void> {

@@ -10,10 +10,13 @@ export interface RestoredState extends Restored {
   readonly journalBytes: number
 }
 
-/** Reads pages and journal in one transaction; then, in another, removes what of the journal cannot be used. */
+/**
+ * Reads pages and journal in one transaction; then, in another, removes what of the journal cannot be used. `sinkFor`
+ * gives what takes data of the models' shape `version`; where it gives none, that is as if there were no data.
+ */
 export async function restore(
   database: FencedConnection,
-  sink: RestoreSink,
+  sinkFor: (version: number) => RestoreSink | undefined,
 ): Promise<RestoredState | undefined> {
   const state = await database.read(['pages', 'journal'], async (tx) => {
     const [stored, list] = await Promise.all([
@@ -21,7 +24,8 @@ export async function restore(
       tx.get('meta', metaKeys.manifest),
     ])
     const head = readHead(stored)
-    if (!head) return undefined
+    const sink = head && sinkFor(head.version)
+    if (!sink) return undefined
     const manifest = readManifest(list)
     // Side by side, so that the engine works ahead; each is parsed in the turn in which it comes, in order.
     await Promise.all(manifest.map(async ({ key }) => sink.rows(readPage(await tx.get('pages', key)))))

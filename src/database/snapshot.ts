@@ -11,6 +11,7 @@ export class StoredSnapshot implements SnapshotWriter {
   readonly #database: FencedConnection
   readonly #generations: Generations
   readonly #clock: Clock
+  readonly #version: number
   readonly #onCommit: (manifest: Manifest) => void
   readonly #pages: PageWriter
   #over = false
@@ -19,11 +20,13 @@ export class StoredSnapshot implements SnapshotWriter {
     database: FencedConnection,
     generations: Generations,
     clock: Clock,
+    version: number,
     onCommit: (manifest: Manifest) => void,
   ) {
     this.#database = database
     this.#generations = generations
     this.#clock = clock
+    this.#version = version
     this.#onCommit = onCommit
     this.#pages = generations.begin()
   }
@@ -36,9 +39,14 @@ export class StoredSnapshot implements SnapshotWriter {
   async commit({ sid, epoch }: Pick<SnapshotHead, 'sid' | 'epoch'>): Promise<void> {
     this.#refuseIfOver()
     const manifest = await this.#pages.manifest()
-    const generation = this.#pages.id
-    const at = this.#clock.now()
-    const head: Head = { format, generation, base: sid, at, ...(epoch === undefined ? undefined : { epoch }) }
+    const head: Head = {
+      format,
+      generation: this.#pages.id,
+      base: sid,
+      at: this.#clock.now(),
+      version: this.#version,
+      ...(epoch === undefined ? undefined : { epoch }),
+    }
     await this.#database.write(['pages', 'journal'], async (tx) => {
       tx.delete('journal', {})
       await this.#generations.switchTo(tx, head, manifest)

@@ -1,6 +1,8 @@
 import { ConfigurationError } from '../base/errors.ts'
 import { isName } from '../protocol/guards.ts'
 import { isObject } from '../protocol/json.ts'
+import type { WireRow } from '../protocol/row.ts'
+import type { TxOp } from '../protocol/tx.ts'
 import type { Index, Model } from './model.ts'
 import type { StandardSchema } from './standard-schema.ts'
 
@@ -14,6 +16,28 @@ export interface Models<Definitions extends ModelDefinitions = ModelDefinitions>
   /** As they were declared; it is what {@link RecordOf} reads. */
   readonly definitions: Definitions
   readonly types: ReadonlyMap<string, DeclaredType>
+  /** Which shape of the types this is; stored data of a lower one is migrated. */
+  readonly version: number
+  readonly migrate: Migrations
+}
+
+export interface ModelsOptions {
+  /** A whole number of 1 or more, raised with each change that stored data has to follow. @default 1 */
+  readonly version?: number
+  /** By version: what leads to it from the one before. A version without an entry leaves all as it is. */
+  readonly migrate?: Migrations
+}
+
+/** By version: what leads to it from the one before. */
+export interface Migrations {
+  readonly [version: number]: Migration
+}
+
+/** Where one gives `undefined` or throws: a row has the data fetched again; the transaction of an op is parked. */
+export interface Migration {
+  readonly row?: (row: WireRow) => WireRow | undefined
+  /** Of a transaction that waits to be sent, or of a stored change. */
+  readonly op?: (op: TxOp) => TxOp | undefined
 }
 
 export interface DeclaredType {
@@ -31,14 +55,30 @@ export interface DeclaredType {
  *   Issue: model(issueSchema, { indexes: ['projectId'] }),
  *   Project: projectSchema,
  * })
+ * @example
+ * defineModels({ Issue: issueSchema }, { version: 2, migrate: { 2: { row: withPriority, op: withPriority } } })
  */
 export function defineModels<const Definitions extends ModelDefinitions>(
   declared: Definitions | Models<Definitions>,
+  options: ModelsOptions = {},
 ): Models<Definitions> {
   if (!isObject(declared)) throw new ConfigurationError('models', '`models` is not an object of schemas.')
   if (isModels<Definitions>(declared)) return declared
   const types = new Map(Object.entries(declared).map(([t, definition]) => [t, readType(t, definition)]))
-  return { definitions: declared, types }
+  const { version = 1, migrate = {} } = options
+  if (!Number.isSafeInteger(version) || version < 1) {
+    throw new ConfigurationError('models.version', '`version` is not a whole number of 1 or more.')
+  }
+  if (!isObject(migrate) || !Object.entries(migrate).every(isMigration)) {
+    const message = '`migrate` is not an object that holds { row?, op? }, functions, by version.'
+    throw new ConfigurationError('models.migrate', message)
+  }
+  return { definitions: declared, types, version, migrate }
+}
+
+function isMigration([version, migration]: readonly [string, unknown]): boolean {
+  const isStep = (step: unknown) => step === undefined || typeof step === 'function'
+  return Number(version) > 1 && isObject(migration) && isStep(migration.row) && isStep(migration.op)
 }
 
 function isModels<Definitions extends ModelDefinitions>(value: object): value is Models<Definitions> {

@@ -4,6 +4,7 @@ import type { RowChange, RowSource } from '../protocol/fold.ts'
 import type { WireRow } from '../protocol/row.ts'
 import { readWhere } from './conditions.ts'
 import { count } from './evaluate.ts'
+import { Overlay, type OverlayChange } from './overlay.ts'
 import { readQuery } from './query.ts'
 import type { QuerySpec } from './query-spec.ts'
 import { type DataRecord, Records } from './record.ts'
@@ -29,6 +30,8 @@ class MemoryReplica implements Replica, QueryHost {
   readonly records = new Records()
   readonly onListenerError: (error: unknown) => void
   readonly rows: RowSource = { get: (t, id) => this.confirmed(t, id) }
+  readonly shown: RowSource = { get: (t, id) => this.table(t).get(id) }
+  readonly #overlay = new Overlay()
   readonly #options: ReplicaOptions
   #tables = new Map<string, Table>()
   #ready = false
@@ -64,18 +67,27 @@ class MemoryReplica implements Replica, QueryHost {
   }
 
   confirmed(t: string, id: string): WireRow | undefined {
-    return this.table(t).get(id)
+    const covered = this.#overlay.under(t, id)
+    return covered ? covered.confirmed : this.table(t).get(id)
   }
 
-  confirmedAll(t: string): Iterable<WireRow> {
-    return this.table(t).rows()
+  *confirmedAll(t: string): Iterable<WireRow> {
+    for (const row of this.table(t).rows()) if (!this.#overlay.under(t, row.id)) yield row
+    for (const { confirmed } of this.#overlay.of(t)) if (confirmed) yield confirmed
   }
 
   query(t: string, spec: QuerySpec): LiveQuery {
     return new ReplicaQuery(t, readQuery(spec), this)
   }
 
-  apply(changes: readonly RowChange[]): void {
+  apply(changes: readonly RowChange[], overlay: OverlayChange = {}): void {
+    this.#show(this.#overlay.settle(changes, overlay.lift))
+    if (overlay.lay) this.#show(this.#overlay.lay(overlay.lay, this.shown))
+    this.#tell()
+  }
+
+  /** Takes over what became of the rows that are shown. */
+  #show(changes: readonly RowChange[]): void {
     const byType = new Map<string, RowChange[]>()
     for (const change of changes) {
       const ofType = byType.get(change.t)
@@ -86,7 +98,6 @@ class MemoryReplica implements Replica, QueryHost {
       const shown = this.table(t).apply(ofType)
       for (const query of this.#queriesOf(t)) if (query.apply(shown)) this.#changed.add(query)
     }
-    this.#tell()
   }
 
   stage(): StagedCopy {
@@ -99,7 +110,7 @@ class MemoryReplica implements Replica, QueryHost {
     })
   }
 
-  swap(staging: StagedCopy): void {
+  swap(staging: StagedCopy, overlay: OverlayChange = {}): void {
     const { tables, views } = staging.finish()
     const first = !this.#ready
     this.#ready = true
@@ -110,6 +121,9 @@ class MemoryReplica implements Replica, QueryHost {
         if (query.replace(view) || first) this.#changed.add(query)
       }
     }
+    this.#overlay.settle([], overlay.lift)
+    this.#show(this.#overlay.rebase(this.shown))
+    if (overlay.lay) this.#show(this.#overlay.lay(overlay.lay, this.shown))
     this.#tell()
   }
 

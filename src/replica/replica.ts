@@ -1,6 +1,7 @@
 import type { Listener, Undo } from '../base/emitter.ts'
 import type { RowChange, RowOp, RowSource } from '../protocol/fold.ts'
 import type { WireRow } from '../protocol/row.ts'
+import type { OverlayChange } from './overlay.ts'
 import type { Cursor, QuerySpec } from './query-spec.ts'
 import type { DataRecord } from './record.ts'
 
@@ -22,12 +23,20 @@ export interface Replica {
 
   /** The confirmed rows, for a fold. */
   readonly rows: RowSource
-  /** Takes over what a fold gave. Live queries that it touches tell once. */
-  apply(changes: readonly RowChange[]): void
+  /** The rows as they are shown, pending transactions included. */
+  readonly shown: RowSource
+  /**
+   * Takes over what a fold gave, and which transactions are laid over it, in one step. Live queries that it touches tell
+   * once.
+   */
+  apply(changes: readonly RowChange[], overlay?: OverlayChange): void
   /** Begins a second copy beside this one, to be filled and then put in its place. */
   stage(): Staging
-  /** Puts a prepared copy in place of this one, in one step. Live queries tell once, if their result is another. */
-  swap(staging: Staging): void
+  /**
+   * Puts a prepared copy in place of this one, with the transactions that are still pending on top, in one step. Live
+   * queries tell once, if their result is another.
+   */
+  swap(staging: Staging, overlay?: OverlayChange): void
   /** Whether there is data to show: true after the first `swap`. Until then queries are `pending`. */
   readonly ready: boolean
 }

@@ -1,4 +1,5 @@
 import type { SyncError } from '../base/errors.ts'
+import type { Transaction } from '../outbox/transaction.ts'
 import type { Anomaly } from '../protocol/anomaly.ts'
 import type { DataRecord } from '../replica/record.ts'
 import type { Status, StorageStatus } from './status.ts'
@@ -7,6 +8,8 @@ import type { Status, StorageStatus } from './status.ts'
 export interface SyncEvents {
   status: Status
   change: ChangeEvent
+  /** A transaction waits in the outbox, refused by the server. */
+  rejected: Transaction
   anomaly: Anomaly
   /** Something failed in the background, and is tried again where that can help. Being offline is no error: `status` tells it. */
   error: SyncError
@@ -18,7 +21,12 @@ export interface SyncEvents {
 export type ChangeEvent =
   /** A restart or a snapshot put other data in place of the old: read anew. */
   | { readonly kind: 'snapshot'; readonly lastSyncId: number }
-  | { readonly kind: 'delta'; readonly lastSyncId: number; readonly changes: readonly RecordChange[] }
+  /** `delta`: what came from the server; `mutation`: the user's own transactions were made, or taken back. */
+  | {
+      readonly kind: 'delta' | 'mutation'
+      readonly lastSyncId: number
+      readonly changes: readonly RecordChange[]
+    }
 
 export interface RecordChange {
   readonly t: string

@@ -2,12 +2,14 @@ import type { Emitter } from '../base/emitter.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { SyncEvents } from './events.ts'
 import type { Status } from './status.ts'
+import type { Writer } from './writer.ts'
 
 /** What keeps one copy in step: by itself, or by following another that does. The facade knows no more of it. */
 export interface Session {
   readonly replica: Replica
   readonly status: Status
   readonly events: Emitter<SyncEvents>
+  readonly writer: Writer
   /** Restores what is stored, and begins to keep in step. Never waits for the network. */
   start(): Promise<void>
   /** Offline by choice: resolves once nothing is under way. What is here can be read on. */

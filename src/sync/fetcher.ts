@@ -9,6 +9,7 @@ import { failureOf } from '../transport/failure.ts'
 import type { SnapshotProgress, Transport } from '../transport/transport.ts'
 import { ofBroken, ofCount, ofDelta, ofUnknown } from './anomalies.ts'
 import { download, isComplete } from './download.ts'
+import { isWithin } from './is-within.ts'
 import type { LocalCopy } from './local-copy.ts'
 import { LoopGuard } from './loop-guard.ts'
 
@@ -44,8 +45,9 @@ export class Fetcher {
   #fresh = false
   /** How many such there were in a row before it. */
   #fruitless = 0
-  /** When there may be another one, in ms since the epoch. */
-  #notBefore = 0
+  /** When it was made, in ms since the epoch, and how long another one waits after it. */
+  #freshAt = 0
+  #patienceMs = 0
   #refusals = { status: 0, count: 0 }
   #repairedAt = Number.NEGATIVE_INFINITY
   /** Something is missing that only a bootstrap brings, and there was one for this cause lately. */
@@ -86,6 +88,7 @@ export class Fetcher {
   /** One delta. Resolves with nothing where a bootstrap has to follow. */
   async #delta(since: number, signal: AbortSignal): Promise<SyncResult | undefined> {
     const { transport, copy } = this.#options
+    const mark = copy.mark()
     let delta: DeltaMessage
     try {
       delta = await transport.delta(since, signal)
@@ -95,7 +98,7 @@ export class Fetcher {
     this.#refusals = noRefusals
     this.#tell(ofDelta(delta))
     if (delta.changes.kind === 'frames' && delta.broken.length > 0 && this.#repair()) return undefined
-    const outcome = copy.fetched(delta, since)
+    const outcome = copy.fetched(delta, since, mark)
     if (outcome?.reset) return this.#reset(outcome.reset, discontinuous(outcome.reset))
     this.#fresh = false
     if (outcome && this.repairs(outcome.unknown)) return undefined
@@ -114,6 +117,7 @@ export class Fetcher {
   async #replace(signal: AbortSignal): Promise<SyncResult> {
     const { transport, copy, listener } = this.#options
     const position = copy.continuity
+    const mark = copy.mark()
     const reason = this.#due
     const load = () => download(transport, copy, signal, (progress) => listener.progress(progress))
     let loaded = await load()
@@ -132,12 +136,13 @@ export class Fetcher {
     }
     this.#tell(ofBroken('row', broken, head.sid))
     if (!isComplete(loaded)) this.#tell([ofCount(head.count, rows + broken.length, head.sid)])
-    await copy.replace(head, staging, pages)
+    await copy.replace(head, staging, pages, mark)
     this.#due = undefined
     this.#owed = false
     this.#fruitless = this.#fresh ? this.#fruitless + 1 : 0
-    this.#notBefore = this.#options.clock.now() + Math.min(fruitlessMs * 4 ** this.#fruitless, repairEveryMs)
     this.#fresh = true
+    this.#freshAt = this.#options.clock.now()
+    this.#patienceMs = Math.min(fruitlessMs * 4 ** this.#fruitless, repairEveryMs)
     this.#refusals = noRefusals
     if (reason) listener.reset({ reason, since: position?.shown ?? 0 })
     return { kind: 'bootstrap', sid: head.sid, changes: rows }
@@ -147,7 +152,7 @@ export class Fetcher {
   #repair(): boolean {
     const { clock, copy } = this.#options
     this.#owed = true
-    if (clock.now() - this.#repairedAt < repairEveryMs) return false
+    if (isWithin(clock, this.#repairedAt, repairEveryMs)) return false
     this.#repairedAt = clock.now()
     this.#due = 'repair'
     copy.distrust()
@@ -170,7 +175,7 @@ export class Fetcher {
   }
 
   #reset(reason: ResetReason, error: unknown): undefined {
-    if (this.#fresh && this.#options.clock.now() < this.#notBefore) throw error
+    if (this.#fresh && isWithin(this.#options.clock, this.#freshAt, this.#patienceMs)) throw error
     this.#due = reason
   }
 }

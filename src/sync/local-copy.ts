@@ -3,9 +3,11 @@ import type { Clock } from '../base/world.ts'
 import { checkpointDue } from '../database/checkpoint-due.ts'
 import type { Database } from '../database/database.ts'
 import { noDatabase } from '../database/none.ts'
+import type { OutboxChange, StoredOutbox } from '../database/outbox.ts'
 import type { SnapshotHead } from '../protocol/bootstrap.ts'
 import type { DeltaMessage } from '../protocol/delta.ts'
 import type { RowChange } from '../protocol/fold.ts'
+import type { OverlayChange } from '../replica/overlay.ts'
 import type { Replica, Staging } from '../replica/replica.ts'
 import type { StorageStatus } from '../session/status.ts'
 import { type Continuity, continuityAt, fetched, type Outcome, pushed } from './continuity.ts'
@@ -20,11 +22,28 @@ export interface LocalCopyOptions {
   readonly replica: Replica
   readonly clock: Clock
   readonly listener: CopyListener
+  readonly pending: PendingWrites
+}
+
+/** The user's transactions, as far as the data decides about them. */
+export interface PendingWrites {
+  /** Counts on with each transaction that the server accepts. */
+  readonly mark: number
+  /** A message came that may hold changes made by them. */
+  heard(delta: DeltaMessage): void
+  /** Another history came: what had been accepted in the old one is sent again. */
+  requeue(): void
+  /** Those that the data shows once it is proven up to `sid`, by a fetch that began at `mark`. */
+  shownAt(sid: number, mark: number): readonly string[]
+  /** These are shown by the data, and no longer laid over it. `stored` resolves once a restart would show them, too. */
+  synced(ids: readonly string[], stored: Promise<void>): void
+  /** What is on disk is here again. Gives how it is to be laid over the data. */
+  restored(outbox: StoredOutbox): OverlayChange
 }
 
 export interface CopyListener {
-  /** Calls `apply` to show `changes`. */
-  change(changes: readonly RowChange[], apply: () => void): void
+  /** Calls `apply` to show `changes`, and that the transactions `lifted` are no longer laid over them. */
+  change(changes: readonly RowChange[], lifted: readonly string[], apply: () => void): void
   /** Other data stands in place of the old. */
   replaced(): void
   storage(status: StorageStatus, failure?: SyncError): void
@@ -68,18 +87,30 @@ export class LocalCopy {
     return this.#opening
   }
 
+  /** To be called when a fetch begins; what it gives is to be passed on with what the fetch brings. */
+  mark(): number {
+    return this.#options.pending.mark
+  }
+
   /** Takes the answer to a delta that was asked for with `since`; what came of it is shown, and will be stored. */
-  fetched(delta: DeltaMessage, since: number): Outcome | undefined {
-    return this.#take((continuity) => fetched(continuity, delta, since, this.replica.rows))
+  fetched(delta: DeltaMessage, since: number, mark: number): Outcome | undefined {
+    const receive = (continuity: Continuity) => fetched(continuity, delta, since, this.replica.rows)
+    return this.#take(delta, mark, receive)
   }
 
   /** Takes a delta that was pushed. */
   pushed(delta: DeltaMessage): Outcome | undefined {
-    return this.#take((continuity) => pushed(continuity, delta, this.replica.rows))
+    return this.#take(delta, 0, (continuity) => pushed(continuity, delta, this.replica.rows))
+  }
+
+  /** Shows the transactions that the data has come to hold meanwhile as the data holds them. */
+  settle(): void {
+    if (this.#continuity) this.#change([], this.#continuity.proven, 0)
   }
 
   /** Puts a snapshot in place of the data, on disk first and then in memory, each in one step. */
-  async replace(head: SnapshotHead, staging: Staging, pages: PageSink): Promise<void> {
+  async replace(head: SnapshotHead, staging: Staging, pages: PageSink, mark: number): Promise<void> {
+    const { pending } = this.#options
     await staging.prepare()
     this.#checkpoint?.abort()
     this.#recorder.suspend()
@@ -87,7 +118,25 @@ export class LocalCopy {
     const failure = await pages.commit(head)
     if (failure) this.#recorder.fail(failure)
     else this.#recorder.resume()
-    this.#show(staging, continuityAt(head.sid, head.epoch))
+    if (this.#continuity && isOtherHistory(this.#continuity, head)) pending.requeue()
+    const lift = pending.shownAt(head.sid, mark)
+    this.#show(staging, continuityAt(head.sid, head.epoch), { lift })
+    pending.synced(lift, failure ? Promise.reject(failure) : Promise.resolve())
+  }
+
+  /** Changes the transactions on disk. A store without room gives up the data for them, which can be fetched again. */
+  async writeOutbox(change: OutboxChange): Promise<boolean> {
+    await this.open()
+    try {
+      return await this.#database.outbox.write(change)
+    } catch (error) {
+      const failure = toStorageError(error)
+      if (failure.code !== 'quota') throw failure
+      this.#checkpoint?.abort()
+      this.#recorder.fail(failure)
+      await this.#database.drop()
+      return await this.#database.outbox.write(change)
+    }
   }
 
   /**
@@ -129,6 +178,7 @@ export class LocalCopy {
     this.#recorder.suspend()
     this.#tellStorage(undefined)
     try {
+      await this.#restoreOutbox()
       await this.#restore()
     } catch (error) {
       this.#recorder.fail(toStorageError(error))
@@ -146,23 +196,44 @@ export class LocalCopy {
     this.#recorder.resume()
     this.#restoredAt = restored.at
     this.#show(staging, continuityAt(restored.sid, restored.epoch))
+    this.settle()
   }
 
-  #take(receive: (continuity: Continuity) => Outcome): Outcome | undefined {
+  async #restoreOutbox(): Promise<void> {
+    const { pending, listener } = this.#options
+    const overlay = pending.restored(await this.#database.outbox.read())
+    listener.change([], [], () => this.replica.apply([], overlay))
+  }
+
+  #take(
+    delta: DeltaMessage,
+    mark: number,
+    receive: (continuity: Continuity) => Outcome,
+  ): Outcome | undefined {
     if (!this.#continuity) return undefined
     const outcome = receive(this.#continuity)
-    const { state, changes, entry } = outcome
+    const { state, changes, entry, reset } = outcome
     this.#continuity = state
-    if (changes.length > 0) this.#options.listener.change(changes, () => this.replica.apply(changes))
     if (entry) {
       this.#recorder.record(entry)
       this.#checkpointSoon()
     }
+    this.#options.pending.heard(delta)
+    if (!reset) this.#change(changes, state.proven, mark)
     return outcome
   }
 
-  #show(staging: Staging, continuity: Continuity): void {
-    this.replica.swap(staging)
+  /** Shows `changes`, and the transactions that they bring, in one step. */
+  #change(changes: readonly RowChange[], proven: number, mark: number): void {
+    const { pending, listener } = this.#options
+    const lift = pending.shownAt(proven, mark)
+    if (changes.length === 0 && lift.length === 0) return
+    listener.change(changes, lift, () => this.replica.apply(changes, { lift }))
+    if (lift.length > 0) pending.synced(lift, this.stored())
+  }
+
+  #show(staging: Staging, continuity: Continuity, overlay?: OverlayChange): void {
+    this.replica.swap(staging, overlay)
     this.#continuity = continuity
     this.#options.listener.replaced()
   }
@@ -194,4 +265,9 @@ export class LocalCopy {
     const { kind } = this.#database
     this.#options.listener.storage(failure ? { kind, reason: failure.message } : { kind }, failure)
   }
+}
+
+/** Only what both sides know counts: a server need not say its epoch. */
+function isOtherHistory({ epoch, proven }: Continuity, head: SnapshotHead): boolean {
+  return head.sid < proven || (epoch !== undefined && head.epoch !== undefined && epoch !== head.epoch)
 }

@@ -7,20 +7,23 @@ import type { Database } from '../database/database.ts'
 import type { Models } from '../models/models.ts'
 import type { Anomaly } from '../protocol/anomaly.ts'
 import type { RowChange } from '../protocol/fold.ts'
+import type { TxCodec } from '../protocol/tx.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { SyncEvents } from '../session/events.ts'
 import type { Session, SyncResult } from '../session/session.ts'
 import type { Status, StorageStatus } from '../session/status.ts'
 import { StatusBoard } from '../session/status-board.ts'
+import type { Merge } from '../session/writer.ts'
 import type { Credentials } from '../transport/credentials.ts'
 import type { Link, LinkListener } from '../transport/link.ts'
 import type { SnapshotProgress, Transport } from '../transport/transport.ts'
 import { connectionStatus, dataStatus, type Facts } from './derived-status.ts'
 import { Fetcher } from './fetcher.ts'
 import { LocalCopy } from './local-copy.ts'
+import { LocalWriter } from './local-writer.ts'
 import { ModelCheck } from './model-check.ts'
 import { Realtime } from './realtime.ts'
-import { recordChanges } from './record-changes.ts'
+import { recordChanges, type TouchedRow } from './record-changes.ts'
 import { handleRefusal } from './refusals.ts'
 import { Scheduler } from './scheduler.ts'
 
@@ -43,17 +46,23 @@ export interface LocalSessionOptions {
   /** Called once for each credential that was refused; a token that it gives is used. */
   readonly onUnauthenticated: (error: SyncError) => unknown
   readonly models: Models | undefined
+  readonly codec: TxCodec
+  readonly canWrite: boolean
+  readonly merge: Merge | undefined
+  /** In ms. */
+  readonly echoWait: number
 }
 
 /** A session that keeps its copy in step by itself: it joins the parts, and tells where they stand. */
 export class LocalSession implements Session {
   readonly events: Emitter<SyncEvents>
+  readonly writer: LocalWriter
   readonly #options: LocalSessionOptions
   readonly #board: StatusBoard
   readonly #copy: LocalCopy
   readonly #fetcher: Fetcher
   readonly #realtime: Realtime
-  readonly #scheduler: Scheduler
+  readonly #scheduler: Scheduler<SyncResult>
   readonly #poll: Alarm
   readonly #soon: Alarm
   readonly #modelCheck: ModelCheck | undefined
@@ -62,6 +71,8 @@ export class LocalSession implements Session {
   #fetchBeganAt = Number.NEGATIVE_INFINITY
   #inStepAt: number | undefined
   #fetched = false
+  /** How many fetches in a row have left something unproven. */
+  #unconfirmed = 0
   #progress: SnapshotProgress | undefined
   /** A fetch was called for because a live socket was silent: if it brings news, the socket is deaf. */
   #suspicious = false
@@ -72,7 +83,21 @@ export class LocalSession implements Session {
     this.#options = options
     this.events = new Emitter((error) => logger.error('A listener threw.', { error }))
     this.#board = new StatusBoard(this.events)
-    this.#copy = new LocalCopy({ openDatabase, replica, clock, listener: this.#copyListener() })
+    this.writer = new LocalWriter({
+      ...options,
+      copy: () => this.#copy,
+      listener: {
+        change: (records, apply) => this.#change('mutation', records, apply),
+        rejected: (transaction) => this.events.emit('rejected', transaction),
+        changed: () => this.#refresh(),
+        failed: (error) => this.#tellFailure(error),
+        missing: () => this.#scheduler.tell({ type: 'want' }),
+        error: (error) => this.#tellError(error),
+        listenerFailed: (error) => logger.error('A listener threw.', { error }),
+      },
+    })
+    const { pending } = this.writer
+    this.#copy = new LocalCopy({ openDatabase, replica, clock, pending, listener: this.#copyListener() })
     const anomaly = (told: Anomaly) => this.#tellAnomaly(told)
     this.#modelCheck =
       models &&
@@ -109,7 +134,9 @@ export class LocalSession implements Session {
     })
     this.#scheduler = new Scheduler({
       world,
-      fetch: (signal, asked) => this.#fetch(signal, asked),
+      run: (signal, asked) => this.#fetch(signal, asked),
+      // A bootstrap alone does not show that they can go on together, unless there is no position yet.
+      proves: ({ kind, sid }) => kind === 'delta' || sid <= 0,
       onFailure: (error) => this.#fail(error),
       onChange: () => this.#refresh(),
     })
@@ -133,6 +160,7 @@ export class LocalSession implements Session {
       this.#unsubscribe = this.#options.world.lifecycle.subscribe((event) => this.#onLifecycle(event))
       this.#poll.set(this.#options.pollInterval)
       this.#scheduler.tell({ type: 'start' })
+      this.writer.tell({ type: 'start' })
     }
     await this.#copy.open()
   }
@@ -154,6 +182,7 @@ export class LocalSession implements Session {
     this.#refuseClosed()
     if (token !== undefined) this.#options.credentials.use(token)
     this.#scheduler.tell({ type: 'resume' })
+    this.writer.tell({ type: 'resume' })
   }
 
   close(): Promise<void> {
@@ -165,6 +194,7 @@ export class LocalSession implements Session {
     this.#board.update({ lifecycle: 'closed' })
     this.#modelCheck?.stop()
     await this.#halt()
+    await this.writer.close()
     await this.#copy.close()
     this.events.clear()
   }
@@ -174,7 +204,7 @@ export class LocalSession implements Session {
     this.#poll.clear()
     this.#soon.clear()
     this.#progress = undefined
-    await this.#scheduler.stop()
+    await Promise.all([this.#scheduler.stop(), this.writer.stop()])
     this.#progress = undefined
     await this.#copy.settled()
   }
@@ -196,13 +226,26 @@ export class LocalSession implements Session {
     if (this.status.lifecycle === 'running') this.#poll.set(this.#options.pollInterval)
     if (isDeaf && result.changes > 0) this.#realtime.link.renew()
     this.#realtime.fetched(mark, result.kind)
-    if (this.#copy.continuity?.unproven.length) this.#soon.within(hintEveryMs)
+    this.#confirmLater()
     return result
+  }
+
+  /** A push that no delta confirms, since its `sid` never was, is asked about less and less often. */
+  #confirmLater(): void {
+    if (!this.#copy.continuity?.unproven.length) this.#unconfirmed = 0
+    else {
+      this.#soon.within(Math.min(hintEveryMs * 2 ** this.#unconfirmed, this.#options.pollInterval))
+      this.#unconfirmed += 1
+    }
   }
 
   #fail(error: SyncError): void {
     this.#progress = undefined
     this.#realtime.failed()
+    this.#tellFailure(error)
+  }
+
+  #tellFailure(error: SyncError): void {
     if (isSyncError(error, 'UnauthenticatedError')) {
       void this.#refused(error)
     } else if (!isSyncError(error, 'NetworkError')) {
@@ -229,7 +272,9 @@ export class LocalSession implements Session {
   }
 
   #missing(urgency: 'hurry' | 'want' | 'hint'): void {
-    const wait = this.#fetchBeganAt + hintEveryMs - this.#options.world.clock.now()
+    const { clock } = this.#options.world
+    // A clock that was set back makes nobody wait longer.
+    const wait = Math.min(this.#fetchBeganAt + hintEveryMs - clock.now(), hintEveryMs)
     if (urgency === 'hint' && wait > 0) this.#soon.within(wait)
     else this.#scheduler.tell({ type: urgency === 'hurry' ? 'hurry' : 'want' })
   }
@@ -248,19 +293,17 @@ export class LocalSession implements Session {
   }
 
   #onLifecycle(event: LifecycleEvent): void {
-    if (event === 'online' || event === 'visible') this.#scheduler.tell({ type: 'hurry' })
-    else this.#refresh()
+    if (event === 'online' || event === 'visible') {
+      this.#scheduler.tell({ type: 'hurry' })
+      this.writer.tell({ type: 'hurry' })
+    } else this.#refresh()
   }
 
   #copyListener() {
     return {
-      change: (changes: readonly RowChange[], apply: () => void) => {
-        const records = this.events.has('change') ? recordChanges(this.replica, changes) : undefined
-        apply()
-        this.#refresh()
-        const { lastSyncId } = this.status
-        const told = records?.().filter(({ before, after }) => before !== after) ?? []
-        if (told.length > 0) this.events.emit('change', { kind: 'delta', lastSyncId, changes: told })
+      change: (changes: readonly RowChange[], lifted: readonly string[], apply: () => void) => {
+        const records = lifted.flatMap((id) => this.writer.get(id)?.records ?? [])
+        this.#change('delta', [...changes, ...records], apply)
         this.#modelCheck?.changed(changes)
       },
       replaced: () => {
@@ -273,6 +316,15 @@ export class LocalSession implements Session {
         this.#board.update({ storage })
       },
     }
+  }
+
+  #change(kind: 'delta' | 'mutation', records: readonly TouchedRow[], apply: () => void): void {
+    const changes = this.events.has('change') ? recordChanges(this.replica, records) : undefined
+    apply()
+    this.#refresh()
+    const { lastSyncId } = this.status
+    const told = changes?.().filter(({ before, after }) => before !== after) ?? []
+    if (told.length > 0) this.events.emit('change', { kind, lastSyncId, changes: told })
   }
 
   #showProgress(progress: SnapshotProgress): void {
@@ -307,6 +359,7 @@ export class LocalSession implements Session {
     this.#board.update({
       connection: connectionStatus(facts),
       data: dataStatus(facts),
+      writes: this.writer.status,
       lastSyncId: this.#copy.continuity?.shown ?? 0,
     })
   }

@@ -3,14 +3,17 @@ import { backoffMs } from '../base/backoff.ts'
 import { NetworkError, type SyncError, toSyncError } from '../base/errors.ts'
 import { Machine } from '../base/machine.ts'
 import type { World } from '../base/world.ts'
-import type { SyncResult } from '../session/session.ts'
 import { failureOf } from '../transport/failure.ts'
 import { nextPhase, type Phase, type PhaseEffect, type PhaseEvent } from './phase.ts'
 
-export interface SchedulerOptions {
+export interface SchedulerOptions<Result> {
   readonly world: Pick<World, 'clock' | 'random'>
-  /** One bootstrap or delta. Resolves when it is applied. */
-  readonly fetch: (signal: AbortSignal, asked: boolean) => Promise<SyncResult>
+  /** What is to be done, once at a time. */
+  readonly run: (signal: AbortSignal, asked: boolean) => Promise<Result>
+  /** Whether `result` shows that client and server can go on together: only that ends a row of failures. */
+  readonly proves: (result: Result) => boolean
+  /** The least time to wait after `error`, in ms. @default what the server asked for */
+  readonly floorMs?: (error: SyncError) => number | undefined
   readonly onFailure: (error: SyncError) => void
   /** `phase`, `failure` or `retryAt` may be another. */
   readonly onChange: () => void
@@ -19,20 +22,20 @@ export interface SchedulerOptions {
 /** A server that asks for longer is asked again after this. */
 const longestFloorMs = 3_600_000
 
-interface Flight {
+interface Flight<Result> {
   readonly abort: AbortController
-  readonly result: Promise<SyncResult>
+  readonly result: Promise<Result>
 }
 
-/** Runs the phases: makes the fetches that they call for, one at a time, and waits between those that fail. */
-export class Scheduler {
-  readonly #options: SchedulerOptions
+/** Runs the phases: does what they call for, fetching or sending, one at a time, and waits between those that fail. */
+export class Scheduler<Result> {
+  readonly #options: SchedulerOptions<Result>
   readonly #machine: Machine<Phase, PhaseEvent, PhaseEffect>
   readonly #retry: Alarm
-  #flight: Flight | undefined
+  #flight: Flight<Result> | undefined
   #failure: SyncError | undefined
 
-  constructor(options: SchedulerOptions) {
+  constructor(options: SchedulerOptions<Result>) {
     this.#options = options
     this.#machine = new Machine<Phase, PhaseEvent, PhaseEffect>({ name: 'halted' }, nextPhase, (effect) =>
       this.#perform(effect),
@@ -44,7 +47,7 @@ export class Scheduler {
     return this.#machine.state.name
   }
 
-  /** Why the last fetch failed; `undefined` once one has succeeded. */
+  /** Why the last one failed; `undefined` once one has succeeded. */
   get failure(): SyncError | undefined {
     return this.#failure
   }
@@ -54,13 +57,13 @@ export class Scheduler {
     return this.phase === 'waiting' ? this.#retry.at : undefined
   }
 
-  /** Tells what may call for a fetch. */
+  /** Tells what may call for one. */
   tell(event: { readonly type: 'start' | 'want' | 'hurry' | 'resume' }): void {
     this.#dispatch(event)
   }
 
-  /** A fetch in any phase: the one under way, or a new one. Not tried again if it fails. */
-  ask(): Promise<SyncResult> {
+  /** Once, in any phase: what is under way, or anew. Not tried again if it fails. */
+  ask(): Promise<Result> {
     this.#dispatch({ type: 'ask' })
     return this.#flight?.result ?? Promise.reject(stopped())
   }
@@ -105,11 +108,11 @@ export class Scheduler {
     this.#flight = { abort, result }
   }
 
-  async #fly(signal: AbortSignal, asked: boolean, before: Promise<unknown> | undefined): Promise<SyncResult> {
+  async #fly(signal: AbortSignal, asked: boolean, before: Promise<unknown> | undefined): Promise<Result> {
     try {
       await before?.catch(() => {})
       signal.throwIfAborted()
-      const result = await this.#options.fetch(signal, asked)
+      const result = await this.#options.run(signal, asked)
       if (!signal.aborted) this.#succeed(result)
       return result
     } catch (thrown) {
@@ -119,10 +122,9 @@ export class Scheduler {
     }
   }
 
-  #succeed({ kind, sid }: SyncResult): void {
+  #succeed(result: Result): void {
     this.#failure = undefined
-    // A bootstrap alone does not show that client and server can go on together, unless there is no position yet.
-    this.#dispatch({ type: 'done', proven: kind === 'delta' || sid <= 0 })
+    this.#dispatch({ type: 'done', proven: this.#options.proves(result) })
   }
 
   #fail(error: SyncError): void {
@@ -131,7 +133,7 @@ export class Scheduler {
     if (failure.kind === 'unauthenticated') this.#dispatch({ type: 'refused' })
     else {
       const asked = failure.kind === 'transient' ? failure.retryAfterMs : undefined
-      const floorMs = Math.min(asked ?? 0, longestFloorMs)
+      const floorMs = Math.min(this.#options.floorMs?.(error) ?? asked ?? 0, longestFloorMs)
       this.#dispatch({ type: 'failed', floorMs })
     }
     this.#options.onFailure(error)

@@ -35,3 +35,27 @@ export function failureOf(error: unknown, call: 'bootstrap' | 'delta'): Failure 
 function isHttpError(error: unknown): error is HttpError {
   return isSyncError(error, 'HttpError')
 }
+
+/** What the failure of a request with transactions means for them. None of it loses one. */
+export type TxFailure =
+  /** The server refuses the transaction that was alone in the request. */
+  | { readonly kind: 'rejected'; readonly code: string }
+  /** The request was too large, or one in it is refused: send it in halves. */
+  | { readonly kind: 'split' }
+  /** This server, or something before it, takes none at all: nothing is sent for a while. */
+  | { readonly kind: 'paused' }
+  /** Everything else, as for any other call. */
+  | { readonly kind: 'other' }
+
+/** Said of the endpoint, or by a portal; never of one transaction. */
+const ofEndpoint = [403, 404, 405, 501]
+
+/** What `error` means for the `count` transactions of a request (the protocol's "Transactions"). */
+export function txFailureOf(error: unknown, count: number): TxFailure {
+  if (!isHttpError(error)) return { kind: 'other' }
+  const { status, serverCode } = error
+  if (ofEndpoint.includes(status)) return { kind: 'paused' }
+  if (passing.includes(status) || status >= 500) return { kind: 'other' }
+  if (count > 1 && (status === 413 || serverCode !== undefined)) return { kind: 'split' }
+  return serverCode === undefined ? { kind: 'paused' } : { kind: 'rejected', code: serverCode }
+}

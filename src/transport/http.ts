@@ -1,4 +1,4 @@
-import { NetworkError } from '../base/errors.ts'
+import { ConfigurationError, NetworkError } from '../base/errors.ts'
 import type { World } from '../base/world.ts'
 import { readDelta } from '../protocol/delta.ts'
 import { parseJson } from '../protocol/envelope.ts'
@@ -36,6 +36,9 @@ export interface TransportOptions {
   readonly limits?: Partial<TransportLimits>
 }
 
+/** Said where something is to be written and there is nowhere to send it. */
+export const noTxUrl = '`endpoints.txUrl` is missing: without it this client only reads.'
+
 /** How much of an error's body is read. */
 const errorBodyBytes = 16 * 1024
 
@@ -43,10 +46,10 @@ export function createTransport({ world, endpoints, credentials, limits }: Trans
   const { clock } = world
   const { answerMs, snapshotMs, idleMs, maxRowBytes } = { ...defaultLimits, ...limits }
 
-  /** The answer to a GET, if it is a 2xx. */
-  const get = async (call: Call, url: string, beginMs: number): Promise<Response> => {
+  /** The answer to a request, if it is a 2xx: to a POST of `json` where there is one, to a GET otherwise. */
+  const ask = async (call: Call, url: string, beginMs: number, json?: string): Promise<Response> => {
     const credential = await call.wait(credentials.get(), answerMs, 'Getting credentials')
-    const response = await call.wait(send(call, url, headersOf(credential)), beginMs, redactUrl(url))
+    const response = await call.wait(send(call, url, headersOf(credential), json), beginMs, redactUrl(url))
     if (response.ok) {
       credentials.accepted(credential)
       return response
@@ -61,10 +64,14 @@ export function createTransport({ world, endpoints, credentials, limits }: Trans
     call: Call,
     url: string,
     headers: Readonly<Record<string, string>>,
+    json: string | undefined,
   ): Promise<Response> => {
+    const posted = json === undefined ? undefined : { method: 'POST', body: json }
+    const type = posted && { 'Content-Type': 'application/json' }
     try {
       return await world.fetch(url, {
-        headers: { Accept: 'application/json', ...headers },
+        ...posted,
+        headers: { Accept: 'application/json', ...type, ...headers },
         cache: 'no-store',
         // Followed, a redirect would carry an API key to wherever it leads.
         redirect: 'manual',
@@ -79,13 +86,20 @@ export function createTransport({ world, endpoints, credentials, limits }: Trans
   return {
     bootstrap: (sink, signal) =>
       runCall(clock, signal, async (call) => {
-        const response = await get(call, endpoints.bootstrapUrl, snapshotMs)
+        const response = await ask(call, endpoints.bootstrapUrl, snapshotMs)
         return readSnapshot({ response, call, clock, idleMs, maxRowBytes }, sink)
       }),
     delta: (since, signal) =>
       runCall(clock, signal, async (call) => {
-        const response = await get(call, withQuery(endpoints.deltaUrl, 'since', since), answerMs)
+        const response = await ask(call, withQuery(endpoints.deltaUrl, 'since', since), answerMs)
         return readDelta(parseJson(await readText(response, call, idleMs), 'The delta'))
+      }),
+    transact: (body, signal) =>
+      runCall(clock, signal, async (call) => {
+        const { txUrl } = endpoints
+        if (txUrl === undefined) throw new ConfigurationError('endpoints.txUrl', noTxUrl)
+        const response = await ask(call, txUrl, answerMs, JSON.stringify(body))
+        return parseJson(await readText(response, call, idleMs), 'The answer to a transaction')
       }),
   }
 }

@@ -1,0 +1,23 @@
+/** A promise that is settled from outside. A rejection that nobody hears is never an unhandled one. */
+export class Deferred<T> {
+  readonly promise: Promise<T>
+  #resolve: (value: T) => void = () => {}
+  #reject: (reason: unknown) => void = () => {}
+
+  constructor() {
+    this.promise = new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
+    })
+    this.promise.catch(() => {})
+  }
+
+  /** Has no effect on one that is settled. */
+  resolve(value: T): void {
+    this.#resolve(value)
+  }
+
+  reject(reason: unknown): void {
+    this.#reject(reason)
+  }
+}

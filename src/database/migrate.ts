@@ -1,0 +1,41 @@
+import { migrateOp, migrateRow } from '../models/migrate.ts'
+import type { Models } from '../models/models.ts'
+import { applyOp, type RowOp, rowKey } from '../protocol/fold.ts'
+import type { WireRow } from '../protocol/row.ts'
+import type { RestoreSink } from './database.ts'
+
+/** Gathers what is stored in an older shape, row by row in the shape that the models have now. */
+export class MigratingSink implements RestoreSink {
+  readonly #models: Pick<Models, 'version' | 'migrate'>
+  readonly #from: number
+  readonly #rows = new Map<string, WireRow>()
+
+  constructor(models: Pick<Models, 'version' | 'migrate'>, from: number) {
+    this.#models = models
+    this.#from = from
+  }
+
+  /** As they are now. */
+  get migrated(): readonly WireRow[] {
+    return [...this.#rows.values()]
+  }
+
+  /** Throws where one cannot be migrated. */
+  rows(rows: readonly WireRow[]): void {
+    for (const row of rows) this.#set(row.t, row.id, migrateRow(this.#models, this.#from, row))
+  }
+
+  /** Throws where one cannot be migrated. */
+  ops(ops: readonly RowOp[]): void {
+    for (const stored of ops) {
+      const op = migrateOp(this.#models, this.#from, stored)
+      this.#set(op.t, op.id, applyOp(this.#rows.get(rowKey(op.t, op.id)), op))
+    }
+  }
+
+  #set(t: string, id: string, row: WireRow | undefined): void {
+    const key = rowKey(t, id)
+    if (row) this.#rows.set(key, row)
+    else this.#rows.delete(key)
+  }
+}

@@ -1,0 +1,31 @@
+import { ValidationError } from '../base/errors.ts'
+import type { Payload } from '../protocol/json.ts'
+import { check, type ModelIssue } from './check.ts'
+import type { Models } from './models.ts'
+
+/**
+ * The payload that makes the whole record `id`: `payload`, and the `id` in it where its model asks for one. Throws a
+ * ValidationError where it breaks the model, and a ConfigurationError as {@link check} does.
+ */
+export function checkedWhole(models: Models | undefined, t: string, id: string, payload: Payload): Payload {
+  if (!models) return payload
+  const issues = check(models, t, payload)
+  if (issues.length > 0 && issues.every(({ path }) => path[0] === 'id')) {
+    const named = { ...payload, id }
+    refuse(t, check(models, t, named))
+    return named
+  }
+  refuse(t, issues)
+  return payload
+}
+
+/** Throws as {@link checkedWhole} does, and only for what is wrong in the fields of `written`; `after` is the record with them. */
+export function checkUpdate(models: Models | undefined, t: string, written: Payload, after: Payload): void {
+  if (!models) return
+  const isWritten = ({ path: [field] }: ModelIssue) => field !== undefined && Object.hasOwn(written, field)
+  refuse(t, check(models, t, after).filter(isWritten))
+}
+
+function refuse(t: string, [issue]: readonly ModelIssue[]): void {
+  if (issue) throw new ValidationError(t, issue.path.join('.'), issue.message)
+}

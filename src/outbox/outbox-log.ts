@@ -1,0 +1,43 @@
+import type { OutboxChange, OutboxRecord, OutboxStore } from '../database/outbox.ts'
+
+/** Writes transactions to the disk, in order. What is to be put while a write is under way goes into the next one. */
+export class OutboxLog {
+  readonly #write: OutboxStore['write']
+  #last: Promise<unknown> = Promise.resolve()
+  #next: { readonly records: OutboxRecord[]; readonly written: Promise<void> } | undefined
+
+  constructor(write: OutboxStore['write']) {
+    this.#write = write
+  }
+
+  /** Resolves once `record` is on the disk. */
+  put(record: OutboxRecord): Promise<void> {
+    if (!this.#next) {
+      const records: OutboxRecord[] = []
+      const written = this.#after(async () => {
+        if (this.#next?.records === records) this.#next = undefined
+        await this.#write({ put: records })
+      })
+      this.#next = { records, written }
+    }
+    this.#next.records.push(record)
+    return this.#next.written
+  }
+
+  /** Resolves with whether it was done: see `OutboxStore.write`. */
+  change(change: OutboxChange): Promise<boolean> {
+    this.#next = undefined
+    return this.#after(() => this.#write(change))
+  }
+
+  /** Resolves once nothing is under way. */
+  async settled(): Promise<void> {
+    await this.#last
+  }
+
+  #after<T>(write: () => Promise<T>): Promise<T> {
+    const written = this.#last.then(write)
+    this.#last = written.catch(() => {})
+    return written
+  }
+}

@@ -1,0 +1,86 @@
+import type { RejectedError, SyncError } from '../base/errors.ts'
+import { type Step, type TransitionTable, transitionOf } from '../base/machine.ts'
+
+/** Where a transaction stands. Only what is durable is sent; after a restart, what was being sent is queued. */
+export type TransactionState =
+  /** It is shown, and being stored. */
+  | { readonly name: 'writing' }
+  | { readonly name: 'queued' }
+  | { readonly name: 'sending' }
+  /** The server has it, as the changes up to `sid`; the data does not show them yet. */
+  | { readonly name: 'accepted'; readonly sid: number }
+  | { readonly name: 'synced'; readonly sid: number }
+  /** It could not be stored, and is taken back. */
+  | { readonly name: 'failed'; readonly error: SyncError }
+  /** It was undone, or replaced, before it was sent. */
+  | { readonly name: 'cancelled' }
+  /** The server refused it, or one that it requires; it waits in the outbox. */
+  | { readonly name: 'rejected'; readonly error: RejectedError }
+  /** It was rejected, and then given up, or tried anew as another. */
+  | { readonly name: 'discarded' }
+
+export type TransactionEvent =
+  | { readonly type: 'stored' }
+  | { readonly type: 'lost'; readonly error: SyncError }
+  | { readonly type: 'send' }
+  /** No answer came: it is sent again under its id. */
+  | { readonly type: 'unsent' }
+  | { readonly type: 'accept'; readonly sid: number }
+  | { readonly type: 'reject'; readonly error: RejectedError }
+  /** The data shows what came of it. */
+  | { readonly type: 'sync' }
+  /** The server's history is another one, which may not hold it. */
+  | { readonly type: 'requeue' }
+  | { readonly type: 'cancel' }
+  | { readonly type: 'discard' }
+
+type Next = Step<TransactionState, never>
+
+const to = (state: TransactionState): Next => ({ state, effects: [] })
+const queued: TransactionState = { name: 'queued' }
+const accept = (_: unknown, { sid }: { readonly sid: number }) => to({ name: 'accepted', sid })
+const reject = (_: unknown, { error }: { readonly error: RejectedError }) => to({ name: 'rejected', error })
+
+const nothing = {
+  stored: to,
+  lost: to,
+  send: to,
+  unsent: to,
+  accept: to,
+  reject: to,
+  sync: to,
+  requeue: to,
+  cancel: to,
+  discard: to,
+}
+
+const table: TransitionTable<TransactionState, TransactionEvent, never> = {
+  writing: {
+    ...nothing,
+    stored: () => to(queued),
+    lost: (_, { error }) => to({ name: 'failed', error }),
+    reject,
+    cancel: () => to({ name: 'cancelled' }),
+  },
+  queued: {
+    ...nothing,
+    send: () => to({ name: 'sending' }),
+    // Another client of the same user sent it, or an answer was lost.
+    accept,
+    reject,
+    cancel: () => to({ name: 'cancelled' }),
+  },
+  sending: { ...nothing, unsent: () => to(queued), accept, reject },
+  accepted: {
+    ...nothing,
+    sync: ({ sid }) => to({ name: 'synced', sid }),
+    requeue: () => to(queued),
+  },
+  rejected: { ...nothing, discard: () => to({ name: 'discarded' }) },
+  synced: nothing,
+  failed: nothing,
+  cancelled: nothing,
+  discarded: nothing,
+}
+
+export const nextTransactionState = transitionOf(table)

@@ -1,0 +1,121 @@
+import { applyOp, type RowChange, type RowSource, rowKey } from '../protocol/fold.ts'
+import { jsonEqual } from '../protocol/json.ts'
+import type { WireRow } from '../protocol/row.ts'
+import type { TxOp } from '../protocol/tx.ts'
+
+/** A transaction whose ops are shown before the server's data holds them. */
+export interface PendingOps {
+  readonly id: string
+  readonly ops: readonly TxOp[]
+}
+
+/** What is laid over the confirmed rows from now on, and what no longer is. */
+export interface OverlayChange {
+  readonly lay?: readonly PendingOps[]
+  /** The ids of transactions. */
+  readonly lift?: Iterable<string>
+}
+
+interface Layer {
+  readonly tx: string
+  readonly op: TxOp
+}
+
+/** One record that pending transactions touch. */
+interface Covered {
+  readonly t: string
+  readonly id: string
+  confirmed: WireRow | undefined
+  /** In the order of the transactions. */
+  layers: Layer[]
+  shown: WireRow | undefined
+}
+
+/** Pending transactions, laid over the confirmed rows: what is shown is the one with the others on top, per field. */
+export class Overlay {
+  readonly #covered = new Map<string, Covered>()
+  /** What each transaction covers. */
+  readonly #touched = new Map<string, ReadonlySet<Covered>>()
+
+  /** The confirmed row under a record that is covered; `undefined` where it is not covered. */
+  under(t: string, id: string): { readonly confirmed: WireRow | undefined } | undefined {
+    return this.#covered.get(rowKey(t, id))
+  }
+
+  /** The records of `t` that are covered. */
+  *of(t: string): Generator<Pick<Covered, 'id' | 'confirmed'>> {
+    for (const covered of this.#covered.values()) if (covered.t === t) yield covered
+  }
+
+  /** What becomes of the rows that are shown when the confirmed ones change, and transactions are lifted, in one step. */
+  settle(changes: readonly RowChange[], lift: Iterable<string> = []): readonly RowChange[] {
+    const changed = new Set<Covered>()
+    const free = changes.filter(({ t, id, after }) => {
+      const covered = this.#covered.get(rowKey(t, id))
+      if (!covered) return true
+      covered.confirmed = after
+      changed.add(covered)
+      return false
+    })
+    for (const tx of lift) {
+      for (const covered of this.#touched.get(tx) ?? []) {
+        covered.layers = covered.layers.filter((layer) => layer.tx !== tx)
+        changed.add(covered)
+      }
+      this.#touched.delete(tx)
+    }
+    return [...free, ...this.#showAll(changed)]
+  }
+
+  /** Lays transactions over `shown`, in their order. */
+  lay(transactions: readonly PendingOps[], shown: RowSource): readonly RowChange[] {
+    const changed = new Set<Covered>()
+    for (const { id: tx, ops } of transactions) {
+      const touched = new Set<Covered>()
+      for (const op of ops) {
+        const covered = this.#cover(op, shown)
+        covered.layers.push({ tx, op })
+        touched.add(covered)
+        changed.add(covered)
+      }
+      this.#touched.set(tx, touched)
+    }
+    return this.#showAll(changed)
+  }
+
+  /** Other rows stand in place of the confirmed ones: what is shown over them. */
+  rebase(confirmed: RowSource): readonly RowChange[] {
+    for (const covered of this.#covered.values()) covered.confirmed = confirmed.get(covered.t, covered.id)
+    return this.#showAll(this.#covered.values())
+  }
+
+  #cover({ t, id }: TxOp, shown: RowSource): Covered {
+    const key = rowKey(t, id)
+    const known = this.#covered.get(key)
+    if (known) return known
+    // What nothing covers is shown as it is confirmed.
+    const row = shown.get(t, id)
+    const covered: Covered = { t, id, confirmed: row, layers: [], shown: row }
+    this.#covered.set(key, covered)
+    return covered
+  }
+
+  #showAll(covered: Iterable<Covered>): readonly RowChange[] {
+    return Array.from(covered, (one) => this.#show(one))
+  }
+
+  #show(covered: Covered): RowChange {
+    const { t, id, confirmed, layers, shown: before } = covered
+    if (layers.length === 0) this.#covered.delete(rowKey(t, id))
+    const now = layers.reduce((row, { op }) => layOp(row, op), confirmed)
+    // What says the same stays the same by reference.
+    const after = before && now && before.v === now.v && jsonEqual(before.p, now.p) ? before : now
+    covered.shown = after
+    return { t, id, before, after }
+  }
+}
+
+/** What one op shows over a row: one that was inserted elsewhere meanwhile is shown as it is there. */
+export function layOp(row: WireRow | undefined, op: TxOp): WireRow | undefined {
+  return op.op === 'i' && row && !op.put ? row : applyOp(row, op)
+}

@@ -1,0 +1,42 @@
+import type { Undo } from '../base/emitter.ts'
+import type { OutboxRecord } from '../database/outbox.ts'
+import type { Mutator } from '../outbox/draft.ts'
+import type { Transaction } from '../outbox/transaction.ts'
+import type { TransactionState } from '../outbox/transaction-state.ts'
+
+export interface MutateOptions {
+  /** It happens only if these do. @default those that add a record which it changes */
+  readonly requires?: readonly Transaction[]
+  /** It takes the place of the last one of this key, where that was not sent yet. */
+  readonly coalesce?: string | undefined
+  /** What it is called, in an inbox or a list for undoing. */
+  readonly label?: string | undefined
+  /** Transactions of the same group that follow each other are undone in one step. */
+  readonly group?: string | undefined
+}
+
+/** Gives what is to be written in place of a rejected transaction; nothing leaves it in the outbox. */
+export type Merge = (rejected: Transaction) => ((mutator: Mutator) => void) | undefined
+
+/** Everything in an outbox, as plain data: for a support bundle, or for carrying it elsewhere by hand. */
+export interface ExportedOutbox {
+  readonly transactions: readonly OutboxRecord[]
+  /** What cannot be read, as it is stored. */
+  readonly unreadable: readonly unknown[]
+}
+
+/** The user's changes. */
+export interface Writer {
+  /** Throws a ConfigurationError where the client cannot write, and what `body` throws; nothing has changed then. */
+  mutate(body: (mutator: Mutator) => unknown, options: MutateOptions): Transaction
+  /** Resolves with whether there was something to undo. */
+  undo(): Promise<boolean>
+  redo(): Promise<boolean>
+  list(state?: TransactionState['name']): readonly Transaction[]
+  get(id: string): Transaction | undefined
+  /** Calls `listener` when a transaction comes, goes, or is in another state. */
+  subscribe(listener: () => void): Undo
+  retry(id: string, edit?: (mutator: Mutator) => unknown): Transaction
+  discard(id: string): Promise<void>
+  export(): Promise<ExportedOutbox>
+}

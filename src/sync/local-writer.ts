@@ -1,0 +1,199 @@
+import { Alarm } from '../base/alarm.ts'
+import type { Undo } from '../base/emitter.ts'
+import { ConfigurationError, isSyncError, type SyncError } from '../base/errors.ts'
+import { createIds } from '../base/ids.ts'
+import type { World } from '../base/world.ts'
+import type { Models } from '../models/models.ts'
+import type { Mutator } from '../outbox/draft.ts'
+import { History } from '../outbox/history.ts'
+import { Outbox } from '../outbox/outbox.ts'
+import { OutboxLog } from '../outbox/outbox-log.ts'
+import type { LocalTransaction, Transaction } from '../outbox/transaction.ts'
+import type { TransactionState } from '../outbox/transaction-state.ts'
+import type { TxCodec } from '../protocol/tx.ts'
+import type { Replica } from '../replica/replica.ts'
+import type { Status } from '../session/status.ts'
+import type { ExportedOutbox, Merge, MutateOptions, Writer } from '../session/writer.ts'
+import { noTxUrl } from '../transport/http.ts'
+import type { Transport } from '../transport/transport.ts'
+import type { LocalCopy, PendingWrites } from './local-copy.ts'
+import { Scheduler } from './scheduler.ts'
+import { isPause, Sender } from './sender.ts'
+import { Settlement } from './settlement.ts'
+import { Writes, type WritesListener } from './writes.ts'
+
+/** A server that takes no transactions is asked again after this. */
+const pauseMs = 300_000
+
+export interface LocalWriterOptions {
+  readonly world: Pick<World, 'clock' | 'random'>
+  readonly transport: Transport
+  readonly codec: TxCodec
+  /** Whether there is somewhere to send transactions. */
+  readonly canWrite: boolean
+  readonly replica: Replica
+  readonly models: Models | undefined
+  readonly merge: Merge | undefined
+  /** How long the data may take to show what was accepted, before it is fetched, in ms. */
+  readonly echoWait: number
+  readonly copy: () => LocalCopy
+  readonly listener: LocalWriterListener
+}
+
+export type LocalWriterListener = Omit<WritesListener, 'counted' | 'queued'> & {
+  /** `status` may be another. */
+  changed(): void
+  /** Sending failed; it is tried again. */
+  failed(error: SyncError): void
+  /** Something was accepted long enough ago, and the data does not show it. */
+  missing(): void
+  listenerFailed(error: unknown): void
+}
+
+/** The writing half of a session: it joins the parts that make, keep, send and settle transactions. */
+export class LocalWriter implements Writer {
+  readonly pending: PendingWrites
+  readonly #options: LocalWriterOptions
+  readonly #outbox: Outbox
+  readonly #log: OutboxLog
+  readonly #writes: Writes
+  readonly #settlement: Settlement
+  readonly #scheduler: Scheduler<void>
+  readonly #history: History
+  readonly #echo: Alarm
+
+  constructor(options: LocalWriterOptions) {
+    const { world, transport, codec, replica, models, merge, copy, listener } = options
+    this.#options = options
+    const outbox = new Outbox((error) => listener.listenerFailed(error))
+    this.#outbox = outbox
+    this.#log = new OutboxLog((change) => copy().writeOutbox(change))
+    const ids = createIds(world.clock, world.random)
+    const told = {
+      counted: () => listener.changed(),
+      queued: () => this.#scheduler.tell({ type: 'want' }),
+      error: (error: SyncError) => listener.error(error),
+    }
+    this.#writes = new Writes({
+      clock: world.clock,
+      ids,
+      outbox,
+      log: this.#log,
+      replica,
+      models,
+      merge,
+      position: () => copy().continuity?.proven ?? 0,
+      listener: {
+        ...told,
+        change: (records, apply) => listener.change(records, apply),
+        rejected: (transaction) => listener.rejected(transaction),
+      },
+      onListenerError: (error) => listener.listenerFailed(error),
+    })
+    this.#settlement = new Settlement({
+      outbox,
+      log: this.#log,
+      models,
+      host: this.#writes,
+      follow: (id) => ids.follow(id),
+      listener: told,
+    })
+    this.pending = this.#settlement
+    const sender = new Sender({
+      transport,
+      codec,
+      outbox,
+      listener: {
+        accepted: (transaction, sid) => this.#accepted(transaction, sid),
+        rejected: (transaction, error) => this.#writes.reject(transaction, error),
+      },
+    })
+    this.#scheduler = new Scheduler<void>({
+      world,
+      run: async (signal) => {
+        await copy().open()
+        await sender.flush(signal)
+      },
+      proves: () => true,
+      floorMs: (error) => (isPause(error) ? pauseMs : undefined),
+      onFailure: (error) => listener.failed(error),
+      onChange: () => listener.changed(),
+    })
+    this.#history = new History((transaction) => this.#writes.again(transaction))
+    this.#echo = new Alarm(world.clock, () => listener.missing())
+  }
+
+  get status(): Status['writes'] {
+    const { pending, rejected } = this.#outbox
+    const { failure } = this.#scheduler
+    const isHeld = isPause(failure) || isSyncError(failure, 'UnauthenticatedError')
+    return { pending, rejected, ...(failure && isHeld ? { paused: failure.message } : undefined) }
+  }
+
+  /** Tells what may let it send, or send again. */
+  tell(event: { readonly type: 'start' | 'hurry' | 'resume' }): void {
+    this.#scheduler.tell(event)
+  }
+
+  /** Sends no more. Resolves once nothing is under way. */
+  async stop(): Promise<void> {
+    this.#echo.clear()
+    await this.#scheduler.stop()
+  }
+
+  /** What is not stored yet is stored; then nobody is left waiting. */
+  async close(): Promise<void> {
+    await this.#log.settled()
+    for (const transaction of this.#outbox.list()) transaction.close()
+  }
+
+  mutate(body: (mutator: Mutator) => unknown, options: MutateOptions): Transaction {
+    if (!this.#options.canWrite) throw new ConfigurationError('endpoints.txUrl', noTxUrl)
+    const transaction = this.#writes.mutate(body, options)
+    this.#history.note(transaction, options.group)
+    return transaction
+  }
+
+  undo(): Promise<boolean> {
+    return this.#history.undo()
+  }
+
+  redo(): Promise<boolean> {
+    return this.#history.redo()
+  }
+
+  list(state?: TransactionState['name']): readonly Transaction[] {
+    const all = this.#outbox.list()
+    return state === undefined ? all : all.filter((transaction) => transaction.state === state)
+  }
+
+  get(id: string): Transaction | undefined {
+    return this.#outbox.get(id)
+  }
+
+  subscribe(listener: () => void): Undo {
+    return this.#outbox.subscribe(listener)
+  }
+
+  retry(id: string, edit?: (mutator: Mutator) => unknown): Transaction {
+    return this.#writes.retry(id, edit)
+  }
+
+  discard(id: string): Promise<void> {
+    return this.#writes.discard(id)
+  }
+
+  async export(): Promise<ExportedOutbox> {
+    await this.#options.copy().open()
+    const transactions = this.#outbox.list().map(({ record }) => record)
+    return { transactions, unreadable: this.#settlement.unreadable }
+  }
+
+  #accepted(transaction: LocalTransaction, sid: number): void {
+    if (!this.#outbox.accept(transaction, sid)) return
+    // Where this fails, a restart sends it once more, and gets the same answer.
+    this.#log.put(transaction.record).catch(() => {})
+    this.#options.copy().settle()
+    if (transaction.state === 'accepted') this.#echo.within(this.#options.echoWait)
+  }
+}

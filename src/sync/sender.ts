@@ -1,0 +1,92 @@
+import { type HttpError, isSyncError, ProtocolError, RejectedError, toError } from '../base/errors.ts'
+import { type Outbox, wireOf } from '../outbox/outbox.ts'
+import type { LocalTransaction } from '../outbox/transaction.ts'
+import type { TxCodec, TxResponse, TxResult } from '../protocol/tx.ts'
+import { txFailureOf } from '../transport/failure.ts'
+import type { Transport } from '../transport/transport.ts'
+
+/** So many go into one request, unless the codec says otherwise. */
+const mostTransactions = 100
+
+export interface SenderOptions {
+  readonly transport: Transport
+  readonly codec: TxCodec
+  readonly outbox: Outbox
+  readonly listener: SenderListener
+}
+
+export interface SenderListener {
+  /** The server has `transaction`, as the changes up to `sid`. */
+  accepted(transaction: LocalTransaction, sid: number): void
+  rejected(transaction: LocalTransaction, error: RejectedError): void
+}
+
+/** Sends what is queued, in order and in batches, one request at a time. No answer, and it stays queued under its id. */
+export class Sender {
+  readonly #options: SenderOptions
+
+  constructor(options: SenderOptions) {
+    this.#options = options
+  }
+
+  /** Sends until nothing is queued. Rejects where a request fails; what was in it is queued again. */
+  async flush(signal: AbortSignal): Promise<void> {
+    const { outbox, codec } = this.#options
+    let limit = codec.maxTransactions ?? mostTransactions
+    for (let batch = outbox.batch(codec, limit); batch.length > 0; batch = outbox.batch(codec, limit)) {
+      if (!(await this.#send(batch, signal))) limit = Math.ceil(batch.length / 2)
+    }
+  }
+
+  /** Gives `false` where the batch is to be sent in halves. */
+  async #send(batch: readonly LocalTransaction[], signal: AbortSignal): Promise<boolean> {
+    const { listener } = this.#options
+    for (const transaction of batch) transaction.dispatch({ type: 'send' })
+    try {
+      const { results } = await this.#exchange(batch, signal)
+      const byId = new Map(results.map((result) => [result.id, result]))
+      for (const transaction of batch) this.#settle(transaction, byId.get(transaction.id))
+      if (batch.some(({ id }) => byId.has(id))) return true
+      throw new ProtocolError('bad_envelope', 'The answer to a transaction says nothing of what was sent.')
+    } catch (error) {
+      const failure = txFailureOf(error, batch.length)
+      const [first] = batch
+      if (failure.kind === 'rejected' && first) {
+        listener.rejected(first, new RejectedError(failure.code, toError(error).message))
+        return true
+      }
+      if (failure.kind === 'split') return false
+      throw error
+    } finally {
+      for (const transaction of batch) transaction.dispatch({ type: 'unsent' })
+    }
+  }
+
+  async #exchange(batch: readonly LocalTransaction[], signal: AbortSignal): Promise<TxResponse> {
+    const { transport, codec } = this.#options
+    const txs = batch.map(wireOf)
+    const body = await transport.transact(codec.encode(txs), signal)
+    try {
+      return codec.decode(body, txs)
+    } catch (thrown) {
+      if (isSyncError(thrown)) throw thrown
+      const message = `The answer to a transaction cannot be read: ${toError(thrown).message}`
+      throw new ProtocolError('bad_envelope', message, { cause: thrown })
+    }
+  }
+
+  #settle(transaction: LocalTransaction, result: TxResult | undefined): void {
+    const { listener } = this.#options
+    if (!result) return
+    if ('sid' in result) listener.accepted(transaction, result.sid)
+    else {
+      const { code, message, details } = result.error
+      listener.rejected(transaction, new RejectedError(code, message, details))
+    }
+  }
+}
+
+/** Whether `error` means that this server takes no transactions at all, for now. */
+export function isPause(error: unknown): error is HttpError {
+  return txFailureOf(error, 1).kind === 'paused'
+}

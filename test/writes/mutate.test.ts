@@ -1,0 +1,73 @@
+import { expect, test } from 'vitest'
+import { notes, Office } from '../support/office.ts'
+
+test('a change is shown at once, is sent, and stays when the data has it', async () => {
+  const office = await Office.open()
+  await office.insert('1', { title: 'Milk', n: 1 })
+  const client = await office.desk().live()
+  const seen: unknown[] = []
+  client.query('Note', { where: { id: '1' } }).subscribe(({ rows }) => seen.push(rows[0]?.title))
+
+  const tx = client.mutate((m) => {
+    m.update('Note', '1', { title: 'Oat milk' })
+    m.insert('Note', { id: '2', title: 'Bread', n: Number(m.get('Note', '1')?.n) + 1 })
+  })
+  expect(notes(client)).toEqual({ 1: { title: 'Oat milk', n: 1 }, 2: { title: 'Bread', n: 2 } })
+  expect(client.confirmed('Note', '1')?.p.title).toBe('Milk')
+  expect([tx.state, client.status.writes]).toEqual(['writing', { pending: 1, rejected: 0 }])
+
+  await office.clock.until(tx.durable)
+  expect(tx.state).not.toBe('writing')
+  const sid = await office.clock.until(tx.accepted)
+  expect(await office.clock.until(tx.synced)).toBe(sid)
+  expect(await tx.settled).toBe('synced')
+  await office.clock.advance(1_000)
+  expect(client.status.writes).toEqual({ pending: 0, rejected: 0 })
+  expect(await office.rows()).toEqual(notes(client))
+  expect(client.confirmed('Note', '1')?.p.title).toBe('Oat milk')
+  expect(seen).toEqual(['Oat milk'])
+  expect(client.outbox.list()).toEqual([])
+})
+
+test('what is written offline is sent when there is a network again, also after a restart', async () => {
+  const office = await Office.open()
+  const desk = office.desk()
+  const first = await desk.live()
+  desk.network.cut()
+  const tx = first.mutate((m) => m.insert('Note', { id: '1', title: 'Milk' }), { label: 'Add' })
+  await office.clock.until(tx.durable)
+  await desk.kill()
+  desk.network.cut()
+
+  const second = desk.client()
+  await second.start()
+  expect(notes(second)).toEqual({ 1: { title: 'Milk' } })
+  expect(second.outbox.get(tx.id)?.label).toBe('Add')
+  desk.network.mend()
+  const again = second.outbox.get(tx.id)
+  if (!again) throw new Error('It is gone.')
+  await office.clock.until(again.synced)
+  expect(await office.rows()).toEqual({ 1: { title: 'Milk' } })
+})
+
+test('a change that is refused is undone with what requires it; the rest stays', async () => {
+  const office = await Office.open()
+  await office.insert('1', { title: 'Milk' })
+  await office.insert('2', { title: 'Bread' })
+  const desk = office.desk()
+  const client = await desk.live()
+  desk.network.cut()
+  const poison = client.mutate((m) => m.insert('Note', { id: '3', title: 'Cake' }), { label: 'poison' })
+  const dependent = client.mutate((m) => m.update('Note', '3', { title: 'Pie' }), { label: 'dependent' })
+  const other = client.mutate((m) => m.update('Note', '2', { title: 'Rye' }), { label: 'other' })
+  await office.insert('3', { title: 'Foreign' }, 'bob')
+  expect(notes(client)).toMatchObject({ 3: { title: 'Pie' } })
+  desk.network.mend()
+  await office.clock.until(other.synced)
+  await office.clock.advance(60_000)
+  expect(notes(client)).toEqual({ 1: { title: 'Milk' }, 2: { title: 'Rye' } })
+  expect([poison.state, dependent.state]).toEqual(['rejected', 'rejected'])
+  expect(desk.log).toEqual(['rejected poison exists', 'rejected dependent dependency_rejected'])
+  expect(client.status.writes).toEqual({ pending: 0, rejected: 2 })
+  await expect(poison.accepted).rejects.toMatchObject({ name: 'RejectedError', reason: 'exists' })
+})

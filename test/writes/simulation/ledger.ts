@@ -1,0 +1,93 @@
+import type { Transaction } from '../../../src/index.ts'
+import type { Simulation } from './simulation.ts'
+
+/** What a device was told of one transaction of its user's. */
+interface Entry {
+  transaction: Transaction
+  durable: boolean
+  /** It was told, and found to be true, that the data shows it. */
+  synced: boolean
+  /** It was told that it will never happen. */
+  withdrawn: boolean
+}
+
+/** All that the user of one device did, over its restarts. */
+export class Ledger {
+  readonly #simulation: Simulation
+  readonly #entries = new Map<string, Entry>()
+
+  constructor(simulation: Simulation) {
+    this.#simulation = simulation
+  }
+
+  has(id: string): boolean {
+    return this.#entries.has(id)
+  }
+
+  get transactions(): readonly Transaction[] {
+    return [...this.#entries.values()].map(({ transaction }) => transaction)
+  }
+
+  /** Takes in what is new among `transactions`, `position` being how far the data of their client is. */
+  note(transactions: readonly Transaction[], position: () => number): void {
+    for (const transaction of transactions) {
+      const known = this.#entries.get(transaction.id)
+      if (known?.transaction === transaction) continue
+      const entry = known ?? { transaction, durable: false, synced: false, withdrawn: false }
+      entry.transaction = transaction
+      this.#entries.set(transaction.id, entry)
+      this.#follow(entry, transaction, position)
+    }
+  }
+
+  /** It was undone, or replaced, and never sent; `done` resolves once the disk knows, too. */
+  withdraw({ id, state }: Transaction, done: Promise<unknown>): void {
+    const entry = this.#entries.get(id)
+    if (!entry || state !== 'cancelled') return
+    done.then(
+      () => {
+        entry.withdrawn = true
+      },
+      () => {},
+    )
+  }
+
+  /** Nothing that was durable is gone without a reason, where `outbox` is what its client has. */
+  check(outbox: ReadonlySet<string>, position: number): readonly string[] {
+    return [...this.#entries.values()].flatMap((entry) => this.#faultsOf(entry, outbox, position))
+  }
+
+  #faultsOf(entry: Entry, outbox: ReadonlySet<string>, position: number): readonly string[] {
+    const { transaction, durable, synced, withdrawn } = entry
+    const { id, state } = transaction
+    const { histories } = this.#simulation
+    if (withdrawn && this.#simulation.wasAccepted(id)) return [`${id} was cancelled, and happened`]
+    if (!durable || synced || outbox.has(id) || takenBack.has(state)) return []
+    if (histories.some(({ accepted }) => (accepted.get(id) ?? Number.POSITIVE_INFINITY) <= position)) {
+      entry.synced = true
+      return []
+    }
+    return [`${id} was durable, and is lost (${state})`]
+  }
+
+  #follow(entry: Entry, transaction: Transaction, position: () => number): void {
+    transaction.durable.then(
+      () => {
+        entry.durable = true
+      },
+      () => {},
+    )
+    const { histories, faults } = this.#simulation
+    const check = () => {
+      if (transaction.state !== 'synced') return
+      const { id } = transaction
+      const sids = histories.flatMap(({ accepted }) => accepted.get(id) ?? [])
+      if (!sids.some((sid) => sid <= position())) faults.push(`${id} is told to be synced at ${position()}`)
+      entry.synced = true
+    }
+    check()
+    transaction.subscribe(check)
+  }
+}
+
+const takenBack: ReadonlySet<Transaction['state']> = new Set(['failed', 'cancelled', 'discarded'])

@@ -1,0 +1,242 @@
+import { expect } from 'vitest'
+import type { OutboxRecord } from '../../../src/database/outbox.ts'
+import { type MutateOptions, type Store, SyncClient, type Transaction } from '../../../src/index.ts'
+import type { Mutator } from '../../../src/outbox/draft.ts'
+import { slowStore } from '../../support/slow-store.ts'
+import { FaultyStore } from '../../support/store-faults.ts'
+import { VirtualNetwork } from '../../support/virtual-network.ts'
+import { type VirtualWorld, virtualWorld } from '../../support/virtual-world.ts'
+import type { SimulatedDevice } from './device.ts'
+import type { Shown } from './history.ts'
+import { keys, type Simulation, types } from './simulation.ts'
+
+/** A field as its user wrote it last; without a transaction while it is being written. */
+interface Own {
+  readonly value: unknown
+  readonly transaction: Transaction | undefined
+}
+
+const over: ReadonlySet<Transaction['state']> = new Set(['failed', 'cancelled', 'rejected', 'discarded'])
+
+/** One life of a client, and its user, who looks at every moment. */
+export class Process {
+  readonly client: SyncClient
+  readonly network: VirtualNetwork
+  readonly world: VirtualWorld
+  readonly store: FaultyStore
+  dead = false
+  readonly #simulation: Simulation
+  readonly #device: SimulatedDevice
+  readonly #own = new Map<string, Own>()
+  readonly #ops = new Map<string, OutboxRecord['ops']>()
+  #comparing = false
+
+  constructor(simulation: Simulation, device: SimulatedDevice, disk: Store) {
+    const { clock, server, options, faults } = simulation
+    this.#simulation = simulation
+    this.#device = device
+    this.network = new VirtualNetwork({ clock, server })
+    this.world = {
+      ...virtualWorld({ seed: simulation.next(), clock, network: this.network }),
+      ...(options.sockets ? undefined : { WebSocket: undefined }),
+    }
+    this.store = new FaultyStore(slowStore(disk, clock, simulation.next() % 3 === 0 ? 40 : 0))
+    this.client = new SyncClient({
+      baseUrl: 'https://office.test/sync/v1',
+      token: () => device.token,
+      onUnauthenticated: () => (options.signsInAtOnce ? device.signIn() : undefined),
+      identity: device.user,
+      store: this.store.store,
+      world: this.world,
+      logger: { debug() {}, info() {}, warn() {}, error: (message) => faults.push(message) },
+    })
+    for (const t of types) this.client.query(t, { orderBy: 'n' }).subscribe(() => this.#look())
+    this.client.on('change', () => this.#look())
+    this.client.on('anomaly', ({ message }) => faults.push(message))
+    this.client.outbox.subscribe(() => this.#note())
+    void this.store.crashed.then(() => this.die())
+  }
+
+  get shown(): Shown {
+    return Object.fromEntries(
+      types.flatMap((t) => this.client.all(t).map((record) => [`${t} ${record.id}`, record])),
+    )
+  }
+
+  /** The transactions that this life of the device knows. */
+  get transactions(): readonly Transaction[] {
+    return this.#device.ledger.transactions.filter(({ id }) => this.#ops.has(id))
+  }
+
+  /** Writes as the user does, and remembers what. Gives nothing where that is refused at once. */
+  write(
+    body: (m: Mutator, own: (t: string, id: string, fields: object) => void) => void,
+    options: MutateOptions,
+  ): Transaction | undefined {
+    const before = this.shown
+    const written = new Set<string>()
+    const own = (t: string, id: string, fields: object) => {
+      for (const [field, value] of Object.entries(fields)) {
+        const name = `${t} ${id} ${field}`
+        written.add(name)
+        this.#own.set(name, { value, transaction: undefined })
+      }
+    }
+    const waiting = this.client.outbox.list()
+    try {
+      const transaction = this.client.mutate((m) => body(m as Mutator, own), options)
+      for (const name of written) {
+        const own = this.#own.get(name)
+        if (own) this.#own.set(name, { ...own, transaction })
+      }
+      for (const one of waiting) this.#device.ledger.withdraw(one, transaction.durable)
+      this.#look()
+      return transaction
+    } catch (error) {
+      expect(error).toMatchObject({ name: expect.stringMatching(/^(Validation|Rejected)Error$/) })
+      expect(this.shown).toEqual(before)
+      this.forget()
+      return undefined
+    }
+  }
+
+  /** What the user wrote, of all records or of one, may become something else from now on. */
+  forget(record = ''): void {
+    for (const name of this.#own.keys()) if (name.startsWith(record)) this.#own.delete(name)
+  }
+
+  undo(transaction: Transaction): void {
+    this.forget()
+    const done = transaction.undo()
+    this.#device.ledger.withdraw(transaction, done)
+    done.catch(() => {})
+  }
+
+  /** What holds whenever nothing is in the middle of happening. */
+  async check(): Promise<void> {
+    const { client } = this
+    this.#note()
+    for (const { id, ops } of (await client.outbox.export()).transactions) this.#ops.set(id, ops)
+    const waiting = client.outbox.list()
+    const rejected = waiting.filter(({ state }) => state === 'rejected').length
+    expect(client.status.writes).toMatchObject({ pending: waiting.length - rejected, rejected })
+    expect(this.#device.ledger.check(new Set(waiting.map(({ id }) => id)), client.lastSyncId)).toEqual([])
+    this.#compare()
+  }
+
+  async heal(): Promise<void> {
+    const { network, store, world, client } = this
+    network.mend()
+    network.latencyMs = 20
+    store.disarm()
+    this.#device.signIn()
+    world.lifecycle.set({ online: false, visible: true })
+    await client.start()
+    client.resume()
+    world.lifecycle.set({ online: true })
+  }
+
+  /** Ends in the middle of whatever it does. */
+  die(): void {
+    if (this.dead) return
+    this.dead = true
+    this.network.cut()
+    this.store.crash()
+    void this.client.close()
+  }
+
+  async quit(): Promise<void> {
+    const { clock } = this.#simulation
+    this.store.disarm()
+    await clock.until(this.client.close())
+    this.dead = true
+    await clock.advance(60_000)
+    const { network, world } = this
+    expect([network.calls, network.sockets, world.lifecycle.listeners]).toEqual([0, 0, 0])
+  }
+
+  #note(): void {
+    if (!this.dead) this.#device.ledger.note(this.client.outbox.list(), () => this.client.lastSyncId)
+  }
+
+  /** What is seen now, in the middle of a change; and soon, when all of it has been told. */
+  #look(): void {
+    if (this.dead) return
+    for (const [name, own] of this.#own) this.#lookAt(name, own)
+    if (this.#comparing) return
+    this.#comparing = true
+    void Promise.resolve().then(() => {
+      this.#comparing = false
+      if (!this.dead) this.#compare()
+    })
+  }
+
+  /** The field is what the user wrote, or what was confirmed after that. */
+  #lookAt(name: string, { value, transaction }: Own): void {
+    const [t = '', id = '', field = ''] = name.split(' ')
+    const { histories, history, faults } = this.#simulation
+    const record = this.client.get(t, id)
+    const now = record?.[field]
+    if (now === value || !transaction || over.has(transaction.state)) return
+    const said = ({ saidSince }: { saidSince: boolean }) => saidSince
+    const later = histories.map((one) => ({
+      saidSince: one.saidSince(transaction.id, this.#device.user, `${t} ${id}`, field, now),
+    }))
+    if (later.some(said)) return
+    // A service that was put back no longer knows it; and what is shown of a record that went is nothing.
+    if (transaction.state === 'synced' && !history.accepted.has(transaction.id)) return
+    if (record === undefined && transaction.state !== 'synced') return
+    faults.push(
+      `${name} shows ${String(now)}, not ${String(value)} of ${transaction.id} (${transaction.state})`,
+    )
+  }
+
+  /** What is confirmed was true at its position, and what is shown is that with what is pending on top. */
+  #compare(): void {
+    const { client } = this
+    const { histories, faults } = this.#simulation
+    const confirmed = Object.fromEntries(
+      keys.flatMap(({ t, id, key }) => {
+        const row = client.confirmed(t, id)
+        return row ? [[key, { ...row.p, id }]] : []
+      }),
+    )
+    const { lastSyncId } = client
+    const truths = histories.map((history) => history.truthAt(this.#device.user, lastSyncId))
+    if (!truths.some((truth) => same(truth, confirmed))) {
+      faults.push(
+        `at ${lastSyncId}: ${JSON.stringify(confirmed)} is confirmed, not ${JSON.stringify(truths)}`,
+      )
+    }
+    const pending = client.outbox.list().filter(({ state }) => state !== 'rejected')
+    if (!pending.every(({ id }) => this.#ops.has(id))) return
+    const expected = laidOver(
+      confirmed,
+      pending.flatMap(({ id }) => this.#ops.get(id) ?? []),
+    )
+    if (!same(this.shown, expected)) {
+      faults.push(`at ${lastSyncId}: ${JSON.stringify(this.shown)} is shown, not ${JSON.stringify(expected)}`)
+    }
+  }
+}
+
+/** As plainly as possible. */
+function laidOver(confirmed: Shown, ops: OutboxRecord['ops']): Shown {
+  const shown: { [key: string]: Shown[string] | undefined } = { ...confirmed }
+  for (const op of ops) {
+    const key = `${op.t} ${op.id}`
+    if (op.op === 'd') shown[key] = undefined
+    else if (op.op === 'i') shown[key] = op.put || !shown[key] ? { ...op.p, id: op.id } : shown[key]
+    else if (shown[key]) shown[key] = { ...shown[key], ...op.p }
+  }
+  return Object.fromEntries(Object.entries(shown).flatMap(([key, row]) => (row ? [[key, row]] : [])))
+}
+
+function same(a: Shown, b: Shown): boolean {
+  return canonical(a) === canonical(b)
+}
+
+function canonical(shown: Shown): string {
+  const sorted = (object: object) => Object.entries(object).sort(([a], [b]) => (a < b ? -1 : 1))
+  return JSON.stringify(sorted(shown).map(([key, row]) => [key, sorted(row)]))
+}
