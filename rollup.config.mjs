@@ -15,12 +15,15 @@ const sockets = {
   'websocket.native': 'src/base/websocket.native.ts',
 }
 
+// Files of their own, so that a page which does not use them leaves out what they bring, too.
+const parts = { indexeddb: 'src/storage/indexeddb.ts' }
+
 // Whatever is not a file of ours is installed beside the package, or is Node's own.
 const external = (id) => !id.startsWith('.') && !id.startsWith('/')
 
 export default [
   {
-    input: { ...input, ...sockets },
+    input: { ...input, ...parts, ...sockets },
     external,
     treeshake: { moduleSideEffects: 'no-external' },
     plugins: [esbuild({ target: 'es2022', tsconfig: false })],
