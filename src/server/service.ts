@@ -50,7 +50,7 @@ export function createServiceWith(
 ): SyncService {
   const resolved = resolveOptions(options)
   const { database, ownerField, models, path, clock, logger, heartbeatMs, maxBufferedBytes } = resolved
-  const log = database === 'memory:' ? new MemoryLog(resolved) : database
+  const log = typeof database === 'string' ? new MemoryLog(resolved) : database
   const judge = ownershipJudge({ ownerField, models })
   const shared = {
     log,
@@ -69,16 +69,17 @@ export function createServiceWith(
   const service: SyncService = {
     path,
     async ready() {
-      await start()
+      await Promise.all([start(), log.position()])
     },
     async fetch(request) {
       return (await start()).fetch(request)
     },
     async upgrade(request) {
       let accept: AcceptSocket | undefined
+      const asked = clock.now()
       const response = await (await start()).fetch(socketRequest(request), {
         admit: ({ caller, owner }) => {
-          accept = (socket) => void hub.add(socket, caller, owner)
+          accept = (socket) => void hub.add(socket, caller, owner, asked)
         },
       })
       return accept ?? response

@@ -9,6 +9,9 @@ import { closeCodes, type ServerSocket } from './server-socket.ts'
 
 const changesPerRead = 500
 
+/** A socket is let in within this time of its request, in ms; so long a revocation is kept for those on their way. */
+const admissionMs = 120_000
+
 export interface HubOptions {
   readonly log: Log
   readonly clock: Clock
@@ -32,13 +35,17 @@ export class Hub {
   #reading = true
   #readAgain = false
   #closed = false
+  #revocations: { readonly at: number; readonly match: (caller: Caller) => boolean }[] = []
 
   constructor(options: HubOptions) {
     this.#options = options
   }
 
-  /** Takes an open socket, and says hello on it: every change of `owner` above the hello's `sid` will be pushed. */
-  async add(socket: ServerSocket, caller: Caller, owner: string): Promise<void> {
+  /**
+   * Takes an open socket, and says hello on it: every change of `owner` above the hello's `sid` will be pushed. `asked`
+   * is when the socket was asked for, in ms since the epoch: who was revoked since then is not let in.
+   */
+  async add(socket: ServerSocket, caller: Caller, owner: string, asked: number): Promise<void> {
     let gone = false
     socket.addEventListener('close', () => {
       gone = true
@@ -53,11 +60,16 @@ export class Hub {
       return
     }
     if (this.#closed) socket.close(closeCodes.restart, 'restart')
-    else if (!gone) this.#join(socket, caller, owner)
+    else if (this.#revocations.some(({ at, match }) => at >= asked && match(caller))) {
+      socket.close(closeCodes.unauthenticated, 'revoked')
+    } else if (!gone) this.#join(socket, caller, owner)
   }
 
   /** Closes the sockets of the callers that `match` names, as if their credentials had ended. */
   revoke(match: (caller: Caller) => boolean): void {
+    const at = this.#options.clock.now()
+    this.#revocations = this.#revocations.filter((earlier) => earlier.at > at - admissionMs)
+    this.#revocations.push({ at, match })
     for (const connection of this.#all()) {
       if (match(connection.caller)) connection.close(closeCodes.unauthenticated, 'revoked')
     }
