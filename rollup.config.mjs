@@ -4,6 +4,8 @@ import esbuild from 'rollup-plugin-esbuild'
 // One build of all entries, so that a class exists once, whichever of them it is imported from.
 const input = {
   index: 'src/index.ts',
+  'react/index': 'src/react/index.ts',
+  'tanstack-db/index': 'src/tanstack-db/index.ts',
   'server/index': 'src/server/index.ts',
   'testing/index': 'src/testing/index.ts',
   'testing/msw/index': 'src/testing/msw/index.ts',
@@ -32,6 +34,8 @@ export default [
       format,
       sourcemap: true,
       hoistTransitiveImports: false,
+      // So that a framework which renders on a server knows where the page begins.
+      banner: ({ name }) => (name === 'react/index' ? "'use client'" : ''),
       entryFileNames: format === 'es' ? '[name].js' : '[name].cjs',
       chunkFileNames: format === 'es' ? 'chunks/[name]-[hash].js' : 'chunks/[name]-[hash].cjs',
     })),

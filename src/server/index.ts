@@ -40,6 +40,7 @@ export { type SignTokenOptions, signToken } from './auth/sign-token.ts'
 export { createAuthTables, type RunSql } from './auth/sql-secret-table.ts'
 export { createSyncService } from './create-sync-service.ts'
 export type { Authorization, Authorize } from './http/authorize.ts'
+export type { Endpoint } from './http/env.ts'
 export type {
   Changes,
   ClientTransaction,
@@ -56,6 +57,14 @@ export type {
 } from './log/log.ts'
 export { MemoryLog } from './log/memory-log.ts'
 export { WriteRejectedError } from './log/rejection.ts'
+export { openSqlLog, type SqlLogOptions } from './log/sql/open.ts'
+export type { Retention } from './log/sql/retention.ts'
+export type { SqlLog } from './log/sql/sql-log.ts'
+export type { Answered, Metrics, ServiceState } from './ops/metrics.ts'
+export { type PinoLike, pinoLogger } from './ops/pino-logger.ts'
+export { type PrometheusOptions, prometheusMetrics } from './ops/prometheus.ts'
+export type { RateLimit } from './ops/rate-limit.ts'
+export { type Rate, type RateLimiterOptions, type RatePool, rateLimiter } from './ops/rate-limiter.ts'
 export type { SyncServiceOptions } from './options.ts'
 export type { AcceptSocket, ServerSocket } from './realtime/server-socket.ts'
 export { type Served, type ServeOptions, serve } from './serve.ts'

@@ -6,10 +6,15 @@ import { defineModels, type ModelDefinitions, type Models } from '../models/mode
 import type { Authenticate, OwnerField } from './auth/caller.ts'
 import type { Authorize } from './http/authorize.ts'
 import type { Log } from './log/log.ts'
+import type { Metrics } from './ops/metrics.ts'
+import type { RateLimit } from './ops/rate-limit.ts'
 
 export interface SyncServiceOptions {
-  /** Where the data is: `'memory:'` keeps it as long as the process lives; or a log of your own. */
-  readonly database: 'memory:' | Log
+  /**
+   * Where the data is: `'memory:'` keeps it as long as the process lives; an address like
+   * `postgres://user:password@host/database`; a folder, which one process has to itself; or a log of your own.
+   */
+  readonly database: string | Log
   /** Runs before everything else. */
   readonly authenticate: Authenticate
   /** The field of each record that names its owner, who alone sees it. */
@@ -32,17 +37,25 @@ export interface SyncServiceOptions {
   readonly maxTransactions?: number
   /** The most ops in one transaction. @default 1_000 */
   readonly maxOps?: number
+  /** How often callers may ask, as {@link rateLimiter} gives it. @default as often as they like */
+  readonly rateLimit?: RateLimit
+  /** Where it is told, without authentication, whether requests are welcome; `false` tells it nowhere. @default '/healthz' */
+  readonly healthPath?: string | false
+  /** Counts what happens, as {@link prometheusMetrics} does. @default nothing is counted */
+  readonly metrics?: Metrics
   readonly logger?: Logger
   readonly clock?: Clock
   readonly random?: Random
 }
 
 export type ResolvedOptions = Required<
-  Omit<SyncServiceOptions, 'allowedOrigins' | 'authorize' | 'models'>
+  Omit<SyncServiceOptions, 'allowedOrigins' | 'authorize' | 'metrics' | 'models' | 'rateLimit'>
 > & {
   readonly allowedOrigins: readonly string[] | undefined
   readonly authorize: Authorize | undefined
+  readonly metrics: Metrics | undefined
   readonly models: Models | undefined
+  readonly rateLimit: RateLimit | undefined
 }
 
 /** All options with their defaults. Throws a ConfigurationError that names the one that is wrong. */
@@ -57,14 +70,21 @@ export function resolveOptions(options: SyncServiceOptions): ResolvedOptions {
     maxOps: 1_000,
     allowedOrigins: undefined,
     authorize: undefined,
+    rateLimit: undefined,
+    healthPath: '/healthz',
+    metrics: undefined,
     logger: silentLogger,
     clock,
     random,
     ...options,
     models: options.models && defineModels(options.models),
   }
-  const { database, authenticate, authorize, ownerField, path } = resolved
-  expect('database', database === 'memory:' || typeof database === 'object', "'memory:' or a log")
+  const { database, authenticate, authorize, ownerField, path, healthPath } = resolved
+  expect(
+    'database',
+    database === 'memory:' || typeof database === 'object',
+    "'memory:', a log, or on Node a folder or an address like 'postgres://…'",
+  )
   expect('authenticate', typeof authenticate === 'function', 'a function')
   expect(
     'ownerField',
@@ -73,6 +93,11 @@ export function resolveOptions(options: SyncServiceOptions): ResolvedOptions {
   )
   expect('authorize', authorize === undefined || typeof authorize === 'function', 'a function')
   expect('path', /^(\/[\w.~-]+)*$/.test(path), "'' or a path like '/sync/v1', without a slash at its end")
+  expect(
+    'healthPath',
+    healthPath === false || /^(\/[\w.~-]+)+$/.test(healthPath),
+    "a path like '/healthz', or false",
+  )
   for (const option of [
     'heartbeatMs',
     'maxBufferedBytes',

@@ -1,7 +1,8 @@
 import type { TxOp } from '../protocol/tx.ts'
 import type { Caller } from './auth/caller.ts'
 import { socketRequest } from './auth/credentials.ts'
-import { type App, createApp } from './http/app.ts'
+import { createApp } from './http/app.ts'
+import type { App } from './http/env.ts'
 import { checkOps } from './log/check-ops.ts'
 import { MemoryLog } from './log/memory-log.ts'
 import { ownershipJudge } from './log/ownership.ts'
@@ -32,6 +33,8 @@ export interface SyncService {
   write(ops: readonly TxOp[]): Promise<{ readonly sid: number }>
   /** Closes the sockets of the callers that `match` names, whose right to be there has ended. */
   revoke(match: (caller: Caller) => boolean): void
+  /** From now on `/healthz` sends requests elsewhere, as before a stop; all else goes on. */
+  drain(): void
   /** Closes every socket with 1012 and the database; requests that come later are answered with 503. */
   close(): Promise<void>
 }
@@ -58,10 +61,17 @@ export function createServiceWith(
     digest,
     epochOf: (history: string, owner: string) => epochOf(history, ownerField, owner),
   }
+  let draining = false
   let closed = false
   let app: Promise<App> | undefined
   const start = () => {
-    app ??= createApp({ ...resolved, ...shared, stopping: () => closed })
+    app ??= createApp({
+      ...resolved,
+      ...shared,
+      draining: () => draining || closed,
+      stopping: () => closed,
+      state: async () => ({ sockets: hub.size, log: await log.position().catch(() => undefined) }),
+    })
     return app
   }
   const hub = new Hub({ ...shared, clock, limits: { heartbeatMs, maxBufferedBytes } })
@@ -93,6 +103,9 @@ export function createServiceWith(
       return { sid: await log.write(checkOps(ops), judge) }
     },
     revoke: (match) => hub.revoke(match),
+    drain() {
+      draining = true
+    },
     async close() {
       closed = true
       hub.close()
@@ -105,5 +118,6 @@ export function createServiceWith(
 /** The code that says to a socket what `status` says to a request (RFC 6455, section 7.4.1, and its registry). */
 function closeOf(status: number): [code: number, reason: string] {
   if (status === 401) return [closeCodes.unauthenticated, 'unauthenticated']
+  if (status === 429) return [closeCodes.tooSlow, 'too_many_requests']
   return status >= 500 ? [closeCodes.restart, 'unavailable'] : [closeCodes.policy, 'refused']
 }

@@ -32,7 +32,16 @@ const pure = new Set([
     'TypeError',
   ],
   ...['Uint32Array', 'Uint8Array', 'WeakMap', 'WeakSet', 'decodeURIComponent', 'encodeURIComponent'],
-  ...['AbortController', 'AbortSignal', 'Buffer', 'DOMException', 'Headers', 'ReadableStream', 'Request'],
+  ...[
+    'AbortController',
+    'AbortSignal',
+    'Blob',
+    'Buffer',
+    'DOMException',
+    'Headers',
+    'ReadableStream',
+    'Request',
+  ],
   ...['Response', 'TextDecoder', 'TextEncoder', 'URL', 'URLSearchParams', 'structuredClone'],
 ])
 

@@ -37,7 +37,7 @@ test('after close, requests and sockets are sent away with 503', async () => {
 })
 
 test.each([
-  ['database', { database: 'nowhere' }],
+  ['database', { database: 'mysql://localhost' }],
   ['authenticate', { authenticate: 'jwt' }],
   ['ownerField', { ownerField: 'owner' }],
   ['path', { path: '/sync/' }],

@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdirSync, rmSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
@@ -10,15 +9,15 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 export interface Child<Said> {
   /** What it says next; rejects where it ends instead. */
   next(): Promise<Said>
-  /** Asks it for more: it gets a line. */
-  say(text: string): void
   /** Ends it at once, as `kill -9` does. */
   kill(): Promise<void>
 }
 
 /** Runs `file`, a path from the project's root, in a process of its own. */
 export async function runChild<Said>(file: string, args: readonly string[]): Promise<Child<Said>> {
-  const child = spawn(process.execPath, [await bundle(file), ...args], { stdio: ['pipe', 'pipe', 'pipe'] })
+  const code = await bundle(file)
+  const child = spawn(process.execPath, ['--input-type=module', '-', ...args], { cwd: root })
+  child.stdin.end(code)
   const lines: string[] = []
   let wake = () => {}
   let rest = ''
@@ -49,7 +48,6 @@ export async function runChild<Said>(file: string, args: readonly string[]): Pro
         })
       }
     },
-    say: (text) => child.stdin.write(`${text}\n`),
     async kill() {
       child.kill('SIGKILL')
       await ended
@@ -63,24 +61,20 @@ function isOver({ exitCode, signalCode }: ChildProcess): boolean {
 
 const bundles = new Map<string, Promise<string>>()
 
-/** Node 20 reads no TypeScript by itself. What is bundled lies where the packages are found from. */
+/** Node 20 reads no TypeScript by itself. It finds packages from the folder that it runs in. */
 function bundle(file: string): Promise<string> {
   const known = bundles.get(file)
   if (known) return known
-  const folder = join(root, 'node_modules', '.cache', `instep-test-${process.pid}`)
-  mkdirSync(folder, { recursive: true })
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
-  const outfile = join(folder, basename(file).replace(/\.ts$/, '.mjs'))
   const made = build({
     entryPoints: [join(root, file)],
-    outfile,
+    write: false,
     bundle: true,
     platform: 'node',
     format: 'esm',
     packages: 'external',
     alias: { '#websocket': join(root, 'src/base/websocket.node.ts') },
     logLevel: 'error',
-  }).then(() => outfile)
+  }).then(({ outputFiles }) => outputFiles[0]?.text ?? '')
   bundles.set(file, made)
   return made
 }

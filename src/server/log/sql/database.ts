@@ -1,0 +1,24 @@
+import type { Kysely, RawBuilder } from 'kysely'
+import type { Undo } from '../../../base/emitter.ts'
+
+/** Statements are written as SQL, so no table has a type of its own. */
+export type Db = Kysely<unknown>
+
+/** How this process reaches the database of a log. */
+export interface SqlDatabase {
+  /** For writes, which wait for one another. */
+  readonly writers: Db
+  /** For what must not wait behind a write or a slow reader. */
+  readonly followers: Db
+  /** For reads that last as long as somebody takes what they give. */
+  readonly readers: Db
+  /** Whether these are all one connection, which no reader may keep to itself. */
+  readonly single: boolean
+  /** What names the history, read in the snapshot of the statement that it is part of. */
+  readonly history: RawBuilder<string>
+  /** Says to the other processes that there is something new. Goes into a statement, and happens when it commits. */
+  readonly notify: RawBuilder<unknown>
+  /** Calls `listener` when another process may have written, and whenever it may have been missed. */
+  listen(listener: () => void): Undo
+  close(): Promise<void>
+}

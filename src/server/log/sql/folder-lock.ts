@@ -1,0 +1,122 @@
+import { randomUUID } from 'node:crypto'
+import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { performance } from 'node:perf_hooks'
+import { kill, pid } from 'node:process'
+import type { Undo } from '../../../base/emitter.ts'
+import { ConfigurationError } from '../../../base/errors.ts'
+import type { Clock } from '../../../base/world.ts'
+
+/** Longer than it takes to judge a lock and to replace it. In ms. */
+const takeoverMs = 100
+
+/** Who has a folder. A pid comes again; with the time at which its process began it does not. */
+interface Holder {
+  readonly pid: number
+  readonly started: string
+  readonly boot: string
+  readonly host: string
+  readonly lock: string
+}
+
+/**
+ * Takes `folder`, which is made where there is none, for this process alone, until the result is called. The lock of
+ * a process that is gone is taken over. Rejects with a ConfigurationError where another has the folder, or this one
+ * has it already.
+ */
+export async function lockFolder(folder: string, clock: Clock): Promise<Undo> {
+  mkdirSync(folder, { recursive: true })
+  const path = join(folder, 'lock')
+  const own: Holder = {
+    pid,
+    started: startOf(pid) ?? '',
+    boot: bootId(),
+    host: hostname(),
+    lock: randomUUID(),
+  }
+  const draft = `${path}-${own.lock}`
+  const isOwn = () => readHolder(path)?.lock === own.lock
+  // It appears whole: nobody reads half a lock.
+  writeFileSync(draft, JSON.stringify(own))
+  try {
+    if (!linked(draft, path)) {
+      const holder = readHolder(path)
+      if (holder && !isGone(holder)) throw taken(folder, path, holder)
+      renameSync(draft, path)
+      // Another may have judged the same lock, and replaced this one: the last to do so has the folder.
+      await new Promise<void>((resolve) => clock.after(takeoverMs, resolve))
+      if (!isOwn()) throw taken(folder, path, readHolder(path))
+    }
+  } finally {
+    rmSync(draft, { force: true })
+  }
+  return () => {
+    if (isOwn()) rmSync(path, { force: true })
+  }
+}
+
+/** Gives the file another name, unless there is one of that name. */
+function linked(from: string, to: string): boolean {
+  try {
+    linkSync(from, to)
+    return true
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false
+    throw error
+  }
+}
+
+function readHolder(path: string): Holder | undefined {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether the process is known to have ended. What runs on another host cannot be seen from here. */
+function isGone({ pid: holder, started, boot, host }: Holder): boolean {
+  if (host !== hostname()) return false
+  if (boot !== bootId() || !isRunning(holder)) return true
+  const now = startOf(holder)
+  return now !== undefined && now !== started
+}
+
+function isRunning(holder: number): boolean {
+  try {
+    return kill(holder, 0)
+  } catch (error) {
+    return codeOf(error) !== 'ESRCH'
+  }
+}
+
+/** When the process began, in a unit of the system's own; `undefined` where it does not tell. */
+function startOf(holder: number): string | undefined {
+  try {
+    // The 22nd field; the second is a name in parentheses, which may hold anything (proc(5)).
+    const stat = readFileSync(`/proc/${holder}/stat`, 'utf8')
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]
+  } catch {
+    return holder === pid ? String(performance.timeOrigin) : undefined
+  }
+}
+
+/** Changes whenever the machine starts; empty where the system has no such name. */
+function bootId(): string {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+  } catch {
+    return ''
+  }
+}
+
+function taken(folder: string, path: string, holder: Holder | undefined): ConfigurationError {
+  const who = holder ? `the process ${holder.pid} on ${holder.host}` : 'another process'
+  const advice = `if that no longer runs, delete ${path}; for several processes use a PostgreSQL`
+  return new ConfigurationError('database', `The folder ${folder} is in use by ${who}; ${advice}.`)
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined
+}

@@ -1,0 +1,149 @@
+import { sql } from 'kysely'
+import { Alarm } from '../../../base/alarm.ts'
+import { Emitter, type Undo } from '../../../base/emitter.ts'
+import { toError } from '../../../base/errors.ts'
+import type { Random } from '../../../base/world.ts'
+import type { TxOp } from '../../../protocol/tx.ts'
+import type { Changes, ClientTransaction, Judge, Position, Read, Snapshot, Verdict } from '../log.ts'
+import { toRejection } from '../rejection.ts'
+import type { Db, SqlDatabase } from './database.ts'
+import type { Draft } from './draft.ts'
+import { type OpenRead, openDelta, openSnapshot, readChanges, readPosition } from './read.ts'
+import { Reader, type ReaderOptions } from './reader.ts'
+import { retried } from './refusal.ts'
+import { forgettable, type Retention } from './retention.ts'
+import { spool } from './spool.ts'
+import type { SqlLog } from './sql-log.ts'
+import { transactIn, writeIn } from './write.ts'
+
+/** How many changes are forgotten in one go, so that no other statement waits for long. */
+const trimmedAtOnce = 10_000
+
+/** How often the log forgets what it may. In ms. */
+const forgetEveryMs = 600_000
+
+export interface LogOptions extends ReaderOptions {
+  readonly random: Random
+  readonly retention: Retention | undefined
+}
+
+export class KyselyLog implements SqlLog {
+  readonly #database: SqlDatabase
+  readonly #options: LogOptions
+  readonly #reader: Reader
+  readonly #hints: Emitter<{ hint: undefined }>
+  readonly #forgetting: Alarm
+  #unlisten: Undo | undefined
+  #closed = false
+
+  /** The tables are there already. */
+  constructor(database: SqlDatabase, options: LogOptions) {
+    this.#database = database
+    this.#options = options
+    this.#reader = new Reader(options)
+    this.#hints = new Emitter((error) => {
+      options.logger.error('A listener failed.', { reason: toError(error).message })
+    })
+    this.#forgetting = new Alarm(options.clock, () => void this.#forget())
+    if (options.retention) this.#forgetting.set(forgetEveryMs)
+  }
+
+  async write(ops: readonly TxOp[], judge: Judge): Promise<number> {
+    const draft = await this.#underLock((db, at) => writeIn(db, this.#database, ops, judge, at))
+    this.#tell(draft)
+    return draft.sid
+  }
+
+  async transact(transaction: ClientTransaction, judge: Judge): Promise<Verdict> {
+    const decide = async (tx: ClientTransaction) => {
+      const { verdict, draft } = await this.#underLock((db, at) =>
+        transactIn(db, this.#database, tx, judge, at),
+      )
+      this.#tell(draft)
+      return verdict
+    }
+    try {
+      return await decide(transaction)
+    } catch (error) {
+      const refused = toRejection(error)
+      // Where it refuses the verdict too, the same comes out whenever it is asked.
+      return decide({ ...transaction, refused }).catch((again) => ({ error: toRejection(again) }))
+    }
+  }
+
+  async snapshot(owner: string): Promise<Snapshot> {
+    const read = await openSnapshot(this.#database, owner)
+    return { ...(await this.#handOut(read)), count: read.count }
+  }
+
+  async delta(owner: string, since: number): Promise<Read> {
+    return this.#handOut(await openDelta(this.#database, owner, since))
+  }
+
+  changes(after: number, limit: number): Promise<Changes> {
+    return readChanges(this.#database, after, limit)
+  }
+
+  position(): Promise<Position> {
+    return readPosition(this.#database.followers, this.#database)
+  }
+
+  onHint(listener: () => void): Undo {
+    this.#unlisten ??= this.#database.listen(() => this.#hints.emit('hint', undefined))
+    return this.#hints.on('hint', listener)
+  }
+
+  async trim(sid: number): Promise<void> {
+    const { writers } = this.#database
+    await sql`update instep_state set horizon = greatest(horizon, least(head, ${sid}::bigint))`.execute(
+      writers,
+    )
+    const { horizon } = await this.position()
+    for (let deleted = trimmedAtOnce; deleted === trimmedAtOnce; ) {
+      const { rows } = await sql`
+        delete from instep_log where sid in (
+          select sid from instep_log where sid <= ${horizon} order by sid limit ${sql.lit(trimmedAtOnce)}
+        ) returning 1`.execute(writers)
+      deleted = rows.length
+    }
+  }
+
+  async newEpoch(): Promise<void> {
+    await sql`update instep_state set history = gen_random_uuid()`.execute(this.#database.writers)
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    this.#forgetting.clear()
+    this.#unlisten?.()
+    this.#hints.clear()
+    await this.#reader.close()
+    await this.#database.close()
+  }
+
+  /** At this level each statement sees what was committed before it, and so what the lock was waited for. */
+  #underLock<T>(work: (db: Db, at: number) => Promise<T>): Promise<T> {
+    const transaction = this.#database.writers.transaction().setIsolationLevel('read committed')
+    const { clock } = this.#options
+    return retried(() => transaction.execute((db) => work(db, clock.now())), this.#options)
+  }
+
+  async #forget(): Promise<void> {
+    const { clock, logger, retention = {} } = this.#options
+    try {
+      await this.trim(await forgettable(this.#database.followers, retention, clock.now()))
+    } catch (error) {
+      logger.warn('The log could not forget; trying again later.', { reason: toError(error).message })
+    }
+    if (!this.#closed) this.#forgetting.set(forgetEveryMs)
+  }
+
+  #tell(draft: Draft | undefined): void {
+    if (draft && draft.frames.length > 0) this.#hints.emit('hint', undefined)
+  }
+
+  async #handOut({ position, cursor }: OpenRead): Promise<Read> {
+    const free = this.#database.single ? await spool(cursor) : cursor
+    return { ...position, batches: this.#reader.read(free) }
+  }
+}

@@ -1,0 +1,71 @@
+import { type Migration, Migrator, sql } from 'kysely'
+import type { Db } from './database.ts'
+
+/**
+ * The tables, a version after the other; one that was published is never changed. What PostgreSQL compares by bytes
+ * (`collate "C"`) is equal for it exactly where it is equal for JavaScript. Payloads are `json` and not `jsonb`, which
+ * would put keys into another order, rewrite numbers, and take time to do it.
+ */
+const migrations: Readonly<Record<string, Migration>> = {
+  '1': {
+    async up(db) {
+      await sql`
+        create table instep_state (
+          one boolean primary key default true check (one),
+          history text not null,
+          head bigint not null,
+          horizon bigint not null
+        )`.execute(db)
+      await sql`insert into instep_state (history, head, horizon) values (gen_random_uuid(), 0, 0)`.execute(
+        db,
+      )
+      await sql`
+        create table instep_log (
+          sid bigint primary key,
+          owner text collate "C" not null,
+          t text collate "C" not null,
+          id text collate "C" not null,
+          caller text collate "C",
+          tx text collate "C",
+          at bigint not null,
+          last boolean not null,
+          frame json not null
+        )`.execute(db)
+      await sql`create index instep_log_owner on instep_log (owner, sid)`.execute(db)
+      await sql`create index instep_log_record on instep_log (t, id, sid)`.execute(db)
+      await sql`
+        create table instep_record (
+          t text collate "C",
+          id text collate "C",
+          owner text collate "C" not null,
+          sid bigint not null,
+          p json not null,
+          primary key (t, id)
+        )`.execute(db)
+      await sql`create index instep_record_owner on instep_record (owner, sid)`.execute(db)
+      await sql`
+        create table instep_verdict (
+          caller text collate "C",
+          id text collate "C",
+          digest text not null,
+          at bigint not null,
+          sid bigint,
+          error json,
+          primary key (caller, id),
+          check ((sid is null) <> (error is null))
+        )`.execute(db)
+    },
+  },
+}
+
+/** Brings the tables to the newest version. Any number of processes may do so at once. */
+export async function migrate(db: Db): Promise<void> {
+  const migrator = new Migrator({
+    db,
+    provider: { getMigrations: async () => ({ ...migrations }) },
+    migrationTableName: 'instep_migration',
+    migrationLockTableName: 'instep_migration_lock',
+  })
+  const { error } = await migrator.migrateToLatest()
+  if (error) throw error
+}

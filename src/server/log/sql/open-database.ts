@@ -1,0 +1,23 @@
+import type { SqlDatabase } from './database.ts'
+import { migrate } from './migrations.ts'
+import { openPGlite } from './pglite.ts'
+import { openPostgres, type PostgresOptions } from './postgres.ts'
+
+export { KyselyLog } from './kysely-log.ts'
+
+/** The database that `name` names, its tables up to date. */
+export async function openDatabase(name: string, options: PostgresOptions): Promise<SqlDatabase> {
+  const database = await open(name, options)
+  try {
+    await migrate(database.writers)
+    return database
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+}
+
+function open(name: string, options: PostgresOptions): Promise<SqlDatabase> {
+  if (/^postgres(ql)?:\/\//.test(name)) return openPostgres(name, options)
+  return openPGlite(name === 'memory:' ? undefined : name, options)
+}

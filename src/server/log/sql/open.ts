@@ -1,0 +1,52 @@
+import { ConfigurationError } from '../../../base/errors.ts'
+import { type Logger, silentLogger } from '../../../base/logger.ts'
+import { resolveWorld } from '../../../base/world.default.ts'
+import type { Clock, Random } from '../../../base/world.ts'
+import { peer } from '../../peer.ts'
+import type { Retention } from './retention.ts'
+import type { SqlLog } from './sql-log.ts'
+
+export interface SqlLogOptions {
+  /** How long nothing may be taken from a read, in ms, before it is cut. @default 30_000 */
+  readonly readerIdleMs?: number
+  /** The most connections to PostgreSQL for bootstraps and deltas; more of these wait. @default 8 */
+  readonly maxReaders?: number
+  /** The most connections to PostgreSQL for writes, which wait for one another anyway. @default 4 */
+  readonly maxWriters?: number
+  /** What of the history may be forgotten; clients whose position that reaches start from a snapshot. @default nothing */
+  readonly retention?: Retention
+  readonly logger?: Logger
+  readonly clock?: Clock
+  readonly random?: Random
+}
+
+/** Whether `name` names a database: an address of a PostgreSQL, or a folder, which begins with no other scheme. */
+export function namesDatabase(name: string): boolean {
+  return name === 'memory:' || /^postgres(ql)?:\/\//.test(name) || !/^(\w[\w+.-]+:|$)/.test(name)
+}
+
+/**
+ * A log in the PostgreSQL that an address like `postgres://user:password@host/database` names, or in a folder, which
+ * is made where there is none and is one process's alone; `memory:` keeps it as long as the process lives. Its tables
+ * are made, or brought up to date. Rejects with a ConfigurationError for a folder that another process has, and where
+ * a package is missing.
+ */
+export async function openSqlLog(database: string, options: SqlLogOptions = {}): Promise<SqlLog> {
+  if (!namesDatabase(database)) {
+    const expected = "'memory:', a folder, or an address like 'postgres://user:password@host/database'"
+    throw new ConfigurationError('database', `The option \`database\` is to be ${expected}.`)
+  }
+  const { clock, random } = resolveWorld()
+  const resolved = {
+    readerIdleMs: 30_000,
+    maxReaders: 8,
+    maxWriters: 4,
+    logger: silentLogger,
+    clock,
+    random,
+    retention: undefined,
+    ...options,
+  }
+  const { KyselyLog, openDatabase } = await peer('kysely', () => import('./open-database.ts'))
+  return new KyselyLog(await openDatabase(database, resolved), resolved)
+}

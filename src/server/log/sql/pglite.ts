@@ -1,0 +1,117 @@
+import { access, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { PGlite } from '@electric-sql/pglite'
+import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient, sql } from 'kysely'
+import { toError } from '../../../base/errors.ts'
+import type { Logger } from '../../../base/logger.ts'
+import type { Clock } from '../../../base/world.ts'
+import { peer } from '../../peer.ts'
+import type { SqlDatabase } from './database.ts'
+import { lockFolder } from './folder-lock.ts'
+import { keepSeed, keptSeed } from './seed.ts'
+
+export interface PGliteOptions {
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+/**
+ * A PostgreSQL within this process, in `folder`, or in memory where that is `undefined`. Rejects with a
+ * ConfigurationError where another process has the folder.
+ */
+export async function openPGlite(folder: string | undefined, options: PGliteOptions): Promise<SqlDatabase> {
+  const unlock = folder === undefined ? () => {} : await lockFolder(folder, options.clock)
+  try {
+    const pglite = folder === undefined ? await create(undefined, options) : await openFolder(folder, options)
+    return databaseOf(pglite, unlock)
+  } catch (error) {
+    unlock()
+    throw error
+  }
+}
+
+/** A folder without the mark was never finished, so nobody has been told of anything in it: it is made anew. */
+async function openFolder(folder: string, options: PGliteOptions): Promise<PGlite> {
+  const path = join(folder, 'pgdata')
+  const mark = join(folder, 'complete')
+  const isComplete = await access(mark).then(
+    () => true,
+    () => false,
+  )
+  if (isComplete) return start(path)
+  await rm(path, { recursive: true, force: true })
+  const pglite = await create(path, options)
+  await writeFile(mark, '')
+  return pglite
+}
+
+/** A new database, from the seed where one is kept. */
+async function create(path: string | undefined, { logger }: PGliteOptions): Promise<PGlite> {
+  const seed = await keptSeed()
+  if (seed) {
+    try {
+      return await start(path, seed)
+    } catch (error) {
+      logger.warn('The kept seed of a database is of no use.', { reason: toError(error).message })
+      if (path !== undefined) await rm(path, { recursive: true, force: true })
+    }
+  }
+  const pglite = await start(path)
+  try {
+    await keepSeed(await pglite.dumpDataDir('gzip'))
+  } catch (error) {
+    logger.debug('The seed of a database could not be kept.', { reason: toError(error).message })
+  }
+  return pglite
+}
+
+async function start(path: string | undefined, seed?: Blob): Promise<PGlite> {
+  const { PGlite } = await peer('@electric-sql/pglite', () => import('@electric-sql/pglite'))
+  return PGlite.create({
+    ...(path === undefined ? undefined : { dataDir: path }),
+    ...(seed === undefined ? undefined : { loadDataDir: seed }),
+  })
+}
+
+function databaseOf(pglite: PGlite, unlock: () => void): SqlDatabase {
+  const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool: poolOf(pglite) }) })
+  return {
+    writers: db,
+    followers: db,
+    readers: db,
+    single: true,
+    // Every database that comes from one seed has the same system identifier, which says nothing then.
+    history: sql<string>`history`,
+    notify: sql`1`,
+    // There is no other process.
+    listen: () => () => {},
+    async close() {
+      await db.destroy()
+      unlock()
+    },
+  }
+}
+
+/** The one connection that a PGlite has, one user at a time. */
+function poolOf(pglite: PGlite): PostgresPool {
+  let last: Promise<void> = Promise.resolve()
+  const query = async (text: string, parameters: readonly unknown[]) => {
+    const { rows, affectedRows = 0 } = await pglite.query(text, [...parameters])
+    return { command: 'SELECT', rowCount: affectedRows, rows }
+  }
+  return {
+    async connect() {
+      let release = () => {}
+      const before = last
+      last = new Promise((resolve) => {
+        release = resolve
+      })
+      await before
+      return { query, release } as PostgresPoolClient
+    },
+    async end() {
+      await last
+      await pglite.close()
+    },
+  }
+}

@@ -1,0 +1,109 @@
+import { randomUUID } from 'node:crypto'
+import { Kysely, PostgresDialect, type RawBuilder, sql } from 'kysely'
+import type { ClientConfig } from 'pg'
+import type { Logger } from '../../../base/logger.ts'
+import type { Clock, Random } from '../../../base/world.ts'
+import { peer } from '../../peer.ts'
+import type { Db, SqlDatabase } from './database.ts'
+import { keepListening } from './listener.ts'
+import { stateOf } from './refusal.ts'
+
+const channel = 'instep'
+
+export interface PostgresOptions {
+  readonly clock: Clock
+  readonly random: Random
+  readonly logger: Logger
+  /** The most connections for writes, which wait for one another anyway. */
+  readonly maxWriters: number
+  /** The most connections for bootstraps and deltas; more of these wait. */
+  readonly maxReaders: number
+}
+
+/** A PostgreSQL at `url`, over connections that are made as they are needed. */
+export async function openPostgres(url: string, options: PostgresOptions): Promise<SqlDatabase> {
+  const { clock, random, logger, maxReaders, maxWriters } = options
+  const { Client, Pool } = await peer('pg', async () => (await import('pg')).default)
+  const config: ClientConfig = {
+    connectionString: url,
+    application_name: 'instep',
+    connectionTimeoutMillis: 10_000,
+    keepAlive: true,
+    lock_timeout: 10_000,
+    // A process that hangs must not keep the log's lock.
+    idle_in_transaction_session_timeout: 60_000,
+  }
+  const lost = ({ message }: Error) => logger.warn('A connection to PostgreSQL is lost.', { reason: message })
+  const connect = (max: number): Db => {
+    const pool = new Pool({ ...config, max })
+    pool.on('error', lost)
+    // A connection that is in use, and waits for no answer, has nobody else to tell that it has ended.
+    pool.on('connect', (client) => client.on('error', lost))
+    return new Kysely({ dialect: new PostgresDialect({ pool }) })
+  }
+  const [writers, followers, readers] = [connect(maxWriters), connect(2), connect(maxReaders)]
+  const close = async () => {
+    await Promise.all([writers, followers, readers].map((db) => db.destroy()))
+  }
+  const history = await historyOf(followers).catch(async (error) => {
+    await close()
+    throw error
+  })
+
+  /** Tells this process's own notifications, of which it knows, from those of others. */
+  const origin = randomUUID()
+  const listenerOptions = {
+    clock,
+    random,
+    logger,
+    connect: async (onNotice: (payload: string) => void, onLost: (error: Error) => void) => {
+      const client = new Client(config)
+      client.on('notification', ({ payload = '' }) => onNotice(payload))
+      client.on('error', onLost)
+      const end = () => client.end().catch(lost)
+      try {
+        await client.connect()
+        await client.query(`listen ${channel}`)
+        return { close: end }
+      } catch (error) {
+        void end()
+        throw error
+      }
+    },
+  }
+  return {
+    writers,
+    followers,
+    readers,
+    single: false,
+    history,
+    notify: sql`pg_notify(${channel}, ${origin})`,
+    listen: (listener) =>
+      keepListening({
+        ...listenerOptions,
+        onListening: listener,
+        onNotice: (payload) => {
+          if (payload !== origin) listener()
+        },
+      }),
+    close,
+  }
+}
+
+/**
+ * A restore from a backup, and a standby that takes over, begin a new timeline; a dump that is read into another
+ * server comes to another system identifier. A server that does not tell these leaves the stored name alone, which
+ * has to be changed by hand then.
+ */
+async function historyOf(db: Db): Promise<RawBuilder<string>> {
+  const history = sql<string>`history || ':' || (select system_identifier from pg_control_system())
+    || ':' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)`
+  try {
+    await sql`select ${history} from (values ('')) as state(history)`.execute(db)
+    return history
+  } catch (error) {
+    // Not allowed, or not there.
+    if (stateOf(error) === '42501' || stateOf(error) === '42883') return sql<string>`history`
+    throw error
+  }
+}

@@ -1,0 +1,142 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { hostname, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { resolveWorld } from '../../src/base/world.default.ts'
+import { lockFolder } from '../../src/server/log/sql/folder-lock.ts'
+import { openSqlLog } from '../../src/server/log/sql/open.ts'
+import { insert } from '../server/harness.ts'
+import { type Child, runChild } from '../support/child.ts'
+import { asService, idsOf } from './judge.ts'
+
+interface Said {
+  readonly ready?: boolean
+  readonly error?: string
+  readonly id?: string
+}
+
+const { clock } = resolveWorld()
+let folder = ''
+let children: Child<Said>[] = []
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'instep-folder-'))
+})
+
+afterEach(async () => {
+  for (const child of children) await child.kill()
+  children = []
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function hold(...args: readonly string[]): Promise<Child<Said>> {
+  const child = await runChild<Said>('test/server-sql/holder.ts', [folder, ...args])
+  children.push(child)
+  return child
+}
+
+test('invariant 58: a second process on a folder fails at once and says why; after the first is killed it takes over', async () => {
+  const first = await hold()
+  expect(await first.next()).toEqual({ ready: true })
+  const second = await hold()
+  const { error } = await second.next()
+  expect(error).toMatch(
+    /^The folder .+ is in use by the process \d+ on .+; if that no longer runs, delete .+\.$/,
+  )
+  await expect(openSqlLog(folder)).rejects.toMatchObject({ name: 'ConfigurationError', message: error })
+  await first.kill()
+  const third = await openSqlLog(folder)
+  expect(await third.position()).toMatchObject({ head: 0 })
+  await third.close()
+  expect(existsSync(join(folder, 'lock'))).toBe(false)
+}, 120_000)
+
+test('kill -9 loses nothing that was answered', async () => {
+  const answered: string[] = []
+  for (const life of ['a', 'b', 'c']) {
+    const child = await hold(life)
+    expect(await child.next()).toEqual({ ready: true })
+    for (let count = 0; count < 40; count += 1) {
+      const { id } = await child.next()
+      if (id !== undefined) answered.push(id)
+    }
+    await child.kill()
+  }
+  const log = await openSqlLog(folder)
+  const ids = await idsOf(log)
+  expect(answered).toHaveLength(120)
+  expect(answered.filter((id) => !ids.includes(id))).toEqual([])
+  expect((await log.position()).head).toBe(ids.length)
+  await log.close()
+}, 120_000)
+
+test('a folder keeps its content and its history, until it is given a new one', async () => {
+  const first = await openSqlLog(folder)
+  const { history } = await first.position()
+  await first.write([insert('1')], asService)
+  await first.close()
+  const second = await openSqlLog(folder)
+  expect(await second.position()).toEqual({ history, head: 1, horizon: 0 })
+  await second.newEpoch()
+  expect((await second.position()).history).not.toBe(history)
+  await second.close()
+}, 120_000)
+
+test('a folder that was never finished is made anew, and each has a history of its own', async () => {
+  const first = await openSqlLog(folder)
+  const { history } = await first.position()
+  await first.close()
+  rmSync(join(folder, 'complete'))
+  rmSync(join(folder, 'pgdata', 'global'), { recursive: true })
+  const second = await openSqlLog(folder)
+  expect((await second.position()).history).not.toBe(history)
+  await second.close()
+}, 120_000)
+
+describe('the lock of a folder', () => {
+  const lock = () => lockFolder(folder, clock)
+  /** Leaves the lock of this process behind, but for what `changes` says. */
+  const leave = async (changes: object) => {
+    const unlock = await lock()
+    const path = join(folder, 'lock')
+    const own = JSON.parse(readFileSync(path, 'utf8'))
+    unlock()
+    writeFileSync(path, JSON.stringify({ ...own, lock: 'left', ...changes }))
+  }
+
+  test('is this process’s until it is given back', async () => {
+    const unlock = await lock()
+    await expect(lock()).rejects.toThrow('in use')
+    unlock()
+    unlock()
+    expect(readdirSync(folder)).toEqual([])
+    ;(await lock())()
+  })
+
+  test.each([
+    ['has ended', { pid: 2 ** 22 + 1 }],
+    ['had this pid before', { started: '1' }],
+    ['ran before the machine started', { pid: 1, boot: 'another' }],
+  ])('invariant 58: is taken over from a process that %s', async (_, changes) => {
+    await leave(changes)
+    const unlock = await lock()
+    await expect(lock()).rejects.toThrow(`in use by the process ${process.pid} on ${hostname()}`)
+    unlock()
+  })
+
+  test('invariant 58: is not taken over from another host, whatever runs here', async () => {
+    await leave({ host: 'another.host', pid: 2 ** 22 + 1, boot: 'another' })
+    await expect(lock()).rejects.toThrow('on another.host')
+  })
+
+  test('is one’s alone where several take it over at once', async () => {
+    await leave({ pid: 2 ** 22 + 1 })
+    const results = await Promise.allSettled([lock(), lock(), lock()])
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+  })
+
+  test('is gone from a file that is no lock', async () => {
+    writeFileSync(join(folder, 'lock'), 'nonsense')
+    ;(await lock())()
+  })
+})

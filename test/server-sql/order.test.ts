@@ -1,0 +1,113 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { SyncFrame } from '../../src/protocol/frame.ts'
+import { openSqlLog } from '../../src/server/log/sql/open.ts'
+import { type Child, runChild } from '../support/child.ts'
+import { type Postgres, startPostgres } from '../support/postgres.ts'
+
+let postgres: Postgres
+
+beforeAll(async () => {
+  postgres = await startPostgres()
+}, 120_000)
+
+afterAll(async () => {
+  await postgres.stop()
+})
+
+interface Said {
+  readonly ids?: readonly string[]
+  readonly done?: boolean
+}
+
+/** The ids of all that `writer` has written by its end. */
+async function written(writer: Child<Said>): Promise<readonly string[]> {
+  const all: string[] = []
+  for (;;) {
+    const { ids = [], done } = await writer.next()
+    all.push(...ids)
+    if (done) return all
+  }
+}
+
+/** Whatever is committed takes a random while for it. */
+const slowCommits = `
+  create function dawdle() returns trigger language plpgsql as
+    $$ begin perform pg_sleep(random() * 0.004); return null; end $$;
+  create constraint trigger dawdle after insert on instep_log deferrable initially deferred
+    for each row when (new.last) execute function dawdle()`
+
+test('invariant 13: of what 8 processes write at once, whoever reads on from a position misses nothing', async () => {
+  const address = await postgres.database('ordered')
+  const log = await openSqlLog(address)
+  await postgres.run('ordered', slowCommits)
+  const writers = await Promise.all(
+    Array.from({ length: 8 }, (_, n) =>
+      runChild<Said>('test/server-sql/writer.ts', [address, `w${n}`, '1250']),
+    ),
+  )
+  let writing = true
+  const all = Promise.all(writers.map(written)).finally(() => {
+    writing = false
+  })
+
+  const follow = async (read: (since: number) => Promise<{ sid: number; ids: readonly string[] }>) => {
+    const seen: string[] = []
+    for (let since = 0, last = false; !last; ) {
+      // What is read after the writers have ended is all that there is.
+      last = !writing
+      const { sid, ids } = await read(since)
+      seen.push(...ids)
+      if (sid > since) last = false
+      since = sid
+      await new Promise((resolve) => setTimeout(resolve, 3))
+    }
+    return seen
+  }
+  const byChanges = follow(async (since) => {
+    const { sid, changes } = await log.changes(since, 100)
+    return { sid, ids: changes.map(({ frame }) => JSON.parse(frame).id) }
+  })
+  const byDelta = follow(async (since) => {
+    const delta = await log.delta('ann', since)
+    let text = ''
+    for await (const batch of delta.batches) text += text === '' ? batch : `,${batch}`
+    const frames: readonly SyncFrame[] = JSON.parse(`[${text}]`)
+    return { sid: delta.head, ids: frames.map(({ id }) => id) }
+  })
+  const [ids, changes, delta] = await Promise.all([all, byChanges, byDelta])
+  await log.close()
+  const expected = ids.flat().sort()
+  expect(expected).toHaveLength(10_000)
+  expect([...changes].sort()).toEqual(expected)
+  expect([...delta].sort()).toEqual(expected)
+}, 120_000)
+
+test('processes that start at once on an empty database make its tables once', async () => {
+  const address = await postgres.database('fresh')
+  const logs = await Promise.all(Array.from({ length: 6 }, () => openSqlLog(address)))
+  const positions = await Promise.all(logs.map((log) => log.position()))
+  expect(new Set(positions.map(({ history }) => history)).size).toBe(1)
+  await Promise.all(logs.map((log) => log.close()))
+})
+
+test('a process that is killed while it writes loses nothing that was answered, and stops nobody', async () => {
+  const address = await postgres.database('killed')
+  const log = await openSqlLog(address)
+  const [victim, other] = await Promise.all(
+    ['v', 'o'].map((name) => runChild<Said>('test/server-sql/writer.ts', [address, name, '2000'])),
+  )
+  if (!victim || !other) throw new Error('A process did not start.')
+  const rest = written(other)
+  const answered: string[] = []
+  while (answered.length < 500) answered.push(...((await victim.next()).ids ?? []))
+  await victim.kill()
+  answered.push(...(await rest))
+
+  const { head } = await log.position()
+  const { changes } = await log.changes(0, head)
+  expect(changes.map(({ sid }) => sid)).toEqual(Array.from({ length: head }, (_, index) => index + 1))
+  const ids = changes.map(({ frame }) => JSON.parse(frame).id)
+  expect(new Set(ids).size).toBe(head)
+  expect(answered.filter((id) => !ids.includes(id))).toEqual([])
+  await log.close()
+}, 120_000)

@@ -1,0 +1,114 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { MemoryLog } from '../../src/server/index.ts'
+import type { Log } from '../../src/server/log/log.ts'
+import { LateLog } from '../../src/server/log/sql/late-log.ts'
+import { namesDatabase, openSqlLog } from '../../src/server/log/sql/open.ts'
+import { insert, serviceOf } from '../server/harness.ts'
+import { type Postgres, startPostgres } from '../support/postgres.ts'
+import { VirtualClock } from '../support/virtual-clock.ts'
+import { seededRandom } from '../support/virtual-world.ts'
+import { asService } from './judge.ts'
+
+let postgres: Postgres
+let folder = ''
+
+beforeAll(async () => {
+  postgres = await startPostgres()
+  folder = mkdtempSync(join(tmpdir(), 'instep-service-'))
+}, 60_000)
+
+afterAll(async () => {
+  rmSync(folder, { recursive: true, force: true })
+  await postgres.stop()
+})
+
+describe.each(['a folder', 'PostgreSQL'])('a service on %s', (kind) => {
+  const open = async () => {
+    const database = kind === 'PostgreSQL' ? await postgres.database('service') : join(folder, 'data')
+    return serviceOf({ database })
+  }
+
+  test('keeps what is written over a restart, epoch and all', async () => {
+    const first = await open()
+    await first.service.ready()
+    await first.service.write([insert('1', { title: 'é' })])
+    const before = await first.json('bootstrap')
+    expect(before.rows).toMatchObject([{ id: '1', v: 1, p: { title: 'é' } }])
+    await first.service.close()
+    const second = await open()
+    expect(await second.json('bootstrap')).toEqual(before)
+    expect(await second.json('delta?since=0')).toMatchObject({ sid: 1, frames: [{ op: 'i', id: '1' }] })
+    await second.service.close()
+  }, 60_000)
+})
+
+test('a service whose database cannot be opened says so when it starts, and not with its password', async () => {
+  const { service } = serviceOf({ database: 'postgres://ann:secret@127.0.0.1:1/none' })
+  const failed = await service.ready().catch((error) => error)
+  expect(failed).toBeInstanceOf(Error)
+  expect(failed.message).not.toContain('secret')
+  await service.close()
+})
+
+test.each([
+  '',
+  'mysql://localhost/x',
+  'memory',
+  'C:\\data',
+  './data',
+  'postgresql://localhost/x',
+  'file:data',
+])('what is taken for a database: %s', async (name) => {
+  const isRight = ['memory', 'C:\\data', './data', 'postgresql://localhost/x'].includes(name)
+  expect(namesDatabase(name)).toBe(isRight)
+  if (!isRight) await expect(openSqlLog(name)).rejects.toMatchObject({ option: 'database' })
+})
+
+describe('a log that is opened late', () => {
+  const memory = () => new MemoryLog({ clock: new VirtualClock(), random: seededRandom(1) })
+
+  test('is opened once, when it is first used, and hints then', async () => {
+    const opened: Log[] = []
+    const log = new LateLog(async () => {
+      opened.push(memory())
+      return opened[0] ?? memory()
+    })
+    expect(opened).toHaveLength(0)
+    let hints = 0
+    const undo = log.onHint(() => {
+      hints += 1
+    })
+    await Promise.all([log.write([insert('1')], asService), log.position()])
+    expect([opened.length, hints]).toEqual([1, 1])
+    undo()
+    await log.write([insert('2')], asService)
+    expect(hints).toBe(1)
+    expect((await log.changes(0, 10)).changes).toHaveLength(2)
+    await log.trim(1)
+    expect((await log.delta('ann', 1)).horizon).toBe(1)
+    await log.close()
+    await expect(log.position()).rejects.toThrow('closed')
+  })
+
+  test('that cannot be opened is tried again by whoever asks next', async () => {
+    let calls = 0
+    const log = new LateLog(async () => {
+      calls += 1
+      if (calls === 1) throw new Error('away')
+      return memory()
+    })
+    const undo = log.onHint(() => {})
+    await expect(log.position()).rejects.toThrow('away')
+    undo()
+    expect(await log.position()).toMatchObject({ head: 0 })
+    await log.close()
+  })
+
+  test('is not opened in order to be closed', async () => {
+    const log = new LateLog(() => Promise.reject(new Error('opened')))
+    await log.close()
+  })
+})
