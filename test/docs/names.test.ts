@@ -16,7 +16,14 @@ function exportsOf(entry: string): readonly string[] {
   })
 }
 
-const entries = ['src/index.ts', 'src/server/index.ts', 'src/testing/index.ts', 'src/testing/msw/index.ts']
+const entries = [
+  'src/index.ts',
+  'src/server/index.ts',
+  'src/testing/index.ts',
+  'src/testing/msw/index.ts',
+  'src/react/index.ts',
+  'src/tanstack-db/index.ts',
+]
 
 test.each(entries)('docs/api.md names all that %s exports', (entry) => {
   const spans = [...textOf('docs/api.md').matchAll(/`[^`\n]+`/g)].join(' ')

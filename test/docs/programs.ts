@@ -11,7 +11,7 @@ export interface Program {
 }
 
 /** Every block in one of these is code that is run; TypeScript is checked by its compiler as well. */
-export const codeLanguages = ['ts', 'js'] as const
+export const codeLanguages = ['ts', 'tsx', 'js'] as const
 
 type CodeLanguage = (typeof codeLanguages)[number]
 

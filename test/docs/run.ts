@@ -15,7 +15,12 @@ export async function run(program: Program, { modules, globals }: Stage): Promis
     return `${indent};expectSame((${expression}), (${said}), ${JSON.stringify(expression)})`
   })
   const code = ts.transpileModule(text, {
-    compilerOptions: { module: ts.ModuleKind.CommonJS, target: ts.ScriptTarget.ES2022 },
+    compilerOptions: {
+      module: ts.ModuleKind.CommonJS,
+      target: ts.ScriptTarget.ES2022,
+      jsx: ts.JsxEmit.ReactJSX,
+    },
+    ...(program.language === 'tsx' && { fileName: 'program.tsx' }),
   }).outputText
   const names = {
     ...globals,

@@ -1,10 +1,16 @@
 import * as nodeHttp from 'node:http'
+import * as tanstackDb from '@tanstack/db'
 import * as instep from 'instep'
+import * as instepReact from 'instep/react'
 import * as server from 'instep/server'
+import * as instepTanstackDb from 'instep/tanstack-db'
 import * as testing from 'instep/testing'
 import * as testingMsw from 'instep/testing/msw'
 import * as jose from 'jose'
 import * as mswNode from 'msw/node'
+import * as react from 'react'
+import * as jsxRuntime from 'react/jsx-runtime'
+import * as reactServer from 'react-dom/server'
 import * as zod from 'zod'
 import { resolveWorld } from '../../src/base/world.default.ts'
 import { fakeIndexedDb } from '../support/store-fake-indexeddb.ts'
@@ -107,6 +113,20 @@ export async function setStage(): Promise<Stage> {
           servers.push(made)
           return Object.assign(made, { listen: () => nodeHttp.Server.prototype.listen.call(made, 0) })
         },
+      },
+      'instep/react': instepReact,
+      'instep/tanstack-db': instepTanstackDb,
+      '@tanstack/db': tanstackDb,
+      react,
+      'react/jsx-runtime': jsxRuntime,
+      'react-dom/server': reactServer,
+      'react-dom/client': {
+        // There is no page: what React would put into one at first.
+        createRoot: () => ({
+          render(element: react.ReactNode) {
+            page.text = reactServer.renderToString(element)
+          },
+        }),
       },
       'instep/testing': testing,
       'instep/testing/msw': testingMsw,

@@ -10,7 +10,7 @@ const globals: { readonly [Name in keyof Globals]: true } = { session: true, ren
  * What the compiler says against the programs in TypeScript, as `docs/api.md:12: …`. The project's own options hold.
  */
 export function typeFaults(programs: readonly Program[]): readonly string[] {
-  const typed = programs.filter(({ language }) => language === 'ts')
+  const typed = programs.filter(({ language }) => language !== 'js')
   const sources = new Map(typed.map((program) => [fileOf(program), program]))
   const prelude = `${root}test/docs/globals.d.ts`
   const texts = new Map([...sources].map(([file, { text }]) => [file, text]))
@@ -43,8 +43,8 @@ const looser: ts.CompilerOptions = {
   moduleDetection: ts.ModuleDetectionKind.Force,
 }
 
-function fileOf({ document, file }: Program): string {
-  return `${root}${document}.${file.replaceAll(/\W/g, '-')}.ts`
+function fileOf({ document, file, language }: Program): string {
+  return `${root}${document}.${file.replaceAll(/\W/g, '-')}.${language}`
 }
 
 function declaration(name: string): string {

@@ -28,6 +28,7 @@ const pure = new Set([
     'RegExp',
     'Set',
     'String',
+    'SyntaxError',
     'Symbol',
     'TypeError',
   ],

@@ -1,0 +1,51 @@
+import type { ReactElement } from 'react'
+import type { SyncClient } from '../client/sync-client.ts'
+import type { NameOf, QuerySpec, RecordFor } from '../client/types.ts'
+import type { ModelDefinitions, Models } from '../models/models.ts'
+import { SyncProvider, type SyncProviderProps, useClient } from './client-context.ts'
+import type { QueryResult } from './query-result.ts'
+import { useLiveQuery, useSuspenseQuery } from './use-live-query.ts'
+import { usePending, useTransactionState } from './use-pending.ts'
+import { useRecord } from './use-record.ts'
+import { useSyncStatus } from './use-sync-status.ts'
+
+/** The hooks, typed by an application's models. */
+export interface Hooks<M extends ModelDefinitions> {
+  SyncProvider(props: SyncProviderProps<M>): ReactElement
+  useClient(): SyncClient<M>
+  useLiveQuery<T extends NameOf<M>>(type: T, spec?: QuerySpec<RecordFor<M, T>>): QueryResult<RecordFor<M, T>>
+  useSuspenseQuery<T extends NameOf<M>>(
+    type: T,
+    spec?: QuerySpec<RecordFor<M, T>>,
+  ): QueryResult<RecordFor<M, T>>
+  useRecord<T extends NameOf<M>>(type: T, id: string | undefined): RecordFor<M, T> | undefined
+  readonly useSyncStatus: typeof useSyncStatus
+  readonly usePending: typeof usePending
+  readonly useTransactionState: typeof useTransactionState
+}
+
+/**
+ * The hooks of this module, typed by models: `M` is what `defineModels` takes or gives. They share one context with
+ * the untyped ones.
+ *
+ * @example
+ * export const { SyncProvider, useLiveQuery, useRecord } = createHooks<typeof models>()
+ */
+export function createHooks<M extends ModelDefinitions | Models>(): Hooks<DefinitionsOf<M>> {
+  // They are the same functions; the models say what the application may take records for.
+  return hooks as unknown as Hooks<DefinitionsOf<M>>
+}
+
+type DefinitionsOf<M> =
+  M extends Models<infer Definitions> ? Definitions : M extends ModelDefinitions ? M : never
+
+const hooks = {
+  SyncProvider,
+  useClient,
+  useLiveQuery,
+  useSuspenseQuery,
+  useRecord,
+  useSyncStatus,
+  usePending,
+  useTransactionState,
+}

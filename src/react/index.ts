@@ -1,0 +1,7 @@
+export { SyncProvider, type SyncProviderProps, useClient } from './client-context.ts'
+export { createHooks, type Hooks } from './hooks.ts'
+export type { QueryResult } from './query-result.ts'
+export { useLiveQuery, useSuspenseQuery } from './use-live-query.ts'
+export { type PendingWrites, usePending, useTransactionState } from './use-pending.ts'
+export { useRecord } from './use-record.ts'
+export { useSyncStatus } from './use-sync-status.ts'

@@ -1,0 +1,54 @@
+import type { Cursor, LiveQuery } from '../client/types.ts'
+
+/** What a query gives: the same object until its rows or its status change. */
+export interface QueryResult<R> {
+  /** `pending` until there is data. */
+  readonly status: 'pending' | 'ready'
+  /** The same array until a row of it changes. It is made when it is read. */
+  readonly rows: readonly R[]
+  /** How many rows there are; asking for it makes none. */
+  readonly length: number
+  /** The rows from place `from` to place `to`, the latter not included: what a long list shows. */
+  readonly slice: (from: number, to: number) => readonly R[]
+  /** Where the result ends, for the `after` of the next page; `undefined` where it is empty. */
+  readonly cursor: Cursor | undefined
+}
+
+/** What is known before there is a client: on the server, and while a page that it rendered is taken over. */
+export const noResult: QueryResult<never> = Object.freeze({
+  status: 'pending',
+  rows: Object.freeze([]),
+  length: 0,
+  slice: () => [],
+  cursor: undefined,
+})
+
+export class LiveResult<R> implements QueryResult<R> {
+  readonly status: 'pending' | 'ready'
+  readonly length: number
+  readonly #query: LiveQuery<R>
+  #rows: readonly R[] | undefined
+
+  constructor(query: LiveQuery<R>) {
+    this.#query = query
+    this.status = query.status
+    this.length = query.length
+  }
+
+  get rows(): readonly R[] {
+    this.#rows ??= this.#query.rows
+    return this.#rows
+  }
+
+  /** Bound, since results are taken apart. */
+  readonly slice = (from: number, to: number): readonly R[] => this.#query.slice(from, to)
+
+  get cursor(): Cursor | undefined {
+    return this.#query.cursor
+  }
+
+  /** Whether it is known to be what the query gives. Where no rows were read, nothing is. */
+  get isCurrent(): boolean {
+    return this.status === this.#query.status && this.#rows !== undefined && this.#rows === this.#query.rows
+  }
+}

@@ -1,0 +1,50 @@
+import { useMemo } from 'react'
+import { ClosedError } from '../base/errors.ts'
+import type { SyncClient } from '../client/sync-client.ts'
+import type { DataRecord, QuerySpec } from '../client/types.ts'
+import { useClient } from './client-context.ts'
+import { LiveResult, noResult, type QueryResult } from './query-result.ts'
+import { Source, useSource } from './source.ts'
+
+/**
+ * What a query gives, as it changes. A `spec` that says the same is the same; its `filter` is told by reference. Throws
+ * a ConfigurationError that names what is wrong with it.
+ */
+export function useLiveQuery(type: string, spec: QuerySpec = {}): QueryResult<DataRecord> {
+  const client = useClient()
+  // A spec that is written in the component is another object each time; what it says is not.
+  const said = JSON.stringify(spec)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `said` and the filter are all of `spec`.
+  const source = useMemo(() => querySource(client, type, spec), [client, type, said, spec.filter])
+  return useSource<QueryResult<DataRecord>>(source, noResult)
+}
+
+/**
+ * The same, for below a Suspense: it waits until there is data. On the server it does not wait, and gives an empty
+ * result. Throws a ClosedError where the client is closed before there is data.
+ */
+export function useSuspenseQuery(type: string, spec?: QuerySpec): QueryResult<DataRecord> {
+  const client = useClient()
+  const result = useLiveQuery(type, spec)
+  if (result.status === 'ready' || result === noResult) return result
+  if (client.status.lifecycle === 'closed') throw new ClosedError()
+  throw readiness(client)
+}
+
+function querySource(client: SyncClient, type: string, spec: QuerySpec) {
+  const query = client.query(type, spec)
+  return new Source<QueryResult<DataRecord>>({
+    subscribe: (listener) => query.subscribe(listener),
+    read: () => new LiveResult(query),
+    isCurrent: (result) => result instanceof LiveResult && result.isCurrent,
+  })
+}
+
+const waiting = new WeakMap<SyncClient, Promise<void>>()
+
+/** One promise for all who wait for the data of `client`. */
+function readiness(client: SyncClient): Promise<void> {
+  const ready = waiting.get(client) ?? client.ready()
+  waiting.set(client, ready)
+  return ready
+}

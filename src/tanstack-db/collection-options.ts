@@ -1,0 +1,74 @@
+import type { SyncConfig } from '@tanstack/db'
+import type { SyncClient } from '../client/sync-client.ts'
+import type { NameOf, QuerySpec, RecordFor } from '../client/types.ts'
+import type { ModelDefinitions } from '../models/models.ts'
+import { Mirror, type RowWrite } from './mirror.ts'
+import { type InstepUtils, instepMutationFn } from './mutation-fn.ts'
+
+export interface InstepCollectionOptions<M extends ModelDefinitions, T extends NameOf<M>> {
+  readonly client: SyncClient<M>
+  readonly type: T
+  /** Which records of the type it holds. @default all */
+  readonly query?: QuerySpec<RecordFor<M, T>> | undefined
+}
+
+/** The options of a collection of TanStack DB over a client. */
+export interface InstepCollectionConfig<R extends { readonly id: string }> {
+  readonly getKey: (record: R) => string
+  readonly sync: SyncConfig<R, string>
+  readonly onInsert: typeof instepMutationFn
+  readonly onUpdate: typeof instepMutationFn
+  readonly onDelete: typeof instepMutationFn
+  readonly utils: InstepUtils
+}
+
+/**
+ * A collection of what a client shows, its pending transactions included. What is written to the collection is written
+ * by `client.mutate`. Throws a ConfigurationError that names what is wrong with the query.
+ *
+ * @example
+ * const issues = createCollection(instepCollectionOptions({ client, type: 'Issue' }))
+ */
+export function instepCollectionOptions<M extends ModelDefinitions, T extends NameOf<M>>({
+  client,
+  type,
+  query,
+}: InstepCollectionOptions<M, T>): InstepCollectionConfig<RecordFor<M, T>> {
+  const live = client.query(type, query)
+  return {
+    getKey: ({ id }) => id,
+    sync: {
+      rowUpdateMode: 'full',
+      sync: ({ begin, write, commit, markReady, markError }) => {
+        const mirror = new Mirror<RecordFor<M, T>>()
+        const show = (writes: readonly RowWrite<RecordFor<M, T>>[]) => {
+          if (writes.length === 0) return
+          begin()
+          for (const each of writes) write(each)
+          commit()
+        }
+        const showAll = () => show(mirror.replace(query ? live.rows : client.all(type)))
+        const follow = () =>
+          client.on('change', (event) => {
+            if (event.kind === 'snapshot') return showAll()
+            const changed = event.changes.filter(({ t }) => t === type)
+            show(changed.flatMap(({ id }) => mirror.set(id, client.get(type, id))))
+          })
+        const unfollow = query ? live.subscribe(showAll) : follow()
+        showAll()
+        const ended = new AbortController()
+        if (live.status === 'ready') markReady()
+        else client.ready({ signal: ended.signal }).then(markReady, markError)
+        return () => {
+          unfollow()
+          ended.abort()
+        }
+      },
+    },
+    onInsert: instepMutationFn,
+    onUpdate: instepMutationFn,
+    onDelete: instepMutationFn,
+    // A collection's utils know no models.
+    utils: { client: client as unknown as SyncClient, type },
+  }
+}

@@ -1,0 +1,191 @@
+import { Component, type ReactNode, Suspense, useLayoutEffect, useState } from 'react'
+import { flushSync } from 'react-dom'
+import { useClient, useLiveQuery, useRecord, useSuspenseQuery } from '../../src/react/index.ts'
+import { same } from '../../src/storage/contract/context.ts'
+import type { PageCase } from '../browser/in-page.ts'
+import { pageCase } from './scene.tsx'
+
+/** Every array of rows that was rendered, in order. */
+const rendered: (readonly unknown[])[] = []
+
+function Titles({ prefix = '' }: { readonly prefix?: string }): ReactNode {
+  const { rows, status } = useLiveQuery('Issue', {
+    where: { title: { startsWith: prefix } },
+    orderBy: ['title'],
+  })
+  rendered.push(rows)
+  return `${status}: ${rows.map(({ title }) => title).join()}`
+}
+
+function Filtered({ filter }: { readonly filter: (issue: { readonly id: string }) => boolean }): ReactNode {
+  const { length, slice } = useLiveQuery('Issue', { filter })
+  return `${slice(0, 1)[0]?.id} of ${length}`
+}
+
+/** Changes the data after it was rendered, and before it is subscribed to. */
+function useHaste(): void {
+  const client = useClient()
+  useLayoutEffect(() => {
+    if (!client.get('Issue', 'i1')?.done) client.mutate((m) => m.update('Issue', 'i1', { done: true }))
+  }, [client])
+}
+
+function HastyRows(): ReactNode {
+  useHaste()
+  return String(useLiveQuery('Issue').rows[0]?.done)
+}
+
+function HastyPart(): ReactNode {
+  useHaste()
+  return String(useLiveQuery('Issue').slice(0, 1)[0]?.done)
+}
+
+function HastyRecord(): ReactNode {
+  useHaste()
+  return String(useRecord('Issue', 'i1')?.done)
+}
+
+function Awaited(): ReactNode {
+  return useSuspenseQuery('Issue', { orderBy: 'title' })
+    .rows.map(({ title }) => title)
+    .join()
+}
+
+class Caught extends Component<{ readonly children: ReactNode }, { readonly name?: string }> {
+  override state: { readonly name?: string } = {}
+
+  static getDerivedStateFromError({ name }: Error) {
+    return { name }
+  }
+
+  override render(): ReactNode {
+    return this.state.name ?? this.props.children
+  }
+}
+
+function Chosen({ id }: { readonly id: string | undefined }): ReactNode {
+  const [times] = useState({ rendered: 0 })
+  times.rendered += 1
+  return `${useRecord('Issue', id)?.title}`
+}
+
+export const queryCases: readonly PageCase[] = [
+  pageCase('a component follows a live query', async (scene) => {
+    await scene.render(<Titles />)
+    scene.shows('pending: ')
+    await scene.write(['i1', 'Cable'], ['i2', 'Door'])
+    scene.shows('ready: Cable,Door')
+    await scene.write(['i1', 'Roof'])
+    scene.shows('ready: Door,Roof')
+  }),
+
+  pageCase('a spec that is written in the component subscribes once; another one anew', async (scene) => {
+    const { client } = scene
+    await scene.render(<Titles />)
+    await scene.write(['i1', 'Cable'], ['i2', 'Door'])
+    const before = [client.queries, client.subscriptions]
+    const rows = rendered.at(-1)
+    await scene.render(<Titles />)
+    await scene.render(<Titles prefix="" />)
+    same([client.queries, client.subscriptions], before, 'what was made and subscribed to')
+    same(rendered.at(-1) === rows, true, 'whether the rows are the same array')
+
+    const { listeners, subscriptions } = client
+    await scene.render(<Titles prefix="D" />)
+    scene.shows('ready: Door')
+    same([client.listeners, client.subscriptions], [listeners, subscriptions + 1], 'who listens')
+  }),
+
+  pageCase('the rows are the same array until one changes', async (scene) => {
+    await scene.render(<Titles />)
+    await scene.write(['i1', 'Cable'])
+    const rows = rendered.at(-1)
+    await scene.server.write([{ op: 'i', t: 'Project', id: 'p1', p: { userId: 'ada' } }])
+    await scene.settle()
+    same(rendered.at(-1) === rows, true, 'whether they are the same')
+    await scene.write(['i2', 'Door'])
+    same(rendered.at(-1) === rows, false, 'whether they still are')
+  }),
+
+  pageCase('a long list reads a part; another filter is another query', async (scene) => {
+    const all = () => true
+    await scene.render(<Filtered filter={all} />)
+    await scene.write(['i1', 'Cable'], ['i2', 'Door'])
+    scene.shows('i1 of 2')
+    const { queries } = scene.client
+    await scene.render(<Filtered filter={all} />)
+    same(scene.client.queries, queries, 'the queries')
+    await scene.render(<Filtered filter={({ id }) => id === 'i2'} />)
+    scene.shows('i2 of 1')
+  }),
+
+  ...[HastyRows, HastyPart, HastyRecord].map((Hasty) =>
+    pageCase(`what changes between rendering and subscribing is not missed: ${Hasty.name}`, async (scene) => {
+      await scene.render(null)
+      await scene.write(['i1', 'Cable'])
+      await scene.render(<Hasty />)
+      scene.shows('true')
+    }),
+  ),
+
+  pageCase('a component that suspends shows the data as soon as there is some', async (scene) => {
+    const page = (
+      <Suspense fallback="Loading">
+        <Awaited />
+      </Suspense>
+    )
+    scene.server.down()
+    await scene.render(page)
+    await scene.settle()
+    scene.shows('Loading')
+    scene.server.up()
+    await scene.write(['i1', 'Cable'])
+    scene.shows('Cable')
+    await scene.write(['i2', 'Door'])
+    scene.shows('Cable,Door')
+  }),
+
+  pageCase('one that suspends on a client that is closed tells so', async (scene) => {
+    scene.server.down()
+    await scene.render(
+      <Caught>
+        <Suspense fallback="Loading">
+          <Awaited />
+        </Suspense>
+      </Caught>,
+    )
+    scene.shows('Loading')
+    const { error } = console
+    // React tells of each error that it gives to a boundary.
+    console.error = () => {}
+    void scene.client.close()
+    await scene.settle()
+    console.error = error
+    scene.shows('ClosedError')
+  }),
+
+  pageCase('a record is followed, whichever it is', async (scene) => {
+    await scene.render(<Chosen id="i1" />)
+    scene.shows('undefined')
+    await scene.write(['i1', 'Cable'], ['i2', 'Door'])
+    scene.shows('Cable')
+    await scene.render(<Chosen id="i2" />)
+    scene.shows('Door')
+    await scene.write(['i2', 'Gate'])
+    scene.shows('Gate')
+    await scene.server.write([{ op: 'd', t: 'Issue', id: 'i2' }])
+    await scene.settle()
+    scene.shows('undefined')
+    await scene.render(<Chosen id={undefined} />)
+    scene.shows('undefined')
+  }),
+
+  pageCase('what the user writes is shown in the same moment', async (scene) => {
+    await scene.render(<Titles />)
+    await scene.write(['i1', 'Cable'])
+    flushSync(() => void scene.client.mutate((m) => m.update('Issue', 'i1', { title: 'Mine' })))
+    scene.shows('ready: Mine')
+    await scene.settle()
+    scene.shows('ready: Mine')
+  }),
+]

@@ -1,0 +1,82 @@
+import { createElement, type ReactNode, Suspense } from 'react'
+import { renderToString } from 'react-dom/server'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { indexedDbStore, isSyncError, SyncClient } from '../../src/index.ts'
+import {
+  SyncProvider,
+  useClient,
+  useLiveQuery,
+  usePending,
+  useRecord,
+  useSuspenseQuery,
+  useSyncStatus,
+} from '../../src/react/index.ts'
+import { type MockSyncServer, mockSyncServer, type VirtualClock } from '../../src/testing/index.ts'
+
+/** Shows all that the hooks give. */
+function Everything(): ReactNode {
+  const { rows, status, length, cursor, slice } = useLiveQuery('Issue', { orderBy: 'title' })
+  const awaited = useSuspenseQuery('Issue')
+  const record = useRecord('Issue', 'i1')
+  const { data, connection } = useSyncStatus(({ data, connection }) => ({ data, connection }))
+  const { pending, rejected } = usePending()
+  const { lifecycle } = useSyncStatus()
+  return JSON.stringify([
+    [status, rows, length, cursor, slice(0, 9), awaited.status, awaited.rows],
+    [record, data.state, connection.state, lifecycle, pending, rejected, useClient().lastSyncId],
+  ])
+}
+
+function Wrong(): ReactNode {
+  return useLiveQuery('Issue', { limit: -1 }).length
+}
+
+const everything = (client: SyncClient) => createElement(SyncProvider, { client }, createElement(Everything))
+const shownBy = (client: SyncClient) =>
+  JSON.parse(renderToString(everything(client)).replaceAll('&quot;', '"'))
+
+let server: MockSyncServer<VirtualClock>
+
+beforeEach(() => {
+  server = mockSyncServer()
+})
+afterEach(() => server.close())
+
+describe('on a server', () => {
+  test('everything is pending and empty, and nothing is started or opened', () => {
+    const { baseUrl, world } = server
+    const client = new SyncClient({ baseUrl, world, identity: 'ada', store: indexedDbStore() })
+    expect(shownBy(client)).toEqual([
+      ['pending', [], 0, null, [], 'pending', []],
+      [null, 'none', 'idle', 'idle', [], [], 0],
+    ])
+    expect(client.status.lifecycle).toBe('idle')
+    expect(server.requests).toEqual([])
+  })
+
+  test('it is the same for a client that has data: what is rendered is for everybody', async () => {
+    await server.write([{ op: 'i', t: 'Issue', id: 'i1', p: { userId: 'ada', title: 'Private' } }])
+    const client = server.client({ identity: 'ada' })
+    await client.start()
+    await server.settle()
+    expect(client.count('Issue')).toBe(1)
+    expect(JSON.stringify(shownBy(client))).not.toContain('Private')
+  })
+
+  test('a Suspense does not show its fallback', () => {
+    const client = server.client({ identity: 'ada' })
+    const page = createElement(Suspense, { fallback: 'Loading' }, everything(client))
+    expect(renderToString(page)).not.toContain('Loading')
+  })
+})
+
+test('a component without a provider is told what is missing', () => {
+  const render = () => renderToString(createElement(Everything))
+  expect(render).toThrow(/SyncProvider/)
+  expect(render).toThrow(expect.toSatisfy((error) => isSyncError(error, 'ConfigurationError')))
+})
+
+test('a wrong query is told where it is rendered', () => {
+  const client = server.client({ identity: 'ada' })
+  expect(() => renderToString(createElement(SyncProvider, { client }, createElement(Wrong)))).toThrow(/limit/)
+})

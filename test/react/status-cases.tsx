@@ -1,0 +1,136 @@
+import { act, type ReactNode, StrictMode } from 'react'
+import { hydrateRoot } from 'react-dom/client'
+import { renderToString } from 'react-dom/server.browser'
+import type { Transaction } from '../../src/index.ts'
+import {
+  SyncProvider,
+  useLiveQuery,
+  usePending,
+  useRecord,
+  useSyncStatus,
+  useTransactionState,
+} from '../../src/react/index.ts'
+import { same } from '../../src/storage/contract/context.ts'
+import type { PageCase } from '../browser/in-page.ts'
+import { pageCase } from './scene.tsx'
+
+const rendered: unknown[] = []
+
+function Writes(): ReactNode {
+  const writes = useSyncStatus(({ writes: { pending, rejected } }) => ({ pending, rejected }))
+  rendered.push(writes)
+  return `${writes.pending} pending, ${writes.rejected} rejected`
+}
+
+function Connection(): ReactNode {
+  return useSyncStatus().connection.state
+}
+
+function Light({ tx }: { readonly tx: Transaction }): ReactNode {
+  const state = useTransactionState(tx)
+  rendered.push(state)
+  return `${tx.label}: ${state};`
+}
+
+function Inbox(): ReactNode {
+  const { pending, rejected } = usePending()
+  return [...pending, ...rejected].map((tx) => <Light key={tx.id} tx={tx} />)
+}
+
+function Issue(): ReactNode {
+  const { rows } = useLiveQuery('Issue')
+  return `${rows.length} ${useRecord('Issue', 'i1')?.title} ${useSyncStatus(({ data }) => data.state)}`
+}
+
+export const statusCases: readonly PageCase[] = [
+  pageCase('strict mode makes one socket, and a page that is left none', async (scene) => {
+    const sockets = () => scene.server.requests.filter(({ endpoint }) => endpoint === 'ws').length
+    await scene.render(<Connection />)
+    await scene.settle()
+    scene.shows('socket')
+    same(sockets(), 1, 'the sockets')
+    await scene.leave()
+    same(scene.client.status.connection.state, 'idle', 'the connection')
+    await scene.render(<Connection />)
+    await scene.settle()
+    same([scene.client.status.connection.state, sockets()], ['socket', 2], 'the socket of the next page')
+  }),
+
+  pageCase('a client that ran already goes on when the page is left', async (scene) => {
+    await scene.client.start()
+    await scene.render(<Connection />)
+    await scene.leave()
+    await scene.settle()
+    same(scene.client.status.connection.state, 'socket', 'the connection')
+  }),
+
+  pageCase('another client takes the place of the one before', async (scene) => {
+    await scene.render(<Issue />)
+    await scene.write(['i1', 'Cable'])
+    scene.shows('1 Cable current')
+    const other = scene.newClient()
+    await scene.render(<Issue />, other)
+    scene.shows('0 undefined none')
+    same([scene.client.listeners, scene.client.status.lifecycle], [0, 'stopped'], 'the client before')
+    await scene.settle()
+    scene.shows('1 Cable current')
+    await scene.leave()
+    same([other.listeners, other.status.lifecycle], [0, 'stopped'], 'the other client')
+    await scene.server.clock.until(other.close())
+  }),
+
+  pageCase('a selection renders when it is another, also one that is made anew each time', async (scene) => {
+    await scene.render(<Writes />)
+    await scene.settle()
+    scene.shows('0 pending, 0 rejected')
+    rendered.length = 0
+    await scene.write(['i1', 'Cable'])
+    same(rendered, [], 'what was rendered')
+    scene.server.down()
+    await act(async () => void scene.client.mutate((m) => m.update('Issue', 'i1', { title: 'Mine' })))
+    scene.shows('1 pending, 0 rejected')
+  }),
+
+  pageCase('pending and rejected changes are listed, with their states as these change', async (scene) => {
+    await scene.render(<Inbox />)
+    await scene.write(['i1', 'Cable'])
+    scene.shows('')
+    rendered.length = 0
+    await act(async () => {
+      scene.client.mutate((m) => m.update('Issue', 'i1', { title: 'Mine' }), { label: 'Rename' })
+    })
+    await scene.settle()
+    scene.shows('')
+    same([rendered[0], rendered.at(-1)], ['writing', 'sending'], 'the states on the way')
+
+    scene.server.reject('forbidden')
+    await act(async () => {
+      scene.client.mutate((m) => m.delete('Issue', 'i1'), { label: 'Delete' })
+    })
+    await scene.settle()
+    scene.shows('Delete: rejected;')
+    const [rejected] = scene.client.outbox.list({ state: 'rejected' })
+    await act(async () => scene.client.outbox.discard(rejected?.id ?? ''))
+    scene.shows('')
+  }),
+
+  pageCase('a page that a server rendered is taken over as it is, and then shows the data', async (scene) => {
+    await scene.client.start()
+    await scene.write(['i1', 'Cable'])
+    const page = (
+      <StrictMode>
+        <SyncProvider client={scene.client}>
+          <Issue />
+        </SyncProvider>
+      </StrictMode>
+    )
+    scene.element.innerHTML = renderToString(page)
+    scene.shows('0 undefined none')
+    const mismatches: unknown[] = []
+    await act(async () => {
+      scene.root = hydrateRoot(scene.element, page, { onRecoverableError: (error) => mismatches.push(error) })
+    })
+    scene.shows('1 Cable current')
+    same(mismatches, [], 'what React had to mend')
+  }),
+]

@@ -1,0 +1,141 @@
+import { BasicIndex, createCollection, createLiveQueryCollection, eq } from '@tanstack/db'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { isSyncError, SyncClient } from '../../src/index.ts'
+import { instepCollectionOptions } from '../../src/tanstack-db/index.ts'
+import { clientOf, issuesOf, listen, models, office, type Server, titles } from './scene.ts'
+
+let server: Server
+
+beforeEach(async () => {
+  server = await office()
+})
+afterEach(() => server.close())
+
+test('a collection holds what the client shows, from the first moment on', async () => {
+  const issues = issuesOf(await clientOf(server))
+  expect(issues.status).toBe('ready')
+  expect(titles(issues)).toEqual({ i1: 'Cable cut', i2: 'Door stuck' })
+})
+
+test('it follows what comes from the server, and tells each change once', async () => {
+  const issues = issuesOf(await clientOf(server))
+  const told = listen(issues)
+  await server.write([
+    { op: 'u', t: 'Issue', id: 'i1', p: { title: 'Cable mended' } },
+    { op: 'd', t: 'Issue', id: 'i2' },
+    { op: 'i', t: 'Issue', id: 'i3', p: { userId: 'ada', title: 'Lamp out', projectId: 'p1' } },
+    { op: 'u', t: 'Project', id: 'p1', p: { name: 'Home' } },
+  ])
+  await server.settle()
+  expect(titles(issues)).toEqual({ i1: 'Cable mended', i3: 'Lamp out' })
+  expect(told.sort()).toEqual(['delete i2 -', 'insert i3 Lamp out', 'update i1 Cable mended'])
+})
+
+test('it is ready when there is data, not before', async () => {
+  server.down()
+  const client = await clientOf(server)
+  const issues = issuesOf(client)
+  const preloaded = issues.preload()
+  expect(issues.status).toBe('loading')
+  server.up()
+  await server.settle()
+  await preloaded
+  expect(issues.status).toBe('ready')
+  expect(issues.size).toBe(2)
+})
+
+test('where the client is closed before there is data, waiting for it fails', async () => {
+  server.down()
+  const client = await clientOf(server)
+  const preloaded = issuesOf(client).preload()
+  const failed = expect(preloaded).rejects.toSatisfy((error) => isSyncError(error, 'ClosedError'))
+  await server.clock.until(client.close())
+  await failed
+})
+
+test('a snapshot in place of the old changes what is different, and nothing else', async () => {
+  const issues = issuesOf(await clientOf(server))
+  const told = listen(issues)
+  await server.restore(
+    [
+      { op: 'i', t: 'Issue', id: 'i1', p: { title: 'Cable cut', projectId: 'p1', estimate: 1 } },
+      { op: 'i', t: 'Issue', id: 'i9', p: { title: 'Roof leaks', projectId: 'p1' } },
+    ],
+    'ada',
+  )
+  server.push({ sid: 1_000 })
+  await server.settle()
+  expect(titles(issues)).toEqual({ i1: 'Cable cut', i9: 'Roof leaks' })
+  expect(told.sort()).toEqual(['delete i2 -', 'insert i9 Roof leaks'])
+})
+
+test('with a query, it holds and follows the records that match', async () => {
+  const client = await clientOf(server)
+  const query = { where: { title: { startsWith: 'C' } } }
+  const issues = createCollection(instepCollectionOptions({ client, type: 'Issue', query }))
+  await issues.preload()
+  expect(titles(issues)).toEqual({ i1: 'Cable cut' })
+  await server.write([
+    { op: 'u', t: 'Issue', id: 'i1', p: { title: 'Mended' } },
+    { op: 'u', t: 'Issue', id: 'i2', p: { title: 'Closed door' } },
+  ])
+  await server.settle()
+  expect(titles(issues)).toEqual({ i2: 'Closed door' })
+})
+
+test('a wrong query is refused when the collection is made', async () => {
+  const client = await clientOf(server)
+  const make = () => instepCollectionOptions({ client, type: 'Issue', query: { limit: -1 } })
+  expect(make).toThrow(/limit/)
+})
+
+test('two collections are joined, and the join follows both', async () => {
+  const client = await clientOf(server)
+  const issues = issuesOf(client)
+  const projects = createCollection(instepCollectionOptions({ client, type: 'Project' }))
+  issues.createIndex(({ projectId }) => projectId, { indexType: BasicIndex })
+  const joined = createLiveQueryCollection((q) =>
+    q
+      .from({ issue: issues })
+      .innerJoin({ project: projects }, ({ issue, project }) => eq(issue.projectId, project.id))
+      .select(({ issue, project }) => ({ id: issue.id, title: issue.title, project: project.name })),
+  )
+  const rows = async () =>
+    (await joined.toArrayWhenReady()).map(({ title, project }) => `${project}: ${title}`)
+  expect(await rows()).toEqual(['House: Cable cut', 'House: Door stuck'])
+
+  issues.insert({ id: 'i3', title: 'Lamp out', projectId: 'p1' })
+  await server.write([{ op: 'u', t: 'Project', id: 'p1', p: { name: 'Home' } }])
+  await server.settle()
+  expect(await rows()).toEqual(['Home: Cable cut', 'Home: Door stuck', 'Home: Lamp out'])
+})
+
+test('a collection that is cleaned up listens to nothing, and can begin again', async () => {
+  let listeners = 0
+  const counted = (undo: () => void) => {
+    listeners += 1
+    return () => {
+      listeners -= 1
+      undo()
+    }
+  }
+  let waiting: AbortSignal | undefined
+  class Watched extends SyncClient<typeof models> {
+    override ready(options: { signal?: AbortSignal }): Promise<void> {
+      waiting = options.signal
+      return super.ready(options)
+    }
+    override on: SyncClient['on'] = (name, listener) => counted(super.on(name, listener))
+  }
+  const { baseUrl, world } = server
+  const client = new Watched({ baseUrl, world, models, token: server.token('ada') })
+  const issues = issuesOf(client)
+  expect([listeners, waiting?.aborted]).toEqual([1, false])
+  await issues.cleanup()
+  expect([listeners, waiting?.aborted]).toEqual([0, true])
+  await client.start()
+  await server.settle()
+  await issues.preload()
+  expect(issues.size).toBe(2)
+  await server.clock.until(client.close())
+})

@@ -1,0 +1,204 @@
+import { createCollection, createTransaction } from '@tanstack/db'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { memoryStore } from '../../src/index.ts'
+import { instepCollectionOptions, instepMutationFn } from '../../src/tanstack-db/index.ts'
+import { FaultyStore } from '../support/store-faults.ts'
+import { withSteps } from '../support/store-steps.ts'
+import { type Client, clientOf, issuesOf, listen, office, type Server, titles } from './scene.ts'
+
+let server: Server
+let client: Client
+let issues: ReturnType<typeof issuesOf>
+
+beforeEach(async () => {
+  server = await office()
+  client = await clientOf(server)
+  issues = issuesOf(client)
+})
+afterEach(() => server.close())
+
+const lamp = { id: 'i3', title: 'Lamp out', projectId: 'p1' }
+/** The bodies that arrived, without what differs from run to run. */
+const sent = () =>
+  server.requests
+    .filter(({ endpoint }) => endpoint === 'tx')
+    .map(({ body }) => (body as { txs: { ops: object[] }[] }).txs.map(({ ops }) => ops))
+const titleOf = async (id: string) => (await server.rows('ada')).find((row) => row.id === id)?.p.title
+
+test('what is inserted, updated and deleted is shown at once, and reaches the server', async () => {
+  issues.insert(lamp)
+  issues.update('i1', (draft) => {
+    draft.title = 'Cable mended'
+  })
+  issues.delete('i2')
+  expect(titles(issues)).toEqual({ i1: 'Cable mended', i3: 'Lamp out' })
+  expect(client.get('Issue', 'i3')?.title).toBe('Lamp out')
+
+  await server.settle()
+  expect(titles(issues)).toEqual({ i1: 'Cable mended', i3: 'Lamp out' })
+  expect((await server.rows('ada')).map(({ id }) => id).sort()).toEqual(['i1', 'i3', 'p1'])
+  expect(sent().flat(2)).toEqual([
+    { op: 'i', t: 'Issue', id: 'i3', p: { title: 'Lamp out', projectId: 'p1' } },
+    { op: 'u', t: 'Issue', id: 'i1', p: { title: 'Cable mended' } },
+    { op: 'd', t: 'Issue', id: 'i2' },
+  ])
+})
+
+test('what is written in one call is one transaction', async () => {
+  issues.update(['i1', 'i2'], (drafts) => {
+    for (const draft of drafts) draft.projectId = 'p2'
+  })
+  await server.settle()
+  expect(sent()).toMatchObject([[[{ id: 'i1' }, { id: 'i2' }]]])
+})
+
+test('it has settled when it is durable, also offline, and is sent when there is a network again', async () => {
+  const store = memoryStore()
+  const before = await clientOf(server, store)
+  server.down()
+  const own = issuesOf(before)
+  const tx = own.insert(lamp)
+  await server.clock.until(tx.when('settled'))
+  await server.clock.until(before.close())
+
+  const after = server.client({ identity: 'ada', store })
+  await after.start()
+  const again = createCollection(instepCollectionOptions({ client: after, type: 'Issue' }))
+  await again.preload()
+  expect(again.get('i3')?.title).toBe('Lamp out')
+  expect(await titleOf('i3')).toBeUndefined()
+  server.up()
+  await server.settle()
+  expect(await titleOf('i3')).toBe('Lamp out')
+  expect(again.get('i3')?.title).toBe('Lamp out')
+})
+
+test('nothing flickers: not while it is stored, sent, answered or echoed, nor by what comes between', async () => {
+  let open = () => {}
+  let gate: Promise<void> | undefined
+  const slow = withSteps(memoryStore(), { awaited: () => gate, immediate: () => {} })
+  const own = issuesOf(await clientOf(server, slow))
+  const told = listen(own)
+  gate = new Promise((resolve) => {
+    open = resolve
+  })
+  const first = own.insert(lamp)
+  const second = own.update('i1', (draft) => {
+    draft.title = 'Cable'
+  })
+  const third = own.update('i1', (draft) => {
+    draft.title = 'Cable mended'
+  })
+  await server.write([{ op: 'u', t: 'Issue', id: 'i1', p: { estimate: 5 } }])
+  await server.clock.advance(100)
+  expect(titles(own)).toEqual({ i1: 'Cable mended', i2: 'Door stuck', i3: 'Lamp out' })
+  open()
+  gate = undefined
+  await server.clock.until(Promise.all([first, second, third].map((tx) => tx.when('settled'))))
+  await server.settle()
+  expect(own.get('i1')).toMatchObject({ title: 'Cable mended', estimate: 5 })
+  const values = (id: string) => [...new Set(told.filter((line) => line.includes(id)))]
+  expect(values('i1')).toEqual(['update i1 Cable', 'update i1 Cable mended'])
+  expect(values('i3')).toEqual(['insert i3 Lamp out', 'update i3 Lamp out'])
+})
+
+test('what breaks its model is taken back, and the transaction fails with the reason', async () => {
+  const tx = issues.insert({ ...lamp, title: 7 as never })
+  await expect(tx.when('settled')).rejects.toMatchObject({ name: 'ValidationError' })
+  expect(titles(issues)).toEqual({ i1: 'Cable cut', i2: 'Door stuck' })
+  expect(client.outbox.list()).toEqual([])
+})
+
+test('what cannot be stored is taken back, and the transaction fails with the reason', async () => {
+  const faulty = new FaultyStore(memoryStore())
+  const own = issuesOf(await clientOf(server, faulty.store))
+  faulty.arm(0, 'throw')
+  const tx = own.insert(lamp)
+  expect(own.has('i3')).toBe(true)
+  await expect(server.clock.until(tx.when('settled'))).rejects.toMatchObject({ name: 'StorageError' })
+  expect(own.has('i3')).toBe(false)
+})
+
+test('what the server rejects goes from the collection, and waits in the outbox', async () => {
+  server.reject('forbidden')
+  const tx = issues.update('i1', { metadata: { label: 'Rename' } }, (draft) => {
+    draft.title = 'Mine'
+  })
+  await server.clock.until(tx.when('settled'))
+  await server.settle()
+  expect(titles(issues)).toEqual({ i1: 'Cable cut', i2: 'Door stuck' })
+  const [rejected] = client.outbox.list({ state: 'rejected' })
+  expect([rejected?.label, rejected?.rejection?.reason]).toEqual(['Rename', 'forbidden'])
+  expect(rejected?.records[0]).toMatchObject({ mine: { title: 'Mine' }, theirs: { title: 'Cable cut' } })
+})
+
+test('a field that is deleted is gone on the server too', async () => {
+  issues.update('i1', (draft) => {
+    delete draft.estimate
+  })
+  expect(client.get('Issue', 'i1')).not.toHaveProperty('estimate')
+  await server.settle()
+  expect((await server.rows('ada')).find(({ id }) => id === 'i1')?.p).not.toHaveProperty('estimate')
+  expect(issues.get('i1')).not.toHaveProperty('estimate')
+})
+
+test('a row that was read can be inserted under another id', async () => {
+  const row = issues.get('i2')
+  if (!row) throw new Error('There is no row.')
+  issues.insert({ ...row, id: 'i4' })
+  expect(Object.keys(client.get('Issue', 'i4') ?? {}).sort()).toEqual(['id', 'projectId', 'title', 'userId'])
+  await server.settle()
+  expect(await titleOf('i4')).toBe('Door stuck')
+})
+
+describe('a transaction over several collections', () => {
+  const projectsOf = (of: Client) =>
+    createCollection(instepCollectionOptions({ client: of, type: 'Project' }))
+
+  test('is one transaction of the client', async () => {
+    const projects = projectsOf(client)
+    const tx = createTransaction({ mutationFn: instepMutationFn, metadata: { label: 'Close down' } })
+    tx.mutate(() => {
+      issues.delete(['i1', 'i2'])
+      projects.update('p1', (draft) => {
+        draft.name = 'Ruin'
+      })
+    })
+    expect(client.outbox.list().map(({ label }) => label)).toEqual(['Close down'])
+    await server.settle()
+    expect(sent()).toMatchObject([
+      [[{ op: 'd' }, { op: 'd' }, { op: 'u', t: 'Project', p: { name: 'Ruin' } }]],
+    ])
+    expect([issues.size, projects.get('p1')?.name]).toEqual([0, 'Ruin'])
+  })
+
+  test('fails as a whole', async () => {
+    const projects = projectsOf(client)
+    const tx = createTransaction({ mutationFn: instepMutationFn })
+    tx.mutate(() => {
+      issues.delete('i1')
+      projects.update('p1', (draft) => {
+        draft.name = 7 as never
+      })
+    })
+    await expect(tx.when('settled')).rejects.toMatchObject({ name: 'ValidationError' })
+    expect([issues.size, projects.get('p1')?.name]).toEqual([2, 'House'])
+  })
+
+  test('is refused where they are over two clients, or over none', async () => {
+    const others = issuesOf(await clientOf(server))
+    const local = createCollection<{ id: string }, string>({
+      getKey: ({ id }) => id,
+      sync: { sync: () => {} },
+    })
+    for (const other of [() => others.delete('i2'), () => local.insert({ id: '1' })]) {
+      const tx = createTransaction({ mutationFn: instepMutationFn })
+      tx.mutate(() => {
+        issues.delete('i1')
+        other()
+      })
+      await expect(tx.when('settled')).rejects.toMatchObject({ name: 'ConfigurationError' })
+      expect(issues.size).toBe(2)
+    }
+  })
+})
