@@ -23,23 +23,29 @@ const parts = { indexeddb: 'src/storage/indexeddb.ts' }
 // Whatever is not a file of ours is installed beside the package, or is Node's own.
 const external = (id) => !id.startsWith('.') && !id.startsWith('/')
 
-export default [
-  {
-    input: { ...input, ...parts, ...sockets },
-    external,
-    treeshake: { moduleSideEffects: 'no-external' },
-    plugins: [esbuild({ target: 'es2022', tsconfig: false })],
-    output: ['es', 'cjs'].map((format) => ({
-      dir: 'dist',
-      format,
-      sourcemap: true,
-      hoistTransitiveImports: false,
-      // So that a framework which renders on a server knows where the page begins.
-      banner: ({ name }) => (name === 'react/index' ? "'use client'" : ''),
-      entryFileNames: format === 'es' ? '[name].js' : '[name].cjs',
-      chunkFileNames: format === 'es' ? 'chunks/[name]-[hash].js' : 'chunks/[name]-[hash].cjs',
-    })),
+// Run, never imported: so as a module only.
+const commands = { 'cli/index': 'src/cli/index.ts' }
+
+const scripts = (format, ending, entries) => ({
+  input: entries,
+  external,
+  treeshake: { moduleSideEffects: 'no-external' },
+  plugins: [esbuild({ target: 'es2022', tsconfig: false })],
+  output: {
+    dir: 'dist',
+    format,
+    sourcemap: true,
+    hoistTransitiveImports: false,
+    // So that a framework which renders on a server knows where the page begins.
+    banner: ({ name }) => (name === 'react/index' ? "'use client'" : ''),
+    entryFileNames: `[name].${ending}`,
+    chunkFileNames: `chunks/[name]-[hash].${ending}`,
   },
+})
+
+export default [
+  scripts('es', 'js', { ...input, ...parts, ...sockets, ...commands }),
+  scripts('cjs', 'cjs', { ...input, ...parts, ...sockets }),
   {
     input,
     external,

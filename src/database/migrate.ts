@@ -22,7 +22,10 @@ export class MigratingSink implements RestoreSink {
 
   /** Throws where one cannot be migrated. */
   rows(rows: readonly WireRow[]): void {
-    for (const row of rows) this.#set(row.t, row.id, migrateRow(this.#models, this.#from, row))
+    for (const stored of rows) {
+      const row = migrateRow(this.#models, this.#from, stored)
+      this.#set(row.t, row.id, row)
+    }
   }
 
   /** Throws where one cannot be migrated. */

@@ -10,13 +10,10 @@ import type { Models } from './models.ts'
 export function checkedWhole(models: Models | undefined, t: string, id: string, payload: Payload): Payload {
   if (!models) return payload
   const issues = check(models, t, payload)
-  if (issues.length > 0 && issues.every(({ path }) => path[0] === 'id')) {
-    const named = { ...payload, id }
-    refuse(t, check(models, t, named))
-    return named
-  }
-  refuse(t, issues)
-  return payload
+  const asksForId = issues.some(({ path }) => path[0] === 'id')
+  const named = asksForId ? { ...payload, id } : payload
+  refuse(t, asksForId ? check(models, t, named) : issues)
+  return named
 }
 
 /** Throws as {@link checkedWhole} does, and only for what is wrong in the fields of `written`; `after` is the record with them. */

@@ -90,11 +90,12 @@ class OpenDraft implements Mutator {
     return row && Object.freeze({ ...row.p, id })
   }
 
-  insert(t: string, { id = this.#options.newId(), ...fields }: Fields): string {
+  insert(t: string, fields: Fields): string {
+    const { id = this.#options.newId(), ...written } = payloadOf(t, fields)
     const name = checkedName(t, 'id', id)
     if (this.#row(t, name))
       throw new ValidationError(t, 'id', `there is a record ${name} already; update or put it`)
-    const p = checkedWhole(this.#options.models, t, name, payloadOf(t, fields))
+    const p = checkedWhole(this.#options.models, t, name, written)
     this.#add({ op: 'i', t, id: name, p })
     return name
   }
@@ -102,16 +103,16 @@ class OpenDraft implements Mutator {
   update(t: string, id: string, fields: Fields, options?: WriteOptions): void {
     const row = this.#row(t, id)
     if (!row) throw new ValidationError(t, 'id', `there is no record ${String(id)} to update`)
-    const { id: named = id, ...rest } = fields
+    const { id: named = id, ...p } = payloadOf(t, fields)
     if (named !== id) throw new ValidationError(t, 'id', 'the id of a record cannot be changed')
-    const p = payloadOf(t, rest)
     checkUpdate(this.#options.models, t, p, { ...row.p, ...p })
     if (Object.keys(p).length > 0) this.#add({ op: 'u', t, id, p, ...this.#condition(options) })
   }
 
-  put(t: string, { id, ...fields }: Fields & { readonly id: string }, options?: WriteOptions): void {
+  put(t: string, record: Fields & { readonly id: string }, options?: WriteOptions): void {
+    const { id, ...written } = payloadOf(t, record)
     const name = checkedName(t, 'id', id)
-    const p = checkedWhole(this.#options.models, t, name, payloadOf(t, fields))
+    const p = checkedWhole(this.#options.models, t, name, written)
     this.#add({ op: 'i', t, id: name, p, put: true, ...this.#condition(options) })
   }
 
@@ -124,6 +125,7 @@ class OpenDraft implements Mutator {
       throw new ClosedError('This transaction has been made; call `mutate` again for another.')
     }
     checkedName(t, 't', t)
+    if (typeof id !== 'string') throw new ValidationError(t, 'id', 'it must be a text')
     const key = rowKey(t, id)
     return this.#now.has(key) ? this.#now.get(key) : this.#options.rows.get(t, id)
   }
@@ -149,6 +151,7 @@ function checkedName(t: string, field: string, name: unknown): string {
 }
 
 function payloadOf(t: string, fields: Fields): Payload {
+  checkedName(t, 't', t)
   const copied = copyPayload(fields)
   if ('payload' in copied) return copied.payload
   throw new ValidationError(t, copied.fault.path, copied.fault.what)

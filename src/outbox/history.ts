@@ -20,6 +20,7 @@ export class History {
   readonly #again: (transaction: Transaction) => Transaction
   readonly #done: Step[] = []
   #undone: { readonly group: string | undefined; readonly undone: readonly Undone[] }[] = []
+  #underWay: Promise<void> | undefined
 
   /** `again` makes a new transaction that does what a cancelled one was to do. */
   constructor(again: (transaction: Transaction) => Transaction) {
@@ -28,40 +29,72 @@ export class History {
 
   /** Notes a transaction of the user's. After it, nothing can be done again. */
   note(transaction: Transaction, group: string | undefined): void {
-    this.#undone = []
-    const last = this.#done.at(-1)
-    if (last && group !== undefined && last.group === group) last.transactions.push(transaction)
-    else this.#keep({ group, transactions: [transaction] })
+    void this.#inTurn(() => {
+      this.#undone = []
+      const last = this.#done.at(-1)
+      if (last && group !== undefined && last.group === group) last.transactions.push(transaction)
+      else this.#keep({ group, transactions: [transaction] })
+    })
   }
 
   /** Undoes the last step. Resolves with whether there was one. */
-  async undo(): Promise<boolean> {
-    const step = this.#done.pop()
-    if (!step) return false
-    const undone: Undone[] = []
-    this.#undone.push({ group: step.group, undone })
-    for (const transaction of [...step.transactions].reverse()) {
-      undone.push({ transaction, inverse: await transaction.undo() })
-    }
-    return true
+  undo(): Promise<boolean> {
+    return this.#inTurn(async () => {
+      const step = this.#lastInForce()
+      if (!step) return false
+      const undone: Undone[] = []
+      this.#undone.push({ group: step.group, undone })
+      for (const transaction of [...step.transactions].reverse()) {
+        undone.push({ transaction, inverse: await transaction.undo() })
+      }
+      return true
+    })
   }
 
   /** Does the step again that was undone last. Resolves with whether there was one. */
-  async redo(): Promise<boolean> {
-    const step = this.#undone.pop()
-    if (!step) return false
-    const transactions: Transaction[] = []
-    this.#keep({ group: step.group, transactions })
-    for (const { transaction, inverse } of [...step.undone].reverse()) {
-      if (transaction.state === 'cancelled') transactions.push(this.#again(transaction))
-      // Where what took it back was never sent, the transaction itself holds again.
-      else transactions.push((await inverse?.undo()) ?? transaction)
+  redo(): Promise<boolean> {
+    return this.#inTurn(async () => {
+      const step = this.#undone.pop()
+      if (!step) return false
+      const transactions: Transaction[] = []
+      this.#keep({ group: step.group, transactions })
+      for (const { transaction, inverse } of [...step.undone].reverse()) {
+        if (transaction.state === 'cancelled') transactions.push(this.#again(transaction))
+        // Where what took it back was never sent, the transaction itself holds again.
+        else transactions.push((await inverse?.undo()) ?? transaction)
+      }
+      return true
+    })
+  }
+
+  /** At once, or after what is under way: each builds on what the one before has left. */
+  async #inTurn<T>(work: () => T | Promise<T>): Promise<T> {
+    const turn = this.#underWay ? this.#underWay.then(work) : work()
+    if (!(turn instanceof Promise)) return turn
+    const over: Promise<void> = turn
+      .catch(() => {})
+      .then(() => {
+        if (this.#underWay === over) this.#underWay = undefined
+      })
+    this.#underWay = over
+    return turn
+  }
+
+  /** What of the last step still holds. Steps of which nothing does, as after a rejection, are passed over. */
+  #lastInForce(): Step | undefined {
+    for (let step = this.#done.pop(); step; step = this.#done.pop()) {
+      const transactions = step.transactions.filter(isInForce)
+      if (transactions.length > 0) return { group: step.group, transactions }
     }
-    return true
+    return undefined
   }
 
   #keep(step: Step): void {
     this.#done.push(step)
     if (this.#done.length > mostSteps) this.#done.shift()
   }
+}
+
+function isInForce({ state }: Transaction): boolean {
+  return state !== 'failed' && state !== 'cancelled' && state !== 'rejected' && state !== 'discarded'
 }

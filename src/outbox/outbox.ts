@@ -1,5 +1,5 @@
 import { Emitter, type Undo } from '../base/emitter.ts'
-import { RejectedError } from '../base/errors.ts'
+import type { RejectedError } from '../base/errors.ts'
 import { rowKey } from '../protocol/fold.ts'
 import type { TxCodec, TxOp, WireTransaction } from '../protocol/tx.ts'
 import type { LocalTransaction } from './transaction.ts'
@@ -10,12 +10,13 @@ const mostChars = 256_000
 /** The transactions that have not settled in the data yet, in their order, and those that were rejected. */
 export class Outbox {
   readonly #all = new Map<string, LocalTransaction>()
-  /** How many transactions the server has accepted, ever: what was accepted before a moment is told by it. */
-  #acceptances = 0
-  readonly #acceptedAs = new Map<string, number>()
-  /** Those that are accepted, and wait to be seen. */
-  readonly #accepted = new Set<LocalTransaction>()
+  /** How many verdicts there were, ever: what was judged before a moment is told by it. */
+  #verdicts = 0
+  /** Those that are accepted, and wait to be seen: the how manieth verdict it was. */
+  readonly #accepted = new Map<LocalTransaction, number>()
   readonly #rejected = new Set<LocalTransaction>()
+  /** Those of the rejected whose records the data may not show yet as the server judged them. */
+  readonly #untold = new Map<LocalTransaction, { readonly sid: number; readonly verdict: number }>()
   readonly #coalescing = new Map<string, LocalTransaction>()
   readonly #byRecord = new Map<string, Set<LocalTransaction>>()
   readonly #emitter: Emitter<{ change: undefined }>
@@ -29,7 +30,7 @@ export class Outbox {
     return this.#emitter.on('change', listener)
   }
 
-  /** To be called when the state of one is another. */
+  /** To be called when one has come or gone, or is in another state. */
   tell(): void {
     this.#emitter.emit('change', undefined)
   }
@@ -61,14 +62,26 @@ export class Outbox {
     }
     if (transaction.state === 'accepted') this.#noteAccepted(transaction)
     if (transaction.state === 'rejected') this.#rejected.add(transaction)
-    this.tell()
+  }
+
+  /** Adds what was made before some that are here. Gives all from the first of it on, in their order. */
+  insert(added: readonly LocalTransaction[]): readonly LocalTransaction[] {
+    const first = added.map(({ id }) => id).sort()[0]
+    if (first === undefined) return []
+    const behind = [...this.#all.values(), ...added].filter(({ id }) => id >= first).sort(byId)
+    for (const transaction of behind) {
+      const isHere = this.#all.delete(transaction.id)
+      if (isHere) this.#all.set(transaction.id, transaction)
+      else this.add(transaction)
+    }
+    return behind
   }
 
   remove(transaction: LocalTransaction): void {
     this.#all.delete(transaction.id)
     this.#accepted.delete(transaction)
-    this.#acceptedAs.delete(transaction.id)
     this.#rejected.delete(transaction)
+    this.#untold.delete(transaction)
     const { coalesce, ops } = transaction.record
     if (coalesce !== undefined && this.#coalescing.get(coalesce) === transaction) {
       this.#coalescing.delete(coalesce)
@@ -79,13 +92,17 @@ export class Outbox {
       rest?.delete(transaction)
       if (rest?.size === 0) this.#byRecord.delete(key)
     }
-    this.tell()
   }
 
-  /** The one that another of the same key takes the place of. */
-  replaceable(key: string | undefined): LocalTransaction | undefined {
-    const transaction = key === undefined ? undefined : this.#coalescing.get(key)
-    return transaction && isUnsent(transaction) ? transaction : undefined
+  /** The one that another of the same key is joined with: it is not sent, and nothing builds on it. */
+  joinable(key: string | undefined): LocalTransaction | undefined {
+    const last = key === undefined ? undefined : this.#coalescing.get(key)
+    if (!last || !isUnsent(last) || this.requiring(last).length > 1) return undefined
+    const isLast = ({ t, id }: TxOp) =>
+      [...(this.#byRecord.get(rowKey(t, id)) ?? [])].every(
+        (one) => one.id <= last.id || one.state === 'rejected',
+      )
+    return last.record.ops.every(isLast) ? last : undefined
   }
 
   /** The ids of the pending ones on top of which those of `ops` are made that have a condition. */
@@ -128,38 +145,66 @@ export class Outbox {
     return true
   }
 
-  /** Counts the acceptances; what a fetch brings that began at this number shows all of them. */
-  get acceptances(): number {
-    return this.#acceptances
+  /** Counts the verdicts; what a fetch brings that began at this number shows all that they were about. */
+  get verdicts(): number {
+    return this.#verdicts
   }
 
-  /** The accepted ones that the data shows, once it is proven up to `sid`, by a fetch that began at `acceptances`. */
-  shownAt(sid: number, acceptances: number): readonly LocalTransaction[] {
-    return [...this.#accepted].filter(
-      ({ id, record }) =>
-        (record.sid ?? Number.POSITIVE_INFINITY) <= sid ||
-        (this.#acceptedAs.get(id) ?? Number.POSITIVE_INFINITY) <= acceptances,
-    )
+  /** `transaction` was rejected by what the server has at `sid`, which the data has yet to show. */
+  awaitTruth(transaction: LocalTransaction, sid: number): void {
+    this.#verdicts += 1
+    this.#untold.set(transaction, { sid, verdict: this.#verdicts })
   }
 
-  /** Rejects `transaction` and all that require it. Gives those that it rejected. */
-  reject(transaction: LocalTransaction, error: RejectedError): readonly LocalTransaction[] {
-    if (!transaction.dispatch({ type: 'reject', error })) return []
+  /** Whether any of the rejected waits for the data. */
+  get isAwaitingTruth(): boolean {
+    return this.#untold.size > 0
+  }
+
+  /** The rejected ones whose truth the data shows, by the same measure as `shownAt`; each is given once. */
+  judgedAt(sid: number, verdicts: number): readonly LocalTransaction[] {
+    const judged = [...this.#untold].filter(([, one]) => one.sid <= sid || one.verdict <= verdicts)
+    for (const [transaction] of judged) this.#untold.delete(transaction)
+    return judged.map(([transaction]) => transaction)
+  }
+
+  /**
+   * The accepted ones that the data shows, once it is proven up to `sid`, by a fetch that began at `verdicts`. One
+   * waits for those before it that lie over the same records: they would hide what the data has of it.
+   */
+  shownAt(sid: number, verdicts: number): readonly LocalTransaction[] {
+    const shown = new Set<LocalTransaction>()
+    for (const [one, verdict] of [...this.#accepted].sort(([a], [b]) => byId(a, b))) {
+      const isThere = (one.record.sid ?? Number.POSITIVE_INFINITY) <= sid || verdict <= verdicts
+      if (isThere && !this.#isCovered(one, shown)) shown.add(one)
+    }
+    return [...shown]
+  }
+
+  /** `transaction`, and all that cannot happen without it and are not accepted yet, in their order. */
+  requiring(transaction: LocalTransaction): readonly LocalTransaction[] {
+    const ids = new Set([transaction.id])
+    const found = [transaction]
+    for (const one of this.#all.values()) {
+      if (!one.record.requires.some((id) => ids.has(id)) || !isPending(one)) continue
+      ids.add(one.id)
+      found.push(one)
+    }
+    return found
+  }
+
+  reject(transaction: LocalTransaction, error: RejectedError): boolean {
+    if (!isPending(transaction)) return false
+    // Noted first: whoever hears of it may already try it anew.
     this.#rejected.add(transaction)
-    const dependents = this.list().filter(({ record }) => record.requires.includes(transaction.id))
-    const because = `It requires another transaction that was rejected (${error.reason}).`
-    return [
-      transaction,
-      ...dependents.flatMap((one) => this.reject(one, new RejectedError('dependency_rejected', because))),
-    ]
+    return transaction.dispatch({ type: 'reject', error })
   }
 
   /** The server's history is another one: what it had accepted is sent again. Gives what was. */
   requeue(): readonly LocalTransaction[] {
-    const again = [...this.#accepted].filter((transaction) => transaction.dispatch({ type: 'requeue' }))
+    const accepted = [...this.#accepted.keys()]
     this.#accepted.clear()
-    this.#acceptedAs.clear()
-    return again
+    return accepted.filter((transaction) => transaction.dispatch({ type: 'requeue' }))
   }
 
   #touching(ops: readonly TxOp[], matches: (theirs: TxOp) => boolean): readonly string[] {
@@ -173,21 +218,41 @@ export class Outbox {
     return [...found].sort()
   }
 
+  /** Whether one that was made before it, and is not among `gone`, lies over a record of it. */
+  #isCovered({ id, record }: LocalTransaction, gone: ReadonlySet<LocalTransaction>): boolean {
+    for (const op of record.ops) {
+      for (const other of this.#byRecord.get(rowKey(op.t, op.id)) ?? []) {
+        if (other.id < id && other.state !== 'rejected' && !gone.has(other)) return true
+      }
+    }
+    return false
+  }
+
   #noteAccepted(transaction: LocalTransaction): void {
-    this.#acceptances += 1
-    this.#acceptedAs.set(transaction.id, this.#acceptances)
-    this.#accepted.add(transaction)
+    this.#verdicts += 1
+    this.#accepted.set(transaction, this.#verdicts)
   }
 }
 
-/** Whether it can be taken back without a trace. */
-export function isUnsent({ state }: LocalTransaction): boolean {
-  return state === 'writing' || state === 'queued'
+function byId(a: LocalTransaction, b: LocalTransaction): number {
+  return a.id < b.id ? -1 : 1
 }
 
-/** Where the data can come to show it. */
-export function isSent({ state }: LocalTransaction): boolean {
-  return state === 'sending' || state === 'accepted' || state === 'synced'
+/** Whether the server may still refuse it. */
+function isPending({ state }: LocalTransaction): boolean {
+  return state === 'writing' || state === 'queued' || state === 'sending'
+}
+
+/** Whether it can be taken back without a trace. */
+export function isUnsent({ state, wasSent }: LocalTransaction): boolean {
+  return (state === 'writing' || state === 'queued') && !wasSent
+}
+
+/** Whether the data can come to show it. */
+export function isSent({ state, wasSent }: LocalTransaction): boolean {
+  return (
+    state === 'accepted' || state === 'synced' || (wasSent && (state === 'sending' || state === 'queued'))
+  )
 }
 
 /** As it is sent. */

@@ -67,13 +67,18 @@ export class LocalTransaction implements Transaction {
   readonly #settled = new Deferred<TransactionState['name']>()
   #record: OutboxRecord
   #state: TransactionState
+  #wasSent: boolean
 
   /** `state` is `writing` for one that is new; one that was restored is where `record` says. */
   constructor(record: OutboxRecord, state: TransactionState, host: TransactionHost) {
     this.#host = host
     this.#record = record
     this.#state = state
+    // Of one that was found on disk it is not known.
+    this.#wasSent = state.name === 'queued'
     this.#emitter = new Emitter((error) => host.onListenerError(error))
+    // What was rejected before it was stored never comes to be durable.
+    if (state.name !== 'writing') this.#durable.resolve()
     this.#settle()
   }
 
@@ -134,10 +139,16 @@ export class LocalTransaction implements Transaction {
     return this.#record
   }
 
+  /** Whether the server may have it, though no answer came. */
+  get wasSent(): boolean {
+    return this.#wasSent
+  }
+
   /** Gives whether that made its state another. */
   dispatch(event: TransactionEvent): boolean {
     const { state } = nextTransactionState(this.#state, event)
     if (state === this.#state) return false
+    if (event.type === 'send') this.#wasSent = true
     this.#state = state
     this.#record = recordOf(this.#record, state)
     this.#settle()
@@ -174,8 +185,6 @@ export class LocalTransaction implements Transaction {
         this.#durable.resolve()
         this.#accepted.resolve(state.sid)
         return
-      case 'rejected':
-        this.#durable.resolve()
     }
     const error = errorOf(state)
     for (const deferred of this.#awaited) deferred.reject(error)
@@ -200,4 +209,12 @@ function recordOf(record: OutboxRecord, state: TransactionState): OutboxRecord {
     default:
       return { ...rest, state: 'queued' }
   }
+}
+
+/** Where a transaction stands that was kept as `record`. */
+export function stateOf({ state, sid = 0, error }: OutboxRecord): TransactionState {
+  if (state === 'accepted') return { name: 'accepted', sid }
+  if (state === 'queued') return { name: 'queued' }
+  const { code = 'unknown', message = 'The server refused it.', details } = error ?? {}
+  return { name: 'rejected', error: new RejectedError(code, message, details) }
 }

@@ -1,5 +1,5 @@
 import { isName } from './guards.ts'
-import { type JsonValue, maxDepth, type Payload } from './json.ts'
+import { isObject, type JsonValue, maxDepth, type Payload } from './json.ts'
 
 /** What about a value is no JSON. */
 export interface JsonFault {
@@ -12,11 +12,12 @@ export interface JsonFault {
  * A copy of `fields` as JSON carries them, or the first value that JSON would change, a Date or a NaN for example. A
  * field that is `undefined` is left out; deeper down `undefined` is refused, since JSON would make `null` of some.
  */
-export function copyPayload(fields: object): { readonly payload: Payload } | { readonly fault: JsonFault } {
-  if (!isPlain(fields)) return { fault: { path: '', what: 'is not a plain object of fields' } }
+export function copyPayload(fields: unknown): { readonly payload: Payload } | { readonly fault: JsonFault } {
+  if (!isObject(fields) || !isPlain(fields))
+    return { fault: { path: '', what: 'is not a plain object of fields' } }
   try {
     const given = Object.entries(fields).filter(([, value]) => value !== undefined)
-    const payload = Object.fromEntries(given.map(([name, value]) => [name, copy(value, [named(name)])]))
+    const payload = Object.fromEntries(given.map(([name, value]) => [named(name, []), copy(value, [name])]))
     return { payload }
   } catch (thrown) {
     if (thrown instanceof Fault) return { fault: { path: thrown.path.join('.'), what: thrown.message } }
@@ -73,7 +74,7 @@ function copyObject(value: object, path: readonly string[]): JsonValue {
     throw new Fault(path, `is a ${name}, which JSON would change; give plain values, and times as numbers`)
   }
   return Object.fromEntries(
-    Object.entries(value).map(([name, item]) => [named(name), copy(item, [...path, name])]),
+    Object.entries(value).map(([name, item]) => [named(name, path), copy(item, [...path, name])]),
   )
 }
 
@@ -83,7 +84,7 @@ function isPlain(value: object): boolean {
   return prototype === null || Object.getPrototypeOf(prototype) === null
 }
 
-function named(name: string): string {
-  if (name === '__proto__' || !isStorable(name)) throw new Fault([name], 'is no name for a field')
+function named(name: string, path: readonly string[]): string {
+  if (name === '__proto__' || !isStorable(name)) throw new Fault([...path, name], 'is no name for a field')
   return name
 }

@@ -7,7 +7,7 @@ import type { TransactionState } from '../outbox/transaction-state.ts'
 export interface MutateOptions {
   /** It happens only if these do. @default those that add a record which it changes */
   readonly requires?: readonly Transaction[]
-  /** It takes the place of the last one of this key, where that was not sent yet. */
+  /** It is joined with the last one of this key, where that was not sent yet and nothing builds on it. */
   readonly coalesce?: string | undefined
   /** What it is called, in an inbox or a list for undoing. */
   readonly label?: string | undefined

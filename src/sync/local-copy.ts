@@ -27,7 +27,7 @@ export interface LocalCopyOptions {
 
 /** The user's transactions, as far as the data decides about them. */
 export interface PendingWrites {
-  /** Counts on with each transaction that the server accepts. */
+  /** Counts on with each verdict of the server. */
   readonly mark: number
   /** A message came that may hold changes made by them. */
   heard(delta: DeltaMessage): void
@@ -35,10 +35,12 @@ export interface PendingWrites {
   requeue(): void
   /** Those that the data shows once it is proven up to `sid`, by a fetch that began at `mark`. */
   shownAt(sid: number, mark: number): readonly string[]
+  /** By the same measure, what was rejected can now be compared with what the server has. */
+  judgedAt(sid: number, mark: number): void
   /** These are shown by the data, and no longer laid over it. `stored` resolves once a restart would show them, too. */
   synced(ids: readonly string[], stored: Promise<void>): void
-  /** What is on disk is here again. Gives how it is to be laid over the data. */
-  restored(outbox: StoredOutbox): OverlayChange
+  /** What is on disk is here again. Calls `show` to lay it over the data. */
+  restored(outbox: StoredOutbox, show: (overlay: OverlayChange) => void): void
 }
 
 export interface CopyListener {
@@ -55,6 +57,7 @@ export class LocalCopy {
   #opening: Promise<void> | undefined
   #database: Database = noDatabase
   #recorder = new Recorder(noDatabase, () => {})
+  #outbox: Promise<void> | undefined
   #continuity: Continuity | undefined
   #restoredAt: number | undefined
   #checkpoint: AbortController | undefined
@@ -85,6 +88,12 @@ export class LocalCopy {
   open(): Promise<void> {
     this.#opening ??= this.#open()
     return this.#opening
+  }
+
+  /** The same, and the transactions on disk are here. Rejects where they cannot be read; the next call tries again. */
+  async openOutbox(): Promise<void> {
+    await this.open()
+    await this.#readOutbox()
   }
 
   /** To be called when a fetch begins; what it gives is to be passed on with what the fetch brings. */
@@ -118,10 +127,12 @@ export class LocalCopy {
     const failure = await pages.commit(head)
     if (failure) this.#recorder.fail(failure)
     else this.#recorder.resume()
-    if (this.#continuity && isOtherHistory(this.#continuity, head)) pending.requeue()
+    // Where there was no data, it is not known in which history something was accepted.
+    if (!this.#continuity || isOtherHistory(this.#continuity, head)) pending.requeue()
     const lift = pending.shownAt(head.sid, mark)
     this.#show(staging, continuityAt(head.sid, head.epoch), { lift })
-    pending.synced(lift, failure ? Promise.reject(failure) : Promise.resolve())
+    if (lift.length > 0) pending.synced(lift, failure ? Promise.reject(failure) : Promise.resolve())
+    pending.judgedAt(head.sid, mark)
   }
 
   /** Changes the transactions on disk. A store without room gives up the data for them, which can be fetched again. */
@@ -177,12 +188,15 @@ export class LocalCopy {
     // Until something is restored, there is nothing that a delta could follow from.
     this.#recorder.suspend()
     this.#tellStorage(undefined)
+    // Where this fails, sending waits until it has succeeded.
+    await this.#readOutbox().catch(() => {})
     try {
-      await this.#restoreOutbox()
       await this.#restore()
     } catch (error) {
       this.#recorder.fail(toStorageError(error))
     }
+    // In which history the server had accepted something, only the data tells.
+    if (!this.#continuity) this.#options.pending.requeue()
   }
 
   async #restore(): Promise<void> {
@@ -195,14 +209,24 @@ export class LocalCopy {
     await staging.prepare()
     this.#recorder.resume()
     this.#restoredAt = restored.at
-    this.#show(staging, continuityAt(restored.sid, restored.epoch))
-    this.settle()
+    const { pending } = this.#options
+    const lift = pending.shownAt(restored.sid, 0)
+    this.#show(staging, continuityAt(restored.sid, restored.epoch), { lift })
+    if (lift.length > 0) pending.synced(lift, Promise.resolve())
+  }
+
+  #readOutbox(): Promise<void> {
+    this.#outbox ??= this.#restoreOutbox().catch((error) => {
+      this.#outbox = undefined
+      throw error
+    })
+    return this.#outbox
   }
 
   async #restoreOutbox(): Promise<void> {
     const { pending, listener } = this.#options
-    const overlay = pending.restored(await this.#database.outbox.read())
-    listener.change([], [], () => this.replica.apply([], overlay))
+    const outbox = await this.#database.outbox.read()
+    pending.restored(outbox, (overlay) => listener.change([], [], () => this.replica.apply([], overlay)))
   }
 
   #take(
@@ -227,9 +251,11 @@ export class LocalCopy {
   #change(changes: readonly RowChange[], proven: number, mark: number): void {
     const { pending, listener } = this.#options
     const lift = pending.shownAt(proven, mark)
-    if (changes.length === 0 && lift.length === 0) return
-    listener.change(changes, lift, () => this.replica.apply(changes, { lift }))
+    if (changes.length > 0 || lift.length > 0) {
+      listener.change(changes, lift, () => this.replica.apply(changes, { lift }))
+    }
     if (lift.length > 0) pending.synced(lift, this.stored())
+    pending.judgedAt(proven, mark)
   }
 
   #show(staging: Staging, continuity: Continuity, overlay?: OverlayChange): void {

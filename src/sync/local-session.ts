@@ -86,6 +86,7 @@ export class LocalSession implements Session {
     this.writer = new LocalWriter({
       ...options,
       copy: () => this.#copy,
+      isClosed: () => this.status.lifecycle === 'closed',
       listener: {
         change: (records, apply) => this.#change('mutation', records, apply),
         rejected: (transaction) => this.events.emit('rejected', transaction),

@@ -1,6 +1,6 @@
 import { Alarm } from '../base/alarm.ts'
 import type { Undo } from '../base/emitter.ts'
-import { ConfigurationError, isSyncError, type SyncError } from '../base/errors.ts'
+import { ConfigurationError, isSyncError, type RejectedError, type SyncError } from '../base/errors.ts'
 import { createIds } from '../base/ids.ts'
 import type { World } from '../base/world.ts'
 import type { Models } from '../models/models.ts'
@@ -37,6 +37,8 @@ export interface LocalWriterOptions {
   /** How long the data may take to show what was accepted, before it is fetched, in ms. */
   readonly echoWait: number
   readonly copy: () => LocalCopy
+  /** Whether it is over: what is asked of it then is refused. */
+  readonly isClosed: () => boolean
   readonly listener: LocalWriterListener
 }
 
@@ -45,7 +47,7 @@ export type LocalWriterListener = Omit<WritesListener, 'counted' | 'queued'> & {
   changed(): void
   /** Sending failed; it is tried again. */
   failed(error: SyncError): void
-  /** Something was accepted long enough ago, and the data does not show it. */
+  /** The server judged something long enough ago, and the data does not show by what. */
   missing(): void
   listenerFailed(error: unknown): void
 }
@@ -70,7 +72,10 @@ export class LocalWriter implements Writer {
     this.#log = new OutboxLog((change) => copy().writeOutbox(change))
     const ids = createIds(world.clock, world.random)
     const told = {
-      counted: () => listener.changed(),
+      counted: () => {
+        outbox.tell()
+        listener.changed()
+      },
       queued: () => this.#scheduler.tell({ type: 'want' }),
       error: (error: SyncError) => listener.error(error),
     }
@@ -83,6 +88,7 @@ export class LocalWriter implements Writer {
       models,
       merge,
       position: () => copy().continuity?.proven ?? 0,
+      isClosed: () => options.isClosed(),
       listener: {
         ...told,
         change: (records, apply) => listener.change(records, apply),
@@ -95,6 +101,8 @@ export class LocalWriter implements Writer {
       log: this.#log,
       models,
       host: this.#writes,
+      reject: (transaction, error) => this.#writes.reject(transaction, error),
+      judged: (transaction) => this.#writes.settleRejected(transaction),
       follow: (id) => ids.follow(id),
       listener: told,
     })
@@ -105,13 +113,13 @@ export class LocalWriter implements Writer {
       outbox,
       listener: {
         accepted: (transaction, sid) => this.#accepted(transaction, sid),
-        rejected: (transaction, error) => this.#writes.reject(transaction, error),
+        rejected: (transaction, error, sid) => this.#rejected(transaction, error, sid),
       },
     })
     this.#scheduler = new Scheduler<void>({
       world,
       run: async (signal) => {
-        await copy().open()
+        await copy().openOutbox()
         await sender.flush(signal)
       },
       proves: () => true,
@@ -184,7 +192,7 @@ export class LocalWriter implements Writer {
   }
 
   async export(): Promise<ExportedOutbox> {
-    await this.#options.copy().open()
+    await this.#options.copy().openOutbox()
     const transactions = this.#outbox.list().map(({ record }) => record)
     return { transactions, unreadable: this.#settlement.unreadable }
   }
@@ -195,5 +203,12 @@ export class LocalWriter implements Writer {
     this.#log.put(transaction.record).catch(() => {})
     this.#options.copy().settle()
     if (transaction.state === 'accepted') this.#echo.within(this.#options.echoWait)
+  }
+
+  #rejected(transaction: LocalTransaction, error: RejectedError, sid: number): void {
+    this.#writes.reject(transaction, error, sid)
+    // What was made after it, and waited for it, may be shown by now.
+    this.#options.copy().settle()
+    if (this.#outbox.isAwaitingTruth) this.#echo.within(this.#options.echoWait)
   }
 }

@@ -1,7 +1,7 @@
 import { type HttpError, isSyncError, ProtocolError, RejectedError, toError } from '../base/errors.ts'
 import { type Outbox, wireOf } from '../outbox/outbox.ts'
 import type { LocalTransaction } from '../outbox/transaction.ts'
-import type { TxCodec, TxResponse, TxResult } from '../protocol/tx.ts'
+import { readTxResponse, type TxCodec, type TxResponse, type TxResult } from '../protocol/tx.ts'
 import { txFailureOf } from '../transport/failure.ts'
 import type { Transport } from '../transport/transport.ts'
 
@@ -18,7 +18,8 @@ export interface SenderOptions {
 export interface SenderListener {
   /** The server has `transaction`, as the changes up to `sid`. */
   accepted(transaction: LocalTransaction, sid: number): void
-  rejected(transaction: LocalTransaction, error: RejectedError): void
+  /** The server refuses `transaction`, by what it has at `sid`. */
+  rejected(transaction: LocalTransaction, error: RejectedError, sid: number): void
 }
 
 /** Sends what is queued, in order and in batches, one request at a time. No answer, and it stays queued under its id. */
@@ -39,20 +40,23 @@ export class Sender {
   }
 
   /** Gives `false` where the batch is to be sent in halves. */
-  async #send(batch: readonly LocalTransaction[], signal: AbortSignal): Promise<boolean> {
+  async #send(next: readonly LocalTransaction[], signal: AbortSignal): Promise<boolean> {
     const { listener } = this.#options
-    for (const transaction of batch) transaction.dispatch({ type: 'send' })
+    // Whoever hears of one being sent may take back another.
+    const batch = next.filter((transaction) => transaction.dispatch({ type: 'send' }))
+    if (batch.length === 0) return true
     try {
-      const { results } = await this.#exchange(batch, signal)
+      const { sid, results } = await this.#exchange(batch, signal)
       const byId = new Map(results.map((result) => [result.id, result]))
-      for (const transaction of batch) this.#settle(transaction, byId.get(transaction.id))
+      for (const transaction of batch) this.#settle(transaction, sid, byId.get(transaction.id))
       if (batch.some(({ id }) => byId.has(id))) return true
       throw new ProtocolError('bad_envelope', 'The answer to a transaction says nothing of what was sent.')
     } catch (error) {
       const failure = txFailureOf(error, batch.length)
       const [first] = batch
       if (failure.kind === 'rejected' && first) {
-        listener.rejected(first, new RejectedError(failure.code, toError(error).message))
+        const rejection = new RejectedError(failure.code, toError(error).message)
+        listener.rejected(first, rejection, Number.POSITIVE_INFINITY)
         return true
       }
       if (failure.kind === 'split') return false
@@ -67,7 +71,7 @@ export class Sender {
     const txs = batch.map(wireOf)
     const body = await transport.transact(codec.encode(txs), signal)
     try {
-      return codec.decode(body, txs)
+      return readTxResponse(codec.decode(body, txs))
     } catch (thrown) {
       if (isSyncError(thrown)) throw thrown
       const message = `The answer to a transaction cannot be read: ${toError(thrown).message}`
@@ -75,13 +79,13 @@ export class Sender {
     }
   }
 
-  #settle(transaction: LocalTransaction, result: TxResult | undefined): void {
+  #settle(transaction: LocalTransaction, sid: number, result: TxResult | undefined): void {
     const { listener } = this.#options
     if (!result) return
     if ('sid' in result) listener.accepted(transaction, result.sid)
     else {
       const { code, message, details } = result.error
-      listener.rejected(transaction, new RejectedError(code, message, details))
+      listener.rejected(transaction, new RejectedError(code, message, details), sid)
     }
   }
 }

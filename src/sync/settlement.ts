@@ -1,13 +1,13 @@
 import { RejectedError, StorageError, type SyncError, toError } from '../base/errors.ts'
-import type { OutboxRecord, StoredOutbox } from '../database/outbox.ts'
-import { migrateOp } from '../models/migrate.ts'
+import type { OutboxRecord, RecordImage, StoredOutbox } from '../database/outbox.ts'
+import { migrateOp, migrateRow } from '../models/migrate.ts'
 import type { Models } from '../models/models.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import type { OutboxLog } from '../outbox/outbox-log.ts'
-import { LocalTransaction, type TransactionHost } from '../outbox/transaction.ts'
-import type { TransactionState } from '../outbox/transaction-state.ts'
+import { LocalTransaction, stateOf, type TransactionHost } from '../outbox/transaction.ts'
 import type { DeltaMessage } from '../protocol/delta.ts'
-import type { OverlayChange, PendingOps } from '../replica/overlay.ts'
+import type { OverlayChange } from '../replica/overlay.ts'
+import { layAgain } from './lay-again.ts'
 import type { PendingWrites } from './local-copy.ts'
 
 export interface SettlementOptions {
@@ -15,6 +15,9 @@ export interface SettlementOptions {
   readonly log: OutboxLog
   readonly models: Models | undefined
   readonly host: TransactionHost
+  readonly reject: (transaction: LocalTransaction, error: RejectedError) => void
+  /** The data shows what a transaction was rejected by. */
+  readonly judged: (transaction: LocalTransaction) => void
   /** A transaction is on disk: what is made from now on comes after it. */
   readonly follow: (id: string) => void
   readonly listener: SettlementListener
@@ -43,7 +46,7 @@ export class Settlement implements PendingWrites {
   }
 
   get mark(): number {
-    return this.#options.outbox.acceptances
+    return this.#options.outbox.verdicts
   }
 
   /** A frame that names a transaction says that the server has it, also where the answer was lost. */
@@ -68,6 +71,10 @@ export class Settlement implements PendingWrites {
     return this.#options.outbox.shownAt(sid, mark).map(({ id }) => id)
   }
 
+  judgedAt(sid: number, mark: number): void {
+    for (const transaction of this.#options.outbox.judgedAt(sid, mark)) this.#options.judged(transaction)
+  }
+
   synced(ids: readonly string[], stored: Promise<void>): void {
     const { outbox, log, listener } = this.#options
     for (const id of ids) {
@@ -81,30 +88,29 @@ export class Settlement implements PendingWrites {
     stored.then(() => log.change({ remove: ids })).catch(() => {})
   }
 
-  restored({ records, unreadable }: StoredOutbox): OverlayChange {
-    const { outbox, listener } = this.#options
+  restored({ records, unreadable }: StoredOutbox, show: (overlay: OverlayChange) => void): void {
+    const { outbox, models, host, follow, reject, listener } = this.#options
     this.#unreadable = unreadable
     if (unreadable.length > 0) {
       const what = `${unreadable.length} unsent transactions in the local database cannot be read`
       const advice = '`outbox.export()` gives them as they are stored'
       listener.error(new StorageError('unreadable', `${what}: ${advice}.`))
     }
-    // What was made before the disk was read comes after what the disk holds.
-    const made = outbox.list()
-    const restored = records.map((record) => this.#restore(record))
-    for (const transaction of made) outbox.remove(transaction)
-    for (const transaction of [...restored, ...made]) outbox.add(transaction)
+    const faults = new Map<LocalTransaction, RejectedError>()
+    // They are in their order.
+    const last = records.at(-1)
+    if (last) follow(last.id)
+    const restored = records.map((stored) => {
+      const { record, fault } = migrated(stored, models)
+      const transaction = new LocalTransaction(record, stateOf(record), host)
+      if (fault) faults.set(transaction, fault)
+      return transaction
+    })
+    show(layAgain(outbox.insert(restored).filter((transaction) => !faults.has(transaction))))
+    // What cannot be migrated is parked, never lost.
+    for (const [transaction, fault] of faults) reject(transaction, fault)
     listener.counted()
     listener.queued()
-    const lay = [...restored, ...made].filter(({ state }) => state !== 'rejected').map(pendingOf)
-    return { lift: made.map(({ id }) => id), lay }
-  }
-
-  #restore(stored: OutboxRecord): LocalTransaction {
-    const { models, host, follow } = this.#options
-    const record = migrated(stored, models)
-    follow(record.id)
-    return new LocalTransaction(record, stateOf(record), host)
   }
 
   /** Where this fails, a restart sends it once more, and gets the same answer. */
@@ -113,24 +119,24 @@ export class Settlement implements PendingWrites {
   }
 }
 
-export function pendingOf({ record }: LocalTransaction): PendingOps {
-  return { id: record.id, ops: record.ops }
-}
-
-/** What cannot be migrated is parked, never lost. */
-function migrated(record: OutboxRecord, models: Models | undefined): OutboxRecord {
-  if (!models || record.version >= models.version) return record
+/** `record` in the shape that the models have now, or as it is and why it cannot be brought there. */
+function migrated(
+  record: OutboxRecord,
+  models: Models | undefined,
+): { readonly record: OutboxRecord; readonly fault?: RejectedError } {
+  if (!models || record.version >= models.version) return { record }
+  const { version, ops, before } = record
   try {
-    const ops = record.ops.map((op) => migrateOp(models, record.version, op))
-    return { ...record, ops, version: models.version }
+    const migrated = {
+      ops: ops.map((op) => migrateOp(models, version, op)),
+      before: before.map((image) => migrateImage(models, version, image)),
+    }
+    return { record: { ...record, ...migrated, version: models.version } }
   } catch (thrown) {
-    return { ...record, state: 'rejected', error: { code: 'migration', message: toError(thrown).message } }
+    return { record, fault: new RejectedError('migration', toError(thrown).message) }
   }
 }
 
-function stateOf({ state, sid = 0, error }: OutboxRecord): TransactionState {
-  if (state === 'accepted') return { name: 'accepted', sid }
-  if (state === 'queued') return { name: 'queued' }
-  const { code = 'unknown', message = 'The server refused it.', details } = error ?? {}
-  return { name: 'rejected', error: new RejectedError(code, message, details) }
+function migrateImage(models: Models, version: number, { t, id, p }: RecordImage): RecordImage {
+  return p ? migrateRow(models, version, { t, id, p }) : { t, id, p }
 }

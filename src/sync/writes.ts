@@ -1,4 +1,5 @@
 import {
+  ClosedError,
   ConfigurationError,
   RejectedError,
   type SyncError,
@@ -7,7 +8,7 @@ import {
 } from '../base/errors.ts'
 import type { Ids } from '../base/ids.ts'
 import type { Clock } from '../base/world.ts'
-import type { OutboxRecord, RecordImage } from '../database/outbox.ts'
+import type { OutboxRecord } from '../database/outbox.ts'
 import type { Models } from '../models/models.ts'
 import { type Draft, draft, type Mutator } from '../outbox/draft.ts'
 import { effectsOf, takeBack, tryAgain } from '../outbox/inverse.ts'
@@ -15,14 +16,18 @@ import { isSent, isUnsent, type Outbox } from '../outbox/outbox.ts'
 import type { OutboxLog } from '../outbox/outbox-log.ts'
 import {
   LocalTransaction,
+  stateOf,
   type TouchedRecord,
   type Transaction,
   type TransactionHost,
 } from '../outbox/transaction.ts'
-import { rowKey } from '../protocol/fold.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { Merge, MutateOptions } from '../session/writer.ts'
-import { pendingOf } from './settlement.ts'
+import { layAgain, pendingOf } from './lay-again.ts'
+import { newRecord } from './new-record.ts'
+
+/** A merge that is rejected, too, is merged again so many times; then it waits for somebody to decide. */
+const mostMerges = 5
 
 export interface WritesOptions {
   readonly clock: Clock
@@ -34,6 +39,7 @@ export interface WritesOptions {
   readonly merge: Merge | undefined
   /** The position up to which the data is proven. */
   readonly position: () => number
+  readonly isClosed: () => boolean
   readonly listener: WritesListener
   readonly onListenerError: (error: unknown) => void
 }
@@ -51,13 +57,16 @@ export interface WritesListener {
 
 interface AddOptions extends MutateOptions {
   readonly retryOf?: string | undefined
-  /** Leaves the disk in the same step. */
-  readonly instead?: LocalTransaction
+  /** Leaves the outbox in the same step. */
+  readonly instead?: LocalTransaction | undefined
 }
 
 /** Makes the user's transactions, and takes them back: in what is shown, and on disk. */
 export class Writes implements TransactionHost {
   readonly #options: WritesOptions
+  /** How many merges led to a transaction. */
+  readonly #merges = new WeakMap<Transaction, number>()
+  #drafting = false
 
   constructor(options: WritesOptions) {
     this.#options = options
@@ -81,46 +90,44 @@ export class Writes implements TransactionHost {
   retry(id: string, edit?: (mutator: Mutator) => unknown): Transaction {
     const old = this.#rejected(id)
     const made = this.#draft(edit ?? ((m) => tryAgain(old.record, m)))
-    this.#options.outbox.remove(old)
-    old.dispatch({ type: 'discard' })
     return this.#add(made, { ...optionsOf(old.record), retryOf: id, instead: old })
   }
 
   /** Gives up a rejected transaction. Resolves once it is gone from the disk. */
   async discard(id: string): Promise<void> {
+    this.#refuseClosed()
     const { outbox, log, listener } = this.#options
     const transaction = this.#rejected(id)
     outbox.remove(transaction)
+    const gone = log.change({ remove: [id] })
     transaction.dispatch({ type: 'discard' })
     listener.counted()
-    await log.change({ remove: [id] })
+    await gone
   }
 
   async undo(transaction: LocalTransaction): Promise<Transaction | undefined> {
+    this.#refuseClosed()
     if (isUnsent(transaction)) {
-      this.#drop(transaction, { type: 'cancel' })
-      const { id } = transaction
-      // Where it is not there any more, another client of the same data has sent it.
-      if (await this.#options.log.change({ remove: [id], ifQueued: [id] })) return undefined
-    } else if (!isSent(transaction)) {
-      return undefined
-    }
+      if (await this.#cancel(transaction)) return undefined
+    } else if (!isSent(transaction)) return undefined
     const { record } = transaction
-    const made = this.#draft((m) => takeBack(effectsOf(record), m))
     const { label, group } = record
-    return made.ops.length > 0 ? this.#add(made, { label, group, requires: [transaction] }) : undefined
+    const requires = isSent(transaction) ? [transaction] : []
+    const made = this.#draft((m) => takeBack(effectsOf(record), m))
+    return made.ops.length > 0 ? this.#add(made, { label, group, requires }) : undefined
   }
 
-  /** The server, or the lack of what it requires, refuses `transaction`, and so all that require it. */
-  reject(transaction: LocalTransaction, error: RejectedError): void {
-    const { outbox, log, listener } = this.#options
-    const rejected = outbox.reject(transaction, error)
-    this.#lift(rejected)
-    for (const { record } of rejected) {
-      log.put(record).catch((thrown) => listener.error(toStorageError(thrown)))
-    }
-    listener.counted()
-    for (const one of rejected) this.#settleRejected(one)
+  /**
+   * `transaction` is refused, and so are all that require it: by the server, from what it has at `sid`, or here. What the
+   * server refused is told when the data shows that.
+   */
+  reject(transaction: LocalTransaction, error: RejectedError, sid?: number): void {
+    const because = lacking(`was rejected (${error.reason})`)
+    const all = this.#options.outbox.requiring(transaction)
+    this.#rejectAll(
+      all.map((one) => [one, one === transaction ? error : because]),
+      sid,
+    )
   }
 
   records(record: OutboxRecord): readonly TouchedRecord[] {
@@ -140,107 +147,160 @@ export class Writes implements TransactionHost {
   }
 
   #draft(body: (mutator: Mutator) => unknown): Draft {
+    this.#refuseClosed()
+    if (this.#drafting) {
+      const message = 'A transaction is begun inside the function of another; write all with its `m`.'
+      throw new ConfigurationError('mutate', message)
+    }
     const { replica, models, ids, position } = this.#options
-    return draft(body, { rows: replica.shown, models, newId: () => ids.next(), since: position() })
+    this.#drafting = true
+    try {
+      return draft(body, { rows: replica.shown, models, newId: () => ids.next(), since: position() })
+    } finally {
+      this.#drafting = false
+    }
   }
 
-  #add({ ops, before }: Draft, options: AddOptions): LocalTransaction {
+  /** What hears of it, and may write itself, hears when all is in its place. */
+  #add(made: Draft, options: AddOptions): LocalTransaction {
     const { clock, ids, outbox, models, replica, position, listener } = this.#options
-    const { requires = [], coalesce, label, group, retryOf, instead } = options
-    const replaced = outbox.replaceable(coalesce)
-    const isKept = (id: string) => id !== replaced?.id
-    const record: OutboxRecord = {
+    const { instead, ...rest } = options
+    const isEmpty = made.ops.length === 0
+    const joined = isEmpty ? undefined : outbox.joinable(options.coalesce)
+    const record = newRecord(made, {
+      ...rest,
+      outbox,
       id: ids.next(),
-      state: 'queued',
       at: clock.now(),
       since: position(),
-      ops,
-      before: replaced ? startingFrom(replaced.record.before, before) : before,
-      bases: outbox.basesOf(ops).filter(isKept),
-      requires: [...new Set([...requires.flatMap(requirement), ...outbox.inserting(ops)])].filter(isKept),
       version: models?.version ?? 1,
-      label,
-      group,
-      coalesce,
-      retryOf,
-    }
-    if (ops.length === 0) return new LocalTransaction(record, { name: 'synced', sid: record.since }, this)
-    const transaction = new LocalTransaction(record, { name: 'writing' }, this)
-    if (replaced) {
-      outbox.remove(replaced)
-      replaced.dispatch({ type: 'cancel' })
-    }
-    outbox.add(transaction)
-    listener.change([...(replaced?.record.ops ?? []), ...ops], () =>
-      replica.apply([], { lift: replaced ? [replaced.id] : [], lay: [pendingOf(transaction)] }),
+      joined: joined?.record,
+    })
+    const transaction = new LocalTransaction(
+      record,
+      isEmpty ? { name: 'synced', sid: record.since } : { name: 'writing' },
+      this,
     )
+    const replaced = [joined, instead].flatMap((one) => one ?? [])
+    for (const one of replaced) outbox.remove(one)
+    if (!isEmpty) outbox.add(transaction)
+    if (!isEmpty || instead) {
+      void this.#store(
+        transaction,
+        replaced.map((one) => one.record),
+      )
+    }
+    listener.change(record.ops, () =>
+      replica.apply([], { lift: joined ? [joined.id] : [], lay: isEmpty ? [] : [pendingOf(transaction)] }),
+    )
+    joined?.dispatch({ type: 'cancel' })
+    instead?.dispatch({ type: 'discard' })
     listener.counted()
-    void this.#store(
-      transaction,
-      [replaced, instead].flatMap((one) => one?.id ?? []),
-    )
     return transaction
   }
 
-  async #store(transaction: LocalTransaction, remove: readonly string[]): Promise<void> {
+  async #store(transaction: LocalTransaction, replaced: readonly OutboxRecord[]): Promise<void> {
     const { log, listener } = this.#options
-    const { record } = transaction
+    const { record, state } = transaction
+    const put = state === 'writing' ? [record] : []
     try {
-      if (remove.length > 0) await log.change({ put: [record], remove })
+      if (replaced.length > 0) await log.change({ put, remove: replaced.map(({ id }) => id) })
       else await log.put(record)
     } catch (thrown) {
-      const error = toStorageError(thrown)
-      this.#lost(transaction, error)
+      this.#lost(transaction, toStorageError(thrown), replaced)
       return
     }
     if (transaction.dispatch({ type: 'stored' })) listener.queued()
   }
 
-  /** It could not be stored, so it is taken back; what requires it cannot be sent. */
-  #lost(transaction: LocalTransaction, error: SyncError): void {
-    const { outbox, listener } = this.#options
-    if (!this.#drop(transaction, { type: 'lost', error })) return
-    for (const one of outbox.list()) {
-      if (!one.record.requires.includes(transaction.id)) continue
-      this.reject(one, new RejectedError('dependency_rejected', 'It requires one that could not be stored.'))
-    }
+  /** It could not be stored, so it is taken back; what it was to take the place of stands again. */
+  #lost(transaction: LocalTransaction, error: SyncError, replaced: readonly OutboxRecord[]): void {
+    const { log, listener } = this.#options
+    this.#takeOut(transaction, { type: 'lost', error }, replaced)
     listener.error(error)
+    // A store that told of no end in time may have stored it all the same.
+    if (transaction.state === 'failed') log.change({ remove: [transaction.id] }).catch(() => {})
   }
 
-  #drop(
+  /** Gives `false` where it was not on the disk any more, as when another client of the same data has sent it. */
+  async #cancel(transaction: LocalTransaction): Promise<boolean> {
+    const { id, record } = transaction
+    const gone = this.#options.log.change({ remove: [id], ifQueued: [id] })
+    this.#takeOut(transaction, { type: 'cancel' }, [])
+    try {
+      return await gone
+    } catch (thrown) {
+      // It is still there, and would be sent after a restart.
+      this.#lift([], [record])
+      throw toStorageError(thrown)
+    }
+  }
+
+  #takeOut(
     transaction: LocalTransaction,
     event: { readonly type: 'cancel' } | { readonly type: 'lost'; readonly error: SyncError },
-  ): boolean {
+    replaced: readonly OutboxRecord[],
+  ): void {
     const { outbox, listener } = this.#options
-    if (!transaction.dispatch(event)) return false
-    outbox.remove(transaction)
-    this.#lift([transaction])
+    const [, ...dependents] = outbox.requiring(transaction)
+    const isOut = isUnsent(transaction)
+    if (isOut) outbox.remove(transaction)
+    this.#lift(isOut ? [transaction] : [], replaced)
+    if (!transaction.dispatch(event)) return
     listener.counted()
-    return true
+    const error = lacking(`was ${transaction.state}`)
+    this.#rejectAll(dependents.map((one) => [one, error]))
   }
 
-  #lift(transactions: readonly LocalTransaction[]): void {
-    const { listener, replica } = this.#options
-    const lift = transactions.map(({ id }) => id)
+  /** Shows `transactions` no more, and puts those of `replaced` back where they stood. */
+  #lift(transactions: readonly LocalTransaction[], replaced: readonly OutboxRecord[] = []): void {
+    const { outbox, listener, replica } = this.#options
+    const again = replaced.map((record) => new LocalTransaction(record, stateOf(record), this))
+    const behind = outbox.insert(again)
     listener.change(
-      transactions.flatMap(({ record }) => record.ops),
-      () => replica.apply([], { lift }),
+      [...transactions, ...again].flatMap(({ record }) => record.ops),
+      () => replica.apply([], layAgain(behind, transactions)),
     )
+    if (again.length === 0) return
+    listener.counted()
+    listener.queued()
+  }
+
+  /** All are taken back before anybody hears of it. */
+  #rejectAll(rejections: readonly (readonly [LocalTransaction, RejectedError])[], sid?: number): void {
+    if (rejections.length === 0) return
+    const { outbox, log, listener } = this.#options
+    this.#lift(rejections.map(([transaction]) => transaction))
+    const rejected: LocalTransaction[] = []
+    for (const [transaction, error] of rejections) {
+      if (!outbox.reject(transaction, error)) continue
+      rejected.push(transaction)
+      // Whoever heard of it may have tried it anew.
+      if (transaction.state !== 'rejected') continue
+      log.put(transaction.record).catch((thrown) => listener.error(toStorageError(thrown)))
+    }
+    listener.counted()
+    for (const transaction of rejected) {
+      if (sid === undefined) this.settleRejected(transaction)
+      else if (transaction.state === 'rejected') outbox.awaitTruth(transaction, sid)
+    }
   }
 
   /** The application may have something better to write than what was rejected. */
-  #settleRejected(transaction: LocalTransaction): void {
+  settleRejected(transaction: LocalTransaction): void {
     const { merge, listener } = this.#options
+    const merges = this.#merges.get(transaction) ?? 0
     try {
-      const edit = merge?.(transaction)
-      if (edit) {
-        this.retry(transaction.id, edit)
-        return
-      }
+      const edit = merges < mostMerges && transaction.state === 'rejected' && merge?.(transaction)
+      if (edit) this.#merges.set(this.retry(transaction.id, edit), merges + 1)
     } catch (thrown) {
       listener.error(toSyncError(thrown))
     }
-    listener.rejected(transaction)
+    if (transaction.state === 'rejected') listener.rejected(transaction)
+  }
+
+  #refuseClosed(): void {
+    if (this.#options.isClosed()) throw new ClosedError()
   }
 
   #rejected(id: string): LocalTransaction {
@@ -254,20 +314,6 @@ function optionsOf({ label, group, coalesce }: OutboxRecord): MutateOptions {
   return { label, group, coalesce }
 }
 
-/** The images of `before`, those of records that `earlier` has, too, being the earlier ones. */
-function startingFrom(
-  earlier: readonly RecordImage[],
-  before: readonly RecordImage[],
-): readonly RecordImage[] {
-  const images = new Map(earlier.map((image) => [rowKey(image.t, image.id), image]))
-  return before.map((image) => images.get(rowKey(image.t, image.id)) ?? image)
-}
-
-/** The id under which the server is told of it; none where the data shows it already. */
-function requirement({ id, state }: Transaction): readonly string[] {
-  if (state === 'synced') return []
-  if (state === 'rejected' || state === 'failed' || state === 'cancelled' || state === 'discarded') {
-    throw new RejectedError('dependency_rejected', `A transaction that is required was ${state}.`)
-  }
-  return [id]
+function lacking(why: string): RejectedError {
+  return new RejectedError('dependency_rejected', `It requires another transaction, which ${why}.`)
 }

@@ -5,6 +5,7 @@ import {
   type SyncService,
   type SyncServiceOptions,
 } from '../../src/server/index.ts'
+import type { ServerSocket } from '../../src/server/realtime/server-socket.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import type { Store } from '../../src/storage/store.ts'
 import { VirtualClock } from './virtual-clock.ts'
@@ -16,15 +17,45 @@ export const officeUrl = 'https://office.test/sync/v1'
 /** What stands between the clients and the service, for a test to bend. Gives the answer, or passes the request on. */
 export type Intercept = (request: Request, pass: () => Promise<Response>) => Promise<Response>
 
+/** A message on a socket, as JSON has it. */
+// biome-ignore lint/suspicious/noExplicitAny: tests change it at will
+export type Message = any
+
+/** An intercept for the requests of one endpoint; the others pass. */
+export function at(endpoint: 'bootstrap' | 'delta' | 'tx', intercept: Intercept): Intercept {
+  return (request, pass) =>
+    new URL(request.url).pathname.endsWith(endpoint) ? intercept(request, pass) : pass()
+}
+
+/** An intercept that changes the body of an endpoint's answers. */
+export function rewriting(
+  endpoint: 'bootstrap' | 'delta' | 'tx',
+  change: (body: Message) => unknown,
+): Intercept {
+  return at(endpoint, async (_, pass) => {
+    const response = await pass()
+    return response.ok ? Response.json(await change(await response.json())) : response
+  })
+}
+
+export function failure(status: number, code?: string, headers?: Record<string, string>): Response {
+  const body =
+    code === undefined ? 'Nothing here.' : JSON.stringify({ error: { code, message: `It is ${code}.` } })
+  return new Response(body, { status, ...(headers && { headers }) })
+}
+
 /** Instep's own service, and desks that sync with it, in virtual time. Every token is a user's name. */
 export class Office {
   readonly clock = new VirtualClock()
   readonly random = seededRandom(7)
-  readonly log = new MemoryLog({ clock: this.clock, random: this.random })
-  readonly service: SyncService
   /** The transactions that reached the service, in order, those sent again included. */
   readonly received: string[] = []
   intercept: Intercept = (_, pass) => pass()
+  /** What the service pushes: calls `send` with it, or with something else, at once or later. */
+  push: (message: Message, send: (message: unknown) => void) => void = (message, send) => send(message)
+  readonly #options: Partial<SyncServiceOptions>
+  #log = this.#emptyLog()
+  #service: SyncService
   readonly #server: VirtualServer
   #desks = 0
 
@@ -36,7 +67,55 @@ export class Office {
   }
 
   private constructor(options: Partial<SyncServiceOptions>) {
-    this.service = createSyncService({
+    this.#options = options
+    this.#service = this.#serviceOf()
+    this.#server = {
+      fetch: async (request) => {
+        if (!request.url.endsWith('/tx')) return this.intercept(request, () => this.service.fetch(request))
+        const text = await request.clone().text()
+        for (const { id } of JSON.parse(text).txs ?? []) this.received.push(id)
+        return this.intercept(request, () => this.service.fetch(request))
+      },
+      upgrade: async (request) => {
+        const accept = await this.service.upgrade(request)
+        return typeof accept === 'function' ? (socket) => accept(this.#bent(socket)) : accept
+      },
+    }
+  }
+
+  get log(): MemoryLog {
+    return this.#log
+  }
+
+  get service(): SyncService {
+    return this.#service
+  }
+
+  /** Another service takes over, which has lost all that there was: its history is another one. */
+  async startOver(): Promise<void> {
+    await this.#service.close()
+    this.#log = this.#emptyLog()
+    this.#service = this.#serviceOf()
+    await this.#service.ready()
+  }
+
+  #emptyLog(): MemoryLog {
+    return new MemoryLog({ clock: this.clock, random: this.random })
+  }
+
+  #bent(socket: ServerSocket): ServerSocket {
+    return {
+      get bufferedAmount() {
+        return socket.bufferedAmount
+      },
+      send: (data) => this.push(JSON.parse(data), (message) => socket.send(JSON.stringify(message))),
+      close: (code, reason) => socket.close(code, reason),
+      addEventListener: (type, listener) => socket.addEventListener(type, listener),
+    }
+  }
+
+  #serviceOf(): SyncService {
+    return createSyncService({
       database: this.log,
       authenticate: async ({ headers }) => {
         const name = headers.get('authorization')?.replace('Bearer ', '')
@@ -45,17 +124,8 @@ export class Office {
       ownerField: 'userId',
       clock: this.clock,
       random: this.random,
-      ...options,
+      ...this.#options,
     })
-    this.#server = {
-      fetch: async (request) => {
-        if (!request.url.endsWith('/tx')) return this.intercept(request, () => this.service.fetch(request))
-        const text = await request.clone().text()
-        for (const { id } of JSON.parse(text).txs ?? []) this.received.push(id)
-        return this.intercept(request, () => this.service.fetch(request))
-      },
-      upgrade: (request) => this.service.upgrade(request),
-    }
   }
 
   /** A desk whose disk outlives its clients. */
@@ -154,4 +224,18 @@ export function notes(client: SyncClient): { [id: string]: unknown } {
       .sort((a, b) => (a.id < b.id ? -1 : 1))
       .map(({ id, userId: _, ...fields }) => [id, fields]),
   )
+}
+
+/** Every value that subscribers of a query and of `change` see of one field, from now on. */
+export function watched(client: SyncClient, id: string, field: string): unknown[] {
+  const seen: unknown[] = []
+  const look = () => {
+    const value = client.get('Note', id)?.[field]
+    if (seen.length === 0 || seen.at(-1) !== value) seen.push(value)
+  }
+  client.query('Note', { where: { id } }).subscribe(look)
+  client.on('change', look)
+  client.on('status', look)
+  client.outbox.subscribe(look)
+  return seen
 }

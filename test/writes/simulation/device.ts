@@ -1,4 +1,5 @@
 import { memoryStore } from '../../../src/storage/memory.ts'
+import type { History } from './history.ts'
 import { Ledger } from './ledger.ts'
 import { Process } from './process.ts'
 import type { Simulation } from './simulation.ts'
@@ -11,10 +12,13 @@ export class SimulatedDevice {
   readonly #disk = memoryStore()
   #process: Process | undefined
   token = ''
+  /** The one that its data is of, where that can be told. */
+  history: History | undefined
 
   constructor(simulation: Simulation, user: string) {
     this.#simulation = simulation
     this.user = user
+    this.history = simulation.history
     this.ledger = new Ledger(simulation)
     this.signIn()
   }

@@ -7,7 +7,7 @@ import { FaultyStore } from '../../support/store-faults.ts'
 import { VirtualNetwork } from '../../support/virtual-network.ts'
 import { type VirtualWorld, virtualWorld } from '../../support/virtual-world.ts'
 import type { SimulatedDevice } from './device.ts'
-import type { Shown } from './history.ts'
+import type { History, Shown } from './history.ts'
 import { keys, type Simulation, types } from './simulation.ts'
 
 /** A field as its user wrote it last; without a transaction while it is being written. */
@@ -51,7 +51,13 @@ export class Process {
       logger: { debug() {}, info() {}, warn() {}, error: (message) => faults.push(message) },
     })
     for (const t of types) this.client.query(t, { orderBy: 'n' }).subscribe(() => this.#look())
-    this.client.on('change', () => this.#look())
+    this.client.on('change', ({ kind }) => {
+      if (kind === 'snapshot') {
+        const [history, ...others] = this.#historiesOf(this.#confirmed)
+        device.history = others.length === 0 ? history : undefined
+      }
+      this.#look()
+    })
     this.client.on('anomaly', ({ message }) => faults.push(message))
     this.client.outbox.subscribe(() => this.#note())
     void this.store.crashed.then(() => this.die())
@@ -174,40 +180,53 @@ export class Process {
   /** The field is what the user wrote, or what was confirmed after that. */
   #lookAt(name: string, { value, transaction }: Own): void {
     const [t = '', id = '', field = ''] = name.split(' ')
-    const { histories, history, faults } = this.#simulation
+    const { user, history } = this.#device
     const record = this.client.get(t, id)
     const now = record?.[field]
     if (now === value || !transaction || over.has(transaction.state)) return
-    const said = ({ saidSince }: { saidSince: boolean }) => saidSince
-    const later = histories.map((one) => ({
-      saidSince: one.saidSince(transaction.id, this.#device.user, `${t} ${id}`, field, now),
-    }))
-    if (later.some(said)) return
-    // A service that was put back no longer knows it; and what is shown of a record that went is nothing.
+    // What a service that was put back says cannot be told from what it would have said before.
+    if (history !== this.#simulation.history) return
+    if (history.saidSince(transaction.id, user, `${t} ${id}`, field, now)) return
     if (transaction.state === 'synced' && !history.accepted.has(transaction.id)) return
+    // What is shown of a record that went is nothing.
     if (record === undefined && transaction.state !== 'synced') return
-    faults.push(
-      `${name} shows ${String(now)}, not ${String(value)} of ${transaction.id} (${transaction.state})`,
+    void Promise.resolve().then(() => {
+      // What is taken back may be told a little later than it is shown.
+      if (over.has(transaction.state)) return
+      const told = `${transaction.id} (${transaction.state})`
+      this.#simulation.faults.push(`${name} showed ${String(now)}, not ${String(value)} of ${told}`)
+    })
+  }
+
+  get #confirmed(): Shown {
+    return Object.fromEntries(
+      keys.flatMap(({ t, id, key }) => {
+        const row = this.client.confirmed(t, id)
+        return row ? [[key, { ...row.p, id }]] : []
+      }),
     )
+  }
+
+  /** In which it is true; in one at least. */
+  #historiesOf(confirmed: Shown): readonly History[] {
+    const { histories, faults } = this.#simulation
+    const { lastSyncId } = this.client
+    const truthOf = (one: History) => one.truthAt(this.#device.user, lastSyncId)
+    const found = histories.filter((one) => same(truthOf(one), confirmed))
+    if (found.length === 0) {
+      const truths = JSON.stringify(histories.map(truthOf))
+      faults.push(`at ${lastSyncId}: ${JSON.stringify(confirmed)} is confirmed, not ${truths}`)
+    }
+    return found
   }
 
   /** What is confirmed was true at its position, and what is shown is that with what is pending on top. */
   #compare(): void {
     const { client } = this
-    const { histories, faults } = this.#simulation
-    const confirmed = Object.fromEntries(
-      keys.flatMap(({ t, id, key }) => {
-        const row = client.confirmed(t, id)
-        return row ? [[key, { ...row.p, id }]] : []
-      }),
-    )
+    const { faults } = this.#simulation
     const { lastSyncId } = client
-    const truths = histories.map((history) => history.truthAt(this.#device.user, lastSyncId))
-    if (!truths.some((truth) => same(truth, confirmed))) {
-      faults.push(
-        `at ${lastSyncId}: ${JSON.stringify(confirmed)} is confirmed, not ${JSON.stringify(truths)}`,
-      )
-    }
+    const confirmed = this.#confirmed
+    this.#historiesOf(confirmed)
     const pending = client.outbox.list().filter(({ state }) => state !== 'rejected')
     if (!pending.every(({ id }) => this.#ops.has(id))) return
     const expected = laidOver(

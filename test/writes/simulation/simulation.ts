@@ -100,18 +100,15 @@ export class Simulation {
   }
 
   /** Another service takes over, on the same log. */
-  async restart(): Promise<void> {
-    this.#service = this.#open()
-    await this.#service.ready()
+  restart(): Promise<void> {
+    return this.#replace(async () => {})
   }
 
   /** The data is put back to an earlier state, and its history is another one from there on. */
-  async restore(writesLost: number): Promise<void> {
-    const before = this.#service
-    this.#log = await this.#log.restored(Math.max(0, this.#log.writes - writesLost))
-    this.#service = this.#open()
-    await this.#service.ready()
-    await before.close()
+  restore(writesLost: number): Promise<void> {
+    return this.#replace(async () => {
+      this.#log = await this.#log.restored(Math.max(0, this.#log.writes - writesLost))
+    })
   }
 
   /** What the service shows a user, by type and id. */
@@ -138,6 +135,13 @@ export class Simulation {
     for (const { id } of JSON.parse(await request.clone().text()).txs) this.#checkSent(id)
     const intercept = this.intercepts.shift()
     return intercept ? intercept(request, pass) : pass()
+  }
+
+  async #replace(meanwhile: () => Promise<void>): Promise<void> {
+    await this.#service.close()
+    await meanwhile()
+    this.#service = this.#open()
+    await this.#service.ready()
   }
 
   #open(): SyncService {

@@ -41,10 +41,10 @@ const deeds = {
   insert({ simulation, process, n }: Moment) {
     const { t, id } = targetOf(n)
     const fields = { n: simulation.next(), m: simulation.next() }
-    process.write((m, own) => {
+    process.write((m) => {
       m.insert(t, { ...fields, id })
       // Where it is there already when this arrives, it stays as it is.
-      own(t, id, {})
+      process.forget(`${t} ${id} `)
     }, optionsOf({ simulation, process, n }))
   },
   update({ simulation, process, n }: Moment) {
@@ -74,11 +74,11 @@ const deeds = {
     process.write((m, own) => {
       m.put(a.t, { ...fields, id: a.id })
       own(a.t, a.id, fields)
+      if (m.get(b.t, b.id)) own(b.t, b.id, { n: undefined, m: undefined })
       m.delete(b.t, b.id)
-      own(b.t, b.id, { n: undefined, m: undefined })
       if (n % 2 > 0) return
       m.insert(b.t, { ...fields, id: b.id })
-      process.forget()
+      process.forget(`${b.t} ${b.id} `)
     }, optionsOf({ simulation, process, n }))
   },
   'write many'({ simulation, process, n }: Moment) {
@@ -92,7 +92,11 @@ const deeds = {
     }
   },
   'undo one': ({ process, n }: Moment) => {
-    const one = pick<Transaction>(process.transactions, n)
+    const pending = process.transactions.filter(({ state }) => state === 'queued')
+    const one = pick<Transaction>(
+      n % 2 === 0 || pending.length === 0 ? process.transactions : pending,
+      n >> 1,
+    )
     if (one) process.undo(one)
   },
   'undo the last': ({ process }: Moment) => {
@@ -155,6 +159,13 @@ const troubles = {
     simulation.intercepts.push(async (_, pass) => {
       const response = await pass()
       process.die()
+      return response
+    })
+  },
+  'restore when it is committed': ({ simulation }: Moment) => {
+    simulation.intercepts.push(async (_, pass) => {
+      const response = await pass()
+      await simulation.restore(1)
       return response
     })
   },

@@ -1,0 +1,25 @@
+import type { RecordImage } from '../database/outbox.ts'
+import { rowKey } from '../protocol/fold.ts'
+import type { TxOp } from '../protocol/tx.ts'
+
+/** What `later` does after `earlier`, as one list. What only changes fields once more becomes part of the op before. */
+export function joinOps(earlier: readonly TxOp[], later: readonly TxOp[]): readonly TxOp[] {
+  const ops = [...earlier]
+  for (const op of later) {
+    const at = ops.findLastIndex(({ t, id }) => t === op.t && id === op.id)
+    const last = ops[at]
+    if (last && last.op !== 'd' && op.op === 'u' && op.unchangedSince === undefined) {
+      ops[at] = { ...last, p: { ...last.p, ...op.p } }
+    } else ops.push(op)
+  }
+  return ops
+}
+
+/** The images of both; of a record that both have, the earlier one. */
+export function joinImages(
+  earlier: readonly RecordImage[],
+  later: readonly RecordImage[],
+): readonly RecordImage[] {
+  const known = new Set(earlier.map(({ t, id }) => rowKey(t, id)))
+  return [...earlier, ...later.filter(({ t, id }) => !known.has(rowKey(t, id)))]
+}

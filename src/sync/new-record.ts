@@ -1,0 +1,50 @@
+import { RejectedError } from '../base/errors.ts'
+import type { OutboxRecord } from '../database/outbox.ts'
+import type { Draft } from '../outbox/draft.ts'
+import { joinImages, joinOps } from '../outbox/join.ts'
+import type { Outbox } from '../outbox/outbox.ts'
+import type { Transaction } from '../outbox/transaction.ts'
+import type { MutateOptions } from '../session/writer.ts'
+
+export interface NewRecordOptions extends MutateOptions {
+  readonly outbox: Outbox
+  readonly id: string
+  readonly at: number
+  readonly since: number
+  readonly version: number
+  readonly retryOf?: string | undefined
+  /** One that it is joined with, and takes the place of. */
+  readonly joined: OutboxRecord | undefined
+}
+
+/** A new transaction as it is to be kept. Throws a RejectedError where what it requires will not happen. */
+export function newRecord({ ops, before }: Draft, options: NewRecordOptions): OutboxRecord {
+  const { outbox, joined, requires = [], id, at, since, version, label, group, coalesce, retryOf } = options
+  const all = joined ? joinOps(joined.ops, ops) : ops
+  const others = (found: readonly string[]) => [...new Set(found)].filter((other) => other !== joined?.id)
+  const required = [...requires.flatMap(requirement), ...outbox.inserting(all)]
+  return {
+    id,
+    state: 'queued',
+    at,
+    since,
+    ops: all,
+    before: joined ? joinImages(joined.before, before) : before,
+    bases: others([...(joined?.bases ?? []), ...outbox.basesOf(all)]),
+    requires: others([...(joined?.requires ?? []), ...required]),
+    version,
+    label,
+    group,
+    coalesce,
+    retryOf,
+  }
+}
+
+/** The id under which the server is told of it; none where the data shows it already. */
+function requirement({ id, state }: Transaction): readonly string[] {
+  if (state === 'synced') return []
+  if (state === 'rejected' || state === 'failed' || state === 'cancelled' || state === 'discarded') {
+    throw new RejectedError('dependency_rejected', `A transaction that is required was ${state}.`)
+  }
+  return [id]
+}

@@ -1,0 +1,111 @@
+import { describe, expect, test } from 'vitest'
+import type { OutboxRecord } from '../../src/database/outbox.ts'
+import { memoryStore } from '../../src/storage/memory.ts'
+import type { Store, StoreConnection, StoreValue } from '../../src/storage/store.ts'
+import { behind, open, stores } from '../support/store-databases.ts'
+import { snapshotOf, storeSnapshot } from '../support/store-state.ts'
+
+const record = (id: string, change: Partial<OutboxRecord> = {}): OutboxRecord => ({
+  id,
+  state: 'queued',
+  at: 5,
+  since: 3,
+  ops: [{ op: 'u', t: 'Note', id: '1', p: { title: 'Milk' } }],
+  before: [
+    { t: 'Note', id: '1', p: { title: '' } },
+    { t: 'Note', id: '2', p: null },
+  ],
+  bases: ['0'],
+  requires: [],
+  version: 1,
+  label: 'Rename',
+  ...change,
+})
+
+const damaged: { readonly [what: string]: StoreValue } = {
+  'no text': 5,
+  'an object': { id: 'x' },
+  'no JSON': '{"id":',
+  'a list': '[]',
+  'another id': JSON.stringify(record('another')),
+  'an unknown state': JSON.stringify({ ...record('x'), state: 'lost' }),
+  'accepted without a sid': JSON.stringify(record('x', { state: 'accepted' })),
+  'no time': JSON.stringify({ ...record('x'), at: 'today' }),
+  'no position': JSON.stringify({ ...record('x'), since: 'x' }),
+  'no ops': JSON.stringify({ ...record('x'), ops: {} }),
+  'an op that is none': JSON.stringify({ ...record('x'), ops: [{ op: 'u', t: 'Note', id: '1' }] }),
+  'a type of __proto__': JSON.stringify({ ...record('x'), ops: [{ op: 'd', t: '__proto__', id: '1' }] }),
+  'an image that is none': JSON.stringify({ ...record('x'), before: [{ t: 'Note', id: '1' }] }),
+  'no list of bases': JSON.stringify({ ...record('x'), bases: 'x' }),
+  'no list of requirements': JSON.stringify({ ...record('x'), requires: [5] }),
+  'no version': JSON.stringify({ ...record('x'), version: undefined }),
+}
+
+describe.each(Object.entries(stores))('the outbox on %s', (_, makeStore) => {
+  test('gives back what was put, in the order of the ids, also to the next opener', async () => {
+    const store = makeStore()
+    const database = await open(store)
+    const rejected = record('2', { state: 'rejected', error: { code: 'conflict', message: 'No.' } })
+    expect(await database.outbox.write({ put: [record('3'), rejected, record('1')] })).toBe(true)
+    await database.outbox.write({ put: [record('3', { state: 'accepted', sid: 9 })], remove: ['1', 'none'] })
+    database.close()
+    const { records, unreadable } = await (await open(store)).outbox.read()
+    expect(records).toEqual([rejected, record('3', { state: 'accepted', sid: 9 })])
+    expect(unreadable).toEqual([])
+  })
+
+  test('changes nothing where one is not queued any more', async () => {
+    const { outbox } = await open(makeStore())
+    await outbox.write({ put: [record('1'), record('2', { state: 'accepted', sid: 4 })] })
+    const put = [record('3')]
+    for (const id of ['2', 'none']) {
+      expect(await outbox.write({ put, remove: ['1'], ifQueued: ['1', id] })).toBe(false)
+    }
+    expect((await outbox.read()).records.map(({ id }) => id)).toEqual(['1', '2'])
+    expect(await outbox.write({ put, remove: ['1'], ifQueued: ['1'] })).toBe(true)
+    expect((await outbox.read()).records.map(({ id }) => id)).toEqual(['2', '3'])
+  })
+
+  test('invariant 35: a transaction that cannot be read is given as it is stored, and stays', async () => {
+    const store = makeStore()
+    const { outbox } = await open(store)
+    await outbox.write({ put: [record('1')] })
+    await behind(store, async (tx) => {
+      for (const [n, value] of Object.values(damaged).entries()) tx.put('outbox', `x${n}`, value)
+    })
+    const read = await outbox.read()
+    expect(read.records).toEqual([record('1')])
+    expect([...read.unreadable].map(String).sort()).toEqual(Object.values(damaged).map(String).sort())
+    expect(await behind(store, (tx) => tx.keys('outbox'))).toHaveLength(1 + Object.keys(damaged).length)
+  })
+
+  test('outlives the data, and whoever opens the database after', async () => {
+    const store = makeStore()
+    const first = await open(store)
+    await storeSnapshot(first, snapshotOf(3, []))
+    await first.outbox.write({ put: [record('1')] })
+    await first.drop()
+    const second = await open(store)
+    // What its user did is added, though it is no longer the one that writes the data.
+    await first.outbox.write({ put: [record('2')] })
+    expect((await second.outbox.read()).records.map(({ id }) => id)).toEqual(['1', '2'])
+    expect(await second.restore({ rows: () => {}, ops: () => {} })).toBeUndefined()
+  })
+})
+
+test('invariant 18: what was written to the outbox is flushed to the disk', async () => {
+  const asked: unknown[] = []
+  const inner = memoryStore()
+  const watching = (connection: StoreConnection): StoreConnection => ({
+    ...connection,
+    transaction: (options, body) => {
+      if (options.tables.includes('outbox') && options.mode === 'write') asked.push(options.durability)
+      return connection.transaction(options, body)
+    },
+  })
+  const store: Store = { ...inner, open: async (name) => watching(await inner.open(name)) }
+  const { outbox } = await open(store)
+  await outbox.write({ put: [record('1')] })
+  await outbox.write({ remove: ['1'] })
+  expect(asked).toEqual(['strict', 'strict'])
+})

@@ -1,0 +1,85 @@
+import { expectTypeOf, test } from 'vitest'
+import * as z from 'zod/mini'
+import { type DataRecord, defineModels, model, SyncClient, type Transaction } from '../../src/index.ts'
+
+const definitions = {
+  Issue: model(
+    z.object({
+      title: z.string(),
+      status: z.enum(['open', 'closed']),
+      estimate: z.optional(z.number()),
+      labels: z.array(z.string()),
+    }),
+  ),
+  Project: z.object({ id: z.string(), name: z.string() }),
+}
+const baseUrl = 'https://api.example.com/sync/v1'
+const issue = { title: 'Cable', status: 'open', labels: ['a'] } as const
+
+// Its body is checked, and never run.
+const typeOnly = (_: () => void) => {}
+
+test('a mutator takes what the models say', () => {
+  const client = new SyncClient({ baseUrl, models: defineModels(definitions) })
+  typeOnly(() => {
+    const tx = client.mutate((m) => {
+      expectTypeOf(m.insert('Issue', issue)).toEqualTypeOf<string>()
+      m.insert('Issue', { id: '1', ...issue })
+      m.insert('Project', { name: 'Roof' })
+      m.put('Project', { id: '1', name: 'Roof' }, { unchanged: true })
+      m.update('Issue', '1', { title: 'Door', labels: [...(m.get('Issue', '1')?.labels ?? []), 'b'] })
+      m.update('Project', '1', {}, { unchanged: true })
+      m.delete('Issue', '1', { unchanged: true })
+      expectTypeOf(m.get('Issue', '1')?.status).toEqualTypeOf<'open' | 'closed' | undefined>()
+
+      // @ts-expect-error no such type
+      m.insert('Person', {})
+      // @ts-expect-error `status` is missing
+      m.insert('Issue', { title: 'Cable', labels: [] })
+      // @ts-expect-error no such status
+      m.insert('Issue', { ...issue, status: 'lost' })
+      // @ts-expect-error no such field
+      m.update('Issue', '1', { colour: 'red' })
+      // @ts-expect-error a title is a text
+      m.update('Issue', '1', { title: 5 })
+      // @ts-expect-error an id cannot be changed
+      m.update('Issue', '1', { id: '2' })
+      // @ts-expect-error what is put has an id
+      m.put('Issue', issue)
+      // @ts-expect-error what is read is not to be changed
+      m.get('Issue', '1')?.labels.push('c')
+    })
+    expectTypeOf(tx).toEqualTypeOf<Transaction>()
+    client.outbox.retry(tx.id, (m) => m.update('Issue', '1', { status: 'closed' }))
+    // @ts-expect-error no such type
+    client.outbox.retry(tx.id, (m) => m.delete('Person', '1'))
+    client.mutate(() => {}, { requires: [tx], coalesce: 'k', label: 'Close', group: 'g' })
+    // @ts-expect-error no such option
+    client.mutate(() => {}, { requieres: [tx] })
+  })
+})
+
+test('a mutator without models takes any type and field', () => {
+  const client = new SyncClient({ baseUrl })
+  typeOnly(() => {
+    client.mutate((m) => {
+      m.insert('Anything', { a: 1 })
+      m.update('Anything', '1', { b: [null] })
+      m.put('Anything', { id: '1' })
+      expectTypeOf(m.get('Anything', '1')).toEqualTypeOf<DataRecord | undefined>()
+      // @ts-expect-error what is put has an id
+      m.put('Anything', {})
+    })
+  })
+})
+
+test('the promises of a transaction give what they say', () => {
+  typeOnly(() => {
+    const tx = {} as Transaction
+    expectTypeOf(tx.durable).resolves.toBeVoid()
+    expectTypeOf(tx.accepted).resolves.toBeNumber()
+    expectTypeOf(tx.synced).resolves.toBeNumber()
+    expectTypeOf(tx.settled).resolves.toEqualTypeOf<Transaction['state']>()
+    expectTypeOf(tx.undo()).resolves.toEqualTypeOf<Transaction | undefined>()
+  })
+})

@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'vitest'
+import { notes, Office } from '../support/office.ts'
+
+async function open() {
+  const office = await Office.open()
+  await office.insert('1', { title: 'Milk', n: 1 })
+  const desk = office.desk()
+  const client = await desk.live()
+  const type = (fields: object, coalesce = 'edit') =>
+    client.mutate((m) => m.update('Note', '1', { ...fields }), { coalesce })
+  return { office, desk, client, type }
+}
+
+describe('transactions of one key', () => {
+  test('are one while they wait, and come back as one', async () => {
+    const { office, desk, client, type } = await open()
+    await client.stop()
+    const first = type({ title: 'O' })
+    await office.clock.until(first.durable)
+    type({ title: 'Oa' })
+    const last = type({ title: 'Oat' })
+    await office.clock.until(last.durable)
+    expect([first.state, client.outbox.list()]).toEqual(['cancelled', [last]])
+    expect(last.records[0]).toMatchObject({ base: { title: 'Milk' }, mine: { title: 'Oat' } })
+    await desk.kill()
+    const again = desk.client()
+    await again.start()
+    expect(again.outbox.list().map(({ id }) => id)).toEqual([last.id])
+    await office.clock.advance(60_000)
+    expect(office.received).toEqual([last.id])
+    expect(await office.rows()).toEqual({ 1: { title: 'Oat', n: 1 } })
+  })
+
+  test('lose nothing of what the earlier ones wrote', async () => {
+    const { office, desk, client, type } = await open()
+    desk.network.cut()
+    client.mutate((m) => m.insert('Note', { id: '2', title: 'B' }), { coalesce: 'edit' })
+    client.mutate((m) => m.update('Note', '2', { n: 2 }), { coalesce: 'edit' })
+    type({ more: true })
+    expect(client.outbox.list()).toHaveLength(1)
+    expect(notes(client)).toEqual({ 1: { title: 'Milk', n: 1, more: true }, 2: { title: 'B', n: 2 } })
+    desk.network.mend()
+    await office.clock.advance(60_000)
+    expect(await office.rows()).toEqual(notes(client))
+  })
+
+  test('keep their place where something was built on the earlier one', async () => {
+    const { office, desk, client, type } = await open()
+    desk.network.cut()
+    client.mutate((m) => m.insert('Note', { id: '2', title: 'B' }), { coalesce: 'new' })
+    client.mutate((m) => m.update('Note', '2', { title: 'Bread' }))
+    client.mutate((m) => m.update('Note', '2', { n: 2 }), { coalesce: 'new' })
+    type({ title: 'O' })
+    client.mutate((m) => m.update('Note', '1', { title: 'Other' }))
+    type({ n: 5 })
+    expect(client.outbox.list()).toHaveLength(6)
+    const shown = notes(client)
+    expect(shown).toEqual({ 1: { title: 'Other', n: 5 }, 2: { title: 'Bread', n: 2 } })
+    desk.network.mend()
+    await office.clock.advance(60_000)
+    expect([await office.rows(), client.outbox.list()]).toEqual([shown, []])
+  })
+
+  test('are others once the earlier one is on its way, or has another key', async () => {
+    const { office, client, type } = await open()
+    const first = type({ title: 'O' })
+    await office.clock.until(first.accepted)
+    const second = type({ title: 'Oa' })
+    const third = type({ title: 'Oat' }, 'another')
+    await office.clock.until(Promise.all([second.synced, third.synced]))
+    expect(first.state).toBe('synced')
+    expect(new Set(office.received).size).toBe(3)
+    expect(notes(client)).toEqual({ 1: { title: 'Oat', n: 1 } })
+  })
+
+  test('are undone in one step', async () => {
+    const { office, desk, client, type } = await open()
+    desk.network.cut()
+    for (const title of ['O', 'Oa', 'Oat']) type({ title })
+    expect(await office.clock.until(client.undo())).toBe(true)
+    expect(notes(client)).toEqual({ 1: { title: 'Milk', n: 1 } })
+    expect(await client.undo()).toBe(false)
+    expect(await office.clock.until(client.redo())).toBe(true)
+    expect(client.get('Note', '1')?.title).toBe('Oat')
+  })
+})

@@ -1,0 +1,184 @@
+import { describe, expect, test } from 'vitest'
+import type { TxCodec } from '../../src/index.ts'
+import { type Message, notes, Office } from '../support/office.ts'
+
+/** A server of another kind behind the same data: one change a request, and no word of positions. */
+function restLike(office: Office) {
+  const bodies: Message[] = []
+  let refuses: string | undefined
+  const answer = async (request: Request): Promise<Response> => {
+    const body: Message = await request.json()
+    bodies.push(body)
+    if (refuses === body.key) return Response.json({ ok: false, why: 'No such shelf.' })
+    for (const { verb, table, row, fields } of body.changes) {
+      const op = { create: 'i', change: 'u', drop: 'd' }[verb as string]
+      await office.service.write([
+        { op, t: table, id: row, ...(fields && { p: { userId: 'ada', ...fields } }) } as never,
+      ])
+    }
+    return Response.json({ ok: true })
+  }
+  office.intercept = (request, pass) => (request.url.endsWith('/tx') ? answer(request) : pass())
+  return {
+    bodies,
+    refuse: (id: string) => {
+      refuses = id
+    },
+  }
+}
+
+/** Its codec. A server that does not say how far its history is gives no position: the next delta tells. */
+const restCodec: TxCodec = {
+  maxTransactions: 1,
+  encode: ([tx]) => ({
+    key: tx?.id,
+    changes: tx?.ops.map(({ op, t, id, ...rest }) => ({
+      verb: { i: 'create', u: 'change', d: 'drop' }[op],
+      table: t,
+      row: id,
+      ...('p' in rest && { fields: rest.p }),
+    })),
+  }),
+  decode: (body, txs) => {
+    const { ok, why } = body as { ok: boolean; why: string }
+    const sid = Number.MAX_SAFE_INTEGER
+    return {
+      sid,
+      results: txs.map(({ id }) => (ok ? { id, sid } : { id, error: { code: 'invalid', message: why } })),
+    }
+  },
+}
+
+async function open(codec: TxCodec) {
+  const office = await Office.open()
+  await office.insert('1', { title: 'Milk' })
+  const server = restLike(office)
+  const desk = office.desk()
+  return { office, desk, server, client: await desk.live({ txCodec: codec }) }
+}
+
+describe('a server with another body', () => {
+  test('gets one transaction a request, and what it says becomes verdicts', async () => {
+    const { office, desk, server, client } = await open(restCodec)
+    desk.network.cut()
+    const made = [
+      client.mutate((m) => m.update('Note', '1', { title: 'Oat milk' })),
+      client.mutate((m) => m.insert('Note', { id: '2', title: 'Bread' }), { label: 'Add' }),
+      client.mutate((m) => m.update('Note', '2', { n: 1 }), { label: 'Count' }),
+      client.mutate((m) => m.delete('Note', '1')),
+    ] as const
+    server.refuse(made[1].id)
+    desk.network.mend()
+    await office.clock.advance(60_000)
+    expect(made.map(({ state }) => state)).toEqual(['synced', 'rejected', 'rejected', 'synced'])
+    // What required the refused one was not even sent.
+    expect(server.bodies).toEqual([
+      {
+        key: made[0].id,
+        changes: [{ verb: 'change', table: 'Note', row: '1', fields: { title: 'Oat milk' } }],
+      },
+      { key: made[1].id, changes: [expect.objectContaining({ verb: 'create', row: '2' })] },
+      { key: made[3].id, changes: [{ verb: 'drop', table: 'Note', row: '1' }] },
+    ])
+    expect(desk.log).toEqual(['rejected Add invalid', 'rejected Count dependency_rejected'])
+    expect([notes(client), await office.rows()]).toEqual([{}, {}])
+  })
+
+  test('that gives no position ends the waiting by the next delta, also after a restart', async () => {
+    const { office, desk, client } = await open(restCodec)
+    office.push = () => {}
+    const tx = client.mutate((m) => m.update('Note', '1', { title: 'Oat milk' }))
+    await office.clock.until(tx.accepted)
+    expect(tx.state).toBe('accepted')
+    await office.clock.advance(50)
+    await desk.kill()
+    const next = await desk.live({ txCodec: restCodec })
+    await office.clock.advance(5_000)
+    expect([next.outbox.list(), notes(next)]).toEqual([[], { 1: { title: 'Oat milk' } }])
+  })
+})
+
+describe('a codec', () => {
+  /** One that passes on to the service what it is given, and notes it. */
+  function noting(more: Partial<TxCodec> = {}) {
+    const batches: string[][] = []
+    const codec: TxCodec = {
+      encode: (txs) => {
+        batches.push(txs.map(({ id }) => id))
+        return { txs }
+      },
+      decode: (body) => body as never,
+      ...more,
+    }
+    return { codec, batches }
+  }
+
+  async function three(codec: TxCodec) {
+    const office = await Office.open()
+    const desk = office.desk()
+    const client = await desk.live({ txCodec: codec })
+    desk.network.cut()
+    const made = [
+      client.mutate((m) => m.insert('Note', { id: '1' })),
+      client.mutate((m) => m.update('Note', '1', { n: 1 })),
+      client.mutate((m) => m.insert('Note', { id: '2' })),
+    ]
+    await office.clock.advance(100)
+    desk.network.mend()
+    return { office, desk, client, made, ids: made.map(({ id }) => id) }
+  }
+
+  test('without `requires` never has a transaction beside one that it requires', async () => {
+    const { codec, batches } = noting()
+    const { office, made, ids } = await three(codec)
+    await office.clock.until(Promise.all(made.map((tx) => tx.synced)))
+    expect(batches.slice(-2)).toEqual([ids.slice(0, 1), ids.slice(1)])
+  })
+
+  test.each([
+    [1, 3],
+    [2, 2],
+    [undefined, 1],
+  ])('that takes %s in one request is asked %s times', async (maxTransactions, times) => {
+    const { codec, batches } = noting({ requires: true, ...(maxTransactions && { maxTransactions }) })
+    const { office, made, ids } = await three(codec)
+    await office.clock.until(Promise.all(made.map((tx) => tx.synced)))
+    const last = batches.slice(-times)
+    expect(last.flat()).toEqual(ids)
+  })
+
+  test.each([
+    ['encode', { encode: () => fail() }, 'error SyncError unexpected'],
+    ['decode', { decode: () => fail() }, 'error ProtocolError bad_envelope'],
+    [
+      'decode by what it gives',
+      { decode: () => ({ results: 5 }) as never },
+      'error ProtocolError bad_envelope',
+    ],
+    ['decode by giving nothing', { decode: () => undefined as never }, 'error ProtocolError bad_envelope'],
+    [
+      'decode by a sid that is none',
+      {
+        decode: (_: unknown, txs: readonly { id: string }[]) => ({
+          sid: 1,
+          results: txs.map(({ id }) => ({ id, sid: Number.NaN })),
+        }),
+      },
+      'error ProtocolError bad_envelope',
+    ],
+  ])('that fails in %s loses nothing, and is asked again with waits', async (_, broken, told) => {
+    const { codec, batches } = noting({ requires: true })
+    const changing = { ...codec, ...broken }
+    const { office, desk, made } = await three(changing)
+    await office.clock.advance(300_000)
+    expect(made.every(({ state }) => state !== 'rejected' && state !== 'failed')).toBe(true)
+    expect(new Set(desk.log)).toEqual(new Set([told]))
+    expect(batches.length).toBeLessThan(40)
+    Object.assign(changing, codec)
+    await office.clock.until(Promise.all(made.map((tx) => tx.synced)))
+  })
+})
+
+function fail(): never {
+  throw new Error('Mine.')
+}

@@ -1,0 +1,133 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { Transaction } from '../../src/index.ts'
+import { memoryStore } from '../../src/storage/memory.ts'
+import { at, failure, notes, Office } from '../support/office.ts'
+import { FaultyStore } from '../support/store-faults.ts'
+
+const unhandled: unknown[] = []
+const note = (reason: unknown) => void unhandled.push(reason)
+beforeEach(() => void process.on('unhandledRejection', note))
+afterEach(async () => {
+  await new Promise((resolve) => setTimeout(resolve, 10))
+  process.off('unhandledRejection', note)
+  expect(unhandled.splice(0)).toEqual([])
+})
+
+/** What became of each promise so far. */
+async function stateOf(tx: Transaction) {
+  const still = Symbol('still')
+  const look = (promise: Promise<unknown>) =>
+    Promise.race([promise, Promise.resolve(still)]).then(
+      (value) => (value === still ? 'waits' : 'resolved'),
+      (error) => `${error.name} ${error.reason ?? error.code}`,
+    )
+  await new Promise((resolve) => setImmediate(resolve))
+  const [durable, accepted, synced, settled] = await Promise.all(
+    [tx.durable, tx.accepted, tx.synced, tx.settled].map(look),
+  )
+  return { state: tx.state, durable, accepted, synced, settled }
+}
+
+describe('the promises of a transaction', () => {
+  test('resolve in their order, with the server’s sid', async () => {
+    const office = await Office.open()
+    const client = await office.desk().live()
+    const order: string[] = []
+    const tx = client.mutate((m) => m.insert('Note', { id: '1' }))
+    for (const name of ['durable', 'accepted', 'synced', 'settled'] as const) {
+      void tx[name].then((value) => order.push(`${name} ${value}`))
+    }
+    tx.subscribe(({ state }) => order.push(state))
+    await office.clock.until(tx.synced)
+    await office.clock.advance(100)
+    const sids = ['durable undefined', 'accepted 1', 'synced 1', 'settled synced']
+    expect(order.filter((line) => sids.includes(line))).toEqual(sids)
+    expect(order.filter((line) => !sids.includes(line))).toEqual(['queued', 'sending', 'accepted', 'synced'])
+    expect(await stateOf(tx)).toMatchObject({ durable: 'resolved', settled: 'resolved' })
+  })
+
+  test('invariant 36: that reject and are heard by nobody are no unhandled rejections', async () => {
+    const office = await Office.open()
+    const faulty = new FaultyStore(memoryStore())
+    const client = await office.desk({ store: faulty.store }).live()
+    office.intercept = at('tx', async () => failure(422, 'invalid'))
+    const rejected = client.mutate((m) => m.insert('Note', { id: '1' }))
+    const dependent = client.mutate((m) => m.update('Note', '1', {}), { requires: [rejected] })
+    await office.clock.advance(10_000)
+    expect(await stateOf(rejected)).toEqual({
+      state: 'rejected',
+      durable: 'resolved',
+      accepted: 'RejectedError invalid',
+      synced: 'RejectedError invalid',
+      settled: 'resolved',
+    })
+    expect(dependent.state).toBe('synced')
+    faulty.arm(0, 'throw')
+    const failed = client.mutate((m) => m.insert('Note', { id: '2' }))
+    await office.clock.advance(10_000)
+    expect(await stateOf(failed)).toEqual({
+      state: 'failed',
+      durable: 'StorageError aborted',
+      accepted: 'StorageError aborted',
+      synced: 'StorageError aborted',
+      settled: 'resolved',
+    })
+    faulty.disarm()
+    const undone = client.mutate((m) => m.insert('Note', { id: '3' }))
+    await office.clock.until(undone.undo())
+    expect(await stateOf(undone)).toMatchObject({ state: 'cancelled', settled: 'resolved' })
+    await office.clock.until(client.outbox.discard(rejected.id))
+    expect(await stateOf(rejected)).toMatchObject({ state: 'discarded', settled: 'resolved' })
+  })
+
+  test('close leaves nobody waiting, and what it took is stored', async () => {
+    const office = await Office.open()
+    const desk = office.desk()
+    const client = await desk.live()
+    desk.network.cut()
+    const queued = client.mutate((m) => m.insert('Note', { id: '1' }))
+    await office.clock.until(queued.durable)
+    const writing = client.mutate((m) => m.insert('Note', { id: '2' }))
+    await office.clock.until(client.close())
+    for (const tx of [queued, writing]) {
+      expect(await stateOf(tx)).toEqual({
+        state: 'queued',
+        durable: 'resolved',
+        accepted: 'ClosedError closed',
+        synced: 'ClosedError closed',
+        settled: 'resolved',
+      })
+    }
+    await desk.kill()
+    const again = await desk.live()
+    expect(notes(again)).toEqual({ 1: {}, 2: {} })
+  })
+
+  test('close ends what a store without an answer holds up', async () => {
+    const office = await Office.open()
+    const faulty = new FaultyStore(memoryStore())
+    const client = await office.desk({ store: faulty.store }).live()
+    faulty.arm(0, 'hang')
+    const tx = client.mutate((m) => m.insert('Note', { id: '1' }))
+    await office.clock.until(client.close())
+    expect(await stateOf(tx)).toMatchObject({
+      settled: 'resolved',
+      durable: expect.stringContaining('Error'),
+    })
+  })
+
+  test('of one that writes nothing are settled at once, and nothing is sent', async () => {
+    const office = await Office.open()
+    const client = await office.desk().live()
+    const tx = client.mutate(() => {})
+    expect(await stateOf(tx)).toEqual({
+      state: 'synced',
+      durable: 'resolved',
+      accepted: 'resolved',
+      synced: 'resolved',
+      settled: 'resolved',
+    })
+    await office.clock.advance(10_000)
+    expect([office.received, client.outbox.list()]).toEqual([[], []])
+  })
+})

@@ -1,0 +1,309 @@
+import { describe, expect, test } from 'vitest'
+import type { SyncClient, Transaction } from '../../src/index.ts'
+import { type Desk, notes, Office } from '../support/office.ts'
+
+/** A note that somebody else has changed since this client saw it, and an update that asks for the conflict. */
+async function conflict(options: Parameters<Desk['live']>[0] = {}) {
+  const office = await Office.open()
+  await office.insert('1', { title: 'Milk', n: 1 })
+  const desk = office.desk()
+  const client = await desk.live(options)
+  desk.network.cut()
+  const tx = client.mutate((m) => m.update('Note', '1', { title: 'mine' }, { unchanged: true }), {
+    label: 'Rename',
+  })
+  await office.update('1', { title: 'theirs', n: 2 })
+  desk.network.mend()
+  await office.clock.advance(60_000)
+  return { office, desk, client, tx }
+}
+
+async function restarted(desk: Desk, options: Parameters<Desk['live']>[0] = {}): Promise<SyncClient> {
+  await desk.kill()
+  return desk.live(options)
+}
+
+const rejectedOf = (client: SyncClient) => client.outbox.list({ state: 'rejected' })
+
+describe('a rejected transaction', () => {
+  test('is told, and waits with its reason, before, mine and theirs, also after a restart', async () => {
+    const { desk, client, tx } = await conflict()
+    expect(desk.log).toEqual(['rejected Rename conflict'])
+    expect([tx.state, await tx.settled]).toEqual(['rejected', 'rejected'])
+    expect(notes(client)).toEqual({ 1: { title: 'theirs', n: 2 } })
+    const again = await restarted(desk)
+    const [kept, ...others] = rejectedOf(again)
+    expect(others).toEqual([])
+    expect(kept).toMatchObject({ id: tx.id, label: 'Rename', at: tx.at, rejection: { reason: 'conflict' } })
+    for (const one of [tx, kept]) {
+      expect(one?.records).toMatchObject([
+        {
+          t: 'Note',
+          id: '1',
+          base: { title: 'Milk', n: 1 },
+          mine: { title: 'mine', n: 1 },
+          theirs: { title: 'theirs', n: 2 },
+        },
+      ])
+    }
+    await expect(kept?.accepted).rejects.toMatchObject({ name: 'RejectedError', reason: 'conflict' })
+    expect(desk.log).toEqual(['rejected Rename conflict'])
+    expect(again.status.writes).toEqual({ pending: 0, rejected: 1 })
+  })
+
+  test('is no conflict with what this client wrote itself', async () => {
+    const office = await Office.open()
+    await office.insert('1', { title: 'Milk', n: 1 })
+    const desk = office.desk()
+    const client = await desk.live()
+    desk.network.cut()
+    const all = [1, 2, 3].map((n) => client.mutate((m) => m.update('Note', '1', { n }, { unchanged: true })))
+    desk.network.mend()
+    await office.clock.until(Promise.all(all.map((tx) => tx.synced)))
+    expect(notes(client)).toEqual({ 1: { title: 'Milk', n: 3 } })
+  })
+
+  test('is tried anew as it was, and takes the old one’s place on disk', async () => {
+    const { office, desk, client, tx } = await conflict()
+    const made = client.outbox.retry(tx.id)
+    expect(made).toMatchObject({ label: 'Rename', retryOf: tx.id })
+    expect([tx.state, client.outbox.get(tx.id), made.state]).toEqual(['discarded', undefined, 'writing'])
+    expect(notes(client)).toEqual({ 1: { title: 'mine', n: 2 } })
+    await office.clock.until(made.synced)
+    expect(rejectedOf(await restarted(desk))).toEqual([])
+    expect(await office.rows()).toEqual({ 1: { title: 'mine', n: 2 } })
+  })
+
+  test('is tried anew as it is edited, where it was before the restart', async () => {
+    const { office, desk, tx } = await conflict()
+    const client = await restarted(desk)
+    const made = client.outbox.retry(tx.id, (m) => {
+      m.update('Note', '1', { title: `${m.get('Note', '1')?.title} and mine` })
+    })
+    await office.clock.until(made.synced)
+    expect(await office.rows()).toEqual({ 1: { title: 'theirs and mine', n: 2 } })
+    expect(await office.clock.until(client.outbox.export())).toEqual({ transactions: [], unreadable: [] })
+  })
+
+  test('whose edit throws, or is refused, stays as it was', async () => {
+    const { client, tx } = await conflict()
+    const thrown = new Error('Mine.')
+    expect(() =>
+      client.outbox.retry(tx.id, () => {
+        throw thrown
+      }),
+    ).toThrow(thrown)
+    expect(() => client.outbox.retry(tx.id, (m) => m.update('Note', 'none', {}))).toThrow('Note.id')
+    expect([tx.state, client.status.writes]).toEqual(['rejected', { pending: 0, rejected: 1 }])
+    expect(rejectedOf(client)).toEqual([tx])
+  })
+
+  test('whose edit writes nothing is gone for good', async () => {
+    const { office, desk, client, tx } = await conflict()
+    const made = client.outbox.retry(tx.id, () => {})
+    await office.clock.until(made.durable)
+    expect([made.state, await made.settled, tx.state]).toEqual(['synced', 'synced', 'discarded'])
+    expect(client.status.writes).toEqual({ pending: 0, rejected: 0 })
+    await office.clock.advance(1_000)
+    expect(rejectedOf(await restarted(desk))).toEqual([])
+  })
+
+  test('puts a record whole that somebody deleted', async () => {
+    const office = await Office.open()
+    await office.insert('1', { title: 'Milk', n: 1 })
+    const desk = office.desk()
+    const client = await desk.live()
+    desk.network.cut()
+    const tx = client.mutate((m) => m.update('Note', '1', { title: 'mine' }))
+    await office.remove('1')
+    desk.network.mend()
+    await office.clock.advance(60_000)
+    expect(tx.rejection?.reason).toBe('not_found')
+    expect(tx.records[0]?.theirs).toBeUndefined()
+    await office.clock.until(client.outbox.retry(tx.id).synced)
+    expect(await office.rows()).toEqual({ 1: { title: 'mine', n: 1 } })
+  })
+
+  test('is given up, and does not come back', async () => {
+    const { office, desk, client, tx } = await conflict()
+    await office.clock.until(client.outbox.discard(tx.id))
+    expect([tx.state, client.outbox.list(), client.status.writes]).toEqual([
+      'discarded',
+      [],
+      { pending: 0, rejected: 0 },
+    ])
+    expect((await restarted(desk)).outbox.list()).toEqual([])
+  })
+
+  test('is what retry and discard ask for', async () => {
+    const { office, client } = await conflict()
+    const named = expect.objectContaining({ name: 'ConfigurationError', option: 'id' })
+    const queued = client.mutate((m) => m.insert('Note', {}))
+    for (const id of ['none', queued.id]) {
+      expect(() => client.outbox.retry(id)).toThrow(named)
+      await expect(client.outbox.discard(id)).rejects.toThrow(named)
+    }
+    await office.clock.until(queued.synced)
+  })
+
+  test('is in the export, as data that JSON carries', async () => {
+    const { office, client, tx } = await conflict()
+    const exported = await office.clock.until(client.outbox.export())
+    expect(exported).toMatchObject({
+      transactions: [
+        { id: tx.id, state: 'rejected', error: { code: 'conflict' }, ops: [{ p: { title: 'mine' } }] },
+      ],
+      unreadable: [],
+    })
+    expect(JSON.parse(JSON.stringify(exported))).toEqual(JSON.parse(JSON.stringify(exported)))
+  })
+})
+
+describe('what requires another', () => {
+  /** A poisoned insert, what builds on it in two steps, and something else. */
+  async function chain(options: Parameters<Desk['live']>[0] = {}) {
+    const office = await Office.open()
+    await office.insert('other', { n: 1 })
+    const desk = office.desk()
+    const client = await desk.live(options)
+    desk.network.cut()
+    const root = client.mutate((m) => m.insert('Note', { id: 'x', n: 1 }), { label: 'root' })
+    const child = client.mutate((m) => m.update('Note', 'x', { n: 2 }), { label: 'child' })
+    const grandchild = client.mutate((m) => m.update('Note', 'other', { n: 5 }), {
+      label: 'grand',
+      requires: [child],
+    })
+    const other = client.mutate((m) => m.update('Note', 'other', { m: 1 }), { label: 'other' })
+    await office.insert('x', {}, 'bob')
+    return { office, desk, client, all: [root, child, grandchild, other] }
+  }
+
+  test('invariant 29: a rejection takes back itself and what requires it, and no other', async () => {
+    const { office, desk, client, all } = await chain()
+    const seen: unknown[] = []
+    client.query('Note', {}).subscribe(({ rows }) => seen.push(rows.map(({ id, n, m }) => [id, n, m])))
+    desk.network.mend()
+    await office.clock.advance(60_000)
+    expect(all.map(({ state }) => state)).toEqual(['rejected', 'rejected', 'rejected', 'synced'])
+    expect(desk.log).toEqual([
+      'rejected root exists',
+      'rejected child dependency_rejected',
+      'rejected grand dependency_rejected',
+    ])
+    // All of it in one step.
+    expect(seen).toEqual([[['other', 1, 1]]])
+    const again = await restarted(desk)
+    expect(notes(again)).toEqual({ other: { n: 1, m: 1 } })
+    expect(again.status.writes).toEqual({ pending: 0, rejected: 3 })
+  })
+
+  test('is refused where that was rejected', async () => {
+    const { office, desk, client, all } = await chain()
+    desk.network.mend()
+    await office.clock.advance(60_000)
+    const requires = all.slice(0, 1)
+    const write = () => client.mutate((m) => m.update('Note', 'other', { n: 9 }), { requires })
+    expect(write).toThrow(expect.objectContaining({ name: 'RejectedError', reason: 'dependency_rejected' }))
+    expect(client.get('Note', 'other')?.n).toBe(1)
+  })
+
+  test('follows one that could not be sent because it was undone', async () => {
+    const { client, all, office } = await chain()
+    await office.clock.until(Promise.resolve(all[0]?.undo()))
+    expect(all.map(({ state }) => state)).toEqual(['cancelled', 'rejected', 'rejected', 'queued'])
+    expect(notes(client)).toEqual({ other: { n: 1, m: 1 } })
+  })
+
+  test('can be tried anew after what it requires', async () => {
+    const { office, desk, client, all } = await chain()
+    desk.network.mend()
+    await office.clock.advance(60_000)
+    await office.remove('x')
+    const made = all.slice(0, 3).map((tx) => client.outbox.retry(tx.id))
+    await office.clock.until(Promise.all(made.map((tx) => tx.synced)))
+    expect(await office.rows()).toEqual({ x: { n: 2 }, other: { n: 5, m: 1 } })
+    expect(office.received.slice(-3)).toEqual(made.map(({ id }) => id))
+  })
+})
+
+describe('the option merge', () => {
+  test('gives what is written in place of a rejected one, with all that is known', async () => {
+    const asked: Transaction[] = []
+    const { office, desk, client, tx } = await conflict({
+      merge: (rejected) => {
+        asked.push(rejected)
+        const [record] = rejected.records
+        return (m) => m.update('Note', '1', { title: `${record?.mine?.title} and ${record?.theirs?.title}` })
+      },
+    })
+    expect(asked).toEqual([tx])
+    expect(desk.log).toEqual([])
+    expect(await office.rows()).toEqual({ 1: { title: 'mine and theirs', n: 2 } })
+    expect(client.outbox.list()).toEqual([])
+  })
+
+  test('that gives nothing leaves it in the outbox', async () => {
+    const { desk, tx } = await conflict({ merge: () => undefined })
+    expect([tx.state, desk.log]).toEqual(['rejected', ['rejected Rename conflict']])
+  })
+
+  test.each([
+    [
+      'throws',
+      () => {
+        throw new Error('Mine.')
+      },
+    ],
+    [
+      'gives what throws',
+      () => () => {
+        throw new Error('Mine.')
+      },
+    ],
+    [
+      'gives what is refused',
+      () => (m: { update(t: string, id: string, p: object): void }) => m.update('Note', 'none', {}),
+    ],
+    ['gives no function', () => Promise.resolve()],
+  ])('that %s leaves it in the outbox, and says so', async (_, merge) => {
+    const { desk, tx } = await conflict({ merge: merge as never })
+    expect(tx.state).toBe('rejected')
+    expect(desk.log).toEqual([expect.stringMatching(/^error /), 'rejected Rename conflict'])
+  })
+
+  test('whose result is rejected again and again ends in the outbox', async () => {
+    const office = await Office.open({ authorize: () => ({ message: 'Never.' }) })
+    const desk = office.desk()
+    const client = await desk.live({ merge: () => (m) => m.insert('Note', { id: 'x' }) })
+    client.mutate((m) => m.insert('Note', { id: 'x' }), { label: 'Add' })
+    await office.clock.advance(600_000)
+    expect(office.received).toHaveLength(6)
+    expect(desk.log).toEqual(['rejected Add forbidden'])
+    expect(client.status.writes).toEqual({ pending: 0, rejected: 1 })
+  })
+})
+
+test('who decides at the moment of the rejection leaves nothing behind', async () => {
+  const office = await Office.open()
+  const desk = office.desk()
+  const client = await desk.live()
+  desk.network.cut()
+  const tx = client.mutate((m) => m.insert('Note', { id: 'x', n: 1 }))
+  const given = client.mutate((m) => m.insert('Note', { id: 'y', n: 1 }))
+  await office.insert('x', {}, 'bob')
+  await office.insert('y', {}, 'bob')
+  let made: Transaction | undefined
+  tx.subscribe(() => {
+    if (tx.state === 'rejected') made = client.outbox.retry(tx.id, (m) => m.insert('Note', { id: 'z', n: 1 }))
+  })
+  client.on('rejected', ({ id }) => void client.outbox.discard(id))
+  desk.network.mend()
+  await office.clock.advance(60_000)
+  expect([tx.state, made?.state, given.state]).toEqual(['discarded', 'synced', 'discarded'])
+  expect(client.status.writes).toEqual({ pending: 0, rejected: 0 })
+  const again = await restarted(desk)
+  await office.clock.advance(60_000)
+  expect(again.outbox.list()).toEqual([])
+  expect(await office.rows()).toEqual({ z: { n: 1 } })
+  expect(new Set(office.received).size).toBe(3)
+})

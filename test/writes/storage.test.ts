@@ -1,0 +1,325 @@
+import { describe, expect, test } from 'vitest'
+import { StorageError } from '../../src/base/errors.ts'
+import type { SyncClient, Transaction } from '../../src/index.ts'
+import { memoryStore } from '../../src/storage/memory.ts'
+import type { Store, StoreConnection, TransactionOptions } from '../../src/storage/store.ts'
+import { at, failure, notes, Office } from '../support/office.ts'
+import { FaultyStore, faults } from '../support/store-faults.ts'
+
+/** A store that does to each transaction what `before` does, and after it what `after` does. */
+function watching(inner: Store, before: (options: TransactionOptions) => void | Promise<void>): Store {
+  const wrapped = (connection: StoreConnection): StoreConnection => ({
+    ...connection,
+    transaction: async (options, body) => {
+      await before(options)
+      return connection.transaction(options, body)
+    },
+  })
+  return { ...inner, open: async (name) => wrapped(await inner.open(name)) }
+}
+
+const writesOutbox = ({ tables, mode }: TransactionOptions) => tables.includes('outbox') && mode === 'write'
+const full = () => new StorageError('quota', 'The disk is full.')
+
+const told = (tx: Transaction) => {
+  const heard = { durable: false, failed: false }
+  tx.durable.then(
+    () => (heard.durable = true),
+    () => (heard.failed = tx.state === 'failed'),
+  )
+  return heard
+}
+
+test('invariant 18: what is durable is on the disk, and what is not is not told to be', async () => {
+  const office = await Office.open()
+  const inner = memoryStore()
+  let release = () => {}
+  let held = false
+  const store = watching(inner, async (options) => {
+    if (!held || !writesOutbox(options)) return
+    await new Promise<void>((resolve) => {
+      release = resolve
+    })
+  })
+  const desk = office.desk({ store })
+  const client = await desk.live()
+  held = true
+  const tx = client.mutate((m) => m.insert('Note', { id: '1' }))
+  const heard = told(tx)
+  await office.clock.advance(1_000)
+  expect([tx.state, heard.durable, office.received]).toEqual(['writing', false, []])
+  held = false
+  release()
+  desk.network.cut()
+  await office.clock.until(tx.durable)
+  // The process is gone at that very moment.
+  const other = office.desk({ store: inner })
+  other.network.cut()
+  const next = other.client()
+  await next.start()
+  expect(next.outbox.get(tx.id)?.state).toBe('queued')
+})
+
+describe.each(faults)('where a store fails once by %s', (fault) => {
+  test('at each step of writing, whatever was durable happens once, and whatever failed does not', async () => {
+    for (let step = 0; step < 40; step += 1) {
+      const office = await Office.open()
+      await office.insert('0', { n: 0 })
+      const inner = memoryStore()
+      const faulty = new FaultyStore(inner)
+      const desk = office.desk({ store: faulty.store })
+      const client = await desk.live()
+      faulty.arm(step, fault)
+      const write = (n: number) => client.mutate((m) => m.update('Note', '0', { [`f${n}`]: n }))
+      const made = [write(1)]
+      await office.clock.advance(15)
+      made.push(write(2), write(3))
+      const heard = made.map(told)
+      await office.clock.advance(60_000)
+      const struck = faulty.struck || fault === 'hang'
+      if (fault === 'crash' && faulty.struck) desk.network.cut()
+      else await desk.kill()
+
+      const after = office.desk({ store: inner })
+      const next = await after.live()
+      await office.clock.advance(300_000)
+      expect(notes(next)).toEqual(await office.rows())
+      expect(next.status.writes).toEqual({ pending: 0, rejected: 0 })
+      expect((await office.log.position()).head).toBe(1 + new Set(office.received).size)
+      for (const [n, tx] of made.entries()) {
+        const happened = Object.hasOwn(next.get('Note', '0') ?? {}, `f${n + 1}`)
+        if (heard[n]?.durable) expect([fault, step, n, happened]).toEqual([fault, step, n, true])
+        // What a process says that is gone, nobody hears.
+        if (heard[n]?.failed && fault !== 'crash')
+          expect([fault, step, n, happened]).toEqual([fault, step, n, false])
+        expect(['synced', 'failed', 'queued', 'writing', 'sending', 'accepted']).toContain(tx.state)
+      }
+      await after.kill()
+      if (!struck) return
+    }
+  })
+})
+
+describe('a store that fails', () => {
+  /** A client that runs on a store whose writes to the outbox fail while `is.failing`. */
+  async function failing(error = full) {
+    const office = await Office.open()
+    await office.insert('1', { title: 'Milk' })
+    const is = { failing: false }
+    const inner = memoryStore()
+    const desk = office.desk({
+      store: watching(inner, (options) => {
+        if (is.failing && writesOutbox(options)) throw error()
+      }),
+    })
+    return { office, desk, is, client: await desk.live() }
+  }
+
+  const unwritable = () => new StorageError('aborted', 'It broke.')
+
+  test('takes back what cannot be stored, with what requires it, and says so', async () => {
+    const { office, desk, client, is } = await failing(unwritable)
+    is.failing = true
+    const lost = client.mutate((m) => m.insert('Note', { id: '2' }))
+    const dependent = client.mutate((m) => m.update('Note', '2', { n: 1 }), { label: 'dependent' })
+    expect(notes(client)).toMatchObject({ 2: { n: 1 } })
+    await office.clock.advance(1_000)
+    expect([lost.state, dependent.state]).toEqual(['failed', 'rejected'])
+    expect(notes(client)).toEqual({ 1: { title: 'Milk' } })
+    await expect(lost.durable).rejects.toMatchObject({ name: 'StorageError', code: 'aborted' })
+    expect(desk.log).toContain('error StorageError aborted')
+    is.failing = false
+    const next = client.mutate((m) => m.insert('Note', { id: '3' }))
+    await office.clock.until(next.synced)
+    expect(office.received).toEqual([next.id])
+  })
+
+  test('leaves what was to be joined with another as it was', async () => {
+    const { office, desk, client, is } = await failing(unwritable)
+    await office.clock.until(client.stop())
+    const first = client.mutate((m) => m.update('Note', '1', { title: 'first' }), { coalesce: 'k' })
+    await office.clock.until(first.durable)
+    is.failing = true
+    const second = client.mutate((m) => m.update('Note', '1', { title: 'second' }), { coalesce: 'k' })
+    const third = client.mutate((m) => m.update('Note', '1', { n: 3 }))
+    expect(notes(client)).toEqual({ 1: { title: 'second', n: 3 } })
+    await office.clock.advance(1_000)
+    expect([second.state, third.state, client.outbox.get(first.id)?.state]).toEqual([
+      'failed',
+      'failed',
+      'queued',
+    ])
+    expect(notes(client)).toEqual({ 1: { title: 'first' } })
+    is.failing = false
+    await client.start()
+    await office.clock.advance(10_000)
+    expect([await office.rows(), desk.log.length]).toEqual([{ 1: { title: 'first' } }, 2])
+  })
+
+  test('leaves a rejected one in the outbox whose retry cannot be stored', async () => {
+    const { office, desk, client, is } = await failing(unwritable)
+    office.intercept = at('tx', async () => failure(422, 'invalid'))
+    const tx = client.mutate((m) => m.update('Note', '1', { n: 1 }), { label: 'Write' })
+    await office.clock.advance(10_000)
+    is.failing = true
+    for (const edit of [undefined, () => {}]) {
+      const made = client.outbox.retry(tx.id, edit)
+      await office.clock.advance(1_000)
+      expect(client.outbox.list()).toMatchObject([
+        { id: tx.id, state: 'rejected', rejection: { reason: 'invalid' } },
+      ])
+      expect(client.status.writes).toEqual({ pending: 0, rejected: 1 })
+      expect(made.state).toBe(edit ? 'synced' : 'failed')
+    }
+    is.failing = false
+    office.intercept = (_, pass) => pass()
+    await office.clock.until(client.outbox.retry(tx.id).synced)
+    await desk.kill()
+    expect((await desk.live()).outbox.list()).toEqual([])
+  })
+
+  test('keeps what cannot be cancelled, and says so', async () => {
+    const { office, client, is } = await failing(unwritable)
+    await office.clock.until(client.stop())
+    const tx = client.mutate((m) => m.update('Note', '1', { n: 1 }))
+    await office.clock.until(tx.durable)
+    is.failing = true
+    await expect(tx.undo()).rejects.toMatchObject({ name: 'StorageError' })
+    expect(client.outbox.list()).toMatchObject([{ id: tx.id, state: 'queued' }])
+    expect(client.get('Note', '1')?.n).toBe(1)
+  })
+
+  test('invariant 22: what the server has taken is not called failed for what fails here afterwards', async () => {
+    const { office, desk, client, is } = await failing()
+    office.intercept = at('tx', (_, pass) => {
+      is.failing = true
+      return pass()
+    })
+    const tx = client.mutate((m) => m.update('Note', '1', { n: 1 }))
+    await office.clock.until(tx.synced)
+    await office.clock.advance(10_000)
+    expect([tx.state, await tx.accepted, notes(client)]).toEqual([
+      'synced',
+      2,
+      { 1: { title: 'Milk', n: 1 } },
+    ])
+    expect(desk.log).toEqual([])
+    is.failing = false
+    await desk.kill()
+    const next = await desk.live()
+    await office.clock.advance(10_000)
+    expect([next.outbox.list(), (await office.log.position()).head]).toEqual([[], 2])
+  })
+
+  test('invariant 33: without room the data goes first, and the outbox still gets room', async () => {
+    const office = await Office.open()
+    for (const id of ['1', '2', '3']) await office.insert(id, { title: id })
+    const inner = memoryStore()
+    const is = { full: false }
+    const pages = async (connection: StoreConnection) =>
+      connection.transaction({ tables: ['pages'], mode: 'read' }, (tx) => tx.keys('pages'))
+    let underneath: StoreConnection | undefined
+    const store: Store = {
+      ...inner,
+      open: async (name) => {
+        const connection = await inner.open(name)
+        underneath = connection
+        return {
+          ...connection,
+          transaction: async (options, body) => {
+            if (is.full && writesOutbox(options) && (await pages(connection)).length > 0) throw full()
+            return connection.transaction(options, body)
+          },
+        }
+      },
+    }
+    const desk = office.desk({ store })
+    const client = await desk.live()
+    is.full = true
+    desk.network.cut()
+    const tx = client.mutate((m) => m.insert('Note', { id: '4' }), { label: 'Add' })
+    await office.clock.until(tx.durable)
+    expect(underneath && (await pages(underneath))).toEqual([])
+    expect(client.status.storage.reason).toContain('full')
+    expect(Object.keys(notes(client))).toEqual(['1', '2', '3', '4'])
+    await desk.kill()
+    const next = await desk.live()
+    await office.clock.advance(10_000)
+    expect(next.outbox.list()).toEqual([])
+    expect(Object.keys(await office.rows())).toEqual(['1', '2', '3', '4'])
+    expect(notes(next)).toEqual(await office.rows())
+  })
+
+  test('without any room takes back what cannot be stored', async () => {
+    const { office, client, is } = await failing()
+    is.failing = true
+    const tx = client.mutate((m) => m.update('Note', '1', { n: 1 }))
+    await office.clock.advance(1_000)
+    expect(tx.state).toBe('failed')
+    await expect(tx.durable).rejects.toMatchObject({ code: 'quota' })
+    expect(notes(client)).toEqual({ 1: { title: 'Milk' } })
+  })
+
+  test('invariant 27: whose outbox cannot be read at first sends nothing before it', async () => {
+    const office = await Office.open()
+    const inner = memoryStore()
+    const before = office.desk({ store: inner })
+    const writer = await before.live()
+    await office.clock.until(writer.stop())
+    const first = writer.mutate((m) => m.insert('Note', { id: '1', n: 1 }))
+    await office.clock.until(first.durable)
+    await before.kill()
+    let failures = 3
+    const store = watching(inner, ({ tables, mode }) => {
+      if (tables.includes('outbox') && mode === 'read' && failures-- > 0) throw unwritable()
+    })
+    const desk = office.desk({ store })
+    const client = await desk.live()
+    const second = client.mutate((m) => m.insert('Note', { id: '2' }))
+    await office.clock.until(second.synced)
+    expect(office.received).toEqual([first.id, second.id])
+    expect(desk.log).toContain('error StorageError aborted')
+    expect(notes(client)).toEqual({ 1: { n: 1 }, 2: {} })
+  })
+
+  test('invariant 35: a transaction that cannot be read is told, exported as it is, and stays', async () => {
+    const { office, desk, client } = await failing()
+    await office.clock.until(client.stop())
+    const good = client.mutate((m) => m.update('Note', '1', { n: 1 }))
+    await office.clock.until(good.durable)
+    await desk.kill()
+    const name = `instep:${JSON.stringify(['https://office.test/sync/v1/bootstrap', 'ada'])}`
+    const connection = await desk.store.open(name)
+    await connection.transaction({ tables: ['outbox'], mode: 'write' }, async (tx) =>
+      tx.put('outbox', 'bad', '{"no'),
+    )
+    connection.close()
+    for (let restart = 0; restart < 2; restart += 1) {
+      desk.log.length = 0
+      const next: SyncClient = await desk.live()
+      await office.clock.advance(10_000)
+      expect(desk.log).toEqual(['error StorageError unreadable'])
+      expect((await next.outbox.export()).unreadable).toEqual(['{"no'])
+      expect(next.get('Note', '1')?.n).toBe(1)
+      await desk.kill()
+    }
+    expect(await office.rows()).toEqual({ 1: { title: 'Milk', n: 1 } })
+  })
+
+  test('invariant 11: that lost the data sends again what was accepted, since the history may be another', async () => {
+    const { office, desk, client } = await failing()
+    office.push = () => {}
+    const tx = client.mutate((m) => m.update('Note', '1', { n: 1 }))
+    await office.clock.until(tx.accepted)
+    await desk.kill()
+    const name = `instep:${JSON.stringify(['https://office.test/sync/v1/bootstrap', 'ada'])}`
+    const connection = await desk.store.open(name)
+    await connection.transaction({ tables: ['meta'], mode: 'write' }, async (tx) => tx.delete('meta', 'head'))
+    connection.close()
+    await office.startOver()
+    await office.insert('1', { title: 'Milk' })
+    const next = await desk.live()
+    await office.clock.advance(60_000)
+    expect([await office.rows(), next.outbox.list()]).toEqual([{ 1: { title: 'Milk', n: 1 } }, []])
+  })
+})

@@ -1,0 +1,203 @@
+import { describe, expect, test } from 'vitest'
+import * as z from 'zod/mini'
+import { defineModels, type SyncClient } from '../../src/index.ts'
+import type { Mutator } from '../../src/outbox/draft.ts'
+import { notes, Office, officeUrl } from '../support/office.ts'
+
+const named = (name: string, more: object = {}) => expect.objectContaining({ name, ...more })
+
+async function open() {
+  const office = await Office.open()
+  await office.insert('1', { title: 'Milk', n: 1 })
+  const desk = office.desk()
+  return { office, desk, client: await desk.live() }
+}
+
+/** The client's state, as far as a refused write could have changed it. */
+const stateOf = (client: SyncClient) => [notes(client), client.outbox.list(), client.status]
+
+describe('mutate', () => {
+  test('that throws changes nothing, and tells nobody', async () => {
+    const { office, client } = await open()
+    const before = stateOf(client)
+    let told = 0
+    client.on('change', () => (told += 1))
+    client.outbox.subscribe(() => (told += 1))
+    client.query('Note', {}).subscribe(() => (told += 1))
+    const bodies: ((m: Mutator) => unknown)[] = [
+      (m) => {
+        m.update('Note', '1', { n: 2 })
+        throw new Error('Mine.')
+      },
+      (m) => {
+        m.delete('Note', '1')
+        m.update('Note', '1', { n: 2 })
+      },
+      (m) => {
+        m.insert('Note', { when: new Date(0) })
+      },
+      async (m) => {
+        m.update('Note', '1', { n: 2 })
+        await undefined
+        m.update('Note', '1', { n: 3 })
+      },
+      (m) => {
+        m.update('Note', '1', { n: 2 })
+        client.mutate((inner) => inner.update('Note', '1', { n: 3 }))
+      },
+    ]
+    for (const body of bodies) expect(() => client.mutate(body as () => void)).toThrow()
+    await office.clock.advance(1_000)
+    expect(stateOf(client)).toEqual(before)
+    expect([told, office.received]).toEqual([0, []])
+  })
+
+  test('inside of another is refused, and the outer one can go on without it', async () => {
+    const { client } = await open()
+    let inner: unknown
+    const tx = client.mutate((m) => {
+      try {
+        client.mutate(() => {})
+      } catch (error) {
+        inner = error
+      }
+      m.update('Note', '1', { n: 2 })
+    })
+    expect(inner).toEqual(named('ConfigurationError', { option: 'mutate' }))
+    expect([tx.state, client.get('Note', '1')?.n]).toEqual(['writing', 2])
+    client.mutate((m) => m.update('Note', '1', { n: 3 }))
+  })
+
+  test('in a listener comes after what it hears of, here and at the server', async () => {
+    const { office, client } = await open()
+    const heard: unknown[] = []
+    const follow = (n: number) => {
+      if (client.get('Note', '1')?.n === n) client.mutate((m) => m.update('Note', '1', { n: n + 1 }))
+    }
+    client.query('Note', {}).subscribe(() => follow(2))
+    client.on('change', () => follow(3))
+    client.outbox.subscribe(() => follow(4))
+    client.on('status', () => follow(5))
+    client.on('change', ({ kind }) => heard.push(kind))
+    const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }))
+    tx.subscribe(() => follow(6))
+    expect(client.get('Note', '1')?.n).toBeGreaterThan(2)
+    const inOrder = client.outbox.list().map(({ id }) => id)
+    expect([...inOrder].sort()).toEqual(inOrder)
+    expect(inOrder[0]).toBe(tx.id)
+    await office.clock.advance(60_000)
+    expect([...new Set(office.received)]).toEqual([...new Set(office.received)].sort())
+    expect(await office.rows()).toEqual(notes(client))
+    expect(client.outbox.list()).toEqual([])
+  })
+
+  test('by a listener that throws is a transaction all the same, and the other listeners hear', async () => {
+    const { office, client } = await open()
+    let told = 0
+    client.outbox.subscribe(() => {
+      throw new Error('Mine.')
+    })
+    client.on('change', () => {
+      throw new Error('Mine.')
+    })
+    client.on('change', () => (told += 1))
+    const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }))
+    tx.subscribe(() => {
+      throw new Error('Mine.')
+    })
+    await office.clock.until(tx.synced)
+    expect(told).toBeGreaterThan(0)
+  })
+
+  test('before start is shown and kept, and sent after it', async () => {
+    const office = await Office.open()
+    const desk = office.desk()
+    const client = desk.client()
+    const tx = client.mutate((m) => m.insert('Note', { id: '1', title: 'Early' }))
+    expect(notes(client)).toEqual({ 1: { title: 'Early' } })
+    await office.clock.until(tx.durable)
+    await office.clock.advance(10_000)
+    expect([tx.state, office.received]).toEqual(['queued', []])
+    await client.start()
+    await office.clock.until(tx.synced)
+    expect(await office.rows()).toEqual(notes(client))
+  })
+
+  test('before the disk is read stands behind what the disk holds', async () => {
+    const { office, desk, client } = await open()
+    desk.network.cut()
+    await office.clock.until(client.mutate((m) => m.update('Note', '1', { title: 'first' })).durable)
+    await desk.kill()
+    desk.network.cut()
+    const again = desk.client()
+    const tx = again.mutate((m) => m.put('Note', { id: '1', title: 'second' }))
+    const early = again.mutate((m) => m.insert('Note', { id: '2' }))
+    void again.start()
+    await office.clock.until(tx.durable)
+    expect(again.outbox.list().slice(1)).toEqual([tx, early])
+    expect(notes(again)).toEqual({ 1: { title: 'second' }, 2: {} })
+    desk.network.mend()
+    await office.clock.advance(60_000)
+    expect(await office.rows()).toEqual({ 1: { title: 'second' }, 2: {} })
+  })
+
+  test('after stop goes on, and is sent after the next start', async () => {
+    const { office, client } = await open()
+    await office.clock.until(client.stop())
+    const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }))
+    await office.clock.until(tx.durable)
+    await office.clock.advance(60_000)
+    expect([tx.state, office.received, client.get('Note', '1')?.n]).toEqual(['queued', [], 2])
+    await client.start()
+    await office.clock.until(tx.synced)
+  })
+
+  test('after close is refused, like all else that writes', async () => {
+    const { office, client } = await open()
+    const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }))
+    await office.clock.until(tx.synced)
+    const closing = client.close()
+    const closed = named('ClosedError')
+    expect(() => client.mutate(() => {})).toThrow(closed)
+    await office.clock.until(closing)
+    expect(() => client.mutate(() => {})).toThrow(closed)
+    await expect(client.undo()).rejects.toThrow(closed)
+    await expect(tx.undo()).rejects.toThrow(closed)
+    await expect(client.outbox.discard('x')).rejects.toThrow(closed)
+  })
+
+  test('without a txUrl names the option', async () => {
+    const office = await Office.open()
+    const endpoints = {
+      bootstrapUrl: `${officeUrl}/bootstrap`,
+      deltaUrl: `${officeUrl}/delta`,
+      wsUrl: `${officeUrl.replace('https', 'wss')}/ws`,
+    }
+    const client = await office.desk().live({ endpoints })
+    expect(() => client.mutate(() => {})).toThrow(named('ConfigurationError', { option: 'endpoints.txUrl' }))
+  })
+
+  test('without models takes every type; with them, what they say, and types that they do not name', async () => {
+    const { office, client } = await open()
+    const tx = client.mutate((m) => m.insert('Anything', { id: '1', userId: 'ada', list: [1, { a: null }] }))
+    await office.clock.until(tx.synced)
+    const models = defineModels({ Note: z.object({ title: z.string() }) })
+    const typed = await office.desk().live({ models } as never)
+    const refused = named('ValidationError', { t: 'Note', field: 'title', code: 'validation' })
+    expect(() => typed.mutate((m) => m.insert('Note', { title: 5 }))).toThrow(refused)
+    typed.mutate((m) => m.insert('Other', { title: 5 }))
+  })
+})
+
+test.each([
+  ['txCodec', {}],
+  ['txCodec', { encode: () => {}, decode: () => {}, maxTransactions: 0 }],
+  ['merge', 'mine'],
+  ['echoWait', -1],
+])('a wrong option %s is named', (option, value) => {
+  const options = { baseUrl: officeUrl, [option]: value } as never
+  const { desk } = { desk: async () => (await Office.open()).desk() }
+  return expect(desk().then((made) => made.client(options))).rejects.toThrow(
+    named('ConfigurationError', { option }),
+  )
+})
