@@ -1,5 +1,6 @@
 export { ConfigurationError, isSyncError, SyncError } from '../base/errors.ts'
 export type { Rejection, RejectionCode, TxOp, WireTransaction } from '../protocol/tx.ts'
+export { type AttachedSockets, attachSockets } from './attach-sockets.ts'
 export { anyOf, forTokens, looksLikeJwt } from './auth/any-of.ts'
 export {
   type ApiKey,
@@ -60,6 +61,7 @@ export { WriteRejectedError } from './log/rejection.ts'
 export { openSqlLog, type SqlLogOptions } from './log/sql/open.ts'
 export type { Retention } from './log/sql/retention.ts'
 export type { SqlLog } from './log/sql/sql-log.ts'
+export { type NodeHandler, nodeHandler } from './node-handler.ts'
 export type { Answered, Metrics, ServiceState } from './ops/metrics.ts'
 export { type PinoLike, pinoLogger } from './ops/pino-logger.ts'
 export { type PrometheusOptions, prometheusMetrics } from './ops/prometheus.ts'

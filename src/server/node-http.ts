@@ -5,7 +5,8 @@ import { pipeline } from 'node:stream/promises'
 
 /** A request of Node's as one of the web's. Throws a TypeError where its address is none. */
 export function toRequest(incoming: IncomingMessage): Request {
-  const { method = 'GET', url = '/', headers } = incoming
+  const { method = 'GET', headers } = incoming
+  const url = targetOf(incoming)
   const fields = new Headers()
   for (const [name, value] of Object.entries(headers)) {
     for (const item of [value ?? []].flat()) fields.append(name, item)
@@ -16,6 +17,11 @@ export function toRequest(incoming: IncomingMessage): Request {
   const bodiless = method === 'GET' || method === 'HEAD'
   const body = bodiless ? undefined : { body: Readable.toWeb(incoming), duplex: 'half' }
   return new Request(address, { ...init, ...body } as RequestInit)
+}
+
+/** Express takes what a handler is mounted at off `url`, and keeps the whole beside it. */
+function targetOf(incoming: IncomingMessage & { readonly originalUrl?: string }): string {
+  return incoming.originalUrl ?? incoming.url ?? '/'
 }
 
 /** Sends `response`, no faster than it is taken. A client that goes ends the reading of its body. */

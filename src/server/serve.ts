@@ -1,17 +1,11 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Duplex } from 'node:stream'
-import { WebSocketServer } from 'ws'
-import { toError } from '../base/errors.ts'
 import { type Logger, silentLogger } from '../base/logger.ts'
 import { resolveWorld } from '../base/world.default.ts'
 import type { Clock } from '../base/world.ts'
-import { dropRest, refuseUpgrade, sendResponse, toRequest } from './node-http.ts'
-import { closeCodes } from './realtime/server-socket.ts'
+import { attachSockets } from './attach-sockets.ts'
+import { nodeHandler } from './node-handler.ts'
 import type { SyncService } from './service.ts'
-
-/** A client sends nothing on its socket; what is longer than this closes it with 1009. In bytes. */
-const maxMessageBytes = 4_096
 
 export interface ServeOptions {
   /** 0 takes one that is free. */
@@ -41,37 +35,9 @@ export async function serve(service: SyncService, options: ServeOptions): Promis
     clock = resolveWorld().clock,
   } = options
   await service.ready()
-  const sockets = new WebSocketServer({ noServer: true, maxPayload: maxMessageBytes })
-
-  const answer = async (incoming: IncomingMessage, outgoing: ServerResponse) => {
-    try {
-      await sendResponse(await service.fetch(toRequest(incoming)), outgoing)
-      dropRest(incoming)
-    } catch (error) {
-      // The client went away, the answer broke off, or the address is none: there is nobody left to tell.
-      logger.debug('A connection ended early.', { reason: toError(error).message })
-      outgoing.destroy()
-    }
-  }
-  const upgrade = async (incoming: IncomingMessage, socket: Duplex, head: Buffer) => {
-    const failed = (error: unknown) => {
-      logger.debug('A socket failed.', { reason: toError(error).message })
-    }
-    socket.on('error', failed)
-    try {
-      const accept = await service.upgrade(toRequest(incoming))
-      if (accept instanceof Response) return await refuseUpgrade(accept, socket)
-      sockets.handleUpgrade(incoming, socket, head, (opened) => {
-        opened.on('error', failed)
-        accept(opened)
-      })
-    } catch (error) {
-      failed(error)
-      socket.destroy()
-    }
-  }
-  const server = createServer((incoming, outgoing) => void answer(incoming, outgoing))
-  server.on('upgrade', (incoming, socket, head) => void upgrade(incoming, socket, head))
+  const handle = nodeHandler(service, { logger })
+  const server = createServer((incoming, outgoing) => void handle(incoming, outgoing))
+  const sockets = attachSockets(server, service, { logger })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, resolve)
@@ -80,9 +46,9 @@ export async function serve(service: SyncService, options: ServeOptions): Promis
   let closing: Promise<void> | undefined
   const close = () =>
     new Promise<void>((resolve) => {
-      for (const socket of sockets.clients) socket.close(closeCodes.restart, 'restart')
+      sockets.close()
       const cancel = clock.after(graceMs, () => {
-        for (const socket of sockets.clients) socket.terminate()
+        sockets.terminate()
         server.closeAllConnections()
       })
       server.close(() => {

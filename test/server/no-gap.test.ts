@@ -53,7 +53,9 @@ test('invariant 15: what is written between a bootstrap and the socket’s subsc
         clock,
         heartbeatMs: 1_000_000,
       })
-      await service.ready()
+      const ready = service.ready()
+      await clock.advance(30)
+      await ready
       const oracle = new Oracle()
       writes.forEach((at, index) => {
         const op = insert(String(index), {}, index % 3 === 0 ? 'bob' : 'ann')

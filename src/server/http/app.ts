@@ -1,14 +1,22 @@
-import type { Context, Hono } from 'hono'
 import { toError } from '../../base/errors.ts'
+import type { Clock, Random } from '../../base/world.ts'
 import type { TxResponse, TxResult } from '../../protocol/tx.ts'
 import type { Read } from '../log/log.ts'
+import type { Metrics, ServiceState } from '../ops/metrics.ts'
+import type { RateLimit } from '../ops/rate-limit.ts'
 import { peer } from '../peer.ts'
+import { methodNotAllowed, sendFailure, sendJson } from './answer.ts'
 import { type DecideOptions, decide } from './decide.ts'
+import type { App, Asked, Env } from './env.ts'
 import { Failure } from './failure.ts'
-import { type IdentifyOptions, type Identity, identify } from './identify.ts'
-import { bodyOf, documentText, type JsonBody } from './json-body.ts'
+import { health } from './health.ts'
+import { type IdentifyOptions, identify } from './identify.ts'
+import { bodyOf, documentText } from './json-body.ts'
+import { limitRate } from './limit-rate.ts'
+import { observe } from './observe.ts'
 import { readJson } from './read-body.ts'
 import { readTransactions, type TransactionLimits } from './read-transactions.ts'
+import { requestIds } from './request-id.ts'
 
 export interface AppOptions extends IdentifyOptions, DecideOptions, TransactionLimits {
   /** Where the endpoints are, as in `/sync/v1`. */
@@ -18,41 +26,48 @@ export interface AppOptions extends IdentifyOptions, DecideOptions, TransactionL
   readonly epochOf: (history: string, owner: string) => string
   /** The longest body that is read, in bytes. */
   readonly maxBodyBytes: number
+  /** Where it is told whether requests are welcome; `false` tells it nowhere. */
+  readonly healthPath: string | false
+  readonly metrics: Metrics | undefined
+  readonly rateLimit: RateLimit | undefined
+  /** What the metrics show beside what was counted. */
+  readonly state: () => Promise<ServiceState>
+  /** Whether requests are better sent elsewhere. */
+  readonly draining: () => boolean
   /** Whether to send every request away. */
   readonly stopping: () => boolean
+  readonly clock: Clock
+  readonly random: Random
 }
-
-/** With `admit`, the request is one for a socket, and what is told to it may have one. */
-interface Env {
-  Bindings: { readonly admit?: (identity: Identity) => void }
-  Variables: { identity: Identity }
-}
-
-export type App = Hono<Env>
 
 /** The endpoints. A socket's upgrade passes through here like every other request, so nothing is checked elsewhere. */
 export async function createApp(options: AppOptions): Promise<App> {
-  const { log, path, allowedOrigins, epochOf, logger } = options
+  const { log, path, allowedOrigins, epochOf, healthPath, metrics, rateLimit } = options
   const { Hono, compress, cors } = await loadHono()
-  const app = new Hono<Env>()
+  await Promise.all([metrics?.ready?.(), rateLimit?.ready?.()])
+  const app: App = new Hono<Env>()
 
   app.onError((error, c) => {
     if (error instanceof Failure) return sendFailure(c, error)
-    logger.error('A request failed.', { path: c.req.path, reason: error.message })
+    c.var.logger.error('A request failed.', { path: c.req.path, reason: error.message })
     return sendFailure(c, new Failure(500, 'internal', 'Something went wrong in the service.'))
   })
   app.notFound((c) => sendFailure(c, new Failure(404, 'not_found', 'There is nothing here.')))
 
+  app.use(requestIds(options))
   app.use(async (c, next) => {
     c.header('Cache-Control', 'no-store')
     await next()
   })
+  if (healthPath !== false) app.get(healthPath, health(options))
+  if (metrics) app.get(metrics.path, async (c) => metrics.show(c.req.raw, await options.state()))
+  app.use(observe(options))
   app.use(
     cors({
       origin: allowedOrigins ? [...allowedOrigins] : '*',
       allowMethods: ['GET', 'POST'],
       allowHeaders: ['Authorization', 'Content-Type', 'X-API-Key'],
-      exposeHeaders: ['Retry-After', 'Content-Encoding'],
+      exposeHeaders: ['Retry-After', 'Content-Encoding', 'X-Request-Id'],
       maxAge: 7_200,
     }),
   )
@@ -63,14 +78,15 @@ export async function createApp(options: AppOptions): Promise<App> {
     // Hono answers HEAD by running GET and dropping the body unread, which would leave the log's read open.
     if (c.req.raw.method === 'HEAD') throw methodNotAllowed('GET')
     if (c.env?.admit && c.req.path !== `${path}/ws`) return c.notFound()
-    c.set('identity', await identify(c.req.raw, options))
+    c.set('identity', await identify(c.req.raw, { ...options, logger: c.var.logger }))
     await next()
   })
+  if (rateLimit) app.use(limitRate({ path, limit: rateLimit }))
 
-  const send = async (c: Context<Env>, read: Read, list: string, head: Readonly<Record<string, unknown>>) => {
+  const send = async (c: Asked, read: Read, list: string, head: Readonly<Record<string, unknown>>) => {
     const epoch = epochOf(read.history, c.var.identity.owner)
     const failed = (error: unknown) => {
-      logger.error('An answer was broken off.', { path: c.req.path, reason: toError(error).message })
+      c.var.logger.error('An answer was broken off.', { path: c.req.path, reason: toError(error).message })
     }
     const body = await bodyOf(documentText({ sid: read.head, epoch, ...head }, list, read.batches), failed)
     return sendJson(c, 200, body)
@@ -95,7 +111,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       throw new Failure(426, 'upgrade_required', 'A socket opens here.', { Upgrade: 'websocket' })
     const origin = c.req.header('Origin')
     if (allowedOrigins && origin !== undefined && !allowedOrigins.includes(origin)) {
-      logger.warn('A socket was refused for its origin.', { origin })
+      c.var.logger.warn('A socket was refused for its origin.', { origin })
       throw new Failure(403, 'bad_origin', 'Sockets from this origin are not allowed.')
     }
     c.env.admit(c.var.identity)
@@ -104,9 +120,10 @@ export async function createApp(options: AppOptions): Promise<App> {
 
   app.post(`${path}/tx`, async (c) => {
     const txs = readTransactions(await readJson(c.req.raw, options.maxBodyBytes), options)
+    const deciding = { ...options, logger: c.var.logger }
     const results: TxResult[] = []
     // One after the other: any may require what stands before it.
-    for (const tx of txs) results.push({ id: tx.id, ...(await decide(tx, c.var.identity, options)) })
+    for (const tx of txs) results.push({ id: tx.id, ...(await decide(tx, c.var.identity, deciding)) })
     const { head } = await log.position()
     const answer: TxResponse = { sid: head, results }
     return sendJson(c, 200, new TextEncoder().encode(JSON.stringify(answer)))
@@ -130,20 +147,6 @@ function loadHono() {
     ])
     return { Hono, compress, cors }
   })
-}
-
-function sendFailure(c: Context<Env>, { status, body, headers }: Failure): Response {
-  return sendJson(c, status, new TextEncoder().encode(JSON.stringify(body)), headers)
-}
-
-/** The length keeps `compress` away from what is too short to gain by it. */
-function sendJson(c: Context<Env>, status: 200 | Failure['status'], body: JsonBody, headers = {}): Response {
-  const length = body instanceof Uint8Array ? { 'Content-Length': String(body.byteLength) } : undefined
-  return c.body(body, status, { 'Content-Type': 'application/json', ...length, ...headers })
-}
-
-function methodNotAllowed(allowed: string): Failure {
-  return new Failure(405, 'method_not_allowed', `This endpoint takes ${allowed}.`, { Allow: allowed })
 }
 
 /** The position that a delta is asked for. Throws a {@link Failure} where it is none. */

@@ -1,6 +1,6 @@
 import type { ErrorBody } from '../../protocol/error-body.ts'
 
-type Status = 400 | 401 | 403 | 404 | 405 | 410 | 413 | 415 | 426 | 500 | 503
+type Status = 400 | 401 | 403 | 404 | 405 | 410 | 413 | 415 | 426 | 429 | 500 | 503
 
 /** An answer that is no 2xx. `code` is for programs, the message for people. */
 export class Failure extends Error {

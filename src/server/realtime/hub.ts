@@ -65,6 +65,11 @@ export class Hub {
     } else if (!gone) this.#join(socket, caller, owner)
   }
 
+  /** How many sockets there are. */
+  get size(): number {
+    return this.#all().length
+  }
+
   /** Closes the sockets of the callers that `match` names, as if their credentials had ended. */
   revoke(match: (caller: Caller) => boolean): void {
     const at = this.#options.clock.now()

@@ -1,0 +1,102 @@
+import { stripVTControlCharacters } from 'node:util'
+import { type ArgsDef, type CommandDef, parseArgs, renderUsage } from 'citty'
+import { UsageError } from './failure.ts'
+import type { Given, Settings } from './settings.ts'
+import type { Output, Shell } from './shell.ts'
+
+export interface Command {
+  readonly name: string
+  /** One sentence. */
+  readonly about: string
+  /** The one argument without a name, where there is one. */
+  readonly argument?: { readonly name: string; readonly about: string }
+  readonly options: Options
+  /** What else its help says. */
+  readonly notes: readonly string[]
+  run(settings: Settings, shell: Shell): Promise<void>
+}
+
+/** By name, as in `owner-field`. */
+export type Options = Readonly<Record<string, Option>>
+
+export interface Option {
+  readonly about: string
+  /** What stands for its value in the help; one without is on or off. */
+  readonly value?: string
+}
+
+/** What `args` say to `command`. Throws a UsageError for what it does not know, and for an option without its value. */
+export function parse(command: Command, args: readonly string[]): Given {
+  const { _: rest, ...parsed } = parseArgs([...args], argsOf(command.options))
+  const options = new Map<string, string>()
+  for (const [key, value] of Object.entries(parsed)) {
+    const name = kebab(key)
+    const option = Object.hasOwn(command.options, name) ? command.options[name] : undefined
+    if (!option) throw new UsageError(`There is no option \`${dashed(key)}\`; ${seeHelp(command)}`)
+    if (option.value !== undefined && (typeof value !== 'string' || value === '')) {
+      throw new UsageError(`\`--${name}\` needs a value; ${seeHelp(command)}`)
+    }
+    options.set(name, String(value))
+  }
+  const [argument, superfluous] = command.argument ? rest : [undefined, ...rest]
+  if (superfluous !== undefined) {
+    throw new UsageError(`There is nothing that \`${superfluous}\` could mean; ${seeHelp(command)}`)
+  }
+  return { argument, options }
+}
+
+export function seeHelp({ name }: Pick<Command, 'name'>): string {
+  return `\`instep ${name} --help\` lists what there is.`
+}
+
+/** The help of one command. */
+export async function helpOf(command: Command, output: Output, colours: boolean): Promise<void> {
+  const { name, about, argument, options, notes } = command
+  const args: ArgsDef = argument
+    ? { [argument.name]: { type: 'positional', description: argument.about }, ...argsOf(options) }
+    : argsOf(options)
+  await show({ meta: { name: `instep ${name}`, description: about }, args }, notes, output, colours)
+}
+
+/** The help of all of them. */
+export async function helpOfAll(
+  commands: readonly Command[],
+  output: Output,
+  colours: boolean,
+): Promise<void> {
+  const subCommands = Object.fromEntries(
+    commands.map(({ name, about }) => [name, { meta: { name, description: about } }]),
+  )
+  const description = 'Serves and looks after copies of data that keep in step.'
+  await show({ meta: { name: 'instep', description }, subCommands }, [], output, colours)
+}
+
+async function show(
+  definition: CommandDef,
+  notes: readonly string[],
+  output: Output,
+  colours: boolean,
+): Promise<void> {
+  const usage = await renderUsage(definition)
+  const text = [usage.trim(), ...notes].join('\n\n').replace(/ +$/gm, '')
+  output.write(`${colours && output.isTerminal ? text : stripVTControlCharacters(text)}\n`)
+}
+
+function argsOf(options: Options): ArgsDef {
+  return Object.fromEntries(
+    Object.entries(options).map(([name, { about, value }]) => [
+      name,
+      value === undefined
+        ? { type: 'boolean' as const, description: about }
+        : { type: 'string' as const, description: about, valueHint: value },
+    ]),
+  )
+}
+
+function kebab(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+}
+
+function dashed(name: string): string {
+  return name.length === 1 ? `-${name}` : `--${name}`
+}

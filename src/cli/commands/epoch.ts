@@ -1,0 +1,28 @@
+import type { Command } from '../command.ts'
+import { lastingDatabaseOption, openLog, presentDatabaseIn } from '../database.ts'
+import { UsageError } from '../failure.ts'
+import { loggerIn, logOptions } from '../log.ts'
+
+export const epoch: Command = {
+  name: 'epoch',
+  about: 'Begins a new history, as is due after a restore from a backup: every client fetches a snapshot.',
+  options: {
+    new: { about: 'Says that this is meant' },
+    database: lastingDatabaseOption,
+    ...logOptions,
+    config: { about: 'A JSON file with any of these options', value: 'file' },
+  },
+  notes: [],
+  async run(settings, shell) {
+    if (!settings.flag('new')) {
+      throw new UsageError('`--new` is missing; with it, every client of this database fetches a snapshot.')
+    }
+    const log = await openLog(presentDatabaseIn(settings), { logger: await loggerIn(settings, shell) })
+    try {
+      await log.newEpoch()
+      shell.stdout.write('A new history has begun; every client fetches a snapshot.\n')
+    } finally {
+      await log.close()
+    }
+  },
+}

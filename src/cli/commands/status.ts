@@ -1,0 +1,45 @@
+import { resolveWorld } from '../../base/world.default.ts'
+import type { Census } from '../../server/ops/census.ts'
+import { peer } from '../../server/peer.ts'
+import type { Command } from '../command.ts'
+import { lastingDatabaseOption, presentDatabaseIn, reaching } from '../database.ts'
+import { loggerIn, logOptions } from '../log.ts'
+
+export const status: Command = {
+  name: 'status',
+  about: 'Says where a database stands, and what it holds.',
+  options: {
+    database: lastingDatabaseOption,
+    json: { about: 'Prints one JSON object' },
+    ...logOptions,
+    config: { about: 'A JSON file with any of these options', value: 'file' },
+  },
+  notes: [],
+  async run(settings, shell) {
+    const name = presentDatabaseIn(settings)
+    const logger = await loggerIn(settings, shell)
+    const { takeCensus } = await peer('kysely', () => import('../../server/ops/census.ts'))
+    const census = await reaching(name, () => takeCensus(name, { ...resolveWorld(), logger }))
+    shell.stdout.write(settings.flag('json') ? `${JSON.stringify(census)}\n` : table(census))
+  },
+}
+
+function table({ history, head, horizon, records, types, owners }: Census): string {
+  const facts = [
+    ['history', history],
+    ['head', head],
+    ['horizon', horizon],
+    ['records', records],
+    ['owners', owners.count],
+  ]
+  const counts = types.map(({ t, records: count, owners: of }) => [
+    `type ${t}`,
+    `${count} records of ${of} owners`,
+  ])
+  const largest = owners.largest.map(({ owner, records: count }) => [`owner ${owner}`, `${count} records`])
+  const rows = [...facts, ...counts, ...largest].map(
+    ([name, value]) => [String(name), String(value)] as const,
+  )
+  const width = Math.max(...rows.map(([name]) => name.length))
+  return rows.map(([name, value]) => `${name.padEnd(width)}  ${value}\n`).join('')
+}

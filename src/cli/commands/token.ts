@@ -1,0 +1,35 @@
+import { signToken } from '../../server/auth/sign-token.ts'
+import type { Command } from '../command.ts'
+import { UsageError } from '../failure.ts'
+import { secretNote, secretsIn } from '../secret.ts'
+
+/** What lives longer is refused by the service. */
+const longestMs = 30 * 86_400_000
+
+export const token: Command = {
+  name: 'token',
+  about: 'Prints a token for a user, and nothing else.',
+  options: {
+    user: { about: 'The id of the user: the claim `sub`', value: 'id' },
+    organization: { about: 'The id of the organization: the claim `org`', value: 'id' },
+    expires: { about: 'How long it is valid, 30d at most (7d)', value: 'time' },
+    config: { about: 'A JSON file with any of these options', value: 'file' },
+  },
+  notes: [secretNote],
+  async run(settings, { env, stdout }) {
+    const userId = settings.required('user', 'the id of a user')
+    const organizationId = settings.text('organization')
+    const lifetimeMs = settings.duration('expires')
+    if (lifetimeMs !== undefined && (lifetimeMs < 1_000 || lifetimeMs > longestMs)) {
+      throw new UsageError('`--expires` is to be from 1s to 30d.')
+    }
+    const [secret] = secretsIn(env)
+    const signed = await signToken({
+      secret,
+      userId,
+      ...(organizationId === undefined ? undefined : { organizationId }),
+      ...(lifetimeMs === undefined ? undefined : { lifetimeMs }),
+    })
+    stdout.write(`${signed}\n`)
+  },
+}

@@ -1,0 +1,98 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { isSyncError, toError } from '../base/errors.ts'
+import type { Logger } from '../base/logger.ts'
+import { openSqlLog } from '../server/log/sql/open.ts'
+import type { Retention } from '../server/log/sql/retention.ts'
+import type { SqlLog } from '../server/log/sql/sql-log.ts'
+import { CommandError, codeOf, UsageError } from './failure.ts'
+import type { Settings } from './settings.ts'
+
+export const databaseOption = {
+  about: 'Where the data is: `memory:`, a folder, or the address of a PostgreSQL',
+  value: 'memory:|folder|postgres://…',
+}
+
+export const lastingDatabaseOption = {
+  about: 'Where the data is: a folder, or the address of a PostgreSQL',
+  value: 'folder|postgres://…',
+}
+
+const expected = '`memory:`, a folder, or an address like `postgres://user@host/name`'
+
+/** The database that the settings name. Throws a UsageError where they name none. */
+export function databaseIn(settings: Settings): string {
+  const name = settings.required('database', expected)
+  if (isPostgres(name) || !name.includes('://')) return name
+  throw new UsageError(`\`--database\` is to be ${expected}.`)
+}
+
+/** The same, where only one that lasts is of use. */
+export function lastingDatabaseIn(settings: Settings): string {
+  const name = databaseIn(settings)
+  if (name !== 'memory:') return name
+  throw new UsageError('`memory:` ends with the process that has it; name a folder or a PostgreSQL.')
+}
+
+/** The same, where nothing is to be made that is not there. Throws a CommandError for a folder that is none of ours. */
+export function presentDatabaseIn(settings: Settings): string {
+  const name = lastingDatabaseIn(settings)
+  if (isPostgres(name) || existsSync(join(name, 'complete'))) return name
+  throw new CommandError(`There is no database in the folder ${name}.`)
+}
+
+export interface OpenOptions {
+  readonly logger: Logger
+  readonly retention?: Retention
+}
+
+/** The log in `name`. Rejects with one sentence where it cannot be had; it holds no password. */
+export function openLog(name: string, options: OpenOptions): Promise<SqlLog> {
+  return reaching(name, () => openSqlLog(name, options))
+}
+
+/** What `work` gives; where it fails because the database cannot be had, rejects with one sentence that says so. */
+export async function reaching<T>(name: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (isSyncError(error) || error instanceof CommandError) throw error
+    throw new CommandError(`${titleOf(name)} cannot be used: ${reasonOf(error)}.`, { cause: error })
+  }
+}
+
+export function isPostgres(name: string): boolean {
+  return /^postgres(ql)?:\/\//.test(name)
+}
+
+/** What it is called in a sentence: without the user and the password. */
+function titleOf(name: string): string {
+  if (!isPostgres(name)) return `The database in the folder ${name}`
+  if (!URL.canParse(name)) return 'The PostgreSQL of `--database`'
+  const { host, pathname, searchParams } = new URL(name)
+  return `The PostgreSQL at ${searchParams.get('host') ?? host}${pathname}`
+}
+
+/** Node's codes, and PostgreSQL's SQLSTATEs (its appendix A). */
+const reasons: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing answers there',
+  ENOENT: 'nothing answers there',
+  ENOTFOUND: 'there is no such host',
+  ETIMEDOUT: 'it does not answer in time',
+  EACCES: 'this user may not',
+  EROFS: 'its file system is read only',
+  ENOSPC: 'the disk is full',
+  ENOTDIR: 'it is a file',
+  EEXIST: 'it is a file',
+  '28P01': 'the password is wrong',
+  '28000': 'this user may not connect',
+  '3D000': 'there is no such database',
+  '42501': 'this user may not',
+  '42P01': 'it holds no data of Instep’s',
+  '53300': 'it has too many connections',
+  '57P03': 'it is starting or stopping',
+}
+
+function reasonOf(error: unknown): string {
+  return reasons[codeOf(error)] ?? toError(error).message.replace(/\.$/, '')
+}

@@ -1,0 +1,23 @@
+import { isSyncError, toError } from '../base/errors.ts'
+
+/** The command was called wrongly: exit code 2. The message is one sentence that says what is wrong and what to do. */
+export class UsageError extends Error {}
+
+/** The command could not do what it was called for: exit code 1. The message is one sentence. */
+export class CommandError extends Error {}
+
+/** What a user is told of `error`: one line, without a stack. */
+export function sentenceOf(error: unknown): string {
+  const { message } = toError(error)
+  const isOurs = error instanceof UsageError || error instanceof CommandError || isSyncError(error)
+  return oneLine(isOurs ? message : `Something unexpected failed: ${message}`)
+}
+
+export function oneLine(text: string): string {
+  return text.trim().replace(/\s*\n\s*/g, ' ')
+}
+
+/** The code of an error of Node's or of PostgreSQL's; '' where it has none. */
+export function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
+}

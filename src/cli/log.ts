@@ -1,0 +1,44 @@
+import type { Logger } from '../base/logger.ts'
+import { pinoLogger } from '../server/ops/pino-logger.ts'
+import { peer } from '../server/peer.ts'
+import { oneLine } from './failure.ts'
+import type { Settings } from './settings.ts'
+import type { Output, Shell } from './shell.ts'
+
+const levels = ['debug', 'info', 'warn', 'error', 'silent'] as const
+
+type Level = (typeof levels)[number]
+
+export const logOptions = {
+  'log-level': { about: 'What is told on stderr: debug, info, warn, error or silent (warn)', value: 'level' },
+  'log-format': {
+    about: 'text, or json for one object a line, which needs the package pino (text)',
+    value: 'format',
+  },
+}
+
+/** Where a command tells what happens: on stderr, so that stdout holds results alone. */
+export async function loggerIn(settings: Settings, { stderr }: Shell): Promise<Logger> {
+  const level = settings.oneOf('log-level', levels) ?? 'warn'
+  if (settings.oneOf('log-format', ['text', 'json']) !== 'json') return textLogger(level, stderr)
+  const { pino } = await peer('pino', () => import('pino'))
+  return pinoLogger(pino({ level, base: null }, { write: (line) => stderr.write(line) }))
+}
+
+function textLogger(level: Level, output: Output): Logger {
+  const from = levels.indexOf(level)
+  const at =
+    (own: Exclude<Level, 'silent'>) =>
+    (message: string, details: object = {}) => {
+      if (levels.indexOf(own) < from) return
+      const facts = Object.entries(details).map(([name, value]) => ` ${name}=${textOf(value)}`)
+      output.write(`${own.padEnd(5)} ${oneLine(message)}${facts.join('')}\n`)
+    }
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+}
+
+/** Without a character that could be taken for another line, or for a command to the terminal. */
+function textOf(value: unknown): string {
+  const text = typeof value === 'string' && /^[\w./:@-]+$/.test(value) ? value : JSON.stringify(value)
+  return (text ?? 'undefined').replace(/[\u007f-\u009f]/g, '?')
+}

@@ -1,0 +1,30 @@
+import { helpOf, helpOfAll, parse } from './command.ts'
+import { commands } from './commands.ts'
+import { sentenceOf, UsageError } from './failure.ts'
+import { Settings } from './settings.ts'
+import type { Shell } from './shell.ts'
+
+/** Runs a command line. Resolves with the exit code: 0 done, 1 failed, 2 called wrongly. */
+export async function main(args: readonly string[], shell: Shell, version: () => string): Promise<number> {
+  try {
+    await run(args, shell, version)
+    return 0
+  } catch (error) {
+    shell.stderr.write(`${sentenceOf(error)}\n`)
+    return error instanceof UsageError ? 2 : 1
+  }
+}
+
+async function run([name, ...args]: readonly string[], shell: Shell, version: () => string): Promise<void> {
+  const { env, stdout } = shell
+  const colours = !env.NO_COLOR
+  if (name === '--version') return stdout.write(`${version()}\n`)
+  if (name === '--help' || name === '-h') return helpOfAll(commands, stdout, colours)
+  if (name === undefined) throw new UsageError('A command is missing; `instep --help` lists them.')
+  const command = commands.find((each) => each.name === name)
+  if (!command) throw new UsageError(`There is no command \`${name}\`; \`instep --help\` lists them.`)
+  if (args.includes('--help') || args.includes('-h')) return helpOf(command, stdout, colours)
+  const known = new Set(commands.flatMap(({ options }) => Object.keys(options)))
+  known.delete('config')
+  await command.run(new Settings(parse(command, args), env, known), shell)
+}

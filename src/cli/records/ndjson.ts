@@ -1,0 +1,32 @@
+import type { Chunks, Numbered } from './numbered.ts'
+
+/** The records of a file with one JSON text a line. Empty lines are none. */
+export async function* readNdjson(chunks: Chunks): AsyncGenerator<Numbered> {
+  let line = 0
+  for await (const text of linesOf(chunks)) {
+    line += 1
+    if (text.trim() !== '') yield { line, ...parsed(text) }
+  }
+}
+
+export function parsed(text: string): { readonly record: unknown } | { readonly fault: string } {
+  try {
+    return { record: JSON.parse(text) }
+  } catch {
+    return { fault: 'is no JSON' }
+  }
+}
+
+/** By `\n` alone: JSON may hold the other characters that end a line. */
+async function* linesOf(chunks: Chunks): AsyncGenerator<string> {
+  let begun: string[] = []
+  for await (const chunk of chunks) {
+    const [first = '', ...rest] = chunk.split('\n')
+    begun.push(first)
+    for (const next of rest) {
+      yield begun.join('')
+      begun = [next]
+    }
+  }
+  yield begun.join('')
+}

@@ -1,0 +1,48 @@
+import { toError } from '../../base/errors.ts'
+import { isObject } from '../../protocol/json.ts'
+import type { TxOp } from '../../protocol/tx.ts'
+import { checkOps } from '../../server/log/check-ops.ts'
+import type { Numbered } from './numbered.ts'
+
+export interface OpRules {
+  readonly type: string
+  /** The field that holds the id. One that is called `id` is no field of the record. */
+  readonly idField: string
+  readonly ownerField: string
+  /** Whose a record is that does not say it. */
+  readonly owner: string | undefined
+  /** Whether a record that is there already is replaced. */
+  readonly replace: boolean
+}
+
+/** The op that writes a record, or what is wrong with it. */
+export function toOp(numbered: Numbered, rules: OpRules): TxOp | string {
+  if ('fault' in numbered) return numbered.fault
+  const { record } = numbered
+  const { type, idField, ownerField, owner, replace } = rules
+  if (!isObject(record)) return 'is no record, in braces'
+  const id = idOf(record[idField])
+  if (id === undefined) return `has no id in its field ${idField}`
+  const fields = Object.entries(record).filter(([name]) => name !== 'id' || idField !== 'id')
+  const p = Object.fromEntries(fields)
+  if (!Object.hasOwn(p, ownerField) && owner !== undefined) p[ownerField] = owner
+  const named = p[ownerField]
+  if (typeof named !== 'string' || named === '') return `names no owner in its field ${ownerField}`
+  try {
+    const [op = ''] = checkOps([{ op: 'i', t: type, id, p, ...(replace ? { put: true } : undefined) }])
+    return op
+  } catch (error) {
+    return faultOf(toError(error).message)
+  }
+}
+
+/** What {@link checkOps} says of an op, said of a record. */
+function faultOf(message: string): string {
+  if (/is no op/.test(message)) return 'has a name among its fields that no record can have, as `__proto__`'
+  return message.replace(/^The op at 0 /, '').replace(/\.$/, '')
+}
+
+function idOf(value: unknown): string | undefined {
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value)
+  return typeof value === 'string' && value !== '' ? value : undefined
+}

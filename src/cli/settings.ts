@@ -1,0 +1,140 @@
+import { readFileSync } from 'node:fs'
+import { toError } from '../base/errors.ts'
+import { isObject } from '../protocol/json.ts'
+import { UsageError } from './failure.ts'
+import type { Shell } from './shell.ts'
+import { durationOf } from './units.ts'
+
+type Config = Readonly<Record<string, unknown>>
+
+/** What a command line says. */
+export interface Given {
+  readonly argument: string | undefined
+  readonly options: ReadonlyMap<string, string>
+}
+
+interface Found {
+  readonly text: string
+  /** What it is called where it was found. */
+  readonly name: string
+}
+
+/**
+ * The options of a command: each from the command line, else from the environment, else from the file that `--config`
+ * names. Every method throws a UsageError for a value of another kind, and says where it stands.
+ */
+export class Settings {
+  readonly argument: string | undefined
+  readonly #given: Given
+  readonly #env: Shell['env']
+  readonly #config: Config
+  readonly #configPath: string
+
+  /** `known` are the options of all commands, which may share one file. */
+  constructor(given: Given, env: Shell['env'], known: ReadonlySet<string>) {
+    this.argument = given.argument
+    this.#given = given
+    this.#env = env
+    this.#configPath = given.options.get('config') ?? env.INSTEP_CONFIG ?? ''
+    this.#config = this.#configPath === '' ? {} : readConfig(this.#configPath, known)
+  }
+
+  text(option: string): string | undefined {
+    return this.#find(option)?.text
+  }
+
+  /** The option, or a UsageError that says it is missing and what it is to be: `expected`. */
+  required(option: string, expected: string): string {
+    const text = this.text(option)
+    if (text === undefined) throw new UsageError(`\`--${option}\` is missing; it is to be ${expected}.`)
+    return text
+  }
+
+  oneOf<Choice extends string>(option: string, choices: readonly Choice[]): Choice | undefined {
+    const isChoice = (text: string): text is Choice => choices.some((choice) => choice === text)
+    return this.#read(
+      option,
+      (text) => (isChoice(text) ? text : undefined),
+      choices.map((choice) => `\`${choice}\``).join(' or '),
+    )
+  }
+
+  integer(option: string, least: number, most: number): number | undefined {
+    return this.#read(
+      option,
+      (text) => {
+        const number = /^\d+$/.test(text) ? Number(text) : Number.NaN
+        return number >= least && number <= most ? number : undefined
+      },
+      `a whole number from ${least} to ${most}`,
+    )
+  }
+
+  /** In ms. */
+  duration(option: string): number | undefined {
+    return this.#read(option, durationOf, 'a time like `90s`, `15m`, `12h` or `7d`')
+  }
+
+  /** The items between commas. */
+  list(option: string): readonly string[] | undefined {
+    return this.text(option)
+      ?.split(',')
+      .map((item) => item.trim())
+      .filter((item) => item !== '')
+  }
+
+  /** Whether it is on. */
+  flag(option: string): boolean {
+    const read = (text: string) => {
+      if (/^(true|1)$/.test(text)) return true
+      return /^(false|0)$/.test(text) ? false : undefined
+    }
+    return this.#read(option, read, '`true` or `false`') ?? false
+  }
+
+  #read<T>(option: string, read: (text: string) => T | undefined, expected: string): T | undefined {
+    const found = this.#find(option)
+    if (!found) return undefined
+    const value = read(found.text)
+    if (value === undefined)
+      throw new UsageError(`${found.name} is to be ${expected}, not \`${found.text}\`.`)
+    return value
+  }
+
+  #find(option: string): Found | undefined {
+    const given = this.#given.options.get(option)
+    if (given !== undefined) return { text: given, name: `\`--${option}\`` }
+    const variable = `INSTEP_${option.replaceAll('-', '_').toUpperCase()}`
+    const set = this.#env[variable]
+    if (set) return { text: set, name: `\`${variable}\`` }
+    const key = camel(option)
+    const value = this.#config[key]
+    if (value === undefined) return undefined
+    return { text: String(value), name: `\`${key}\` in ${this.#configPath}` }
+  }
+}
+
+function readConfig(path: string, known: ReadonlySet<string>): Config {
+  const config = parseConfig(path)
+  const keys = new Set([...known].map(camel))
+  for (const [key, value] of Object.entries(config)) {
+    if (!keys.has(key)) throw new UsageError(`\`${key}\` in ${path} is no option that a file can set.`)
+    if (isObject(value)) throw new UsageError(`\`${key}\` in ${path} is to be a text, a number or a list.`)
+  }
+  return config
+}
+
+function parseConfig(path: string): Config {
+  try {
+    const config: unknown = JSON.parse(readFileSync(path, 'utf8'))
+    if (isObject(config)) return config
+  } catch (error) {
+    const reason = error instanceof SyntaxError ? 'it is no JSON' : toError(error).message
+    throw new UsageError(`The file ${path} cannot be read: ${reason}.`)
+  }
+  throw new UsageError(`The file ${path} is to hold an object, as in {"port": 8080}.`)
+}
+
+function camel(option: string): string {
+  return option.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
+}

@@ -1,0 +1,46 @@
+import process from 'node:process'
+import type { WriteStream } from 'node:tty'
+import type { Undo } from '../base/emitter.ts'
+
+/** What a command has of the outside: a test gives its own. */
+export interface Shell {
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly stdout: Output
+  readonly stderr: Output
+  /** Calls `listener` whenever the process is asked to end: by SIGINT or SIGTERM. */
+  onEnd(listener: () => void): Undo
+  /** Ends the process once all that was written has left. */
+  exit(code: number): void
+}
+
+export interface Output {
+  /** Whether somebody looks at it, who likes colours and progress. */
+  readonly isTerminal: boolean
+  write(text: string): void
+}
+
+const signals = ['SIGINT', 'SIGTERM'] as const
+
+export const nodeShell: Shell = {
+  env: process.env,
+  stdout: outputOf(process.stdout),
+  stderr: outputOf(process.stderr),
+  onEnd(listener) {
+    for (const signal of signals) process.on(signal, listener)
+    return () => {
+      for (const signal of signals) process.off(signal, listener)
+    }
+  },
+  exit(code) {
+    process.stdout.write('', () => process.stderr.write('', () => process.exit(code)))
+  },
+}
+
+function outputOf(stream: WriteStream): Output {
+  // Whoever read it has gone: there is nobody left to write for, and nobody to tell.
+  stream.on('error', () => {})
+  return {
+    isTerminal: stream.isTTY === true,
+    write: (text) => void stream.write(text),
+  }
+}

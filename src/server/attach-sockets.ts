@@ -1,0 +1,58 @@
+import type { IncomingMessage, Server } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { WebSocketServer } from 'ws'
+import { toError } from '../base/errors.ts'
+import { type Logger, silentLogger } from '../base/logger.ts'
+import { refuseUpgrade, toRequest } from './node-http.ts'
+import { closeCodes } from './realtime/server-socket.ts'
+import type { SyncService } from './service.ts'
+
+/** A client sends nothing on its socket; what is longer than this closes it with 1009. In bytes. */
+const maxMessageBytes = 4_096
+
+export interface AttachedSockets {
+  /** Closes those that are open with 1012. */
+  close(): void
+  /** Ends those that are still open, at once. */
+  terminate(): void
+}
+
+/**
+ * Opens the sockets of `service` on a server of Node's. Where others open sockets on it too, they get what is not for
+ * the service.
+ */
+export function attachSockets(
+  server: Pick<Server, 'on' | 'listenerCount'>,
+  service: Pick<SyncService, 'path' | 'upgrade'>,
+  { logger = silentLogger }: { readonly logger?: Logger } = {},
+): AttachedSockets {
+  const sockets = new WebSocketServer({ noServer: true, maxPayload: maxMessageBytes })
+  const failed = (error: unknown) => {
+    logger.debug('A socket failed.', { reason: toError(error).message })
+  }
+  const upgrade = async (incoming: IncomingMessage, socket: Duplex, head: Buffer) => {
+    const isOwn = incoming.url?.split('?')[0] === `${service.path}/ws`
+    if (!isOwn && server.listenerCount('upgrade') > 1) return
+    socket.on('error', failed)
+    try {
+      const accept = await service.upgrade(toRequest(incoming))
+      if (accept instanceof Response) return await refuseUpgrade(accept, socket)
+      sockets.handleUpgrade(incoming, socket, head, (opened) => {
+        opened.on('error', failed)
+        accept(opened)
+      })
+    } catch (error) {
+      failed(error)
+      socket.destroy()
+    }
+  }
+  server.on('upgrade', (incoming, socket, head) => void upgrade(incoming, socket, head))
+  return {
+    close() {
+      for (const socket of sockets.clients) socket.close(closeCodes.restart, 'restart')
+    },
+    terminate() {
+      for (const socket of sockets.clients) socket.terminate()
+    },
+  }
+}

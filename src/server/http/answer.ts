@@ -1,0 +1,22 @@
+import type { Asked } from './env.ts'
+import { Failure } from './failure.ts'
+import type { JsonBody } from './json-body.ts'
+
+export function sendFailure(c: Asked, { status, body, headers }: Failure): Response {
+  return sendJson(c, status, new TextEncoder().encode(JSON.stringify(body)), headers)
+}
+
+/** The length keeps `compress` away from what is too short to gain by it. */
+export function sendJson(
+  c: Asked,
+  status: 200 | Failure['status'],
+  body: JsonBody,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  const length = body instanceof Uint8Array ? { 'Content-Length': String(body.byteLength) } : undefined
+  return c.body(body, status, { 'Content-Type': 'application/json', ...length, ...headers })
+}
+
+export function methodNotAllowed(allowed: string): Failure {
+  return new Failure(405, 'method_not_allowed', `This endpoint takes ${allowed}.`, { Allow: allowed })
+}

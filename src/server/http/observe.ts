@@ -1,0 +1,22 @@
+import type { Clock } from '../../base/world.ts'
+import type { Metrics } from '../ops/metrics.ts'
+import { endpointOf, type Middleware } from './env.ts'
+
+export interface ObserveOptions {
+  readonly path: string
+  readonly clock: Clock
+  readonly metrics: Metrics | undefined
+}
+
+/** Logs and counts each answer, at the moment at which it begins. The path is logged without its query. */
+export function observe({ path, clock, metrics }: ObserveOptions): Middleware {
+  return async (c, next) => {
+    const began = clock.now()
+    await next()
+    const isSocket = c.env?.admit !== undefined && c.res.status === 204
+    const status = isSocket ? 101 : c.res.status
+    const ms = clock.now() - began
+    c.var.logger.info('A request was answered.', { method: c.req.method, path: c.req.path, status, ms })
+    metrics?.answered({ endpoint: endpointOf(c, path), status, ms })
+  }
+}

@@ -1,0 +1,25 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { toError } from '../base/errors.ts'
+import { type Logger, silentLogger } from '../base/logger.ts'
+import { dropRest, sendResponse, toRequest } from './node-http.ts'
+import type { SyncService } from './service.ts'
+
+/** Answers a request of Node's, or of what is built on it, as Express is. */
+export type NodeHandler = (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>
+
+/** What puts `service` into a server of Node's. It is to come before anything that reads bodies. It never rejects. */
+export function nodeHandler(
+  service: Pick<SyncService, 'fetch'>,
+  { logger = silentLogger }: { readonly logger?: Logger } = {},
+): NodeHandler {
+  return async (incoming, outgoing) => {
+    try {
+      await sendResponse(await service.fetch(toRequest(incoming)), outgoing)
+      dropRest(incoming)
+    } catch (error) {
+      // The client went away, the answer broke off, or the address is none: there is nobody left to tell.
+      logger.debug('A connection ended early.', { reason: toError(error).message })
+      outgoing.destroy()
+    }
+  }
+}

@@ -1,0 +1,67 @@
+import { sql } from 'kysely'
+import type { Db, SqlDatabase } from '../log/sql/database.ts'
+import { type Int8, toNumber } from '../log/sql/int8.ts'
+import { openPGlite } from '../log/sql/pglite.ts'
+import { openPostgres, type PostgresOptions } from '../log/sql/postgres.ts'
+import { readPosition } from '../log/sql/read.ts'
+
+const mostOwners = 10
+
+/** What a database holds. */
+export interface Census {
+  readonly history: string
+  readonly head: number
+  readonly horizon: number
+  readonly records: number
+  readonly types: readonly { readonly t: string; readonly records: number; readonly owners: number }[]
+  readonly owners: {
+    readonly count: number
+    /** Those with the most records. */
+    readonly largest: readonly { readonly owner: string; readonly records: number }[]
+  }
+}
+
+export type CensusOptions = Omit<PostgresOptions, 'maxWriters' | 'maxReaders'>
+
+/** Counts what is in the database `name`, an address or a folder, and changes nothing in it. */
+export async function takeCensus(name: string, options: CensusOptions): Promise<Census> {
+  const database = /^postgres(ql)?:\/\//.test(name)
+    ? await openPostgres(name, { ...options, maxReaders: 1, maxWriters: 1 })
+    : await openPGlite(name, options)
+  try {
+    return await count(database)
+  } finally {
+    await database.close()
+  }
+}
+
+async function count(database: SqlDatabase): Promise<Census> {
+  return database.readers
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .setAccessMode('read only')
+    .execute(async (db) => {
+      const { history, head, horizon } = await readPosition(db, database)
+      const types = await countTypes(db)
+      const owners = await countOwners(db)
+      const records = types.reduce((sum, type) => sum + type.records, 0)
+      return { history, head, horizon, records, types, owners }
+    })
+}
+
+async function countTypes(db: Db): Promise<Census['types']> {
+  const { rows } = await sql<{ t: string; records: Int8; owners: Int8 }>`
+    select t, count(*) as records, count(distinct owner) as owners
+    from instep_record group by t order by t`.execute(db)
+  return rows.map(({ t, records, owners }) => ({ t, records: toNumber(records), owners: toNumber(owners) }))
+}
+
+async function countOwners(db: Db): Promise<Census['owners']> {
+  const { rows } = await sql<{ owner: string; records: Int8; owners: Int8 }>`
+    select owner, count(*) as records, count(*) over () as owners
+    from instep_record group by owner order by records desc, owner limit ${sql.lit(mostOwners)}`.execute(db)
+  return {
+    count: toNumber(rows[0]?.owners ?? 0),
+    largest: rows.map(({ owner, records }) => ({ owner, records: toNumber(records) })),
+  }
+}

@@ -1,0 +1,89 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { Registry } from 'prom-client'
+import { bearerToken } from '../auth/credentials.ts'
+import { peer } from '../peer.ts'
+import type { Answered, Metrics, ServiceState } from './metrics.ts'
+
+/** In seconds: from what memory answers in, to what a large snapshot takes to begin. */
+const buckets = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30]
+
+export interface PrometheusOptions {
+  /** Where they are shown. @default '/metrics' */
+  readonly path?: string
+  /** What a request for them carries as its bearer token. @default everybody who reaches the path sees them */
+  readonly token?: string
+  /** Where they are kept, beside those of the application. @default a registry of their own */
+  readonly registry?: Registry
+}
+
+interface Instruments {
+  readonly registry: Registry
+  answered(answer: Answered): void
+  stand(state: ServiceState): void
+}
+
+/** Metrics for Prometheus, by the package `prom-client`. */
+export function prometheusMetrics(options: PrometheusOptions = {}): Metrics {
+  const { path = '/metrics', token } = options
+  let made: Instruments | undefined
+  return {
+    path,
+    async ready() {
+      made ??= await makeInstruments(options.registry)
+    },
+    answered: (answer) => made?.answered(answer),
+    async show(request, state) {
+      if (token !== undefined && !isSame(bearerToken(request) ?? '', token)) {
+        return new Response(null, { status: 401, headers: { 'WWW-Authenticate': 'Bearer' } })
+      }
+      made ??= await makeInstruments(options.registry)
+      made.stand(state)
+      const { registry } = made
+      return new Response(await registry.metrics(), { headers: { 'Content-Type': registry.contentType } })
+    },
+  }
+}
+
+async function makeInstruments(given: Registry | undefined): Promise<Instruments> {
+  const { Counter, Gauge, Histogram, Registry } = await peer('prom-client', () => import('prom-client'))
+  const registry = given ?? new Registry()
+  const registers = [registry]
+  const requests = new Counter({
+    name: 'instep_http_requests_total',
+    help: 'Requests that were answered.',
+    labelNames: ['endpoint', 'status'],
+    registers,
+  })
+  const durations = new Histogram({
+    name: 'instep_http_request_duration_seconds',
+    help: 'How long answers took to begin.',
+    labelNames: ['endpoint'],
+    buckets,
+    registers,
+  })
+  const gauge = (name: string, help: string) => new Gauge({ name: `instep_${name}`, help, registers })
+  const sockets = gauge('sockets', 'Sockets that are open in this process.')
+  const readable = gauge('log_readable', 'Whether the log can be read: 1, or 0.')
+  const head = gauge('log_head', 'The highest sid of the log.')
+  const horizon = gauge('log_horizon', 'The sid up to which changes are forgotten.')
+  return {
+    registry,
+    answered({ endpoint, status, ms }) {
+      requests.inc({ endpoint, status })
+      durations.observe({ endpoint }, ms / 1_000)
+    },
+    stand({ sockets: open, log }) {
+      sockets.set(open)
+      readable.set(log ? 1 : 0)
+      if (!log) return
+      head.set(log.head)
+      horizon.set(log.horizon)
+    },
+  }
+}
+
+/** Compares in a time that does not tell how much of it is right. */
+function isSame(one: string, other: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest()
+  return timingSafeEqual(digest(one), digest(other))
+}

@@ -1,0 +1,103 @@
+import type { RateLimiterAbstract } from 'rate-limiter-flexible'
+import { ConfigurationError } from '../../base/errors.ts'
+import type { Endpoint } from '../http/env.ts'
+import { sha256 } from '../log/sha256.ts'
+import { peer } from '../peer.ts'
+import type { RateLimit } from './rate-limit.ts'
+
+/** How many requests a user may make in a time. */
+export interface Rate {
+  readonly requests: number
+  /** In ms, 1 000 at least. */
+  readonly windowMs: number
+}
+
+export interface RateLimiterOptions {
+  /** How many requests a user may make. @default 100 */
+  readonly requests?: number
+  /** In how long, in ms, 1 000 at least. @default 60_000 */
+  readonly windowMs?: number
+  /** Endpoints with a rate of their own, whose requests do not count elsewhere. */
+  readonly endpoints?: Readonly<Partial<Record<Endpoint, Rate>>>
+  /** A pool of `pg`'s: all processes count together, in the table `instep_rate`. @default each counts for itself */
+  readonly pool?: RatePool
+}
+
+/** What a pool of `pg`'s has. */
+export interface RatePool {
+  query(statement: { readonly text: string }): Promise<unknown>
+}
+
+/**
+ * Limits how often a user may ask, 100 times a minute unless it is told otherwise, by the package
+ * `rate-limiter-flexible`. While the database of the pool does not answer, each process counts for itself.
+ */
+export function rateLimiter(options: RateLimiterOptions = {}): RateLimit {
+  const { requests = 100, windowMs = 60_000, endpoints = {}, pool } = options
+  for (const rate of [{ requests, windowMs }, ...Object.values(endpoints)]) check(rate)
+  const limiters = new Map<string, Promise<Limiter>>()
+  const limiterOf = (endpoint: Endpoint) => {
+    const own = endpoints[endpoint]
+    const name = own ? endpoint : 'all'
+    const limiter = limiters.get(name) ?? makeLimiter(name, own ?? { requests, windowMs }, pool)
+    limiters.set(name, limiter)
+    return limiter
+  }
+  return {
+    async ready() {
+      await load()
+    },
+    async take({ userId }, endpoint) {
+      const limiter = await limiterOf(endpoint)
+      // No name is too long for a table then, and none holds what a table cannot.
+      return limiter(sha256(userId))
+    },
+  }
+}
+
+type Limiter = (key: string) => Promise<number | undefined>
+
+async function makeLimiter(name: string, rate: Rate, pool: RatePool | undefined): Promise<Limiter> {
+  const { RateLimiterMemory, RateLimiterPostgres, RateLimiterRes } = await load()
+  const common = { keyPrefix: name, points: rate.requests, duration: rate.windowMs / 1_000 }
+  const memory = new RateLimiterMemory(common)
+  /** Its table may not be there yet: then it is made, and where that fails, tried again the next time. */
+  const open = () =>
+    new Promise<RateLimiterAbstract>((resolve, reject) => {
+      const store = { storeClient: pool, storeType: 'pool', tableName: 'instep_rate' }
+      const made = new RateLimiterPostgres({ ...common, ...store, insuranceLimiter: memory }, (error) => {
+        if (error) reject(error)
+        else resolve(made)
+      })
+    })
+  let opened: Promise<RateLimiterAbstract> | undefined
+  const shared = () => {
+    opened ??= open().catch(() => {
+      opened = undefined
+      return memory
+    })
+    return opened
+  }
+  return async (key) => {
+    const limiter = pool ? await shared() : memory
+    try {
+      await limiter.consume(key)
+      return undefined
+    } catch (refusal) {
+      if (refusal instanceof RateLimiterRes) return refusal.msBeforeNext
+      throw refusal
+    }
+  }
+}
+
+function load() {
+  return peer('rate-limiter-flexible', () => import('rate-limiter-flexible'))
+}
+
+function check({ requests, windowMs }: Rate): void {
+  if (Number.isInteger(requests) && requests > 0 && windowMs >= 1_000) return
+  throw new ConfigurationError(
+    'rateLimit',
+    'A rate is a whole number of `requests` above 0 in a `windowMs` of 1000 or more.',
+  )
+}

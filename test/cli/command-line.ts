@@ -1,0 +1,113 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { copyFileSync, mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+export const secret = 'a secret that is long enough to sign with'
+
+/** What a command printed, and its exit code. */
+export interface Ended {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Runs `instep` with `args` to its end. */
+export async function instep(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Ended> {
+  const child = await start(args, env)
+  const [stdout, stderr] = await Promise.all([textOf(child.stdout), textOf(child.stderr)])
+  return { code: await exitOf(child), stdout, stderr }
+}
+
+export interface Serving {
+  /** The base address for a client. */
+  readonly url: string
+  /** What it has told on stderr so far. */
+  readonly told: () => string
+  /** Sends it a signal; resolves with its exit code, `null` where the signal itself has ended it. */
+  end(signal?: NodeJS.Signals): Promise<number | null>
+  signal(signal: NodeJS.Signals): void
+}
+
+/** Runs `instep serve` on a free port; resolves once it has printed its address. */
+export async function startServing(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Serving> {
+  const child = await start(['serve', '--port', '0', ...args], { INSTEP_JWT_SECRET: secret, ...env })
+  let told = ''
+  child.stderr?.on('data', (chunk) => {
+    told += chunk
+  })
+  const kill = () => child.kill('SIGKILL')
+  process.once('exit', kill)
+  child.once('exit', () => process.off('exit', kill))
+  return {
+    url: await addressFrom(child, () => told),
+    told: () => told,
+    end(signal = 'SIGTERM') {
+      child.kill(signal)
+      return exitOf(child)
+    },
+    signal: (signal) => void child.kill(signal),
+  }
+}
+
+async function addressFrom(child: ChildProcess, told: () => string): Promise<string> {
+  let output = ''
+  for await (const chunk of child.stdout ?? []) {
+    output += chunk
+    const [, url] = /^listening on (http:\S+)\n$/.exec(output) ?? []
+    if (url) {
+      child.stdout?.resume()
+      return url
+    }
+  }
+  throw new Error(`It did not start: ${output}${told()}`)
+}
+
+async function start(args: readonly string[], env: NodeJS.ProcessEnv): Promise<ChildProcess> {
+  const { PATH, HOME } = process.env
+  return spawn(process.execPath, [await bundled(), ...args], {
+    env: { PATH, HOME, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+}
+
+async function exitOf(child: ChildProcess): Promise<number | null> {
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+  return child.exitCode
+}
+
+function textOf(stream: ChildProcess['stdout']): Promise<string> | string {
+  return stream ? text(stream) : ''
+}
+
+let bundle: Promise<string> | undefined
+
+/** Node 20 reads no TypeScript by itself. What is built lies where the packages are found from. */
+function bundled(): Promise<string> {
+  bundle ??= makeBundle()
+  return bundle
+}
+
+async function makeBundle(): Promise<string> {
+  const folder = join(root, 'node_modules', '.cache', `instep-cli-${process.pid}`)
+  mkdirSync(folder, { recursive: true })
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  copyFileSync(join(root, 'package.json'), join(folder, 'package.json'))
+  const outfile = join(folder, 'dist', 'cli', 'index.mjs')
+  await build({
+    entryPoints: [join(root, 'src/cli/index.ts')],
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    packages: 'external',
+    alias: { '#websocket': join(root, 'src/base/websocket.node.ts') },
+    logLevel: 'error',
+  })
+  return outfile
+}

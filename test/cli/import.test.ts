@@ -1,0 +1,205 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { WireRow } from '../../src/protocol/row.ts'
+import { openSqlLog } from '../../src/server/log/sql/open.ts'
+import { type Postgres, startPostgres } from '../support/postgres.ts'
+import { instep, secret, startServing } from './command-line.ts'
+
+let postgres: Postgres
+let folder: string
+let database: string
+let databases = 0
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'instep-import-'))
+  postgres = await startPostgres()
+}, 60_000)
+
+afterAll(async () => {
+  await postgres.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+beforeEach(async () => {
+  databases += 1
+  database = await postgres.database(`import${databases}`)
+})
+
+const file = (name: string, text: string) => {
+  const path = join(folder, name)
+  writeFileSync(path, text)
+  return path
+}
+
+const importing = (path: string, ...options: readonly string[]) =>
+  instep(['import', path, '--database', database, '--type', 'Issue', ...options])
+
+async function rowsOf(owner: string): Promise<readonly WireRow[]> {
+  const log = await openSqlLog(database)
+  const texts: string[] = []
+  for await (const batch of (await log.snapshot(owner)).batches) texts.push(batch)
+  await log.close()
+  return JSON.parse(`[${texts.join()}]`)
+}
+
+test.each([
+  [
+    'records.json',
+    '[{"id":"i1","userId":"ann","n":1.5,"done":true},\n{"id":"i2","userId":"ann","title":"ü, \\"x\\""}]',
+  ],
+  [
+    'records.ndjson',
+    '\ufeff{"id":"i1","userId":"ann","n":1.5,"done":true}\r\n\n{"id":"i2","userId":"ann","title":"ü, \\"x\\""}',
+  ],
+  ['records.csv', 'id,userId,n:number,done:boolean,title\r\ni1,ann,1.5,true,\r\n"i2",ann,,,"ü, ""x"""\r\n'],
+])('%s becomes records of their owner', async (name, text) => {
+  expect(await importing(file(name, text))).toEqual({
+    code: 0,
+    stdout: '2 records written; the database is at 2.\n',
+    stderr: '',
+  })
+  expect(await rowsOf('ann')).toEqual([
+    { t: 'Issue', id: 'i1', v: 1, p: { userId: 'ann', n: 1.5, done: true } },
+    { t: 'Issue', id: 'i2', v: 2, p: { userId: 'ann', title: 'ü, "x"' } },
+  ])
+})
+
+test('the owner, and the field of the id, can be said for all', async () => {
+  const path = file('keys.txt', '{"key":7,"title":"x"}')
+  const options = [
+    '--owner',
+    'acme',
+    '--owner-field',
+    'organizationId',
+    '--id-field',
+    'key',
+    '--format',
+    'ndjson',
+  ]
+  expect((await importing(path, ...options)).code).toBe(0)
+  const p = { key: 7, title: 'x', organizationId: 'acme' }
+  expect(await rowsOf('acme')).toEqual([{ t: 'Issue', id: '7', v: 1, p }])
+})
+
+test('each line that is wrong is told with its number, and nothing is written', async () => {
+  const good = '{"id":"good","userId":"ann"}'
+  const lines = [
+    good,
+    '{]',
+    '5',
+    '{"userId":"ann"}',
+    '{"id":"x"}',
+    '{"id":"x","userId":"ann","__proto__":1}',
+    good,
+  ]
+  expect(await importing(file('wrong.ndjson', lines.join('\n')))).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: [
+      'Line 2: the record is no JSON.',
+      'Line 3: the record is no record, in braces.',
+      'Line 4: the record has no id in its field id.',
+      'Line 5: the record names no owner in its field userId.',
+      'Line 6: the record has a name among its fields that no record can have, as `__proto__`.',
+      'Nothing was written: 5 of the records are wrong.',
+      '',
+    ].join('\n'),
+  })
+  expect((await importing(file('many.ndjson', '{]\n'.repeat(30)))).stderr).toContain(
+    'Line 20: the record is no JSON.\nNothing was written: 30 of the records are wrong, of which the first 20 are shown.',
+  )
+  expect((await instep(['status', '--database', database])).stderr).toContain('it holds no data of Instep’s')
+})
+
+test.each([
+  ['no array', 'x.json', '{"a":1}', 'one JSON array of records; on line 1 it is not'],
+  [
+    'an array that ends early',
+    'x.json',
+    '[\n{"id":"1","userId":"ann"},',
+    'one JSON array of records; on line 2',
+  ],
+  ['something behind the array', 'x.json', '[]\n[]', 'on line 2 it is not'],
+  ['a quote that stays open', 'x.csv', 'id,userId\n1,"ann\n2,ann', 'row on line 2 never close'],
+  ['a column without a name', 'x.csv', 'id,,userId\n', 'name each column'],
+  ['a short row', 'x.csv', 'id,userId\n1', 'Line 2: the record has 1 cells, where the first line names 2.'],
+  ['another kind', 'x.csv', 'id,userId,n:number\n1,ann,two', 'in the column n what is not of its kind'],
+  ['other bytes', 'x.csv', Buffer.from([0x69, 0x64, 0xff]).toString('latin1'), undefined],
+])('%s is refused', async (_, name, text, sentence) => {
+  const path = join(folder, name)
+  writeFileSync(path, text, sentence === undefined ? 'latin1' : 'utf8')
+  const { code, stderr } = await importing(path)
+  expect(code).toBe(1)
+  expect(stderr).toContain(sentence ?? 'is not in UTF-8')
+})
+
+test('records that are there already are left as they are, unless they are to be replaced', async () => {
+  await importing(file('old.ndjson', '{"id":"i1","userId":"ann","old":true}'))
+  const path = file('new.ndjson', '{"id":"i1","userId":"ann"}')
+  const { code, stderr } = await importing(path)
+  expect(code).toBe(1)
+  expect(stderr).toBe(
+    'Line 1 to 1: The Issue i1 exists already. 0 records before them were written. With `--replace` it goes on.\n',
+  )
+  expect((await importing(path, '--replace')).stdout).toBe('1 records written; the database is at 2.\n')
+  expect(await rowsOf('ann')).toEqual([{ t: 'Issue', id: 'i1', v: 2, p: { userId: 'ann' } }])
+})
+
+describe('with a database in use', () => {
+  test('status counts, and epoch --new ends the sockets of a service that runs', async () => {
+    const rows = Array.from({ length: 2_500 }, (_, n) => ({
+      id: `i${n}`,
+      userId: n < 2_000 ? 'ann' : 'bob',
+      n,
+    }))
+    expect((await importing(file('rows.json', JSON.stringify(rows)))).code).toBe(0)
+    const status = async () => JSON.parse((await instep(['status', '--json', '--database', database])).stdout)
+    const before = await status()
+    expect(before).toEqual({
+      history: expect.any(String),
+      head: 2_500,
+      horizon: 0,
+      records: 2_500,
+      types: [{ t: 'Issue', records: 2_500, owners: 2 }],
+      owners: {
+        count: 2,
+        largest: [
+          { owner: 'ann', records: 2_000 },
+          { owner: 'bob', records: 500 },
+        ],
+      },
+    })
+    const { stdout } = await instep(['status', '--database', database])
+    expect(stdout).toMatch(/^head {8}2500$/m)
+    expect(stdout).toMatch(/^type Issue {2}2500 records of 2 owners$/m)
+
+    const serving = await startServing(['--database', database])
+    const token = (await instep(['token', '--user', 'bob'], { INSTEP_JWT_SECRET: secret })).stdout.trim()
+    const ask = async () => {
+      const answer = await fetch(`${serving.url}/bootstrap`, {
+        headers: { authorization: `Bearer ${token}` },
+      })
+      return answer.json()
+    }
+    const first = await ask()
+    expect(first).toMatchObject({ sid: 2_500, count: 500 })
+    expect((await instep(['epoch', '--new', '--database', database])).code).toBe(0)
+    expect((await ask()).epoch).not.toBe(first.epoch)
+    expect((await status()).history).not.toBe(before.history)
+    expect(await serving.end()).toBe(0)
+  })
+
+  test('a folder is as good as a PostgreSQL', async () => {
+    database = join(folder, 'data')
+    const path = file('one.csv', 'id,userId\n1,ann\n')
+    expect((await importing(path)).stdout).toBe('1 records written; the database is at 1.\n')
+    expect((await instep(['status', '--database', database])).stdout).toMatch(/^owner ann +1 records$/m)
+    const missing = await instep(['status', '--database', join(folder, 'nothing')])
+    expect(missing).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('There is no database in the folder'),
+    })
+  }, 60_000)
+})

@@ -1,0 +1,83 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { readCsv } from '../../src/cli/records/csv.ts'
+import { readJson } from '../../src/cli/records/json.ts'
+import { readNdjson } from '../../src/cli/records/ndjson.ts'
+import type { Chunks, Numbered } from '../../src/cli/records/numbered.ts'
+
+/** `text` in pieces of these lengths, over and over. */
+async function* pieces(text: string, lengths: readonly number[]): Chunks & AsyncGenerator<string> {
+  const chars = [...text]
+  for (let at = 0, n = 0; at < chars.length; n += 1) {
+    const length = lengths[n % lengths.length] ?? 1
+    yield chars.slice(at, at + length).join('')
+    at += length
+  }
+}
+
+async function all(read: (chunks: Chunks) => AsyncIterable<Numbered>, text: string, lengths = [1]) {
+  const found: Numbered[] = []
+  for await (const each of read(pieces(text, lengths))) found.push(each)
+  return found
+}
+
+const recordsOf = (found: readonly Numbered[]) => found.map((each) => 'record' in each && each.record)
+const lengths = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1 })
+const values = fc.array(fc.jsonValue(), { maxLength: 5 })
+
+test('any JSON array gives its items, however it is cut and laid out', async () => {
+  await fc.assert(
+    fc.asyncProperty(values, lengths, fc.constantFrom(0, 1, '\t'), async (items, cuts, indent) => {
+      const found = await all(readJson, JSON.stringify(items, null, indent), cuts)
+      expect(recordsOf(found)).toEqual(JSON.parse(JSON.stringify(items)))
+    }),
+  )
+})
+
+test('any lines of JSON give their items, U+2028 within them too', async () => {
+  await fc.assert(
+    fc.asyncProperty(values, lengths, async (items, cuts) => {
+      const text = ['"\u2028"', ...items.map((item) => JSON.stringify(item))].join('\n')
+      expect(recordsOf(await all(readNdjson, text, cuts))).toEqual([
+        '\u2028',
+        ...JSON.parse(JSON.stringify(items)),
+      ])
+    }),
+  )
+})
+
+test('any cells in quotes come out of CSV as they went in', async () => {
+  const cell = fc.string({ minLength: 1, unit: fc.constantFrom('"', ',', '\n', '\r', 'a', 'ü', '😀') })
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.tuple(cell, cell)),
+      lengths,
+      fc.constantFrom('\n', '\r\n'),
+      async (rows, cuts, end) => {
+        const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`
+        const lines = ['a,b', ...rows.map((cells) => cells.map(quoted).join())]
+        const found = await all(readCsv, lines.join(end), cuts)
+        expect(recordsOf(found)).toEqual(rows.map(([a, b]) => ({ a, b })))
+      },
+    ),
+  )
+})
+
+test('each record is told with the line on which it begins', async () => {
+  expect(await all(readJson, '[\n  {\n"a": 1},\n\n {]}, {"b": 2}\n]')).toEqual([
+    { line: 2, record: { a: 1 } },
+    { line: 5, fault: 'is no JSON' },
+    { line: 5, record: { b: 2 } },
+  ])
+  expect(await all(readCsv, 'a\n"1\n2"\n3\n')).toEqual([
+    { line: 2, record: { a: '1\n2' } },
+    { line: 4, record: { a: '3' } },
+  ])
+})
+
+test('a column can hold numbers, truths and JSON', async () => {
+  const head = 'id,n:number,done:boolean,tags:json,odd:ratio'
+  expect(recordsOf(await all(readCsv, `${head}\n1,-2e3,false,"[1,""x""]",y\n`))).toEqual([
+    { id: '1', n: -2_000, done: false, tags: [1, 'x'], 'odd:ratio': 'y' },
+  ])
+})

@@ -1,0 +1,186 @@
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, expect, test } from 'vitest'
+import { WebSocket } from 'ws'
+import { memoryStore, SyncClient, silentLogger } from '../../src/index.ts'
+import { shown } from '../support/device.ts'
+import { instep, type Serving, secret, startServing } from './command-line.ts'
+
+const env = { INSTEP_JWT_SECRET: secret }
+const soon = { timeout: 10_000, interval: 20 }
+const running: Serving[] = []
+const clients: SyncClient[] = []
+const folders: string[] = []
+
+afterEach(async () => {
+  for (const client of clients.splice(0)) await client.close()
+  for (const serving of running.splice(0)) await serving.end('SIGKILL')
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
+})
+
+const serve = async (args: readonly string[], variables = {}) => {
+  const serving = await startServing(args, variables)
+  running.push(serving)
+  return serving
+}
+const tokenOf = async (...args: readonly string[]) => (await instep(['token', ...args], env)).stdout.trim()
+const clientOf = async (baseUrl: string, token: string, identity: string) => {
+  const options = { baseUrl, token, identity, store: memoryStore(), logger: silentLogger, pollInterval: 500 }
+  const client = new SyncClient(options)
+  clients.push(client)
+  await client.start()
+  return client
+}
+const temporary = () => {
+  const folder = mkdtempSync(join(tmpdir(), 'instep-serve-'))
+  folders.push(folder)
+  return folder
+}
+
+test('two devices of a user keep in step, over HTTP and WebSocket, and another user sees nothing', async () => {
+  const { url } = await serve(['--database', 'memory:', '--owner-field', 'userId'])
+  expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/sync\/v1$/)
+  const token = await tokenOf('--user', 'u1')
+  const one = await clientOf(url, token, 'u1')
+  const other = await clientOf(url, token, 'u1')
+  const stranger = await clientOf(url, await tokenOf('--user', 'u2'), 'u2')
+  await expect.poll(() => other.status.connection.state, soon).toBe('socket')
+  const { accepted } = one.mutate((m) => {
+    m.insert('Issue', { id: 'i1', title: 'Cable cut' })
+  })
+  await accepted
+  await expect.poll(() => shown(other), soon).toEqual({ i1: { title: 'Cable cut' } })
+  await stranger.sync()
+  expect(shown(stranger)).toEqual({})
+})
+
+test('with organizations, members share, and who has none is refused', async () => {
+  const { url } = await serve(['--database', 'memory:', '--owner-field', 'organizationId'])
+  const ask = (token: string) =>
+    fetch(`${url}/bootstrap`, { headers: { authorization: `Bearer ${token}` } }).then(({ status }) => status)
+  expect(await ask(await tokenOf('--user', 'u1', '--organization', 'o1'))).toBe(200)
+  expect(await ask(await tokenOf('--user', 'u1'))).toBe(403)
+  expect(await ask('nonsense')).toBe(401)
+})
+
+test.each(['SIGTERM', 'SIGINT'] as const)('%s ends it with 0, and its sockets with 1012', async (signal) => {
+  const serving = await serve(['--database', 'memory:'])
+  const token = await tokenOf('--user', 'u1')
+  const socket = new WebSocket(`${serving.url.replace('http', 'ws')}/ws?token=${token}`)
+  await once(socket, 'message')
+  const closed = once(socket, 'close')
+  expect(await serving.end(signal)).toBe(0)
+  expect((await closed)[0]).toBe(1012)
+  expect(serving.told()).toBe('')
+})
+
+test('between the first signal and the last answer /healthz says 503; a second signal ends it at once', async () => {
+  const serving = await serve(['--database', 'memory:', '--drain', '1h'])
+  const health = () => fetch(new URL('/healthz', serving.url)).then(({ status }) => status)
+  expect(await health()).toBe(200)
+  serving.signal('SIGTERM')
+  await expect.poll(health, soon).toBe(503)
+  const token = await tokenOf('--user', 'u1')
+  const headers = { authorization: `Bearer ${token}` }
+  expect((await fetch(`${serving.url}/bootstrap`, { headers })).status).toBe(200)
+  expect(await serving.end('SIGTERM')).toBe(1)
+})
+
+test('what was accepted in a folder is there after kill -9 and another start', async () => {
+  const folder = temporary()
+  const first = await serve(['--database', folder])
+  const token = await tokenOf('--user', 'u1')
+  const client = await clientOf(first.url, token, 'u1')
+  for (const id of ['i1', 'i2', 'i3']) {
+    await client.mutate((m) => {
+      m.insert('Issue', { id })
+    }).accepted
+  }
+  const locked = await instep(['serve', '--port', '0', '--database', folder], env)
+  expect(locked).toMatchObject({ code: 1, stdout: '' })
+  expect(locked.stderr).toMatch(/^The folder .* is in use by the process \d+ on .*\.\n$/)
+  await first.end('SIGKILL')
+  const second = await serve(['--database', folder])
+  const again = await clientOf(second.url, token, 'u1')
+  await expect.poll(() => Object.keys(shown(again)).sort(), soon).toEqual(['i1', 'i2', 'i3'])
+  expect(await second.end()).toBe(0)
+}, 90_000)
+
+test('the options of the service are those of the command', async () => {
+  const { url } = await serve(['--database', 'memory:', '--metrics', '--rate-limit', '2/1m'], {
+    INSTEP_METRICS_TOKEN: 'of-the-monitoring',
+    INSTEP_ALLOWED_ORIGINS: 'https://one.test, https://two.test',
+  })
+  const headers = { authorization: `Bearer ${await tokenOf('--user', 'u1')}`, origin: 'https://two.test' }
+  const statuses: number[] = []
+  for (let n = 0; n < 3; n += 1) {
+    const answer = await fetch(`${url}/bootstrap`, { headers })
+    expect(answer.headers.get('access-control-allow-origin')).toBe('https://two.test')
+    statuses.push(answer.status)
+  }
+  expect(statuses).toEqual([200, 200, 429])
+  expect((await fetch(new URL('/metrics', url))).status).toBe(401)
+  const metrics = await fetch(new URL('/metrics', url), {
+    headers: { authorization: 'Bearer of-the-monitoring' },
+  })
+  expect(await metrics.text()).toContain('instep_http_requests_total{endpoint="bootstrap",status="429"} 1')
+})
+
+describe('what cannot be done ends with 1 and one sentence, without a stack', () => {
+  test('a port that is in use', async () => {
+    const server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const ended = await instep(['serve', '--database', 'memory:', '--port', String(port)], env)
+    server.close()
+    expect(ended).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `The port ${port} of 127.0.0.1 is in use; choose another by \`--port\`, or 0 for any.\n`,
+    })
+  })
+
+  test.each([
+    [
+      'nothing answers',
+      'postgres://u:hush@127.0.0.1:1/app',
+      /^The PostgreSQL at 127\.0\.0\.1:1\/app .*nothing/,
+    ],
+    [
+      'is no folder',
+      '/dev/null',
+      /^The database in the folder \/dev\/null cannot be used: it is a file\.\n$/,
+    ],
+  ])('a database that cannot be had: %s', async (_, database, sentence) => {
+    const { code, stdout, stderr } = await instep(['serve', '--port', '0', '--database', database], env)
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toMatch(sentence)
+    expect(stderr).toMatch(/^[^\n]+\.\n$/)
+    expect(stderr).not.toContain('hush')
+  })
+})
+
+test('it logs in text or in JSON what the level lets through, and no token', async () => {
+  const token = await tokenOf('--user', 'u1')
+  const tell = async (...args: readonly string[]) => {
+    const serving = await serve(['--database', 'memory:', ...args])
+    await fetch(`${serving.url}/bootstrap`, { headers: { authorization: `Bearer ${token}x` } })
+    await serving.end()
+    return serving.told()
+  }
+  const text = await tell()
+  expect(text).toMatch(
+    /^warn {2}Authentication failed\. requestId=\S+ path=\/sync\/v1\/bootstrap code=invalid_token\n$/,
+  )
+  const lines = (await tell('--log-format', 'json', '--log-level', 'info')).trim().split('\n')
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { level: 40, msg: 'Authentication failed.', code: 'invalid_token' },
+    { level: 30, msg: 'A request was answered.', status: 401, path: '/sync/v1/bootstrap' },
+  ])
+  expect(await tell('--log-level', 'silent')).toBe('')
+  expect(text + lines.join()).not.toContain(token)
+})

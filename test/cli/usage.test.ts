@@ -1,0 +1,126 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import manifest from '../../package.json' with { type: 'json' }
+import { instep, secret } from './command-line.ts'
+
+const env = { INSTEP_JWT_SECRET: secret }
+let folder: string
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'instep-cli-'))
+})
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const write = (name: string, text: string) => {
+  writeFileSync(join(folder, name), text)
+  return join(folder, name)
+}
+
+test('--version says the version, and nothing else', async () => {
+  expect(await instep(['--version'])).toEqual({ code: 0, stdout: `${manifest.version}\n`, stderr: '' })
+})
+
+test('--help lists the commands', async () => {
+  const { code, stdout } = await instep(['--help'])
+  expect(code).toBe(0)
+  for (const command of ['serve', 'token', 'import', 'status', 'epoch']) expect(stdout).toContain(command)
+})
+
+test.each([
+  ['serve', ['--database', '--port', '--owner-field', 'INSTEP_JWT_SECRET', '--config']],
+  ['token', ['--user', '--organization', '--expires']],
+  ['import', ['FILE', '--type', '--format', '--replace']],
+  ['status', ['--database', '--json']],
+  ['epoch', ['--new']],
+])('%s --help says what there is, without colours, and does nothing', async (command, names) => {
+  const { code, stdout, stderr } = await instep([command, '--database', 'nowhere', '--help'])
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  for (const name of names) expect(stdout).toContain(name)
+  expect(stdout).not.toContain('\u001b')
+})
+
+describe('what is called wrongly ends with 2 and one sentence on stderr', () => {
+  test.each<[string, string[], NodeJS.ProcessEnv, RegExp]>([
+    ['no command', [], {}, /A command is missing/],
+    ['another command', ['sevre'], {}, /no command `sevre`/],
+    ['an unknown option', ['serve', '--prot', '1'], env, /no option `--prot`/],
+    ['a short one', ['serve', '-p', '1'], env, /no option `-p`/],
+    ['an option without its value', ['serve', '--database'], env, /`--database` needs a value/],
+    ['something beside the options', ['token', 'u1'], env, /nothing that `u1` could mean/],
+    ['a secret that is not set', ['serve', '--database', 'memory:'], {}, /INSTEP_JWT_SECRET is not set/],
+    ['one too short', ['token', '--user', 'u1'], { INSTEP_JWT_SECRET: 'short' }, /too short; it needs 32/],
+    ['no database', ['serve'], env, /`--database` is missing/],
+    ['another database', ['serve', '--database', 'mysql://x'], env, /`--database` is to be/],
+    [
+      'a port that is none',
+      ['serve', '--database', 'memory:', '--port', 'high'],
+      env,
+      /`--port` is to be a whole number from 0 to 65535, not `high`/,
+    ],
+    [
+      'a port in the environment that is none',
+      ['serve', '--database', 'memory:'],
+      { ...env, INSTEP_PORT: '65536' },
+      /`INSTEP_PORT` is to be/,
+    ],
+    [
+      'another owner field',
+      ['serve', '--database', 'memory:', '--owner-field', 'team'],
+      env,
+      /`userId` or `organizationId`, not `team`/,
+    ],
+    [
+      'a rate that is none',
+      ['serve', '--database', 'memory:', '--rate-limit', '100'],
+      env,
+      /`--rate-limit` is to be/,
+    ],
+    ['a token for nobody', ['token'], env, /`--user` is missing/],
+    ['a token for too long', ['token', '--user', 'u1', '--expires', '31d'], env, /from 1s to 30d/],
+    ['a time that is none', ['token', '--user', 'u1', '--expires', 'soon'], env, /like `90s`, .*not `soon`/],
+    ['an epoch that is not meant', ['epoch', '--database', 'x'], {}, /`--new` is missing/],
+    ['an import of nothing', ['import', '--database', 'x', '--type', 'T'], {}, /file to import is missing/],
+    ['an import into memory', ['import', 'x.csv', '--database', 'memory:'], {}, /ends with the process/],
+    ['an import without a type', ['import', 'x.csv', '--database', 'x'], {}, /`--type` is missing/],
+    [
+      'an import of no format',
+      ['import', 'x', '--database', 'x', '--type', 'T'],
+      {},
+      /`--format` is missing/,
+    ],
+  ])('%s', async (_, args, variables, sentence) => {
+    const { code, stdout, stderr } = await instep(args, variables)
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toMatch(sentence)
+    expect(stderr).toMatch(/^[^\n]+\.\n$/)
+  })
+
+  test.each([
+    ['is not there', undefined, /cannot be read/],
+    ['is no JSON', '{', /it is no JSON/],
+    ['is no object', '[]', /is to hold an object/],
+    ['sets what is no option', '{"jwtSecret":"x"}', /`jwtSecret` in .* is no option/],
+    ['sets another kind', '{"port":{}}', /`port` in .* is to be/],
+    ['sets what is wrong', '{"port":"high","database":"memory:"}', /`port` in .*, not `high`/],
+  ])('a config file that %s', async (_, text, sentence) => {
+    const path = text === undefined ? join(folder, 'missing.json') : write('wrong.json', text)
+    const { code, stderr } = await instep(['serve', '--config', path], env)
+    expect(code).toBe(2)
+    expect(stderr).toMatch(sentence)
+  })
+})
+
+test('the command line comes before the environment, and this before the config file', async () => {
+  const config = write('instep.json', '{"user":"file","organization":"file","expires":"1d"}')
+  const { stdout } = await instep(['token', '--user', 'line'], {
+    ...env,
+    INSTEP_USER: 'environment',
+    INSTEP_ORGANIZATION: 'environment',
+    INSTEP_CONFIG: config,
+  })
+  const { sub, org, exp, iat } = JSON.parse(Buffer.from(stdout.split('.')[1] ?? '', 'base64url').toString())
+  expect({ sub, org, lifetime: exp - iat }).toEqual({ sub: 'line', org: 'environment', lifetime: 86_400 })
+})

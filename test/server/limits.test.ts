@@ -1,0 +1,134 @@
+import { Pool } from 'pg'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { type RateLimit, rateLimiter } from '../../src/server/index.ts'
+import { type Postgres, startPostgres } from '../support/postgres.ts'
+import { FakeSocket, requestTo, serviceOf } from './harness.ts'
+
+const once = { requests: 1, windowMs: 60_000 }
+const statuses = async (...answers: readonly Promise<Response>[]) =>
+  (await Promise.all(answers)).map(({ status }) => status)
+
+describe('a limit to the rate of requests', () => {
+  test('is none unless it is asked for', async () => {
+    const { ask } = serviceOf()
+    const answers = await statuses(...Array.from({ length: 300 }, () => ask('delta?since=0')))
+    expect(new Set(answers)).toEqual(new Set([200]))
+  })
+
+  test('invariant 57: a caller who asks too often gets 429 with Retry-After, before the body is read', async () => {
+    const { ask, log } = serviceOf({ rateLimit: rateLimiter(once) })
+    expect((await ask('bootstrap')).status).toBe(200)
+    log.delta = () => Promise.reject(new Error('It was asked.'))
+    const response = await ask('delta?since=0', { headers: { origin: 'https://app.test' } })
+    expect(response.status).toBe(429)
+    const wait = Number(response.headers.get('Retry-After'))
+    expect(wait).toBeGreaterThan(55)
+    expect(wait).toBeLessThanOrEqual(60)
+    expect(response.headers.get('Access-Control-Allow-Origin')).toBe('*')
+    expect((await response.json()).error.code).toBe('too_many_requests')
+    const body = new ReadableStream({
+      pull() {
+        throw new Error('It was read.')
+      },
+    })
+    expect((await ask('tx', { method: 'POST', body, duplex: 'half' } as RequestInit)).status).toBe(429)
+  })
+
+  test('is for each user alone, and begins again when its time is over', async () => {
+    vi.useFakeTimers()
+    try {
+      const { ask } = serviceOf({ rateLimit: rateLimiter({ requests: 2, windowMs: 10_000 }) })
+      const path = 'delta?since=0'
+      expect(await statuses(ask(path), ask(path), ask(path))).toEqual([200, 200, 429])
+      expect(await statuses(ask(path, { user: 'bob' }))).toEqual([200])
+      await vi.advanceTimersByTimeAsync(10_000)
+      expect(await statuses(ask(path))).toEqual([200])
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
+  test('counts neither what nobody is known for, nor a preflight, nor /healthz', async () => {
+    const { ask, service } = serviceOf({ rateLimit: rateLimiter(once) })
+    for (let n = 0; n < 3; n += 1) {
+      expect((await ask('bootstrap', { user: '' })).status).toBe(401)
+      expect((await ask('bootstrap', { method: 'OPTIONS' })).status).toBe(204)
+      expect((await service.fetch(new Request('https://sync.test/healthz'))).status).toBe(200)
+    }
+    expect((await ask('bootstrap')).status).toBe(200)
+  })
+
+  test('can be another for an endpoint, which does not count elsewhere then', async () => {
+    const endpoints = { bootstrap: once, ws: once }
+    const { ask, service } = serviceOf({ rateLimit: rateLimiter({ ...once, requests: 2, endpoints }) })
+    expect(await statuses(ask('bootstrap'), ask('bootstrap'))).toEqual([200, 429])
+    expect(await statuses(ask('delta?since=0'), ask('delta?since=0'), ask('delta?since=0'))).toEqual([
+      ...[200, 200, 429],
+    ])
+    const [first, second] = [new FakeSocket(), new FakeSocket()]
+    await service.connect(first, requestTo('ws', 'ann'))
+    await service.connect(second, requestTo('ws', 'ann'))
+    expect(first.closed).toBeUndefined()
+    expect(second.closed).toEqual([1013, 'too_many_requests'])
+  })
+
+  test('of one’s own that fails lets requests pass, and is logged', async () => {
+    const rateLimit: RateLimit = { take: () => Promise.reject(new Error('Redis is away.')) }
+    const { ask, lines } = serviceOf({ rateLimit })
+    expect((await ask('bootstrap')).status).toBe(200)
+    expect(lines.join()).toContain('Redis is away.')
+  })
+
+  test.each([
+    { requests: 0 },
+    { requests: 1.5 },
+    { windowMs: 10 },
+    { endpoints: { tx: { ...once, requests: -1 } } },
+  ])('%j is refused', (options) => {
+    expect(() => rateLimiter(options)).toThrow('A rate is a whole number')
+  })
+})
+
+describe('a limit that processes share in PostgreSQL', () => {
+  let postgres: Postgres
+  const pools: Pool[] = []
+  const poolOf = async (name: string) => {
+    const pool = new Pool({ connectionString: await postgres.database(name), connectionTimeoutMillis: 2_000 })
+    pool.on('error', () => {})
+    pools.push(pool)
+    return pool
+  }
+
+  beforeAll(async () => {
+    postgres = await startPostgres()
+  }, 60_000)
+
+  afterAll(async () => {
+    for (const pool of pools) await pool.end()
+    await postgres.stop()
+  })
+
+  test('counts what all of them were asked', async () => {
+    const rate = { ...once, requests: 3 }
+    const services = [
+      serviceOf({ rateLimit: rateLimiter({ ...rate, pool: await poolOf('shared') }) }),
+      serviceOf({ rateLimit: rateLimiter({ ...rate, pool: await poolOf('shared') }) }),
+    ]
+    const found: number[] = []
+    for (const { ask } of [...services, ...services]) found.push((await ask('bootstrap')).status)
+    expect(found).toEqual([200, 200, 200, 429])
+  })
+
+  test('goes on in each process alone while the database is away, and in all of them afterwards', async () => {
+    const [away, pool] = [{ query: () => Promise.reject(new Error('away')) }, await poolOf('away')]
+    let current: { query(statement: { text: string }): Promise<unknown> } = away
+    const switching = { query: (statement: { text: string }) => current.query(statement) }
+    const { ask } = serviceOf({ rateLimit: rateLimiter({ ...once, pool: switching }) })
+    expect(await statuses(ask('bootstrap'))).toEqual([200])
+    expect(await statuses(ask('bootstrap'))).toEqual([429])
+    current = pool
+    expect(await statuses(ask('bootstrap'))).toEqual([200])
+    current = away
+    expect(await statuses(ask('bootstrap'))).toEqual([429])
+  })
+})

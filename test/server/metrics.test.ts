@@ -1,0 +1,75 @@
+import { Counter, Registry } from 'prom-client'
+import { describe, expect, test } from 'vitest'
+import { prometheusMetrics } from '../../src/server/index.ts'
+import { insert, serviceOf } from './harness.ts'
+
+const asked = (authorization = '') => new Request('https://sync.test/metrics', { headers: { authorization } })
+
+/** The lines of a service's metrics that are no comment. */
+async function linesOf({ service }: ReturnType<typeof serviceOf>, authorization?: string) {
+  const text = await (await service.fetch(asked(authorization))).text()
+  return text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+}
+
+describe('/metrics', () => {
+  test('is not there unless it is asked for', async () => {
+    expect((await serviceOf().service.fetch(asked())).status).toBe(401)
+  })
+
+  test('tells how many requests there were, how long they took, the sockets, and where the log is', async () => {
+    const scene = serviceOf({ metrics: prometheusMetrics() })
+    const { service, ask, connect } = scene
+    await service.write([insert('1'), insert('2')])
+    await ask('bootstrap')
+    await ask('delta?since=0', { user: '' })
+    await ask('delta?since=0')
+    await ask('elsewhere?token=secret')
+    await ask('delta', { method: 'OPTIONS', user: '', headers: { origin: 'https://app.test' } })
+    const socket = await connect()
+    await connect('bob')
+    const requests = (labels: string) => `instep_http_requests_total{${labels}} 1`
+    const lines = await linesOf(scene)
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        requests('endpoint="bootstrap",status="200"'),
+        requests('endpoint="delta",status="401"'),
+        requests('endpoint="delta",status="200"'),
+        requests('endpoint="other",status="404"'),
+        requests('endpoint="preflight",status="204"'),
+        'instep_http_requests_total{endpoint="ws",status="101"} 2',
+        'instep_http_request_duration_seconds_count{endpoint="delta"} 2',
+        'instep_sockets 2',
+        'instep_log_readable 1',
+        'instep_log_head 2',
+        'instep_log_horizon 0',
+      ]),
+    )
+    expect(lines.join()).not.toContain('secret')
+    socket.gone()
+    expect(await linesOf(scene)).toContain('instep_sockets 1')
+  })
+
+  test('goes on while the log cannot be read', async () => {
+    const scene = serviceOf({ metrics: prometheusMetrics() })
+    scene.log.position = () => Promise.reject(new Error('no'))
+    expect(await linesOf(scene)).toContain('instep_log_readable 0')
+  })
+
+  test('asks for its token, where it has one', async () => {
+    const scene = serviceOf({ metrics: prometheusMetrics({ token: 'of-the-monitoring' }) })
+    for (const wrong of ['', 'Bearer other', 'Bearer token-of-ann']) {
+      expect((await scene.service.fetch(asked(wrong))).status).toBe(401)
+    }
+    expect(await linesOf(scene, 'Bearer of-the-monitoring')).toContain('instep_sockets 0')
+  })
+
+  test('can be elsewhere, and in the registry of the application', async () => {
+    const registry = new Registry()
+    new Counter({ name: 'own', help: 'Of the application.', registers: [registry] }).inc()
+    const { service } = serviceOf({ metrics: prometheusMetrics({ registry, path: '/internal/metrics' }) })
+    const response = await service.fetch(new Request('https://sync.test/internal/metrics'))
+    expect(response.headers.get('Content-Type')).toContain('text/plain')
+    expect(await response.text()).toMatch(/^own 1$/m)
+    expect(await registry.metrics()).toContain('instep_sockets')
+  })
+})

@@ -1,0 +1,41 @@
+import { describe, expect, test } from 'vitest'
+import { serviceOf } from './harness.ts'
+
+const idOf = (response: Response) => response.headers.get('X-Request-Id')
+
+describe('the id of a request', () => {
+  test('is the one that it comes with, in the answer and in every log line', async () => {
+    const lines: string[] = []
+    const write = (message: string, details?: object) => lines.push(`${message} ${JSON.stringify(details)}`)
+    const { ask } = serviceOf({ logger: { debug: write, info: write, warn: write, error: write } })
+    const headers = { 'x-request-id': '00-4bf92f3577b34da6-01', origin: 'https://app.test' }
+    const response = await ask('bootstrap', { user: '', headers })
+    expect(idOf(response)).toBe('00-4bf92f3577b34da6-01')
+    expect(response.headers.get('Access-Control-Expose-Headers')).toContain('X-Request-Id')
+    expect(lines).toHaveLength(2)
+    for (const line of lines) expect(line).toContain('"requestId":"00-4bf92f3577b34da6-01"')
+  })
+
+  test.each(['', 'a b', 'x'.repeat(129), 'a\tb', '{"a":1}', '<script>', 'ä'])(
+    'is made where it comes with none that is sane: %j',
+    async (sent) => {
+      const { ask } = serviceOf()
+      const [one, other] = [
+        await ask('bootstrap', { headers: { 'x-request-id': sent } }),
+        await ask('bootstrap'),
+      ]
+      expect(idOf(one)).toMatch(/^[0-9a-f]{16}-\d+$/)
+      expect(idOf(other)).not.toBe(idOf(one))
+    },
+  )
+
+  test('is in failures, preflights and /healthz too', async () => {
+    const { ask, service, log } = serviceOf()
+    log.snapshot = () => Promise.reject(new Error('no'))
+    const health = await service.fetch(new Request('https://sync.test/healthz'))
+    const preflight = await ask('delta', { method: 'OPTIONS', user: '' })
+    for (const response of [await ask('bootstrap'), await ask('elsewhere'), preflight, health]) {
+      expect(idOf(response)).not.toBeNull()
+    }
+  })
+})
