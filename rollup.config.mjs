@@ -1,3 +1,4 @@
+import nodeResolve from '@rollup/plugin-node-resolve'
 import { dts } from 'rollup-plugin-dts'
 import esbuild from 'rollup-plugin-esbuild'
 
@@ -21,16 +22,17 @@ const sockets = {
 const parts = { indexeddb: 'src/storage/indexeddb.ts' }
 
 // Whatever is not a file of ours is installed beside the package, or is Node's own.
-const external = (id) => !id.startsWith('.') && !id.startsWith('/')
+const external = (id) => !id.startsWith('.') && !id.startsWith('/') && !taken.includes(id)
 
-// Run, never imported: so as a module only.
+// Run, never imported: so as a module only. What reads the arguments goes into its file.
 const commands = { 'cli/index': 'src/cli/index.ts' }
+const taken = ['citty']
 
 const scripts = (format, ending, entries) => ({
   input: entries,
   external,
   treeshake: { moduleSideEffects: 'no-external' },
-  plugins: [esbuild({ target: 'es2022', tsconfig: false })],
+  plugins: [nodeResolve({ resolveOnly: taken }), esbuild({ target: 'es2022', tsconfig: false })],
   output: {
     dir: 'dist',
     format,
