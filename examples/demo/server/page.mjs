@@ -14,7 +14,7 @@ export async function buildPage() {
   const { output } = await build({
     root: fileURLToPath(new URL('..', import.meta.url)),
     configFile: false,
-    logLevel: 'warn',
+    logLevel: 'error',
     build: { write: false },
   })
   return new Map(

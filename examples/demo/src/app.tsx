@@ -1,22 +1,23 @@
 import { Credit } from './credit.tsx'
+import type { Device } from './device.ts'
 import { Pane } from './pane.tsx'
-import type { Reader } from './reader.ts'
 import { Server } from './server.tsx'
 
-export function App({ readers }: { readonly readers: readonly Reader[] }) {
+export function App({ devices }: { readonly devices: readonly Device[] }) {
   return (
     <>
       <header className="masthead">
         <h1>Instep</h1>
+        <p>Two people, each with a copy of every town in the world.</p>
         <p>
-          Two people, each with a copy of every town in the world. Cut a cable, change the server, mend it.
+          <strong>Try:</strong> cut both cables, open the same town in both, change it, reload, mend.
         </p>
       </header>
       <main>
         <Server />
         <div className="panes">
-          {readers.map((reader) => (
-            <Pane key={reader.user} reader={reader} />
+          {devices.map((device) => (
+            <Pane key={device.user} device={device} />
           ))}
         </div>
       </main>

@@ -1,17 +1,17 @@
-import type { Described } from './describe-status.ts'
-import type { Reader } from './reader.ts'
+import type { Cable } from './cable.ts'
+import { describeConnection } from './describe-status.ts'
+import { useSyncStatus } from './hooks.ts'
 import { useStore } from './store.ts'
 
 interface CableSwitchProps {
-  readonly reader: Reader
+  readonly cable: Cable
   readonly name: string
-  readonly tone: Described['tone']
-  /** Another number shows that something came. */
-  readonly position: number
 }
 
 /** The cable between the server above and the pane below. */
-export function CableSwitch({ reader: { cable }, name, tone, position }: CableSwitchProps) {
+export function CableSwitch({ cable, name }: CableSwitchProps) {
+  const tone = useSyncStatus((status) => describeConnection(status).tone)
+  const position = useSyncStatus(({ lastSyncId }) => lastSyncId)
   const isCut = useStore(cable.isCut)
   return (
     <div className="cable" data-tone={isCut ? 'cut' : tone}>
@@ -20,6 +20,7 @@ export function CableSwitch({ reader: { cable }, name, tone, position }: CableSw
         {isCut ? 'Mend' : 'Cut'} {name}’s cable
       </button>
       <span className="wire" />
+      {/* Another one shows that something came. */}
       <span key={position} className="pulse" />
     </div>
   )

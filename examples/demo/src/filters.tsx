@@ -1,18 +1,12 @@
-import { useMemo } from 'react'
-import { formatCount } from './format.ts'
-import type { Reader } from './reader.ts'
-import { useRows } from './use-instep.ts'
+import { CountryOptions } from './country-options.tsx'
 import type { View } from './view.ts'
 
 interface FiltersProps {
-  readonly reader: Reader
   readonly view: View
   readonly onChange: (view: View) => void
 }
 
-export function Filters({ reader: { client }, view, onChange }: FiltersProps) {
-  const query = useMemo(() => client.query('Country', { orderBy: 'name' }), [client])
-  const countries = useRows(query)
+export function Filters({ view, onChange }: FiltersProps) {
   return (
     <search className="filters">
       <label>
@@ -27,12 +21,8 @@ export function Filters({ reader: { client }, view, onChange }: FiltersProps) {
       <label>
         <span>Country</span>
         <select value={view.country} onChange={(event) => onChange({ ...view, country: event.target.value })}>
-          <option value="">All {countries.length}</option>
-          {countries.map(({ id, name, places }) => (
-            <option key={id} value={id}>
-              {name} ({formatCount(places)})
-            </option>
-          ))}
+          <option value="">All</option>
+          <CountryOptions />
         </select>
       </label>
     </search>

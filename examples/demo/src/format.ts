@@ -8,9 +8,8 @@ export const formatCount = (count: number) => integer.format(count)
 export const formatBytes = (bytes: number) => `${megabytes.format(bytes / 1e6)} MB`
 export const formatFraction = (fraction: number) => percent.format(fraction)
 export const formatDuration = (ms: number) =>
-  ms < 10_000 ? `${integer.format(Math.round(ms))} ms` : `${megabytes.format(ms / 1_000)} s`
+  ms < 1_000 ? `${integer.format(Math.round(ms))} ms` : `${megabytes.format(ms / 1_000)} s`
 export const formatTime = (ms: number) => time.format(ms)
+export const formatStars = (stars: number) => '★'.repeat(stars)
 export const formatLatitude = (value: number) =>
   `${degrees.format(Math.abs(value))}° ${value < 0 ? 'S' : 'N'}`
-export const formatLongitude = (value: number) =>
-  `${degrees.format(Math.abs(value))}° ${value < 0 ? 'W' : 'E'}`

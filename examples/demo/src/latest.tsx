@@ -1,22 +1,22 @@
-import { memo, useMemo } from 'react'
+import { memo } from 'react'
 import { formatCount, formatTime } from './format.ts'
+import { useClient, useLiveQuery } from './hooks.ts'
 import type { Reader } from './reader.ts'
 import { useStore } from './store.ts'
-import { useRows } from './use-instep.ts'
+
+interface LatestProps {
+  readonly reader: Reader
+  readonly onOpen: (id: string) => void
+}
 
 /** The places that changed last, wherever they are in the list. */
-export const Latest = memo(function Latest({ reader }: { readonly reader: Reader }) {
-  const { client } = reader
-  const query = useMemo(
-    () =>
-      client.query('Place', {
-        where: { updatedAt: { gt: 0 } },
-        orderBy: [['updatedAt', 'desc']],
-        limit: 3,
-      }),
-    [client],
-  )
-  const places = useRows(query)
+export const Latest = memo(function Latest({ reader, onOpen }: LatestProps) {
+  const client = useClient()
+  const { rows: places } = useLiveQuery('Place', {
+    where: { updatedAt: { gt: 0 } },
+    orderBy: [['updatedAt', 'desc']],
+    limit: 3,
+  })
   const recent = useStore(reader.recent)
   return (
     <div className="latest">
@@ -27,12 +27,14 @@ export const Latest = memo(function Latest({ reader }: { readonly reader: Reader
       <ol>
         {places.map(({ id, name, country, updatedAt }) => (
           <li key={id} data-fresh={recent.has(id)}>
-            <span className="name">{name}</span>
+            <button className="name" type="button" onClick={() => onOpen(id)}>
+              {name}
+            </button>
             <span className="country">{client.get('Country', country)?.name ?? country}</span>
             <time>{formatTime(updatedAt)}</time>
           </li>
         ))}
-        {places.length === 0 && <li className="none">None yet: change some rows on the server.</li>}
+        {places.length === 0 && <li className="none">None yet.</li>}
       </ol>
     </div>
   )

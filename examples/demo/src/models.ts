@@ -1,16 +1,20 @@
-import { defineModels, model, type RecordOf } from 'instep'
+import { defineModels, model, type RecordOf, type SyncClient } from 'instep'
 import * as z from 'zod/mini'
 
 const place = z.object({
-  organizationId: z.string(),
+  /** Whose it is; the server says so. */
+  organizationId: z.optional(z.string()),
   name: z.string(),
   /** The name as it is searched and sorted by. */
   key: z.string(),
   /** The id of a country: its ISO 3166-1 code. */
   country: z.string(),
-  /** In degrees. */
-  lat: z.number(),
-  lng: z.number(),
+  /** In degrees; unknown for places that users add. */
+  lat: z.optional(z.number()),
+  lng: z.optional(z.number()),
+  /** In stars; 0 for none. How many there may be is for the server to say. */
+  rating: z.optional(z.number()),
+  note: z.optional(z.string()),
   /** In ms since the epoch; 0 until it is changed. */
   updatedAt: z.number(),
 })
@@ -25,3 +29,4 @@ export const models = defineModels({
 
 export type Place = RecordOf<typeof models, 'Place'>
 export type Country = RecordOf<typeof models, 'Country'>
+export type Client = SyncClient<typeof models.definitions>

@@ -1,5 +1,5 @@
 import { memo } from 'react'
-import { formatLatitude, formatLongitude } from './format.ts'
+import { formatLatitude, formatStars } from './format.ts'
 import type { Place } from './models.ts'
 
 interface PlaceRowProps {
@@ -8,21 +8,29 @@ interface PlaceRowProps {
   readonly index: number
   /** Whether it has just changed. */
   readonly fresh: boolean
+  readonly onOpen: (id: string) => void
 }
 
-export const PlaceRow = memo(function PlaceRow({ place, countryName, index, fresh }: PlaceRowProps) {
-  const { name, lat, lng } = place
+export const PlaceRow = memo(function PlaceRow(props: PlaceRowProps) {
+  const { place, countryName, index, fresh, onOpen } = props
+  const { id, name, lat, rating = 0, note } = place
   return (
     // The heads are the first row.
     <tr aria-rowindex={index + 2} data-fresh={fresh}>
       <td className="key" title={name}>
-        {name}
+        {/* It covers the row. */}
+        <button type="button" value={id} onClick={() => onOpen(id)}>
+          {name}
+        </button>
       </td>
       <td className="country" title={countryName}>
         {countryName}
       </td>
-      <td className="lat">{formatLatitude(lat)}</td>
-      <td className="lng">{formatLongitude(lng)}</td>
+      <td className="rating">{formatStars(rating)}</td>
+      <td className="note" title={note}>
+        {note}
+      </td>
+      <td className="lat">{lat !== undefined && formatLatitude(lat)}</td>
     </tr>
   )
 })

@@ -1,28 +1,30 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { useLayoutEffect, useMemo, useRef } from 'react'
+import { useLayoutEffect, useRef } from 'react'
 import { ColumnHeads } from './column-heads.tsx'
 import { formatCount } from './format.ts'
+import { useClient, useLiveQuery } from './hooks.ts'
+import { onPlaceKey } from './place-keys.ts'
 import { PlaceRow } from './place-row.tsx'
 import type { Reader } from './reader.ts'
 import { useStore } from './store.ts'
-import { useChanges } from './use-instep.ts'
+import { Tools } from './tools.tsx'
 import { specOf, type View } from './view.ts'
 
-/** As `--row` in `style.css`, in px. */
+/** As `--row` in `style/base.css`, in px. */
 const rowHeight = 32
 
 interface PlaceTableProps {
   readonly reader: Reader
   readonly view: View
   readonly onChange: (view: View) => void
+  readonly onOpen: (id?: string) => void
 }
 
 /** A table of which only the rows in sight are in the page; its margins stand for those above and below. */
-export function PlaceTable({ reader, view, onChange }: PlaceTableProps) {
-  const { client } = reader
+export function PlaceTable({ reader, view, onChange, onOpen }: PlaceTableProps) {
+  const client = useClient()
   const scroller = useRef<HTMLDivElement>(null)
-  const places = useMemo(() => client.query('Place', specOf(view)), [client, view])
-  useChanges(places)
+  const places = useLiveQuery('Place', specOf(view))
   const recent = useStore(reader.recent)
   const virtualizer = useVirtualizer({
     count: places.length,
@@ -42,9 +44,10 @@ export function PlaceTable({ reader, view, onChange }: PlaceTableProps) {
   const below = virtualizer.getTotalSize() - (items.at(-1)?.end ?? 0)
   return (
     <>
-      <p className="total" role="status">
-        {places.length === 1 ? '1 place' : `${formatCount(places.length)} places`}
-      </p>
+      <div className="total">
+        <p role="status">{places.length === 1 ? '1 place' : `${formatCount(places.length)} places`}</p>
+        <Tools reader={reader} onAdd={() => onOpen()} />
+      </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard */}
       <div className="scroller" ref={scroller} tabIndex={0}>
         <table
@@ -53,7 +56,7 @@ export function PlaceTable({ reader, view, onChange }: PlaceTableProps) {
           style={{ marginTop: above, marginBottom: below }}
         >
           <ColumnHeads view={view} onChange={onChange} />
-          <tbody>
+          <tbody onKeyDown={(event) => onPlaceKey(client, event)}>
             {items.map(({ index }) => {
               const place = rows[index - first]
               if (!place) return null
@@ -64,6 +67,7 @@ export function PlaceTable({ reader, view, onChange }: PlaceTableProps) {
                   countryName={client.get('Country', place.country)?.name ?? place.country}
                   index={index}
                   fresh={recent.has(place.id)}
+                  onOpen={onOpen}
                 />
               )
             })}

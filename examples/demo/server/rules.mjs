@@ -1,0 +1,16 @@
+const mostStars = 5
+
+/** What users may not do, by rules of the application's own. `places` are those that nobody added. */
+export function createRules(places) {
+  return ({ ops }) => {
+    for (const { op, t, id, p } of ops) {
+      if (t !== 'Place') return { message: 'Only places can be changed.' }
+      if (op === 'd' && places.has(id))
+        return { message: 'Only places that users have added can be deleted.' }
+      const rating = p?.rating ?? 0
+      if (!(Number.isInteger(rating) && rating >= 0 && rating <= mostStars)) {
+        return { code: 'invalid', message: `There are no more than ${mostStars} stars.` }
+      }
+    }
+  }
+}

@@ -1,0 +1,56 @@
+import { describeConnection, describeWaiting } from './describe-status.ts'
+import { Facts } from './facts.tsx'
+import { FirstSync } from './first-sync.tsx'
+import { useSyncStatus } from './hooks.ts'
+import type { Reader } from './reader.ts'
+import { useStore } from './store.ts'
+import { Workplace } from './workplace.tsx'
+
+interface CopyProps {
+  readonly reader: Reader
+  readonly name: string
+  readonly onReload: () => void
+}
+
+/** A user's copy of the data, and how it is doing. */
+export function Copy({ reader, name, onReload }: CopyProps) {
+  const status = useSyncStatus()
+  const notice = useStore(reader.notice)
+  const { tone, text } = describeConnection(status)
+  const { data, storage } = status
+  return (
+    <div className="card">
+      <header>
+        <div>
+          <h2>
+            <span id={reader.user}>{name}</span>
+            <button
+              className="reload"
+              type="button"
+              onClick={onReload}
+              title="As if this user reloaded the page"
+            >
+              Reload
+            </button>
+          </h2>
+          <p className="connection" data-tone={tone} role="status">
+            <span>{text}</span>
+            <span className="waiting">{describeWaiting(status)}</span>
+          </p>
+        </div>
+        <Facts reader={reader} status={status} />
+      </header>
+      {storage.reason && <p className="notice">{storage.reason}</p>}
+      {data.state === 'none' || data.state === 'loading' ? (
+        <FirstSync status={status} name={name} />
+      ) : (
+        <Workplace reader={reader} />
+      )}
+      {notice && (
+        <p className="notice passing" role="status">
+          {notice}
+        </p>
+      )}
+    </div>
+  )
+}

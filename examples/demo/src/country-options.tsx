@@ -1,0 +1,13 @@
+import { memo } from 'react'
+import { formatCount } from './format.ts'
+import { useLiveQuery } from './hooks.ts'
+
+/** The countries by name, as the options of a `select`. */
+export const CountryOptions = memo(function CountryOptions() {
+  const { rows } = useLiveQuery('Country', { orderBy: 'name' })
+  return rows.map(({ id, name, places }) => (
+    <option key={id} value={id}>
+      {name} ({formatCount(places)})
+    </option>
+  ))
+})

@@ -1,0 +1,15 @@
+import { usePending } from './hooks.ts'
+import { RefusedEdit } from './refused-edit.tsx'
+
+/** The edits that the server refused. They wait here, over reloads, until the user decides. */
+export function Inbox() {
+  const { rejected } = usePending()
+  if (rejected.length === 0) return null
+  return (
+    <section className="inbox" aria-label="Refused edits">
+      {rejected.map((edit) => (
+        <RefusedEdit key={edit.id} edit={edit} />
+      ))}
+    </section>
+  )
+}

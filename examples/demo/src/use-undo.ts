@@ -1,0 +1,26 @@
+import type { KeyboardEvent } from 'react'
+import type { Reader } from './reader.ts'
+
+/** Taking back what a user did last, and doing it again: for buttons, and for keys. */
+export function useUndo(reader: Reader) {
+  const { client } = reader
+  const step = async (work: () => Promise<boolean>, otherwise: string) => {
+    try {
+      if (!(await work())) reader.tell(otherwise)
+    } catch (error) {
+      reader.tell(String(error))
+    }
+  }
+  const undo = () => step(() => client.undo(), 'There is nothing to undo.')
+  const redo = () => step(() => client.redo(), 'There is nothing to redo.')
+
+  const onKeyDown = (event: KeyboardEvent) => {
+    // In a field, these keys are for its text.
+    if (event.target instanceof HTMLInputElement || !(event.ctrlKey || event.metaKey)) return
+    const key = event.key.toLowerCase()
+    if (key !== 'z' && key !== 'y') return
+    event.preventDefault()
+    void (key === 'y' || event.shiftKey ? redo() : undo())
+  }
+  return { undo, redo, onKeyDown }
+}

@@ -1,0 +1,42 @@
+import { memo, useCallback, useRef, useState } from 'react'
+import { Edits } from './edits.tsx'
+import { Inbox } from './inbox.tsx'
+import { Latest } from './latest.tsx'
+import { PlaceEditor } from './place-editor.tsx'
+import { Places } from './places.tsx'
+import type { Reader } from './reader.ts'
+import { useUndo } from './use-undo.ts'
+
+/** What is being edited: a place by its id, or a new one. */
+interface Edited {
+  readonly id: string | undefined
+}
+
+/** All places, what happened last, and what the user is at. */
+export const Workplace = memo(function Workplace({ reader }: { readonly reader: Reader }) {
+  const [edited, setEdited] = useState<Edited>()
+  const { onKeyDown } = useUndo(reader)
+  const opener = useRef<Element>(null)
+  const open = useCallback((id?: string) => {
+    opener.current = document.activeElement
+    setEdited({ id })
+  }, [])
+  const close = () => {
+    setEdited(undefined)
+    if (opener.current instanceof HTMLElement) opener.current.focus()
+  }
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: the keys for undoing work all over it
+    <div className="workplace" onKeyDown={onKeyDown}>
+      <div className="activity">
+        <Latest reader={reader} onOpen={open} />
+        <Edits reader={reader} />
+      </div>
+      <Places reader={reader} onOpen={open} />
+      <div className="dock">
+        <Inbox />
+        {edited && <PlaceEditor key={edited.id} id={edited.id} onClose={close} />}
+      </div>
+    </div>
+  )
+})
