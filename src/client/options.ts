@@ -77,8 +77,12 @@ const expected: {
   store: [(value) => isObject(value) && isFunction(value.open), 'a store, as indexedDbStore() gives it'],
   pollInterval: [(value) => typeof value === 'number' && value >= 100, 'a number of ms, 100 or more'],
   txCodec: [
-    (value) => isObject(value) && isFunction(value.encode) && isFunction(value.decode),
-    'an object with the functions encode and decode',
+    (value) =>
+      isObject(value) &&
+      isFunction(value.encode) &&
+      isFunction(value.decode) &&
+      Number(value.maxTransactions ?? 1) >= 1,
+    'an object with the functions encode and decode, and a maxTransactions of 1 or more',
   ],
   merge: [isFunction, 'a function'],
   echoWait: [(value) => typeof value === 'number' && value >= 0, 'a number of ms, 0 or more'],

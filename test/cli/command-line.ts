@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { afterAll } from 'vitest'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -85,6 +86,11 @@ function textOf(stream: ChildProcess['stdout']): Promise<string> | string {
   return stream ? text(stream) : ''
 }
 
+const made: string[] = []
+afterAll(() => {
+  for (const folder of made.splice(0)) rmSync(folder, { recursive: true, force: true })
+})
+
 let bundle: Promise<string> | undefined
 
 /** Node 20 reads no TypeScript by itself. What is built lies where the packages are found from. */
@@ -96,7 +102,7 @@ function bundled(): Promise<string> {
 async function makeBundle(): Promise<string> {
   const folder = join(root, 'node_modules', '.cache', `instep-cli-${process.pid}`)
   mkdirSync(folder, { recursive: true })
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  made.push(folder)
   copyFileSync(join(root, 'package.json'), join(folder, 'package.json'))
   const outfile = join(folder, 'dist', 'cli', 'index.mjs')
   await build({

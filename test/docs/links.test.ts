@@ -2,6 +2,8 @@ import { existsSync } from 'node:fs'
 import { posix } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import manifest from '../../package.json' with { type: 'json' }
+import { parse } from '../../src/cli/command.ts'
+import { commands } from '../../src/cli/commands.ts'
 import { type Block, blocksOf, type Document, readDocuments, root } from './documents.ts'
 
 const documents = readDocuments()
@@ -49,7 +51,15 @@ const knownCommands = [
   /^npm install( --save-dev)?( [\w@/.-]+)*$/,
   /^npm pack$/,
   /^npx vite$/,
+  /^export INSTEP_JWT_SECRET="\$\(openssl rand -hex 32\)"$/,
 ]
+
+/** Whether the command line knows it, and all of its options. */
+function isOfInstep(line: string): boolean {
+  const [, name, args = ''] = /^(?:INSTEP_JWT_SECRET=… )?npx instep (\w+) (.+)$/.exec(line) ?? []
+  const command = commands.find((each) => each.name === name)
+  return command !== undefined && parse(command, args.split(' ')).options.size > 0
+}
 
 /** The commands of a block that cannot be given: an unknown script, a file that is not there, a wrong version. */
 function brokenCommands(document: Document, { lines }: Block): readonly string[] {
@@ -62,7 +72,7 @@ function brokenCommands(document: Document, { lines }: Block): readonly string[]
     if (file) return shown.includes(file)
     const archive = /(\S+)\.tgz/.exec(command)?.[0]
     if (archive && posix.basename(archive) !== packed) return false
-    return knownCommands.some((known) => known.test(command))
+    return isOfInstep(command) || knownCommands.some((known) => known.test(command))
   }
   return lines
     .flatMap((line) => line.split(' && '))

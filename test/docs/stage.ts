@@ -8,6 +8,7 @@ import * as testing from 'instep/testing'
 import * as testingMsw from 'instep/testing/msw'
 import * as jose from 'jose'
 import * as mswNode from 'msw/node'
+import { pino } from 'pino'
 import * as react from 'react'
 import * as jsxRuntime from 'react/jsx-runtime'
 import * as reactServer from 'react-dom/server'
@@ -143,6 +144,8 @@ export async function setStage(): Promise<Stage> {
         },
       },
       jose,
+      // Nobody reads what it would write.
+      pino: { pino: () => pino({ level: 'silent' }) },
       zod,
     },
     globals: {

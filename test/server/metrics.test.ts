@@ -58,7 +58,10 @@ describe('/metrics', () => {
   test('asks for its token, where it has one', async () => {
     const scene = serviceOf({ metrics: prometheusMetrics({ token: 'of-the-monitoring' }) })
     for (const wrong of ['', 'Bearer other', 'Bearer token-of-ann']) {
-      expect((await scene.service.fetch(asked(wrong))).status).toBe(401)
+      const response = await scene.service.fetch(asked(wrong))
+      expect(response.status).toBe(401)
+      expect(response.headers.get('WWW-Authenticate')).toBe('Bearer')
+      expect(response.headers.get('Cache-Control')).toBe('no-store')
     }
     expect(await linesOf(scene, 'Bearer of-the-monitoring')).toContain('instep_sockets 0')
   })

@@ -60,7 +60,12 @@ export async function createApp(options: AppOptions): Promise<App> {
     await next()
   })
   if (healthPath !== false) app.get(healthPath, health(options))
-  if (metrics) app.get(metrics.path, async (c) => metrics.show(c.req.raw, await options.state()))
+  if (metrics) {
+    app.get(metrics.path, async (c) => {
+      const shown = await metrics.show(c.req.raw, await options.state())
+      return c.newResponse(shown.body, shown)
+    })
+  }
   app.use(observe(options))
   app.use(
     cors({

@@ -1,0 +1,5 @@
+import type { Row } from './contenders/contender.ts'
+
+export const types: readonly string[]
+export function rowOf(n: number): Row
+export function snapshotOf(count: number): string

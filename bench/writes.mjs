@@ -1,0 +1,74 @@
+// Measures what writing costs, in a real Chromium and in Node. `node writes.mjs [rows]`
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { build } from 'esbuild'
+import { chromium } from 'playwright-core'
+import { findChromium } from '../test/setup/find-browsers.mjs'
+import { startServer } from './server.mjs'
+
+const rows = Number(process.argv[2] ?? 100_000)
+const here = (path) => fileURLToPath(new URL(path, import.meta.url))
+
+async function bundle(contents, platform) {
+  const { outputFiles } = await build({
+    stdin: { contents, resolveDir: here('.'), loader: 'ts' },
+    bundle: true,
+    write: false,
+    minify: true,
+    format: 'esm',
+    target: 'es2022',
+    platform,
+    alias: { instep: here('../src/index.ts'), '#websocket': here('../src/base/websocket.native.ts') },
+    tsconfigRaw: {},
+    logLevel: 'error',
+  })
+  return outputFiles[0].text
+}
+
+const page = `
+  import { indexedDbStore } from 'instep'
+  import { measureWrites } from './writes.ts'
+  const tell = (told) => fetch('/', { method: 'POST', body: JSON.stringify({ run: '1', ...told }) })
+  measureWrites(location.origin, ${rows}, indexedDbStore())
+    .then((figures) => tell({ figures }), (error) => tell({ error: error.stack }))`
+const node = `export { memoryStore } from 'instep'\nexport { measureWrites } from './writes.ts'`
+
+async function inChromium(server, profile) {
+  const context = await chromium.launchPersistentContext(profile, {
+    executablePath: findChromium(),
+    args: ['--no-sandbox', '--disable-gpu', '--disable-quic'],
+  })
+  try {
+    const told = server.told('1')
+    const opened = await context.newPage()
+    await opened.goto(`${server.url}/writes`)
+    const { figures, error } = await told
+    if (error) throw new Error(error)
+    return figures
+  } finally {
+    await context.close()
+  }
+}
+
+async function inNode(server, folder) {
+  const file = join(folder, 'writes.mjs')
+  await writeFile(file, await bundle(node, 'node'))
+  const { measureWrites, memoryStore } = await import(pathToFileURL(file).href)
+  return measureWrites(server.url, rows, memoryStore())
+}
+
+const folder = await mkdtemp(join(tmpdir(), 'instep-bench-'))
+const server = await startServer({ rows, scripts: new Map([['/writes.js', await bundle(page, 'browser')]]) })
+try {
+  const browser = await inChromium(server, folder)
+  const memory = await inNode(server, folder)
+  console.log(`${rows} rows, medians in ms\n\n| | Chromium, IndexedDB | Node, memory |\n|---|---|---|`)
+  for (const [what, ms] of Object.entries(browser)) {
+    console.log(`| ${what} | ${ms.toFixed(3)} | ${memory[what].toFixed(3)} |`)
+  }
+} finally {
+  server.close()
+  await rm(folder, { recursive: true, force: true, maxRetries: 5 })
+}

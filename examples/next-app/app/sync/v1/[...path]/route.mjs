@@ -1,0 +1,10 @@
+// A route handler of Next's is a function of the web's Request, as the service is.
+import { syncService } from '../../../../sync.mjs'
+
+const answer = (request) => syncService().fetch(request)
+
+export const GET = answer
+export const POST = answer
+export const OPTIONS = answer
+export const dynamic = 'force-dynamic'
+export const runtime = 'nodejs'

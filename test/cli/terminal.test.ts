@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest'
+import { loggerIn } from '../../src/cli/log.ts'
+import { Progress } from '../../src/cli/progress.ts'
+import { Settings } from '../../src/cli/settings.ts'
+import type { Output, Shell } from '../../src/cli/shell.ts'
+import { VirtualClock } from '../support/virtual-clock.ts'
+
+function recorded(isTerminal: boolean): { readonly output: Output; readonly texts: string[] } {
+  const texts: string[] = []
+  return { texts, output: { isTerminal, write: (text) => void texts.push(text) } }
+}
+
+test('progress is shown on a terminal, ten times a second at most, and taken away at the end', async () => {
+  const clock = new VirtualClock()
+  const { output, texts } = recorded(true)
+  const progress = new Progress(output, clock)
+  progress.show('Writing', 1, 3)
+  progress.show('Writing', 2, 3)
+  await clock.advance(100)
+  progress.show('Writing', 3, 3)
+  progress.clear()
+  expect(texts.map((text) => text.replace('\r\u001b[2K', ''))).toEqual(['Writing 33 %', 'Writing 100 %', ''])
+})
+
+test('progress is nothing elsewhere', () => {
+  const { output, texts } = recorded(false)
+  const progress = new Progress(output, new VirtualClock())
+  progress.show('Writing', 1, 3)
+  progress.clear()
+  expect(texts).toEqual([])
+})
+
+test('a line of the log stays one line, and says nothing to the terminal, whatever a request holds', async () => {
+  const { output, texts } = recorded(true)
+  const settings = new Settings({ argument: undefined, options: new Map() }, {}, new Set())
+  const shell: Shell = { env: {}, stdout: output, stderr: output, onEnd: () => () => {}, exit: () => {} }
+  const logger = await loggerIn(settings, shell)
+  logger.warn('One\ntwo.', { path: '/a\n\u001b[31m\u009b', status: 401, nothing: undefined })
+  logger.info('Not at this level.')
+  expect(texts).toEqual(['warn  One two. path="/a\\n\\u001b[31m?" status=401 nothing=undefined\n'])
+})
