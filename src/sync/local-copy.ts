@@ -195,8 +195,6 @@ export class LocalCopy {
     } catch (error) {
       this.#recorder.fail(toStorageError(error))
     }
-    // In which history the server had accepted something, only the data tells.
-    if (!this.#continuity) this.#options.pending.requeue()
   }
 
   async #restore(): Promise<void> {

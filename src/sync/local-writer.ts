@@ -16,6 +16,7 @@ import type { Status } from '../session/status.ts'
 import type { ExportedOutbox, Merge, MutateOptions, Writer } from '../session/writer.ts'
 import { noTxUrl } from '../transport/http.ts'
 import type { Transport } from '../transport/transport.ts'
+import { Inbox } from './inbox.ts'
 import type { LocalCopy, PendingWrites } from './local-copy.ts'
 import { Scheduler } from './scheduler.ts'
 import { isPause, Sender } from './sender.ts'
@@ -42,7 +43,9 @@ export interface LocalWriterOptions {
   readonly listener: LocalWriterListener
 }
 
-export type LocalWriterListener = Omit<WritesListener, 'counted' | 'queued'> & {
+export type LocalWriterListener = Pick<WritesListener, 'change' | 'error'> & {
+  /** A transaction waits for somebody to decide. */
+  rejected(transaction: Transaction): void
   /** `status` may be another. */
   changed(): void
   /** Sending failed; it is tried again. */
@@ -59,6 +62,7 @@ export class LocalWriter implements Writer {
   readonly #outbox: Outbox
   readonly #log: OutboxLog
   readonly #writes: Writes
+  readonly #inbox: Inbox
   readonly #settlement: Settlement
   readonly #scheduler: Scheduler<void>
   readonly #history: History
@@ -86,15 +90,21 @@ export class LocalWriter implements Writer {
       log: this.#log,
       replica,
       models,
-      merge,
       position: () => copy().continuity?.proven ?? 0,
       isClosed: () => options.isClosed(),
       listener: {
         ...told,
         change: (records, apply) => listener.change(records, apply),
-        rejected: (transaction) => listener.rejected(transaction),
+        judged: (transaction) => this.#inbox.settle(transaction),
       },
       onListenerError: (error) => listener.listenerFailed(error),
+    })
+    this.#inbox = new Inbox({
+      outbox,
+      log: this.#log,
+      writes: this.#writes,
+      merge,
+      listener: { ...told, rejected: (transaction) => listener.rejected(transaction) },
     })
     this.#settlement = new Settlement({
       outbox,
@@ -102,7 +112,7 @@ export class LocalWriter implements Writer {
       models,
       host: this.#writes,
       reject: (transaction, error) => this.#writes.reject(transaction, error),
-      judged: (transaction) => this.#writes.settleRejected(transaction),
+      judged: (transaction) => this.#inbox.settle(transaction),
       follow: (id) => ids.follow(id),
       listener: told,
     })
@@ -184,11 +194,11 @@ export class LocalWriter implements Writer {
   }
 
   retry(id: string, edit?: (mutator: Mutator) => unknown): Transaction {
-    return this.#writes.retry(id, edit)
+    return this.#inbox.retry(id, edit)
   }
 
   discard(id: string): Promise<void> {
-    return this.#writes.discard(id)
+    return this.#inbox.discard(id)
   }
 
   async export(): Promise<ExportedOutbox> {

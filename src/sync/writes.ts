@@ -4,7 +4,6 @@ import {
   RejectedError,
   type SyncError,
   toStorageError,
-  toSyncError,
 } from '../base/errors.ts'
 import type { Ids } from '../base/ids.ts'
 import type { Clock } from '../base/world.ts'
@@ -22,12 +21,9 @@ import {
   type TransactionHost,
 } from '../outbox/transaction.ts'
 import type { Replica } from '../replica/replica.ts'
-import type { Merge, MutateOptions } from '../session/writer.ts'
+import type { MutateOptions } from '../session/writer.ts'
 import { layAgain, pendingOf } from './lay-again.ts'
 import { newRecord } from './new-record.ts'
-
-/** A merge that is rejected, too, is merged again so many times; then it waits for somebody to decide. */
-const mostMerges = 5
 
 export interface WritesOptions {
   readonly clock: Clock
@@ -36,7 +32,6 @@ export interface WritesOptions {
   readonly log: OutboxLog
   readonly replica: Replica
   readonly models: Models | undefined
-  readonly merge: Merge | undefined
   /** The position up to which the data is proven. */
   readonly position: () => number
   readonly isClosed: () => boolean
@@ -51,7 +46,8 @@ export interface WritesListener {
   counted(): void
   /** There is something to send. */
   queued(): void
-  rejected(transaction: Transaction): void
+  /** It was rejected, and the data shows by what. */
+  judged(transaction: LocalTransaction): void
   error(error: SyncError): void
 }
 
@@ -64,8 +60,6 @@ interface AddOptions extends MutateOptions {
 /** Makes the user's transactions, and takes them back: in what is shown, and on disk. */
 export class Writes implements TransactionHost {
   readonly #options: WritesOptions
-  /** How many merges led to a transaction. */
-  readonly #merges = new WeakMap<Transaction, number>()
   #drafting = false
 
   constructor(options: WritesOptions) {
@@ -86,27 +80,13 @@ export class Writes implements TransactionHost {
     )
   }
 
-  /** Writes a rejected transaction anew, as `edit` does or as it was; it leaves the outbox in the same step. */
-  retry(id: string, edit?: (mutator: Mutator) => unknown): Transaction {
-    const old = this.#rejected(id)
-    const made = this.#draft(edit ?? ((m) => tryAgain(old.record, m)))
-    return this.#add(made, { ...optionsOf(old.record), retryOf: id, instead: old })
-  }
-
-  /** Gives up a rejected transaction. Resolves once it is gone from the disk. */
-  async discard(id: string): Promise<void> {
-    this.#refuseClosed()
-    const { outbox, log, listener } = this.#options
-    const transaction = this.#rejected(id)
-    outbox.remove(transaction)
-    const gone = log.change({ remove: [id] })
-    transaction.dispatch({ type: 'discard' })
-    listener.counted()
-    await gone
+  /** Writes what `body` does in place of a rejected transaction, which leaves the outbox in the same step. */
+  replace(old: LocalTransaction, body: (mutator: Mutator) => unknown): Transaction {
+    return this.#add(this.#draft(body), { ...optionsOf(old.record), retryOf: old.id, instead: old })
   }
 
   async undo(transaction: LocalTransaction): Promise<Transaction | undefined> {
-    this.#refuseClosed()
+    this.refuseClosed()
     if (isUnsent(transaction)) {
       if (await this.#cancel(transaction)) return undefined
     } else if (!isSent(transaction)) return undefined
@@ -147,7 +127,7 @@ export class Writes implements TransactionHost {
   }
 
   #draft(body: (mutator: Mutator) => unknown): Draft {
-    this.#refuseClosed()
+    this.refuseClosed()
     if (this.#drafting) {
       const message = 'A transaction is begun inside the function of another; write all with its `m`.'
       throw new ConfigurationError('mutate', message)
@@ -281,32 +261,14 @@ export class Writes implements TransactionHost {
     }
     listener.counted()
     for (const transaction of rejected) {
-      if (sid === undefined) this.settleRejected(transaction)
+      if (sid === undefined) listener.judged(transaction)
       else if (transaction.state === 'rejected') outbox.awaitTruth(transaction, sid)
     }
   }
 
-  /** The application may have something better to write than what was rejected. */
-  settleRejected(transaction: LocalTransaction): void {
-    const { merge, listener } = this.#options
-    const merges = this.#merges.get(transaction) ?? 0
-    try {
-      const edit = merges < mostMerges && transaction.state === 'rejected' && merge?.(transaction)
-      if (edit) this.#merges.set(this.retry(transaction.id, edit), merges + 1)
-    } catch (thrown) {
-      listener.error(toSyncError(thrown))
-    }
-    if (transaction.state === 'rejected') listener.rejected(transaction)
-  }
-
-  #refuseClosed(): void {
+  /** Throws a ClosedError where the client is closed. */
+  refuseClosed(): void {
     if (this.#options.isClosed()) throw new ClosedError()
-  }
-
-  #rejected(id: string): LocalTransaction {
-    const transaction = this.#options.outbox.get(id)
-    if (transaction?.state === 'rejected') return transaction
-    throw new ConfigurationError('id', `The outbox holds no rejected transaction ${id}.`)
   }
 }
 

@@ -70,12 +70,16 @@ describe.each(Object.entries(stores))('the outbox on %s', (_, makeStore) => {
     const store = makeStore()
     const { outbox } = await open(store)
     await outbox.write({ put: [record('1')] })
+    // Each says the key that it has.
+    const values = Object.values(damaged).map((value, n) =>
+      typeof value === 'string' ? value.replace('"id":"x"', `"id":"x${n}"`) : value,
+    )
     await behind(store, async (tx) => {
-      for (const [n, value] of Object.values(damaged).entries()) tx.put('outbox', `x${n}`, value)
+      for (const [n, value] of values.entries()) tx.put('outbox', `x${n}`, value)
     })
     const read = await outbox.read()
     expect(read.records).toEqual([record('1')])
-    expect([...read.unreadable].map(String).sort()).toEqual(Object.values(damaged).map(String).sort())
+    expect(read.unreadable.map(String).sort()).toEqual(values.map(String).sort())
     expect(await behind(store, (tx) => tx.keys('outbox'))).toHaveLength(1 + Object.keys(damaged).length)
   })
 

@@ -7,6 +7,7 @@ import { service } from './service.ts'
 import { sql } from './sql.ts'
 import { storage } from './storage.ts'
 import { transactions } from './transactions.ts'
+import { writes } from './writes.ts'
 
 /** All changes, in the order of the invariants that they break. */
 export const mutations: readonly Mutation[] = [
@@ -18,4 +19,5 @@ export const mutations: readonly Mutation[] = [
   ...also,
   ...auth,
   ...sql,
+  ...writes,
 ].sort((a, b) => a.invariant - b.invariant)

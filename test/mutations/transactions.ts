@@ -98,4 +98,12 @@ export const transactions: readonly Mutation[] = [
     from: "if (encoding.toLowerCase() !== 'identity') {",
     to: "if (encoding.toLowerCase() === '') {",
   },
+  {
+    invariant: 57,
+    test: 'test/server/limits.test.ts',
+    name: 'invariant 57: a caller who asks too often gets 429 with Retry-After, before the body is read',
+    file: 'src/server/http/app.ts',
+    from: 'if (rateLimit) app.use(limitRate({ path, limit: rateLimit }))',
+    to: '',
+  },
 ]

@@ -50,6 +50,17 @@ const ways: { readonly [name: string]: (scene: Scene) => void } = {
     withoutPushes(scene)
     scene.office.intercept = at('delta', async () => new Response(null, { status: 410 }))
   },
+  'after a bootstrap in between': (scene) => {
+    withoutPushes(scene)
+    const { office, desk } = scene
+    office.intercept = at('tx', async (_, pass) => {
+      await office.insert('other')
+      await office.log.trim(99)
+      desk.network.killSockets()
+      await afterMs(office, 40_000)
+      return pass()
+    })
+  },
   'after another’s change': ({ office }) => {
     office.intercept = at('tx', async (_, pass) => {
       await office.update('1', { n: 8 })

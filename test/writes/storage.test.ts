@@ -191,6 +191,7 @@ describe('a store that fails', () => {
 
   test('invariant 22: what the server has taken is not called failed for what fails here afterwards', async () => {
     const { office, desk, client, is } = await failing()
+    office.push = (message, send) => void office.clock.after(500, () => send(message))
     office.intercept = at('tx', (_, pass) => {
       is.failing = true
       return pass()

@@ -19,6 +19,7 @@ export class History {
   /** The `sid` of each transaction. */
   readonly accepted = new Map<string, number>()
   readonly #oracle = new Oracle()
+  readonly #writes: Write[] = []
   readonly #truths: { readonly sid: number; readonly of: ReadonlyMap<string, Shown> }[] = []
   readonly #users: readonly string[]
 
@@ -26,7 +27,9 @@ export class History {
     this.#users = users
   }
 
-  add({ ops, sid, by }: Write): void {
+  add(write: Write): void {
+    const { ops, sid, by } = write
+    this.#writes.push(write)
     if (by) this.accepted.set(by.id, sid)
     for (const op of ops) {
       if (!by) this.#oracle.write([op])
@@ -43,6 +46,12 @@ export class History {
   /** What is true for `user` at the position `sid`. */
   truthAt(user: string, sid: number): Shown {
     return this.#truths.findLast((truth) => truth.sid <= sid)?.of.get(user) ?? {}
+  }
+
+  /** The transactions and other writes that changed the record after `sid`; `undefined` for one of the service's own. */
+  changesOf({ t, id }: TxOp, sid: number): readonly (string | undefined)[] {
+    const changes = ({ ops }: Write) => ops.some((op) => op.t === t && op.id === id)
+    return this.#writes.filter((write) => write.sid > sid && changes(write)).map(({ by }) => by?.id)
   }
 
   /** Whether the record's field had this value when the transaction was accepted, or at some time after it. */

@@ -1,4 +1,5 @@
 import type { Clock, Random } from '../../../src/base/world.ts'
+import type { TxOp } from '../../../src/protocol/tx.ts'
 import { type Log, MemoryLog } from '../../../src/server/index.ts'
 import { History, type Write } from './history.ts'
 
@@ -11,12 +12,18 @@ export interface RestorableLogOptions {
   readonly clock: Clock
   readonly random: Random
   readonly users: readonly string[]
-  readonly listener: { accepted(id: string, before: History): void }
+  readonly listener: {
+    accepted(id: string, before: History): void
+    /** The transaction would have written `ops`, and one of them has a condition that does not hold. */
+    conflict(id: string, ops: readonly TxOp[], history: History): void
+  }
 }
 
 /** A log in memory that can be put back to an earlier state, as from a backup, and that tells what it came to hold. */
 export class RestorableLog implements Log {
   readonly history: History
+  /** Whether it forgot something. */
+  trimmed = false
   readonly #options: RestorableLogOptions
   readonly #inner: Log
   readonly #done: Done[] = []
@@ -52,7 +59,9 @@ export class RestorableLog implements Log {
     const { id, owner, ops } = transaction
     const verdict = await this.#inner.transact(transaction, judge)
     if (this.#judged.has(id)) return verdict
-    if ('sid' in verdict) this.#options.listener.accepted(id, this.history)
+    const { listener } = this.#options
+    if ('sid' in verdict) listener.accepted(id, this.history)
+    else if (verdict.error.code === 'conflict') listener.conflict(id, ops, this.history)
     this.#note({
       again: (log) => log.transact(transaction, judge),
       write: 'sid' in verdict ? { ops, sid: verdict.sid, by: { id, owner } } : undefined,
@@ -66,7 +75,10 @@ export class RestorableLog implements Log {
   readonly changes: Log['changes'] = (after, limit) => this.#inner.changes(after, limit)
   readonly position: Log['position'] = () => this.#inner.position()
   readonly onHint: Log['onHint'] = (listener) => this.#inner.onHint(listener)
-  readonly trim: Log['trim'] = (sid) => this.#inner.trim(sid)
+  readonly trim: Log['trim'] = (sid) => {
+    this.trimmed = true
+    return this.#inner.trim(sid)
+  }
   readonly close: Log['close'] = () => this.#inner.close()
 
   #note(done: Done): void {

@@ -62,7 +62,10 @@ export class Simulation {
       clock: this.clock,
       random: seededRandom(options.seed),
       users,
-      listener: { accepted: (id, history) => this.#checkOrder(id, history) },
+      listener: {
+        accepted: (id, history) => this.#checkOrder(id, history),
+        conflict: (id, ops, history) => this.#checkConflict(id, ops, history),
+      },
     })
     this.#service = this.#open()
     this.server = {
@@ -173,5 +176,17 @@ export class Simulation {
     const ledger = this.devices.find((device) => device.ledger.has(id))?.ledger
     const later = [...history.accepted.keys()].find((other) => other > id && ledger?.has(other))
     if (later) this.faults.push(`${id} was accepted after ${later}`)
+  }
+
+  /** It is somebody else's change that a condition fails of, where the service can still tell. */
+  #checkConflict(id: string, ops: readonly TxOp[], history: History): void {
+    const { ledger } = this.devices.find((device) => device.ledger.has(id)) ?? {}
+    const isOwn = (by: string | undefined) => by !== undefined && ledger?.has(by)
+    const hold = ops.every((op) =>
+      history.changesOf(op, op.unchangedSince ?? Number.POSITIVE_INFINITY).every(isOwn),
+    )
+    if (hold && this.histories.length === 1 && !this.#log.trimmed) {
+      this.faults.push(`${id} is in conflict with nobody else`)
+    }
   }
 }

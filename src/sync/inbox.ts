@@ -1,0 +1,73 @@
+import { ConfigurationError, type SyncError, toSyncError } from '../base/errors.ts'
+import type { Mutator } from '../outbox/draft.ts'
+import { tryAgain } from '../outbox/inverse.ts'
+import type { Outbox } from '../outbox/outbox.ts'
+import type { OutboxLog } from '../outbox/outbox-log.ts'
+import type { LocalTransaction, Transaction } from '../outbox/transaction.ts'
+import type { Merge } from '../session/writer.ts'
+import type { Writes } from './writes.ts'
+
+/** A merge that is rejected, too, is merged again so many times; then it waits for somebody to decide. */
+const mostMerges = 5
+
+export interface InboxOptions {
+  readonly outbox: Outbox
+  readonly log: OutboxLog
+  readonly writes: Writes
+  readonly merge: Merge | undefined
+  readonly listener: InboxListener
+}
+
+export interface InboxListener {
+  counted(): void
+  rejected(transaction: Transaction): void
+  error(error: SyncError): void
+}
+
+/** What becomes of rejected transactions. */
+export class Inbox {
+  readonly #options: InboxOptions
+  /** How many merges led to a transaction. */
+  readonly #merges = new WeakMap<Transaction, number>()
+
+  constructor(options: InboxOptions) {
+    this.#options = options
+  }
+
+  /** The application may have something better to write than what was rejected; otherwise it is told, and waits. */
+  settle(transaction: LocalTransaction): void {
+    const { merge, listener } = this.#options
+    const merges = this.#merges.get(transaction) ?? 0
+    try {
+      const edit = merges < mostMerges && transaction.state === 'rejected' && merge?.(transaction)
+      if (edit) this.#merges.set(this.retry(transaction.id, edit), merges + 1)
+    } catch (thrown) {
+      listener.error(toSyncError(thrown))
+    }
+    if (transaction.state === 'rejected') listener.rejected(transaction)
+  }
+
+  /** Writes a rejected transaction anew, as `edit` does or as it was; it leaves the outbox in the same step. */
+  retry(id: string, edit?: (mutator: Mutator) => unknown): Transaction {
+    const old = this.#rejected(id)
+    return this.#options.writes.replace(old, edit ?? ((m) => tryAgain(old.record, m)))
+  }
+
+  /** Gives up a rejected transaction. Resolves once it is gone from the disk. */
+  async discard(id: string): Promise<void> {
+    const { outbox, log, writes, listener } = this.#options
+    writes.refuseClosed()
+    const transaction = this.#rejected(id)
+    outbox.remove(transaction)
+    const gone = log.change({ remove: [id] })
+    transaction.dispatch({ type: 'discard' })
+    listener.counted()
+    await gone
+  }
+
+  #rejected(id: string): LocalTransaction {
+    const transaction = this.#options.outbox.get(id)
+    if (transaction?.state === 'rejected') return transaction
+    throw new ConfigurationError('id', `The outbox holds no rejected transaction ${id}.`)
+  }
+}
