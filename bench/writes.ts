@@ -97,8 +97,9 @@ async function timeMutate(client: Client, told: () => number): Promise<number> {
     const began = performance.now()
     for (let n = 0; n < atOnce; n += 1) {
       const createdAt = 4e12 + round * atOnce + n
-      made.push(client.mutate((m) => m.update('Issue', issue(n), { createdAt })))
-      if (client.get('Issue', issue(n))?.createdAt !== createdAt) throw new Error('It is not shown.')
+      const id = issue(round * atOnce + n)
+      made.push(client.mutate((m) => m.update('Issue', id, { createdAt })))
+      if (client.get('Issue', id)?.createdAt !== createdAt) throw new Error('It is not shown.')
     }
     times.push((performance.now() - began) / atOnce)
     if (told() - before !== atOnce) throw new Error('It is not told.')
@@ -113,7 +114,8 @@ async function timeChange(client: Client, base: number, count: number, told: () 
   for (let round = 0; round < 15; round += 1) {
     const since = client.lastSyncId
     const frames = Array.from({ length: count }, (_, k) => {
-      const { t, id } = rowOf(k * 15)
+      // The first is among the 50 that are seen.
+      const { t, id } = rowOf(((k + 499) % pending) * 15)
       return { sid: since + 1 + k, op: 'u', t, id, p: { points: base + round, text: `round ${round}` } }
     })
     next = { since, sid: since + count, frames }
