@@ -1,11 +1,9 @@
-import { Alarm } from '../base/alarm.ts'
 import { Emitter, type Undo } from '../base/emitter.ts'
-import { ClosedError, isSyncError, type SyncError } from '../base/errors.ts'
+import { ClosedError, type SyncError } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
 import type { LifecycleEvent, World } from '../base/world.ts'
 import type { Database } from '../database/database.ts'
 import type { Models } from '../models/models.ts'
-import type { Anomaly } from '../protocol/anomaly.ts'
 import type { RowChange } from '../protocol/fold.ts'
 import type { TxCodec } from '../protocol/tx.ts'
 import type { Replica } from '../replica/replica.ts'
@@ -22,16 +20,11 @@ import { Fetcher } from './fetcher.ts'
 import { LocalCopy } from './local-copy.ts'
 import { LocalWriter } from './local-writer.ts'
 import { ModelCheck } from './model-check.ts'
+import { Pace } from './pace.ts'
 import { Realtime } from './realtime.ts'
 import { recordChanges, type TouchedRow } from './record-changes.ts'
-import { handleRefusal } from './refusals.ts'
+import { Reporter } from './reporter.ts'
 import { Scheduler } from './scheduler.ts'
-
-/** What is shown without proof is confirmed within this time. */
-const confirmWithinMs = 500
-
-/** Hints do not make a client fetch more often than this. */
-const hintEveryMs = 1_000
 
 export interface LocalSessionOptions {
   readonly world: World
@@ -63,26 +56,30 @@ export class LocalSession implements Session {
   readonly #fetcher: Fetcher
   readonly #realtime: Realtime
   readonly #scheduler: Scheduler<SyncResult>
-  readonly #poll: Alarm
-  readonly #soon: Alarm
+  readonly #pace: Pace
+  readonly #reporter: Reporter
   readonly #modelCheck: ModelCheck | undefined
   #closing: Promise<void> | undefined
   #unsubscribe: Undo = () => {}
-  #fetchBeganAt = Number.NEGATIVE_INFINITY
   #inStepAt: number | undefined
   #fetched = false
-  /** How many fetches in a row have left something unproven. */
-  #unconfirmed = 0
   #progress: SnapshotProgress | undefined
-  /** A fetch was called for because a live socket was silent: if it brings news, the socket is deaf. */
-  #suspicious = false
 
   constructor(options: LocalSessionOptions) {
-    const { world, logger, transport, createLink, openDatabase, replica, models } = options
+    const { world, logger, transport, createLink, openDatabase, replica, models, pollInterval } = options
     const { clock } = world
+    const listenerFailed = (error: unknown) => logger.error('A listener threw.', { error })
     this.#options = options
-    this.events = new Emitter((error) => logger.error('A listener threw.', { error }))
+    this.events = new Emitter(listenerFailed)
     this.#board = new StatusBoard(this.events)
+    const reporter = new Reporter({
+      ...options,
+      events: this.events,
+      resume: (token) => {
+        if (this.status.lifecycle !== 'closed') this.resume(token)
+      },
+    })
+    this.#reporter = reporter
     this.writer = new LocalWriter({
       ...options,
       copy: () => this.#copy,
@@ -91,30 +88,21 @@ export class LocalSession implements Session {
         change: (records, apply) => this.#change('mutation', records, apply),
         rejected: (transaction) => this.events.emit('rejected', transaction),
         changed: () => this.#refresh(),
-        failed: (error) => this.#tellFailure(error),
+        failed: (error) => reporter.failure(error),
         missing: () => this.#scheduler.tell({ type: 'want' }),
-        error: (error) => this.#tellError(error),
-        listenerFailed: (error) => logger.error('A listener threw.', { error }),
+        error: (error) => reporter.error(error),
+        listenerFailed,
       },
     })
     const { pending } = this.writer
     this.#copy = new LocalCopy({ openDatabase, replica, clock, pending, listener: this.#copyListener() })
-    const anomaly = (told: Anomaly) => this.#tellAnomaly(told)
-    this.#modelCheck =
-      models &&
-      new ModelCheck({
-        models,
-        replica,
-        clock,
-        onAnomaly: anomaly,
-        onError: (error) => this.#tellError(error),
-      })
+    this.#modelCheck = models && new ModelCheck({ models, replica, clock, reporter })
     this.#fetcher = new Fetcher({
       transport,
       copy: this.#copy,
       clock,
       listener: {
-        anomaly,
+        anomaly: (anomaly) => reporter.anomaly(anomaly),
         progress: (progress) => this.#showProgress(progress),
         reset: (event) => {
           if (event.reason !== 'repair') this.#realtime.renew()
@@ -127,9 +115,9 @@ export class LocalSession implements Session {
       fetcher: this.#fetcher,
       createLink,
       listener: {
-        anomaly,
-        missing: (urgency) => this.#missing(urgency),
-        unproven: () => this.#soon.within(confirmWithinMs),
+        anomaly: (anomaly) => reporter.anomaly(anomaly),
+        missing: (urgency) => this.#pace.missing(urgency),
+        unproven: () => this.#pace.unproven(),
         heard: () => this.#heard(),
       },
     })
@@ -141,8 +129,12 @@ export class LocalSession implements Session {
       onFailure: (error) => this.#fail(error),
       onChange: () => this.#refresh(),
     })
-    this.#poll = new Alarm(clock, () => this.#pollNow())
-    this.#soon = new Alarm(clock, () => this.#scheduler.tell({ type: 'want' }))
+    this.#pace = new Pace({
+      clock,
+      pollInterval,
+      realtime: () => this.#realtime,
+      fetch: (type) => this.#scheduler.tell({ type }),
+    })
   }
 
   get replica(): Replica {
@@ -159,7 +151,7 @@ export class LocalSession implements Session {
       this.#fetched = false
       this.#board.update({ lifecycle: 'running' })
       this.#unsubscribe = this.#options.world.lifecycle.subscribe((event) => this.#onLifecycle(event))
-      this.#poll.set(this.#options.pollInterval)
+      this.#pace.start()
       this.#scheduler.tell({ type: 'start' })
       this.writer.tell({ type: 'start' })
     }
@@ -202,8 +194,7 @@ export class LocalSession implements Session {
 
   async #halt(): Promise<void> {
     this.#unsubscribe()
-    this.#poll.clear()
-    this.#soon.clear()
+    this.#pace.stop()
     this.#progress = undefined
     await Promise.all([this.#scheduler.stop(), this.writer.stop()])
     this.#progress = undefined
@@ -211,86 +202,31 @@ export class LocalSession implements Session {
   }
 
   async #fetch(signal: AbortSignal, asked: boolean): Promise<SyncResult> {
-    const { clock } = this.#options.world
     await this.#copy.open()
     signal.throwIfAborted()
-    this.#soon.clear()
-    this.#fetchBeganAt = clock.now()
+    const suspicious = this.#pace.began()
     const mark = this.#realtime.mark()
-    const isDeaf = this.#suspicious
-    this.#suspicious = false
     const result = await this.#fetcher.fetch(signal, asked)
     if (signal.aborted) return result
     this.#progress = undefined
     this.#fetched = true
-    this.#inStepAt = clock.now()
-    if (this.status.lifecycle === 'running') this.#poll.set(this.#options.pollInterval)
-    if (isDeaf && result.changes > 0) this.#realtime.link.renew()
+    this.#inStepAt = this.#options.world.clock.now()
+    if (suspicious && result.changes > 0) this.#realtime.link.renew()
     this.#realtime.fetched(mark, result.kind)
-    this.#confirmLater()
+    this.#pace.fetched(Boolean(this.#copy.continuity?.unproven.length))
     return result
-  }
-
-  /** A push that no delta confirms, since its `sid` never was, is asked about less and less often. */
-  #confirmLater(): void {
-    if (!this.#copy.continuity?.unproven.length) this.#unconfirmed = 0
-    else {
-      this.#soon.within(Math.min(hintEveryMs * 2 ** this.#unconfirmed, this.#options.pollInterval))
-      this.#unconfirmed += 1
-    }
   }
 
   #fail(error: SyncError): void {
     this.#progress = undefined
     this.#realtime.failed()
-    this.#tellFailure(error)
-  }
-
-  #tellFailure(error: SyncError): void {
-    if (isSyncError(error, 'UnauthenticatedError')) {
-      void this.#refused(error)
-    } else if (!isSyncError(error, 'NetworkError')) {
-      // That there is no network is a state, and the status tells it.
-      this.#tellError(error)
-    }
-  }
-
-  #refused(error: SyncError): Promise<void> {
-    const { credentials, onUnauthenticated } = this.#options
-    return handleRefusal(error, {
-      credentials,
-      onUnauthenticated,
-      resume: (token) => {
-        if (this.status.lifecycle !== 'closed') this.resume(token)
-      },
-      onError: (thrown) => this.#tellError(thrown),
-    })
-  }
-
-  #tellError(error: SyncError): void {
-    this.#options.logger.warn(error.message, { error })
-    this.events.emit('error', error)
-  }
-
-  #missing(urgency: 'hurry' | 'want' | 'hint'): void {
-    const { clock } = this.#options.world
-    // A clock that was set back makes nobody wait longer.
-    const wait = Math.min(this.#fetchBeganAt + hintEveryMs - clock.now(), hintEveryMs)
-    if (urgency === 'hint' && wait > 0) this.#soon.within(wait)
-    else this.#scheduler.tell({ type: urgency === 'hurry' ? 'hurry' : 'want' })
+    this.#reporter.failure(error)
   }
 
   #heard(): void {
-    if (this.status.lifecycle === 'running') this.#poll.set(this.#options.pollInterval)
+    this.#pace.heard()
     if (this.#realtime.state === 'live') this.#inStepAt = this.#options.world.clock.now()
     this.#refresh()
-  }
-
-  #pollNow(): void {
-    this.#poll.set(this.#options.pollInterval)
-    if (this.#realtime.hasHeartbeat) return
-    this.#suspicious = this.#realtime.state === 'live'
-    this.#scheduler.tell({ type: 'want' })
   }
 
   #onLifecycle(event: LifecycleEvent): void {
@@ -331,11 +267,6 @@ export class LocalSession implements Session {
   #showProgress(progress: SnapshotProgress): void {
     this.#progress = progress
     this.#refresh()
-  }
-
-  #tellAnomaly(anomaly: Anomaly): void {
-    this.#options.logger.warn(anomaly.message, anomaly)
-    this.events.emit('anomaly', anomaly)
   }
 
   /** Lets the socket and the status follow from how things are. */

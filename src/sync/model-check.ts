@@ -1,4 +1,4 @@
-import { type SyncError, toSyncError } from '../base/errors.ts'
+import { toSyncError } from '../base/errors.ts'
 import type { Clock } from '../base/world.ts'
 import { check } from '../models/check.ts'
 import type { Models } from '../models/models.ts'
@@ -6,6 +6,7 @@ import type { Anomaly } from '../protocol/anomaly.ts'
 import type { RowChange } from '../protocol/fold.ts'
 import type { WireRow } from '../protocol/row.ts'
 import type { Replica } from '../replica/replica.ts'
+import type { Reporter } from './reporter.ts'
 
 /** A turn of checking takes about this long, in ms. */
 const turnMs = 8
@@ -17,8 +18,7 @@ export interface ModelCheckOptions {
   readonly models: Models
   readonly replica: Replica
   readonly clock: Clock
-  readonly onAnomaly: (anomaly: Anomaly) => void
-  readonly onError: (error: SyncError) => void
+  readonly reporter: Pick<Reporter, 'anomaly' | 'error'>
 }
 
 /**
@@ -75,12 +75,12 @@ export class ModelCheck {
       faults.look(this.#options.models, row)
     } catch (error) {
       this.#unusable.add(row.t)
-      this.#options.onError(toSyncError(error))
+      this.#options.reporter.error(toSyncError(error))
     }
   }
 
   #tell(faults: Faults): void {
-    for (const anomaly of faults.anomalies()) this.#options.onAnomaly(anomaly)
+    for (const anomaly of faults.anomalies()) this.#options.reporter.anomaly(anomaly)
   }
 }
 

@@ -17,8 +17,10 @@ function checkOf(definitions: ModelDefinitions, rows: readonly WireRow[] = []) {
     models: defineModels(definitions),
     replica,
     clock,
-    onAnomaly: ({ message }) => log.push(message),
-    onError: ({ message }) => log.push(`error: ${message}`),
+    reporter: {
+      anomaly: ({ message }) => log.push(message),
+      error: ({ message }) => log.push(`error: ${message}`),
+    },
   })
   const replace = (all: readonly WireRow[]) => {
     const staging = replica.stage()
