@@ -2,6 +2,18 @@ import { describe, expect, test } from 'vitest'
 import { type BareFault, faults } from '../support/bare-server-faults.ts'
 import { Device, shown } from '../support/device.ts'
 
+/** A client whose socket the server has forgotten, without a word, with a change that it was not told of. */
+async function forgotten() {
+  const device = new Device({ push: 'none' })
+  device.insert('1')
+  const client = await device.live({ pollInterval: 3_600_000 })
+  device.server.sockets.send('ada', '{"hello":{"sid":1,"heartbeatMs":5000}}')
+  await device.clock.advance(100)
+  device.server.sockets.silent = true
+  device.insert('2')
+  return { device, client }
+}
+
 const json = (body: object): BareFault => faults.answer(200, JSON.stringify(body))
 
 /** Deltas that each ask for a snapshot, and that no snapshot mends. */
@@ -57,13 +69,7 @@ test('invariant 52: what the application asks for by name is asked, however ofte
 })
 
 test('invariant 50: a socket that the server has forgotten is given up after two heartbeats, and opened anew', async () => {
-  const device = new Device({ push: 'none' })
-  device.insert('1')
-  const client = await device.live({ pollInterval: 3_600_000 })
-  device.server.sockets.send('ada', '{"hello":{"sid":1,"heartbeatMs":5000}}')
-  await device.clock.advance(100)
-  device.server.sockets.silent = true
-  device.insert('2')
+  const { device, client } = await forgotten()
   await device.clock.advance(9_800)
   expect([device.server.sockets.opened, shown(client)]).toEqual([1, { 1: {} }])
   await device.clock.advance(4_500)
@@ -74,13 +80,7 @@ test.each([
   ['the page is looked at again', { visible: false }, { visible: true }],
   ['the network comes back', { online: false }, { online: true }],
 ])('invariant 50: and at once when %s', async (_, before, after) => {
-  const device = new Device({ push: 'none' })
-  device.insert('1')
-  const client = await device.live({ pollInterval: 3_600_000 })
-  device.server.sockets.send('ada', '{"hello":{"sid":1,"heartbeatMs":5000}}')
-  await device.clock.advance(100)
-  device.server.sockets.silent = true
-  device.insert('2')
+  const { device, client } = await forgotten()
   await device.clock.advance(6_000)
   device.world.lifecycle.set(before)
   device.world.lifecycle.set(after)
