@@ -1,3 +1,5 @@
+import { brotliCompressSync, constants } from 'node:zlib'
+import { PGlite } from '@electric-sql/pglite'
 import nodeResolve from '@rollup/plugin-node-resolve'
 import { dts } from 'rollup-plugin-dts'
 import esbuild from 'rollup-plugin-esbuild'
@@ -28,11 +30,28 @@ const external = (id) => !id.startsWith('.') && !id.startsWith('/') && !taken.in
 const commands = { 'cli/index': 'src/cli/index.ts' }
 const taken = ['citty']
 
+// An empty database, since PGlite takes seconds to make one. A larger window than usual: it repeats itself far apart.
+const seed = {
+  name: 'pglite-seed',
+  async generateBundle() {
+    const pglite = await PGlite.create()
+    const tar = await (await pglite.dumpDataDir('none')).arrayBuffer()
+    await pglite.close()
+    const params = { [constants.BROTLI_PARAM_QUALITY]: 9, [constants.BROTLI_PARAM_LGWIN]: 24 }
+    const source = brotliCompressSync(new Uint8Array(tar), { params })
+    this.emitFile({ type: 'asset', fileName: 'pglite-seed.tar.br', source })
+  },
+}
+
 const scripts = (format, ending, entries) => ({
   input: entries,
   external,
   treeshake: { moduleSideEffects: 'no-external' },
-  plugins: [nodeResolve({ resolveOnly: taken }), esbuild({ target: 'es2022', tsconfig: false })],
+  plugins: [
+    nodeResolve({ resolveOnly: taken }),
+    esbuild({ target: 'es2022', tsconfig: false }),
+    ...(format === 'es' ? [seed] : []),
+  ],
   output: {
     dir: 'dist',
     format,

@@ -1,8 +1,9 @@
 import type { Command } from './command.ts'
+import { demo } from './commands/demo.ts'
 import { epoch } from './commands/epoch.ts'
 import { importRecords } from './commands/import.ts'
 import { serveHttp } from './commands/serve.ts'
 import { status } from './commands/status.ts'
 import { token } from './commands/token.ts'
 
-export const commands: readonly Command[] = [serveHttp, token, importRecords, status, epoch]
+export const commands: readonly Command[] = [serveHttp, token, importRecords, status, epoch, demo]

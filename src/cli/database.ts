@@ -56,8 +56,9 @@ export async function reaching<T>(name: string, work: () => Promise<T>): Promise
   try {
     return await work()
   } catch (error) {
-    if (isSyncError(error) || error instanceof CommandError) throw error
-    throw new CommandError(`${titleOf(name)} cannot be used: ${reasonOf(error)}.`, { cause: error })
+    const cause = isSyncError(error, 'NetworkError') ? error.cause : error
+    if (isSyncError(cause) || cause instanceof CommandError) throw cause
+    throw new CommandError(`${titleOf(name)} cannot be used: ${reasonOf(cause)}.`, { cause })
   }
 }
 

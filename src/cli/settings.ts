@@ -7,6 +7,9 @@ import { durationOf } from './units.ts'
 
 type Config = Readonly<Record<string, unknown>>
 
+/** The one option of every command. */
+export const configOption = { about: 'A JSON file with any of these options', value: 'file' }
+
 /** What a command line says. */
 export interface Given {
   readonly argument: string | undefined

@@ -17,7 +17,10 @@ export function copyPayload(fields: unknown): { readonly payload: Payload } | { 
     return { fault: { path: '', what: 'is not a plain object of fields' } }
   try {
     const given = Object.entries(fields).filter(([, value]) => value !== undefined)
-    const payload = Object.fromEntries(given.map(([name, value]) => [named(name, []), copy(value, [name])]))
+    const count = { values: 0 }
+    const payload = Object.fromEntries(
+      given.map(([name, value]) => [named(name, []), copy(value, [name], count)]),
+    )
     return { payload }
   } catch (thrown) {
     if (thrown instanceof Fault) return { fault: { path: thrown.path.join('.'), what: thrown.message } }
@@ -38,6 +41,17 @@ export function isStorableName(name: unknown): name is string {
   return isName(name) && name.length <= maxNameLength && isStorable(name)
 }
 
+/**
+ * So many values may be in one payload: what is shared inside it is written out each time that it is met. No service
+ * takes as many: they are a body of more than 1 MB.
+ */
+const maxValues = 500_000
+
+/** Counts the values of one payload. */
+interface Count {
+  values: number
+}
+
 class Fault extends Error {
   readonly path: readonly string[]
 
@@ -47,7 +61,9 @@ class Fault extends Error {
   }
 }
 
-function copy(value: unknown, path: readonly string[]): JsonValue {
+function copy(value: unknown, path: readonly string[], count: Count): JsonValue {
+  count.values += 1
+  if (count.values > maxValues) throw new Fault(path.slice(0, 1), `holds more than ${maxValues} values`)
   // A row holds the fields one level down.
   if (path.length >= maxDepth) throw new Fault(path.slice(0, 1), `nests deeper than ${maxDepth} levels`)
   switch (typeof value) {
@@ -61,20 +77,21 @@ function copy(value: unknown, path: readonly string[]): JsonValue {
       // JSON has no -0.
       return value + 0
     case 'object':
-      return value === null ? null : copyObject(value, path)
+      return value === null ? null : copyObject(value, path, count)
     default:
       throw new Fault(path, `is of type ${typeof value}, which JSON cannot carry`)
   }
 }
 
-function copyObject(value: object, path: readonly string[]): JsonValue {
-  if (Array.isArray(value)) return Array.from(value, (item, index) => copy(item, [...path, String(index)]))
+function copyObject(value: object, path: readonly string[], count: Count): JsonValue {
+  if (Array.isArray(value))
+    return Array.from(value, (item, index) => copy(item, [...path, String(index)], count))
   if (!isPlain(value) || 'toJSON' in value) {
     const name = value.constructor?.name ?? 'class'
     throw new Fault(path, `is a ${name}, which JSON would change; give plain values, and times as numbers`)
   }
   return Object.fromEntries(
-    Object.entries(value).map(([name, item]) => [named(name, path), copy(item, [...path, name])]),
+    Object.entries(value).map(([name, item]) => [named(name, path), copy(item, [...path, name], count)]),
   )
 }
 

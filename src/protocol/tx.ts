@@ -38,6 +38,8 @@ export type TxResult =
 /** The verdicts on the transactions of one request. */
 export interface TxResponse {
   readonly sid: number
+  /** The history in which they were judged. Where it is another than that of the data, the data is fetched first. */
+  readonly epoch?: string | undefined
   readonly results: readonly TxResult[]
 }
 
@@ -70,8 +72,13 @@ export const standardTxCodec: TxCodec = {
 export function readTxResponse(value: unknown): TxResponse {
   const what = 'The answer to a transaction'
   const message = readEnvelope(value, what)
+  const { epoch } = message
   const results = Array.isArray(message.results) ? message.results : []
-  return { sid: readSid(message, what), results: results.flatMap((item) => readResult(item) ?? []) }
+  return {
+    sid: readSid(message, what),
+    ...(typeof epoch === 'string' ? { epoch } : undefined),
+    results: results.flatMap((item) => readResult(item) ?? []),
+  }
 }
 
 /** It holds what {@link txResultSchema} holds. */

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 import { WebSocketServer } from 'ws'
 import { toError } from '../base/errors.ts'
 import { type Logger, silentLogger } from '../base/logger.ts'
-import { refuseUpgrade, toRequest } from './node-http.ts'
+import { badRequest, refuseUpgrade, toRequest } from './node-http.ts'
 import { closeCodes } from './realtime/server-socket.ts'
 import type { SyncService } from './service.ts'
 
@@ -35,7 +35,8 @@ export function attachSockets(
     if (!isOwn && server.listenerCount('upgrade') > 1) return
     socket.on('error', failed)
     try {
-      const accept = await service.upgrade(toRequest(incoming))
+      const request = toRequest(incoming)
+      const accept = request ? await service.upgrade(request) : badRequest()
       if (accept instanceof Response) return await refuseUpgrade(accept, socket)
       sockets.handleUpgrade(incoming, socket, head, (opened) => {
         opened.on('error', failed)

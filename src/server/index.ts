@@ -1,4 +1,5 @@
 export { ConfigurationError, isSyncError, SyncError } from '../base/errors.ts'
+export type { SyncFrame } from '../protocol/frame.ts'
 export type { Rejection, RejectionCode, TxOp, WireTransaction } from '../protocol/tx.ts'
 export { type AttachedSockets, attachSockets } from './attach-sockets.ts'
 export { anyOf, forTokens, looksLikeJwt } from './auth/any-of.ts'
@@ -39,6 +40,7 @@ export {
 } from './auth/session.ts'
 export { type SignTokenOptions, signToken } from './auth/sign-token.ts'
 export { createAuthTables, type RunSql } from './auth/sql-secret-table.ts'
+export type { Commit, CommittedBy, OnCommit } from './change-hook.ts'
 export { createSyncService } from './create-sync-service.ts'
 export type { Authorization, Authorize } from './http/authorize.ts'
 export type { Endpoint } from './http/env.ts'
@@ -53,6 +55,7 @@ export type {
   Read,
   Snapshot,
   StoredRecord,
+  Tell,
   Told,
   Verdict,
 } from './log/log.ts'

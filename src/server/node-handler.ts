@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { toError } from '../base/errors.ts'
 import { type Logger, silentLogger } from '../base/logger.ts'
-import { dropRest, sendResponse, toRequest } from './node-http.ts'
+import { badRequest, dropRest, sendResponse, toRequest } from './node-http.ts'
 import type { SyncService } from './service.ts'
 
 /** Answers a request of Node's, or of what is built on it, as Express is. */
@@ -14,10 +14,11 @@ export function nodeHandler(
 ): NodeHandler {
   return async (incoming, outgoing) => {
     try {
-      await sendResponse(await service.fetch(toRequest(incoming)), outgoing)
+      const request = toRequest(incoming)
+      await sendResponse(request ? await service.fetch(request) : badRequest(), outgoing)
       dropRest(incoming)
     } catch (error) {
-      // The client went away, the answer broke off, or the address is none: there is nobody left to tell.
+      // The client went away, or the answer broke off: there is nobody left to tell.
       logger.debug('A connection ended early.', { reason: toError(error).message })
       outgoing.destroy()
     }

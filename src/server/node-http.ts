@@ -2,21 +2,41 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { Duplex } from 'node:stream'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { Failure } from './http/failure.ts'
 
-/** A request of Node's as one of the web's. Throws a TypeError where its address is none. */
-export function toRequest(incoming: IncomingMessage): Request {
+/** What can stand in a `Host` (RFC 9112, section 3.2): nothing that would be the beginning of a path. */
+const host = /^[\w.:[\]-]*$/
+
+/** A request of Node's as one of the web's; `undefined` where its address or its method is none there. */
+export function toRequest(incoming: IncomingMessage): Request | undefined {
   const { method = 'GET', headers } = incoming
   const url = targetOf(incoming)
+  if (!host.test(headers.host ?? '')) return undefined
   const fields = new Headers()
   for (const [name, value] of Object.entries(headers)) {
     for (const item of [value ?? []].flat()) fields.append(name, item)
   }
   // The target is a path, or a whole address (RFC 9112, section 3.2).
-  const address = url.startsWith('/') ? `http://${headers.host ?? 'localhost'}${url}` : url
+  const address = url.startsWith('/') ? `http://${headers.host || 'localhost'}${url}` : url
   const init = { method, headers: fields }
   const bodiless = method === 'GET' || method === 'HEAD'
   const body = bodiless ? undefined : { body: Readable.toWeb(incoming), duplex: 'half' }
-  return new Request(address, { ...init, ...body } as RequestInit)
+  try {
+    return new Request(address, { ...init, ...body } as RequestInit)
+  } catch {
+    // The error quotes the address, which may hold a token.
+    return undefined
+  }
+}
+
+/** The answer to what is no request of the web's. */
+export function badRequest(): Response {
+  const { status, body } = new Failure(
+    400,
+    'bad_request',
+    'The address or the method of the request is none.',
+  )
+  return Response.json(body, { status, headers: { 'Cache-Control': 'no-store', Connection: 'close' } })
 }
 
 /** Express takes what a handler is mounted at off `url`, and keeps the whole beside it. */
@@ -37,12 +57,13 @@ export function dropRest(incoming: IncomingMessage): void {
   if (!incoming.complete) incoming.removeAllListeners('data').resume()
 }
 
-/** Answers a request for an upgrade with `response`, and ends the connection. */
+/** Answers a request for an upgrade with `response`, and ends the connection, whether the other side does or not. */
 export async function refuseUpgrade(response: Response, socket: Duplex): Promise<void> {
   const body = await response.text()
   const headers = new Headers(response.headers)
   headers.set('Connection', 'close')
   headers.set('Content-Length', String(Buffer.byteLength(body)))
   const lines = [...headers].map(([name, value]) => `${name}: ${value}\r\n`).join('')
+  socket.once('finish', () => socket.destroy())
   socket.end(`HTTP/1.1 ${response.status} ${STATUS_CODES[response.status]}\r\n${lines}\r\n${body}`)
 }

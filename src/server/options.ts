@@ -4,6 +4,7 @@ import { resolveWorld } from '../base/world.default.ts'
 import type { Clock, Random } from '../base/world.ts'
 import { defineModels, type ModelDefinitions, type Models } from '../models/models.ts'
 import type { Authenticate, OwnerField } from './auth/caller.ts'
+import type { OnCommit } from './change-hook.ts'
 import type { Authorize } from './http/authorize.ts'
 import type { Log } from './log/log.ts'
 import type { Metrics } from './ops/metrics.ts'
@@ -23,6 +24,11 @@ export interface SyncServiceOptions {
   readonly authorize?: Authorize
   /** The types, as {@link defineModels} takes or gives them: what is written has to satisfy its schema. */
   readonly models?: ModelDefinitions | Models
+  /**
+   * Told of each write of this service once it is committed, in the order of the sids, and of none that other processes
+   * on the same database do. At most once: what a process has not told before it ends is not told again.
+   */
+  readonly onCommit?: OnCommit
   /** Where the endpoints are. @default '/sync/v1' */
   readonly path?: string
   /** The origins whose pages may call and connect. @default all */
@@ -49,12 +55,13 @@ export interface SyncServiceOptions {
 }
 
 export type ResolvedOptions = Required<
-  Omit<SyncServiceOptions, 'allowedOrigins' | 'authorize' | 'metrics' | 'models' | 'rateLimit'>
+  Omit<SyncServiceOptions, 'allowedOrigins' | 'authorize' | 'metrics' | 'models' | 'onCommit' | 'rateLimit'>
 > & {
   readonly allowedOrigins: readonly string[] | undefined
   readonly authorize: Authorize | undefined
   readonly metrics: Metrics | undefined
   readonly models: Models | undefined
+  readonly onCommit: OnCommit | undefined
   readonly rateLimit: RateLimit | undefined
 }
 
@@ -70,6 +77,7 @@ export function resolveOptions(options: SyncServiceOptions): ResolvedOptions {
     maxOps: 1_000,
     allowedOrigins: undefined,
     authorize: undefined,
+    onCommit: undefined,
     rateLimit: undefined,
     healthPath: '/healthz',
     metrics: undefined,
@@ -79,7 +87,7 @@ export function resolveOptions(options: SyncServiceOptions): ResolvedOptions {
     ...options,
     models: options.models && defineModels(options.models),
   }
-  const { database, authenticate, authorize, ownerField, path, healthPath } = resolved
+  const { database, authenticate, authorize, onCommit, ownerField, path, healthPath } = resolved
   expect(
     'database',
     database === 'memory:' || typeof database === 'object',
@@ -92,6 +100,7 @@ export function resolveOptions(options: SyncServiceOptions): ResolvedOptions {
     "'userId' or 'organizationId'",
   )
   expect('authorize', authorize === undefined || typeof authorize === 'function', 'a function')
+  expect('onCommit', onCommit === undefined || typeof onCommit === 'function', 'a function')
   expect('path', /^(\/[\w.~-]+)*$/.test(path), "'' or a path like '/sync/v1', without a slash at its end")
   expect(
     'healthPath',

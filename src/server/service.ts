@@ -1,6 +1,7 @@
 import type { TxOp } from '../protocol/tx.ts'
 import type { Caller } from './auth/caller.ts'
 import { socketRequest } from './auth/credentials.ts'
+import { type CommittedBy, tellOf } from './change-hook.ts'
 import { createApp } from './http/app.ts'
 import type { App } from './http/env.ts'
 import { checkOps } from './log/check-ops.ts'
@@ -52,9 +53,11 @@ export function createServiceWith(
   digest: (text: string) => string = (text) => text,
 ): SyncService {
   const resolved = resolveOptions(options)
-  const { database, ownerField, models, path, clock, logger, heartbeatMs, maxBufferedBytes } = resolved
+  const { database, ownerField, models, path, clock, logger, onCommit, heartbeatMs, maxBufferedBytes } =
+    resolved
   const log = typeof database === 'string' ? new MemoryLog(resolved) : database
   const judge = ownershipJudge({ ownerField, models })
+  const told = (by?: CommittedBy) => onCommit && tellOf(onCommit, logger, by)
   const shared = {
     log,
     logger,
@@ -68,6 +71,7 @@ export function createServiceWith(
     app ??= createApp({
       ...resolved,
       ...shared,
+      told,
       draining: () => draining || closed,
       stopping: () => closed,
       state: async () => ({ sockets: hub.size, log: await log.position().catch(() => undefined) }),
@@ -100,7 +104,7 @@ export function createServiceWith(
       else socket.close(...closeOf(result.status))
     },
     async write(ops) {
-      return { sid: await log.write(checkOps(ops), judge) }
+      return { sid: await log.write(checkOps(ops), judge, told()) }
     },
     revoke: (match) => hub.revoke(match),
     drain() {

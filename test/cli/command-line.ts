@@ -28,6 +28,8 @@ export async function instep(args: readonly string[], env: NodeJS.ProcessEnv = {
 export interface Serving {
   /** The base address for a client. */
   readonly url: string
+  /** What it has printed on stdout so far. */
+  readonly printed: () => string
   /** What it has told on stderr so far. */
   readonly told: () => string
   /** Sends it a signal; resolves with its exit code, `null` where the signal itself has ended it. */
@@ -36,8 +38,13 @@ export interface Serving {
 }
 
 /** Runs `instep serve` on a free port; resolves once it has printed its address. */
-export async function startServing(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Serving> {
-  const child = await start(['serve', '--port', '0', ...args], { INSTEP_JWT_SECRET: secret, ...env })
+export function startServing(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Serving> {
+  return startCommand(['serve', '--port', '0', ...args], { INSTEP_JWT_SECRET: secret, ...env })
+}
+
+/** Runs a command that serves until it is told to end; resolves once it has printed its address. */
+export async function startCommand(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Serving> {
+  const child = await start(args, env)
   let told = ''
   child.stderr?.on('data', (chunk) => {
     told += chunk
@@ -45,8 +52,13 @@ export async function startServing(args: readonly string[], env: NodeJS.ProcessE
   const kill = () => child.kill('SIGKILL')
   process.once('exit', kill)
   child.once('exit', () => process.off('exit', kill))
+  let printed = ''
+  child.stdout?.on('data', (chunk) => {
+    printed += chunk
+  })
   return {
-    url: await addressFrom(child, () => told),
+    url: await addressFrom(child, () => printed + told),
+    printed: () => printed,
     told: () => told,
     end(signal = 'SIGTERM') {
       child.kill(signal)
@@ -56,17 +68,15 @@ export async function startServing(args: readonly string[], env: NodeJS.ProcessE
   }
 }
 
-async function addressFrom(child: ChildProcess, told: () => string): Promise<string> {
-  let output = ''
-  for await (const chunk of child.stdout ?? []) {
-    output += chunk
-    const [, url] = /^listening on (http:\S+)\n$/.exec(output) ?? []
-    if (url) {
-      child.stdout?.resume()
-      return url
-    }
+async function addressFrom(child: ChildProcess, output: () => string): Promise<string> {
+  const exit = new AbortController()
+  child.once('exit', () => exit.abort())
+  for (;;) {
+    const [, url] = /^listening on (http:\S+)\n/.exec(output()) ?? []
+    if (url) return url
+    if (exit.signal.aborted || !child.stdout) throw new Error(`It did not start: ${output()}`)
+    await once(child.stdout, 'data', exit).catch(() => {})
   }
-  throw new Error(`It did not start: ${output}${told()}`)
 }
 
 async function start(args: readonly string[], env: NodeJS.ProcessEnv): Promise<ChildProcess> {

@@ -26,15 +26,17 @@ test('--version says the version, and nothing else', async () => {
 test('--help lists the commands', async () => {
   const { code, stdout } = await instep(['--help'])
   expect(code).toBe(0)
-  for (const command of ['serve', 'token', 'import', 'status', 'epoch']) expect(stdout).toContain(command)
+  for (const command of ['serve', 'token', 'import', 'status', 'epoch', 'demo'])
+    expect(stdout).toContain(command)
 })
 
 test.each([
-  ['serve', ['--database', '--port', '--owner-field', 'INSTEP_JWT_SECRET', '--config']],
+  ['serve', ['--database', '--port', '--owner-field', '--jwks', 'INSTEP_JWT_SECRET', '--config']],
   ['token', ['--user', '--organization', '--expires']],
   ['import', ['FILE', '--type', '--format', '--replace']],
   ['status', ['--database', '--json']],
   ['epoch', ['--new']],
+  ['demo', ['--port', 'secret of its own']],
 ])('%s --help says what there is, without colours, and does nothing', async (command, names) => {
   const { code, stdout, stderr } = await instep([command, '--database', 'nowhere', '--help'])
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -52,6 +54,36 @@ describe('what is called wrongly ends with 2 and one sentence on stderr', () => 
     ['something beside the options', ['token', 'u1'], env, /nothing that `u1` could mean/],
     ['a secret that is not set', ['serve', '--database', 'memory:'], {}, /INSTEP_JWT_SECRET is not set/],
     ['one too short', ['token', '--user', 'u1'], { INSTEP_JWT_SECRET: 'short' }, /too short; it needs 32/],
+    [
+      'two ways to check a token',
+      ['serve', '--database', 'memory:', '--jwks', 'https://login.test/jwks', '--audience', 'any'],
+      env,
+      /with `--jwks` or with INSTEP_JWT_SECRET/,
+    ],
+    [
+      'a key set for whomever',
+      ['serve', '--database', 'memory:', '--jwks', 'https://login.test/jwks'],
+      {},
+      /`--audience` is missing/,
+    ],
+    [
+      'a key set without an address',
+      ['serve', '--database', 'memory:', '--jwks', 'login', '--audience', 'any'],
+      {},
+      /`jwks` is the whole address/,
+    ],
+    [
+      'a shared secret as a public key',
+      ['serve', '--database', 'memory:', '--algorithms', 'HS256'],
+      { INSTEP_JWKS: 'https://login.test/jwks', INSTEP_AUDIENCE: 'any' },
+      /`algorithms` lists some of/,
+    ],
+    [
+      'algorithms without a key set',
+      ['serve', '--database', 'memory:', '--algorithms', 'RS256'],
+      env,
+      /goes with `--jwks`/,
+    ],
     ['no database', ['serve'], env, /`--database` is missing/],
     ['another database', ['serve', '--database', 'mysql://x'], env, /`--database` is to be/],
     [

@@ -31,7 +31,7 @@ describe.each(['PostgreSQL', 'PGlite'])('a read in %s', (kind) => {
     if (made) log = made.log
     const ids = Array.from({ length: 3_000 }, (_, index) => String(index))
     await log.write(
-      ids.map((id) => insert(id, { n: 0 })),
+      ids.map((id) => insert(id, { n: 0, text: 'x'.repeat(200) })),
       asService,
     )
   })
@@ -119,7 +119,7 @@ describe('a write that falls into the beginning of a read is not in it', () => {
 })
 
 describe('a reader of PostgreSQL', () => {
-  const long = Array.from({ length: 2_500 }, (_, index) => insert(String(index)))
+  const long = Array.from({ length: 2_500 }, (_, index) => insert(String(index), { text: 'x'.repeat(500) }))
 
   test('that takes nothing for too long is cut, and what it held is free', async () => {
     const clock = new VirtualClock()
@@ -156,6 +156,26 @@ describe('a reader of PostgreSQL', () => {
     const batches = (await log.snapshot('ann')).batches[Symbol.asyncIterator]()
     await log.close()
     await expect(batches.next()).rejects.toThrow('was cut')
+  })
+
+  test('is given few rows at once where they are long, and many where they are short', async () => {
+    const log = await openSqlLog(await postgres.database('lengths'))
+    const rows = (from: number, count: number, text: string) =>
+      log.write(
+        Array.from({ length: count }, (_, index) => insert(String(from + index), { text })),
+        asService,
+      )
+    await rows(0, 1_000, 'x')
+    for (let from = 1_000; from < 1_300; from += 50) await rows(from, 50, 'x'.repeat(50_000))
+    await rows(1_300, 5_000, 'x')
+    const batches: number[] = []
+    for await (const batch of (await log.snapshot('ann')).batches)
+      batches.push(JSON.parse(`[${batch}]`).length)
+    await log.close()
+    expect(batches.reduce((sum, count) => sum + count, 0)).toBe(6_300)
+    // Those that follow the first of the long ones.
+    expect(batches.filter((count) => count <= 6).length).toBeGreaterThan(10)
+    expect(Math.max(...batches.slice(-3))).toBeGreaterThan(1_000)
   })
 
   test('holds no connection for an answer that is short', async () => {

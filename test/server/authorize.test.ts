@@ -25,7 +25,7 @@ test.each([
   ],
 ] as const)('what authorize refuses is rejected: %o', async (answer, error) => {
   const { send, json } = txServiceOf({ authorize: () => answer })
-  expect(await send([tx('a', [make('1')])])).toEqual({ sid: 0, results: [{ id: 'a', error }] })
+  expect(await send([tx('a', [make('1')])])).toMatchObject({ sid: 0, results: [{ id: 'a', error }] })
   expect((await json('bootstrap')).rows).toEqual([])
 })
 

@@ -1,4 +1,6 @@
 import { SyncClient, type SyncClientOptions } from '../../src/index.ts'
+import type { SyncFrame } from '../../src/protocol/frame.ts'
+import type { TxResult } from '../../src/protocol/tx.ts'
 import {
   createSyncService,
   MemoryLog,
@@ -17,9 +19,15 @@ export const officeUrl = 'https://office.test/sync/v1'
 /** What stands between the clients and the service, for a test to bend. Gives the answer, or passes the request on. */
 export type Intercept = (request: Request, pass: () => Promise<Response>) => Promise<Response>
 
-/** A message on a socket, as JSON has it. */
-// biome-ignore lint/suspicious/noExplicitAny: tests change it at will
-export type Message = any
+/** What the service says, on a socket or as a body, as far as tests look at it. */
+export interface Message {
+  readonly sid: number
+  readonly since?: number
+  readonly epoch?: string
+  readonly hello?: { readonly sid: number }
+  readonly frames?: readonly SyncFrame[]
+  readonly results?: readonly TxResult[]
+}
 
 /** An intercept for the requests of one endpoint; the others pass. */
 export function at(endpoint: 'bootstrap' | 'delta' | 'tx', intercept: Intercept): Intercept {

@@ -22,9 +22,10 @@ interface User {
 }
 
 /** What makes it quick, and gives up only what a loss of power would need. */
-const settings = ['fsync=off', 'listen_addresses=', 'max_connections=100', 'autovacuum=off']
+const quick = ['fsync=off', 'autovacuum=off']
 
-export async function startPostgres(): Promise<Postgres> {
+/** Starts one with `settings`, which are a test's unless they are given. */
+export async function startPostgres(settings: readonly string[] = quick): Promise<Postgres> {
   const bin = findPostgres()
   if (bin === undefined) throw new Error('There is no PostgreSQL; run `npm run setup`.')
   const folder = mkdtempSync(join(realpathSync(tmpdir()), 'instep-postgres-'))
@@ -34,7 +35,9 @@ export async function startPostgres(): Promise<Postgres> {
   const initdb = ['-D', data, '-U', 'postgres', '--auth=trust', '-E', 'UTF8', '--locale=C', '--no-sync']
   execFileSync(join(bin, 'initdb'), initdb, { ...user, cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] })
 
-  const start = () => listening(join(bin, 'postgres'), data, folder, user)
+  const args = ['-D', data, '-k', folder]
+  for (const setting of ['listen_addresses=', 'max_connections=100', ...settings]) args.push('-c', setting)
+  const start = () => listening(join(bin, 'postgres'), args, folder, user)
   let server = await start()
   const atExit = () => {
     server.kill('SIGQUIT')
@@ -92,11 +95,10 @@ function unprivileged(): User | undefined {
 /** Resolves once the server takes connections. */
 function listening(
   program: string,
-  data: string,
+  args: readonly string[],
   folder: string,
   user: User | undefined,
 ): Promise<ChildProcess> {
-  const args = ['-D', data, '-k', folder, ...settings.flatMap((setting) => ['-c', setting])]
   const server = spawn(program, args, { ...user, cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] })
   return new Promise((resolve, reject) => {
     let said = ''

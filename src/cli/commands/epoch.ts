@@ -2,6 +2,7 @@ import type { Command } from '../command.ts'
 import { lastingDatabaseOption, openLog, presentDatabaseIn } from '../database.ts'
 import { UsageError } from '../failure.ts'
 import { loggerIn, logOptions } from '../log.ts'
+import { configOption } from '../settings.ts'
 
 export const epoch: Command = {
   name: 'epoch',
@@ -10,7 +11,7 @@ export const epoch: Command = {
     new: { about: 'Says that this is meant' },
     database: lastingDatabaseOption,
     ...logOptions,
-    config: { about: 'A JSON file with any of these options', value: 'file' },
+    config: configOption,
   },
   notes: [],
   async run(settings, shell) {

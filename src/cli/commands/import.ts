@@ -7,10 +7,11 @@ import type { Command } from '../command.ts'
 import { lastingDatabaseIn, lastingDatabaseOption, openLog, reaching } from '../database.ts'
 import { CommandError, UsageError } from '../failure.ts'
 import { loggerIn, logOptions } from '../log.ts'
+import { ownerFieldIn, ownerFieldOption } from '../owner-field.ts'
 import { Progress } from '../progress.ts'
 import { formats, type RecordFile, recordFile } from '../records/read-records.ts'
 import { type OpRules, toOp } from '../records/to-op.ts'
-import type { Settings } from '../settings.ts'
+import { configOption, type Settings } from '../settings.ts'
 import type { Output } from '../shell.ts'
 
 /** How many records are written at once: all of them, or none. */
@@ -30,15 +31,12 @@ export const importRecords: Command = {
     database: lastingDatabaseOption,
     type: { about: 'The type of the records', value: 'name' },
     format: { about: 'json, ndjson or csv (by the ending of the file)', value: 'format' },
-    'owner-field': {
-      about: 'The field of a record that names its owner (userId)',
-      value: 'userId|organizationId',
-    },
+    'owner-field': ownerFieldOption,
     owner: { about: 'Whose a record is that does not name its owner', value: 'id' },
     'id-field': { about: 'The field that holds the id (id)', value: 'name' },
     replace: { about: 'Replaces records that are there already' },
     ...logOptions,
-    config: { about: 'A JSON file with any of these options', value: 'file' },
+    config: configOption,
   },
   notes: [
     'In CSV, the head of a column may say what its cells hold: string, number, boolean or json, as in done:boolean.\n' +
@@ -67,7 +65,7 @@ function rulesIn(settings: Settings): OpRules {
   return {
     type: settings.required('type', 'the type of the records'),
     idField: settings.text('id-field') ?? 'id',
-    ownerField: settings.oneOf('owner-field', ['userId', 'organizationId']) ?? 'userId',
+    ownerField: ownerFieldIn(settings),
     owner: settings.text('owner'),
     replace: settings.flag('replace'),
   }

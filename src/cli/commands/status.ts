@@ -4,6 +4,7 @@ import { peer } from '../../server/peer.ts'
 import type { Command } from '../command.ts'
 import { lastingDatabaseOption, presentDatabaseIn, reaching } from '../database.ts'
 import { loggerIn, logOptions } from '../log.ts'
+import { configOption } from '../settings.ts'
 
 export const status: Command = {
   name: 'status',
@@ -12,7 +13,7 @@ export const status: Command = {
     database: lastingDatabaseOption,
     json: { about: 'Prints one JSON object' },
     ...logOptions,
-    config: { about: 'A JSON file with any of these options', value: 'file' },
+    config: configOption,
   },
   notes: [],
   async run(settings, shell) {

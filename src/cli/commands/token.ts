@@ -6,6 +6,8 @@ import { secretNote, secretsIn } from '../secret.ts'
 /** What lives longer is refused by the service. */
 const longestMs = 30 * 86_400_000
 
+import { configOption } from '../settings.ts'
+
 export const token: Command = {
   name: 'token',
   about: 'Prints a token for a user, and nothing else.',
@@ -13,7 +15,7 @@ export const token: Command = {
     user: { about: 'The id of the user: the claim `sub`', value: 'id' },
     organization: { about: 'The id of the organization: the claim `org`', value: 'id' },
     expires: { about: 'How long it is valid, 30d at most (7d)', value: 'time' },
-    config: { about: 'A JSON file with any of these options', value: 'file' },
+    config: configOption,
   },
   notes: [secretNote],
   async run(settings, { env, stdout }) {

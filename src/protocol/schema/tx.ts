@@ -1,5 +1,5 @@
 import * as z from 'zod/mini'
-import { nameSchema, payloadSchema, sidSchema } from './parts.ts'
+import { lenient, nameSchema, payloadSchema, sidSchema } from './parts.ts'
 
 const txIdSchema = z.string().check(z.minLength(1), z.maxLength(64))
 
@@ -45,4 +45,8 @@ export const txResultSchema = z.union([
 ])
 
 /** The answer to a request: a verdict for each transaction, in order. */
-export const txResponseSchema = z.object({ sid: sidSchema, results: z.array(txResultSchema) })
+export const txResponseSchema = z.object({
+  sid: sidSchema,
+  epoch: lenient(z.string()),
+  results: z.array(txResultSchema),
+})

@@ -2,13 +2,7 @@ import { resolveWorld } from '../../base/world.default.ts'
 import type { Clock } from '../../base/world.ts'
 import { type Authenticate, type Caller, endingAt, refuse } from './caller.ts'
 import { apiKeyOf } from './credentials.ts'
-import {
-  findSecret,
-  type Holder,
-  type IssuerOptions,
-  issuerOver,
-  type SecretIssuer,
-} from './secret-issuer.ts'
+import { type Holder, type IssuerOptions, type SecretIssuer, secretStore } from './secret-issuer.ts'
 import { memorySecretTable, type SecretTable } from './secret-table.ts'
 import { type RunSql, sqlSecretTable } from './sql-secret-table.ts'
 
@@ -59,13 +53,7 @@ export function sqlKeyStore(run: RunSql, options: IssuerOptions = {}): IssuingKe
 }
 
 function keyStore(table: SecretTable, options: IssuerOptions): IssuingKeyStore {
-  return {
-    ...issuerOver<Holder>(table, options),
-    async find(key) {
-      const row = await findSecret(table, key)
-      if (!row) return undefined
-      const { id, userId, organizationId, expiresAt, active } = row
-      return { userId, organizationId, expiresAt, active, credentialId: id }
-    },
-  }
+  return secretStore<Holder, ApiKey>(table, options, ({ id, userId, organizationId, expiresAt, active }) => {
+    return { userId, organizationId, expiresAt, active, credentialId: id }
+  })
 }

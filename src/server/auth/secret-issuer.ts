@@ -35,11 +35,17 @@ export interface IssuerOptions {
   readonly random?: Random
 }
 
-export function issuerOver<For extends Holder>(
+/** A store over `table`, which finds for a secret what `read` makes of what is kept of it. */
+export function secretStore<For extends Holder, Found>(
   table: SecretTable,
   { random = resolveWorld().random }: IssuerOptions,
-): SecretIssuer<For> {
+  read: (row: SecretRow) => Found | undefined,
+): SecretIssuer<For> & { find(secret: string): Promise<Found | undefined> } {
   return {
+    async find(secret) {
+      const row = await findSecret(table, secret)
+      return row && read(row)
+    },
     async create({ userId, organizationId, expiresAt }) {
       if (expiresAt !== undefined && !Number.isSafeInteger(expiresAt)) {
         throw new ConfigurationError('expiresAt', '`expiresAt` is a whole number of ms since the epoch.')
@@ -61,7 +67,7 @@ export function issuerOver<For extends Holder>(
 }
 
 /** What is kept of the secret that `text` is; `undefined` where it is none. */
-export async function findSecret(table: SecretTable, text: string): Promise<SecretRow | undefined> {
+async function findSecret(table: SecretTable, text: string): Promise<SecretRow | undefined> {
   const secret = readSecret(text)
   const row = secret && (await table.find(secret.id))
   return row && proves(secret.proof, row.hash) ? row : undefined

@@ -2,13 +2,7 @@ import { resolveWorld } from '../../base/world.default.ts'
 import type { Clock } from '../../base/world.ts'
 import { type Authenticate, type Caller, endingAt, refuse } from './caller.ts'
 import { bearerAuthentication } from './credentials.ts'
-import {
-  findSecret,
-  type Holder,
-  type IssuerOptions,
-  issuerOver,
-  type SecretIssuer,
-} from './secret-issuer.ts'
+import { type Holder, type IssuerOptions, type SecretIssuer, secretStore } from './secret-issuer.ts'
 import { memorySecretTable, type SecretTable } from './secret-table.ts'
 import { type RunSql, sqlSecretTable } from './sql-secret-table.ts'
 
@@ -55,13 +49,9 @@ export function sqlSessionStore(run: RunSql, options: IssuerOptions = {}): Issui
 }
 
 function sessionStore(table: SecretTable, options: IssuerOptions): IssuingSessionStore {
-  return {
-    ...issuerOver<NewSession>(table, options),
-    async find(token) {
-      const row = await findSecret(table, token)
-      if (!row?.active || row.expiresAt === undefined) return undefined
-      const { id, userId, organizationId, expiresAt } = row
-      return { userId, organizationId, expiresAt, credentialId: id }
-    },
-  }
+  return secretStore<NewSession, Session>(table, options, (row) => {
+    const { id, userId, organizationId, expiresAt, active } = row
+    if (!active || expiresAt === undefined) return undefined
+    return { userId, organizationId, expiresAt, credentialId: id }
+  })
 }

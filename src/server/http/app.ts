@@ -1,4 +1,4 @@
-import { toError } from '../../base/errors.ts'
+import { isSyncError, toError } from '../../base/errors.ts'
 import type { Clock, Random } from '../../base/world.ts'
 import type { TxResponse, TxResult } from '../../protocol/tx.ts'
 import type { Read } from '../log/log.ts'
@@ -49,6 +49,13 @@ export async function createApp(options: AppOptions): Promise<App> {
 
   app.onError((error, c) => {
     if (error instanceof Failure) return sendFailure(c, error)
+    if (options.stopping() || (isSyncError(error) && error.retryable)) {
+      c.var.logger.warn('A request cannot be answered now.', { path: c.req.path, reason: error.message })
+      return sendFailure(
+        c,
+        new Failure(503, 'unavailable', 'The data cannot be reached at the moment.', { 'Retry-After': '5' }),
+      )
+    }
     c.var.logger.error('A request failed.', { path: c.req.path, reason: error.message })
     return sendFailure(c, new Failure(500, 'internal', 'Something went wrong in the service.'))
   })
@@ -97,6 +104,15 @@ export async function createApp(options: AppOptions): Promise<App> {
     return sendJson(c, 200, body)
   }
 
+  // What a page of any origin can cause by asking, with its user's cookies, though it may not read the answer.
+  const refuseForeign = (c: Asked) => {
+    const origin = c.req.header('Origin')
+    if (allowedOrigins && origin !== undefined && !allowedOrigins.includes(origin)) {
+      c.var.logger.warn('A request was refused for its origin.', { path: c.req.path, origin })
+      throw new Failure(403, 'bad_origin', 'Pages of this origin may neither connect nor write.')
+    }
+  }
+
   app.use(`${path}/bootstrap`, compress({ encoding: 'gzip' }))
   app.on(['GET', 'POST'], `${path}/bootstrap`, async (c) => {
     const snapshot = await log.snapshot(c.var.identity.owner)
@@ -114,23 +130,20 @@ export async function createApp(options: AppOptions): Promise<App> {
   app.get(`${path}/ws`, (c) => {
     if (!c.env?.admit)
       throw new Failure(426, 'upgrade_required', 'A socket opens here.', { Upgrade: 'websocket' })
-    const origin = c.req.header('Origin')
-    if (allowedOrigins && origin !== undefined && !allowedOrigins.includes(origin)) {
-      c.var.logger.warn('A socket was refused for its origin.', { origin })
-      throw new Failure(403, 'bad_origin', 'Sockets from this origin are not allowed.')
-    }
+    refuseForeign(c)
     c.env.admit(c.var.identity)
     return c.body(null, 204)
   })
 
   app.post(`${path}/tx`, async (c) => {
+    refuseForeign(c)
     const txs = readTransactions(await readJson(c.req.raw, options.maxBodyBytes), options)
     const deciding = { ...options, logger: c.var.logger }
     const results: TxResult[] = []
     // One after the other: any may require what stands before it.
     for (const tx of txs) results.push({ id: tx.id, ...(await decide(tx, c.var.identity, deciding)) })
-    const { head } = await log.position()
-    const answer: TxResponse = { sid: head, results }
+    const { head, history } = await log.position()
+    const answer: TxResponse = { sid: head, epoch: epochOf(history, c.var.identity.owner), results }
     return sendJson(c, 200, new TextEncoder().encode(JSON.stringify(answer)))
   })
 

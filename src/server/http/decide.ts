@@ -3,9 +3,10 @@ import type { Logger } from '../../base/logger.ts'
 import type { Models } from '../../models/models.ts'
 import type { Rejection, TxOp, WireTransaction } from '../../protocol/tx.ts'
 import type { Caller, OwnerField } from '../auth/caller.ts'
+import type { CommittedBy } from '../change-hook.ts'
 import { canonicalText } from '../log/canonical.ts'
 import { checkOps } from '../log/check-ops.ts'
-import type { Log, Verdict } from '../log/log.ts'
+import type { Log, Tell, Verdict } from '../log/log.ts'
 import { ownershipJudge } from '../log/ownership.ts'
 import { toRejection } from '../log/rejection.ts'
 import type { Authorization, Authorize } from './authorize.ts'
@@ -20,6 +21,8 @@ export interface DecideOptions {
   readonly authorize: Authorize | undefined
   /** Shortens a text that is only ever compared. */
   readonly digest: (text: string) => string
+  /** Who is told what a transaction has changed. */
+  readonly told: (by: CommittedBy) => Tell | undefined
   readonly logger: Logger
 }
 
@@ -44,6 +47,7 @@ export async function decide(
   return log.transact(
     { caller: caller.userId, owner, id, digest: body, refused, ops: checked.ops, bases, requires },
     judge,
+    options.told({ tx: id, userId: caller.userId }),
   )
 }
 

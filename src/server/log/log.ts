@@ -12,6 +12,7 @@ import type { Rejection, TxOp } from '../../protocol/tx.ts'
  * - A read gives history, head, horizon and content as one snapshot has them, however long its batches are read.
  * - A batch is JSON text, ready for the wire. The next one is made when it is asked for, and what a read holds is
  *   released when its batches end or are returned (`iterator.return`), whichever comes first.
+ * - What fails for now alone rejects with a SyncError that is `retryable`: the request is told to come again.
  */
 export interface Log {
   /**
@@ -19,7 +20,7 @@ export interface Log {
    * with the `sid` of the last change, or the head where nothing changed; what `judge` throws comes back, and nothing
    * has happened then.
    */
-  write(ops: readonly TxOp[], judge: Judge): Promise<number>
+  write(ops: readonly TxOp[], judge: Judge, tell?: Tell): Promise<number>
   /**
    * Decides about a client's transaction, once and for all. Under the lock, in this order:
    *
@@ -33,7 +34,7 @@ export interface Log {
    * Records, frames and verdict are stored together, a rejection as well; each frame carries `id` as its `tx`. What
    * else is thrown comes back, and nothing is stored. Verdicts outlive {@link trim}.
    */
-  transact(transaction: ClientTransaction, judge: Judge): Promise<Verdict>
+  transact(transaction: ClientTransaction, judge: Judge, tell?: Tell): Promise<Verdict>
   /** All records of `owner`, as the texts of wire rows. */
   snapshot(owner: string): Promise<Snapshot>
   /** The changes of `owner` after `since`, as the texts of frames. There are no batches where `since < horizon`. */
@@ -47,6 +48,12 @@ export interface Log {
   trim(sid: number): Promise<void>
   close(): Promise<void>
 }
+
+/**
+ * Is told what a write has changed, once that is committed: nothing where nothing changed, or where a verdict was there
+ * already. All that one process writes is told in the order of the sids. It may not throw.
+ */
+export type Tell = (changes: readonly LoggedChange[]) => void
 
 export interface Position {
   /** Names this history: another one after a restore. */

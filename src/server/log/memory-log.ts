@@ -1,9 +1,9 @@
 import type { Undo } from '../../base/emitter.ts'
 import type { Clock, Random } from '../../base/world.ts'
 import { rowKey } from '../../protocol/fold.ts'
-import type { SyncFrame } from '../../protocol/frame.ts'
 import type { WireRow } from '../../protocol/row.ts'
 import type { TxOp } from '../../protocol/tx.ts'
+import { type Draft, draft as draftOf } from './draft.ts'
 import type {
   Changes,
   ClientTransaction,
@@ -14,6 +14,7 @@ import type {
   Read,
   Snapshot,
   StoredRecord,
+  Tell,
   Verdict,
 } from './log.ts'
 import { dependencyRejected, idReused, toRejection } from './rejection.ts'
@@ -30,13 +31,6 @@ interface Entry extends LoggedChange {
 }
 
 type KeptRecord = StoredRecord & { readonly t: string; readonly id: string }
-
-/** What ops have come to, before any of it is in the log. */
-interface Draft {
-  readonly sid: number
-  readonly touched: ReadonlyMap<string, KeptRecord | undefined>
-  readonly added: readonly Omit<Entry, 'last'>[]
-}
 
 interface KeptVerdict {
   readonly digest: string
@@ -59,13 +53,13 @@ export class MemoryLog implements Log {
     this.#history = Array.from(random.bytes(16), (byte) => byte.toString(16).padStart(2, '0')).join('')
   }
 
-  async write(ops: readonly TxOp[], judge: Judge): Promise<number> {
+  async write(ops: readonly TxOp[], judge: Judge, tell?: Tell): Promise<number> {
     const draft = this.#draft(ops, judge)
-    this.#commit(draft)
+    this.#commit(draft, tell)
     return draft.sid
   }
 
-  async transact(transaction: ClientTransaction, judge: Judge): Promise<Verdict> {
+  async transact(transaction: ClientTransaction, judge: Judge, tell?: Tell): Promise<Verdict> {
     const { id, digest } = transaction
     const key = verdictKey(transaction, id)
     const first = this.#verdicts.get(key)
@@ -73,7 +67,7 @@ export class MemoryLog implements Log {
     const draft = this.#draftOf(transaction, judge)
     const verdict = 'error' in draft ? draft : { sid: draft.sid }
     this.#verdicts.set(key, { digest, verdict })
-    if ('sid' in draft) this.#commit(draft)
+    if ('sid' in draft) this.#commit(draft, tell, key)
     return verdict
   }
 
@@ -137,36 +131,29 @@ export class MemoryLog implements Log {
   }
 
   #draft(ops: readonly TxOp[], judge: Judge, transaction?: ClientTransaction): Draft {
-    const at = this.#clock.now()
-    const tx = transaction?.id
-    const by = transaction && verdictKey(transaction, transaction.id)
-    const touched = new Map<string, KeptRecord | undefined>()
-    const added: Omit<Entry, 'last'>[] = []
-    let sid = this.#head
-    for (const op of ops) {
-      const { t, id } = op
+    const befores = ops.map(({ t, id, unchangedSince }) => {
       const key = rowKey(t, id)
-      const before = touched.has(key) ? touched.get(key) : this.#records.get(key)
-      const { after, told } = judge(before, op, this.#hasChanged(key, op.unchangedSince, transaction))
-      for (const { owner, change } of told) {
-        sid += 1
-        const frame: SyncFrame = { sid, t, id, ...change, at, ...(tx === undefined ? undefined : { tx }) }
-        added.push({ sid, owner, frame: JSON.stringify(frame), key, by })
-      }
-      if (told.length > 0) touched.set(key, after && { t, id, sid, ...after })
-    }
-    return { sid, touched, added }
+      return { record: this.#records.get(key), changed: this.#hasChanged(key, unchangedSince, transaction) }
+    })
+    const stamp = { at: this.#clock.now(), ...(transaction && { tx: transaction.id }) }
+    return draftOf(ops, befores, judge, this.#head, stamp)
   }
 
   /** Nothing of a draft has happened before, and nothing here can fail. */
-  #commit({ sid, touched, added }: Draft): void {
-    for (const [key, record] of touched) {
-      if (record) this.#records.set(key, record)
-      else this.#records.delete(key)
+  #commit({ sid, frames, records }: Draft, tell?: Tell, by?: string): void {
+    for (const { t, id, after } of records) {
+      if (after) this.#records.set(rowKey(t, id), { t, id, ...after })
+      else this.#records.delete(rowKey(t, id))
     }
-    for (const entry of added) this.#entries.push({ ...entry, last: entry.sid === sid })
+    const entries = frames.map(({ owner, frame }) => {
+      const key = rowKey(frame.t, frame.id)
+      return { sid: frame.sid, owner, frame: JSON.stringify(frame), key, by, last: frame.sid === sid }
+    })
+    for (const entry of entries) this.#entries.push(entry)
     this.#head = sid
-    if (added.length > 0) for (const listener of [...this.#listeners]) listener()
+    if (entries.length === 0) return
+    for (const listener of [...this.#listeners]) listener()
+    tell?.(entries)
   }
 
   #hasChanged(key: string, since: number | undefined, transaction?: ClientTransaction): boolean {

@@ -4,16 +4,27 @@ import { Emitter, type Undo } from '../../../base/emitter.ts'
 import { toError } from '../../../base/errors.ts'
 import type { Random } from '../../../base/world.ts'
 import type { TxOp } from '../../../protocol/tx.ts'
-import type { Changes, ClientTransaction, Judge, Position, Read, Snapshot, Verdict } from '../log.ts'
+import type { Draft } from '../draft.ts'
+import type {
+  Changes,
+  ClientTransaction,
+  Judge,
+  LoggedChange,
+  Position,
+  Read,
+  Snapshot,
+  Tell,
+  Verdict,
+} from '../log.ts'
 import { toRejection } from '../rejection.ts'
 import type { Db, SqlDatabase } from './database.ts'
-import type { Draft } from './draft.ts'
 import { type OpenRead, openDelta, openSnapshot, readChanges, readPosition } from './read.ts'
 import { Reader, type ReaderOptions } from './reader.ts'
 import { retried } from './refusal.ts'
 import { forgettable, type Retention } from './retention.ts'
 import { spool } from './spool.ts'
 import type { SqlLog } from './sql-log.ts'
+import { Turns } from './turns.ts'
 import { transactIn, writeIn } from './write.ts'
 
 /** How many changes are forgotten in one go, so that no other statement waits for long. */
@@ -33,6 +44,7 @@ export class KyselyLog implements SqlLog {
   readonly #reader: Reader
   readonly #hints: Emitter<{ hint: undefined }>
   readonly #forgetting: Alarm
+  readonly #turns = new Turns()
   #unlisten: Undo | undefined
   #closed = false
 
@@ -48,18 +60,19 @@ export class KyselyLog implements SqlLog {
     if (options.retention) this.#forgetting.set(forgetEveryMs)
   }
 
-  async write(ops: readonly TxOp[], judge: Judge): Promise<number> {
-    const draft = await this.#underLock((db, at) => writeIn(db, this.#database, ops, judge, at))
-    this.#tell(draft)
+  async write(ops: readonly TxOp[], judge: Judge, tell?: Tell): Promise<number> {
+    const { draft } = await this.#underLock(async (db, at) => {
+      return { draft: await writeIn(db, this.#database, ops, judge, at) }
+    }, tell)
     return draft.sid
   }
 
-  async transact(transaction: ClientTransaction, judge: Judge): Promise<Verdict> {
+  async transact(transaction: ClientTransaction, judge: Judge, tell?: Tell): Promise<Verdict> {
     const decide = async (tx: ClientTransaction) => {
-      const { verdict, draft } = await this.#underLock((db, at) =>
-        transactIn(db, this.#database, tx, judge, at),
+      const { verdict } = await this.#underLock(
+        (db, at) => transactIn(db, this.#database, tx, judge, at),
+        tell,
       )
-      this.#tell(draft)
       return verdict
     }
     try {
@@ -122,10 +135,31 @@ export class KyselyLog implements SqlLog {
   }
 
   /** At this level each statement sees what was committed before it, and so what the lock was waited for. */
-  #underLock<T>(work: (db: Db, at: number) => Promise<T>): Promise<T> {
+  #underLock<T extends { readonly draft?: Draft }>(
+    work: (db: Db, at: number) => Promise<T>,
+    tell?: Tell,
+  ): Promise<T> {
     const transaction = this.#database.writers.transaction().setIsolationLevel('read committed')
     const { clock } = this.#options
-    return retried(() => transaction.execute((db) => work(db, clock.now())), this.#options)
+    return retried(async () => {
+      let inTurn: ((job: () => void) => void) | undefined
+      let done: T | undefined
+      try {
+        done = await transaction.execute(async (db) => {
+          const result = await work(db, clock.now())
+          // Still under the lock: turns follow the sids, in whatever order the commits are heard of.
+          if (tell) inTurn = this.#turns.take()
+          return result
+        })
+        if (done.draft && done.draft.frames.length > 0) this.#hints.emit('hint', undefined)
+        return done
+      } finally {
+        inTurn?.(() => {
+          const changes = changesOf(done?.draft)
+          if (changes.length > 0) tell?.(changes)
+        })
+      }
+    }, this.#options)
   }
 
   async #forget(): Promise<void> {
@@ -138,12 +172,16 @@ export class KyselyLog implements SqlLog {
     if (!this.#closed) this.#forgetting.set(forgetEveryMs)
   }
 
-  #tell(draft: Draft | undefined): void {
-    if (draft && draft.frames.length > 0) this.#hints.emit('hint', undefined)
-  }
-
   async #handOut({ position, cursor }: OpenRead): Promise<Read> {
     const free = this.#database.single ? await spool(cursor) : cursor
     return { ...position, batches: this.#reader.read(free) }
   }
+}
+
+function changesOf({ frames = [] }: Partial<Draft> = {}): readonly LoggedChange[] {
+  return frames.map(({ owner, frame }) => ({
+    sid: frame.sid,
+    owner,
+    frame: JSON.stringify(frame),
+  }))
 }

@@ -1,6 +1,16 @@
 import type { Undo } from '../../../base/emitter.ts'
 import type { TxOp } from '../../../protocol/tx.ts'
-import type { Changes, ClientTransaction, Judge, Log, Position, Read, Snapshot, Verdict } from '../log.ts'
+import type {
+  Changes,
+  ClientTransaction,
+  Judge,
+  Log,
+  Position,
+  Read,
+  Snapshot,
+  Tell,
+  Verdict,
+} from '../log.ts'
 
 /** A log that is opened when it is first used. Where that fails, whoever asks next has it tried again. */
 export class LateLog implements Log {
@@ -12,12 +22,12 @@ export class LateLog implements Log {
     this.#open = open
   }
 
-  async write(ops: readonly TxOp[], judge: Judge): Promise<number> {
-    return (await this.#opened()).write(ops, judge)
+  async write(ops: readonly TxOp[], judge: Judge, tell?: Tell): Promise<number> {
+    return (await this.#opened()).write(ops, judge, tell)
   }
 
-  async transact(transaction: ClientTransaction, judge: Judge): Promise<Verdict> {
-    return (await this.#opened()).transact(transaction, judge)
+  async transact(transaction: ClientTransaction, judge: Judge, tell?: Tell): Promise<Verdict> {
+    return (await this.#opened()).transact(transaction, judge, tell)
   }
 
   async snapshot(owner: string): Promise<Snapshot> {

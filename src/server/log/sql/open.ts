@@ -13,6 +13,8 @@ export interface SqlLogOptions {
   readonly maxReaders?: number
   /** The most connections to PostgreSQL for writes, which wait for one another anyway. @default 4 */
   readonly maxWriters?: number
+  /** How long a request waits for a connection to PostgreSQL, in ms, before it is answered with 503. @default 10_000 */
+  readonly maxWaitMs?: number
   /** What of the history may be forgotten; clients whose position that reaches start from a snapshot. @default nothing */
   readonly retention?: Retention
   readonly logger?: Logger

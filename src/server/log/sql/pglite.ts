@@ -8,7 +8,7 @@ import type { Clock } from '../../../base/world.ts'
 import { peer } from '../../peer.ts'
 import type { SqlDatabase } from './database.ts'
 import { lockFolder } from './folder-lock.ts'
-import { keepSeed, keptSeed } from './seed.ts'
+import { shippedSeed } from './seed.ts'
 
 export interface PGliteOptions {
   readonly clock: Clock
@@ -45,24 +45,18 @@ async function openFolder(folder: string, options: PGliteOptions): Promise<PGlit
   return pglite
 }
 
-/** A new database, from the seed where one is kept. */
+/** A new database, from the seed if there is one of its version. */
 async function create(path: string | undefined, { logger }: PGliteOptions): Promise<PGlite> {
-  const seed = await keptSeed()
+  const seed = await shippedSeed()
   if (seed) {
     try {
       return await start(path, seed)
     } catch (error) {
-      logger.warn('The kept seed of a database is of no use.', { reason: toError(error).message })
+      logger.warn('The seed of a database is of no use.', { reason: toError(error).message })
       if (path !== undefined) await rm(path, { recursive: true, force: true })
     }
   }
-  const pglite = await start(path)
-  try {
-    await keepSeed(await pglite.dumpDataDir('gzip'))
-  } catch (error) {
-    logger.debug('The seed of a database could not be kept.', { reason: toError(error).message })
-  }
-  return pglite
+  return start(path)
 }
 
 async function start(path: string | undefined, seed?: Blob): Promise<PGlite> {

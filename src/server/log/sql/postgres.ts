@@ -6,6 +6,7 @@ import type { Clock, Random } from '../../../base/world.ts'
 import { peer } from '../../peer.ts'
 import type { Db, SqlDatabase } from './database.ts'
 import { keepListening } from './listener.ts'
+import { reaching } from './reach.ts'
 import { stateOf } from './refusal.ts'
 
 const channel = 'instep'
@@ -18,16 +19,18 @@ export interface PostgresOptions {
   readonly maxWriters: number
   /** The most connections for bootstraps and deltas; more of these wait. */
   readonly maxReaders: number
+  /** How long a connection is waited for, in ms. @default 10_000 */
+  readonly maxWaitMs?: number
 }
 
 /** A PostgreSQL at `url`, over connections that are made as they are needed. */
 export async function openPostgres(url: string, options: PostgresOptions): Promise<SqlDatabase> {
-  const { clock, random, logger, maxReaders, maxWriters } = options
+  const { clock, random, logger, maxReaders, maxWriters, maxWaitMs = 10_000 } = options
   const { Client, Pool } = await peer('pg', async () => (await import('pg')).default)
   const config: ClientConfig = {
     connectionString: url,
     application_name: 'instep',
-    connectionTimeoutMillis: 10_000,
+    connectionTimeoutMillis: maxWaitMs,
     keepAlive: true,
     lock_timeout: 10_000,
     // A process that hangs must not keep the log's lock.
@@ -39,7 +42,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
     pool.on('error', lost)
     // A connection that is in use, and waits for no answer, has nobody else to tell that it has ended.
     pool.on('connect', (client) => client.on('error', lost))
-    return new Kysely({ dialect: new PostgresDialect({ pool }) })
+    return new Kysely({ dialect: new PostgresDialect({ pool: reaching(pool) }) })
   }
   const [writers, followers, readers] = [connect(maxWriters), connect(2), connect(maxReaders)]
   const close = async () => {

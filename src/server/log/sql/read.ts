@@ -4,7 +4,12 @@ import type { Changes, Position } from '../log.ts'
 import type { Db, SqlDatabase } from './database.ts'
 import { type Int8, toNumber } from './int8.ts'
 
-const rowsPerBatch = 1_000
+/** How long a batch is, about, in UTF-16 units. */
+const batchLength = 262_144
+
+/** How many rows are fetched at first, when nobody knows how long they are, and how many at most. */
+const firstRows = 100
+const mostRows = 1_000
 
 /** Where a read stands; one snapshot for all of it. */
 export interface OpenRead {
@@ -113,6 +118,7 @@ class SqlCursor implements Cursor {
   readonly #trx: ControlledTransaction<unknown>
   #ahead: string | undefined
   #open = true
+  #rows = firstRows
 
   constructor(trx: ControlledTransaction<unknown>) {
     this.#trx = trx
@@ -127,13 +133,19 @@ class SqlCursor implements Cursor {
 
   /** Reads the next batch, which `next` gives. */
   async fetch(): Promise<void> {
-    if (!this.#open) {
-      this.#ahead = ''
-      return
+    const items: string[] = []
+    let length = 0
+    while (this.#open && length < batchLength / 2) {
+      const { rows } = await sql<{ item: string }>`fetch ${sql.lit(this.#rows)} from items`.execute(this.#trx)
+      for (const { item } of rows) {
+        items.push(item)
+        length += item.length
+      }
+      if (rows.length < this.#rows) await this.close()
+      // As many as make a batch, if they are like these.
+      else this.#rows = Math.min(mostRows, Math.ceil((batchLength * items.length) / length))
     }
-    const { rows } = await sql<{ item: string }>`fetch ${sql.lit(rowsPerBatch)} from items`.execute(this.#trx)
-    if (rows.length < rowsPerBatch) await this.close()
-    this.#ahead = rows.map(({ item }) => item).join(',')
+    this.#ahead = items.join(',')
   }
 
   async close(): Promise<void> {

@@ -1,4 +1,5 @@
 import { backoffMs } from '../../../base/backoff.ts'
+import { NetworkError } from '../../../base/errors.ts'
 import type { Clock, Random } from '../../../base/world.ts'
 import { WriteRejectedError } from '../rejection.ts'
 
@@ -7,7 +8,8 @@ const pace = { baseMs: 20, capMs: 500 }
 
 /**
  * Runs `write`, again where the database gave way to another transaction (SQLSTATE class 40 and 55P03), which leaves
- * nothing behind. Throws a WriteRejectedError where it refuses what is written.
+ * nothing behind. Throws a WriteRejectedError where it refuses what is written, and a NetworkError where it gives way
+ * too often.
  */
 export async function retried<T>(
   write: () => Promise<T>,
@@ -18,7 +20,11 @@ export async function retried<T>(
       return await write()
     } catch (error) {
       if (isRefusal(error)) throw refusalOf(error)
-      if (!isPassing(error) || failures === mostTries) throw error
+      if (!isPassing(error)) throw error
+      if (failures === mostTries) {
+        const message = `The database gave way to others ${failures} times.`
+        throw new NetworkError('timeout', message, { cause: error })
+      }
       const waitMs = backoffMs(failures, random.number(), pace)
       await new Promise<void>((resolve) => clock.after(waitMs, resolve))
     }
@@ -39,7 +45,8 @@ function refusalOf(error: unknown): WriteRejectedError {
   return new WriteRejectedError('invalid', `The database refuses it, with SQLSTATE ${stateOf(error)}.`)
 }
 
+/** The SQLSTATE of `error`; '' where it has none. Codes of Node's look alike, and begin with an E. */
 export function stateOf(error: unknown): string {
-  const isError = error instanceof Error && 'code' in error
-  return isError && typeof error.code === 'string' && error.code.length === 5 ? error.code : ''
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  return /^[^E][0-9A-Z]{4}$/.test(code) ? code : ''
 }

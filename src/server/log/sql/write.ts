@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
 import type { Payload } from '../../../protocol/json.ts'
 import type { Rejection, TxOp } from '../../../protocol/tx.ts'
+import { type Before, type Draft, draft } from '../draft.ts'
 import type { ClientTransaction, Judge, Verdict } from '../log.ts'
 import { dependencyRejected, idReused, toRejection } from '../rejection.ts'
 import type { Db, SqlDatabase } from './database.ts'
-import { type Before, type Draft, draft } from './draft.ts'
 import { type Int8, toNumber } from './int8.ts'
 
 /*

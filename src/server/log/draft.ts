@@ -1,9 +1,9 @@
-import { rowKey } from '../../../protocol/fold.ts'
-import type { SyncFrame } from '../../../protocol/frame.ts'
-import type { TxOp } from '../../../protocol/tx.ts'
-import type { Judge, StoredRecord } from '../log.ts'
+import { rowKey } from '../../protocol/fold.ts'
+import type { SyncFrame } from '../../protocol/frame.ts'
+import type { TxOp } from '../../protocol/tx.ts'
+import type { Judge, StoredRecord } from './log.ts'
 
-/** What the database says about an op's record, before any of the ops. */
+/** What the log says about an op's record, before any of the ops. */
 export interface Before {
   readonly record: StoredRecord | undefined
   /** Whether it has changed since the op's `unchangedSince`. */

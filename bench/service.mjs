@@ -1,0 +1,69 @@
+// Measures the service: `instep serve` on a PostgreSQL of its own. `node service.mjs --help` says how.
+import { cpus, loadavg } from 'node:os'
+import { parseArgs } from 'node:util'
+import { bench } from './service/bench.mjs'
+import { measureBootstrap } from './service/bootstrap.mjs'
+import { measureFanOut } from './service/fan-out.mjs'
+import { measureTransactions } from './service/transactions.mjs'
+
+const parts = {
+  bootstrap: (options) => measureBootstrap(options),
+  sockets: (options) => measureFanOut({ ...options, owners: 1, socketsEach: 50, perSecond: 10 }),
+  owners: (options) => measureFanOut({ ...options, owners: 2_000, socketsEach: 1, perSecond: 200 }),
+  transactions: (options) => measureTransactions(options),
+}
+
+const help = `Usage: node service.mjs [options]
+
+  --only a,b     some of: ${Object.keys(parts).join(', ')}
+  --rows N       rows of the bootstrap (100000)
+  --rounds N     how often bootstrap and transactions are measured; medians are shown (5)
+  --seconds N    how long writes go on at a given pace (30)
+  --help         this
+
+  bootstrap      a snapshot without compression, beside psql reading the same batches of the same cursor to /dev/null
+  sockets        50 sockets of one owner at 10 writes a second: from the POST to the last socket's message
+  owners         2 000 owners with a socket each at 200 writes a second: from the POST to the owner's message
+  transactions   transactions a second, beside the same statements, recorded and sent again without the service
+
+It starts a PostgreSQL with its default settings (fsync is on), the service, and what loads it, each in a process of its
+own, on this machine. It prints a table. Linux, and the programs of PostgreSQL, are needed.`
+
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string', default: Object.keys(parts).join(',') },
+    rows: { type: 'string', default: '100000' },
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '30' },
+    help: { type: 'boolean' },
+  },
+})
+if (values.help) {
+  console.log(help)
+  process.exit(0)
+}
+
+const load = () => `load ${loadavg()[0].toFixed(1)}`
+const table = []
+const { postgres, stop, ...tools } = await bench()
+try {
+  for (const name of values.only.split(',')) {
+    const say = (text) => console.error(`${name}: ${text} (${load()})`)
+    say('begins')
+    const database = await postgres.database(name)
+    const options = { ...tools, database, say, postgres }
+    const numbers = {
+      rows: Number(values.rows),
+      rounds: Number(values.rounds),
+      seconds: Number(values.seconds),
+    }
+    table.push(...(await parts[name]({ ...options, ...numbers })))
+  }
+} finally {
+  await stop()
+}
+const [{ model = 'unknown processor' } = {}] = cpus()
+console.log(
+  `Node ${process.version}, ${cpus().length} × ${model}, ${load()}\n\n| | measured | to reach |\n|---|---|---|`,
+)
+for (const row of table) console.log(`| ${row.join(' | ')} |`)

@@ -1,0 +1,117 @@
+// What loads the service, in a process of its own: it gets one job, and sends what came of it.
+import { once } from 'node:events'
+import { Agent, request } from 'node:http'
+import { performance } from 'node:perf_hooks'
+import { Client } from 'pg'
+import { WebSocket } from 'ws'
+
+const agent = new Agent({ keepAlive: true })
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
+
+async function ask(url, token, body) {
+  const headers = { Authorization: `Bearer ${token}`, ...(body && { 'Content-Type': 'application/json' }) }
+  const asked = request(url, { agent, method: body ? 'POST' : 'GET', headers })
+  asked.end(body)
+  const [answer] = await once(asked, 'response')
+  if (answer.statusCode !== 200) throw new Error(`${url} answered with ${answer.statusCode}.`)
+  return answer
+}
+
+/** Sends a transaction of one insert; rejects where it is not accepted. */
+async function write(url, token, id) {
+  const op = { op: 'i', t: 'Issue', id, p: { title: 'Cable cut', status: 'open', text: 'x'.repeat(300) } }
+  const answer = await ask(`${url}/tx`, token, JSON.stringify({ txs: [{ id, since: 0, ops: [op] }] }))
+  const text = Buffer.concat(await answer.toArray()).toString()
+  if (text.includes('"error"')) throw new Error(text)
+}
+
+const jobs = {
+  /** How long a bootstrap takes to its last byte. */
+  async bootstrap({ url, token }) {
+    const began = performance.now()
+    let bytes = 0
+    for await (const chunk of await ask(`${url}/bootstrap`, token)) bytes += chunk.length
+    return { ms: performance.now() - began, bytes }
+  },
+
+  /** Writes at a pace that waits for nothing; how long each takes to be on the last socket of its owner. */
+  async fanOut({ url, tokens, socketsEach, perSecond, seconds }) {
+    const waiting = new Map()
+    const latencies = []
+    const open = async (token) => {
+      const socket = new WebSocket(`${url.replace('http', 'ws')}/ws`, {
+        headers: { Authorization: `Bearer ${token}` },
+      })
+      await once(socket, 'message')
+      socket.on('message', (data) => {
+        const at = performance.now()
+        for (const [, id] of data.toString().matchAll(/"tx":"([^"]+)"/g)) {
+          const sent = waiting.get(id)
+          if (!sent) continue
+          sent.sockets -= 1
+          if (sent.sockets > 0) continue
+          waiting.delete(id)
+          latencies.push(at - sent.at)
+        }
+      })
+    }
+    const all = tokens.flatMap((token) => Array.from({ length: socketsEach }, () => token))
+    for (let n = 0; n < all.length; n += 20) await Promise.all(all.slice(n, n + 20).map(open))
+
+    let failed = 0
+    const answers = []
+    const start = performance.now()
+    for (let n = 0; n < perSecond * seconds; n += 1) {
+      const due = start + (n * 1_000) / perSecond
+      while (performance.now() < due) await pause(due - performance.now())
+      const id = `w${n}`
+      waiting.set(id, { at: performance.now(), sockets: socketsEach })
+      const answer = write(url, tokens[n % tokens.length], id)
+      answers.push(
+        answer.catch(() => {
+          failed += 1
+          waiting.delete(id)
+        }),
+      )
+    }
+    const sent = (answers.length * 1_000) / (performance.now() - start)
+    await Promise.all(answers)
+    for (let tries = 0; waiting.size > 0 && tries < 100; tries += 1) await pause(100)
+    return { latencies, perSecond: sent, failed, lost: waiting.size }
+  },
+
+  /** Transactions through the service, as many at once as `lanes`. */
+  async transactions({ url, tokens, lanes, seconds, prefix }) {
+    const began = performance.now()
+    let done = 0
+    const lane = async (number) => {
+      for (let n = 0; performance.now() - began < seconds * 1_000; n += 1) {
+        await write(url, tokens[(number + n) % tokens.length], `${prefix}-${number}-${n}`)
+        done += 1
+      }
+    }
+    await Promise.all(Array.from({ length: lanes }, (_, number) => lane(number)))
+    return { perSecond: (done * 1_000) / (performance.now() - began) }
+  },
+
+  /** Sends recorded transactions to the database itself, over as many connections as `lanes`. */
+  async replay({ database, recorded, lanes }) {
+    const clients = Array.from({ length: lanes }, () => new Client({ connectionString: database }))
+    await Promise.all(clients.map((client) => client.connect()))
+    let next = 0
+    const began = performance.now()
+    const lane = async (client) => {
+      for (let statements = recorded[next++]; statements; statements = recorded[next++]) {
+        for (const [text, values] of statements) await client.query(text, values)
+      }
+    }
+    await Promise.all(clients.map(lane))
+    const perSecond = (recorded.length * 1_000) / (performance.now() - began)
+    await Promise.all(clients.map((client) => client.end()))
+    return { perSecond }
+  },
+}
+
+process.once('message', async ({ kind, ...job }) => {
+  process.send(await jobs[kind](job))
+})

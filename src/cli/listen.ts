@@ -1,0 +1,50 @@
+import { type Served, type ServeOptions, serve } from '../server/serve.ts'
+import type { SyncService } from '../server/service.ts'
+import { CommandError, codeOf } from './failure.ts'
+import type { Settings } from './settings.ts'
+import type { Shell } from './shell.ts'
+
+export const addressOptions = {
+  host: { about: 'The address to listen on (127.0.0.1)', value: 'address' },
+  port: { about: 'The port to listen on; 0 takes one that is free (8080)', value: 'number' },
+}
+
+export function addressIn(settings: Settings): Pick<ServeOptions, 'host' | 'port'> {
+  return {
+    host: settings.text('host') ?? '127.0.0.1',
+    port: settings.integer('port', 0, 65_535) ?? 8_080,
+  }
+}
+
+/** Rejects with one sentence where the address cannot be had. */
+export async function listen(service: SyncService, options: ServeOptions): Promise<Served> {
+  try {
+    return await serve(service, options)
+  } catch (error) {
+    const { host, port } = options
+    switch (codeOf(error)) {
+      case 'EADDRINUSE':
+        throw new CommandError(
+          `The port ${port} of ${host} is in use; choose another by \`--port\`, or 0 for any.`,
+        )
+      case 'EACCES':
+        throw new CommandError(`This user may not listen on the port ${port}; choose one above 1023.`)
+      case 'EADDRNOTAVAIL':
+      case 'ENOTFOUND':
+        throw new CommandError(`\`${host}\` is no address of this machine; choose another by \`--host\`.`)
+      default:
+        throw error
+    }
+  }
+}
+
+/** Resolves at the first signal; the second one ends the process at once. */
+export function untilToldToEnd({ onEnd, exit }: Shell): Promise<void> {
+  return new Promise((resolve) => {
+    const undo = onEnd(() => {
+      undo()
+      onEnd(() => exit(1))
+      resolve()
+    })
+  })
+}

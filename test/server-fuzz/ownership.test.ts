@@ -1,0 +1,192 @@
+import * as fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { TxOp, TxResponse } from '../../src/protocol/tx.ts'
+import { type OwnerField, WriteRejectedError } from '../../src/server/index.ts'
+import { type Grounds, type Kind, openGrounds } from '../interface/grounds.ts'
+import { type Listening, serveOn } from '../interface/site.ts'
+import { NaiveCopy, Oracle } from '../support/oracle.ts'
+
+let grounds: Grounds
+
+beforeAll(async () => {
+  grounds = await openGrounds()
+}, 120_000)
+
+afterAll(() => grounds.close())
+
+const users = ['ann', 'bob', 'cid'] as const
+type User = (typeof users)[number]
+
+/** In this setup the user alone owns, in that one the organization does. */
+const owners: { readonly [field in OwnerField]: { readonly [user in User]: string } } = {
+  userId: { ann: 'ann', bob: 'bob', cid: 'cid' },
+  organizationId: { ann: 'acme', bob: 'acme', cid: 'zeta' },
+}
+
+const markOf = (owner: string) => `<what ${owner} alone may see>`
+
+interface Draft {
+  readonly op: 'i' | 'u' | 'd' | 'put'
+  readonly n: number
+  /** Whose it is to be; without it, nothing is said about that. */
+  readonly to: User | undefined
+}
+
+const user = fc.constantFrom(...users)
+const draft: fc.Arbitrary<Draft> = fc.record({
+  op: fc.constantFrom('i', 'u', 'd', 'put'),
+  n: fc.nat(4),
+  to: fc.option(user, { nil: undefined, freq: 2 }),
+})
+const drafts = fc.array(draft, { minLength: 1, maxLength: 3 })
+
+type Step =
+  | {
+      readonly do: 'send'
+      readonly by: User
+      readonly drafts: readonly Draft[]
+      readonly gives: boolean
+      readonly after?: number
+    }
+  | { readonly do: 'write'; readonly drafts: readonly Draft[] }
+  | { readonly do: 'read' | 'restart' | 'listen'; readonly by: User }
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record(
+      { do: fc.constant('send' as const), by: user, drafts, gives: fc.boolean(), after: fc.nat(3) },
+      { requiredKeys: ['do', 'by', 'drafts', 'gives'] },
+    ),
+  },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('write' as const), drafts }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constantFrom('read', 'restart', 'listen'), by: user }) },
+)
+
+const combinations = (['memory', 'PostgreSQL'] as const).flatMap((kind) =>
+  (['userId', 'organizationId'] as const).map((field): [Kind, OwnerField] => [kind, field]),
+)
+
+describe.each(combinations)('on %s, owned by %s', (kind, ownerField) => {
+  const ownerOf = (name: User) => owners[ownerField][name]
+
+  test('invariant 47: whoever asks for whatever, no byte of another’s comes, and all of one’s own does', async () => {
+    const given = 'give-'
+    const { service, ask, listen } = await serveOn(await grounds.log(kind), {
+      ownerField,
+      authorize: ({ id }) => (id.startsWith(given) ? { mayChangeOwner: true } : undefined),
+    })
+    const oracle = new Oracle()
+    let runs = 0
+
+    const run = async (steps: readonly Step[]) => {
+      runs += 1
+      const idOf = (n: number) => `${runs}-${n}`
+      const copies = new Map(users.map((name) => [name, new NaiveCopy()]))
+      const listening: { readonly by: User; readonly on: Listening; readonly copy: NaiveCopy }[] = []
+      const sent: string[] = []
+
+      const expectOwn = (name: User, text: string) => {
+        const foreign = users.map(ownerOf).filter((owner) => owner !== ownerOf(name))
+        expect(foreign.filter((owner) => text.includes(markOf(owner)))).toEqual([])
+      }
+      const get = async (name: User, path: string) => {
+        const response = await ask(path, { user: name })
+        const text = await response.text()
+        expect(response.status).toBe(200)
+        expectOwn(name, text)
+        return JSON.parse(text)
+      }
+      /** An op that says in its fields whose they are. */
+      const opOf = ({ op, n, to }: Draft, by: User | undefined): TxOp => {
+        const [t, id] = ['Todo', idOf(n)]
+        if (op === 'd') return { op, t, id }
+        // What nobody is named for may be anybody's: an update of whatever is there, a record without owner.
+        const holder = to ?? (op === 'u' ? undefined : by)
+        const p = {
+          mark: holder ? markOf(ownerOf(holder)) : 'for anybody',
+          ...(to && { [ownerField]: ownerOf(to) }),
+        }
+        return op === 'u' ? { op, t, id, p } : { op: 'i', t, id, p, put: op === 'put' }
+      }
+      const isOf = (owner: string) => (op: TxOp) => oracle.get(op.t, op.id)?.p[ownerField] === owner
+      const stamped = (op: TxOp, owner: string): TxOp =>
+        op.op === 'i' ? { ...op, p: { [ownerField]: owner, ...op.p } } : op
+
+      const take: { [name in Step['do']]: (step: Step) => Promise<void> } = {
+        async send(one) {
+          if (one.do !== 'send') return
+          const { by, gives, after } = one
+          const id = `${gives ? given : ''}${crypto.randomUUID()}`
+          const ops = one.drafts.map((each) => opOf(each, by))
+          // Ids of whoever sent them: of another they say nothing.
+          const named = after === undefined ? [] : sent.slice(after, after + 1)
+          const body = JSON.stringify({
+            txs: [{ id, since: 0, ops, requires: named, bases: sent.slice(0, 2) }],
+          })
+          const response = await ask('tx', { method: 'POST', body, user: by })
+          expect(response.status).toBe(200)
+          const text = await response.text()
+          // What one writes oneself for another comes back in nothing either.
+          expectOwn(by, text)
+          const { results }: TxResponse = JSON.parse(text)
+          sent.push(id)
+          if (!results[0] || 'error' in results[0]) return
+          for (const op of ops) {
+            if (op.op !== 'd' || isOf(ownerOf(by))(op)) oracle.write([stamped(op, ownerOf(by))])
+          }
+        },
+        async write(one) {
+          if (one.do !== 'write') return
+          const ops = one.drafts.map((each) => opOf(each, undefined))
+          try {
+            await service.write(ops)
+            oracle.write(ops)
+          } catch (error) {
+            expect(error).toBeInstanceOf(WriteRejectedError)
+          }
+        },
+        async read(one) {
+          if (one.do !== 'read') return
+          const copy = copies.get(one.by)
+          copy?.delta(await get(one.by, `delta?since=${copy.sid}`))
+          expect(copy?.facts).toEqual(oracle.visibleTo(ownerOf(one.by), ownerField))
+        },
+        async restart(one) {
+          if (one.do !== 'restart') return
+          copies.get(one.by)?.bootstrap(await get(one.by, 'bootstrap'))
+        },
+        async listen(one) {
+          if (one.do !== 'listen') return
+          const [on, copy] = [await listen(one.by), new NaiveCopy()]
+          copy.bootstrap(await get(one.by, 'bootstrap'))
+          expect(copy.sid).toBeGreaterThanOrEqual(on.hello.sid)
+          listening.push({ by: one.by, on, copy })
+        },
+      }
+
+      for (const name of users) copies.get(name)?.bootstrap(await get(name, 'bootstrap'))
+      for (const one of steps) await take[one.do](one)
+      for (const by of users) await take.read({ do: 'read', by })
+      for (const { by, on, copy } of listening) {
+        const expected = oracle.visibleTo(ownerOf(by), ownerField)
+        let read = 0
+        await expect
+          .poll(() => {
+            for (; read < on.pushes.length; read += 1) {
+              const { sid = 0, frames = [] } = on.pushes[read] ?? {}
+              if (sid > copy.sid) copy.delta({ sid, frames: frames.filter((frame) => frame.sid > copy.sid) })
+            }
+            return copy.facts
+          })
+          .toEqual(expected)
+        expectOwn(by, on.texts.join())
+        on.socket.terminate()
+      }
+    }
+    await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 25 }), run), {
+      numRuns: 12,
+      endOnFailure: true,
+    })
+  }, 60_000)
+})

@@ -1,0 +1,62 @@
+import { Client } from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openSqlLog, type SqlLogOptions } from '../../src/server/log/sql/open.ts'
+import { insert, serviceOf } from '../server/harness.ts'
+import { type Postgres, startPostgres } from '../support/postgres.ts'
+import { asService, eventually } from './judge.ts'
+
+let postgres: Postgres
+
+beforeAll(async () => {
+  postgres = await startPostgres()
+}, 60_000)
+
+afterAll(async () => {
+  await postgres.stop()
+})
+
+async function serviceOn(name: string, options: SqlLogOptions = {}) {
+  const log = await openSqlLog(await postgres.database(name), options)
+  return { ...serviceOf({ database: log }), log }
+}
+
+const askedLater = async (response: Response) => {
+  expect(response.status).toBe(503)
+  expect(Number(response.headers.get('Retry-After'))).toBeGreaterThan(0)
+  expect(await response.json()).toMatchObject({ error: { code: 'unavailable' } })
+}
+
+test('a request for which there is no connection in time is told to come again', async () => {
+  const { log, ask, service, lines } = await serviceOn('full', { maxReaders: 1, maxWaitMs: 2_000 })
+  await log.write(
+    Array.from({ length: 2_500 }, (_, index) => insert(String(index), { text: 'x'.repeat(500) })),
+    asService,
+  )
+  const slow = await log.snapshot('ann')
+  for (const answer of [ask('bootstrap'), ask('delta?since=0')]) await askedLater(await answer)
+  for await (const batch of slow.batches) expect(batch).not.toBe('')
+  expect((await ask('delta?since=0')).status).toBe(200)
+  expect(lines.filter((line) => line.includes('cannot be answered now'))).toHaveLength(2)
+  await service.close()
+})
+
+test('a request during which the database goes away is told to come again, and then answered', async () => {
+  const { log, ask, service } = await serviceOn('away')
+  await log.write([insert('1')], asService)
+  const holder = new Client({ connectionString: await postgres.database('away') })
+  holder.on('error', () => {})
+  await holder.connect()
+  await holder.query('begin; lock table instep_state')
+  const ops = [{ op: 'i', t: 'Todo', id: '2', p: {} }]
+  const body = JSON.stringify({ txs: [{ id: 't1', since: 0, ops }] })
+  const asked = [ask('delta?since=0'), ask('bootstrap'), ask('tx', { method: 'POST', body })]
+  await eventually(async () => {
+    const waiting = await postgres.run('away', 'select from pg_locks where not granted')
+    return waiting.length === asked.length
+  })
+  await postgres.crash()
+  for (const answer of asked) await askedLater(await answer)
+  const again = await ask('tx', { method: 'POST', body })
+  expect(await again.json()).toMatchObject({ results: [{ id: 't1', sid: 2 }] })
+  await service.close()
+})
