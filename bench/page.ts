@@ -15,7 +15,7 @@ export async function run(contender: Partial<Contender>): Promise<void> {
     const rows = Number(params.get('rows'))
     const result = await measure(contender, rows)
     // Long tasks are told a little later.
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    await rest(100)
     await tell({ ...result, longest: Math.max(0, ...tasks) })
   } catch (error) {
     await tell({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) })
@@ -38,7 +38,8 @@ const measures: { readonly [name: string]: Measure } = {
   },
   async deltas(contender, rows) {
     await contender.startUp?.(location.origin)
-    const next = deltas(rows)
+    await rest(1_000)
+    const next = deltas(rows, rows)
     const figures: { [what: string]: number } = {}
     for (const [count, rounds] of [
       [1, 31],
@@ -47,8 +48,8 @@ const measures: { readonly [name: string]: Measure } = {
     ] as const) {
       const times: number[] = []
       for (let round = 0; round < rounds; round += 1) {
-        const delta = next(count)
-        times.push(await timed(() => contender.delta?.(delta)))
+        const text = JSON.stringify(next(count))
+        times.push(await timed(() => contender.delta?.(text)))
       }
       figures[`delta${count}`] = median(times)
     }
@@ -56,38 +57,48 @@ const measures: { readonly [name: string]: Measure } = {
   },
   async watch(contender, rows) {
     await contender.startUp?.(location.origin)
+    await rest(1_000)
     let told = () => {}
     await contender.watch?.(() => told())
-    const next = deltas(rows)
-    const times: number[] = []
-    for (let round = 0; round < 15; round += 1) {
+    // Behind all that the deltas have brought.
+    const next = deltas(2 * rows, rows)
+    /** From when the delta is handed over, so that to apply it counts, until the listener is called. */
+    const timeToTell = async (hand: (text: string) => unknown, round: number) => {
       const { since, sid, frames } = next(1)
       // The newest of the open ones, each time another.
-      const newest: Frame = {
-        ...frames[0],
-        op: 'u',
-        sid,
-        t: 'Issue',
-        id: issue(round),
-        p: { status: 'open', createdAt: 4e12 - 1_000 + round },
-      }
-      const heard = new Promise<void>((resolve) => {
-        told = resolve
+      const p = { status: 'open', createdAt: 4e12 - 1_000 + round }
+      const newest: Frame = { ...frames[0], op: 'u', sid, t: 'Issue', id: issue(round), p }
+      const text = JSON.stringify({ since, sid, frames: [newest] })
+      let began = 0
+      const heard = new Promise<number>((resolve) => {
+        told = () => resolve(performance.now() - began)
       })
-      const done = timed(() => heard)
-      await contender.delta?.({ since, sid, frames: [newest] })
-      times.push(await done)
-      await new Promise((resolve) => setTimeout(resolve, 20))
+      began = performance.now()
+      await hand(text)
+      const ms = await heard
+      await rest(20)
+      return ms
     }
-    return { ms: median(times) }
+    const asked: number[] = []
+    const pushed: number[] = []
+    // Stands at the position from which the pushes go on.
+    await timeToTell((text) => contender.delta?.(text), 0)
+    for (let round = 1; round <= 15; round += 1) {
+      asked.push(await timeToTell((text) => contender.delta?.(text), 2 * round))
+      pushed.push(await timeToTell((text) => (contender.push ?? contender.delta)?.(text), 2 * round + 1))
+    }
+    return { asked: median(asked), pushed: median(pushed) }
   },
+}
+
+function rest(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
 }
 
 const issue = (n: number) => `r${String(n * 15).padStart(7, '0')}`
 
-/** Makes deltas that go on from one another, over rows all through the data. */
-function deltas(rows: number): (count: number) => Delta {
-  let sid = rows
+/** Makes deltas that go on from one another, from the position `sid`, over rows all through the data. */
+function deltas(sid: number, rows: number): (count: number) => Delta {
   let row = 0
   return (count) => {
     const since = sid

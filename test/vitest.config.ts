@@ -15,6 +15,8 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     testTimeout: 20_000,
+    // By default one core stays idle, which of two is a half: many tests wait for a browser or a database.
+    maxWorkers: 2,
     // An unhandled rejection anywhere fails the run.
     dangerouslyIgnoreUnhandledErrors: false,
   },

@@ -4,8 +4,10 @@ export interface Contender {
   firstSync(url: string): Promise<void>
   /** Opens what is stored, so that any row can be read. Resolves with how many there are. */
   startUp(url: string): Promise<number>
-  /** Applies and stores a delta. */
-  delta(delta: Delta): Promise<void>
+  /** Applies and stores a delta: the text of a {@link Delta}, as it comes from a server. */
+  delta(text: string): Promise<void>
+  /** Applies one that comes by itself. @default `delta` */
+  push?(text: string): void
   /** Keeps the 50 newest open issues; `told` is called whenever they have changed. */
   watch(told: () => void): Promise<void>
 }

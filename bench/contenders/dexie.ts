@@ -1,5 +1,5 @@
 import Dexie, { liveQuery } from 'dexie'
-import type { Contender, Row } from './contender.ts'
+import type { Contender, Delta, Row } from './contender.ts'
 
 const types = ['Issue', 'Comment', 'Project', 'User', 'Label']
 const database = new Dexie('bench')
@@ -23,7 +23,8 @@ export const contender: Contender = {
     for (const t of types) count += (await database.table(t).toArray()).length
     return count
   },
-  async delta({ sid, frames }) {
+  async delta(text) {
+    const { sid, frames }: Delta = JSON.parse(text)
     await database.transaction('rw', database.tables, async () => {
       for (const t of types) {
         const own = frames.filter((frame) => frame.t === t)

@@ -1,6 +1,6 @@
 import { createRxDatabase, type RxCollection, type RxJsonSchema } from 'rxdb'
 import { getRxStorageDexie } from 'rxdb/plugins/storage-dexie'
-import type { Contender, Row } from './contender.ts'
+import type { Contender, Delta, Row } from './contender.ts'
 
 const types = ['Issue', 'Comment', 'Project', 'User', 'Label']
 
@@ -65,7 +65,8 @@ export const contender: Contender = {
     for (const t of types) count += (await all[t.toLowerCase()]?.find().exec())?.length ?? 0
     return count
   },
-  async delta({ frames }) {
+  async delta(text) {
+    const { frames }: Delta = JSON.parse(text)
     const all = await open()
     const rows: Row[] = []
     for (const t of types) {

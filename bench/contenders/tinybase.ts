@@ -1,6 +1,6 @@
 import { createQueries, createStore } from 'tinybase'
 import { createIndexedDbPersister } from 'tinybase/persisters/persister-indexed-db'
-import type { Contender, Row } from './contender.ts'
+import type { Contender, Delta, Row } from './contender.ts'
 
 const types = ['Issue', 'Comment', 'Project', 'User', 'Label']
 const store = createStore()
@@ -21,7 +21,8 @@ export const contender: Contender = {
     await persister.load()
     return types.reduce((sum, t) => sum + store.getRowCount(t), 0)
   },
-  async delta({ sid, frames }) {
+  async delta(text) {
+    const { sid, frames }: Delta = JSON.parse(text)
     store.transaction(() => {
       for (const { t, id, p } of frames) store.setPartialRow(t, id, p)
       store.setValue('sid', sid)

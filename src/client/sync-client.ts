@@ -101,6 +101,15 @@ export class SyncClient<M extends ModelDefinitions = ModelDefinitions> {
   }
 
   /**
+   * Brings the records of a type of `load: 'lazy'` from the disk, as its first use does. Resolves when they are there to
+   * be read, or to be written on; of any other type, as `ready` does. Rejects as `ready` does.
+   */
+  load<T extends NameOf<M>>(t: T, { signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
+    this.#session.use(t)
+    return whenReady(this.#session, signal, t)
+  }
+
+  /**
    * One bootstrap or delta, shared by all who ask meanwhile. Resolves when what came is applied and durable. Works
    * before `start` and while paused. Rejects with an UnauthenticatedError, HttpError, NetworkError, ProtocolError or
    * ClosedError; the data is then as it was, and a client that runs tries again by itself. Rejects with a StorageError
@@ -146,6 +155,15 @@ export class SyncClient<M extends ModelDefinitions = ModelDefinitions> {
     return this.#session.writer.undo()
   }
 
+  /** Whether there is something to undo. What `outbox.subscribe` tells includes that this, or `canRedo`, changed. */
+  get canUndo(): boolean {
+    return this.#session.writer.canUndo
+  }
+
+  get canRedo(): boolean {
+    return this.#session.writer.canRedo
+  }
+
   /** Does again what was undone last. Resolves with whether there was something. */
   redo(): Promise<boolean> {
     return this.#session.writer.redo()
@@ -178,6 +196,7 @@ export class SyncClient<M extends ModelDefinitions = ModelDefinitions> {
 
   /** The row as the server last said, whatever is pending. */
   confirmed<T extends NameOf<M>>(t: T, id: string): WireRow | undefined {
+    this.#session.use(t)
     return this.#session.replica.confirmed(t, id)
   }
 
@@ -194,7 +213,8 @@ export class SyncClient<M extends ModelDefinitions = ModelDefinitions> {
   }
 
   /** The replica holds what came from outside; the models say what the application may take it for. */
-  #reader<T extends NameOf<M>>(_t: T): TypedReader<RecordFor<M, T>> {
+  #reader<T extends NameOf<M>>(t: T): TypedReader<RecordFor<M, T>> {
+    this.#session.use(t)
     return this.#session.replica as unknown as TypedReader<RecordFor<M, T>>
   }
 }

@@ -56,7 +56,7 @@ export interface OutboxView<M extends ModelDefinitions> {
   /** In the order in which they were made; all, or those in one state. */
   list(options?: { readonly state?: TransactionState['name'] }): readonly Transaction[]
   get(id: string): Transaction | undefined
-  /** Calls `listener` when a transaction comes, goes, or is in another state. */
+  /** Calls `listener` when a transaction comes, goes, or is in another state, or what can be undone is another. */
   subscribe(listener: () => void): () => void
   /**
    * Writes a rejected transaction anew, as `edit` does, or as it was: a record that somebody deleted meanwhile is put

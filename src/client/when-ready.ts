@@ -2,19 +2,23 @@ import { Disposer } from '../base/disposer.ts'
 import { ClosedError } from '../base/errors.ts'
 import type { Session } from '../session/session.ts'
 
-/** Resolves when `session` has data to show; rejects when it is closed, or with the reason of `signal`. */
-export function whenReady(session: Session, signal: AbortSignal | undefined): Promise<void> {
+/**
+ * Resolves when `session` has data to show, and has loaded the type `t`; rejects when it is closed, or with the reason of
+ * `signal`.
+ */
+export function whenReady(session: Session, signal: AbortSignal | undefined, t?: string): Promise<void> {
   const waiting = new Disposer()
   return new Promise<void>((resolve, reject) => {
     const look = () => {
       if (session.status.lifecycle === 'closed') reject(new ClosedError())
-      else if (session.replica.ready) resolve()
+      else if (session.replica.isReady(t)) resolve()
     }
     const abort = () => reject(signal?.reason)
     if (signal?.aborted) abort()
     signal?.addEventListener('abort', abort)
     waiting.add(() => signal?.removeEventListener('abort', abort))
     waiting.add(session.events.on('status', look))
+    if (t !== undefined) waiting.add(session.events.on('change', look))
     look()
   }).finally(() => waiting.dispose())
 }

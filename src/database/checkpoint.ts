@@ -87,7 +87,7 @@ async function foldPages(
   }
   for (const page of pagesOf(fold.rest())) {
     if (signal?.aborted) return undefined
-    pages.push([await writer.add(page)])
+    pages.push(await writer.add(page))
     await clock.pause()
   }
   return pages.flat()
@@ -104,8 +104,7 @@ async function foldPage(
   if (text === undefined) return undefined
   const rows = readPage(text)
   const now = fold.applyTo(rows)
-  const entries =
-    now === rows ? [entry] : await Promise.all([...pagesOf(now)].map((page) => writer.add(page)))
+  const entries = now === rows ? [entry] : await writer.add(...pagesOf(now))
   await clock.pause()
   return entries
 }

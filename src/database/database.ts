@@ -19,6 +19,11 @@ export interface Database {
    * it are gone. A page that cannot be read: a StorageError of code `unreadable`, and only a snapshot helps.
    */
   restore(sink: RestoreSink): Promise<Restored | undefined>
+  /**
+   * Reads what is stored once more, as `restore` does, and changes nothing: for the types that a restart left out. What
+   * it finds may lie ahead of what was restored. Resolves with `undefined` also where it is of another shape by now.
+   */
+  read(sink: RestoreSink): Promise<Restored | undefined>
   /** Begins a new generation beside the current one, which stays whole until `commit`. */
   snapshot(): Promise<SnapshotWriter>
   /**
@@ -43,6 +48,8 @@ export interface Database {
 export interface RestoreSink {
   rows(rows: readonly WireRow[]): void
   ops(ops: readonly RowOp[]): void
+  /** Whether records of `t` are wanted: a page that has no other is not read. What comes may still hold some. @default all */
+  readonly holds?: (t: string) => boolean
 }
 
 export interface Restored {
@@ -61,8 +68,8 @@ export interface JournalEntry {
 }
 
 export interface SnapshotWriter {
-  /** Stores one page: the JSON text of an array of rows, and what it holds. Resolves when it is stored. */
-  page(page: Page): Promise<void>
+  /** Stores pages, in one transaction. Resolves when they are stored. */
+  page(...pages: readonly Page[]): Promise<void>
   /** Switches to the new generation in one transaction, and clears the journal and what is left of older ones. */
   commit(head: Pick<SnapshotHead, 'sid' | 'epoch'>): Promise<void>
   /** Drops what was written. The current generation is as it was. */

@@ -59,13 +59,18 @@ export class PageWriter {
     this.id = id
   }
 
-  /** Stores one page. */
-  async add({ text, types }: Page): Promise<PageEntry> {
-    const entry = { key: `${this.id}/${this.#pages.length}`, size: text.length, types }
-    const stored = this.#database.write(['pages'], async (tx) => tx.put('pages', entry.key, text))
-    this.#pages.push({ entry, stored })
+  /** Stores pages, in one transaction. */
+  async add(...pages: readonly Page[]): Promise<readonly PageEntry[]> {
+    const first = this.#pages.length
+    const entries = pages.map(({ text, types }, index) => {
+      return { key: `${this.id}/${first + index}`, size: text.length, types }
+    })
+    const stored = this.#database.write(['pages'], async (tx) => {
+      for (const [index, { key }] of entries.entries()) tx.put('pages', key, pages[index]?.text ?? '')
+    })
+    this.#pages.push(...entries.map((entry) => ({ entry, stored })))
     await stored
-    return entry
+    return entries
   }
 
   /** All pages, once they are stored. Rejects where one could not be. */

@@ -10,6 +10,7 @@ const nowhere: SnapshotWriter = {
 export const noDatabase: Database = {
   kind: 'memory',
   restore: async () => undefined,
+  read: async () => undefined,
   snapshot: async () => nowhere,
   append: async () => {},
   checkpoint: async () => false,

@@ -14,11 +14,11 @@ import type {
 import { FencedConnection } from './fence.ts'
 import { type Manifest, sizeOf } from './format.ts'
 import { Generations } from './generations.ts'
-import { append } from './journal.ts'
+import { JournalWriter } from './journal.ts'
 import { MigratingSink } from './migrate.ts'
 import type { OutboxStore } from './outbox.ts'
 import { pagesOf } from './pages.ts'
-import { restore } from './restore.ts'
+import { readStored, restore } from './restore.ts'
 import { StoredSnapshot } from './snapshot.ts'
 
 export interface OpenDatabaseOptions {
@@ -52,6 +52,7 @@ class StoredDatabase implements Database {
   readonly kind: Store['kind']
   readonly #database: FencedConnection
   readonly #generations: Generations
+  readonly #journal: JournalWriter
   readonly #clock: Clock
   readonly #models: Shape
   #size: DatabaseSize = { pageBytes: 0, journalBytes: 0 }
@@ -61,6 +62,7 @@ class StoredDatabase implements Database {
     this.kind = kind
     this.#database = database
     this.#generations = new Generations(database)
+    this.#journal = new JournalWriter(database)
     this.#clock = clock
     this.#models = models
   }
@@ -94,6 +96,11 @@ class StoredDatabase implements Database {
     return restored
   }
 
+  async read(sink: RestoreSink): Promise<Restored | undefined> {
+    const { version } = this.#models
+    return (await readStored(this.#database, (stored) => (stored === version ? sink : undefined)))?.state
+  }
+
   /** What follows is of the new shape, so what it follows from has to be, too. */
   async #rewrite(rows: readonly WireRow[], restored: Restored, sink: RestoreSink): Promise<void> {
     const writer = await this.snapshot()
@@ -111,7 +118,7 @@ class StoredDatabase implements Database {
   }
 
   async append(entry: JournalEntry): Promise<void> {
-    const bytes = await append(this.#database, entry, this.#clock.now())
+    const bytes = await this.#journal.append(entry, this.#clock.now())
     const { pageBytes, journalBytes } = this.#size
     this.#size = { pageBytes, journalBytes: journalBytes + bytes }
   }

@@ -7,7 +7,8 @@ import type { StoreConnection, StoreTransaction, StoreValue } from '../storage/s
 export interface OutboxRecord {
   /** Its order is the order of the transactions. */
   readonly id: string
-  readonly state: 'queued' | 'accepted' | 'rejected'
+  /** `sending`: the server may have it. */
+  readonly state: 'queued' | 'sending' | 'accepted' | 'rejected'
   /** When it was made, in ms since the epoch. */
   readonly at: number
   /** The position on top of which it was made. */
@@ -98,7 +99,10 @@ function isRecord(value: unknown): value is OutboxRecord {
   const { id, state, at, since, ops, before, bases, requires, version } = value
   return (
     typeof id === 'string' &&
-    (state === 'queued' || state === 'rejected' || (state === 'accepted' && isSid(value.sid))) &&
+    (state === 'queued' ||
+      state === 'sending' ||
+      state === 'rejected' ||
+      (state === 'accepted' && isSid(value.sid))) &&
     typeof at === 'number' &&
     isSid(since) &&
     isListOf(ops, isOp) &&

@@ -10,15 +10,30 @@ export interface RestoredState extends Restored {
   readonly journalBytes: number
 }
 
-/**
- * Reads pages and journal in one transaction; then, in another, removes what of the journal cannot be used. `sinkFor`
- * gives what takes data of the models' shape `version`; where it gives none, that is as if there were no data.
- */
+/** What was read, and where what of the journal cannot be used begins. */
+interface Read {
+  readonly state: RestoredState
+  readonly brokenAt: string | undefined
+}
+
+type SinkFor = (version: number) => RestoreSink | undefined
+
+/** Reads as {@link readStored} does; then, in another transaction, removes what of the journal cannot be used. */
 export async function restore(
   database: FencedConnection,
-  sinkFor: (version: number) => RestoreSink | undefined,
+  sinkFor: SinkFor,
 ): Promise<RestoredState | undefined> {
-  const state = await database.read(['pages', 'journal'], async (tx) => {
+  const { state, brokenAt: from } = (await readStored(database, sinkFor)) ?? {}
+  if (from !== undefined) await database.write(['journal'], async (tx) => tx.delete('journal', { from }))
+  return state
+}
+
+/**
+ * Reads pages and journal in one transaction. `sinkFor` gives what takes data of the models' shape `version`; where it
+ * gives none, that is as if there were no data.
+ */
+export function readStored(database: FencedConnection, sinkFor: SinkFor): Promise<Read | undefined> {
+  return database.read(['pages', 'journal'], async (tx) => {
     const [stored, list] = await Promise.all([
       tx.get('meta', metaKeys.head),
       tx.get('meta', metaKeys.manifest),
@@ -26,17 +41,13 @@ export async function restore(
     const head = readHead(stored)
     const sink = head && sinkFor(head.version)
     if (!sink) return undefined
+    const { holds = () => true } = sink
     const manifest = readManifest(list)
+    const wanted = manifest.filter(({ types }) => types.some(([t]) => holds(t)))
     // Side by side, so that the engine works ahead; each is parsed in the turn in which it comes, in order.
-    await Promise.all(manifest.map(async ({ key }) => sink.rows(readPage(await tx.get('pages', key)))))
-    const journal = await readJournal(tx, head, (ops) => sink.ops(ops))
-    return { head, journal, pageBytes: sizeOf(manifest) }
+    await Promise.all(wanted.map(async ({ key }) => sink.rows(readPage(await tx.get('pages', key)))))
+    const { sid, at, size, brokenAt } = await readJournal(tx, head, (ops) => sink.ops(ops))
+    const [pageBytes, cut] = [sizeOf(manifest), brokenAt !== undefined]
+    return { state: { sid, epoch: head.epoch, at, cut, pageBytes, journalBytes: size }, brokenAt }
   })
-  if (!state) return undefined
-  const { head, journal, pageBytes } = state
-  const { sid, at, size, brokenAt } = journal
-  if (brokenAt !== undefined) {
-    await database.write(['journal'], async (tx) => tx.delete('journal', { from: brokenAt }))
-  }
-  return { sid, epoch: head.epoch, at, cut: brokenAt !== undefined, pageBytes, journalBytes: size }
 }

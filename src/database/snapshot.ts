@@ -31,9 +31,9 @@ export class StoredSnapshot implements SnapshotWriter {
     this.#pages = generations.begin()
   }
 
-  async page(page: Page): Promise<void> {
+  async page(...pages: readonly Page[]): Promise<void> {
     this.#refuseIfOver()
-    await this.#pages.add(page)
+    await this.#pages.add(...pages)
   }
 
   async commit({ sid, epoch }: Pick<SnapshotHead, 'sid' | 'epoch'>): Promise<void> {

@@ -76,6 +76,11 @@ export function defineModels<const Definitions extends ModelDefinitions>(
   return { definitions: declared, types, version, migrate }
 }
 
+/** The names of the types that may stay on disk until they are first used. */
+export function lazyTypes({ types }: Models): readonly string[] {
+  return [...types].flatMap(([t, { load }]) => (load === 'lazy' ? t : []))
+}
+
 function isMigration([version, migration]: readonly [string, unknown]): boolean {
   const isStep = (step: unknown) => step === undefined || typeof step === 'function'
   return Number(version) > 1 && isObject(migration) && isStep(migration.row) && isStep(migration.op)

@@ -8,11 +8,12 @@ import { Overlay, type OverlayChange } from './overlay.ts'
 import { readQuery } from './query.ts'
 import type { QuerySpec } from './query-spec.ts'
 import { type DataRecord, Records } from './record.ts'
-import type { LiveQuery, Replica } from './replica.ts'
+import type { LiveQuery, Replica, Rows } from './replica.ts'
 import { type QueryHost, ReplicaQuery } from './replica-query.ts'
 import { StagedCopy } from './staging.ts'
 import { Table } from './table.ts'
 import { finish } from './turns.ts'
+import type { View } from './view.ts'
 
 export interface ReplicaOptions {
   /** The indexes of each type. @default none */
@@ -29,12 +30,13 @@ export function createReplica(options: ReplicaOptions): Replica {
 class MemoryReplica implements Replica, QueryHost {
   readonly records = new Records()
   readonly onListenerError: (error: unknown) => void
-  readonly rows: RowSource = { get: (t, id) => this.confirmed(t, id) }
+  readonly rows: Rows = { get: (t, id) => this.confirmed(t, id), has: (t) => !this.#left.has(t) }
   readonly shown: RowSource = { get: (t, id) => this.table(t).get(id) }
   readonly #overlay = new Overlay()
   readonly #options: ReplicaOptions
   #tables = new Map<string, Table>()
   #ready = false
+  #left = new Set<string>()
   /** The queries that are kept up, by type. */
   readonly #queries = new Map<string, Set<ReplicaQuery>>()
   readonly #changed = new Set<ReplicaQuery>()
@@ -47,6 +49,14 @@ class MemoryReplica implements Replica, QueryHost {
 
   get ready(): boolean {
     return this.#ready
+  }
+
+  get left(): ReadonlySet<string> {
+    return this.#left
+  }
+
+  isReady(t?: string): boolean {
+    return this.#ready && (t === undefined || !this.#left.has(t))
   }
 
   get(t: string, id: string): DataRecord | undefined {
@@ -100,14 +110,15 @@ class MemoryReplica implements Replica, QueryHost {
     }
   }
 
-  stage(): StagedCopy {
-    return new StagedCopy({
+  stage(left: ReadonlySet<string> = new Set()): StagedCopy {
+    const current = {
       clock: this.#options.clock,
       records: this.records,
-      table: (t) => this.table(t),
-      indexesOf: (t) => this.#indexesOf(t),
+      table: (t: string) => this.table(t),
+      indexesOf: (t: string) => this.#indexesOf(t),
       queries: () => [...this.#queries.values()].flatMap((queries) => [...queries]),
-    })
+    }
+    return new StagedCopy(current, left)
   }
 
   swap(staging: StagedCopy, overlay: OverlayChange = {}): void {
@@ -115,16 +126,42 @@ class MemoryReplica implements Replica, QueryHost {
     const first = !this.#ready
     this.#ready = true
     this.#tables = tables
+    this.#left = staging.left
     for (const queries of this.#queries.values()) {
-      for (const query of queries) {
-        const view = views.get(query) ?? finish(query.viewOver(this.table(query.t)))
-        if (query.replace(view) || first) this.#changed.add(query)
-      }
+      for (const query of queries) if (this.#renew(query, views) || first) this.#changed.add(query)
     }
     this.#overlay.settle([], overlay.lift)
     this.#show(this.#overlay.rebase(this.shown))
     if (overlay.lay) this.#show(this.#overlay.lay(overlay.lay, this.shown))
     this.#tell()
+  }
+
+  join(staging: StagedCopy, types: ReadonlySet<string>, rest: () => readonly RowChange[]): void {
+    const { tables, views } = staging.finish()
+    for (const t of types) {
+      const table = tables.get(t)
+      if (table) this.#tables.set(t, table)
+      else this.#tables.delete(t)
+      this.#left.delete(t)
+      for (const query of this.#queriesOf(t)) {
+        this.#renew(query, views)
+        this.#changed.add(query)
+      }
+      // What was laid over it before knew no rows below.
+      const covered = Array.from(this.#overlay.of(t), ({ id }) => ({
+        t,
+        id,
+        before: undefined,
+        after: table?.get(id),
+      }))
+      this.#show(this.#overlay.settle(covered))
+    }
+    this.apply(rest())
+  }
+
+  /** Lets `query` go over to the table of its type. Gives whether its result is another. */
+  #renew(query: ReplicaQuery, views: ReadonlyMap<ReplicaQuery, View>): boolean {
+    return query.replace(views.get(query) ?? finish(query.viewOver(this.table(query.t))))
   }
 
   table(t: string): Table {

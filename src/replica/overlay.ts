@@ -35,7 +35,7 @@ interface Covered {
 export class Overlay {
   readonly #covered = new Map<string, Covered>()
   /** What each transaction covers. */
-  readonly #touched = new Map<string, ReadonlySet<Covered>>()
+  readonly #touched = new Map<string, readonly Covered[]>()
 
   /** The confirmed row under a record that is covered; `undefined` where it is not covered. */
   under(t: string, id: string): { readonly confirmed: WireRow | undefined } | undefined {
@@ -71,13 +71,12 @@ export class Overlay {
   lay(transactions: readonly PendingOps[], shown: RowSource): readonly RowChange[] {
     const changed = new Set<Covered>()
     for (const { id: tx, ops } of transactions) {
-      const touched = new Set<Covered>()
-      for (const op of ops) {
+      const touched = ops.map((op) => {
         const covered = this.#cover(op, shown)
         covered.layers.push({ tx, op })
-        touched.add(covered)
         changed.add(covered)
-      }
+        return covered
+      })
       this.#touched.set(tx, touched)
     }
     return this.#showAll(changed)

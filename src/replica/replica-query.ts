@@ -12,7 +12,8 @@ import { View } from './view.ts'
 
 /** What a query needs of the replica. */
 export interface QueryHost {
-  readonly ready: boolean
+  /** Whether what the type `t` has is here. */
+  isReady(t: string): boolean
   readonly records: Records
   readonly onListenerError: (error: unknown) => void
   table(t: string): Table
@@ -61,7 +62,7 @@ export class ReplicaQuery implements LiveQuery {
   }
 
   get status(): 'pending' | 'ready' {
-    return this.#host.ready ? 'ready' : 'pending'
+    return this.#host.isReady(this.t) ? 'ready' : 'pending'
   }
 
   get cursor(): Cursor | undefined {

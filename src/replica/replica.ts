@@ -21,8 +21,10 @@ export interface Replica {
   confirmedAll(t: string): Iterable<WireRow>
   query(t: string, spec: QuerySpec): LiveQuery
 
+  /** The types whose records are not here, since they stay on disk until they are first used: they read as empty. */
+  readonly left: ReadonlySet<string>
   /** The confirmed rows, for a fold. */
-  readonly rows: RowSource
+  readonly rows: Rows
   /** The rows as they are shown, pending transactions included. */
   readonly shown: RowSource
   /**
@@ -30,21 +32,36 @@ export interface Replica {
    * once.
    */
   apply(changes: readonly RowChange[], overlay?: OverlayChange): void
-  /** Begins a second copy beside this one, to be filled and then put in its place. */
-  stage(): Staging
+  /** Begins a second copy beside this one, to be filled and then put in its place; without the types `left`. */
+  stage(left?: ReadonlySet<string>): Staging
   /**
    * Puts a prepared copy in place of this one, with the transactions that are still pending on top, in one step. Live
    * queries tell once, if their result is another.
    */
   swap(staging: Staging, overlay?: OverlayChange): void
+  /**
+   * Puts what a prepared copy has of `types`, which were left out, beside what is here, and applies what `rest` then gives,
+   * in one step. Live queries of them become `ready`.
+   */
+  join(staging: Staging, types: ReadonlySet<string>, rest: () => readonly RowChange[]): void
   /** Whether there is data to show: true after the first `swap`. Until then queries are `pending`. */
   readonly ready: boolean
+  /** Whether there is data to show, and the records of `t` are here. */
+  isReady(t?: string): boolean
+}
+
+/** The confirmed rows of the types that are here. */
+export interface Rows extends RowSource {
+  /** Whether records of `t` would be here if there are any. */
+  has(t: string): boolean
 }
 
 /** A copy that nobody reads yet. */
 export interface Staging {
   readonly rows: RowSource
   readonly size: number
+  /** The types that it has no place for: what is added of them is dropped. */
+  readonly left: Set<string>
   add(rows: readonly WireRow[]): void
   apply(ops: readonly RowOp[]): void
   /** Does the long work of the swap beforehand, in short turns. Nothing may be added after it. */

@@ -16,6 +16,8 @@ export interface Session {
   stop(): Promise<void>
   /** One bootstrap or delta, shared by all who ask meanwhile. */
   sync(): Promise<SyncResult>
+  /** The records of `t` are wanted here: where they have stayed on the disk, they are loaded. */
+  use(t: string): void
   /** Ends the pause after a 401, with a new token or with what the token function now gives. */
   resume(token?: string): void
   /** Ends everything; what was accepted for storing is stored first. */

@@ -29,12 +29,14 @@ export interface ExportedOutbox {
 export interface Writer {
   /** Throws a ConfigurationError where the client cannot write, and what `body` throws; nothing has changed then. */
   mutate(body: (mutator: Mutator) => unknown, options: MutateOptions): Transaction
+  readonly canUndo: boolean
+  readonly canRedo: boolean
   /** Resolves with whether there was something to undo. */
   undo(): Promise<boolean>
   redo(): Promise<boolean>
   list(state?: TransactionState['name']): readonly Transaction[]
   get(id: string): Transaction | undefined
-  /** Calls `listener` when a transaction comes, goes, or is in another state. */
+  /** Calls `listener` when a transaction comes, goes, or is in another state, or what can be undone is another. */
   subscribe(listener: () => void): Undo
   retry(id: string, edit?: (mutator: Mutator) => unknown): Transaction
   discard(id: string): Promise<void>

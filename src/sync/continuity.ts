@@ -1,15 +1,8 @@
 import type { JournalEntry } from '../database/database.ts'
 import type { DeltaMessage } from '../protocol/delta.ts'
-import {
-  asInsert,
-  fold,
-  opsOf,
-  type RowChange,
-  type RowOp,
-  type RowSource,
-  rowKey,
-} from '../protocol/fold.ts'
+import { asInsert, fold, opsOf, type RowChange, type RowOp, rowKey } from '../protocol/fold.ts'
 import type { WireRow } from '../protocol/row.ts'
+import type { Rows } from '../replica/replica.ts'
 import type { ResetReason } from '../session/events.ts'
 
 /**
@@ -49,6 +42,8 @@ export interface Outcome {
   readonly changes: readonly RowChange[]
   /** The `u` ops whose record is not here. */
   readonly unknown: readonly RowOp[]
+  /** Proven ops of types that are not here. */
+  readonly left: readonly RowOp[]
   readonly entry?: JournalEntry
   /** `delta`: something is missing. `confirm`: something is unproven. */
   readonly want?: 'delta' | 'confirm'
@@ -62,18 +57,33 @@ export function continuityAt(sid: number, epoch: string | undefined): Continuity
 }
 
 /** The answer to a delta that was asked for with `since`; `rows` are those shown. Only it ever proves a reset. */
-export function fetched(state: Continuity, delta: DeltaMessage, since: number, rows: RowSource): Outcome {
+export function fetched(state: Continuity, delta: DeltaMessage, since: number, rows: Rows): Outcome {
   if (delta.sid < since) return { ...nothing(state), reset: 'restored' }
   if (isOtherEpoch(state, delta.epoch)) return { ...nothing(state), reset: 'epoch' }
   return prove(state, delta, rows)
 }
 
 /** A delta that came by itself. */
-export function pushed(state: Continuity, delta: DeltaMessage, rows: RowSource): Outcome {
+export function pushed(state: Continuity, delta: DeltaMessage, rows: Rows): Outcome {
   const { since = Number.NEGATIVE_INFINITY } = delta
   if (isOtherEpoch(state, delta.epoch) || since > state.proven) return { ...nothing(state), want: 'delta' }
   if (delta.since === undefined) return show(state, delta, rows)
   return delta.broken.length > 0 ? { ...nothing(state), want: 'delta' } : prove(state, delta, rows)
+}
+
+/**
+ * The proven records of `types` are here by now, and were not before; `ops` have happened to them. Applies these, and lays
+ * over them what is unproven.
+ */
+export function loaded(
+  state: Continuity,
+  types: ReadonlySet<string>,
+  ops: readonly RowOp[],
+  rows: Rows,
+): Pick<Outcome, 'state' | 'changes'> {
+  const unproven = state.unproven.filter(({ op }) => types.has(op.t))
+  const { changes, under } = layOver({ ...state, under: [] }, ops, unproven, rows)
+  return { state: { ...state, under: [...state.under, ...under] }, changes }
 }
 
 /** It counts only where both are known: a server need not say it. */
@@ -82,11 +92,11 @@ function isOtherEpoch(state: Continuity, epoch: string | undefined): boolean {
 }
 
 function nothing(state: Continuity): Outcome {
-  return { state, changes: [], unknown: [] }
+  return { state, changes: [], unknown: [], left: [] }
 }
 
 /** Takes a delta that begins at `proven` or before it, and so proves all up to its own `sid`. */
-function prove(state: Continuity, delta: DeltaMessage, rows: RowSource): Outcome {
+function prove(state: Continuity, delta: DeltaMessage, rows: Rows): Outcome {
   const { proven } = state
   const { sid, epoch = state.epoch } = delta
   // An answer that comes late: what it says has been applied.
@@ -101,12 +111,13 @@ function prove(state: Continuity, delta: DeltaMessage, rows: RowSource): Outcome
     state: { proven: sid, shown: rest.at(-1)?.sid ?? sid, epoch, unproven: rest, under: laid.under },
     changes: laid.changes,
     unknown: laid.unknown.filter((op) => ops.includes(op)),
+    left: ops.filter(({ t }) => !rows.has(t)),
     entry: { since: proven, sid, ops, epoch },
   }
 }
 
 /** Shows a delta that proves nothing. Until it is confirmed, only what came with that very `sid` counts as had. */
-function show(state: Continuity, delta: DeltaMessage, rows: RowSource): Outcome {
+function show(state: Continuity, delta: DeltaMessage, rows: Rows): Outcome {
   const { proven, shown } = state
   const sids = new Set(state.unproven.map(({ sid }) => sid))
   const had = (sid: number) => sid <= proven || sids.has(sid)
@@ -126,6 +137,7 @@ function show(state: Continuity, delta: DeltaMessage, rows: RowSource): Outcome 
     changes,
     // It may follow from a change that has not come yet; the confirming delta tells.
     unknown: [],
+    left: [],
     want: 'confirm',
   }
 }
@@ -136,18 +148,19 @@ function unprovenOf({ sid, changes }: DeltaMessage): readonly Unproven[] {
     : changes.rows.map((row) => ({ sid, op: asInsert(row) }))
 }
 
-/** Puts back the proven rows, applies `ops` to them, and lays `unproven` over the result. */
-function layOver(state: Continuity, ops: readonly RowOp[], unproven: readonly Unproven[], rows: RowSource) {
+/** Puts back the proven rows, applies `ops` to them, and lays `unproven` over the result: of the types that are here. */
+function layOver(state: Continuity, ops: readonly RowOp[], unproven: readonly Unproven[], rows: Rows) {
   const putBack = state.under.map(({ t, id, row }): RowOp => (row ? asInsert(row) : { op: 'd', t, id }))
-  const toProven = [...putBack, ...ops]
-  const { changes, unknown } = fold(rows, [...toProven, ...unproven.map(({ op }) => op)])
-  return { changes, unknown, under: unproven.length > 0 ? rowsUnder(unproven, toProven, rows) : [] }
+  const toProven = [...putBack, ...ops.filter(({ t }) => rows.has(t))]
+  const over = unproven.filter(({ op }) => rows.has(op.t))
+  const { changes, unknown } = fold(rows, [...toProven, ...over.map(({ op }) => op)])
+  return { changes, unknown, under: over.length > 0 ? rowsUnder(over, toProven, rows) : [] }
 }
 
 function rowsUnder(
   unproven: readonly Unproven[],
   toProven: readonly RowOp[],
-  rows: RowSource,
+  rows: Rows,
 ): readonly UnderRow[] {
   const proven = new Map(fold(rows, toProven).changes.map((change) => [rowKey(change.t, change.id), change]))
   const under = new Map<string, UnderRow>()

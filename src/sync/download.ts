@@ -21,7 +21,7 @@ export async function download(
   signal: AbortSignal,
   onProgress: (progress: SnapshotProgress) => void,
 ): Promise<Download> {
-  const staging = copy.replica.stage()
+  const staging = copy.stage()
   const pages = new PageSink(copy.database)
   const broken: string[] = []
   let rows = 0

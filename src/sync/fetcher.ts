@@ -74,7 +74,7 @@ export class Fetcher {
         `The server was asked too often at position ${position ?? 'none'}; waiting.`,
       )
     }
-    if (this.#owed && !this.#due) this.#repair()
+    if (this.#owed && !this.#due) this.repair()
     if (position === undefined || position <= 0 || this.#due) return this.#bootstrap(signal)
     return (await this.#delta(position, signal)) ?? this.#bootstrap(signal)
   }
@@ -82,7 +82,18 @@ export class Fetcher {
   /** Whether a bootstrap follows, to bring the records that changes came for and that are not here. */
   repairs(unknown: readonly RowOp[]): boolean {
     this.#tell(ofUnknown(unknown))
-    return unknown.length > 0 && this.#repair()
+    return unknown.length > 0 && this.repair()
+  }
+
+  /** Makes the next fetch a bootstrap, unless one was made for this cause lately. */
+  repair(): boolean {
+    const { clock, copy } = this.#options
+    this.#owed = true
+    if (isWithin(clock, this.#repairedAt, repairEveryMs)) return false
+    this.#repairedAt = clock.now()
+    this.#due = 'repair'
+    copy.distrust()
+    return true
   }
 
   /** One delta. Resolves with nothing where a bootstrap has to follow. */
@@ -97,12 +108,13 @@ export class Fetcher {
     }
     this.#refusals = noRefusals
     this.#tell(ofDelta(delta))
-    if (delta.changes.kind === 'frames' && delta.broken.length > 0 && this.#repair()) return undefined
+    if (delta.changes.kind === 'frames' && delta.broken.length > 0 && this.repair()) return undefined
     const outcome = copy.fetched(delta, since, mark)
     if (outcome?.reset) return this.#reset(outcome.reset, discontinuous(outcome.reset))
     this.#fresh = false
     if (outcome && this.repairs(outcome.unknown)) return undefined
-    return { kind: 'delta', sid: copy.continuity?.shown ?? delta.sid, changes: outcome?.changes.length ?? 0 }
+    const changes = outcome ? outcome.changes.length + outcome.left.length : 0
+    return { kind: 'delta', sid: copy.continuity?.shown ?? delta.sid, changes }
   }
 
   async #bootstrap(signal: AbortSignal): Promise<SyncResult> {
@@ -136,7 +148,8 @@ export class Fetcher {
     }
     this.#tell(ofBroken('row', broken, head.sid))
     if (!isComplete(loaded)) this.#tell([ofCount(head.count, rows + broken.length, head.sid)])
-    await copy.replace(head, staging, pages, mark)
+    // What the disk did not take, though it was to be there alone, has to come again.
+    if (!(await copy.replace(head, staging, pages, mark))) return this.#replace(signal)
     this.#due = undefined
     this.#owed = false
     this.#fruitless = this.#fresh ? this.#fruitless + 1 : 0
@@ -146,17 +159,6 @@ export class Fetcher {
     this.#refusals = noRefusals
     if (reason) listener.reset({ reason, since: position?.shown ?? 0 })
     return { kind: 'bootstrap', sid: head.sid, changes: rows }
-  }
-
-  /** Makes the next fetch a bootstrap, unless one was made for this cause lately. */
-  #repair(): boolean {
-    const { clock, copy } = this.#options
-    this.#owed = true
-    if (isWithin(clock, this.#repairedAt, repairEveryMs)) return false
-    this.#repairedAt = clock.now()
-    this.#due = 'repair'
-    copy.distrust()
-    return true
   }
 
   #tell(anomalies: readonly Anomaly[]): void {

@@ -21,6 +21,8 @@ export interface InboxOptions {
 export interface InboxListener {
   counted(): void
   rejected(transaction: Transaction): void
+  /** `transaction` stands in the place of `rejected`. */
+  retried(rejected: Transaction, transaction: Transaction): void
   error(error: SyncError): void
 }
 
@@ -49,8 +51,11 @@ export class Inbox {
 
   /** Writes a rejected transaction anew, as `edit` does or as it was; it leaves the outbox in the same step. */
   retry(id: string, edit?: (mutator: Mutator) => unknown): Transaction {
+    const { writes, listener } = this.#options
     const old = this.#rejected(id)
-    return this.#options.writes.replace(old, edit ?? ((m) => tryAgain(old.record, m)))
+    const transaction = writes.replace(old, edit ?? ((m) => tryAgain(old.record, m)))
+    listener.retried(old, transaction)
+    return transaction
   }
 
   /** Gives up a rejected transaction. Resolves once it is gone from the disk. */

@@ -1,69 +1,64 @@
 import { type SyncError, toStorageError } from '../base/errors.ts'
 import type { Clock } from '../base/world.ts'
-import { checkpointDue } from '../database/checkpoint-due.ts'
 import type { Database } from '../database/database.ts'
 import { noDatabase } from '../database/none.ts'
-import type { OutboxChange, StoredOutbox } from '../database/outbox.ts'
+import type { OutboxChange } from '../database/outbox.ts'
 import type { SnapshotHead } from '../protocol/bootstrap.ts'
 import type { DeltaMessage } from '../protocol/delta.ts'
-import type { RowChange } from '../protocol/fold.ts'
+import type { RowChange, RowOp } from '../protocol/fold.ts'
 import type { OverlayChange } from '../replica/overlay.ts'
 import type { Replica, Staging } from '../replica/replica.ts'
-import type { StorageStatus } from '../session/status.ts'
-import { type Continuity, continuityAt, fetched, type Outcome, pushed } from './continuity.ts'
+import { Checkpointer } from './checkpointer.ts'
+import { type Continuity, continuityAt, fetched, loaded, type Outcome, pushed } from './continuity.ts'
+import type { CopyListener } from './copy-listener.ts'
+import { LazyTypes } from './lazy-types.ts'
 import type { PageSink } from './page-sink.ts'
+import type { PendingWrites } from './pending-writes.ts'
 import { Recorder } from './recorder.ts'
-
-/** A checkpoint waits until deltas have come and gone for this long. */
-const quietMs = 2_000
 
 export interface LocalCopyOptions {
   readonly openDatabase: () => Promise<Database>
   readonly replica: Replica
+  /** The types that stay on disk until they are first used. */
+  readonly lazy: readonly string[]
   readonly clock: Clock
   readonly listener: CopyListener
   readonly pending: PendingWrites
 }
 
-/** The user's transactions, as far as the data decides about them. */
-export interface PendingWrites {
-  /** Counts on with each verdict of the server. */
-  readonly mark: number
-  /** A message came that may hold changes made by them. */
-  heard(delta: DeltaMessage): void
-  /** Another history came: what had been accepted in the old one is sent again. */
-  requeue(): void
-  /** Those that the data shows once it is proven up to `sid`, by a fetch that began at `mark`. */
-  shownAt(sid: number, mark: number): readonly string[]
-  /** By the same measure, what was rejected can now be compared with what the server has. */
-  judgedAt(sid: number, mark: number): void
-  /** These are shown by the data, and no longer laid over it. `stored` resolves once a restart would show them, too. */
-  synced(ids: readonly string[], stored: Promise<void>): void
-  /** What is on disk is here again. Calls `show` to lay it over the data. */
-  restored(outbox: StoredOutbox, show: (overlay: OverlayChange) => void): void
-}
-
-export interface CopyListener {
-  /** Calls `apply` to show `changes`, and that the transactions `lifted` are no longer laid over them. */
-  change(changes: readonly RowChange[], lifted: readonly string[], apply: () => void): void
-  /** Other data stands in place of the old. */
-  replaced(): void
-  storage(status: StorageStatus, failure?: SyncError): void
-}
-
 /** One identity's data, in memory and on disk, and how far it has come. */
 export class LocalCopy {
   readonly #options: LocalCopyOptions
+  readonly #lazy: LazyTypes
+  readonly #checkpointer: Checkpointer
   #opening: Promise<void> | undefined
   #database: Database = noDatabase
   #recorder = new Recorder(noDatabase, () => {})
   #outbox: Promise<void> | undefined
   #continuity: Continuity | undefined
   #restoredAt: number | undefined
-  #checkpoint: AbortController | undefined
 
   constructor(options: LocalCopyOptions) {
     this.#options = options
+    const { clock, replica } = options
+    const database = () => this.#database
+    this.#checkpointer = new Checkpointer({
+      clock,
+      database,
+      onEnd: (failure = this.#recorder.failure) => this.#tellStorage(failure),
+    })
+    this.#lazy = new LazyTypes({
+      types: options.lazy,
+      replica,
+      database,
+      listener: {
+        loaded: (staging, types, ops) => this.#join(staging, types, ops),
+        lost: (error) => {
+          this.#recorder.fail(error)
+          options.listener.lost()
+        },
+      },
+    })
   }
 
   /** `undefined` until there is data. */
@@ -96,6 +91,17 @@ export class LocalCopy {
     await this.#readOutbox()
   }
 
+  /** The records of `t` are wanted here from now on: those that are on the disk alone are loaded. */
+  use(t: string): void {
+    this.#lazy.use(t)
+  }
+
+  /** Begins a second copy, without what may stay on the disk. Where there is none, or it fails, nothing may. */
+  stage(): Staging {
+    const isStored = this.#database !== noDatabase && !this.#recorder.failure
+    return this.replica.stage(isStored ? this.#lazy.unused : undefined)
+  }
+
   /** To be called when a fetch begins; what it gives is to be passed on with what the fetch brings. */
   mark(): number {
     return this.#options.pending.mark
@@ -117,22 +123,28 @@ export class LocalCopy {
     if (this.#continuity) this.#change([], this.#continuity.proven, 0)
   }
 
-  /** Puts a snapshot in place of the data, on disk first and then in memory, each in one step. */
-  async replace(head: SnapshotHead, staging: Staging, pages: PageSink, mark: number): Promise<void> {
+  /**
+   * Puts a snapshot in place of the data, on disk first and then in memory, each in one step. Resolves with `false` where
+   * what was to stay on the disk is not there: nothing has changed here then, and the next one is to hold all.
+   */
+  async replace(head: SnapshotHead, staging: Staging, pages: PageSink, mark: number): Promise<boolean> {
     const { pending } = this.#options
-    await staging.prepare()
-    this.#checkpoint?.abort()
+    const isWhole = staging.left.size === 0
+    this.#checkpointer.abort()
     this.#recorder.suspend()
     await this.#recorder.settled()
-    const failure = await pages.commit(head)
+    const failure = (await pages.commit(head)) ?? (await this.#lazy.fill(staging, head))
     if (failure) this.#recorder.fail(failure)
-    else this.#recorder.resume()
+    if (failure && !isWhole) return false
+    await staging.prepare()
+    if (!failure) this.#recorder.resume()
     // Where there was no data, it is not known in which history something was accepted.
     if (!this.#continuity || isOtherHistory(this.#continuity, head)) pending.requeue()
     const lift = pending.shownAt(head.sid, mark)
     this.#show(staging, continuityAt(head.sid, head.epoch), { lift })
     if (lift.length > 0) pending.synced(lift, failure ? Promise.reject(failure) : Promise.resolve())
     pending.judgedAt(head.sid, mark)
+    return true
   }
 
   /** Changes the transactions on disk. A store without room gives up the data for them, which can be fetched again. */
@@ -143,7 +155,7 @@ export class LocalCopy {
     } catch (error) {
       const failure = toStorageError(error)
       if (failure.code !== 'quota') throw failure
-      this.#checkpoint?.abort()
+      this.#checkpointer.abort()
       this.#recorder.fail(failure)
       await this.#database.drop()
       return await this.#database.outbox.write(change)
@@ -172,7 +184,8 @@ export class LocalCopy {
 
   async close(): Promise<void> {
     await this.#opening
-    this.#checkpoint?.abort()
+    this.#checkpointer.abort()
+    await this.#lazy.close()
     await this.#recorder.settled()
     this.#database.close()
   }
@@ -198,10 +211,11 @@ export class LocalCopy {
   }
 
   async #restore(): Promise<void> {
-    const staging = this.replica.stage()
+    const staging = this.stage()
     const restored = await this.#database.restore({
       rows: (rows) => staging.add(rows),
       ops: (ops) => staging.apply(ops),
+      holds: (t) => !staging.left.has(t),
     })
     if (!restored) return
     await staging.prepare()
@@ -224,6 +238,7 @@ export class LocalCopy {
   async #restoreOutbox(): Promise<void> {
     const { pending, listener } = this.#options
     const outbox = await this.#database.outbox.read()
+    for (const { t } of outbox.records.flatMap(({ ops }) => ops)) this.use(t)
     pending.restored(outbox, (overlay) => listener.change([], [], () => this.replica.apply([], overlay)))
   }
 
@@ -234,11 +249,12 @@ export class LocalCopy {
   ): Outcome | undefined {
     if (!this.#continuity) return undefined
     const outcome = receive(this.#continuity)
-    const { state, changes, entry, reset } = outcome
+    const { state, changes, left, entry, reset } = outcome
     this.#continuity = state
+    this.#lazy.keep(left)
     if (entry) {
       this.#recorder.record(entry)
-      this.#checkpointSoon()
+      this.#checkpointer.soon()
     }
     this.#options.pending.heard(delta)
     if (!reset) this.#change(changes, state.proven, mark)
@@ -260,29 +276,17 @@ export class LocalCopy {
     this.replica.swap(staging, overlay)
     this.#continuity = continuity
     this.#options.listener.replaced()
+    this.#lazy.placed({ sid: continuity.proven, epoch: continuity.epoch })
   }
 
-  #checkpointSoon(): void {
-    if (this.#checkpoint || !checkpointDue(this.#database.size)) return
-    const checkpoint = new AbortController()
-    this.#checkpoint = checkpoint
-    const cancel = this.#options.clock.after(quietMs, () => void this.#runCheckpoint(checkpoint))
-    checkpoint.signal.addEventListener('abort', () => {
-      cancel()
-      this.#checkpoint = undefined
+  #join(staging: Staging, types: ReadonlySet<string>, ops: readonly RowOp[]): void {
+    this.replica.join(staging, types, () => {
+      if (!this.#continuity) return []
+      const { state, changes } = loaded(this.#continuity, types, ops, this.replica.rows)
+      this.#continuity = state
+      return changes
     })
-  }
-
-  async #runCheckpoint(checkpoint: AbortController): Promise<void> {
-    try {
-      await this.#database.checkpoint(checkpoint.signal)
-      this.#tellStorage(this.#recorder.failure)
-    } catch (error) {
-      // What a checkpoint does not do stays in the journal.
-      if (!checkpoint.signal.aborted) this.#tellStorage(toStorageError(error))
-    } finally {
-      if (this.#checkpoint === checkpoint) this.#checkpoint = undefined
-    }
+    this.#options.listener.replaced(types)
   }
 
   #tellStorage(failure: SyncError | undefined): void {

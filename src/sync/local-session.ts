@@ -3,7 +3,7 @@ import { ClosedError, type SyncError } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
 import type { LifecycleEvent, World } from '../base/world.ts'
 import type { Database } from '../database/database.ts'
-import type { Models } from '../models/models.ts'
+import { lazyTypes, type Models } from '../models/models.ts'
 import type { RowChange } from '../protocol/fold.ts'
 import type { TxCodec } from '../protocol/tx.ts'
 import type { Replica } from '../replica/replica.ts'
@@ -95,7 +95,14 @@ export class LocalSession implements Session {
       },
     })
     const { pending } = this.writer
-    this.#copy = new LocalCopy({ openDatabase, replica, clock, pending, listener: this.#copyListener() })
+    this.#copy = new LocalCopy({
+      openDatabase,
+      replica,
+      lazy: models ? lazyTypes(models) : [],
+      clock,
+      pending,
+      listener: this.#copyListener(),
+    })
     this.#modelCheck = models && new ModelCheck({ models, replica, clock, reporter })
     this.#fetcher = new Fetcher({
       transport,
@@ -171,6 +178,10 @@ export class LocalSession implements Session {
     return result
   }
 
+  use(t: string): void {
+    this.#copy.use(t)
+  }
+
   resume(token?: string): void {
     this.#refuseClosed()
     if (token !== undefined) this.#options.credentials.use(token)
@@ -243,10 +254,14 @@ export class LocalSession implements Session {
         this.#change('delta', [...changes, ...records], apply)
         this.#modelCheck?.changed(changes)
       },
-      replaced: () => {
+      replaced: (types?: ReadonlySet<string>) => {
         this.#refresh()
         this.events.emit('change', { kind: 'snapshot', lastSyncId: this.status.lastSyncId })
-        void this.#modelCheck?.replaced()
+        void this.#modelCheck?.replaced(types)
+      },
+      lost: () => {
+        this.#fetcher.repair()
+        this.#scheduler.tell({ type: 'want' })
       },
       storage: (storage: StorageStatus, error?: SyncError) => {
         if (error) this.#options.logger.warn('The local store fails.', { error })

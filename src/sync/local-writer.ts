@@ -17,7 +17,9 @@ import type { ExportedOutbox, Merge, MutateOptions, Writer } from '../session/wr
 import { noTxUrl } from '../transport/http.ts'
 import type { Transport } from '../transport/transport.ts'
 import { Inbox } from './inbox.ts'
-import type { LocalCopy, PendingWrites } from './local-copy.ts'
+import type { LocalCopy } from './local-copy.ts'
+import type { PendingWrites } from './pending-writes.ts'
+import { rowsToWrite } from './rows-to-write.ts'
 import { Scheduler } from './scheduler.ts'
 import { isPause, Sender } from './sender.ts'
 import { Settlement } from './settlement.ts'
@@ -89,6 +91,7 @@ export class LocalWriter implements Writer {
       outbox,
       log: this.#log,
       replica,
+      rows: rowsToWrite(copy),
       models,
       position: () => copy().continuity?.proven ?? 0,
       isClosed: () => options.isClosed(),
@@ -104,7 +107,11 @@ export class LocalWriter implements Writer {
       log: this.#log,
       writes: this.#writes,
       merge,
-      listener: { ...told, rejected: (transaction) => listener.rejected(transaction) },
+      listener: {
+        ...told,
+        rejected: (transaction) => listener.rejected(transaction),
+        retried: (rejected, transaction) => this.#history.replace(rejected, transaction),
+      },
     })
     this.#settlement = new Settlement({
       outbox,
@@ -121,7 +128,12 @@ export class LocalWriter implements Writer {
       transport,
       codec,
       outbox,
+      epoch: () => copy().continuity?.epoch,
       listener: {
+        outdated: () => listener.missing(),
+        // A restart knows by it which ones nobody else has. Where it fails, they are safer at the server all the same.
+        sending: (transactions) =>
+          Promise.allSettled(transactions.map(({ record }) => this.#log.put(record))),
         accepted: (transaction, sid) => this.#accepted(transaction, sid),
         rejected: (transaction, error, sid) => this.#rejected(transaction, error, sid),
       },
@@ -137,7 +149,10 @@ export class LocalWriter implements Writer {
       onFailure: (error) => listener.failed(error),
       onChange: () => listener.changed(),
     })
-    this.#history = new History((transaction) => this.#writes.again(transaction))
+    this.#history = new History(
+      (transaction) => this.#writes.again(transaction),
+      () => outbox.tell(),
+    )
     this.#echo = new Alarm(world.clock, () => listener.missing())
   }
 
@@ -170,6 +185,14 @@ export class LocalWriter implements Writer {
     const transaction = this.#writes.mutate(body, options)
     this.#history.note(transaction, options.group)
     return transaction
+  }
+
+  get canUndo(): boolean {
+    return this.#history.canUndo
+  }
+
+  get canRedo(): boolean {
+    return this.#history.canRedo
   }
 
   undo(): Promise<boolean> {

@@ -37,36 +37,47 @@ export class ModelCheck {
     this.#options = options
   }
 
+  /** A few records are looked at now, many in turns of their own, so that showing and storing them does not wait. */
   changed(changes: readonly RowChange[]): void {
+    const rows = changes.flatMap(({ after }) => after ?? [])
+    if (rows.length > stride) {
+      void this.#lookInTurns(rows, () => this.#stopped)
+      return
+    }
     const faults = new Faults()
-    for (const { after } of changes) if (after) this.#look(faults, after)
+    for (const row of rows) this.#look(faults, row)
     this.#tell(faults)
   }
 
-  async replaced(): Promise<void> {
-    const { models, replica, clock } = this.#options
-    this.#run += 1
+  /** Other data stands in place of the old, or that of `types` has come to it. */
+  async replaced(types?: Iterable<string>): Promise<void> {
+    const { models, replica } = this.#options
+    if (!types) this.#run += 1
     const run = this.#run
-    await clock.pause()
-    let seen = 0
-    let began = clock.now()
-    for (const t of models.types.keys()) {
-      const faults = new Faults()
-      for (const row of replica.confirmedAll(t)) {
-        if (this.#stopped || run !== this.#run) return
-        this.#look(faults, row)
-        seen += 1
-        if (seen % stride > 0 || clock.now() - began < turnMs) continue
-        await clock.pause()
-        began = clock.now()
-      }
-      this.#tell(faults)
-    }
+    const isOver = () => this.#stopped || run !== this.#run
+    for (const t of types ?? models.types.keys()) await this.#lookInTurns(replica.confirmedAll(t), isOver)
   }
 
   /** For good. */
   stop(): void {
     this.#stopped = true
+  }
+
+  async #lookInTurns(rows: Iterable<WireRow>, isOver: () => boolean): Promise<void> {
+    const { clock } = this.#options
+    const faults = new Faults()
+    await clock.pause()
+    let seen = 0
+    let began = clock.now()
+    for (const row of rows) {
+      if (isOver()) return
+      this.#look(faults, row)
+      seen += 1
+      if (seen % stride > 0 || clock.now() - began < turnMs) continue
+      await clock.pause()
+      began = clock.now()
+    }
+    this.#tell(faults)
   }
 
   #look(faults: Faults, row: WireRow): void {

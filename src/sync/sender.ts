@@ -12,10 +12,16 @@ export interface SenderOptions {
   readonly transport: Transport
   readonly codec: TxCodec
   readonly outbox: Outbox
+  /** The epoch of the data, where it is known. */
+  readonly epoch: () => string | undefined
   readonly listener: SenderListener
 }
 
 export interface SenderListener {
+  /** These are about to be sent for the first time, once what it gives has settled. */
+  sending(transactions: readonly LocalTransaction[]): Promise<unknown>
+  /** The server's history is another than that of the data. */
+  outdated(): void
   /** The server has `transaction`, as the changes up to `sid`. */
   accepted(transaction: LocalTransaction, sid: number): void
   /** The server refuses `transaction`, by what it has at `sid`. */
@@ -42,11 +48,15 @@ export class Sender {
   /** Gives `false` where the batch is to be sent in halves. */
   async #send(next: readonly LocalTransaction[], signal: AbortSignal): Promise<boolean> {
     const { listener } = this.#options
+    const unsent = new Set(next.filter(({ wasSent }) => !wasSent))
     // Whoever hears of one being sent may take back another.
     const batch = next.filter((transaction) => transaction.dispatch({ type: 'send' }))
     if (batch.length === 0) return true
     try {
-      const { sid, results } = await this.#exchange(batch, signal)
+      const first = batch.filter((transaction) => unsent.has(transaction))
+      if (first.length > 0) await listener.sending(first)
+      const { sid, epoch, results } = await this.#exchange(batch, signal)
+      this.#compare(epoch)
       const byId = new Map(results.map((result) => [result.id, result]))
       for (const transaction of batch) this.#settle(transaction, sid, byId.get(transaction.id))
       if (batch.some(({ id }) => byId.has(id))) return true
@@ -64,6 +74,17 @@ export class Sender {
     } finally {
       for (const transaction of batch) transaction.dispatch({ type: 'unsent' })
     }
+  }
+
+  /** A `sid` of another history says nothing about the data: the answer comes again, once the data is of that, too. */
+  #compare(epoch: string | undefined): void {
+    const known = this.#options.epoch()
+    if (epoch === undefined || known === undefined || epoch === known) return
+    this.#options.listener.outdated()
+    throw new ProtocolError(
+      'discontinuous',
+      'The answer to a transaction comes from another history than the data.',
+    )
   }
 
   async #exchange(batch: readonly LocalTransaction[], signal: AbortSignal): Promise<TxResponse> {

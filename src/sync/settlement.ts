@@ -8,7 +8,7 @@ import { LocalTransaction, stateOf, type TransactionHost } from '../outbox/trans
 import type { DeltaMessage } from '../protocol/delta.ts'
 import type { OverlayChange } from '../replica/overlay.ts'
 import { layAgain } from './lay-again.ts'
-import type { PendingWrites } from './local-copy.ts'
+import type { PendingWrites } from './pending-writes.ts'
 
 export interface SettlementOptions {
   readonly outbox: Outbox

@@ -20,6 +20,7 @@ import {
   type Transaction,
   type TransactionHost,
 } from '../outbox/transaction.ts'
+import type { RowSource } from '../protocol/fold.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { MutateOptions } from '../session/writer.ts'
 import { layAgain, pendingOf } from './lay-again.ts'
@@ -31,6 +32,8 @@ export interface WritesOptions {
   readonly outbox: Outbox
   readonly log: OutboxLog
   readonly replica: Replica
+  /** The rows as they are shown. Throws where they are not loaded. */
+  readonly rows: RowSource
   readonly models: Models | undefined
   /** The position up to which the data is proven. */
   readonly position: () => number
@@ -132,10 +135,10 @@ export class Writes implements TransactionHost {
       const message = 'A transaction is begun inside the function of another; write all with its `m`.'
       throw new ConfigurationError('mutate', message)
     }
-    const { replica, models, ids, position } = this.#options
+    const { rows, models, ids, position } = this.#options
     this.#drafting = true
     try {
-      return draft(body, { rows: replica.shown, models, newId: () => ids.next(), since: position() })
+      return draft(body, { rows, models, newId: () => ids.next(), since: position() })
     } finally {
       this.#drafting = false
     }

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { checkpointDue } from '../../src/database/checkpoint-due.ts'
-import type { JournalEntry } from '../../src/database/database.ts'
+import type { Database, JournalEntry } from '../../src/database/database.ts'
 import type { RowOp } from '../../src/protocol/fold.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import { name as anyName, payload } from '../support/arbitraries.ts'
@@ -49,6 +49,32 @@ describe('an append', () => {
     const { store, database } = await setUp()
     await expect(database.append(wrong)).rejects.toMatchObject({ name: 'StorageError', code: 'broken_link' })
     expect(plain(await restoreState(await open(store)))).toEqual(plain(first))
+  })
+
+  test('that goes on from the last one reads the fence alone', async () => {
+    const faulty = new FaultyStore(memoryStore())
+    const database = await open(faulty.store)
+    await storeSnapshot(database, first)
+    const stepsOf = async (one: JournalEntry) => {
+      const before = faulty.steps
+      await database.append(one)
+      return faulty.steps - before
+    }
+    const whole = await stepsOf(entry(10, 11, [insert('d')]))
+    expect(await stepsOf(entry(11, 12, [insert('e')]))).toBe(whole - 2)
+    expect((await restoreState(await open(faulty.store)))?.sid).toBe(12)
+  })
+
+  test.each<readonly [string, (database: Database) => Promise<unknown>]>([
+    ['a snapshot', (database) => storeSnapshot(database, snapshotOf(20, []))],
+    ['a removal of all', (database) => database.drop()],
+    ['another append', (database) => database.append(entry(11, 12))],
+  ])('is compared with what is stored again after %s', async (_, change) => {
+    const { database } = await setUp()
+    await database.append(entry(10, 11))
+    await change(database)
+    const late = database.append(entry(11, 12, [insert('d')]))
+    await expect(late).rejects.toMatchObject({ code: 'broken_link' })
   })
 
   test('is refused with `broken_link` where there is no snapshot', async () => {

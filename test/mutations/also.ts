@@ -112,7 +112,7 @@ export const also: readonly Mutation[] = [
     test: 'test/client/repair.test.ts',
     name: 'invariant 65: that may not be made yet is made later, so that nothing stays missing',
     file: 'src/sync/fetcher.ts',
-    from: 'if (this.#owed && !this.#due) this.#repair()',
+    from: 'if (this.#owed && !this.#due) this.repair()',
     to: '',
   },
   {

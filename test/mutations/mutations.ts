@@ -1,5 +1,6 @@
 import { also } from './also.ts'
 import { auth } from './auth.ts'
+import { overHttp } from './interface.ts'
 import type { Mutation } from './mutation.ts'
 import { network } from './network.ts'
 import { position } from './position.ts'
@@ -20,4 +21,5 @@ export const mutations: readonly Mutation[] = [
   ...auth,
   ...sql,
   ...writes,
+  ...overHttp,
 ].sort((a, b) => a.invariant - b.invariant)

@@ -28,6 +28,14 @@ export const writes: readonly Mutation[] = [
   },
   {
     invariant: 11,
+    test: 'test/writes/echo.test.ts',
+    name: 'invariant 11: an answer from another history is no verdict, and that history is fetched first',
+    file: 'src/sync/sender.ts',
+    from: 'this.#compare(epoch)',
+    to: '',
+  },
+  {
+    invariant: 11,
     test: 'test/writes/storage.test.ts',
     name: 'invariant 11: that lost the data sends again what was accepted, since the history may be another',
     file: 'src/sync/local-copy.ts',

@@ -11,7 +11,7 @@ import { frame } from '../support/arbitraries.ts'
 /** A copy that is driven by outcomes alone, and a disk that holds the entries alone. */
 function client(sid = 100) {
   const shown = new Map<string, WireRow>()
-  const rows = { get: (t: string, id: string) => shown.get(rowKey(t, id)) }
+  const rows = { get: (t: string, id: string) => shown.get(rowKey(t, id)), has: () => true }
   const journal: JournalEntry[] = []
   let state: Continuity = continuityAt(sid, undefined)
   const take = (outcome: Outcome) => {

@@ -121,9 +121,9 @@ test('a collection that is cleaned up listens to nothing, and can begin again', 
   }
   let waiting: AbortSignal | undefined
   class Watched extends SyncClient<typeof models> {
-    override ready(options: { signal?: AbortSignal }): Promise<void> {
-      waiting = options.signal
-      return super.ready(options)
+    override load: SyncClient<typeof models>['load'] = (t, options) => {
+      waiting = options?.signal
+      return super.load(t, options)
     }
     override on: SyncClient['on'] = (name, listener) => counted(super.on(name, listener))
   }

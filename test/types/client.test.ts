@@ -50,6 +50,11 @@ describe.each([
     expectTypeOf(client.get('Project', '1')?.name).toEqualTypeOf<string | undefined>()
   })
 
+  test('loads a type by its name', () => {
+    expectTypeOf(client.load).parameter(0).toEqualTypeOf<'Issue' | 'Project'>()
+    expectTypeOf(client.load).returns.toEqualTypeOf<Promise<void>>()
+  })
+
   test('hands typed records to filters and listeners', () => {
     const query = client.query('Issue', {
       filter: (issue) => {

@@ -1,9 +1,8 @@
 import { expect } from 'vitest'
 import { type LiveQuery, type Store, SyncClient } from '../../../src/index.ts'
 import { baseUrl } from '../../support/device.ts'
+import { slowStore } from '../../support/slow-store.ts'
 import { FaultyStore } from '../../support/store-faults.ts'
-import { withSteps } from '../../support/store-steps.ts'
-import type { VirtualClock } from '../../support/virtual-clock.ts'
 import { VirtualNetwork } from '../../support/virtual-network.ts'
 import { type VirtualWorld, virtualWorld } from '../../support/virtual-world.ts'
 import type { SimulatedDevice } from './device.ts'
@@ -33,7 +32,7 @@ export class Process {
       ...virtualWorld({ seed: simulation.next(), clock, network: this.network }),
       ...(options.sockets ? undefined : { WebSocket: undefined }),
     }
-    this.store = new FaultyStore(slow(disk, clock, simulation.next() % 3 === 0 ? 40 : 0))
+    this.store = new FaultyStore(slowStore(disk, clock, simulation.next() % 3 === 0 ? 40 : 0))
     this.client = new SyncClient({
       baseUrl,
       token: () => device.token,
@@ -96,15 +95,6 @@ export class Process {
       }
     })
   }
-}
-
-/** `store`, whose transactions each begin and end with a wait of `ms`. */
-function slow(store: Store, clock: VirtualClock, ms: number): Store {
-  const wait = () => new Promise<void>((resolve) => void clock.after(ms, resolve))
-  return withSteps(store, {
-    awaited: ({ name }) => (ms > 0 && (name === 'begin' || name === 'complete') ? wait() : undefined),
-    immediate() {},
-  })
 }
 
 function byKey(

@@ -1,0 +1,234 @@
+import { describe, expect, test } from 'vitest'
+import { model, type StandardSchema, type SyncClientOptions } from '../../src/index.ts'
+import { memoryStore } from '../../src/storage/memory.ts'
+import { faults } from '../support/bare-server-faults.ts'
+import { Device, shown } from '../support/device.ts'
+import { notes, Office } from '../support/office.ts'
+import { FaultyStore } from '../support/store-faults.ts'
+
+const schema: StandardSchema<{ [field: string]: unknown }> = {
+  '~standard': {
+    version: 1,
+    vendor: 'test',
+    validate: (value) =>
+      Object(value).bad ? { issues: [{ message: 'It is bad' }] } : { value: Object(value) },
+  },
+}
+const models = { Issue: model(schema, { load: 'lazy' }), Note: model(schema, { load: 'lazy' }) }
+
+/** A device with a lazy issue on its disk, and a client that has begun again from there. */
+async function restarted(options: Partial<SyncClientOptions> = {}, device = new Device()) {
+  device.insert('1', { title: 'Milk' })
+  await device.live({ models })
+  await device.quit()
+  const client = await device.live({ models, ...options })
+  return { device, client }
+}
+
+describe('a lazy type that nobody has used', () => {
+  test('reads as empty, is pending, and is there soon after its first use', async () => {
+    const { device, client } = await restarted()
+    expect([client.status.data.state, client.lastSyncId]).toEqual(['current', 1])
+    const told: unknown[] = []
+    client.on('change', (event) => told.push(event))
+    const query = client.query('Issue')
+    query.subscribe(({ status, rows }) => told.push([status, rows.length]))
+    expect([query.status, query.rows, client.get('Issue', '1'), client.count('Issue')]).toEqual([
+      'pending',
+      [],
+      undefined,
+      0,
+    ])
+    await device.clock.advance(1)
+    expect([query.status, client.get('Issue', '1')?.title]).toEqual(['ready', 'Milk'])
+    expect(told).toEqual([['ready', 1], { kind: 'snapshot', lastSyncId: 1 }])
+  })
+
+  test.each([
+    ['get', (client) => client.get('Issue', '1')],
+    ['getMany', (client) => client.getMany('Issue', ['1'])],
+    ['all', (client) => client.all('Issue')],
+    ['count', (client) => client.count('Issue')],
+    ['confirmed', (client) => client.confirmed('Issue', '1')],
+    ['query', (client) => client.query('Issue')],
+  ] satisfies [string, (client: Awaited<ReturnType<typeof restarted>>['client']) => unknown][])(
+    'is used by %s',
+    async (_, use) => {
+      const { device, client } = await restarted()
+      use(client)
+      await device.clock.advance(1)
+      expect(shown(client)).toEqual({ 1: { title: 'Milk' } })
+    },
+  )
+
+  test('tells no changes, and knows them all when it is used: those that are stored, and those that are not', async () => {
+    const faulty = new FaultyStore(memoryStore())
+    const { device, client } = await restarted({}, new Device({ store: faulty.store }))
+    const told: string[] = []
+    client.on('change', ({ kind }) => told.push(kind))
+    device.update('1', { title: 'Oat milk' })
+    device.insert('2')
+    await device.clock.advance(2_000)
+    faulty.arm(0, 'throw')
+    device.update('1', { open: true })
+    device.remove('2')
+    await device.clock.advance(2_000)
+    expect(told).toEqual([])
+    await device.clock.until(client.load('Issue'))
+    expect(shown(client)).toEqual({ 1: { title: 'Oat milk', open: true } })
+    expect(device.log).toEqual([])
+  })
+
+  test('shows what was pushed and is not confirmed yet, until a delta says otherwise', async () => {
+    const { device, client } = await restarted()
+    const pushed = { sid: 2, op: 'i', t: 'Issue', id: '2', p: {} }
+    device.server.failNext(faults.answer(500, ''), { path: '/delta', times: 3 })
+    device.server.sockets.send('ada', JSON.stringify(pushed))
+    await device.clock.advance(100)
+    client.count('Issue')
+    await device.clock.advance(1)
+    expect(shown(client)).toEqual({ 1: { title: 'Milk' }, 2: {} })
+    device.update('1', { n: 1 })
+    await device.clock.advance(60_000)
+    expect(shown(client)).toEqual({ 1: { title: 'Milk', n: 1 } })
+  })
+
+  test('is held against its model when it comes', async () => {
+    const device = new Device()
+    device.insert('2', { bad: true })
+    const { client } = await restarted({}, device)
+    expect(device.log).toEqual([])
+    await device.clock.until(client.load('Issue'))
+    await device.clock.advance(10)
+    expect(device.log).toEqual(['anomaly model: Issue 2 breaks its model: It is bad.'])
+  })
+
+  test('is read from the disk though another client stores there by now', async () => {
+    const { device, client } = await restarted()
+    device.update('1', { n: 1 })
+    await device.clock.advance(2_000)
+    await device.live({ models })
+    device.update('1', { n: 2 })
+    await device.clock.advance(2_000)
+    await device.clock.until(client.load('Issue'))
+    expect(shown(client)).toEqual({ 1: { title: 'Milk', n: 2 } })
+    expect(device.requests.filter((path) => path === 'bootstrap')).toHaveLength(1)
+  })
+})
+
+describe('loading', () => {
+  test('of a type that is not lazy, or was loaded, waits for nothing but data', async () => {
+    const { device, client } = await restarted()
+    await device.clock.until(Promise.all([client.load('Project'), client.load('Issue')]))
+    await client.load('Issue')
+  })
+
+  test('ends with the client, or with its signal', async () => {
+    const device = new Device()
+    const client = device.client({ models })
+    const aborted = client.load('Issue', { signal: AbortSignal.abort(new Error('Enough.')) })
+    await expect(aborted).rejects.toThrow('Enough.')
+    const loading = client.load('Issue')
+    await client.close()
+    await expect(loading).rejects.toMatchObject({ name: 'ClosedError' })
+  })
+
+  test('of what is used while the first snapshot comes needs no second snapshot', async () => {
+    const device = new Device()
+    device.insert('1')
+    const client = device.client({ models })
+    const synced = client.sync()
+    await device.clock.advance(0)
+    const query = client.query('Issue')
+    const told: unknown[] = []
+    query.subscribe(({ status, rows }) => told.push([status, rows.length]))
+    await device.clock.until(synced)
+    expect(told).toEqual([['ready', 1]])
+    expect(device.requests).toEqual(['bootstrap'])
+  })
+
+  test('is not needed where data is in memory alone', async () => {
+    const device = new Device()
+    device.insert('1')
+    const client = device.client({ models, identity: null })
+    await device.clock.until(client.sync())
+    expect(client.query('Issue').status).toBe('ready')
+    expect(shown(client)).toEqual({ 1: {} })
+  })
+
+  test('of what the disk gives no more fetches a snapshot', async () => {
+    const faulty = new FaultyStore(memoryStore())
+    const { device, client } = await restarted({}, new Device({ store: faulty.store }))
+    device.insert('2')
+    await device.clock.advance(2_000)
+    faulty.arm(0, 'throw')
+    await device.clock.until(client.load('Issue'))
+    expect(shown(client)).toEqual({ 1: { title: 'Milk' }, 2: {} })
+    expect(device.log).toEqual(['reset repair since 2'])
+    expect(client.status.storage.reason).toBeUndefined()
+  })
+
+  test.each([0, 1, 2, 3, 4, 5, 6])(
+    'loses nothing where step %i of storing a snapshot fails',
+    async (step) => {
+      const faulty = new FaultyStore(memoryStore())
+      const { device, client } = await restarted({}, new Device({ store: faulty.store }))
+      device.server.failNext(faults.gone(), { path: '/delta' })
+      faulty.arm(step, 'throw')
+      client.sync().catch(() => {})
+      await device.clock.advance(5_000)
+      await device.clock.until(client.load('Issue'))
+      expect(shown(client)).toEqual({ 1: { title: 'Milk' } })
+    },
+  )
+})
+
+describe('writing on a lazy type', () => {
+  async function desk() {
+    const office = await Office.open()
+    await office.insert('1', { title: 'Milk' })
+    const one = office.desk()
+    await one.live({ models })
+    await one.kill()
+    return { office, one, client: await one.live({ models }) }
+  }
+
+  test('that is not loaded is refused with what to do, and loads it', async () => {
+    const { office, client } = await desk()
+    const write = () => client.mutate((m) => m.update('Note', '1', { n: 1 }))
+    expect(write).toThrow(
+      expect.objectContaining({
+        name: 'ConfigurationError',
+        option: 'models.Note.load',
+        message: "The records of Note are not loaded yet; await `client.load('Note')` before you write.",
+      }),
+    )
+    await office.clock.advance(1)
+    await office.clock.until(write().synced)
+    expect(await office.rows()).toEqual({ 1: { title: 'Milk', n: 1 } })
+    expect(notes(client)).toEqual(await office.rows())
+  })
+
+  test('before there is any data works as with any other', async () => {
+    const office = await Office.open()
+    const client = office.desk().client({ models })
+    const tx = client.mutate((m) => m.insert('Note', { id: '1', title: 'Milk' }))
+    expect(notes(client)).toEqual({ 1: { title: 'Milk' } })
+    await client.start()
+    await office.clock.until(tx.synced)
+    expect(notes(client)).toEqual({ 1: { title: 'Milk' } })
+  })
+
+  test('is shown after a restart, since what waits to be sent is a use', async () => {
+    const { office, one, client } = await desk()
+    await office.clock.until(client.load('Note'))
+    one.network.cut()
+    const tx = client.mutate((m) => m.update('Note', '1', { n: 1 }))
+    await office.clock.until(tx.durable)
+    await one.kill()
+    one.network.cut()
+    const again = one.client({ models })
+    await office.clock.until(again.start())
+    expect(notes(again)).toEqual({ 1: { title: 'Milk', n: 1 } })
+  })
+})

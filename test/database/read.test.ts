@@ -1,0 +1,40 @@
+import { describe, expect, test } from 'vitest'
+import type { WireRow } from '../../src/protocol/row.ts'
+import { open, stores } from '../support/store-databases.ts'
+import { pageOf, row } from '../support/store-state.ts'
+
+const [issue, log] = [row('1', {}, 'Issue'), row('1', {}, 'Log')]
+
+describe.each(Object.entries(stores))('with a store in %s', (_, storeOf) => {
+  async function stored() {
+    const store = storeOf()
+    const database = await open(store)
+    const writer = await database.snapshot()
+    await writer.page(pageOf([issue]))
+    await writer.page(pageOf([log]))
+    await writer.page(pageOf([row('2', {}, 'Issue'), row('2', {}, 'Log')]))
+    await writer.commit({ sid: 5 })
+    await database.append({ since: 5, sid: 6, ops: [{ op: 'd', t: 'Log', id: '1' }] })
+    return { store, database }
+  }
+
+  test('a page without records of the types that are wanted is not read', async () => {
+    const { database } = await stored()
+    const pages: (readonly WireRow[])[] = []
+    const sink = {
+      rows: (rows: readonly WireRow[]) => pages.push(rows),
+      ops: () => {},
+      holds: (t: string) => t === 'Log',
+    }
+    expect(await database.read(sink)).toMatchObject({ sid: 6, cut: false })
+    expect(pages).toEqual([[log], [row('2', {}, 'Issue'), row('2', {}, 'Log')]])
+  })
+
+  test('reading once more changes nothing, whoever stores there by now', async () => {
+    const { store, database } = await stored()
+    const other = await open(store)
+    await other.append({ since: 6, sid: 7, ops: [] })
+    expect(await database.read({ rows: () => {}, ops: () => {} })).toMatchObject({ sid: 7 })
+    await other.append({ since: 7, sid: 8, ops: [] })
+  })
+})
