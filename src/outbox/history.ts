@@ -18,13 +18,26 @@ interface Undone {
 /** What the user of one client did, for undoing it and doing it again. It lives as long as the client. */
 export class History {
   readonly #again: (transaction: Transaction) => Transaction
+  readonly #changed: () => void
   readonly #done: Step[] = []
-  #undone: { readonly group: string | undefined; readonly undone: readonly Undone[] }[] = []
+  #undone: { readonly group: string | undefined; readonly undone: Undone[] }[] = []
   #underWay: Promise<void> | undefined
 
-  /** `again` makes a new transaction that does what a cancelled one was to do. */
-  constructor(again: (transaction: Transaction) => Transaction) {
+  /**
+   * `again` makes a new transaction that does what a cancelled one was to do; `changed` is told when what can be undone
+   * or done again may be another.
+   */
+  constructor(again: (transaction: Transaction) => Transaction, changed: () => void) {
     this.#again = again
+    this.#changed = changed
+  }
+
+  get canUndo(): boolean {
+    return this.#done.some(({ transactions }) => transactions.some(isInForce))
+  }
+
+  get canRedo(): boolean {
+    return this.#undone.length > 0
   }
 
   /** Notes a transaction of the user's. After it, nothing can be done again. */
@@ -34,6 +47,18 @@ export class History {
       const last = this.#done.at(-1)
       if (last && group !== undefined && last.group === group) last.transactions.push(transaction)
       else this.#keep({ group, transactions: [transaction] })
+    })
+  }
+
+  /** `transaction` stands in the place of a rejected one from now on. */
+  replace(rejected: Transaction, transaction: Transaction): void {
+    void this.#inTurn(() => {
+      for (const { transactions } of this.#done) exchange(transactions, rejected, transaction)
+      for (const { undone } of this.#undone) {
+        for (const [index, { transaction: one, inverse }] of undone.entries()) {
+          if (inverse === rejected) undone[index] = { transaction: one, inverse: transaction }
+        }
+      }
     })
   }
 
@@ -70,11 +95,15 @@ export class History {
   /** At once, or after what is under way: each builds on what the one before has left. */
   async #inTurn<T>(work: () => T | Promise<T>): Promise<T> {
     const turn = this.#underWay ? this.#underWay.then(work) : work()
-    if (!(turn instanceof Promise)) return turn
+    if (!(turn instanceof Promise)) {
+      this.#changed()
+      return turn
+    }
     const over: Promise<void> = turn
       .catch(() => {})
       .then(() => {
         if (this.#underWay === over) this.#underWay = undefined
+        this.#changed()
       })
     this.#underWay = over
     return turn
@@ -93,6 +122,11 @@ export class History {
     this.#done.push(step)
     if (this.#done.length > mostSteps) this.#done.shift()
   }
+}
+
+function exchange(list: Transaction[], old: Transaction, by: Transaction): void {
+  const index = list.indexOf(old)
+  if (index >= 0) list[index] = by
 }
 
 function isInForce({ state }: Transaction): boolean {

@@ -22,7 +22,10 @@ export interface Transaction {
   readonly retryOf: string | undefined
   /** The records that it changes: before it, as it makes them, and as the server last said. */
   readonly records: readonly TouchedRecord[]
-  /** Resolves once it is flushed to the disk; rejects with the StorageError for which it was taken back. */
+  /**
+   * Resolves once it is flushed to the disk. Rejects with the StorageError for which it was taken back; with a
+   * RejectedError where, before that, it was undone, or rejected for one that it requires.
+   */
   readonly durable: Promise<void>
   /** Resolves with the server's `sid` for it; rejects with a RejectedError, or with what `durable` rejects with. */
   readonly accepted: Promise<number>
@@ -59,27 +62,25 @@ export interface TransactionHost {
 
 export class LocalTransaction implements Transaction {
   readonly #host: TransactionHost
-  readonly #emitter: Emitter<{ change: Transaction }>
-  readonly #durable = new Deferred<void>()
-  readonly #accepted = new Deferred<number>()
-  readonly #synced = new Deferred<number>()
-  readonly #awaited = [this.#durable, this.#accepted, this.#synced]
-  readonly #settled = new Deferred<TransactionState['name']>()
+  /** What nobody asks for is not made: there may be many thousands of transactions. */
+  #emitter: Emitter<{ change: Transaction }> | undefined
+  #durable: Deferred<void> | undefined
+  #accepted: Deferred<number> | undefined
+  #synced: Deferred<number> | undefined
+  #settled: Deferred<TransactionState['name']> | undefined
   #record: OutboxRecord
   #state: TransactionState
+  #isDurable: boolean
   #wasSent: boolean
+  #isClosed = false
 
   /** `state` is `writing` for one that is new; one that was restored is where `record` says. */
   constructor(record: OutboxRecord, state: TransactionState, host: TransactionHost) {
     this.#host = host
     this.#record = record
     this.#state = state
-    // Of one that was found on disk it is not known.
-    this.#wasSent = state.name === 'queued'
-    this.#emitter = new Emitter((error) => host.onListenerError(error))
-    // What was rejected before it was stored never comes to be durable.
-    if (state.name !== 'writing') this.#durable.resolve()
-    this.#settle()
+    this.#isDurable = state.name !== 'writing'
+    this.#wasSent = record.state !== 'queued'
   }
 
   get id(): string {
@@ -111,22 +112,27 @@ export class LocalTransaction implements Transaction {
   }
 
   get durable(): Promise<void> {
-    return this.#durable.promise
+    this.#durable ??= new Deferred()
+    return this.#promiseOf(this.#durable)
   }
 
   get accepted(): Promise<number> {
-    return this.#accepted.promise
+    this.#accepted ??= new Deferred()
+    return this.#promiseOf(this.#accepted)
   }
 
   get synced(): Promise<number> {
-    return this.#synced.promise
+    this.#synced ??= new Deferred()
+    return this.#promiseOf(this.#synced)
   }
 
   get settled(): Promise<TransactionState['name']> {
-    return this.#settled.promise
+    this.#settled ??= new Deferred()
+    return this.#promiseOf(this.#settled)
   }
 
   subscribe(listener: Listener<Transaction>): Undo {
+    this.#emitter ??= new Emitter((error) => this.#host.onListenerError(error))
     return this.#emitter.on('change', listener)
   }
 
@@ -148,56 +154,58 @@ export class LocalTransaction implements Transaction {
   dispatch(event: TransactionEvent): boolean {
     const { state } = nextTransactionState(this.#state, event)
     if (state === this.#state) return false
-    if (event.type === 'send') this.#wasSent = true
+    if (event.type === 'send' || event.type === 'accept') this.#wasSent = true
+    // What was rejected before it was stored never comes to be durable.
+    if (event.type === 'stored') this.#isDurable = true
     this.#state = state
-    this.#record = recordOf(this.#record, state)
+    this.#record = recordOf(this.#record, state, this.#wasSent)
     this.#settle()
-    this.#emitter.emit('change', this)
+    this.#emitter?.emit('change', this)
     this.#host.changed()
     return true
   }
 
   /** The client is closed: nobody is left waiting. */
   close(): void {
-    const closed = new ClosedError(
-      'The client was closed before this transaction had settled; it stays queued.',
-    )
-    for (const deferred of this.#awaited) deferred.reject(closed)
-    this.#settled.resolve(this.state)
-    this.#emitter.clear()
+    this.#isClosed = true
+    this.#settle()
+    this.#emitter?.clear()
   }
 
+  #promiseOf<T>({ promise }: Deferred<T>): Promise<T> {
+    this.#settle()
+    return promise
+  }
+
+  /** Settles what is asked for as far as its state decides it; what is settled stays as it is. */
   #settle(): void {
     const state = this.#state
-    switch (state.name) {
-      case 'writing':
-        return
-      case 'queued':
-      case 'sending':
-        this.#durable.resolve()
-        return
-      case 'synced':
-        this.#synced.resolve(state.sid)
-        this.#settled.resolve('synced')
-        this.#accepted.resolve(state.sid)
-        return
-      case 'accepted':
-        this.#durable.resolve()
-        this.#accepted.resolve(state.sid)
-        return
-    }
+    if (this.#isDurable) this.#durable?.resolve()
+    if ('sid' in state) this.#accepted?.resolve(state.sid)
+    if (state.name === 'synced') this.#synced?.resolve(state.sid)
+    if (isPending(state) && !this.#isClosed) return
+    this.#settled?.resolve(state.name)
+    const awaited = [this.#durable, this.#accepted, this.#synced].flatMap((deferred) => deferred ?? [])
+    if (state.name === 'synced' || awaited.length === 0) return
     const error = errorOf(state)
-    for (const deferred of this.#awaited) deferred.reject(error)
-    this.#settled.resolve(state.name)
+    for (const deferred of awaited) deferred.reject(error)
   }
+}
+
+/** Whether it is still to come to an end. */
+function isPending({ name }: TransactionState): boolean {
+  return name === 'writing' || name === 'queued' || name === 'sending' || name === 'accepted'
 }
 
 function errorOf(state: TransactionState): unknown {
   if ('error' in state) return state.error
+  if (isPending(state)) {
+    return new ClosedError('The client was closed before this transaction had settled; it stays queued.')
+  }
   return new RejectedError(state.name, `This transaction was ${state.name}.`)
 }
 
-function recordOf(record: OutboxRecord, state: TransactionState): OutboxRecord {
+function recordOf(record: OutboxRecord, state: TransactionState, wasSent: boolean): OutboxRecord {
   const { sid: _, error: __, ...rest } = record
   switch (state.name) {
     case 'accepted':
@@ -207,14 +215,14 @@ function recordOf(record: OutboxRecord, state: TransactionState): OutboxRecord {
       return { ...rest, state: 'rejected', error: { code, message, details } }
     }
     default:
-      return { ...rest, state: 'queued' }
+      return { ...rest, state: wasSent ? 'sending' : 'queued' }
   }
 }
 
 /** Where a transaction stands that was kept as `record`. */
 export function stateOf({ state, sid = 0, error }: OutboxRecord): TransactionState {
   if (state === 'accepted') return { name: 'accepted', sid }
-  if (state === 'queued') return { name: 'queued' }
+  if (state === 'queued' || state === 'sending') return { name: 'queued' }
   const { code = 'unknown', message = 'The server refused it.', details } = error ?? {}
   return { name: 'rejected', error: new RejectedError(code, message, details) }
 }

@@ -8,6 +8,7 @@ import { useLiveQuery, useSuspenseQuery } from './use-live-query.ts'
 import { usePending, useTransactionState } from './use-pending.ts'
 import { useRecord } from './use-record.ts'
 import { useSyncStatus } from './use-sync-status.ts'
+import { useUndo } from './use-undo.ts'
 
 /** The hooks, typed by an application's models. */
 export interface Hooks<M extends ModelDefinitions> {
@@ -22,6 +23,7 @@ export interface Hooks<M extends ModelDefinitions> {
   readonly useSyncStatus: typeof useSyncStatus
   readonly usePending: typeof usePending
   readonly useTransactionState: typeof useTransactionState
+  readonly useUndo: typeof useUndo
 }
 
 /**
@@ -48,4 +50,5 @@ const hooks = {
   useSyncStatus,
   usePending,
   useTransactionState,
+  useUndo,
 }

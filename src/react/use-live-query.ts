@@ -28,7 +28,7 @@ export function useSuspenseQuery(type: string, spec?: QuerySpec): QueryResult<Da
   const result = useLiveQuery(type, spec)
   if (result.status === 'ready' || result === noResult) return result
   if (client.status.lifecycle === 'closed') throw new ClosedError()
-  throw readiness(client)
+  throw readiness(client, type)
 }
 
 function querySource(client: SyncClient, type: string, spec: QuerySpec) {
@@ -40,11 +40,12 @@ function querySource(client: SyncClient, type: string, spec: QuerySpec) {
   })
 }
 
-const waiting = new WeakMap<SyncClient, Promise<void>>()
+const waiting = new WeakMap<SyncClient, Map<string, Promise<void>>>()
 
-/** One promise for all who wait for the data of `client`. */
-function readiness(client: SyncClient): Promise<void> {
-  const ready = waiting.get(client) ?? client.ready()
-  waiting.set(client, ready)
+/** One promise for all who wait for the records of a type. */
+function readiness(client: SyncClient, type: string): Promise<void> {
+  const byType = waiting.get(client) ?? new Map<string, Promise<void>>()
+  const ready = byType.get(type) ?? client.load(type)
+  waiting.set(client, byType.set(type, ready))
   return ready
 }

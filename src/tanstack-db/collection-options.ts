@@ -58,7 +58,7 @@ export function instepCollectionOptions<M extends ModelDefinitions, T extends Na
         showAll()
         const ended = new AbortController()
         if (live.status === 'ready') markReady()
-        else client.ready({ signal: ended.signal }).then(markReady, markError)
+        else client.load(type, { signal: ended.signal }).then(markReady, markError)
         return () => {
           unfollow()
           ended.abort()

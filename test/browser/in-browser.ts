@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Engine } from './engine.ts'
 import { type EngineName, engineNames, launchEngine } from './engines.ts'
-import { type Message, type PageBackend, type PageServer, servePage } from './page-server.ts'
+import { type Aliases, type Message, type PageBackend, type PageServer, servePage } from './page-server.ts'
 
 /** A folder for a browser's profile, removed by the function that comes with it. */
 export async function makeProfile() {
@@ -15,6 +15,8 @@ export async function makeProfile() {
 export interface BrowserRun {
   /** Made anew for each engine. */
   backend?(): PageBackend
+  /** Other packages for the page. */
+  readonly alias?: Aliases
   /** @default all */
   readonly engines?: readonly EngineName[]
   /** Called before the page is opened at `url`. */
@@ -31,14 +33,14 @@ export interface BrowserRun {
 export function testInBrowser(
   entry: URL,
   cases: readonly { readonly name: string }[],
-  { engines = engineNames, backend, before, during }: BrowserRun = {},
+  { engines = engineNames, backend, alias, before, during }: BrowserRun = {},
 ): void {
   describe.each(engines)('in %s', (engineName) => {
     const told = new Map<string | undefined, Message>()
     const undo: (() => Promise<unknown>)[] = []
 
     beforeAll(async () => {
-      const server = await servePage(entry, backend?.())
+      const server = await servePage(entry, backend?.(), alias)
       undo.unshift(server.close)
       const { profile, remove } = await makeProfile()
       undo.unshift(remove)

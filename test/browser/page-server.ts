@@ -32,8 +32,13 @@ export interface PageBackend {
   readonly commands: { readonly [name: string]: (...args: never[]) => unknown }
 }
 
-export async function servePage(entry: URL, backend?: PageBackend): Promise<PageServer> {
-  const script = await bundle(entry)
+/** Packages by their names in the sources, and by the names of those that stand in for them. */
+export interface Aliases {
+  readonly [name: string]: string
+}
+
+export async function servePage(entry: URL, backend?: PageBackend, alias?: Aliases): Promise<PageServer> {
+  const script = await bundle(entry, alias)
   const mailbox = new Mailbox()
   const server = createServer(async (request, response) => {
     response.setHeader('Cache-Control', 'no-store')
@@ -66,7 +71,7 @@ export async function servePage(entry: URL, backend?: PageBackend): Promise<Page
   }
 }
 
-async function bundle(entry: URL): Promise<string> {
+async function bundle(entry: URL, alias: Aliases = {}): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: [fileURLToPath(entry)],
     bundle: true,
@@ -74,7 +79,10 @@ async function bundle(entry: URL): Promise<string> {
     format: 'esm',
     target: 'es2022',
     sourcemap: 'inline',
-    alias: { '#websocket': fileURLToPath(new URL('../../src/base/websocket.native.ts', import.meta.url)) },
+    alias: {
+      ...alias,
+      '#websocket': fileURLToPath(new URL('../../src/base/websocket.native.ts', import.meta.url)),
+    },
     logLevel: 'error',
   })
   return outputFiles[0]?.text ?? ''

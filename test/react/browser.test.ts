@@ -1,7 +1,16 @@
+import { describe } from 'vitest'
 import { testInBrowser } from '../browser/in-browser.ts'
 import { queryCases } from './query-cases.tsx'
 import { statusCases } from './status-cases.tsx'
 
-testInBrowser(new URL('./page.ts', import.meta.url), [...queryCases, ...statusCases], {
-  engines: ['chromium'],
+const versions = [
+  { version: 18, alias: { react: 'react-18', 'react-dom': 'react-dom-18' } },
+  { version: 19, alias: {} },
+]
+
+describe.each(versions)('with React $version', ({ alias }) => {
+  testInBrowser(new URL('./page.ts', import.meta.url), [...queryCases, ...statusCases], {
+    engines: ['chromium'],
+    alias,
+  })
 })

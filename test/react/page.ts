@@ -1,8 +1,14 @@
+import { isSyncError } from '../../src/index.ts'
 import { runCases } from '../browser/in-page.ts'
 import { queryCases } from './query-cases.tsx'
 import { statusCases } from './status-cases.tsx'
 
 // React asks for it of whoever uses `act`.
 Object.assign(globalThis, { IS_REACT_ACT_ENVIRONMENT: true })
+
+// React 18 tells the window, too, of what it gives to a boundary.
+addEventListener('error', (event) => {
+  if (isSyncError(event.error, 'ClosedError')) event.stopImmediatePropagation()
+})
 
 await runCases([...queryCases, ...statusCases])

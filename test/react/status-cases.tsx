@@ -9,6 +9,7 @@ import {
   useRecord,
   useSyncStatus,
   useTransactionState,
+  useUndo,
 } from '../../src/react/index.ts'
 import { same } from '../../src/storage/contract/context.ts'
 import type { PageCase } from '../browser/in-page.ts'
@@ -37,12 +38,35 @@ function Inbox(): ReactNode {
   return [...pending, ...rejected].map((tx) => <Light key={tx.id} tx={tx} />)
 }
 
+function Undo(): ReactNode {
+  const controls = useUndo()
+  rendered.push(controls)
+  return `${controls.canUndo ? 'undo' : ''} ${controls.canRedo ? 'redo' : ''}`
+}
+
 function Issue(): ReactNode {
   const { rows } = useLiveQuery('Issue')
   return `${rows.length} ${useRecord('Issue', 'i1')?.title} ${useSyncStatus(({ data }) => data.state)}`
 }
 
 export const statusCases: readonly PageCase[] = [
+  pageCase('what can be undone shows, and can be undone', async (scene) => {
+    await scene.render(<Undo />)
+    await scene.write(['i1', 'Lamp'])
+    scene.shows(' ')
+    await act(async () => void scene.client.mutate((m) => m.update('Issue', 'i1', { title: 'Lamp out' })))
+    scene.shows('undo ')
+    const { undo, redo } = rendered.at(-1) as ReturnType<typeof useUndo>
+    await act(async () => void undo())
+    await scene.settle()
+    scene.shows(' redo')
+    same(scene.client.get('Issue', 'i1')?.title, 'Lamp', 'what is shown')
+    await act(async () => void redo())
+    await scene.settle()
+    scene.shows('undo ')
+    same(scene.client.get('Issue', 'i1')?.title, 'Lamp out', 'what is shown')
+  }),
+
   pageCase('strict mode makes one socket, and a page that is left none', async (scene) => {
     const sockets = () => scene.server.requests.filter(({ endpoint }) => endpoint === 'ws').length
     await scene.render(<Connection />)

@@ -1,17 +1,28 @@
 import { describe, expect, test } from 'vitest'
 import type { TxCodec } from '../../src/index.ts'
-import { type Message, notes, Office } from '../support/office.ts'
+import { notes, Office } from '../support/office.ts'
+
+/** What its codec makes of a transaction. */
+interface Body {
+  readonly key: string
+  readonly changes: readonly {
+    readonly verb: 'create' | 'change' | 'drop'
+    readonly table: string
+    readonly row: string
+    readonly fields?: object
+  }[]
+}
 
 /** A server of another kind behind the same data: one change a request, and no word of positions. */
 function restLike(office: Office) {
-  const bodies: Message[] = []
+  const bodies: Body[] = []
   let refuses: string | undefined
   const answer = async (request: Request): Promise<Response> => {
-    const body: Message = await request.json()
+    const body: Body = await request.json()
     bodies.push(body)
     if (refuses === body.key) return Response.json({ ok: false, why: 'No such shelf.' })
     for (const { verb, table, row, fields } of body.changes) {
-      const op = { create: 'i', change: 'u', drop: 'd' }[verb as string]
+      const op = { create: 'i', change: 'u', drop: 'd' }[verb]
       await office.service.write([
         { op, t: table, id: row, ...(fields && { p: { userId: 'ada', ...fields } }) } as never,
       ])

@@ -243,6 +243,26 @@ test('invariant 11: without an epoch a history that went back is noticed by its 
   expect(notes(client)).toEqual({ 1: { title: 'new' } })
 })
 
+test('invariant 11: an answer from another history is no verdict, and that history is fetched first', async () => {
+  const office = await Office.open()
+  for (const id of ['a', 'b', 'c']) await office.insert(id)
+  await office.insert('1', { title: 'old' })
+  const desk = office.desk()
+  const client = await desk.live({ echoWait: 3_600_000, pollInterval: 3_600_000 })
+  office.push = () => {}
+  const seen = watched(client, '1', 'title')
+  await office.startOver()
+  await office.insert('1', { title: 'old' })
+  const tx = client.mutate((m) => m.update('Note', '1', { title: 'new' }))
+  expect(await office.clock.until(tx.synced)).toBe(2)
+  expect(desk.log).toEqual(['error ProtocolError discontinuous', 'reset restored'])
+  expect([seen, notes(client), await office.rows()]).toEqual([
+    ['new'],
+    { 1: { title: 'new' } },
+    { 1: { title: 'new' } },
+  ])
+})
+
 test('invariant 10: the outbox survives a position that the server no longer reaches back to', async () => {
   const { office, desk, client } = await open(() => {})
   desk.network.cut()

@@ -67,6 +67,51 @@ describe.each(Object.keys(kinds))('undoing %s', (kind) => {
     await desk.kill()
   })
 
+  test('that was not sent before a restart takes it back without a trace', async () => {
+    const { office, desk, client } = await open()
+    const before = notes(client)
+    await client.stop()
+    const tx = client.mutate(body)
+    await office.clock.until(tx.durable)
+    await desk.kill()
+    const again = desk.client()
+    await office.clock.until(again.sync())
+    const restored = again.outbox.get(tx.id)
+    expect(await office.clock.until(restored?.undo() ?? Promise.reject())).toBeUndefined()
+    expect([restored?.state, again.outbox.list(), notes(again)]).toEqual(['cancelled', [], before])
+    await desk.kill()
+    expect(notes(await desk.live())).toEqual(before)
+    await office.clock.advance(60_000)
+    expect([office.received, await office.rows()]).toEqual([[], before])
+  })
+
+  test.each(['before the request left', 'before the answer came'])(
+    'when the process died %s takes another transaction after a restart',
+    async (moment) => {
+      const { office, desk, client } = await open()
+      const before = notes(client)
+      desk.network.latencyMs = 500
+      office.push = () => {}
+      office.intercept = at('tx', async () => failure(503))
+      const tx = client.mutate(body)
+      await office.clock.until(tx.durable)
+      await office.clock.advance(moment === 'before the request left' ? 0 : 700)
+      expect(tx.state).toBe('sending')
+      await desk.kill()
+      expect(office.received).toEqual(moment === 'before the request left' ? [] : [tx.id])
+      desk.network.latencyMs = 10
+      office.intercept = (_, pass) => pass()
+      office.push = (message, send) => send(message)
+      desk.network.cut()
+      const again = await desk.live()
+      const inverse = await office.clock.until(again.outbox.get(tx.id)?.undo() ?? Promise.reject())
+      expect([inverse?.state, notes(again)]).toEqual(['queued', before])
+      desk.network.mend()
+      await office.clock.advance(60_000)
+      expect([notes(again), await office.rows()]).toEqual([before, before])
+    },
+  )
+
   test('while it is stored takes it back without a trace', async () => {
     const { office, client } = await open()
     const before = notes(client)
@@ -144,6 +189,59 @@ describe('undo', () => {
     await office.clock.advance(1_000)
     expect([tx.state, await tx.undo(), await client.undo()]).toEqual(['rejected', undefined, false])
     expect(client.outbox.list()).toEqual([tx])
+  })
+
+  test('of one that was rejected, and tried anew, takes back what took its place', async () => {
+    const { office, client } = await open()
+    const title = () => client.get('Note', '1')?.title
+    office.intercept = at('tx', async () => failure(422, 'invalid'))
+    const tx = client.mutate((m) => m.update('Note', '1', { title: 'Bread' }))
+    await office.clock.advance(1_000)
+    expect([tx.state, client.canUndo]).toEqual(['rejected', false])
+    office.intercept = (_, pass) => pass()
+    client.outbox.retry(tx.id)
+    expect([title(), client.canUndo]).toEqual(['Bread', true])
+    expect([await office.clock.until(client.undo()), title()]).toEqual([true, 'Milk'])
+    expect([await office.clock.until(client.redo()), title()]).toEqual([true, 'Bread'])
+    await office.clock.advance(1_000)
+    expect(await office.rows()).toEqual({ 1: { title: 'Bread', n: 1 } })
+  })
+
+  test('that was rejected, and tried anew, is done again by taking back what took its place', async () => {
+    const { office, client } = await open()
+    const title = () => client.get('Note', '1')?.title
+    await office.clock.until(client.mutate((m) => m.update('Note', '1', { title: 'Bread' })).synced)
+    office.intercept = at('tx', async () => failure(422, 'invalid'))
+    await client.undo()
+    await office.clock.advance(1_000)
+    const [inverse] = client.outbox.list({ state: 'rejected' })
+    office.intercept = (_, pass) => pass()
+    client.outbox.retry(inverse?.id ?? '')
+    expect(title()).toBe('Milk')
+    expect([await office.clock.until(client.redo()), title()]).toEqual([true, 'Bread'])
+  })
+
+  test('and redo say whether there is something, and that this has changed', async () => {
+    const { office, client } = await open()
+    const told: (readonly [boolean, boolean])[] = []
+    const look = () => {
+      const now = [client.canUndo, client.canRedo] as const
+      if (String(now) !== String(told.at(-1))) told.push(now)
+    }
+    look()
+    client.outbox.subscribe(look)
+    await office.clock.until(client.mutate((m) => m.update('Note', '1', { n: 2 })).synced)
+    await office.update('1', { n: 3 })
+    await office.clock.advance(1_000)
+    // There is nothing left of it to take back.
+    await client.undo()
+    await client.redo()
+    expect(told).toEqual([
+      [false, false],
+      [true, false],
+      [false, true],
+      [true, false],
+    ])
   })
 
   test('of one that is rejected later goes with it', async () => {

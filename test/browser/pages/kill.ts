@@ -6,26 +6,10 @@ import { plain, restoreState, storeSnapshot } from '../../support/store-state.ts
 import { type Step, withSteps } from '../../support/store-steps.ts'
 import { tell, tellFailures } from '../in-page.ts'
 import { firstState, killPoints } from '../kill-points.ts'
+import { watchForDrops } from '../watch-drops.ts'
 
 const { clock } = resolveWorld()
 const name = 'kill'
-
-/**
- * Why the engine dropped all that was stored, if it did. Chromium reuses a log whose last write was cut off, finds it
- * corrupt at the start after the next, and says so in a field that only it has.
- */
-function watchForDrops(): () => string | undefined {
-  let dropped: string | undefined
-  const { open } = IDBFactory.prototype
-  IDBFactory.prototype.open = function (...args) {
-    const request = open.apply(this, args)
-    request.addEventListener('upgradeneeded', (event) => {
-      if (Reflect.get(event, 'dataLoss') === 'total') dropped = String(Reflect.get(event, 'dataLossMessage'))
-    })
-    return request
-  }
-  return () => dropped
-}
 
 /** Tells what is stored; then makes the change of a kill point, if the address names one, and stalls at its moment. */
 async function run(pointName: string | null): Promise<void> {

@@ -1,6 +1,8 @@
 import { indexedDbStore, SyncClient, type Transaction } from '../../../src/index.ts'
 import { tell, tellFailures } from '../in-page.ts'
+import { watchForDrops } from '../watch-drops.ts'
 
+const dropped = watchForDrops()
 const params = new URLSearchParams(location.search)
 
 const client = new SyncClient({
@@ -44,7 +46,7 @@ const found = () => ({
 
 tellFailures()
 await client.start()
-await tell({ type: 'found', value: found() })
+await tell({ type: 'found', value: { ...found(), dropped: dropped() } })
 if (params.has('write')) {
   await until(() => client.status.connection.state === 'socket')
   await tell({ type: 'live' })
