@@ -55,8 +55,8 @@ export const sql: readonly Mutation[] = [
     test: 'test/server-sql/atomic.test.ts',
     name: 'invariant 20: where the commit fails, there is neither record nor frame nor verdict',
     file: 'src/server/log/sql/write.ts',
-    from: 'const verdict = decided ? [{ caller, id: tx, digest, ...decided.verdict }] : []',
-    to: 'const verdict: unknown[] = []',
+    from: 'const judged = group.verdicts.map(({ verdict, ...rest }) => ({ ...rest, ...verdict }))',
+    to: 'const judged: unknown[] = []',
   },
   {
     invariant: 26,

@@ -96,7 +96,7 @@ describe('a write that falls into the beginning of a read is not in it', () => {
         const { rows } = await sql`select from pg_locks where not granted`.execute(database.followers)
         return rows.length > 0
       })
-      await writeIn(db, database, [insert('2')], asService, 0)
+      await writeIn(db, database, [{ ops: [insert('2')], judge: asService }], 0)
     })
     const result = await (reading ?? read(log))
     await log.close()

@@ -19,7 +19,6 @@ const options = {
   random,
   logger: silentLogger,
   maxReaders: 1,
-  maxWriters: 1,
   readerIdleMs: 1_000,
   retention: undefined,
 }
@@ -37,7 +36,7 @@ for (let written = 0, turn = 0; written < Number(rows); turn += 1) {
     await database.writers.transaction().execute(async (db) => {
       await sql`select pg_current_xact_id()`.execute(db)
       await new Promise<void>((resolve) => clock.after(random.number() * 5, resolve))
-      await writeIn(db, database, ops, judge, clock.now())
+      await writeIn(db, database, [{ ops, judge }], clock.now())
     })
   } else await log.write(ops, judge)
   written += size

@@ -14,7 +14,6 @@ export async function logsIn(name: string) {
     readerIdleMs: 30_000,
     retention: undefined,
     maxReaders: 4,
-    maxWriters: 4,
   }
   const database = await openDatabase(name, options)
   const close = async () => {

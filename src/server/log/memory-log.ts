@@ -3,6 +3,7 @@ import type { Clock, Random } from '../../base/world.ts'
 import { rowKey } from '../../protocol/fold.ts'
 import type { WireRow } from '../../protocol/row.ts'
 import type { TxOp } from '../../protocol/tx.ts'
+import { decideOn, type KeptVerdict } from './decide-on.ts'
 import { type Draft, draft as draftOf } from './draft.ts'
 import type {
   Changes,
@@ -17,7 +18,6 @@ import type {
   Tell,
   Verdict,
 } from './log.ts'
-import { dependencyRejected, idReused, toRejection } from './rejection.ts'
 
 const rowsPerBatch = 1_000
 
@@ -31,11 +31,6 @@ interface Entry extends LoggedChange {
 }
 
 type KeptRecord = StoredRecord & { readonly t: string; readonly id: string }
-
-interface KeptVerdict {
-  readonly digest: string
-  readonly verdict: Verdict
-}
 
 /** A log that lives as long as the process. JavaScript runs one thing at a time, which is its lock. */
 export class MemoryLog implements Log {
@@ -60,14 +55,14 @@ export class MemoryLog implements Log {
   }
 
   async transact(transaction: ClientTransaction, judge: Judge, tell?: Tell): Promise<Verdict> {
-    const { id, digest } = transaction
+    const { id, digest, ops } = transaction
+    const keptFor = (named: string) => this.#verdicts.get(verdictKey(transaction, named))
+    const { verdict, draft, again } = decideOn(transaction, keptFor, () =>
+      this.#draft(ops, judge, transaction),
+    )
     const key = verdictKey(transaction, id)
-    const first = this.#verdicts.get(key)
-    if (first) return first.digest === digest ? first.verdict : { error: idReused(id) }
-    const draft = this.#draftOf(transaction, judge)
-    const verdict = 'error' in draft ? draft : { sid: draft.sid }
-    this.#verdicts.set(key, { digest, verdict })
-    if ('sid' in draft) this.#commit(draft, tell, key)
+    if (!again) this.#verdicts.set(key, { digest, verdict })
+    if (draft) this.#commit(draft, tell, key)
     return verdict
   }
 
@@ -111,23 +106,6 @@ export class MemoryLog implements Log {
 
   async close(): Promise<void> {
     this.#listeners.clear()
-  }
-
-  /** What a transaction without a verdict comes to. */
-  #draftOf(transaction: ClientTransaction, judge: Judge): Draft | Extract<Verdict, { error: unknown }> {
-    const { refused, requires, ops } = transaction
-    if (refused) return { error: refused }
-    const accepted = (id: string) => {
-      const kept = this.#verdicts.get(verdictKey(transaction, id))
-      return kept !== undefined && 'sid' in kept.verdict
-    }
-    const missing = requires.find((id) => !accepted(id))
-    if (missing !== undefined) return { error: dependencyRejected(missing) }
-    try {
-      return this.#draft(ops, judge, transaction)
-    } catch (error) {
-      return { error: toRejection(error) }
-    }
   }
 
   #draft(ops: readonly TxOp[], judge: Judge, transaction?: ClientTransaction): Draft {

@@ -1,9 +1,10 @@
 import { sql } from 'kysely'
 import { Alarm } from '../../../base/alarm.ts'
 import { Emitter, type Undo } from '../../../base/emitter.ts'
-import { toError } from '../../../base/errors.ts'
+import { isSyncError, toError } from '../../../base/errors.ts'
 import type { Random } from '../../../base/world.ts'
 import type { TxOp } from '../../../protocol/tx.ts'
+import type { Decided } from '../decide-on.ts'
 import type { Draft } from '../draft.ts'
 import type {
   Changes,
@@ -17,15 +18,16 @@ import type {
   Verdict,
 } from '../log.ts'
 import { toRejection } from '../rejection.ts'
-import type { Db, SqlDatabase } from './database.ts'
+import type { SqlDatabase } from './database.ts'
+import type { Write } from './group.ts'
+import { Joined } from './joined.ts'
 import { type OpenRead, openDelta, openSnapshot, readChanges, readPosition } from './read.ts'
 import { Reader, type ReaderOptions } from './reader.ts'
 import { retried } from './refusal.ts'
 import { forgettable, type Retention } from './retention.ts'
 import { spool } from './spool.ts'
 import type { SqlLog } from './sql-log.ts'
-import { Turns } from './turns.ts'
-import { transactIn, writeIn } from './write.ts'
+import { writeIn } from './write.ts'
 
 /** How many changes are forgotten in one go, so that no other statement waits for long. */
 const trimmedAtOnce = 10_000
@@ -38,13 +40,17 @@ export interface LogOptions extends ReaderOptions {
   readonly retention: Retention | undefined
 }
 
+interface TellingWrite extends Write {
+  readonly tell: Tell | undefined
+}
+
 export class KyselyLog implements SqlLog {
   readonly #database: SqlDatabase
   readonly #options: LogOptions
   readonly #reader: Reader
   readonly #hints: Emitter<{ hint: undefined }>
   readonly #forgetting: Alarm
-  readonly #turns = new Turns()
+  readonly #writes: Joined<TellingWrite, Decided>
   #unlisten: Undo | undefined
   #closed = false
 
@@ -56,23 +62,24 @@ export class KyselyLog implements SqlLog {
     this.#hints = new Emitter((error) => {
       options.logger.error('A listener failed.', { reason: toError(error).message })
     })
+    this.#writes = new Joined({
+      run: (writes) => this.#commit(writes),
+      sizeOf: ({ ops }) => 1 + ops.length,
+      isOfOne: (error) => !isSyncError(error) || !error.retryable,
+    })
     this.#forgetting = new Alarm(options.clock, () => void this.#forget())
     if (options.retention) this.#forgetting.set(forgetEveryMs)
   }
 
   async write(ops: readonly TxOp[], judge: Judge, tell?: Tell): Promise<number> {
-    const { draft } = await this.#underLock(async (db, at) => {
-      return { draft: await writeIn(db, this.#database, ops, judge, at) }
-    }, tell)
+    const { draft, thrown } = await this.#writes.do({ ops, judge, tell })
+    if (!draft) throw thrown
     return draft.sid
   }
 
   async transact(transaction: ClientTransaction, judge: Judge, tell?: Tell): Promise<Verdict> {
     const decide = async (tx: ClientTransaction) => {
-      const { verdict } = await this.#underLock(
-        (db, at) => transactIn(db, this.#database, tx, judge, at),
-        tell,
-      )
+      const { verdict } = await this.#writes.do({ ops: tx.ops, judge, tell, transaction: tx })
       return verdict
     }
     try {
@@ -135,31 +142,18 @@ export class KyselyLog implements SqlLog {
   }
 
   /** At this level each statement sees what was committed before it, and so what the lock was waited for. */
-  #underLock<T extends { readonly draft?: Draft }>(
-    work: (db: Db, at: number) => Promise<T>,
-    tell?: Tell,
-  ): Promise<T> {
+  async #commit(writes: readonly TellingWrite[]): Promise<readonly Decided[]> {
     const transaction = this.#database.writers.transaction().setIsolationLevel('read committed')
     const { clock } = this.#options
-    return retried(async () => {
-      let inTurn: ((job: () => void) => void) | undefined
-      let done: T | undefined
-      try {
-        done = await transaction.execute(async (db) => {
-          const result = await work(db, clock.now())
-          // Still under the lock: turns follow the sids, in whatever order the commits are heard of.
-          if (tell) inTurn = this.#turns.take()
-          return result
-        })
-        if (done.draft && done.draft.frames.length > 0) this.#hints.emit('hint', undefined)
-        return done
-      } finally {
-        inTurn?.(() => {
-          const changes = changesOf(done?.draft)
-          if (changes.length > 0) tell?.(changes)
-        })
-      }
-    }, this.#options)
+    const done = await retried(
+      () => transaction.execute((db) => writeIn(db, this.#database, writes, clock.now())),
+      this.#options,
+    )
+    if (done.some(({ draft }) => hasFrames(draft))) this.#hints.emit('hint', undefined)
+    for (const [index, { draft }] of done.entries()) {
+      if (hasFrames(draft)) writes[index]?.tell?.(draft.frames.map(toChange))
+    }
+    return done
   }
 
   async #forget(): Promise<void> {
@@ -178,10 +172,10 @@ export class KyselyLog implements SqlLog {
   }
 }
 
-function changesOf({ frames = [] }: Partial<Draft> = {}): readonly LoggedChange[] {
-  return frames.map(({ owner, frame }) => ({
-    sid: frame.sid,
-    owner,
-    frame: JSON.stringify(frame),
-  }))
+function hasFrames(draft: Draft | undefined): draft is Draft {
+  return draft !== undefined && draft.frames.length > 0
+}
+
+function toChange({ owner, frame }: Draft['frames'][number]): LoggedChange {
+  return { sid: frame.sid, owner, frame: JSON.stringify(frame) }
 }

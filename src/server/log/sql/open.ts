@@ -11,8 +11,6 @@ export interface SqlLogOptions {
   readonly readerIdleMs?: number
   /** The most connections to PostgreSQL for bootstraps and deltas; more of these wait. @default 8 */
   readonly maxReaders?: number
-  /** The most connections to PostgreSQL for writes, which wait for one another anyway. @default 4 */
-  readonly maxWriters?: number
   /** How long a request waits for a connection to PostgreSQL, in ms, before it is answered with 503. @default 10_000 */
   readonly maxWaitMs?: number
   /** What of the history may be forgotten; clients whose position that reaches start from a snapshot. @default nothing */
@@ -42,7 +40,6 @@ export async function openSqlLog(database: string, options: SqlLogOptions = {}):
   const resolved = {
     readerIdleMs: 30_000,
     maxReaders: 8,
-    maxWriters: 4,
     logger: silentLogger,
     clock,
     random,

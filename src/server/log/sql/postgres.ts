@@ -15,8 +15,6 @@ export interface PostgresOptions {
   readonly clock: Clock
   readonly random: Random
   readonly logger: Logger
-  /** The most connections for writes, which wait for one another anyway. */
-  readonly maxWriters: number
   /** The most connections for bootstraps and deltas; more of these wait. */
   readonly maxReaders: number
   /** How long a connection is waited for, in ms. @default 10_000 */
@@ -25,7 +23,7 @@ export interface PostgresOptions {
 
 /** A PostgreSQL at `url`, over connections that are made as they are needed. */
 export async function openPostgres(url: string, options: PostgresOptions): Promise<SqlDatabase> {
-  const { clock, random, logger, maxReaders, maxWriters, maxWaitMs = 10_000 } = options
+  const { clock, random, logger, maxReaders, maxWaitMs = 10_000 } = options
   const { Client, Pool } = await peer('pg', async () => (await import('pg')).default)
   const config: ClientConfig = {
     connectionString: url,
@@ -44,7 +42,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
     pool.on('connect', (client) => client.on('error', lost))
     return new Kysely({ dialect: new PostgresDialect({ pool: reaching(pool) }) })
   }
-  const [writers, followers, readers] = [connect(maxWriters), connect(2), connect(maxReaders)]
+  const [writers, followers, readers] = [connect(2), connect(2), connect(maxReaders)]
   const close = async () => {
     await Promise.all([writers, followers, readers].map((db) => db.destroy()))
   }

@@ -1,0 +1,137 @@
+import { rowKey } from '../../../protocol/fold.ts'
+import type { SyncFrame } from '../../../protocol/frame.ts'
+import type { TxOp } from '../../../protocol/tx.ts'
+import { attempted, type Decided, decideOn, type KeptVerdict } from '../decide-on.ts'
+import { type Before, type Draft, draft } from '../draft.ts'
+import type { ClientTransaction, Judge } from '../log.ts'
+
+/** A write of the service itself, or a client's transaction, which is given a verdict. */
+export interface Write {
+  readonly ops: readonly TxOp[]
+  readonly judge: Judge
+  readonly transaction?: ClientTransaction
+}
+
+/** What the log says before any of a group. */
+export interface GroupBefore {
+  readonly head: number
+  readonly horizon: number
+  /** For each op of each write. */
+  readonly befores: readonly (readonly Before[])[]
+  /** For what the writes are and require. */
+  readonly verdictOn: (caller: string, id: string) => KeptVerdict | undefined
+}
+
+interface Entry {
+  readonly sid: number
+  readonly owner: string
+  readonly t: string
+  readonly id: string
+  readonly caller: string | undefined
+  readonly tx: string | undefined
+  /** Whether a write ends here. */
+  readonly last: boolean
+  readonly frame: SyncFrame
+}
+
+type NewVerdict = KeptVerdict & { readonly caller: string; readonly id: string }
+
+/** Writes that are stored together, each decided about as if those before it were stored already. */
+export class Group {
+  readonly #before: GroupBefore
+  readonly #at: number
+  readonly #records = new Map<string, Draft['records'][number]>()
+  readonly #verdicts = new Map<string, NewVerdict>()
+  readonly #entries: Entry[] = []
+  #head: number
+
+  /** `at` stamps what it writes, in ms since the epoch. */
+  constructor(before: GroupBefore, at: number) {
+    this.#before = before
+    this.#at = at
+    this.#head = before.head
+  }
+
+  /** The head after it. */
+  get head(): number {
+    return this.#head
+  }
+
+  get entries(): readonly Entry[] {
+    return this.#entries
+  }
+
+  /** What each record is now that is another than before. */
+  get records(): Draft['records'] {
+    return [...this.#records.values()]
+  }
+
+  /** The verdicts that were not there before. */
+  get verdicts(): readonly NewVerdict[] {
+    return [...this.#verdicts.values()]
+  }
+
+  /** The verdicts on all of `writes`, in their order. Throws what a judge throws that is no WriteRejectedError. */
+  decide(writes: readonly Write[]): readonly Decided[] {
+    return writes.map((write, index) => this.#decide(write, this.#before.befores[index] ?? []))
+  }
+
+  #decide({ ops, judge, transaction }: Write, befores: readonly Before[]): Decided {
+    const drafted = () => {
+      const stamp = { at: this.#at, ...(transaction && { tx: transaction.id }) }
+      const current = ops.map((op, index) => this.#current(op, befores[index], transaction))
+      return draft(ops, current, judge, this.#head, stamp)
+    }
+    if (!transaction) return this.#keep(attempted(drafted))
+    const { caller, id, digest } = transaction
+    const keptFor = (named: string) =>
+      this.#verdicts.get(verdictKey(caller, named)) ?? this.#before.verdictOn(caller, named)
+    const decided = this.#keep(decideOn(transaction, keptFor, drafted), transaction)
+    const { verdict, again } = decided
+    if (!again) this.#verdicts.set(verdictKey(caller, id), { caller, id, digest, verdict })
+    return decided
+  }
+
+  #keep(decided: Decided, transaction?: ClientTransaction): Decided {
+    const { sid, frames, records } = decided.draft ?? { sid: this.#head, frames: [], records: [] }
+    for (const { owner, frame } of frames) {
+      const { t, id } = frame
+      const by = { caller: transaction?.caller, tx: transaction?.id }
+      this.#entries.push({ sid: frame.sid, owner, t, id, ...by, last: frame.sid === sid, frame })
+    }
+    for (const record of records) this.#records.set(rowKey(record.t, record.id), record)
+    this.#head = sid
+    return decided
+  }
+
+  /** What the log would say about the record of `op` if the writes before this one were stored. */
+  #current(op: TxOp, before: Before = { record: undefined, changed: false }, by?: ClientTransaction): Before {
+    const kept = this.#records.get(rowKey(op.t, op.id))
+    return kept
+      ? { record: kept.after, changed: before.changed || this.#hasChanged(op, kept.after, by) }
+      : before
+  }
+
+  #hasChanged(
+    { t, id, unchangedSince }: TxOp,
+    record: Before['record'],
+    by: ClientTransaction | undefined,
+  ): boolean {
+    if (unchangedSince === undefined) return false
+    if (Math.max(0, unchangedSince) < this.#before.horizon) return !record || record.sid > unchangedSince
+    return this.#entries.some(
+      (entry) => entry.sid > unchangedSince && entry.t === t && entry.id === id && counts(entry, by),
+    )
+  }
+}
+
+/** Whether a change is one that the caller `by` could not know of, as {@link Judge} says. */
+function counts({ owner, caller, tx }: Entry, by: ClientTransaction | undefined): boolean {
+  if (!by) return true
+  const isOwn = tx !== undefined && caller === by.caller && by.bases.includes(tx)
+  return owner === by.owner && !isOwn
+}
+
+function verdictKey(caller: string, id: string): string {
+  return rowKey(caller, id)
+}
