@@ -58,6 +58,7 @@ export type {
   Tell,
   Told,
   Verdict,
+  Written,
 } from './log/log.ts'
 export { MemoryLog } from './log/memory-log.ts'
 export { WriteRejectedError } from './log/rejection.ts'

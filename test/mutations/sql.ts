@@ -47,8 +47,8 @@ export const sql: readonly Mutation[] = [
     test: 'test/server-sql/atomic.test.ts',
     name: 'invariant 17: a write that is rolled back takes no sid, and makes no frame that anybody waits for',
     file: 'src/server/log/sql/write.ts',
-    from: 'select head, horizon from',
-    to: 'select pg_current_xact_id()::text as head, horizon from',
+    from: 'as history, head, horizon from',
+    to: 'as history, pg_current_xact_id()::text as head, horizon from',
   },
   {
     invariant: 20,

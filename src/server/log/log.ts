@@ -42,8 +42,11 @@ export interface Log {
   /** The oldest changes of all owners after `after`, about `limit` of them. It never ends inside a write. */
   changes(after: number, limit: number): Promise<Changes>
   position(): Promise<Position>
-  /** Calls `listener` when something may have been written. A hint: it may come late, twice, for nothing, or never. */
-  onHint(listener: () => void): Undo
+  /**
+   * Calls `listener` when something may have been written. A hint: it may come late, twice, for nothing, or never.
+   * With what this log has written itself, so that nobody has to read it again.
+   */
+  onHint(listener: (written?: Written) => void): Undo
   /** Forgets the changes up to `sid`. The records stay. */
   trim(sid: number): Promise<void>
   close(): Promise<void>
@@ -77,6 +80,12 @@ export interface Snapshot extends Read {
 export interface Changes extends Position {
   /** How far they reach: the head, where there are no more. */
   readonly sid: number
+  readonly changes: readonly LoggedChange[]
+}
+
+/** All the changes after `after`, to the head. */
+export interface Written extends Position {
+  readonly after: number
   readonly changes: readonly LoggedChange[]
 }
 

@@ -3,7 +3,7 @@ import { toError } from '../../base/errors.ts'
 import type { Logger } from '../../base/logger.ts'
 import type { Clock } from '../../base/world.ts'
 import type { Caller } from '../auth/caller.ts'
-import type { Changes, Log } from '../log/log.ts'
+import type { Changes, Log, Written } from '../log/log.ts'
 import { Connection, type ConnectionLimits } from './connection.ts'
 import { closeCodes, type ServerSocket } from './server-socket.ts'
 
@@ -103,7 +103,7 @@ export class Hub {
   /** Listens before it asks where the log is, so that no hint falls between. */
   async #follow(): Promise<void> {
     const { log, clock, limits } = this.#options
-    const unlisten = log.onHint(() => this.#read())
+    const unlisten = log.onHint((written) => this.#hear(written))
     const alarm = new Alarm(clock, () => {
       this.#read()
       alarm.set(limits.heartbeatMs)
@@ -123,6 +123,13 @@ export class Hub {
     if (this.#closed) return
     this.#reading = false
     alarm.set(limits.heartbeatMs)
+  }
+
+  #hear(written: Written | undefined): void {
+    // What follows on the cursor is all there is to read.
+    if (written && written.after === this.#cursor && !this.#reading) {
+      this.#deliver({ ...written, sid: written.head })
+    } else void this.#read()
   }
 
   /** Reads on from the cursor, once at a time; a call during a read has it read again. */

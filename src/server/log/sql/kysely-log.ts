@@ -5,17 +5,16 @@ import { isSyncError, toError } from '../../../base/errors.ts'
 import type { Random } from '../../../base/world.ts'
 import type { TxOp } from '../../../protocol/tx.ts'
 import type { Decided } from '../decide-on.ts'
-import type { Draft } from '../draft.ts'
 import type {
   Changes,
   ClientTransaction,
   Judge,
-  LoggedChange,
   Position,
   Read,
   Snapshot,
   Tell,
   Verdict,
+  Written,
 } from '../log.ts'
 import { toRejection } from '../rejection.ts'
 import type { SqlDatabase } from './database.ts'
@@ -48,7 +47,7 @@ export class KyselyLog implements SqlLog {
   readonly #database: SqlDatabase
   readonly #options: LogOptions
   readonly #reader: Reader
-  readonly #hints: Emitter<{ hint: undefined }>
+  readonly #hints: Emitter<{ hint: Written | undefined }>
   readonly #forgetting: Alarm
   readonly #writes: Joined<TellingWrite, Decided>
   #unlisten: Undo | undefined
@@ -108,7 +107,7 @@ export class KyselyLog implements SqlLog {
     return readPosition(this.#database.followers, this.#database)
   }
 
-  onHint(listener: () => void): Undo {
+  onHint(listener: (written?: Written) => void): Undo {
     this.#unlisten ??= this.#database.listen(() => this.#hints.emit('hint', undefined))
     return this.#hints.on('hint', listener)
   }
@@ -145,15 +144,18 @@ export class KyselyLog implements SqlLog {
   async #commit(writes: readonly TellingWrite[]): Promise<readonly Decided[]> {
     const transaction = this.#database.writers.transaction().setIsolationLevel('read committed')
     const { clock } = this.#options
-    const done = await retried(
+    const { decided, written } = await retried(
       () => transaction.execute((db) => writeIn(db, this.#database, writes, clock.now())),
       this.#options,
     )
-    if (done.some(({ draft }) => hasFrames(draft))) this.#hints.emit('hint', undefined)
-    for (const [index, { draft }] of done.entries()) {
-      if (hasFrames(draft)) writes[index]?.tell?.(draft.frames.map(toChange))
+    if (written.changes.length > 0) this.#hints.emit('hint', written)
+    let told = 0
+    for (const [index, { draft }] of decided.entries()) {
+      const changes = written.changes.slice(told, told + (draft?.frames.length ?? 0))
+      told += changes.length
+      if (changes.length > 0) writes[index]?.tell?.(changes)
     }
-    return done
+    return decided
   }
 
   async #forget(): Promise<void> {
@@ -170,12 +172,4 @@ export class KyselyLog implements SqlLog {
     const free = this.#database.single ? await spool(cursor) : cursor
     return { ...position, batches: this.#reader.read(free) }
   }
-}
-
-function hasFrames(draft: Draft | undefined): draft is Draft {
-  return draft !== undefined && draft.frames.length > 0
-}
-
-function toChange({ owner, frame }: Draft['frames'][number]): LoggedChange {
-  return { sid: frame.sid, owner, frame: JSON.stringify(frame) }
 }

@@ -10,6 +10,7 @@ import type {
   Snapshot,
   Tell,
   Verdict,
+  Written,
 } from '../log.ts'
 
 /** A log that is opened when it is first used. Where that fails, whoever asks next has it tried again. */
@@ -46,7 +47,7 @@ export class LateLog implements Log {
     return (await this.#opened()).position()
   }
 
-  onHint(listener: () => void): Undo {
+  onHint(listener: (written?: Written) => void): Undo {
     let undo: Undo | undefined
     let isUndone = false
     const listen = async () => {

@@ -3,6 +3,7 @@ import { isStorable } from '../../../protocol/json-copy.ts'
 import type { Changes, Position } from '../log.ts'
 import type { Db, SqlDatabase } from './database.ts'
 import { type Int8, toNumber } from './int8.ts'
+import { type PositionRow, positionOf } from './position.ts'
 
 /** How long a batch is, about, in UTF-16 units. */
 const batchLength = 262_144
@@ -25,12 +26,6 @@ export interface Cursor {
   next(): Promise<string>
   /** Lets go of what it holds. Safe to call again. */
   close(): Promise<void>
-}
-
-interface PositionRow {
-  readonly history: string
-  readonly head: Int8
-  readonly horizon: Int8
 }
 
 export async function readPosition(db: Db, { history }: Pick<SqlDatabase, 'history'>): Promise<Position> {
@@ -161,11 +156,6 @@ async function end(trx: ControlledTransaction<unknown>): Promise<void> {
     .rollback()
     .execute()
     .catch(() => {})
-}
-
-function positionOf(row: PositionRow | undefined): Position {
-  if (!row) throw new Error('The table instep_state is empty; restore it from a backup.')
-  return { history: row.history, head: toNumber(row.head), horizon: toNumber(row.horizon) }
 }
 
 /** Nothing is owned by what no database can hold; on its way there it could become the name of another. */

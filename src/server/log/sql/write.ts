@@ -4,9 +4,11 @@ import type { Payload } from '../../../protocol/json.ts'
 import type { Rejection } from '../../../protocol/tx.ts'
 import type { Decided, KeptVerdict } from '../decide-on.ts'
 import type { Before } from '../draft.ts'
+import type { Position, Written } from '../log.ts'
 import type { Db, SqlDatabase } from './database.ts'
 import { Group, type GroupBefore, type Write } from './group.ts'
 import { type Int8, toNumber } from './int8.ts'
+import { type PositionRow, positionOf } from './position.ts'
 
 /*
  * Data goes into a statement as one JSON document, so that the database reads it as JSON and refuses what it cannot
@@ -14,40 +16,39 @@ import { type Int8, toNumber } from './int8.ts'
  * as it is.
  */
 
-interface Held {
-  readonly head: number
-  readonly horizon: number
+/** What has come of each write, in their order, and what all have changed. */
+export interface GroupWritten {
+  readonly decided: readonly Decided[]
+  readonly written: Written
 }
 
 /**
- * Does `writes` in the transaction that `db` is, and gives what comes of each, in their order. It holds the log's lock
- * to its end, and does nothing else meanwhile.
+ * Does `writes` in the transaction that `db` is. It holds the log's lock to its end, and does nothing else meanwhile.
  */
 export async function writeIn(
   db: Db,
-  { notify }: Pick<SqlDatabase, 'notify'>,
+  { notify, history }: Pick<SqlDatabase, 'notify' | 'history'>,
   writes: readonly Write[],
   at: number,
-): Promise<readonly Decided[]> {
-  const held = await lock(db)
+): Promise<GroupWritten> {
+  const held = await lock(db, history)
   const verdictOn = await verdicts(db, writes)
   const group = new Group({ ...held, verdictOn, befores: await befores(db, held, writes) }, at)
   const decided = group.decide(writes)
   if (group.entries.length > 0 || group.verdicts.length > 0) await store(db, notify, group, at)
-  return decided
+  const changes = group.entries.map(({ sid, owner, frame }) => ({ sid, owner, frame: JSON.stringify(frame) }))
+  return { decided, written: { ...held, head: group.head, after: held.head, changes } }
 }
 
 /** What every write begins with. Whoever comes next waits here, and reads what this one has left. */
-async function lock(db: Db): Promise<Held> {
-  const { rows } = await sql<{ head: Int8; horizon: Int8 }>`
-    select head, horizon from instep_state for update`.execute(db)
-  const [row] = rows
-  if (!row) throw new Error('The table instep_state is empty; restore it from a backup.')
-  return { head: toNumber(row.head), horizon: toNumber(row.horizon) }
+async function lock(db: Db, history: SqlDatabase['history']): Promise<Position> {
+  const { rows } = await sql<PositionRow>`
+    select ${history} as history, head, horizon from instep_state for update`.execute(db)
+  return positionOf(rows[0])
 }
 
 /** What is there for each op of each of `writes`. */
-async function befores(db: Db, { horizon }: Held, writes: readonly Write[]): Promise<Before[][]> {
+async function befores(db: Db, { horizon }: Position, writes: readonly Write[]): Promise<Before[][]> {
   const keys = writes.flatMap(({ ops }, w) =>
     ops.map(({ t, id, unchangedSince: since }) => ({ w, t, id, since })),
   )
