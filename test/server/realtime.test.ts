@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { readPush } from '../../src/protocol/push.ts'
-import { type Caller, createSyncService } from '../../src/server/index.ts'
+import { type Caller, createSyncService, type Written } from '../../src/server/index.ts'
 import { settle } from '../support/virtual-clock.ts'
 import { FakeSocket, insert, remove, requestTo, serviceOf, update } from './harness.ts'
 
@@ -65,6 +65,31 @@ test('a hint that never comes delays a push to the next heartbeat, and loses not
   await service.write([insert('1')])
   await clock.advance(1_000)
   expect(socket.pushes.at(-1)).toMatchObject({ sid: 1, frames: [{ sid: 1 }] })
+})
+
+test('what the log has written itself is pushed without a read, unless others wrote in between', async () => {
+  const { service, log, clock, connect } = serviceOf({ heartbeatMs: 1_000 })
+  let tell: ((written: Written) => void) | undefined
+  log.onHint = (listener) => {
+    tell = listener
+    return () => {}
+  }
+  const changes = log.changes.bind(log)
+  let reads = 0
+  log.changes = (...args) => {
+    reads += 1
+    return changes(...args)
+  }
+  const socket = await connect()
+  await service.write([insert('1')])
+  tell?.({ ...(await changes(0, 1)), after: 0 })
+  expect([reads, socket.pushes]).toMatchObject([0, [{ since: 0, sid: 1, frames: [{ id: '1' }] }]])
+  await service.write([insert('2')])
+  await service.write([insert('3')])
+  tell?.({ ...(await changes(2, 1)), after: 2 })
+  await clock.advance(10)
+  expect(reads).toBe(1)
+  expect(socket.pushes.at(-1)).toMatchObject({ since: 1, sid: 3, frames: [{ id: '2' }, { id: '3' }] })
 })
 
 test('a log that cannot be read for a while loses nothing', async () => {
