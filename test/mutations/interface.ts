@@ -43,8 +43,8 @@ export const overHttp: readonly Mutation[] = [
     test: log,
     name: 'invariant 19: one id sent ten times at once and once more later is done once, and answered alike',
     file: 'src/server/log/sql/write.ts',
-    from: 'return (caller, id) => kept.get(rowKey(caller, id))',
-    to: 'return (caller, id) => kept.get(rowKey(caller, `${id}?`))',
+    from: 'verdictOn: (caller, id) => kept.get(rowKey(caller, id))',
+    to: 'verdictOn: (caller, id) => kept.get(rowKey(caller, `${id}?`))',
   },
   {
     invariant: 20,

@@ -7,7 +7,6 @@ import type { Before } from '../draft.ts'
 import type { Position, Written } from '../log.ts'
 import type { Db, SqlDatabase } from './database.ts'
 import { Group, type GroupBefore, type Write } from './group.ts'
-import { type Int8, toNumber } from './int8.ts'
 import { type PositionRow, positionOf } from './position.ts'
 
 /*
@@ -32,8 +31,7 @@ export async function writeIn(
   at: number,
 ): Promise<GroupWritten> {
   const held = await lock(db, history)
-  const verdictOn = await verdicts(db, writes)
-  const group = new Group({ ...held, verdictOn, befores: await befores(db, held, writes) }, at)
+  const group = new Group({ ...held, ...(await look(db, held, writes)) }, at)
   const decided = group.decide(writes)
   if (group.entries.length > 0 || group.verdicts.length > 0) await store(db, notify, group, at)
   const changes = group.entries.map(({ sid, owner, frame }) => ({ sid, owner, frame: JSON.stringify(frame) }))
@@ -47,64 +45,69 @@ async function lock(db: Db, history: SqlDatabase['history']): Promise<Position> 
   return positionOf(rows[0])
 }
 
-/** What is there for each op of each of `writes`. */
-async function befores(db: Db, { horizon }: Position, writes: readonly Write[]): Promise<Before[][]> {
-  const keys = writes.flatMap(({ ops }, w) =>
-    ops.map(({ t, id, unchangedSince: since }) => ({ w, t, id, since })),
-  )
-  const found: Before[][] = writes.map(() => [])
-  if (keys.length === 0) return found
-  const senders = writes.flatMap(({ transaction }, w) => {
-    if (!transaction) return []
-    const { owner, caller, bases } = transaction
-    return [{ w, owner, caller, bases }]
-  })
-  const { rows } = await sql<{ w: number; owner: string | null; sid: Int8; p: Payload; changed: boolean }>`
-    select k.w, r.owner, r.sid, r.p, case
-      when k.since is null then false
-      when greatest(k.since, 0) < ${horizon} then r.sid is null or r.sid > k.since
-      else exists (
-        select from instep_log l where l.t = k.t and l.id = k.id and l.sid > k.since and (
-          s.w is null or l.owner = s.owner and (l.tx is null or l.caller <> s.caller or l.tx not in
-            (select json_array_elements_text(s.bases))))
-      ) end as changed
-    from rows from (json_to_recordset(${JSON.stringify(keys)}::json) as (w int, t text, id text, since bigint))
-      with ordinality as k(w, t, id, since, n)
-    left join json_to_recordset(${JSON.stringify(senders)}::json) as s(w int, owner text, caller text, bases json)
-      on s.w = k.w
-    left join instep_record r on r.t = k.t and r.id = k.id
-    order by k.n`.execute(db)
-  for (const { w, owner, sid, p, changed } of rows) {
-    const record = owner === null ? undefined : { owner, sid: toNumber(sid), p }
-    found[w]?.push({ record, changed })
-  }
-  return found
+interface FoundVerdict {
+  readonly caller: string
+  readonly id: string
+  readonly digest: string
+  readonly sid: number | null
+  readonly error: Rejection
 }
 
-/** What finds the verdicts there are on the transactions among `writes`, and on what these require. */
-async function verdicts(db: Db, writes: readonly Write[]): Promise<GroupBefore['verdictOn']> {
-  const keys = writes.flatMap(({ transaction }) => {
-    if (!transaction) return []
-    const { caller, id, requires } = transaction
-    return [id, ...requires].map((named) => ({ caller, id: named }))
-  })
+interface FoundRecord {
+  readonly w: number
+  readonly owner: string | null
+  readonly sid: number
+  readonly p: Payload
+  readonly changed: boolean
+}
+
+/**
+ * What is there for each op of each of `writes`, and the verdicts on the transactions among them and on what these
+ * require. In one statement, since others wait: each half comes as one document.
+ */
+async function look(
+  db: Db,
+  { horizon }: Position,
+  writes: readonly Write[],
+): Promise<Pick<GroupBefore, 'befores' | 'verdictOn'>> {
+  const ops = writes.flatMap(({ ops }, w) =>
+    ops.map(({ t, id, unchangedSince: since }) => ({ w, t, id, since })),
+  )
+  const senders = writes.flatMap(({ transaction }, w) => (transaction ? [{ w, ...transaction }] : []))
+  const named = senders.flatMap(({ caller, id, requires }) => [id, ...requires].map((id) => ({ caller, id })))
+  const asked = senders.map(({ w, owner, caller, bases }) => ({ w, owner, caller, bases }))
+  const { rows } = await sql<{
+    verdicts: readonly FoundVerdict[] | null
+    records: readonly FoundRecord[] | null
+  }>`
+    select (
+      select json_agg(json_build_object('caller', v.caller, 'id', v.id, 'digest', v.digest, 'sid', v.sid, 'error', v.error))
+      from json_to_recordset(${JSON.stringify(named)}::json) as k(caller text, id text)
+      join instep_verdict v on v.caller = k.caller and v.id = k.id
+    ) as verdicts, (
+      select json_agg(json_build_object('w', k.w, 'owner', r.owner, 'sid', r.sid, 'p', r.p, 'changed', case
+        when k.since is null then false
+        when greatest(k.since, 0) < ${horizon} then r.sid is null or r.sid > k.since
+        else exists (
+          select from instep_log l where l.t = k.t and l.id = k.id and l.sid > k.since and (
+            s.w is null or l.owner = s.owner and (l.tx is null or l.caller <> s.caller or l.tx not in
+              (select json_array_elements_text(s.bases))))
+        ) end) order by k.n)
+      from rows from (json_to_recordset(${JSON.stringify(ops)}::json) as (w int, t text, id text, since bigint))
+        with ordinality as k(w, t, id, since, n)
+      left join json_to_recordset(${JSON.stringify(asked)}::json) as s(w int, owner text, caller text, bases json)
+        on s.w = k.w
+      left join instep_record r on r.t = k.t and r.id = k.id
+    ) as records`.execute(db)
   const kept = new Map<string, KeptVerdict>()
-  if (keys.length > 0) {
-    const { rows } = await sql<{
-      caller: string
-      id: string
-      digest: string
-      sid: Int8 | null
-      error: Rejection
-    }>`
-      select v.caller, v.id, v.digest, v.sid, v.error
-      from json_to_recordset(${JSON.stringify(keys)}::json) as k(caller text, id text)
-      join instep_verdict v on v.caller = k.caller and v.id = k.id`.execute(db)
-    for (const { caller, id, digest, sid, error } of rows) {
-      kept.set(rowKey(caller, id), { digest, verdict: sid === null ? { error } : { sid: toNumber(sid) } })
-    }
+  for (const { caller, id, digest, sid, error } of rows[0]?.verdicts ?? []) {
+    kept.set(rowKey(caller, id), { digest, verdict: sid === null ? { error } : { sid } })
   }
-  return (caller, id) => kept.get(rowKey(caller, id))
+  const befores: Before[][] = writes.map(() => [])
+  for (const { w, owner, sid, p, changed } of rows[0]?.records ?? []) {
+    befores[w]?.push({ record: owner === null ? undefined : { owner, sid, p }, changed })
+  }
+  return { befores, verdictOn: (caller, id) => kept.get(rowKey(caller, id)) }
 }
 
 /** All that a group leaves, in one statement. */
