@@ -2,7 +2,7 @@ import pg from 'pg'
 import { load, median } from './bench.mjs'
 
 const lanes = 16
-/** As many as the service has for writes. */
+/** Enough for one to be always waiting for the lock. */
 const connections = 4
 const secondsEach = 4
 const owners = Array.from({ length: 100 }, (_, n) => `owner-${n}`)
