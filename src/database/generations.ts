@@ -26,6 +26,16 @@ export class Generations {
     this.#underWay.delete(writer.id)
   }
 
+  /** Whether what `writer` wrote is still there. */
+  isUnderWay(writer: PageWriter): boolean {
+    return this.#underWay.has(writer.id)
+  }
+
+  /** All pages go, those of the writers under way among them: these cannot come to their end any more. */
+  forget(): void {
+    this.#underWay.clear()
+  }
+
   /** Puts another manifest in place, and removes the pages that are in it no more. */
   async switchTo(tx: StoreTransaction, head: Head, manifest: Manifest): Promise<void> {
     tx.put('meta', metaKeys.head, head)

@@ -76,6 +76,7 @@ class StoredDatabase implements Database {
   }
 
   async drop(): Promise<void> {
+    this.#generations.forget()
     await this.#database.drop()
     this.#size = { pageBytes: 0, journalBytes: 0 }
   }

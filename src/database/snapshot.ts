@@ -14,7 +14,6 @@ export class StoredSnapshot implements SnapshotWriter {
   readonly #version: number
   readonly #onCommit: (manifest: Manifest) => void
   readonly #pages: PageWriter
-  #over = false
 
   constructor(
     database: FencedConnection,
@@ -48,26 +47,23 @@ export class StoredSnapshot implements SnapshotWriter {
       ...(epoch === undefined ? undefined : { epoch }),
     }
     await this.#database.write(['pages', 'journal'], async (tx) => {
+      this.#refuseIfOver()
       tx.delete('journal', {})
       await this.#generations.switchTo(tx, head, manifest)
     })
-    this.#end()
+    this.#generations.end(this.#pages)
     this.#onCommit(manifest)
   }
 
   async abort(): Promise<void> {
-    if (this.#over) return
-    this.#end()
+    if (!this.#generations.isUnderWay(this.#pages)) return
+    this.#generations.end(this.#pages)
     // Of a commit whose outcome is not known, the pages are in the manifest or not: so they stay or go.
     await this.#generations.sweep()
   }
 
-  #end(): void {
-    this.#over = true
-    this.#generations.end(this.#pages)
-  }
-
   #refuseIfOver(): void {
-    if (this.#over) throw new StorageError('aborted', 'This snapshot is committed or aborted: begin another.')
+    if (this.#generations.isUnderWay(this.#pages)) return
+    throw new StorageError('aborted', 'This snapshot was committed, aborted or dropped: begin another.')
   }
 }

@@ -8,13 +8,12 @@ import type { DeltaMessage } from '../protocol/delta.ts'
 import type { RowChange, RowOp } from '../protocol/fold.ts'
 import type { OverlayChange } from '../replica/overlay.ts'
 import type { Replica, Staging } from '../replica/replica.ts'
-import { Checkpointer } from './checkpointer.ts'
 import { type Continuity, continuityAt, fetched, loaded, type Outcome, pushed } from './continuity.ts'
 import type { CopyListener } from './copy-listener.ts'
 import { LazyTypes } from './lazy-types.ts'
+import { LocalDisk } from './local-disk.ts'
 import type { PageSink } from './page-sink.ts'
 import type { PendingWrites } from './pending-writes.ts'
-import { Recorder } from './recorder.ts'
 
 export interface LocalCopyOptions {
   readonly openDatabase: () => Promise<Database>
@@ -30,31 +29,28 @@ export interface LocalCopyOptions {
 export class LocalCopy {
   readonly #options: LocalCopyOptions
   readonly #lazy: LazyTypes
-  readonly #checkpointer: Checkpointer
+  readonly #disk: LocalDisk
   #opening: Promise<void> | undefined
-  #database: Database = noDatabase
-  #recorder = new Recorder(noDatabase, () => {})
   #outbox: Promise<void> | undefined
   #continuity: Continuity | undefined
   #restoredAt: number | undefined
 
   constructor(options: LocalCopyOptions) {
     this.#options = options
-    const { clock, replica } = options
-    const database = () => this.#database
-    this.#checkpointer = new Checkpointer({
+    const { openDatabase, clock, replica } = options
+    this.#disk = new LocalDisk({
+      openDatabase,
       clock,
-      database,
-      onEnd: (failure = this.#recorder.failure) => this.#tellStorage(failure),
+      onStatus: (status, failure) => options.listener.storage(status, failure),
     })
     this.#lazy = new LazyTypes({
       types: options.lazy,
       replica,
-      database,
+      database: () => this.database,
       listener: {
         loaded: (staging, types, ops) => this.#join(staging, types, ops),
         lost: (error) => {
-          this.#recorder.fail(error)
+          this.#disk.suspend(error)
           options.listener.lost()
         },
       },
@@ -72,7 +68,7 @@ export class LocalCopy {
   }
 
   get database(): Database {
-    return this.#database
+    return this.#disk.database
   }
 
   get replica(): Replica {
@@ -98,7 +94,7 @@ export class LocalCopy {
 
   /** Begins a second copy, without what may stay on the disk. Where there is none, or it fails, nothing may. */
   stage(): Staging {
-    const isStored = this.#database !== noDatabase && !this.#recorder.failure
+    const isStored = this.database !== noDatabase && !this.#disk.failure
     return this.replica.stage(isStored ? this.#lazy.unused : undefined)
   }
 
@@ -130,19 +126,17 @@ export class LocalCopy {
   async replace(head: SnapshotHead, staging: Staging, pages: PageSink, mark: number): Promise<boolean> {
     const { pending } = this.#options
     const isWhole = staging.left.size === 0
-    this.#checkpointer.abort()
-    this.#recorder.suspend()
-    await this.#recorder.settled()
-    const failure = (await pages.commit(head)) ?? (await this.#lazy.fill(staging, head))
-    if (failure) this.#recorder.fail(failure)
+    const failure = await this.#disk.replace(async () => {
+      const failure = (await pages.commit(head)) ?? (await this.#lazy.fill(staging, head))
+      if (!failure || isWhole) await staging.prepare()
+      return failure
+    })
     if (failure && !isWhole) return false
-    await staging.prepare()
-    if (!failure) this.#recorder.resume()
     // Where there was no data, it is not known in which history something was accepted.
     if (!this.#continuity || isOtherHistory(this.#continuity, head)) pending.requeue()
     const lift = pending.shownAt(head.sid, mark)
     this.#show(staging, continuityAt(head.sid, head.epoch), { lift })
-    if (lift.length > 0) pending.synced(lift, failure ? Promise.reject(failure) : Promise.resolve())
+    if (lift.length > 0) pending.synced(lift, this.stored())
     pending.judgedAt(head.sid, mark)
     return true
   }
@@ -150,16 +144,7 @@ export class LocalCopy {
   /** Changes the transactions on disk. A store without room gives up the data for them, which can be fetched again. */
   async writeOutbox(change: OutboxChange): Promise<boolean> {
     await this.open()
-    try {
-      return await this.#database.outbox.write(change)
-    } catch (error) {
-      const failure = toStorageError(error)
-      if (failure.code !== 'quota') throw failure
-      this.#checkpointer.abort()
-      this.#recorder.fail(failure)
-      await this.#database.drop()
-      return await this.#database.outbox.write(change)
-    }
+    return this.#disk.writeOutbox(change)
   }
 
   /**
@@ -167,64 +152,51 @@ export class LocalCopy {
    * is not to be expected soon, and is told.
    */
   distrust(failure?: SyncError): void {
-    if (failure) this.#recorder.fail(failure)
-    else this.#recorder.suspend()
+    this.#disk.suspend(failure)
   }
 
   /** Resolves once all that was taken is durable; rejects with a StorageError where it cannot be made so. */
-  async stored(): Promise<void> {
-    await this.#recorder.settled()
-    if (this.#recorder.failure) throw this.#recorder.failure
+  stored(): Promise<void> {
+    return this.#disk.stored()
   }
 
   /** Resolves once all that was taken is durable, or cannot be made so. */
   settled(): Promise<void> {
-    return this.#recorder.settled()
+    return this.#disk.settled()
   }
 
   async close(): Promise<void> {
     await this.#opening
-    this.#checkpointer.abort()
     await this.#lazy.close()
-    await this.#recorder.settled()
-    this.#database.close()
+    await this.#disk.close()
   }
 
   async #open(): Promise<void> {
-    try {
-      this.#database = await this.#options.openDatabase()
-    } catch (error) {
-      this.#tellStorage(toStorageError(error))
-      return
-    }
-    this.#recorder = new Recorder(this.#database, (failure) => this.#tellStorage(failure))
-    // Until something is restored, there is nothing that a delta could follow from.
-    this.#recorder.suspend()
-    this.#tellStorage(undefined)
+    if (!(await this.#disk.open())) return
     // Where this fails, sending waits until it has succeeded.
     await this.#readOutbox().catch(() => {})
     try {
       await this.#restore()
     } catch (error) {
-      this.#recorder.fail(toStorageError(error))
+      this.#disk.suspend(toStorageError(error))
     }
   }
 
   async #restore(): Promise<void> {
     const staging = this.stage()
-    const restored = await this.#database.restore({
+    const restored = await this.database.restore({
       rows: (rows) => staging.add(rows),
       ops: (ops) => staging.apply(ops),
       holds: (t) => !staging.left.has(t),
     })
     if (!restored) return
     await staging.prepare()
-    this.#recorder.resume()
+    this.#disk.resume()
     this.#restoredAt = restored.at
     const { pending } = this.#options
     const lift = pending.shownAt(restored.sid, 0)
     this.#show(staging, continuityAt(restored.sid, restored.epoch), { lift })
-    if (lift.length > 0) pending.synced(lift, Promise.resolve())
+    if (lift.length > 0) pending.synced(lift, this.stored())
   }
 
   #readOutbox(): Promise<void> {
@@ -237,7 +209,7 @@ export class LocalCopy {
 
   async #restoreOutbox(): Promise<void> {
     const { pending, listener } = this.#options
-    const outbox = await this.#database.outbox.read()
+    const outbox = await this.database.outbox.read()
     for (const { t } of outbox.records.flatMap(({ ops }) => ops)) this.use(t)
     pending.restored(outbox, (overlay) => listener.change([], [], () => this.replica.apply([], overlay)))
   }
@@ -252,10 +224,7 @@ export class LocalCopy {
     const { state, changes, left, entry, reset } = outcome
     this.#continuity = state
     this.#lazy.keep(left)
-    if (entry) {
-      this.#recorder.record(entry)
-      this.#checkpointer.soon()
-    }
+    if (entry) this.#disk.record(entry)
     this.#options.pending.heard(delta)
     if (!reset) this.#change(changes, state.proven, mark)
     return outcome
@@ -287,11 +256,6 @@ export class LocalCopy {
       return changes
     })
     this.#options.listener.replaced(types)
-  }
-
-  #tellStorage(failure: SyncError | undefined): void {
-    const { kind } = this.#database
-    this.#options.listener.storage(failure ? { kind, reason: failure.message } : { kind }, failure)
   }
 }
 

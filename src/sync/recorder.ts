@@ -29,6 +29,11 @@ export class Recorder {
     return this.#failure
   }
 
+  /** Whether nothing is stored until a snapshot was. */
+  get suspended(): boolean {
+    return this.#suspended
+  }
+
   record(entry: JournalEntry): void {
     if (this.#suspended) return
     this.#waiting = this.#waiting ? joined(this.#waiting, entry) : entry
@@ -94,7 +99,8 @@ export class Recorder {
 
   #written(): void {
     this.#current = undefined
-    this.#report(undefined)
+    // What was given up on meanwhile stays so.
+    if (!this.#suspended) this.#report(undefined)
   }
 
   #drop(): void {

@@ -98,6 +98,29 @@ describe('a snapshot', () => {
     expect(await behind(store, (tx) => tx.keys('pages'))).toHaveLength(2)
   })
 
+  test('invariant 33: whose pages are dropped for want of room is not committed without them', async () => {
+    const { store, database } = await setUp()
+    const writer = await database.snapshot()
+    await writer.page(pageOf(rowsNamed('x')))
+    const under = writer.page(pageOf(rowsNamed('y')))
+    await Promise.all([under, database.drop()])
+    await expect(writer.page(pageOf(rowsNamed('z')))).rejects.toMatchObject({ code: 'aborted' })
+    await expect(writer.commit({ sid: 20 })).rejects.toMatchObject({ code: 'aborted' })
+    await writer.abort()
+    expect(await restoreState(await open(store))).toBeUndefined()
+    expect(await behind(store, (tx) => tx.keys('pages'))).toEqual([])
+  })
+
+  test('is not committed where its pages are dropped at the same moment', async () => {
+    const { store, database } = await setUp()
+    const writer = await database.snapshot()
+    await writer.page(pageOf(rowsNamed('x')))
+    const committing = expect(writer.commit({ sid: 20 })).rejects.toMatchObject({ code: 'aborted' })
+    await database.drop()
+    await committing
+    expect(await restoreState(await open(store))).toBeUndefined()
+  })
+
   test('waits, in its commit, for the pages under way', async () => {
     const { store, database } = await setUp()
     const writer = await database.snapshot()

@@ -75,6 +75,14 @@ export const writes: readonly Mutation[] = [
     to: 'else void log.put(record)',
   },
   {
+    invariant: 18,
+    test: 'test/writes/not-stored.test.ts',
+    name: 'invariant 18: what was accepted stays on the disk as long as the data there does not show it',
+    file: 'src/sync/local-disk.ts',
+    from: 'if (suspended) throw',
+    to: 'void',
+  },
+  {
     invariant: 19,
     test: 'test/writes/sending.test.ts',
     name: 'invariant 19: sent by two clients of one disk at once, it happens once, and both learn it',
@@ -206,7 +214,7 @@ export const writes: readonly Mutation[] = [
     invariant: 33,
     test: 'test/writes/storage.test.ts',
     name: 'invariant 33: without room the data goes first, and the outbox still gets room',
-    file: 'src/sync/local-copy.ts',
+    file: 'src/sync/local-disk.ts',
     from: "if (failure.code !== 'quota') throw failure",
     to: 'throw failure',
   },

@@ -121,6 +121,17 @@ describe('a recorder', () => {
     expect({ failure: recorder.failure, told }).toEqual({ failure: undefined, told: ['quota', undefined] })
   })
 
+  test('invariant 33: given up on, stays so when the write that was under way succeeds', async () => {
+    const { recorder, stored, told } = recorderOf()
+    recorder.record(entry(0))
+    await undefined
+    await undefined
+    recorder.fail(full)
+    await recorder.settled()
+    expect(stored).toEqual(['0-1: 1'])
+    expect({ failure: recorder.failure, told }).toEqual({ failure: full, told: ['quota'] })
+  })
+
   test('stores a delta of any size, but does not pile up deltas without end before a store that fails', async () => {
     const large = { ...entry(0), ops: Array.from({ length: 60_000 }, () => entry(0).ops).flat() }
     const healthy = recorderOf()

@@ -2,23 +2,11 @@ import { describe, expect, test } from 'vitest'
 import { StorageError } from '../../src/base/errors.ts'
 import type { SyncClient, Transaction } from '../../src/index.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
-import type { Store, StoreConnection, TransactionOptions } from '../../src/storage/store.ts'
+import type { Store, StoreConnection } from '../../src/storage/store.ts'
 import { at, failure, notes, Office } from '../support/office.ts'
 import { FaultyStore, faults } from '../support/store-faults.ts'
+import { watching, writesOutbox } from '../support/watching-store.ts'
 
-/** A store that does to each transaction what `before` does, and after it what `after` does. */
-function watching(inner: Store, before: (options: TransactionOptions) => void | Promise<void>): Store {
-  const wrapped = (connection: StoreConnection): StoreConnection => ({
-    ...connection,
-    transaction: async (options, body) => {
-      await before(options)
-      return connection.transaction(options, body)
-    },
-  })
-  return { ...inner, open: async (name) => wrapped(await inner.open(name)) }
-}
-
-const writesOutbox = ({ tables, mode }: TransactionOptions) => tables.includes('outbox') && mode === 'write'
 const full = () => new StorageError('quota', 'The disk is full.')
 
 const told = (tx: Transaction) => {

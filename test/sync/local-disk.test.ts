@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest'
+import { StorageError } from '../../src/base/errors.ts'
+import type { Database } from '../../src/database/database.ts'
+import { noDatabase } from '../../src/database/none.ts'
+import { LocalDisk } from '../../src/sync/local-disk.ts'
+import { VirtualClock } from '../support/virtual-clock.ts'
+
+const full = new StorageError('quota', 'Full.')
+
+/** An open disk that has no room for the outbox until the data is dropped. */
+async function fullDisk(): Promise<LocalDisk> {
+  let isFull = true
+  const database: Database = {
+    ...noDatabase,
+    outbox: {
+      ...noDatabase.outbox,
+      write: async () => {
+        if (isFull) throw full
+        return true
+      },
+    },
+    drop: async () => {
+      isFull = false
+    },
+  }
+  const disk = new LocalDisk({
+    openDatabase: async () => database,
+    clock: new VirtualClock(),
+    onStatus: () => {},
+  })
+  await disk.open()
+  return disk
+}
+
+test('invariant 33: a snapshot that is given up for the outbox before it is shown is not called durable', async () => {
+  const disk = await fullDisk()
+  const failure = await disk.replace(async () => {
+    await disk.writeOutbox({ put: [] })
+    return undefined
+  })
+  expect([failure, disk.failure]).toEqual([full, full])
+  await expect(disk.stored()).rejects.toBe(full)
+  expect(await disk.replace(async () => undefined)).toBeUndefined()
+  await disk.stored()
+})
+
+test('what is taken while nothing is stored until a snapshot is not durable', async () => {
+  const disk = await fullDisk()
+  disk.record({ since: 0, sid: 1, ops: [] })
+  await expect(disk.stored()).rejects.toMatchObject({ code: 'aborted' })
+})
