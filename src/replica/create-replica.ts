@@ -30,13 +30,13 @@ export function createReplica(options: ReplicaOptions): Replica {
 class MemoryReplica implements Replica, QueryHost {
   readonly records = new Records()
   readonly onListenerError: (error: unknown) => void
-  readonly rows: Rows = { get: (t, id) => this.confirmed(t, id), has: (t) => !this.#left.has(t) }
+  readonly rows: Rows = { get: (t, id) => this.confirmed(t, id), has: (t) => !this.#unloaded.has(t) }
   readonly shown: RowSource = { get: (t, id) => this.table(t).get(id) }
   readonly #overlay = new Overlay()
   readonly #options: ReplicaOptions
   #tables = new Map<string, Table>()
   #ready = false
-  #left = new Set<string>()
+  #unloaded = new Set<string>()
   /** The queries that are kept up, by type. */
   readonly #queries = new Map<string, Set<ReplicaQuery>>()
   readonly #changed = new Set<ReplicaQuery>()
@@ -51,12 +51,12 @@ class MemoryReplica implements Replica, QueryHost {
     return this.#ready
   }
 
-  get left(): ReadonlySet<string> {
-    return this.#left
+  get unloaded(): ReadonlySet<string> {
+    return this.#unloaded
   }
 
   isReady(t?: string): boolean {
-    return this.#ready && (t === undefined || !this.#left.has(t))
+    return this.#ready && (t === undefined || !this.#unloaded.has(t))
   }
 
   get(t: string, id: string): DataRecord | undefined {
@@ -110,7 +110,7 @@ class MemoryReplica implements Replica, QueryHost {
     }
   }
 
-  stage(left: ReadonlySet<string> = new Set()): StagedCopy {
+  stage(unloaded: ReadonlySet<string> = new Set()): StagedCopy {
     const current = {
       clock: this.#options.clock,
       records: this.records,
@@ -118,17 +118,18 @@ class MemoryReplica implements Replica, QueryHost {
       indexesOf: (t: string) => this.#indexesOf(t),
       queries: () => [...this.#queries.values()].flatMap((queries) => [...queries]),
     }
-    return new StagedCopy(current, left)
+    return new StagedCopy(current, unloaded)
   }
 
   swap(staging: StagedCopy, overlay: OverlayChange = {}): void {
     const { tables, views } = staging.finish()
-    const first = !this.#ready
+    const wasReady = new Set([...this.#queries.keys()].filter((t) => this.isReady(t)))
     this.#ready = true
     this.#tables = tables
-    this.#left = staging.left
-    for (const queries of this.#queries.values()) {
-      for (const query of queries) if (this.#renew(query, views) || first) this.#changed.add(query)
+    this.#unloaded = new Set(staging.unloaded)
+    for (const [t, queries] of this.#queries) {
+      const begins = this.isReady(t) !== wasReady.has(t)
+      for (const query of queries) if (this.#renew(query, views) || begins) this.#changed.add(query)
     }
     this.#overlay.settle([], overlay.lift)
     this.#show(this.#overlay.rebase(this.shown))
@@ -142,7 +143,7 @@ class MemoryReplica implements Replica, QueryHost {
       const table = tables.get(t)
       if (table) this.#tables.set(t, table)
       else this.#tables.delete(t)
-      this.#left.delete(t)
+      this.#unloaded.delete(t)
       for (const query of this.#queriesOf(t)) {
         this.#renew(query, views)
         this.#changed.add(query)

@@ -22,7 +22,7 @@ export interface Replica {
   query(t: string, spec: QuerySpec): LiveQuery
 
   /** The types whose records are not here, since they stay on disk until they are first used: they read as empty. */
-  readonly left: ReadonlySet<string>
+  readonly unloaded: ReadonlySet<string>
   /** The confirmed rows, for a fold. */
   readonly rows: Rows
   /** The rows as they are shown, pending transactions included. */
@@ -32,15 +32,15 @@ export interface Replica {
    * once.
    */
   apply(changes: readonly RowChange[], overlay?: OverlayChange): void
-  /** Begins a second copy beside this one, to be filled and then put in its place; without the types `left`. */
-  stage(left?: ReadonlySet<string>): Staging
+  /** Begins a second copy beside this one, to be filled and then put in its place; without the types `unloaded`. */
+  stage(unloaded?: ReadonlySet<string>): Staging
   /**
    * Puts a prepared copy in place of this one, with the transactions that are still pending on top, in one step. Live
    * queries tell once, if their result is another.
    */
   swap(staging: Staging, overlay?: OverlayChange): void
   /**
-   * Puts what a prepared copy has of `types`, which were left out, beside what is here, and applies what `rest` then gives,
+   * Puts what a prepared copy has of `types`, which were not loaded, beside what is here, and applies what `rest` then gives,
    * in one step. Live queries of them become `ready`.
    */
   join(staging: Staging, types: ReadonlySet<string>, rest: () => readonly RowChange[]): void
@@ -61,7 +61,9 @@ export interface Staging {
   readonly rows: RowSource
   readonly size: number
   /** The types that it has no place for: what is added of them is dropped. */
-  readonly left: Set<string>
+  readonly unloaded: ReadonlySet<string>
+  /** Has a place for `types`, too, from now on. */
+  include(types: Iterable<string>): void
   add(rows: readonly WireRow[]): void
   apply(ops: readonly RowOp[]): void
   /** Does the long work of the swap beforehand, in short turns. Nothing may be added after it. */

@@ -26,15 +26,23 @@ export interface Prepared {
 
 /** Rows that are gathered, and then prepared for their place. */
 export class StagedCopy implements Staging {
-  readonly left: Set<string>
   readonly #current: Current
+  readonly #unloaded: Set<string>
   readonly #rows = new Map<string, Map<string, WireRow>>()
   #prepared: Prepared | undefined
   readonly rows: RowSource = { get: (t, id) => this.#rows.get(t)?.get(id) }
 
-  constructor(current: Current, left: Iterable<string>) {
+  constructor(current: Current, unloaded: Iterable<string>) {
     this.#current = current
-    this.left = new Set(left)
+    this.#unloaded = new Set(unloaded)
+  }
+
+  get unloaded(): ReadonlySet<string> {
+    return this.#unloaded
+  }
+
+  include(types: Iterable<string>): void {
+    for (const t of types) this.#unloaded.delete(t)
   }
 
   get size(): number {
@@ -44,12 +52,12 @@ export class StagedCopy implements Staging {
   }
 
   add(rows: readonly WireRow[]): void {
-    for (const row of rows) if (!this.left.has(row.t)) this.#of(row.t).set(row.id, row)
+    for (const row of rows) if (!this.#unloaded.has(row.t)) this.#of(row.t).set(row.id, row)
   }
 
   apply(ops: readonly RowOp[]): void {
     for (const op of ops) {
-      if (this.left.has(op.t)) continue
+      if (this.#unloaded.has(op.t)) continue
       const row = applyOp(this.rows.get(op.t, op.id), op)
       if (row) this.#of(op.t).set(op.id, row)
       else this.#of(op.t).delete(op.id)

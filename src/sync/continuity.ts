@@ -42,8 +42,8 @@ export interface Outcome {
   readonly changes: readonly RowChange[]
   /** The `u` ops whose record is not here. */
   readonly unknown: readonly RowOp[]
-  /** Proven ops of types that are not here. */
-  readonly left: readonly RowOp[]
+  /** Proven ops of types that are not loaded. */
+  readonly unloadedOps: readonly RowOp[]
   readonly entry?: JournalEntry
   /** `delta`: something is missing. `confirm`: something is unproven. */
   readonly want?: 'delta' | 'confirm'
@@ -75,24 +75,29 @@ export function pushed(state: Continuity, delta: DeltaMessage, rows: Rows): Outc
  * The proven records of `types` are here by now, and were not before; `ops` have happened to them. Applies these, and lays
  * over them what is unproven.
  */
-export function loaded(
+export function joined(
   state: Continuity,
   types: ReadonlySet<string>,
   ops: readonly RowOp[],
   rows: Rows,
-): Pick<Outcome, 'state' | 'changes'> {
+): Pick<Outcome, 'state' | 'changes' | 'unknown'> {
   const unproven = state.unproven.filter(({ op }) => types.has(op.t))
-  const { changes, under } = layOver({ ...state, under: [] }, ops, unproven, rows)
-  return { state: { ...state, under: [...state.under, ...under] }, changes }
+  const { changes, unknown, under } = layOver({ ...state, under: [] }, ops, unproven, rows)
+  return { state: { ...state, under: [...state.under, ...under] }, changes, unknown: provenOf(unknown, ops) }
 }
 
 /** It counts only where both are known: a server need not say it. */
-function isOtherEpoch(state: Continuity, epoch: string | undefined): boolean {
+export function isOtherEpoch(state: Continuity, epoch: string | undefined): boolean {
   return epoch !== undefined && state.epoch !== undefined && epoch !== state.epoch
 }
 
+/** Those of `unknown` that are proven; of the others, a delta has yet to tell. */
+function provenOf(unknown: readonly RowOp[], proven: readonly RowOp[]): readonly RowOp[] {
+  return unknown.filter((op) => proven.includes(op))
+}
+
 function nothing(state: Continuity): Outcome {
-  return { state, changes: [], unknown: [], left: [] }
+  return { state, changes: [], unknown: [], unloadedOps: [] }
 }
 
 /** Takes a delta that begins at `proven` or before it, and so proves all up to its own `sid`. */
@@ -110,8 +115,8 @@ function prove(state: Continuity, delta: DeltaMessage, rows: Rows): Outcome {
   return {
     state: { proven: sid, shown: rest.at(-1)?.sid ?? sid, epoch, unproven: rest, under: laid.under },
     changes: laid.changes,
-    unknown: laid.unknown.filter((op) => ops.includes(op)),
-    left: ops.filter(({ t }) => !rows.has(t)),
+    unknown: provenOf(laid.unknown, ops),
+    unloadedOps: ops.filter(({ t }) => !rows.has(t)),
     entry: { since: proven, sid, ops, epoch },
   }
 }
@@ -135,9 +140,8 @@ function show(state: Continuity, delta: DeltaMessage, rows: Rows): Outcome {
   return {
     state: { ...state, shown: highest, unproven, under },
     changes,
-    // It may follow from a change that has not come yet; the confirming delta tells.
     unknown: [],
-    left: [],
+    unloadedOps: [],
     want: 'confirm',
   }
 }

@@ -96,6 +96,11 @@ export class Fetcher {
     return true
   }
 
+  /** Makes the next fetch a bootstrap, for what the disk was to hold and does not give. It brings all, so that it is the last. */
+  refill(): void {
+    this.#due ??= 'repair'
+  }
+
   /** One delta. Resolves with nothing where a bootstrap has to follow. */
   async #delta(since: number, signal: AbortSignal): Promise<SyncResult | undefined> {
     const { transport, copy } = this.#options
@@ -113,7 +118,7 @@ export class Fetcher {
     if (outcome?.reset) return this.#reset(outcome.reset, discontinuous(outcome.reset))
     this.#fresh = false
     if (outcome && this.repairs(outcome.unknown)) return undefined
-    const changes = outcome ? outcome.changes.length + outcome.left.length : 0
+    const changes = outcome ? outcome.changes.length + outcome.unloadedOps.length : 0
     return { kind: 'delta', sid: copy.continuity?.shown ?? delta.sid, changes }
   }
 

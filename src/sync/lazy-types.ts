@@ -5,6 +5,9 @@ import type { SnapshotHead } from '../protocol/bootstrap.ts'
 import { type RowOp, rowKey } from '../protocol/fold.ts'
 import type { Replica, Staging } from '../replica/replica.ts'
 
+/** A type that the disk did not give is read once more at once, and from then on when it is used again. */
+const mostReads = 2
+
 export interface LazyTypesOptions {
   readonly types: readonly string[]
   readonly replica: Replica
@@ -13,8 +16,8 @@ export interface LazyTypesOptions {
 }
 
 export interface LazyListener {
-  /** The records of `types` have come from the disk; `ops` have happened to them since. To be shown at once. */
-  loaded(staging: Staging, types: ReadonlySet<string>, ops: readonly RowOp[]): void
+  /** The records of `types` have come from the disk; `ops` are to be applied to them. To be shown at once. */
+  join(staging: Staging, types: ReadonlySet<string>, ops: readonly RowOp[]): void
   /** What is used cannot be had from the disk. */
   lost(error: SyncError): void
 }
@@ -25,10 +28,11 @@ type Position = Pick<SnapshotHead, 'sid' | 'epoch'>
 export class LazyTypes {
   readonly #options: LazyTypesOptions
   readonly #unused: Set<string>
-  /** What happened since to each record that was left on the disk, as one op. */
-  readonly #changes = new Map<string, RowOp>()
+  /** What happened to each record since it was left on the disk, as one op. */
+  readonly #kept = new Map<string, RowOp>()
   /** Where the data was when it was left there: it is still there at that position, or at a later one. */
   #base: Position | undefined
+  #isPaused = false
   #loading: Promise<void> | undefined
 
   constructor(options: LazyTypesOptions) {
@@ -42,28 +46,39 @@ export class LazyTypes {
 
   /** The records of `t` are wanted from now on. */
   use(t: string): void {
-    if (this.#unused.delete(t)) this.#loadUsed()
+    this.#unused.delete(t)
+    if (this.#options.replica.unloaded.has(t)) this.#loadUsed()
   }
 
   /** Keeps what happened to records that are not here. */
   keep(ops: readonly RowOp[]): void {
     for (const op of ops) {
       const key = rowKey(op.t, op.id)
-      this.#changes.set(key, joined(this.#changes.get(key), op))
+      this.#kept.set(key, joined(this.#kept.get(key), op))
     }
   }
 
-  /** Other data was put in place, and the rest of it left on the disk. */
-  placed(base: Position): void {
-    this.#changes.clear()
-    this.#base = base
+  /** Loads nothing, since other data is about to stand on the disk, until it was `replaced`, or to `resume`. */
+  pause(): void {
+    this.#isPaused = true
+  }
+
+  resume(): void {
+    this.#isPaused = false
     this.#loadUsed()
+  }
+
+  /** Other data was put in place, and the rest of it left on the disk. */
+  replaced(base: Position): void {
+    this.#kept.clear()
+    this.#base = base
+    this.resume()
   }
 
   /** Adds what was used while a snapshot came, and is on the disk alone. Resolves with why it could not, if so. */
   async fill(staging: Staging, head: Position): Promise<SyncError | undefined> {
-    const types = this.#used(staging.left)
-    for (const t of types) staging.left.delete(t)
+    const types = this.#used(staging.unloaded)
+    staging.include(types)
     try {
       if (types.size > 0) await this.#read(types, staging, head)
       return undefined
@@ -83,18 +98,26 @@ export class LazyTypes {
   }
 
   async #load(): Promise<void> {
+    const { replica, listener } = this.#options
+    const reads = new Map<string, number>()
+    let failure: SyncError | undefined
     // What is used in one turn is read at once.
     await undefined
-    try {
-      while (this.#base) {
-        const types = this.#used(this.#options.replica.left)
-        if (types.size === 0) break
-        await this.#loadTypes(types, this.#base)
+    for (let base = this.#base; base && !this.#isPaused; base = this.#base) {
+      const types = this.#used(replica.unloaded, (t) => (reads.get(t) ?? 0) < mostReads)
+      if (types.size === 0) break
+      try {
+        await this.#loadTypes(types, base)
+      } catch (thrown) {
+        if (this.#base !== base) continue
+        failure = toStorageError(thrown)
+        for (const t of types)
+          reads.set(t, failure.code === 'unreadable' ? mostReads : (reads.get(t) ?? 0) + 1)
       }
-    } catch (error) {
-      this.#options.listener.lost(toStorageError(error))
     }
     this.#loading = undefined
+    const isWanting = this.#base && !this.#isPaused && this.#used(replica.unloaded).size > 0
+    if (failure && isWanting) listener.lost(failure)
   }
 
   /** Where other data takes the place of the data meanwhile, nothing comes of it. */
@@ -102,10 +125,14 @@ export class LazyTypes {
     const { replica, listener } = this.#options
     const staging = replica.stage()
     await this.#read(types, staging, base)
-    if (this.#base !== base) return
-    staging.apply(this.#take(types))
+    // An update of a record that is not there waits, to be told.
+    const applied = new Set(this.#of(types).filter(({ op, t, id }) => op !== 'u' || staging.rows.get(t, id)))
+    staging.apply([...applied])
     await staging.prepare()
-    if (this.#base === base) listener.loaded(staging, types, this.#take(types))
+    if (this.#base !== base || this.#isPaused) return
+    const rest = this.#of(types).filter((op) => !applied.has(op))
+    for (const op of this.#of(types)) this.#kept.delete(rowKey(op.t, op.id))
+    listener.join(staging, types, rest)
   }
 
   /** Adds what is stored of `types`. Another client may have stored more of the same history meanwhile. */
@@ -120,15 +147,13 @@ export class LazyTypes {
     if (!isSame) throw unreadable(`What is stored of ${[...types].join(', ')}`)
   }
 
-  /** Gives what was kept of `types`, and keeps it no longer. It may be applied to any later state of them, too. */
-  #take(types: ReadonlySet<string>): readonly RowOp[] {
-    const taken = [...this.#changes].filter(([, { t }]) => types.has(t))
-    for (const [key] of taken) this.#changes.delete(key)
-    return taken.map(([, op]) => op)
+  /** What was kept of `types`. Each may be applied to any later state of its record, too. */
+  #of(types: ReadonlySet<string>): readonly RowOp[] {
+    return [...this.#kept.values()].filter(({ t }) => types.has(t))
   }
 
-  #used(types: ReadonlySet<string>): ReadonlySet<string> {
-    return new Set([...types].filter((t) => !this.#unused.has(t)))
+  #used(types: ReadonlySet<string>, matches = (_: string) => true): ReadonlySet<string> {
+    return new Set([...types].filter((t) => !this.#unused.has(t) && matches(t)))
   }
 }
 

@@ -8,7 +8,15 @@ import type { DeltaMessage } from '../protocol/delta.ts'
 import type { RowChange, RowOp } from '../protocol/fold.ts'
 import type { OverlayChange } from '../replica/overlay.ts'
 import type { Replica, Staging } from '../replica/replica.ts'
-import { type Continuity, continuityAt, fetched, loaded, type Outcome, pushed } from './continuity.ts'
+import {
+  type Continuity,
+  continuityAt,
+  fetched,
+  isOtherEpoch,
+  joined,
+  type Outcome,
+  pushed,
+} from './continuity.ts'
 import type { CopyListener } from './copy-listener.ts'
 import { LazyTypes } from './lazy-types.ts'
 import { LocalDisk } from './local-disk.ts'
@@ -48,7 +56,7 @@ export class LocalCopy {
       replica,
       database: () => this.database,
       listener: {
-        loaded: (staging, types, ops) => this.#join(staging, types, ops),
+        join: (staging, types, ops) => this.#join(staging, types, ops),
         lost: (error) => {
           this.#disk.suspend(error)
           options.listener.lost()
@@ -125,17 +133,21 @@ export class LocalCopy {
    */
   async replace(head: SnapshotHead, staging: Staging, pages: PageSink, mark: number): Promise<boolean> {
     const { pending } = this.#options
-    const isWhole = staging.left.size === 0
+    const isWhole = staging.unloaded.size === 0
+    this.#lazy.pause()
     const failure = await this.#disk.replace(async () => {
       const failure = (await pages.commit(head)) ?? (await this.#lazy.fill(staging, head))
       if (!failure || isWhole) await staging.prepare()
       return failure
     })
-    if (failure && !isWhole) return false
+    if (failure && !isWhole) {
+      this.#lazy.resume()
+      return false
+    }
     // Where there was no data, it is not known in which history something was accepted.
     if (!this.#continuity || isOtherHistory(this.#continuity, head)) pending.requeue()
     const lift = pending.shownAt(head.sid, mark)
-    this.#show(staging, continuityAt(head.sid, head.epoch), { lift })
+    this.#swap(staging, continuityAt(head.sid, head.epoch), { lift })
     if (lift.length > 0) pending.synced(lift, this.stored())
     pending.judgedAt(head.sid, mark)
     return true
@@ -187,7 +199,7 @@ export class LocalCopy {
     const restored = await this.database.restore({
       rows: (rows) => staging.add(rows),
       ops: (ops) => staging.apply(ops),
-      holds: (t) => !staging.left.has(t),
+      holds: (t) => !staging.unloaded.has(t),
     })
     if (!restored) return
     await staging.prepare()
@@ -195,7 +207,7 @@ export class LocalCopy {
     this.#restoredAt = restored.at
     const { pending } = this.#options
     const lift = pending.shownAt(restored.sid, 0)
-    this.#show(staging, continuityAt(restored.sid, restored.epoch), { lift })
+    this.#swap(staging, continuityAt(restored.sid, restored.epoch), { lift })
     if (lift.length > 0) pending.synced(lift, this.stored())
   }
 
@@ -221,12 +233,14 @@ export class LocalCopy {
   ): Outcome | undefined {
     if (!this.#continuity) return undefined
     const outcome = receive(this.#continuity)
-    const { state, changes, left, entry, reset } = outcome
+    const { state, changes, unloadedOps, entry, reset } = outcome
     this.#continuity = state
-    this.#lazy.keep(left)
+    this.#lazy.keep(unloadedOps)
     if (entry) this.#disk.record(entry)
+    // What another history says is no verdict on what was sent to this one.
+    if (reset || isOtherEpoch(state, delta.epoch)) return outcome
     this.#options.pending.heard(delta)
-    if (!reset) this.#change(changes, state.proven, mark)
+    this.#change(changes, state.proven, mark)
     return outcome
   }
 
@@ -241,21 +255,25 @@ export class LocalCopy {
     pending.judgedAt(proven, mark)
   }
 
-  #show(staging: Staging, continuity: Continuity, overlay?: OverlayChange): void {
+  #swap(staging: Staging, continuity: Continuity, overlay?: OverlayChange): void {
     this.replica.swap(staging, overlay)
     this.#continuity = continuity
     this.#options.listener.replaced()
-    this.#lazy.placed({ sid: continuity.proven, epoch: continuity.epoch })
+    this.#lazy.replaced({ sid: continuity.proven, epoch: continuity.epoch })
   }
 
   #join(staging: Staging, types: ReadonlySet<string>, ops: readonly RowOp[]): void {
+    const { listener } = this.#options
+    let missing: readonly RowOp[] = []
     this.replica.join(staging, types, () => {
       if (!this.#continuity) return []
-      const { state, changes } = loaded(this.#continuity, types, ops, this.replica.rows)
+      const { state, changes, unknown } = joined(this.#continuity, types, ops, this.replica.rows)
       this.#continuity = state
+      missing = unknown
       return changes
     })
-    this.#options.listener.replaced(types)
+    listener.replaced(types)
+    if (missing.length > 0) listener.unknown(missing)
   }
 }
 

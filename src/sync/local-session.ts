@@ -1,23 +1,18 @@
 import { Emitter, type Undo } from '../base/emitter.ts'
 import { ClosedError, type SyncError } from '../base/errors.ts'
-import type { Logger } from '../base/logger.ts'
-import type { LifecycleEvent, World } from '../base/world.ts'
-import type { Database } from '../database/database.ts'
-import { lazyTypes, type Models } from '../models/models.ts'
-import type { RowChange } from '../protocol/fold.ts'
-import type { TxCodec } from '../protocol/tx.ts'
+import type { LifecycleEvent } from '../base/world.ts'
+import { lazyTypes } from '../models/models.ts'
+import type { RowChange, RowOp } from '../protocol/fold.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { SyncEvents } from '../session/events.ts'
 import type { Session, SyncResult } from '../session/session.ts'
 import type { Status, StorageStatus } from '../session/status.ts'
 import { StatusBoard } from '../session/status-board.ts'
-import type { Merge } from '../session/writer.ts'
-import type { Credentials } from '../transport/credentials.ts'
-import type { Link, LinkListener } from '../transport/link.ts'
-import type { SnapshotProgress, Transport } from '../transport/transport.ts'
+import type { SnapshotProgress } from '../transport/transport.ts'
 import { connectionStatus, dataStatus, type Facts } from './derived-status.ts'
 import { Fetcher } from './fetcher.ts'
 import { LocalCopy } from './local-copy.ts'
+import type { LocalSessionOptions } from './local-session-options.ts'
 import { LocalWriter } from './local-writer.ts'
 import { ModelCheck } from './model-check.ts'
 import { Pace } from './pace.ts'
@@ -25,26 +20,6 @@ import { Realtime } from './realtime.ts'
 import { recordChanges, type TouchedRow } from './record-changes.ts'
 import { Reporter } from './reporter.ts'
 import { Scheduler } from './scheduler.ts'
-
-export interface LocalSessionOptions {
-  readonly world: World
-  readonly logger: Logger
-  readonly transport: Transport
-  readonly createLink: (listener: LinkListener) => Link
-  readonly openDatabase: () => Promise<Database>
-  readonly replica: Replica
-  /** In ms. */
-  readonly pollInterval: number
-  readonly credentials: Credentials
-  /** Called once for each credential that was refused; a token that it gives is used. */
-  readonly onUnauthenticated: (error: SyncError) => unknown
-  readonly models: Models | undefined
-  readonly codec: TxCodec
-  readonly canWrite: boolean
-  readonly merge: Merge | undefined
-  /** In ms. */
-  readonly echoWait: number
-}
 
 /** A session that keeps its copy in step by itself: it joins the parts, and tells where they stand. */
 export class LocalSession implements Session {
@@ -259,8 +234,11 @@ export class LocalSession implements Session {
         this.events.emit('change', { kind: 'snapshot', lastSyncId: this.status.lastSyncId })
         void this.#modelCheck?.replaced(types)
       },
+      unknown: (ops: readonly RowOp[]) => {
+        if (this.#fetcher.repairs(ops)) this.#scheduler.tell({ type: 'want' })
+      },
       lost: () => {
-        this.#fetcher.repair()
+        this.#fetcher.refill()
         this.#scheduler.tell({ type: 'want' })
       },
       storage: (storage: StorageStatus, error?: SyncError) => {

@@ -8,7 +8,7 @@ export function rowsToWrite(copy: () => LocalCopy): RowSource {
     get(t, id) {
       const { replica } = copy()
       copy().use(t)
-      if (!replica.left.has(t)) return replica.shown.get(t, id)
+      if (!replica.unloaded.has(t)) return replica.shown.get(t, id)
       const advice = `await \`client.load('${t}')\` before you write`
       throw new ConfigurationError(`models.${t}.load`, `The records of ${t} are not loaded yet; ${advice}.`)
     },

@@ -1,29 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { model, type StandardSchema, type SyncClientOptions } from '../../src/index.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import { faults } from '../support/bare-server-faults.ts'
 import { Device, shown } from '../support/device.ts'
+import { models, restarted, unreliable } from '../support/lazy-types.ts'
 import { notes, Office } from '../support/office.ts'
 import { FaultyStore } from '../support/store-faults.ts'
-
-const schema: StandardSchema<{ [field: string]: unknown }> = {
-  '~standard': {
-    version: 1,
-    vendor: 'test',
-    validate: (value) =>
-      Object(value).bad ? { issues: [{ message: 'It is bad' }] } : { value: Object(value) },
-  },
-}
-const models = { Issue: model(schema, { load: 'lazy' }), Note: model(schema, { load: 'lazy' }) }
-
-/** A device with a lazy issue on its disk, and a client that has begun again from there. */
-async function restarted(options: Partial<SyncClientOptions> = {}, device = new Device()) {
-  device.insert('1', { title: 'Milk' })
-  await device.live({ models })
-  await device.quit()
-  const client = await device.live({ models, ...options })
-  return { device, client }
-}
 
 describe('a lazy type that nobody has used', () => {
   test('reads as empty, is pending, and is there soon after its first use', async () => {
@@ -157,11 +138,11 @@ describe('loading', () => {
   })
 
   test('of what the disk gives no more fetches a snapshot', async () => {
-    const faulty = new FaultyStore(memoryStore())
-    const { device, client } = await restarted({}, new Device({ store: faulty.store }))
+    const disk = unreliable()
+    const { device, client } = await restarted({}, new Device({ store: disk.store }))
     device.insert('2')
     await device.clock.advance(2_000)
-    faulty.arm(0, 'throw')
+    disk.failing = 2
     await device.clock.until(client.load('Issue'))
     expect(shown(client)).toEqual({ 1: { title: 'Milk' }, 2: {} })
     expect(device.log).toEqual(['reset repair since 2'])
@@ -177,6 +158,7 @@ describe('loading', () => {
       faulty.arm(step, 'throw')
       client.sync().catch(() => {})
       await device.clock.advance(5_000)
+      expect(faulty.struck).toBe(true)
       await device.clock.until(client.load('Issue'))
       expect(shown(client)).toEqual({ 1: { title: 'Milk' } })
     },

@@ -195,6 +195,14 @@ export const writes: readonly Mutation[] = [
     to: '',
   },
   {
+    invariant: 28,
+    test: 'test/writes/other-history.test.ts',
+    name: 'invariant 28: a push of another history that names a change does not take it from sight',
+    file: 'src/sync/local-copy.ts',
+    from: 'if (reset || isOtherEpoch(state, delta.epoch)) return outcome',
+    to: 'if (reset) return outcome',
+  },
+  {
     invariant: 29,
     test: 'test/writes/rejected.test.ts',
     name: 'invariant 29: a rejection takes back itself and what requires it, and no other',

@@ -1,0 +1,133 @@
+import { describe, expect, test } from 'vitest'
+import { model } from '../../src/index.ts'
+import { memoryStore } from '../../src/storage/memory.ts'
+import { faults } from '../support/bare-server-faults.ts'
+import { Device, shown } from '../support/device.ts'
+import { restarted, schema, unreliable } from '../support/lazy-types.ts'
+import { withSteps } from '../support/store-steps.ts'
+
+/** A device whose disk is unreliable, with lazy types on it, and a client that has begun again from there. */
+async function onUnreliable() {
+  const disk = unreliable()
+  const scene = await restarted({}, new Device({ store: disk.store, push: 'none' }))
+  disk.reads = 0
+  return { ...scene, disk }
+}
+
+/** Pushes a change to a record that the client does not have. */
+function mislead(device: Device, t: string): void {
+  const sid = device.server.write('ada', [{ op: 'i', t: 'Project', id: 'p', p: {} }])
+  const frame = { sid, op: 'u', t, id: 'nobody', p: {} }
+  device.server.sockets.send('ada', JSON.stringify({ since: sid - 1, sid, frames: [frame] }))
+}
+
+describe('a disk that does not give a lazy type', () => {
+  test('at first is read once more', async () => {
+    const { device, client, disk } = await onUnreliable()
+    disk.failing = 1
+    await device.clock.until(client.load('Issue'))
+    expect([shown(client), disk.reads, device.log]).toEqual([{ 1: { title: 'Milk' } }, 2, []])
+  })
+
+  test('offline is read again with the next use', async () => {
+    const { device, client, disk } = await onUnreliable()
+    device.network.cut()
+    disk.failing = 2
+    client.count('Issue')
+    await device.clock.advance(60_000)
+    expect(disk.reads).toBe(2)
+    await device.clock.until(client.load('Issue'))
+    expect(shown(client)).toEqual({ 1: { title: 'Milk' } })
+  })
+
+  test('is read for another type that is first used meanwhile', async () => {
+    const { device, client, disk } = await onUnreliable()
+    device.network.cut()
+    disk.failing = 2
+    disk.read = async () => {
+      if (disk.reads === 2) client.count('Note')
+    }
+    client.count('Issue')
+    await device.clock.advance(1)
+    expect(client.query('Note').status).toBe('ready')
+  })
+
+  test('leads to a snapshot, also where one was fetched for another reason lately', async () => {
+    const { device, client, disk } = await onUnreliable()
+    mislead(device, 'Project')
+    await device.clock.advance(5_000)
+    expect(device.log.at(-1)).toBe('reset repair since 2')
+    disk.failing = 2
+    const query = client.query('Note')
+    const told: unknown[] = []
+    query.subscribe(({ status }) => told.push(status))
+    await device.clock.until(client.load('Issue'))
+    expect(shown(client)).toEqual({ 1: { title: 'Milk' } })
+    // Of a type without records, too, its queries are told that there is nothing.
+    expect(told).toEqual(['ready'])
+  })
+})
+
+describe('a snapshot that takes the place of the data', () => {
+  test('keeps what is loaded while it is stored', async () => {
+    const { device, client, disk } = await onUnreliable()
+    device.server.write('ada', [{ op: 'i', t: 'Note', id: 'n', p: {} }])
+    await device.clock.advance(1_000)
+    device.server.failNext(faults.gone(), { path: '/delta' })
+    device.network.latencyMs = 100
+    const synced = client.sync()
+    await device.clock.advance(250)
+    client.count('Issue')
+    await device.clock.advance(1)
+    expect([disk.reads, shown(client)]).toEqual([1, { 1: { title: 'Milk' } }])
+    // What was used is read once more, for the snapshot; that takes time, other than what is read meanwhile.
+    disk.read = () => {
+      disk.read = () => undefined
+      return new Promise<void>((resolve) => void device.clock.after(200, resolve))
+    }
+    while (disk.reads === 1) await device.clock.advance(1)
+    const told: string[] = []
+    const query = client.query('Note')
+    query.subscribe(({ status, rows }) => told.push(`${status} ${rows.length}`))
+    await device.clock.until(Promise.all([client.load('Note'), synced]))
+    await device.clock.advance(1_000)
+    expect([told, query.status, shown(client)]).toEqual([['ready 1'], 'ready', { 1: { title: 'Milk' } }])
+  })
+})
+
+test('what was read before a snapshot came is not shown in its place', async () => {
+  let wait = false
+  const store = withSteps(memoryStore(), {
+    awaited: ({ name, mode }) => {
+      if (!wait || name !== 'complete' || mode !== 'read') return
+      wait = false
+      return new Promise<void>((resolve) => void device.clock.after(5_000, resolve))
+    },
+    immediate() {},
+  })
+  const { device, client } = await restarted({}, new Device({ store, push: 'none' }))
+  wait = true
+  client.count('Issue')
+  await device.clock.advance(1)
+  device.update('1', { title: 'Bread' })
+  device.server.failNext(faults.gone(), { path: '/delta' })
+  await device.clock.until(client.sync())
+  await device.clock.advance(10_000)
+  expect([wait, shown(client)]).toEqual([false, { 1: { title: 'Bread' } }])
+})
+
+test.each(['eager', 'lazy'] as const)(
+  'a change to a record that is not there is told and repaired, of a type that is %s',
+  async (load) => {
+    const one = { Issue: model(schema, { load }) }
+    const { device, client } = await restarted({ models: one }, new Device({ push: 'none' }))
+    mislead(device, 'Issue')
+    await device.clock.advance(5_000)
+    await device.clock.until(client.load('Issue'))
+    await device.clock.advance(5_000)
+    expect(device.log).toEqual([
+      'anomaly unknown_record: A change came for Issue nobody, which is not here.',
+      'reset repair since 2',
+    ])
+  },
+)

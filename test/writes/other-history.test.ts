@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest'
+import { at, Office, watched } from '../support/office.ts'
+
+test('invariant 28: a push of another history that names a change does not take it from sight', async () => {
+  const office = await Office.open()
+  await office.insert('1', { n: 1 })
+  const desk = office.desk()
+  const client = await desk.live()
+  const seen = watched(client, '1', 'n')
+  let push: ((message: unknown) => void) | undefined
+  office.push = (message, send) => {
+    push = send
+    send(message)
+  }
+  await office.update('1', { title: 'Milk' })
+  await office.clock.advance(1_000)
+  const never = async () => await new Promise<Response>(() => {})
+  office.intercept = at('tx', never)
+  const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }))
+  await office.clock.advance(500)
+  office.intercept = never
+  const frame = { sid: 1, op: 'u', t: 'Note', id: '1', p: { n: 2 }, tx: tx.id }
+  push?.({ epoch: 'other', since: 0, sid: 1, frames: [frame] })
+  await office.clock.advance(2_000)
+  expect([tx.state, seen]).toEqual(['sending', [1, 2]])
+})
