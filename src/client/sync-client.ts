@@ -102,7 +102,8 @@ export class SyncClient<M extends ModelDefinitions = ModelDefinitions> {
 
   /**
    * Brings the records of a type of `load: 'lazy'` from the disk, as its first use does. Resolves when they are there to
-   * be read, or to be written on; of any other type, as `ready` does. Rejects as `ready` does.
+   * be read, or to be written on; of any other type, as `ready` does. Offline, it stays pending where neither the disk gives
+   * them nor there is data. Rejects as `ready` does.
    */
   load<T extends NameOf<M>>(t: T, { signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
     this.#session.use(t)
@@ -150,7 +151,10 @@ export class SyncClient<M extends ModelDefinitions = ModelDefinitions> {
     return this.#session.writer.mutate(body as (mutator: Mutator) => void, options)
   }
 
-  /** Takes back what this client wrote last, by `tx.undo`. Resolves with whether there was something. */
+  /**
+   * Takes back the last step that this client wrote, by `tx.undo`: a transaction, or those of a group. Resolves with whether
+   * there was one. Rejects with what `tx.undo` rejects with; what is not undone then stays to be undone.
+   */
   undo(): Promise<boolean> {
     return this.#session.writer.undo()
   }
@@ -160,11 +164,15 @@ export class SyncClient<M extends ModelDefinitions = ModelDefinitions> {
     return this.#session.writer.canUndo
   }
 
+  /** Whether there is something to do again. */
   get canRedo(): boolean {
     return this.#session.writer.canRedo
   }
 
-  /** Does again what was undone last. Resolves with whether there was something. */
+  /**
+   * Does the step again that was undone last. Resolves with whether there was one. Rejects with what `mutate` throws where
+   * a part of it cannot be done on what is there now, and has done nothing then.
+   */
   redo(): Promise<boolean> {
     return this.#session.writer.redo()
   }

@@ -1,92 +1,109 @@
-import type { Transaction } from './transaction.ts'
+import type { LocalTransaction } from './transaction.ts'
 
 /** So many steps can be undone. */
 const mostSteps = 100
 
+/** A transaction of the user's. */
+export interface HistoryEntry {
+  transaction: LocalTransaction
+  /** What took it back; `undefined` where it was never sent, or there was nothing to take back. */
+  inverse?: LocalTransaction | undefined
+}
+
 /** What the user did at once. Transactions of one group are undone and done again together. */
 interface Step {
   readonly group: string | undefined
-  readonly transactions: Transaction[]
+  readonly entries: HistoryEntry[]
 }
 
-interface Undone {
-  readonly transaction: Transaction
-  /** What took it back; `undefined` where it was never sent, or there was nothing to take back. */
-  readonly inverse: Transaction | undefined
+/** Makes the transactions that do again what was undone. */
+export interface HistoryHost {
+  /** Throws what doing all of `undone` again, in this order, would throw. */
+  rehearse(undone: readonly HistoryEntry[]): void
+  /** Makes a new transaction that does what a cancelled one was to do. */
+  again(cancelled: LocalTransaction): LocalTransaction
+  /** What can be undone or done again may be another. */
+  changed(): void
 }
 
 /** What the user of one client did, for undoing it and doing it again. It lives as long as the client. */
 export class History {
-  readonly #again: (transaction: Transaction) => Transaction
-  readonly #changed: () => void
+  readonly #host: HistoryHost
   readonly #done: Step[] = []
-  #undone: { readonly group: string | undefined; readonly undone: Undone[] }[] = []
+  #undone: Step[] = []
   #underWay: Promise<void> | undefined
 
-  /**
-   * `again` makes a new transaction that does what a cancelled one was to do; `changed` is told when what can be undone
-   * or done again may be another.
-   */
-  constructor(again: (transaction: Transaction) => Transaction, changed: () => void) {
-    this.#again = again
-    this.#changed = changed
+  constructor(host: HistoryHost) {
+    this.#host = host
   }
 
   get canUndo(): boolean {
-    return this.#done.some(({ transactions }) => transactions.some(isInForce))
+    return lastWith(isDone, this.#done) !== undefined
   }
 
   get canRedo(): boolean {
-    return this.#undone.length > 0
+    return lastWith(isUndone, this.#undone) !== undefined
   }
 
-  /** Notes a transaction of the user's. After it, nothing can be done again. */
-  note(transaction: Transaction, group: string | undefined): void {
+  /** Notes a transaction of the user's, if it writes something. After it, nothing can be done again. */
+  note(transaction: LocalTransaction, group: string | undefined): void {
+    if (isEmpty(transaction)) return
     void this.#inTurn(() => {
       this.#undone = []
       const last = this.#done.at(-1)
-      if (last && group !== undefined && last.group === group) last.transactions.push(transaction)
-      else this.#keep({ group, transactions: [transaction] })
+      if (last && group !== undefined && last.group === group) last.entries.push({ transaction })
+      else this.#keep({ group, entries: [{ transaction }] })
     })
   }
 
   /** `transaction` stands in the place of a rejected one from now on. */
-  replace(rejected: Transaction, transaction: Transaction): void {
+  replace(rejected: LocalTransaction, transaction: LocalTransaction): void {
     void this.#inTurn(() => {
-      for (const { transactions } of this.#done) exchange(transactions, rejected, transaction)
-      for (const { undone } of this.#undone) {
-        for (const [index, { transaction: one, inverse }] of undone.entries()) {
-          if (inverse === rejected) undone[index] = { transaction: one, inverse: transaction }
-        }
+      for (const entry of [...this.#done, ...this.#undone].flatMap(({ entries }) => entries)) {
+        if (entry.transaction === rejected) entry.transaction = transaction
+        if (entry.inverse === rejected) entry.inverse = transaction
       }
     })
   }
 
-  /** Undoes the last step. Resolves with whether there was one. */
+  /**
+   * Undoes the last step of which something holds. Resolves with whether there was one. Where it fails, what it has not
+   * undone stays to be undone.
+   */
   undo(): Promise<boolean> {
     return this.#inTurn(async () => {
-      const step = this.#lastInForce()
+      const step = lastWith(isDone, this.#done)
       if (!step) return false
-      const undone: Undone[] = []
-      this.#undone.push({ group: step.group, undone })
-      for (const transaction of [...step.transactions].reverse()) {
-        undone.push({ transaction, inverse: await transaction.undo() })
+      const undone: Step = { group: step.group, entries: [] }
+      this.#undone.push(undone)
+      for (const entry of [...step.entries].reverse()) {
+        // It may have been joined with the one after it.
+        if (!isDone(entry)) continue
+        const { transaction } = entry
+        const inverse = await transaction.undo()
+        remove(step, entry)
+        undone.entries.push({ transaction, inverse })
       }
       return true
     })
   }
 
-  /** Does the step again that was undone last. Resolves with whether there was one. */
+  /** Does the step again that was undone last, by the same rules. */
   redo(): Promise<boolean> {
     return this.#inTurn(async () => {
-      const step = this.#undone.pop()
+      const step = lastWith(isUndone, this.#undone)
       if (!step) return false
-      const transactions: Transaction[] = []
-      this.#keep({ group: step.group, transactions })
-      for (const { transaction, inverse } of [...step.undone].reverse()) {
-        if (transaction.state === 'cancelled') transactions.push(this.#again(transaction))
+      const entries = step.entries.filter(isUndone).reverse()
+      this.#host.rehearse(entries)
+      const done: Step = { group: step.group, entries: [] }
+      this.#keep(done)
+      for (const entry of entries) {
+        const { transaction, inverse } = entry
+        const isCancelled = transaction.state === 'cancelled'
+        const again = isCancelled ? this.#host.again(transaction) : await inverse?.undo()
+        remove(step, entry)
         // Where what took it back was never sent, the transaction itself holds again.
-        else transactions.push((await inverse?.undo()) ?? transaction)
+        done.entries.push({ transaction: again ?? transaction })
       }
       return true
     })
@@ -96,39 +113,53 @@ export class History {
   async #inTurn<T>(work: () => T | Promise<T>): Promise<T> {
     const turn = this.#underWay ? this.#underWay.then(work) : work()
     if (!(turn instanceof Promise)) {
-      this.#changed()
+      this.#host.changed()
       return turn
     }
     const over: Promise<void> = turn
       .catch(() => {})
       .then(() => {
         if (this.#underWay === over) this.#underWay = undefined
-        this.#changed()
+        this.#host.changed()
       })
     this.#underWay = over
     return turn
   }
 
-  /** What of the last step still holds. Steps of which nothing does, as after a rejection, are passed over. */
-  #lastInForce(): Step | undefined {
-    for (let step = this.#done.pop(); step; step = this.#done.pop()) {
-      const transactions = step.transactions.filter(isInForce)
-      if (transactions.length > 0) return { group: step.group, transactions }
-    }
-    return undefined
-  }
-
+  /** Where there are too many, one goes that cannot be undone any more, or else the oldest. */
   #keep(step: Step): void {
+    if (this.#done.length === mostSteps) {
+      const isOfUse = (entry: HistoryEntry) => isDone(entry) || entry.transaction.state === 'rejected'
+      const useless = this.#done.findIndex(({ entries }) => !entries.some(isOfUse))
+      this.#done.splice(Math.max(useless, 0), 1)
+    }
     this.#done.push(step)
-    if (this.#done.length > mostSteps) this.#done.shift()
   }
 }
 
-function exchange(list: Transaction[], old: Transaction, by: Transaction): void {
-  const index = list.indexOf(old)
-  if (index >= 0) list[index] = by
+function lastWith(matches: (entry: HistoryEntry) => boolean, steps: readonly Step[]): Step | undefined {
+  return steps.findLast(({ entries }) => entries.some(matches))
 }
 
-function isInForce({ state }: Transaction): boolean {
-  return state !== 'failed' && state !== 'cancelled' && state !== 'rejected' && state !== 'discarded'
+function remove({ entries }: Step, entry: HistoryEntry): void {
+  entries.splice(entries.indexOf(entry), 1)
+}
+
+function isDone({ transaction }: HistoryEntry): boolean {
+  return isInForce(transaction)
+}
+
+/** Whether it can be done again. Where it was taken back, and that was refused, it holds as it is. */
+function isUndone({ transaction, inverse = transaction }: HistoryEntry): boolean {
+  return transaction.state === 'cancelled' || isInForce(inverse)
+}
+
+function isInForce(transaction: LocalTransaction): boolean {
+  const { state } = transaction
+  const isOver = state === 'failed' || state === 'cancelled' || state === 'rejected' || state === 'discarded'
+  return !isOver && !isEmpty(transaction)
+}
+
+function isEmpty({ record }: LocalTransaction): boolean {
+  return record.ops.length === 0
 }

@@ -17,7 +17,7 @@ export type TransactionState =
   /** The server refused it, or one that it requires; it waits in the outbox. */
   | { readonly name: 'rejected'; readonly error: RejectedError }
   /** It was rejected, and then given up, or tried anew as another. */
-  | { readonly name: 'discarded' }
+  | { readonly name: 'discarded'; readonly rejection: RejectedError }
 
 export type TransactionEvent =
   | { readonly type: 'stored' }
@@ -33,6 +33,8 @@ export type TransactionEvent =
   | { readonly type: 'requeue' }
   | { readonly type: 'cancel' }
   | { readonly type: 'discard' }
+  /** The disk did not let it go, after it was cancelled or discarded: it stands as before. */
+  | { readonly type: 'restore' }
 
 type Next = Step<TransactionState, never>
 
@@ -52,6 +54,7 @@ const nothing = {
   requeue: to,
   cancel: to,
   discard: to,
+  restore: to,
 }
 
 const table: TransitionTable<TransactionState, TransactionEvent, never> = {
@@ -76,11 +79,16 @@ const table: TransitionTable<TransactionState, TransactionEvent, never> = {
     sync: ({ sid }) => to({ name: 'synced', sid }),
     requeue: () => to(queued),
   },
-  rejected: { ...nothing, discard: () => to({ name: 'discarded' }) },
+  rejected: { ...nothing, discard: ({ error }) => to({ name: 'discarded', rejection: error }) },
   synced: nothing,
   failed: nothing,
-  cancelled: nothing,
-  discarded: nothing,
+  cancelled: {
+    ...nothing,
+    // It was being stored when it was cancelled: there is nothing to restore.
+    lost: (_, { error }) => to({ name: 'failed', error }),
+    restore: () => to(queued),
+  },
+  discarded: { ...nothing, restore: ({ rejection }) => to({ name: 'rejected', error: rejection }) },
 }
 
 export const nextTransactionState = transitionOf(table)

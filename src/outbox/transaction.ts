@@ -54,7 +54,7 @@ export interface TouchedRecord {
 /** What a transaction needs of those around it. */
 export interface TransactionHost {
   records(record: OutboxRecord): readonly TouchedRecord[]
-  undo(transaction: LocalTransaction): Promise<Transaction | undefined>
+  undo(transaction: LocalTransaction): Promise<LocalTransaction | undefined>
   /** The state of one is another. */
   changed(): void
   onListenerError(error: unknown): void
@@ -136,7 +136,7 @@ export class LocalTransaction implements Transaction {
     return this.#emitter.on('change', listener)
   }
 
-  undo(): Promise<Transaction | undefined> {
+  undo(): Promise<LocalTransaction | undefined> {
     return this.#host.undo(this)
   }
 
@@ -157,6 +157,7 @@ export class LocalTransaction implements Transaction {
     if (event.type === 'send' || event.type === 'accept') this.#wasSent = true
     // What was rejected before it was stored never comes to be durable.
     if (event.type === 'stored') this.#isDurable = true
+    if (event.type === 'restore') this.#begin()
     this.#state = state
     this.#record = recordOf(this.#record, state, this.#wasSent)
     this.#settle()
@@ -170,6 +171,15 @@ export class LocalTransaction implements Transaction {
     this.#isClosed = true
     this.#settle()
     this.#emitter?.clear()
+  }
+
+  /** It is as it was on the disk: what was told of its end holds no longer for whoever asks from now on. */
+  #begin(): void {
+    this.#isDurable = true
+    this.#durable = undefined
+    this.#accepted = undefined
+    this.#synced = undefined
+    this.#settled = undefined
   }
 
   #promiseOf<T>({ promise }: Deferred<T>): Promise<T> {

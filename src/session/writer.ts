@@ -29,10 +29,13 @@ export interface ExportedOutbox {
 export interface Writer {
   /** Throws a ConfigurationError where the client cannot write, and what `body` throws; nothing has changed then. */
   mutate(body: (mutator: Mutator) => unknown, options: MutateOptions): Transaction
+  /** Whether there is something to undo. */
   readonly canUndo: boolean
+  /** Whether there is something to do again. */
   readonly canRedo: boolean
-  /** Resolves with whether there was something to undo. */
+  /** Undoes the last step. Resolves with whether there was one. */
   undo(): Promise<boolean>
+  /** Does the step again that was undone last. Resolves with whether there was one. */
   redo(): Promise<boolean>
   list(state?: TransactionState['name']): readonly Transaction[]
   get(id: string): Transaction | undefined

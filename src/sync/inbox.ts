@@ -22,7 +22,7 @@ export interface InboxListener {
   counted(): void
   rejected(transaction: Transaction): void
   /** `transaction` stands in the place of `rejected`. */
-  retried(rejected: Transaction, transaction: Transaction): void
+  retried(rejected: LocalTransaction, transaction: LocalTransaction): void
   error(error: SyncError): void
 }
 

@@ -149,10 +149,11 @@ export class LocalWriter implements Writer {
       onFailure: (error) => listener.failed(error),
       onChange: () => listener.changed(),
     })
-    this.#history = new History(
-      (transaction) => this.#writes.again(transaction),
-      () => outbox.tell(),
-    )
+    this.#history = new History({
+      rehearse: (undone) => this.#writes.rehearse(undone),
+      again: (cancelled) => this.#writes.again(cancelled),
+      changed: () => outbox.tell(),
+    })
     this.#echo = new Alarm(world.clock, () => listener.missing())
   }
 

@@ -10,16 +10,11 @@ import type { Clock } from '../base/world.ts'
 import type { OutboxRecord } from '../database/outbox.ts'
 import type { Models } from '../models/models.ts'
 import { type Draft, draft, type Mutator } from '../outbox/draft.ts'
+import type { HistoryEntry } from '../outbox/history.ts'
 import { effectsOf, takeBack, tryAgain } from '../outbox/inverse.ts'
 import { isSent, isUnsent, type Outbox } from '../outbox/outbox.ts'
 import type { OutboxLog } from '../outbox/outbox-log.ts'
-import {
-  LocalTransaction,
-  stateOf,
-  type TouchedRecord,
-  type Transaction,
-  type TransactionHost,
-} from '../outbox/transaction.ts'
+import { LocalTransaction, type TouchedRecord, type TransactionHost } from '../outbox/transaction.ts'
 import type { RowSource } from '../protocol/fold.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { MutateOptions } from '../session/writer.ts'
@@ -70,13 +65,22 @@ export class Writes implements TransactionHost {
   }
 
   /** Runs `body`, shows what it wrote, and stores it. Throws what `body` throws, and nothing has changed then. */
-  mutate(body: (mutator: Mutator) => unknown, options: MutateOptions): Transaction {
+  mutate(body: (mutator: Mutator) => unknown, options: MutateOptions): LocalTransaction {
     return this.#add(this.#draft(body), options)
   }
 
+  /** Throws what doing again all that was undone, in this order, would throw. */
+  rehearse(undone: readonly HistoryEntry[]): void {
+    this.#draft((m) => {
+      for (const { transaction, inverse } of undone) {
+        if (transaction.state === 'cancelled') tryAgain(transaction.record, m)
+        else if (inverse) takeBack(effectsOf(inverse.record), m)
+      }
+    })
+  }
+
   /** Does anew what a cancelled transaction was to do. */
-  again(transaction: Transaction): Transaction {
-    const { record } = transaction as LocalTransaction
+  again({ record }: LocalTransaction): LocalTransaction {
     return this.#add(
       this.#draft((m) => tryAgain(record, m)),
       optionsOf(record),
@@ -84,11 +88,11 @@ export class Writes implements TransactionHost {
   }
 
   /** Writes what `body` does in place of a rejected transaction, which leaves the outbox in the same step. */
-  replace(old: LocalTransaction, body: (mutator: Mutator) => unknown): Transaction {
+  replace(old: LocalTransaction, body: (mutator: Mutator) => unknown): LocalTransaction {
     return this.#add(this.#draft(body), { ...optionsOf(old.record), retryOf: old.id, instead: old })
   }
 
-  async undo(transaction: LocalTransaction): Promise<Transaction | undefined> {
+  async undo(transaction: LocalTransaction): Promise<LocalTransaction | undefined> {
     this.refuseClosed()
     if (isUnsent(transaction)) {
       if (await this.#cancel(transaction)) return undefined
@@ -167,12 +171,7 @@ export class Writes implements TransactionHost {
     const replaced = [joined, instead].flatMap((one) => one ?? [])
     for (const one of replaced) outbox.remove(one)
     if (!isEmpty) outbox.add(transaction)
-    if (!isEmpty || instead) {
-      void this.#store(
-        transaction,
-        replaced.map((one) => one.record),
-      )
-    }
+    if (!isEmpty || instead) void this.#store(transaction, replaced)
     listener.change(record.ops, () =>
       replica.apply([], { lift: joined ? [joined.id] : [], lay: isEmpty ? [] : [pendingOf(transaction)] }),
     )
@@ -182,7 +181,7 @@ export class Writes implements TransactionHost {
     return transaction
   }
 
-  async #store(transaction: LocalTransaction, replaced: readonly OutboxRecord[]): Promise<void> {
+  async #store(transaction: LocalTransaction, replaced: readonly LocalTransaction[]): Promise<void> {
     const { log, listener } = this.#options
     const { record, state } = transaction
     const put = state === 'writing' ? [record] : []
@@ -197,7 +196,7 @@ export class Writes implements TransactionHost {
   }
 
   /** It could not be stored, so it is taken back; what it was to take the place of stands again. */
-  #lost(transaction: LocalTransaction, error: SyncError, replaced: readonly OutboxRecord[]): void {
+  #lost(transaction: LocalTransaction, error: SyncError, replaced: readonly LocalTransaction[]): void {
     const { log, listener } = this.#options
     this.#takeOut(transaction, { type: 'lost', error }, replaced)
     listener.error(error)
@@ -207,14 +206,14 @@ export class Writes implements TransactionHost {
 
   /** Gives `false` where it was not on the disk any more, as when another client of the same data has sent it. */
   async #cancel(transaction: LocalTransaction): Promise<boolean> {
-    const { id, record } = transaction
+    const { id } = transaction
     const gone = this.#options.log.change({ remove: [id], ifQueued: [id] })
     this.#takeOut(transaction, { type: 'cancel' }, [])
     try {
       return await gone
     } catch (thrown) {
       // It is still there, and would be sent after a restart.
-      this.#lift([], [record])
+      this.#lift([], [transaction])
       throw toStorageError(thrown)
     }
   }
@@ -222,7 +221,7 @@ export class Writes implements TransactionHost {
   #takeOut(
     transaction: LocalTransaction,
     event: { readonly type: 'cancel' } | { readonly type: 'lost'; readonly error: SyncError },
-    replaced: readonly OutboxRecord[],
+    replaced: readonly LocalTransaction[],
   ): void {
     const { outbox, listener } = this.#options
     const [, ...dependents] = outbox.requiring(transaction)
@@ -236,9 +235,9 @@ export class Writes implements TransactionHost {
   }
 
   /** Shows `transactions` no more, and puts those of `replaced` back where they stood. */
-  #lift(transactions: readonly LocalTransaction[], replaced: readonly OutboxRecord[] = []): void {
+  #lift(transactions: readonly LocalTransaction[], replaced: readonly LocalTransaction[] = []): void {
     const { outbox, listener, replica } = this.#options
-    const again = replaced.map((record) => new LocalTransaction(record, stateOf(record), this))
+    const again = replaced.filter((one) => one.dispatch({ type: 'restore' }))
     const behind = outbox.insert(again)
     listener.change(
       [...transactions, ...again].flatMap(({ record }) => record.ops),

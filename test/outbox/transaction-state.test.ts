@@ -18,7 +18,7 @@ const states: { readonly [Name in TransactionState['name']]: TransactionState } 
   failed: { name: 'failed', error: storage },
   cancelled: { name: 'cancelled' },
   rejected: { name: 'rejected', error: refusal },
-  discarded: { name: 'discarded' },
+  discarded: { name: 'discarded', rejection: refusal },
 }
 
 const events: { readonly [Type in TransactionEvent['type']]: TransactionEvent } = {
@@ -32,6 +32,7 @@ const events: { readonly [Type in TransactionEvent['type']]: TransactionEvent } 
   requeue: { type: 'requeue' },
   cancel: { type: 'cancel' },
   discard: { type: 'discard' },
+  restore: { type: 'restore' },
 }
 
 /** What leads from where to where; everything else leads nowhere. */
@@ -43,8 +44,8 @@ const ways: { readonly [From in TransactionState['name']]: { readonly [type: str
   rejected: { discard: 'discarded' },
   synced: {},
   failed: {},
-  cancelled: {},
-  discarded: {},
+  cancelled: { lost: 'failed', restore: 'queued' },
+  discarded: { restore: 'rejected' },
 }
 
 describe.each(Object.values(states))('a transaction that is $name', (state) => {

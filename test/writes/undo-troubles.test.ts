@@ -1,0 +1,186 @@
+import { describe, expect, test } from 'vitest'
+import { StorageError } from '../../src/base/errors.ts'
+import { memoryStore } from '../../src/storage/memory.ts'
+import { at, failure, notes, Office } from '../support/office.ts'
+import { watching, writesOutbox } from '../support/watching-store.ts'
+
+/** A client whose disk takes so many of the next writes to the outbox, and then refuses so many. */
+async function open() {
+  const office = await Office.open()
+  await office.insert('1', { title: 'Milk', n: 1 })
+  const disk = { passing: 0, failing: 0 }
+  const store = watching(memoryStore(), (options) => {
+    if (!writesOutbox(options) || disk.failing === 0) return
+    if (disk.passing > 0) {
+      disk.passing -= 1
+      return
+    }
+    disk.failing -= 1
+    throw new StorageError('aborted', 'Not now.')
+  })
+  const desk = office.desk({ store })
+  const client = await desk.live()
+  const refuse = () => {
+    office.intercept = at('tx', async () => failure(422, 'invalid'))
+  }
+  const both = () => [client.canUndo, client.canRedo]
+  const n = () => client.get('Note', '1')?.n
+  return { office, desk, client, disk, refuse, both, n }
+}
+
+const notNow = { name: 'StorageError', code: 'aborted' }
+
+describe('an undo that the disk refuses', () => {
+  test('leaves the same transaction in its place, and can be tried again', async () => {
+    const { office, client, disk, both, n } = await open()
+    await client.stop()
+    const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }))
+    await office.clock.until(tx.durable)
+    disk.failing = 1
+    await expect(office.clock.until(client.undo())).rejects.toMatchObject(notNow)
+    expect([tx.state, client.outbox.list(), n(), both()]).toEqual(['queued', [tx], 2, [true, false]])
+    expect([await office.clock.until(client.undo()), n(), both()]).toEqual([true, 1, [false, true]])
+    await office.clock.until(client.redo())
+    await client.start()
+    await office.clock.advance(10_000)
+    expect(await office.rows()).toEqual({ 1: { title: 'Milk', n: 2 } })
+  })
+
+  test('in the middle of a group keeps for the next undo what is not undone yet', async () => {
+    const { office, client, disk, both } = await open()
+    await client.stop()
+    for (const id of ['2', '3']) client.mutate((m) => m.insert('Note', { id }), { group: 'g' })
+    await office.clock.until(client.outbox.list()[1]?.durable ?? Promise.reject())
+    disk.passing = 1
+    disk.failing = 1
+    await expect(office.clock.until(client.undo())).rejects.toMatchObject(notNow)
+    expect([Object.keys(notes(client)), both()]).toEqual([
+      ['1', '2'],
+      [true, true],
+    ])
+    while (client.canUndo) await office.clock.until(client.undo())
+    expect(Object.keys(notes(client))).toEqual(['1'])
+    while (client.canRedo) await office.clock.until(client.redo())
+    expect([Object.keys(notes(client)), both()]).toEqual([
+      ['1', '2', '3'],
+      [true, false],
+    ])
+  })
+
+  test('says the truth to whoever asks what becomes of the transaction', async () => {
+    const { office, client, disk } = await open()
+    await client.stop()
+    const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }))
+    await office.clock.until(tx.durable)
+    disk.failing = 1
+    await expect(office.clock.until(tx.undo())).rejects.toMatchObject(notNow)
+    await client.start()
+    expect(await office.clock.until(tx.accepted)).toBe(2)
+    expect(await office.clock.until(tx.settled)).toBe('synced')
+  })
+})
+
+test('what could not be joined with another is the same transaction still, and can be undone', async () => {
+  const { office, client, disk, both, n } = await open()
+  await client.stop()
+  const write = (n: number) => client.mutate((m) => m.update('Note', '1', { n }), { coalesce: 'k' })
+  const first = write(2)
+  await office.clock.until(first.durable)
+  disk.failing = 1
+  await expect(office.clock.until(write(3).durable)).rejects.toMatchObject(notNow)
+  expect([first.state, client.outbox.list(), n(), both()]).toEqual(['queued', [first], 2, [true, false]])
+  expect([await office.clock.until(client.undo()), n()]).toEqual([true, 1])
+})
+
+test('a rejected one whose retry could not be stored is the same transaction still', async () => {
+  const { office, client, disk, refuse } = await open()
+  refuse()
+  const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }))
+  await office.clock.advance(1_000)
+  disk.failing = 1
+  client.outbox.retry(tx.id)
+  expect(tx.state).toBe('discarded')
+  await office.clock.advance(1_000)
+  expect([tx.state, tx.rejection?.reason, client.outbox.list()]).toEqual(['rejected', 'invalid', [tx]])
+})
+
+test('a hundred steps can be undone, however many were joined with others meanwhile', async () => {
+  const { office, client } = await open()
+  await client.stop()
+  const write = (n: number, coalesce?: string) =>
+    client.mutate((m) => m.update('Note', '1', { n }), coalesce === undefined ? {} : { coalesce })
+  for (let n = 2; n <= 52; n += 1) write(n)
+  for (let n = 53; n <= 252; n += 1) write(n, 'k')
+  for (let n = 253; n <= 300; n += 1) write(n)
+  let steps = 0
+  while (await office.clock.until(client.undo())) steps += 1
+  expect([steps, client.get('Note', '1')?.n]).toEqual([100, 1])
+})
+
+describe('what writes nothing', () => {
+  test('is no step, and leaves what can be done again', async () => {
+    const { office, client, both } = await open()
+    client.mutate((m) => m.update('Note', '1', { n: 2 }))
+    await office.clock.until(client.undo())
+    client.mutate((m) => m.delete('Note', 'nobody'))
+    expect(both()).toEqual([false, true])
+  })
+
+  test('in place of what was rejected is no step, either', async () => {
+    const { office, client, refuse, both } = await open()
+    refuse()
+    const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }))
+    await office.clock.advance(1_000)
+    client.outbox.retry(tx.id, () => {})
+    expect([both(), await client.undo()]).toEqual([[false, false], false])
+  })
+})
+
+describe('a rejected transaction', () => {
+  test('that an undo passed over can be undone once it was tried anew', async () => {
+    const { office, client, refuse } = await open()
+    const title = () => client.get('Note', '1')?.title
+    await office.clock.until(client.mutate((m) => m.update('Note', '1', { n: 2 })).synced)
+    refuse()
+    const tx = client.mutate((m) => m.update('Note', '1', { title: 'Bread' }))
+    await office.clock.advance(1_000)
+    office.intercept = (_, pass) => pass()
+    await office.clock.until(client.undo())
+    expect([tx.state, notes(client)]).toEqual(['rejected', { 1: { title: 'Milk', n: 1 } }])
+    client.outbox.retry(tx.id)
+    expect(title()).toBe('Bread')
+    expect([await office.clock.until(client.undo()), title()]).toEqual([true, 'Milk'])
+  })
+
+  test('whose undo was rejected with it cannot be done again', async () => {
+    const { office, client, both, n } = await open()
+    office.push = () => {}
+    office.intercept = at('tx', async () => {
+      await new Promise<void>((resolve) => void office.clock.after(500, resolve))
+      return failure(422, 'invalid')
+    })
+    const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }))
+    await office.clock.until(tx.durable)
+    await office.clock.until(client.undo())
+    await office.clock.advance(5_000)
+    expect([tx.state, both(), await client.redo(), n()]).toEqual(['rejected', [false, false], false, 1])
+  })
+})
+
+test('a redo of which a part is refused does nothing, and can be tried again', async () => {
+  const { office, client, both } = await open()
+  await client.stop()
+  for (const id of ['2', '3']) client.mutate((m) => m.insert('Note', { id, n: 1 }), { group: 'g' })
+  await office.clock.until(client.undo())
+  await office.insert('3', { n: 9 })
+  await office.clock.until(client.sync())
+  await expect(client.redo()).rejects.toMatchObject({ name: 'ValidationError' })
+  expect([Object.keys(notes(client)), both()]).toEqual([
+    ['1', '3'],
+    [false, true],
+  ])
+  await office.remove('3')
+  await office.clock.until(client.sync())
+  expect([await office.clock.until(client.redo()), both()]).toEqual([true, [true, false]])
+  expect(Object.keys(notes(client))).toEqual(['1', '2', '3'])
+})
