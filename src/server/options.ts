@@ -6,6 +6,7 @@ import { defineModels, type ModelDefinitions, type Models } from '../models/mode
 import type { Authenticate, OwnerField } from './auth/caller.ts'
 import type { OnCommit } from './change-hook.ts'
 import type { Authorize } from './http/authorize.ts'
+import { defaultRecordBytes, mostRecordBytes } from './log/check-size.ts'
 import type { Log } from './log/log.ts'
 import type { Metrics } from './ops/metrics.ts'
 import type { RateLimit } from './ops/rate-limit.ts'
@@ -43,6 +44,8 @@ export interface SyncServiceOptions {
   readonly maxTransactions?: number
   /** The most ops in one transaction. @default 1_000 */
   readonly maxOps?: number
+  /** The longest a record may become, in bytes of JSON; a client takes none of more than 16 MiB. @default 1_048_576 */
+  readonly maxRecordBytes?: number
   /** How often callers may ask, as {@link rateLimiter} gives it. @default as often as they like */
   readonly rateLimit?: RateLimit
   /** Where it is told, without authentication, whether requests are welcome; `false` tells it nowhere. @default '/healthz' */
@@ -75,6 +78,7 @@ export function resolveOptions(options: SyncServiceOptions): ResolvedOptions {
     maxBodyBytes: 1_048_576,
     maxTransactions: 100,
     maxOps: 1_000,
+    maxRecordBytes: defaultRecordBytes,
     allowedOrigins: undefined,
     authorize: undefined,
     onCommit: undefined,
@@ -113,9 +117,11 @@ export function resolveOptions(options: SyncServiceOptions): ResolvedOptions {
     'maxBodyBytes',
     'maxTransactions',
     'maxOps',
+    'maxRecordBytes',
   ] as const) {
     expect(option, resolved[option] > 0, 'a number above 0')
   }
+  expect('maxRecordBytes', resolved.maxRecordBytes <= mostRecordBytes, `${mostRecordBytes} bytes at most`)
   return resolved
 }
 

@@ -53,10 +53,10 @@ export function createServiceWith(
   digest: (text: string) => string = (text) => text,
 ): SyncService {
   const resolved = resolveOptions(options)
-  const { database, ownerField, models, path, clock, logger, onCommit, heartbeatMs, maxBufferedBytes } =
-    resolved
+  const { database, ownerField, models, maxRecordBytes, path, clock, logger, onCommit } = resolved
+  const { heartbeatMs, maxBufferedBytes } = resolved
   const log = typeof database === 'string' ? new MemoryLog(resolved) : database
-  const judge = ownershipJudge({ ownerField, models })
+  const judge = ownershipJudge({ ownerField, models, maxRecordBytes })
   const told = (by?: CommittedBy) => onCommit && tellOf(onCommit, logger, by)
   const shared = {
     log,

@@ -135,6 +135,13 @@ test.each([
   expect(stderr).toContain(sentence ?? 'is not in UTF-8')
 })
 
+test('a record that is longer than clients are given is told with its line', async () => {
+  const path = file('long.ndjson', `{"id":"1","userId":"ann","text":"${'x'.repeat(1_100_000)}"}`)
+  const { code, stderr } = await importing(path)
+  expect([code, stderr.split('\n')[0]]).toEqual([1, 'Line 1: the record is longer than 1048576 bytes.'])
+  expect((await importing(path, '--max-record-bytes', '2000000')).code).toBe(0)
+})
+
 test('records that are there already are left as they are, unless they are to be replaced', async () => {
   await importing(file('old.ndjson', '{"id":"i1","userId":"ann","old":true}'))
   const path = file('new.ndjson', '{"id":"i1","userId":"ann"}')

@@ -83,6 +83,14 @@ export const transactions: readonly Mutation[] = [
     to: 'if (value === null) throw',
   },
   {
+    invariant: 54,
+    test: 'test/server/record-size.test.ts',
+    name: 'invariant 54: updates that add up to a record which no client could take are too_large',
+    file: 'src/server/log/ownership.ts',
+    from: 'checkSize(maxRecordBytes, op, before?.p, p)',
+    to: 'checkSize(maxRecordBytes, op, before?.p, op.p)',
+  },
+  {
     invariant: 57,
     test: 'test/server/tx-input.test.ts',
     name: 'invariant 57: a body is measured by its bytes, with and without a length, and what just fits is taken',

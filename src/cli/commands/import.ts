@@ -7,6 +7,7 @@ import type { Command } from '../command.ts'
 import { lastingDatabaseIn, lastingDatabaseOption, openLog, reaching } from '../database.ts'
 import { CommandError, UsageError } from '../failure.ts'
 import { loggerIn, logOptions } from '../log.ts'
+import { maxRecordBytesIn, maxRecordBytesOption } from '../max-record-bytes.ts'
 import { ownerFieldIn, ownerFieldOption } from '../owner-field.ts'
 import { Progress } from '../progress.ts'
 import { formats, type RecordFile, recordFile } from '../records/read-records.ts'
@@ -34,6 +35,7 @@ export const importRecords: Command = {
     'owner-field': ownerFieldOption,
     owner: { about: 'Whose a record is that does not name its owner', value: 'id' },
     'id-field': { about: 'The field that holds the id (id)', value: 'name' },
+    'max-record-bytes': maxRecordBytesOption,
     replace: { about: 'Replaces records that are there already' },
     ...logOptions,
     config: configOption,
@@ -67,6 +69,7 @@ function rulesIn(settings: Settings): OpRules {
     idField: settings.text('id-field') ?? 'id',
     ownerField: ownerFieldIn(settings),
     owner: settings.text('owner'),
+    maxRecordBytes: maxRecordBytesIn(settings),
     replace: settings.flag('replace'),
   }
 }
@@ -95,7 +98,8 @@ async function check(file: RecordFile, rules: OpRules, progress: Progress, outpu
 
 /** Writes what {@link check} has let pass. Resolves with the number of records. */
 async function write(file: RecordFile, rules: OpRules, log: SqlLog, progress: Progress): Promise<number> {
-  const judge = ownershipJudge({ ownerField: rules.ownerField, models: undefined })
+  const { ownerField, maxRecordBytes } = rules
+  const judge = ownershipJudge({ ownerField, maxRecordBytes, models: undefined })
   let batch: TxOp[] = []
   let first = 1
   let written = 0

@@ -10,6 +10,7 @@ import { databaseIn, databaseOption, openLog } from '../database.ts'
 import { UsageError } from '../failure.ts'
 import { addressIn, addressOptions, listen, untilToldToEnd } from '../listen.ts'
 import { loggerIn, logOptions } from '../log.ts'
+import { maxRecordBytesIn, maxRecordBytesOption } from '../max-record-bytes.ts'
 import { ownerFieldIn, ownerFieldOption } from '../owner-field.ts'
 import { secretNote } from '../secret.ts'
 import { configOption, type Settings } from '../settings.ts'
@@ -29,6 +30,7 @@ export const serveHttp: Command = {
       about: 'How long changes are kept; a client that was away for longer fetches a snapshot (for ever)',
       value: 'time',
     },
+    'max-record-bytes': maxRecordBytesOption,
     'rate-limit': {
       about: 'How many requests a user may make, as in 100/1m (no limit)',
       value: 'count/time',
@@ -77,6 +79,7 @@ async function serviceOf(settings: Settings, { env }: Shell, logger: Logger): Pr
   const options = {
     authenticate,
     ownerField: ownerFieldIn(settings),
+    maxRecordBytes: maxRecordBytesIn(settings),
     logger,
     ...(allowedOrigins && { allowedOrigins }),
     ...(rate && { rateLimit: rateLimiter(rate) }),

@@ -2,6 +2,7 @@ import { toError } from '../../base/errors.ts'
 import { isObject } from '../../protocol/json.ts'
 import type { TxOp } from '../../protocol/tx.ts'
 import { checkOps } from '../../server/log/check-ops.ts'
+import { isTooLong } from '../../server/log/check-size.ts'
 import type { Numbered } from './numbered.ts'
 
 export interface OpRules {
@@ -11,6 +12,7 @@ export interface OpRules {
   readonly ownerField: string
   /** Whose a record is that does not say it. */
   readonly owner: string | undefined
+  readonly maxRecordBytes: number
   /** Whether a record that is there already is replaced. */
   readonly replace: boolean
 }
@@ -19,7 +21,7 @@ export interface OpRules {
 export function toOp(numbered: Numbered, rules: OpRules): TxOp | string {
   if ('fault' in numbered) return numbered.fault
   const { record } = numbered
-  const { type, idField, ownerField, owner, replace } = rules
+  const { type, idField, ownerField, owner, maxRecordBytes, replace } = rules
   if (!isObject(record)) return 'is no record, in braces'
   const id = idOf(record[idField])
   if (id === undefined) return `has no id in its field ${idField}`
@@ -30,7 +32,7 @@ export function toOp(numbered: Numbered, rules: OpRules): TxOp | string {
   if (typeof named !== 'string' || named === '') return `names no owner in its field ${ownerField}`
   try {
     const [op = ''] = checkOps([{ op: 'i', t: type, id, p, ...(replace ? { put: true } : undefined) }])
-    return op
+    return isTooLong(p, maxRecordBytes) ? `is longer than ${maxRecordBytes} bytes` : op
   } catch (error) {
     return faultOf(toError(error).message)
   }

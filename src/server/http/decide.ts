@@ -18,6 +18,7 @@ export interface DecideOptions {
   readonly log: Log
   readonly ownerField: OwnerField
   readonly models: Models | undefined
+  readonly maxRecordBytes: number
   readonly authorize: Authorize | undefined
   /** Shortens a text that is only ever compared. */
   readonly digest: (text: string) => string
@@ -35,12 +36,12 @@ export async function decide(
   { caller, owner }: Identity,
   options: DecideOptions,
 ): Promise<Verdict> {
-  const { log, ownerField, models, digest } = options
+  const { log, ownerField, models, maxRecordBytes, digest } = options
   const checked = checkedOps(ops)
   const transaction = { id, since, ops: checked.ops, bases: [...bases], requires: [...requires] }
   const answer = checked.refused ? undefined : await authorized(transaction, caller, options)
   const mayChangeOwner = answer !== undefined && 'mayChangeOwner' in answer
-  const judge = ownershipJudge({ ownerField, models, owner, mayChangeOwner })
+  const judge = ownershipJudge({ ownerField, models, maxRecordBytes, owner, mayChangeOwner })
   const refused = checked.refused ?? refusalOf(answer)
   // `since` and `bases` say where the client stood, which is no part of what it asks for.
   const body = digest(canonicalText([ops, requires]))

@@ -3,6 +3,7 @@ import type { Payload } from '../../protocol/json.ts'
 import { isStorableName } from '../../protocol/json-copy.ts'
 import type { TxOp } from '../../protocol/tx.ts'
 import { checkModel } from './check-model.ts'
+import { checkSize, defaultRecordBytes } from './check-size.ts'
 import type { Effect, Judge, StoredRecord, Told } from './log.ts'
 import { WriteRejectedError } from './rejection.ts'
 
@@ -12,6 +13,8 @@ const removal: Told['change'] = { op: 'd' }
 export interface WriteRules {
   readonly ownerField: string
   readonly models: Models | undefined
+  /** The longest a record may become, in bytes of JSON. @default 1_048_576 */
+  readonly maxRecordBytes?: number
   /**
    * Who writes: records of others are as good as absent, new ones are the writer's, and none is given away.
    * `undefined` is the service itself, which may touch and move whatever it likes.
@@ -25,7 +28,8 @@ export interface WriteRules {
  * The rules of a write. A record belongs to whoever its field `ownerField` names; where an op names another, the old
  * owner is told of a removal and the new one of a whole record.
  */
-export function ownershipJudge({ ownerField, models, owner, mayChangeOwner }: WriteRules): Judge {
+export function ownershipJudge(rules: WriteRules): Judge {
+  const { ownerField, models, maxRecordBytes = defaultRecordBytes, owner, mayChangeOwner } = rules
   const mayName = owner === undefined || mayChangeOwner === true
   return (stored, op, changed) => {
     const isForeign = stored !== undefined && owner !== undefined && stored.owner !== owner
@@ -45,6 +49,7 @@ export function ownershipJudge({ ownerField, models, owner, mayChangeOwner }: Wr
     refuseChanged(op, changed)
     const p = op.op === 'u' ? { ...before?.p, ...op.p } : stamped(op.p, ownerField, owner)
     const next = ownerIn(ownerField, op, p)
+    checkSize(maxRecordBytes, op, before?.p, p)
     checkModel(models, op, before?.p, p)
     if (op.op === 'u' && next === before?.owner) {
       return { after: { owner: next, p }, told: [{ owner: next, change: { op: 'u', p: op.p } }] }

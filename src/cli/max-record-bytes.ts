@@ -1,0 +1,11 @@
+import { defaultRecordBytes, mostRecordBytes } from '../server/log/check-size.ts'
+import type { Settings } from './settings.ts'
+
+export const maxRecordBytesOption = {
+  about: `The longest a record may become, in bytes of JSON (${defaultRecordBytes})`,
+  value: 'number',
+}
+
+export function maxRecordBytesIn(settings: Settings): number {
+  return settings.integer('max-record-bytes', 1, mostRecordBytes) ?? defaultRecordBytes
+}
