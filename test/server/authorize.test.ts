@@ -56,6 +56,26 @@ test('where authorize fails, nothing is decided, and the words stay inside', asy
   expect((await send(txs)).results).toEqual([{ id: 'a', sid: 1 }])
 })
 
+test.each([
+  ['null', null],
+  ['false', false],
+  ['true', true],
+  ['a text', 'no'],
+  ['nothing said', {}],
+  ['no message', { code: 'forbidden' }],
+  ['an empty message', { message: '' }],
+  ['a code of its own', { code: 'nope', message: 'No.' }],
+  ['details that are no JSON', { message: 'No.', details: () => {} }],
+  ['leave that is not given', { mayChangeOwner: false }],
+  ['leave and refusal', { mayChangeOwner: true, message: 'No.' }],
+])('what is no answer of authorize decides nothing, and is logged: %s', async (_, answer) => {
+  const { post, lines, json } = txServiceOf({ authorize: () => answer as Awaited<ReturnType<Authorize>> })
+  const response = await post(JSON.stringify({ txs: [tx('a', [make('1', { userId: 'bob' })])] }))
+  expect([response.status, response.headers.get('Retry-After')]).toEqual([503, '5'])
+  expect(lines.join()).toContain('`authorize` is to give nothing, ')
+  expect((await json('bootstrap', { user: 'bob' })).rows).toEqual([])
+})
+
 test('invariant 46: with authorize’s leave a record is given away, and nothing of others’ taken', async () => {
   const { send, codeOf, json } = txServiceOf({ authorize: () => ({ mayChangeOwner: true }) })
   await send([tx('a', [make('1', { n: 1 })])])

@@ -9,7 +9,7 @@ import { checkOps } from '../log/check-ops.ts'
 import type { Log, Tell, Verdict } from '../log/log.ts'
 import { ownershipJudge } from '../log/ownership.ts'
 import { toRejection } from '../log/rejection.ts'
-import type { Authorization, Authorize } from './authorize.ts'
+import { type Authorize, type Leave, leaveOf } from './authorize.ts'
 import { Failure } from './failure.ts'
 import type { Identity } from './identify.ts'
 import type { SentTransaction } from './read-transactions.ts'
@@ -39,10 +39,10 @@ export async function decide(
   const { log, ownerField, models, maxRecordBytes, digest } = options
   const checked = checkedOps(ops)
   const transaction = { id, since, ops: checked.ops, bases: [...bases], requires: [...requires] }
-  const answer = checked.refused ? undefined : await authorized(transaction, caller, options)
-  const mayChangeOwner = answer !== undefined && 'mayChangeOwner' in answer
+  const { refused, mayChangeOwner } = checked.refused
+    ? { ...checked, mayChangeOwner: false }
+    : await authorized(transaction, caller, options)
   const judge = ownershipJudge({ ownerField, models, maxRecordBytes, owner, mayChangeOwner })
-  const refused = checked.refused ?? refusalOf(answer)
   // `since` and `bases` say where the client stood, which is no part of what it asks for.
   const body = digest(canonicalText([ops, requires]))
   return log.transact(
@@ -64,9 +64,9 @@ async function authorized(
   transaction: WireTransaction,
   caller: Caller,
   { authorize, logger }: DecideOptions,
-): Promise<Authorization | undefined> {
+): Promise<Leave> {
   try {
-    return await authorize?.(transaction, caller)
+    return leaveOf(await authorize?.(transaction, caller))
   } catch (error) {
     logger.error('A transaction cannot be authorized.', {
       id: transaction.id,
@@ -76,10 +76,4 @@ async function authorized(
       'Retry-After': '5',
     })
   }
-}
-
-function refusalOf(answer: Authorization | undefined): Rejection | undefined {
-  if (answer === undefined || 'mayChangeOwner' in answer) return undefined
-  const { code = 'forbidden', ...rest } = answer
-  return { code, ...rest }
 }
