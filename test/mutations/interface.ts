@@ -91,8 +91,8 @@ export const overHttp: readonly Mutation[] = [
     test: callers,
     name: 'invariant 48: a socket ends when its caller is revoked, and no other does',
     file: 'src/server/realtime/hub.ts',
-    from: 'if (match(connection.caller)) connection',
-    to: 'connection',
+    from: 'if (!match(caller)) return false',
+    to: '',
   },
   {
     invariant: 55,

@@ -43,6 +43,14 @@ export const service: readonly Mutation[] = [
     to: 'JSON.stringify([bootstrapUrl])',
   },
   {
+    invariant: 48,
+    test: 'test/server/revoke.test.ts',
+    name: 'invariant 48: a revocation that fails for one caller is done for all others, and that one is authenticated anew',
+    file: 'src/server/realtime/hub.ts',
+    from: 'this.#all()) this.#revoked(',
+    to: 'this.#all()) if (match(connection.caller)) this.#revoked(',
+  },
+  {
     invariant: 46,
     test: 'test/server/ownership.test.ts',
     name: 'invariant 46: a record that moves is removed for its old owner, and comes whole to its new one',
@@ -87,7 +95,7 @@ export const service: readonly Mutation[] = [
     test: 'test/server/realtime.test.ts',
     name: 'invariant 48: with 4401 when the caller’s right to be there is revoked',
     file: 'src/server/realtime/hub.ts',
-    from: "connection.close(closeCodes.unauthenticated, 'revoked')",
-    to: 'connection.dispose()',
+    from: "socket.close(closeCodes.unauthenticated, 'revoked')",
+    to: "socket.close(closeCodes.restart, 'revoked')",
   },
 ]

@@ -59,10 +59,10 @@ export class Hub {
       socket.close(closeCodes.restart, 'unavailable')
       return
     }
+    const isRevoked = () =>
+      this.#revocations.some(({ at, match }) => at >= asked && this.#revoked(socket, caller, match))
     if (this.#closed) socket.close(closeCodes.restart, 'restart')
-    else if (this.#revocations.some(({ at, match }) => at >= asked && match(caller))) {
-      socket.close(closeCodes.unauthenticated, 'revoked')
-    } else if (!gone) this.#join(socket, caller, owner)
+    else if (!isRevoked() && !gone) this.#join(socket, caller, owner)
   }
 
   /** How many sockets there are. */
@@ -70,14 +70,29 @@ export class Hub {
     return this.#all().length
   }
 
-  /** Closes the sockets of the callers that `match` names, as if their credentials had ended. */
+  /**
+   * Closes the sockets of the callers that `match` names, as if their credentials had ended. Where it throws, that is
+   * logged, and the socket comes again, to be authenticated anew.
+   */
   revoke(match: (caller: Caller) => boolean): void {
     const at = this.#options.clock.now()
     this.#revocations = this.#revocations.filter((earlier) => earlier.at > at - admissionMs)
     this.#revocations.push({ at, match })
-    for (const connection of this.#all()) {
-      if (match(connection.caller)) connection.close(closeCodes.unauthenticated, 'revoked')
+    for (const connection of this.#all()) this.#revoked(connection, connection.caller, match)
+  }
+
+  /** Closes `socket` where `match` names its caller. Where it cannot tell, whoever it is has to come again. */
+  #revoked(socket: Pick<ServerSocket, 'close'>, caller: Caller, match: (caller: Caller) => boolean): boolean {
+    try {
+      if (!match(caller)) return false
+      socket.close(closeCodes.unauthenticated, 'revoked')
+    } catch (error) {
+      this.#options.logger.error('A revocation cannot tell whom it is for.', {
+        reason: toError(error).message,
+      })
+      socket.close(closeCodes.restart, 'restart')
     }
+    return true
   }
 
   close(): void {
