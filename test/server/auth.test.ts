@@ -53,6 +53,32 @@ test('an authentication that throws at once is no different', async () => {
   expect((await ask('bootstrap')).status).toBe(503)
 })
 
+test.each([undefined, null, { refused: 'because' }])('to give %j refuses', async (answer) => {
+  const { ask } = serviceOf({ authenticate: async () => answer as never })
+  const response = await ask('bootstrap')
+  expect([response.status, (await response.json()).error.code]).toEqual([401, 'invalid_token'])
+})
+
+test.each([
+  'ann',
+  true,
+  42,
+  {},
+  { userId: '' },
+  { userId: 42 },
+  { organizationId: 'acme' },
+  { userId: 'ann', organizationId: 7 },
+  { userId: 'ann', expiresAt: Number.NaN },
+  { userId: 'ann', expiresAt: '2026-01-01' },
+])(
+  'an authentication that gives no caller signs nobody out, and the log says what it is to give: %j',
+  async (answer) => {
+    const { ask, lines } = serviceOf({ authenticate: async () => answer as never })
+    expect((await ask('bootstrap')).status).toBe(503)
+    expect(lines.join()).toContain('`authenticate` is to give { userId, ')
+  },
+)
+
 test('a caller who has no owner value may not read', async () => {
   const { ask, connect } = serviceOf({ ownerField: 'organizationId' })
   const response = await ask('bootstrap', { user: 'lonely' })
@@ -76,7 +102,20 @@ describe('the token of a query', () => {
     expect(refused).toMatchObject({ status: 401 })
     const key = await service.upgrade(wsRequest('?token=token-of-ann', { 'x-api-key': 'k' }))
     expect(key).toMatchObject({ status: 401 })
+    const broken = await service.upgrade(wsRequest('?token=token-of-ann', { authorization: 'Bearer' }))
+    expect(broken).toMatchObject({ status: 401 })
   })
+
+  test.each([{ authorization: 'Basic cHJveHk6cGFzc3dvcmQ=' }, { authorization: '' }, { 'x-api-key': '' }])(
+    'counts where no header has a token: %j',
+    async (headers) => {
+      const { service } = serviceOf()
+      expect(await service.upgrade(wsRequest('?token=token-of-ann', headers))).toBeTypeOf('function')
+      expect(await service.upgrade(wsRequest('?token=token-of-nobody', headers))).toMatchObject({
+        status: 401,
+      })
+    },
+  )
 
   test('reaches neither a log nor the address that authentication sees', async () => {
     const seen: string[] = []

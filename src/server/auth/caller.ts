@@ -1,3 +1,5 @@
+import { isObject } from '../../protocol/json.ts'
+
 /** Whoever made a request, once that is proven. */
 export interface Caller {
   readonly userId: string
@@ -13,6 +15,8 @@ export type OwnerField = 'userId' | 'organizationId'
 
 /** Why a request is no one's. */
 export type RefusalCode = 'no_token' | 'token_expired' | 'invalid_token'
+
+const codes: readonly RefusalCode[] = ['no_token', 'token_expired', 'invalid_token']
 
 export interface Refusal {
   readonly refused: RefusalCode
@@ -31,7 +35,26 @@ export function refuse(refused: RefusalCode): Refusal {
 }
 
 export function isCaller(result: Caller | Refusal | null): result is Caller {
-  return result !== null && !('refused' in result)
+  return isObject(result) && !('refused' in result)
+}
+
+/** The answer of an {@link Authenticate}, which an application may have made of anything. Throws where it is none. */
+export function checkedAnswer(result: unknown): Caller | Refusal | null {
+  if (result === null || result === undefined) return null
+  if (isObject(result) && 'refused' in result) {
+    return refuse(codes.find((code) => code === result.refused) ?? 'invalid_token')
+  }
+  if (isWholeCaller(result)) return result
+  throw new TypeError(
+    '`authenticate` is to give { userId, organizationId?, expiresAt? } with texts and a number, a refusal, or null.',
+  )
+}
+
+function isWholeCaller(result: unknown): result is Caller {
+  if (!isObject(result)) return false
+  const { userId, organizationId, expiresAt = 0 } = result
+  const hasTexts = typeof userId === 'string' && typeof (organizationId ?? '') === 'string'
+  return hasTexts && userId !== '' && typeof expiresAt === 'number' && !Number.isNaN(expiresAt)
 }
 
 /** `caller`, whose proof ends at `expiresAt` at the latest; refused where that has gone by. */

@@ -20,6 +20,11 @@ export function hasCredentials({ headers }: Request): boolean {
   return headers.has('Authorization') || headers.has('X-API-Key')
 }
 
+/** Whether a header has a token or a key, of whatever worth: then no other place counts. */
+function hasToken({ headers }: Request): boolean {
+  return /^Bearer( |$)/i.test(headers.get('Authorization') ?? '') || Boolean(headers.get('X-API-Key'))
+}
+
 /** Authenticates by what `check` says of the bearer token; without one, nothing is asked. */
 export function bearerAuthentication(
   check: (token: string) => Promise<Caller | Refusal | null>,
@@ -33,7 +38,7 @@ export function bearerAuthentication(
 
 /**
  * The request of a socket, with the token of its query moved to where all others have it. The query counts only where
- * no header does (the interface's section "Authentication", 3). What no header can hold is nobody's token.
+ * no header has one (the interface's section "Authentication", 3). What no header can hold is nobody's token.
  */
 export function socketRequest(request: Request): Request {
   const url = new URL(request.url)
@@ -41,8 +46,7 @@ export function socketRequest(request: Request): Request {
   if (token === null) return request
   url.searchParams.delete('token')
   const headers = new Headers(request.headers)
-  if (!hasCredentials(request))
-    headers.set('Authorization', /^[!-~]+$/.test(token) ? `Bearer ${token}` : 'Bearer')
+  if (!hasToken(request)) headers.set('Authorization', /^[!-~]+$/.test(token) ? `Bearer ${token}` : 'Bearer')
   return new Request(url, { headers })
 }
 

@@ -1,6 +1,13 @@
 import { toError } from '../../base/errors.ts'
 import type { Logger } from '../../base/logger.ts'
-import type { Authenticate, Caller, OwnerField, Refusal, RefusalCode } from '../auth/caller.ts'
+import {
+  type Authenticate,
+  type Caller,
+  checkedAnswer,
+  type OwnerField,
+  type Refusal,
+  type RefusalCode,
+} from '../auth/caller.ts'
 import { hasCredentials, withoutCredentials } from '../auth/credentials.ts'
 import { Failure } from './failure.ts'
 
@@ -28,7 +35,7 @@ export async function identify(request: Request, options: IdentifyOptions): Prom
   const path = new URL(request.url).pathname
   let result: Caller | Refusal | null
   try {
-    result = await options.authenticate(request)
+    result = checkedAnswer(await options.authenticate(request))
   } catch (error) {
     const reason = withoutCredentials(toError(error).message, request)
     logger.error('Authentication is not possible.', { path, reason })
