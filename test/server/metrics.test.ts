@@ -55,14 +55,30 @@ describe('/metrics', () => {
     expect(await linesOf(scene)).toContain('instep_log_readable 0')
   })
 
-  test('asks for its token, where it has one', async () => {
+  test('goes on where the log does not answer, and asks it once for all who look', async () => {
+    const scene = serviceOf({ metrics: prometheusMetrics() })
+    let reads = 0
+    scene.log.position = () => {
+      reads += 1
+      return new Promise(() => {})
+    }
+    const shown = Promise.all([linesOf(scene), linesOf(scene)])
+    await scene.clock.until(shown)
+    for (const lines of await shown) expect(lines).toContain('instep_log_readable 0')
+    expect(reads).toBe(1)
+  })
+
+  test('asks for its token, where it has one, before the database is asked for anything', async () => {
     const scene = serviceOf({ metrics: prometheusMetrics({ token: 'of-the-monitoring' }) })
+    const { position } = scene.log
+    scene.log.position = () => new Promise(() => {})
     for (const wrong of ['', 'Bearer other', 'Bearer token-of-ann']) {
       const response = await scene.service.fetch(asked(wrong))
       expect(response.status).toBe(401)
       expect(response.headers.get('WWW-Authenticate')).toBe('Bearer')
       expect(response.headers.get('Cache-Control')).toBe('no-store')
     }
+    scene.log.position = position
     expect(await linesOf(scene, 'Bearer of-the-monitoring')).toContain('instep_sockets 0')
   })
 

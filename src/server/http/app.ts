@@ -2,14 +2,14 @@ import { isSyncError, toError } from '../../base/errors.ts'
 import type { Clock, Random } from '../../base/world.ts'
 import type { TxResponse, TxResult } from '../../protocol/tx.ts'
 import type { Read } from '../log/log.ts'
-import type { Metrics, ServiceState } from '../ops/metrics.ts'
+import type { Metrics } from '../ops/metrics.ts'
 import type { RateLimit } from '../ops/rate-limit.ts'
 import { peer } from '../peer.ts'
 import { methodNotAllowed, sendFailure, sendJson } from './answer.ts'
 import { type DecideOptions, decide } from './decide.ts'
 import type { App, Asked, Env } from './env.ts'
 import { Failure } from './failure.ts'
-import { health } from './health.ts'
+import { health, positionReader } from './health.ts'
 import { type IdentifyOptions, identify } from './identify.ts'
 import { bodyOf, documentText } from './json-body.ts'
 import { limitRate } from './limit-rate.ts'
@@ -30,8 +30,8 @@ export interface AppOptions extends IdentifyOptions, DecideOptions, TransactionL
   readonly healthPath: string | false
   readonly metrics: Metrics | undefined
   readonly rateLimit: RateLimit | undefined
-  /** What the metrics show beside what was counted. */
-  readonly state: () => Promise<ServiceState>
+  /** How many sockets are open. */
+  readonly sockets: () => number
   /** Whether requests are better sent elsewhere. */
   readonly draining: () => boolean
   /** Whether to send every request away. */
@@ -66,10 +66,15 @@ export async function createApp(options: AppOptions): Promise<App> {
     c.header('Cache-Control', 'no-store')
     await next()
   })
-  if (healthPath !== false) app.get(healthPath, health(options))
+  const position = positionReader(log, options.clock)
+  if (healthPath !== false) app.get(healthPath, health({ ...options, position }))
   if (metrics) {
     app.get(metrics.path, async (c) => {
-      const shown = await metrics.show(c.req.raw, await options.state())
+      const state = async () => ({
+        sockets: options.sockets(),
+        log: await position().catch(() => undefined),
+      })
+      const shown = await metrics.show(c.req.raw, state)
       return c.newResponse(shown.body, shown)
     })
   }

@@ -1,7 +1,7 @@
 import { withDeadline } from '../../base/deadline.ts'
 import { toError } from '../../base/errors.ts'
 import type { Clock } from '../../base/world.ts'
-import type { Log } from '../log/log.ts'
+import type { Log, Position } from '../log/log.ts'
 import { sendJson } from './answer.ts'
 import type { Asked } from './env.ts'
 import { Failure } from './failure.ts'
@@ -9,18 +9,10 @@ import { Failure } from './failure.ts'
 /** A log that takes longer than this, in ms, is of no use to anybody. */
 const longestMs = 2_000
 
-export interface HealthOptions {
-  readonly log: Log
-  readonly clock: Clock
-  /** Whether requests are better sent elsewhere. */
-  readonly draining: () => boolean
-}
-
-/** Answers whether requests are welcome: 200, or 503. It needs no credentials, so it tells nothing else. */
-export function health({ log, clock, draining }: HealthOptions): (c: Asked) => Promise<Response> {
-  // However many ask at once, the log is asked once.
-  let reading: Promise<unknown> | undefined
-  const read = () => {
+/** Where the log is. However many ask at once, it is asked once; rejects where it does not answer in time. */
+export function positionReader(log: Log, clock: Clock): () => Promise<Position> {
+  let reading: Promise<Position> | undefined
+  return () => {
     reading ??= withDeadline(clock, longestMs, log.position(), () => new Error('It took too long.')).finally(
       () => {
         reading = undefined
@@ -28,10 +20,20 @@ export function health({ log, clock, draining }: HealthOptions): (c: Asked) => P
     )
     return reading
   }
+}
+
+export interface HealthOptions {
+  readonly position: () => Promise<Position>
+  /** Whether requests are better sent elsewhere. */
+  readonly draining: () => boolean
+}
+
+/** Answers whether requests are welcome: 200, or 503. It needs no credentials, so it tells nothing else. */
+export function health({ position, draining }: HealthOptions): (c: Asked) => Promise<Response> {
   return async (c) => {
     if (draining()) throw unavailable('The service is stopping.')
     try {
-      await read()
+      await position()
     } catch (error) {
       c.var.logger.error('The log cannot be read.', { reason: toError(error).message })
       throw unavailable('The database cannot be read at the moment.')

@@ -7,8 +7,11 @@ export interface Metrics {
   /** Resolves once it can count. Rejects with a ConfigurationError where a package is missing. */
   ready?(): Promise<void>
   answered(answer: Answered): void
-  /** The answer to a request for what was counted. It came without authentication. */
-  show(request: Request, state: ServiceState): Promise<Response>
+  /**
+   * The answer to a request for what was counted. It came without authentication; `state` asks the database, so it is
+   * for those alone who may see it.
+   */
+  show(request: Request, state: () => Promise<ServiceState>): Promise<Response>
 }
 
 /** An answer that has begun. */

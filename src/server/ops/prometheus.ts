@@ -37,7 +37,7 @@ export function prometheusMetrics(options: PrometheusOptions = {}): Metrics {
         return new Response(null, { status: 401, headers: { 'WWW-Authenticate': 'Bearer' } })
       }
       made ??= await makeInstruments(options.registry)
-      made.stand(state)
+      made.stand(await state())
       const { registry } = made
       return new Response(await registry.metrics(), { headers: { 'Content-Type': registry.contentType } })
     },
