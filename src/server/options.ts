@@ -3,6 +3,7 @@ import { type Logger, silentLogger } from '../base/logger.ts'
 import { resolveWorld } from '../base/world.default.ts'
 import type { Clock, Random } from '../base/world.ts'
 import { defineModels, type ModelDefinitions, type Models } from '../models/models.ts'
+import { isObject } from '../protocol/json.ts'
 import type { Authenticate, OwnerField } from './auth/caller.ts'
 import type { OnCommit } from './change-hook.ts'
 import type { Authorize } from './http/authorize.ts'
@@ -32,7 +33,7 @@ export interface SyncServiceOptions {
   readonly onCommit?: OnCommit
   /** Where the endpoints are. @default '/sync/v1' */
   readonly path?: string
-  /** The origins whose pages may call and connect. @default all */
+  /** The origins whose pages may call and connect, as in `https://app.example.com`. @default all */
   readonly allowedOrigins?: readonly string[]
   /** The longest silence on a socket, in ms. @default 15_000 */
   readonly heartbeatMs?: number
@@ -71,6 +72,10 @@ export type ResolvedOptions = Required<
 /** All options with their defaults. Throws a ConfigurationError that names the one that is wrong. */
 export function resolveOptions(options: SyncServiceOptions): ResolvedOptions {
   const { clock, random } = resolveWorld()
+  // What is left out by an explicit `undefined` has its default too.
+  const given = Object.fromEntries(
+    Object.entries(options).filter(([, value]) => value !== undefined),
+  ) as unknown as SyncServiceOptions
   const resolved: ResolvedOptions = {
     path: '/sync/v1',
     heartbeatMs: 15_000,
@@ -88,10 +93,11 @@ export function resolveOptions(options: SyncServiceOptions): ResolvedOptions {
     logger: silentLogger,
     clock,
     random,
-    ...options,
+    ...given,
     models: options.models && defineModels(options.models),
   }
   const { database, authenticate, authorize, onCommit, ownerField, path, healthPath } = resolved
+  const { allowedOrigins, logger, metrics, rateLimit } = resolved
   expect(
     'database',
     database === 'memory:' || typeof database === 'object',
@@ -108,8 +114,24 @@ export function resolveOptions(options: SyncServiceOptions): ResolvedOptions {
   expect('path', /^(\/[\w.~-]+)*$/.test(path), "'' or a path like '/sync/v1', without a slash at its end")
   expect(
     'healthPath',
-    healthPath === false || /^(\/[\w.~-]+)+$/.test(healthPath),
-    "a path like '/healthz', or false",
+    healthPath === false || isOwnPath(healthPath, path),
+    "a path like '/healthz' that is none of the endpoints', or false",
+  )
+  expect(
+    'allowedOrigins',
+    allowedOrigins === undefined || (Array.isArray(allowedOrigins) && allowedOrigins.every(isOrigin)),
+    `a list of ${originExpected}; without it, all may`,
+  )
+  expect('logger', hasFunctions(logger, ['debug', 'info', 'warn', 'error']), 'a Logger')
+  expect(
+    'metrics',
+    metrics === undefined || (hasFunctions(metrics, ['answered', 'show']) && isOwnPath(metrics.path, path)),
+    'Metrics, as `prometheusMetrics()` gives them, at a path that is none of the endpoints’',
+  )
+  expect(
+    'rateLimit',
+    rateLimit === undefined || hasFunctions(rateLimit, ['take']),
+    'a RateLimit, as `rateLimiter()` gives it',
   )
   for (const option of [
     'heartbeatMs',
@@ -119,10 +141,33 @@ export function resolveOptions(options: SyncServiceOptions): ResolvedOptions {
     'maxOps',
     'maxRecordBytes',
   ] as const) {
-    expect(option, resolved[option] > 0, 'a number above 0')
+    const value: unknown = resolved[option]
+    expect(option, typeof value === 'number' && value > 0, 'a number above 0')
   }
   expect('maxRecordBytes', resolved.maxRecordBytes <= mostRecordBytes, `${mostRecordBytes} bytes at most`)
   return resolved
+}
+
+/** What {@link isOrigin} asks for. */
+export const originExpected =
+  "origins as browsers send them, like 'https://app.example.com', without a path or a slash"
+
+/** Whether `text` is an origin in the only form in which a browser sends it (RFC 6454, section 6.2). */
+export function isOrigin(text: unknown): boolean {
+  if (typeof text !== 'string' || !URL.canParse(text)) return false
+  // Not by `origin`, which is `null` for the pages of an application of its own scheme.
+  const { protocol, host } = new URL(text)
+  return host !== '' && text === [protocol, host].join('//')
+}
+
+/** Whether `candidate` is a path at which no endpoint below `path` is. */
+function isOwnPath(candidate: unknown, path: string): boolean {
+  const taken = ['bootstrap', 'delta', 'ws', 'tx'].map((endpoint) => `${path}/${endpoint}`)
+  return typeof candidate === 'string' && /^(\/[\w.~-]+)+$/.test(candidate) && !taken.includes(candidate)
+}
+
+function hasFunctions(value: object, names: readonly string[]): boolean {
+  return isObject(value) && names.every((name) => typeof value[name] === 'function')
 }
 
 function expect(option: string, fulfilled: boolean, expected: string): void {

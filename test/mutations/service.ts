@@ -51,6 +51,14 @@ export const service: readonly Mutation[] = [
     to: 'this.#all()) if (match(connection.caller)) this.#revoked(',
   },
   {
+    invariant: 56,
+    test: 'test/server/options.test.ts',
+    name: 'invariant 56: origins of pages, and of applications with a scheme of their own, are let in whole',
+    file: 'src/server/options.ts',
+    from: "text === [protocol, host].join('//')",
+    to: 'text === new URL(text).origin',
+  },
+  {
     invariant: 46,
     test: 'test/server/ownership.test.ts',
     name: 'invariant 46: a record that moves is removed for its old owner, and comes whole to its new one',

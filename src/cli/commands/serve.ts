@@ -3,6 +3,7 @@ import { resolveWorld } from '../../base/world.default.ts'
 import { createSyncService } from '../../server/create-sync-service.ts'
 import { prometheusMetrics } from '../../server/ops/prometheus.ts'
 import { type Rate, rateLimiter } from '../../server/ops/rate-limiter.ts'
+import { isOrigin, originExpected } from '../../server/options.ts'
 import type { SyncService } from '../../server/service.ts'
 import { authenticationIn, authenticationOptions } from '../authentication.ts'
 import type { Command } from '../command.ts'
@@ -73,6 +74,9 @@ async function serviceOf(settings: Settings, { env }: Shell, logger: Logger): Pr
   const authenticate = authenticationIn(settings, env)
   const name = databaseIn(settings)
   const allowedOrigins = settings.list('allowed-origins')
+  if (allowedOrigins && !allowedOrigins.every(isOrigin)) {
+    throw new UsageError(`\`--allowed-origins\` is to be ${originExpected}.`)
+  }
   const maxAgeMs = settings.duration('keep-changes')
   const rate = rateIn(settings)
   const token = env.INSTEP_METRICS_TOKEN

@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest'
+import { createSyncService, type SyncServiceOptions } from '../../src/server/index.ts'
+import { serviceOf } from './harness.ts'
+
+const serviceWith = (options: object) =>
+  createSyncService({
+    database: 'memory:',
+    authenticate: async () => ({ userId: 'ann' }),
+    ownerField: 'userId',
+    ...options,
+  } as SyncServiceOptions)
+
+const wrongOrigins = [
+  'https://app.test',
+  ['*'],
+  ['app.test'],
+  ['https://app.test/'],
+  ['https://App.test'],
+  ['https://app.test:443'],
+  ['https://app.test/page'],
+  ['https://app.test', 7],
+  ['null'],
+].map((allowedOrigins) => ({ allowedOrigins }))
+
+test.each([
+  ...wrongOrigins,
+  { maxOps: '5' },
+  { heartbeatMs: Number.NaN },
+  { metrics: {} },
+  { metrics: { path: '/sync/v1/delta', answered: () => {}, show: () => {} } },
+  { rateLimit: {} },
+  { logger: null },
+  { logger: {} },
+  { healthPath: '/sync/v1/bootstrap' },
+  { path: '', healthPath: '/tx' },
+])('%j is refused, and the option is named', (options) => {
+  const [option = ''] = Object.keys(options).slice(-1)
+  expect(() => serviceWith(options)).toThrow(`The option \`${option}\` is to be `)
+})
+
+test('invariant 56: origins of pages, and of applications with a scheme of their own, are let in whole', async () => {
+  const allowedOrigins = ['https://app.test', 'http://localhost:5173', 'capacitor://localhost']
+  const { ask } = serviceOf({ allowedOrigins })
+  const statusFor = async (origin: string) =>
+    (await ask('tx', { method: 'POST', body: '{}', headers: { origin } })).status
+  for (const origin of allowedOrigins) expect(await statusFor(origin)).toBe(400)
+  for (const origin of ['https://app', 'https://app.test.evil', 'localhost'])
+    expect(await statusFor(origin)).toBe(403)
+})
+
+test('an option that is undefined has its default', async () => {
+  const service = serviceWith({
+    path: undefined,
+    logger: undefined,
+    heartbeatMs: undefined,
+    models: undefined,
+  })
+  expect(service.path).toBe('/sync/v1')
+  expect((await service.fetch(new Request('https://sync.test/healthz'))).status).toBe(200)
+})
