@@ -1,14 +1,31 @@
-import { PGlite } from '@electric-sql/pglite'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PGlite, type PGliteOptions } from '@electric-sql/pglite'
 import { expect, test } from 'vitest'
 import { shippedSeed } from '../../src/server/log/sql/seed.ts'
+import { unpack } from '../../src/server/log/sql/unpack.ts'
 
-test('the package brings an empty database, from which PGlite starts', async () => {
-  const seed = await shippedSeed()
-  expect(seed).toBeDefined()
-  const pglite = await PGlite.create({ loadDataDir: seed ?? new Blob() })
+async function tablesIn(options: PGliteOptions): Promise<unknown> {
+  const pglite = await PGlite.create(options)
   const { rows } = await pglite.query(
-    "select count(*)::int as tables from pg_tables where schemaname = 'public'",
+    "select count(*)::int as tables, version() like 'PostgreSQL%' as works from pg_tables where schemaname = 'public'",
   )
   await pglite.close()
-  expect(rows).toEqual([{ tables: 0 }])
-})
+  return rows
+}
+
+const empty = [{ tables: 0, works: true }]
+
+test('the package brings an empty database, from which PGlite starts in memory and in a folder', async () => {
+  const seed = await shippedSeed()
+  if (!seed) throw new Error('There is no seed.')
+  expect(await tablesIn({ loadDataDir: new Blob([new Uint8Array(seed)]) })).toEqual(empty)
+  const folder = await mkdtemp(join(tmpdir(), 'instep-'))
+  try {
+    await unpack(seed, folder)
+    expect(await tablesIn({ dataDir: folder })).toEqual(empty)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}, 60_000)

@@ -9,6 +9,7 @@ import { peer } from '../../peer.ts'
 import type { SqlDatabase } from './database.ts'
 import { lockFolder } from './folder-lock.ts'
 import { shippedSeed } from './seed.ts'
+import { unpack } from './unpack.ts'
 
 export interface PGliteOptions {
   readonly clock: Clock
@@ -50,7 +51,9 @@ async function create(path: string | undefined, { logger }: PGliteOptions): Prom
   const seed = await shippedSeed()
   if (seed) {
     try {
-      return await start(path, seed)
+      if (path === undefined) return await start(path, new Blob([new Uint8Array(seed)]))
+      await unpack(seed, path)
+      return await start(path)
     } catch (error) {
       logger.warn('The seed of a database is of no use.', { reason: toError(error).message })
       if (path !== undefined) await rm(path, { recursive: true, force: true })

@@ -5,14 +5,14 @@ import { promisify } from 'node:util'
 import { brotliDecompress } from 'node:zlib'
 
 /**
- * An empty database, as the build of this package has made it: making one takes PGlite seconds. `undefined` where it is
+ * An empty database as an archive, as the build of this package has made it: making one takes PGlite seconds. `undefined` where it is
  * not there, as in a bundle.
  */
-export async function shippedSeed(): Promise<Blob | undefined> {
+export async function shippedSeed(): Promise<Buffer | undefined> {
   try {
     const manifest = createRequire(import.meta.url).resolve('instep/package.json')
     const packed = await readFile(join(dirname(manifest), 'dist/pglite-seed.tar.br'))
-    return new Blob([new Uint8Array(await promisify(brotliDecompress)(packed))])
+    return await promisify(brotliDecompress)(packed)
   } catch {
     return undefined
   }
