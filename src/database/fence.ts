@@ -7,9 +7,8 @@ import { type OutboxStore, openOutbox } from './outbox.ts'
 export class FencedConnection {
   readonly fence: number
   readonly outbox: OutboxStore
-  /** How many writes were begun: while it stays the same, nothing has changed, or is about to. */
-  writes = 0
   readonly #connection: StoreConnection
+  #writes = 0
 
   private constructor(connection: StoreConnection, fence: number) {
     this.#connection = connection
@@ -30,9 +29,14 @@ export class FencedConnection {
     return new FencedConnection(connection, fence)
   }
 
+  /** How many writes were begun: while it stays the same, nothing has changed, or is about to. */
+  get writes(): number {
+    return this.#writes
+  }
+
   /** Runs `body` in one write transaction. Rejects with a StorageError of code `fenced` where somebody came after us. */
   write<T>(tables: readonly Table[], body: (tx: StoreTransaction) => Promise<T>): Promise<T> {
-    this.writes += 1
+    this.#writes += 1
     return this.#connection.transaction({ tables: ['meta', ...tables], mode: 'write' }, async (tx) => {
       // Side by side with the reads of `body`; whatever it has put by then, a throw takes back.
       const [, result] = await Promise.all([this.#compare(tx), body(tx)])

@@ -14,7 +14,10 @@ export interface Download {
   readonly broken: readonly string[]
 }
 
-/** Streams a snapshot into a second copy and onto the disk. Where it fails, nothing of it is left. */
+/**
+ * Streams a snapshot into a second copy and onto the disk. Where it fails, nothing of it is left. What the disk does not
+ * take, though it was to be there alone, begins again at once, to be held in memory whole.
+ */
 export async function download(
   transport: Transport,
   copy: LocalCopy,
@@ -33,6 +36,7 @@ export async function download(
           for (const fault of slice.broken) broken.push(fault)
           rows += slice.rows.length
           await pages.add(slice)
+          if (pages.failure && staging.unloaded.size > 0) throw pages.failure
         },
         progress: onProgress,
       },
@@ -41,7 +45,9 @@ export async function download(
     return { head, staging, pages, rows, broken }
   } catch (error) {
     await pages.abort()
-    throw error
+    if (error !== pages.failure || signal.aborted) throw error
+    copy.distrust(pages.failure)
+    return download(transport, copy, signal, onProgress)
   }
 }
 

@@ -23,6 +23,11 @@ export class PageSink {
     this.#database = database
   }
 
+  /** Why not all is written, if it is not. */
+  get failure(): SyncError | undefined {
+    return this.#failure
+  }
+
   /** Resolves when there is room for the next one. */
   async add({ text, rows }: SnapshotSlice): Promise<void> {
     if (this.#failure) return

@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest'
+import { StorageError } from '../../src/base/errors.ts'
 import { model } from '../../src/index.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import { faults } from '../support/bare-server-faults.ts'
 import { Device, shown } from '../support/device.ts'
-import { restarted, schema, unreliable } from '../support/lazy-types.ts'
+import { models, restarted, schema, unreliable } from '../support/lazy-types.ts'
 import { withSteps } from '../support/store-steps.ts'
+import { watching } from '../support/watching-store.ts'
 
 /** A device whose disk is unreliable, with lazy types on it, and a client that has begun again from there. */
 async function onUnreliable() {
@@ -93,6 +95,28 @@ describe('a snapshot that takes the place of the data', () => {
     await device.clock.advance(1_000)
     expect([told, query.status, shown(client)]).toEqual([['ready 1'], 'ready', { 1: { title: 'Milk' } }])
   })
+})
+
+test('a snapshot of which the disk does not take a page begins again at once, and is in memory whole', async () => {
+  let failing = 1
+  const store = watching(memoryStore(), ({ mode, tables }) => {
+    if (mode !== 'write' || !tables.includes('pages') || tables.includes('journal') || failing === 0) return
+    failing -= 1
+    throw new StorageError('aborted', 'Not now.')
+  })
+  const device = new Device({ store })
+  for (let n = 1; n <= 12; n += 1) device.insert(`${n}`, { text: 'x'.repeat(600_000) })
+  const client = device.client({ models })
+  const rows: number[] = []
+  client.on('status', ({ data }) => {
+    if (data.state === 'loading') rows.push(data.progress?.rows ?? 0)
+  })
+  await expect(device.clock.until(client.sync())).resolves.toMatchObject({ kind: 'bootstrap' })
+  const again = rows.findIndex((one, index) => one < (rows[index - 1] ?? 0))
+  expect(again).toBeGreaterThan(0)
+  expect(Math.max(...rows.slice(0, again))).toBeLessThan(8)
+  expect(client.query('Issue').status).toBe('ready')
+  expect(client.count('Issue')).toBe(12)
 })
 
 test('what was read before a snapshot came is not shown in its place', async () => {

@@ -1,11 +1,12 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { StorageError } from '../../src/base/errors.ts'
-import { model, type StandardSchema, type SyncClient } from '../../src/index.ts'
+import { type LiveQuery, model, type StandardSchema, type SyncClient } from '../../src/index.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import type { Store } from '../../src/storage/store.ts'
 import { faults } from '../support/bare-server-faults.ts'
 import { Device, shown } from '../support/device.ts'
+import { slowStore } from '../support/slow-store.ts'
 
 const schema: StandardSchema<{ [field: string]: unknown }> = {
   '~standard': { version: 1, vendor: 'test', validate: (value) => ({ value: Object(value) }) },
@@ -41,19 +42,29 @@ function stuckable(inner: Store, isStuck: () => boolean): Store {
   }
 }
 
+interface Used {
+  readonly query: LiveQuery
+  told: readonly unknown[]
+  status: LiveQuery['status']
+}
+
 /** A client whose types are lazy and one whose types are not, each with a disk of its own, before the same server. */
 class Pair {
   readonly device: Device
-  readonly #stores = { eager: memoryStore(), lazy: stuckable(memoryStore(), () => this.stuck) }
+  readonly #stores: { readonly eager: Store; readonly lazy: Store }
   stuck = false
   eager: SyncClient
   lazy: SyncClient
   /** What is used of the lazy client since it began, and what a live query of it told last. */
-  readonly #used = new Map<TypeName, { told: readonly unknown[] }>()
+  readonly #used = new Map<TypeName, Used>()
   #n = 0
 
-  constructor(push: 'frame' | 'none') {
+  /** Each transaction of the disks begins and ends with a wait of `slowness` ms. */
+  constructor(push: 'frame' | 'none', slowness: number) {
     this.device = new Device({ push })
+    const slow = (store: Store) => slowStore(store, this.device.clock, slowness)
+    const lazy = stuckable(memoryStore(), () => this.stuck)
+    this.#stores = { eager: slow(memoryStore()), lazy: slow(lazy) }
     for (const t of types) for (const id of ['1', '2', '3']) this.write('i', t, id)
     this.eager = this.#client('eager')
     this.lazy = this.#client('lazy')
@@ -81,11 +92,19 @@ class Pair {
   use(t: TypeName): void {
     if (this.#used.has(t)) return
     const query = this.lazy.query(t, { orderBy: 'n' })
-    const heard: { told: readonly unknown[] } = { told: query.rows }
-    this.#used.set(t, heard)
-    query.subscribe(({ rows }) => {
-      heard.told = rows
+    const used: Used = { query, told: query.rows, status: query.status }
+    this.#used.set(t, used)
+    query.subscribe(({ rows, status }) => {
+      used.told = rows
+      // What is there once does not go away again.
+      expect([used.status, status]).not.toEqual(['ready', 'pending'])
+      used.status = status
     })
+  }
+
+  /** Each subscriber knows whether there is something. */
+  compareStatus(): void {
+    for (const { query, status } of this.#used.values()) expect(status).toBe(query.status)
   }
 
   /** What is used shows the same on both, in its records, in a query by an index and in what a subscriber heard. */
@@ -131,7 +150,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   {
     weight: 4,
-    arbitrary: fc.constantFrom(0, 1, 20, 500, 3_000, 31_000).map(
+    arbitrary: fc.constantFrom(0, 1, 5, 10, 20, 50, 500, 3_000, 31_000).map(
       (ms): Step =>
         (pair) =>
           pair.device.clock.advance(ms),
@@ -170,16 +189,20 @@ test('a client with lazy types, used at any moment, shows what one with eager ty
   await fc.assert(
     fc.asyncProperty(
       fc.constantFrom('frame' as const, 'none' as const),
+      fc.constantFrom(0, 7),
       fc.array(step, { minLength: 1, maxLength: 30 }),
-      async (push, steps) => {
-        const pair = new Pair(push)
+      async (push, slowness, steps) => {
+        const pair = new Pair(push, slowness)
         await pair.begin()
-        for (const take of steps) await take(pair)
+        for (const take of steps) {
+          await take(pair)
+          pair.compareStatus()
+        }
         pair.device.server.heal()
         await pair.device.clock.advance(130_000)
         pair.compare()
         for (const t of types) pair.use(t)
-        await pair.device.clock.advance(100)
+        await pair.device.clock.advance(500)
         pair.compare()
         expect(pair.device.log.filter((line) => !expected.test(line))).toEqual([])
         await pair.device.quit()
