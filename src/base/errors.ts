@@ -31,7 +31,7 @@ export interface ErrorCodes {
     | 'unreadable'
     | 'closed'
   ConfigurationError: 'configuration'
-  ValidationError: 'validation'
+  ValidationError: 'validation' | 'not_loaded'
   RejectedError: 'rejected'
   PendingError: 'pending'
   ClosedError: 'closed'
@@ -128,7 +128,15 @@ export class ConfigurationError extends SyncError<'ConfigurationError'> {
   }
 }
 
-/** What was to be written is refused before anything has happened: it breaks its model, or is no JSON. */
+export interface ValidationErrorOptions extends SyncErrorOptions {
+  /** @default 'validation' */
+  readonly code?: ErrorCodes['ValidationError']
+}
+
+/**
+ * What was to be written is refused before anything has happened: it breaks its model, or is no JSON. `not_loaded`: the
+ * records of its type are still on the disk alone.
+ */
 export class ValidationError extends SyncError<'ValidationError'> {
   /** The record's type. */
   readonly t: string
@@ -136,9 +144,9 @@ export class ValidationError extends SyncError<'ValidationError'> {
   readonly field: string
   readonly reason: string
 
-  constructor(t: string, field: string, reason: string, options?: SyncErrorOptions) {
+  constructor(t: string, field: string, reason: string, { code, ...options }: ValidationErrorOptions = {}) {
     const place = field === '' ? t : `${t}.${field}`
-    super('ValidationError', 'validation', `${place}: ${reason.replace(/\.?$/, '.')}`, options)
+    super('ValidationError', code ?? 'validation', `${place}: ${reason.replace(/\.?$/, '.')}`, options)
     this.t = t
     this.field = field
     this.reason = reason

@@ -7,6 +7,7 @@ import type { DataRecord } from '../replica/record.ts'
 import type { ExportedOutbox } from '../session/writer.ts'
 
 // What the rooms above read and ask with; they do not reach into the replica.
+export { readQuery as checkQuery } from '../replica/query.ts'
 export type { Cursor, QuerySpec } from '../replica/query-spec.ts'
 export type { DataRecord } from '../replica/record.ts'
 export type { LiveQuery } from '../replica/replica.ts'

@@ -1,6 +1,6 @@
 import type { SyncConfig } from '@tanstack/db'
 import type { SyncClient } from '../client/sync-client.ts'
-import type { NameOf, QuerySpec, RecordFor } from '../client/types.ts'
+import { checkQuery, type NameOf, type QuerySpec, type RecordFor } from '../client/types.ts'
 import type { ModelDefinitions } from '../models/models.ts'
 import { Mirror, type RowWrite } from './mirror.ts'
 import { type InstepUtils, instepMutationFn } from './mutation-fn.ts'
@@ -24,7 +24,8 @@ export interface InstepCollectionConfig<R extends { readonly id: string }> {
 
 /**
  * A collection of what a client shows, its pending transactions included. What is written to the collection is written
- * by `client.mutate`. Throws a ConfigurationError that names what is wrong with the query.
+ * by `client.mutate`. Throws a ConfigurationError that names what is wrong with the query. A lazy type is loaded when the
+ * collection begins to sync.
  *
  * @example
  * const issues = createCollection(instepCollectionOptions({ client, type: 'Issue' }))
@@ -34,12 +35,14 @@ export function instepCollectionOptions<M extends ModelDefinitions, T extends Na
   type,
   query,
 }: InstepCollectionOptions<M, T>): InstepCollectionConfig<RecordFor<M, T>> {
-  const live = client.query(type, query)
+  // What is wrong with it is told here and now; it is not made before the collection is used.
+  if (query) checkQuery(query as QuerySpec<unknown> as QuerySpec)
   return {
     getKey: ({ id }) => id,
     sync: {
       rowUpdateMode: 'full',
       sync: ({ begin, write, commit, markReady, markError }) => {
+        const live = client.query(type, query)
         const mirror = new Mirror<RecordFor<M, T>>()
         const show = (writes: readonly RowWrite<RecordFor<M, T>>[]) => {
           if (writes.length === 0) return

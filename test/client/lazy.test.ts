@@ -180,9 +180,11 @@ describe('writing on a lazy type', () => {
     const write = () => client.mutate((m) => m.update('Note', '1', { n: 1 }))
     expect(write).toThrow(
       expect.objectContaining({
-        name: 'ConfigurationError',
-        option: 'models.Note.load',
-        message: "The records of Note are not loaded yet; await `client.load('Note')` before you write.",
+        name: 'ValidationError',
+        code: 'not_loaded',
+        t: 'Note',
+        retryable: true,
+        message: "Note: its records are not loaded yet; await `client.load('Note')` before you write.",
       }),
     )
     await office.clock.advance(1)

@@ -1,6 +1,6 @@
 import { BasicIndex, createCollection, createLiveQueryCollection, eq } from '@tanstack/db'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { isSyncError, SyncClient } from '../../src/index.ts'
+import { isSyncError, memoryStore, model, SyncClient } from '../../src/index.ts'
 import { instepCollectionOptions } from '../../src/tanstack-db/index.ts'
 import { clientOf, issuesOf, listen, models, office, type Server, titles } from './scene.ts'
 
@@ -87,6 +87,25 @@ test('a wrong query is refused when the collection is made', async () => {
   const client = await clientOf(server)
   const make = () => instepCollectionOptions({ client, type: 'Issue', query: { limit: -1 } })
   expect(make).toThrow(/limit/)
+})
+
+test('a lazy type is loaded when its collection begins to sync, not when that is defined', async () => {
+  const lazy = { ...models, Issue: model(models.Issue, { load: 'lazy' }) }
+  const store = memoryStore()
+  const begin = async () => {
+    const client = server.client({ identity: 'ada', models: lazy, store })
+    await client.start()
+    await server.settle()
+    return client
+  }
+  await server.clock.until((await begin()).close())
+  const client = await begin()
+  const query = { where: { title: { startsWith: 'C' } } }
+  const issues = createCollection(instepCollectionOptions({ client, type: 'Issue', query }))
+  await server.settle()
+  expect(client.query('Issue').status).toBe('pending')
+  await issues.preload()
+  expect(titles(issues)).toEqual({ i1: 'Cable cut' })
 })
 
 test('two collections are joined, and the join follows both', async () => {
