@@ -5,7 +5,7 @@ const mostSteps = 100
 
 /** A transaction of the user's. */
 export interface HistoryEntry {
-  transaction: LocalTransaction
+  readonly transaction: LocalTransaction
   /** What took it back; `undefined` where it was never sent, or there was nothing to take back. */
   inverse?: LocalTransaction | undefined
 }
@@ -56,12 +56,13 @@ export class History {
     })
   }
 
-  /** `transaction` stands in the place of a rejected one from now on. */
+  /** `transaction` stands beside a rejected one from now on, which may come back where it cannot be stored. */
   replace(rejected: LocalTransaction, transaction: LocalTransaction): void {
     void this.#inTurn(() => {
-      for (const entry of [...this.#done, ...this.#undone].flatMap(({ entries }) => entries)) {
-        if (entry.transaction === rejected) entry.transaction = transaction
-        if (entry.inverse === rejected) entry.inverse = transaction
+      for (const { entries } of [...this.#done, ...this.#undone]) {
+        for (const entry of entries) if (entry.inverse === rejected) entry.inverse = transaction
+        const index = entries.findIndex((entry) => entry.transaction === rejected)
+        if (index >= 0) entries.splice(index + 1, 0, { transaction })
       }
     })
   }

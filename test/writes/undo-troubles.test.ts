@@ -92,8 +92,8 @@ test('what could not be joined with another is the same transaction still, and c
   expect([await office.clock.until(client.undo()), n()]).toEqual([true, 1])
 })
 
-test('a rejected one whose retry could not be stored is the same transaction still', async () => {
-  const { office, client, disk, refuse } = await open()
+test('a rejected one whose retry could not be stored is the same still, and the next retry can be undone', async () => {
+  const { office, client, disk, refuse, n } = await open()
   refuse()
   const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }))
   await office.clock.advance(1_000)
@@ -102,6 +102,9 @@ test('a rejected one whose retry could not be stored is the same transaction sti
   expect(tx.state).toBe('discarded')
   await office.clock.advance(1_000)
   expect([tx.state, tx.rejection?.reason, client.outbox.list()]).toEqual(['rejected', 'invalid', [tx]])
+  office.intercept = (_, pass) => pass()
+  client.outbox.retry(tx.id)
+  expect([n(), await office.clock.until(client.undo()), n()]).toEqual([2, true, 1])
 })
 
 test('a hundred steps can be undone, however many were joined with others meanwhile', async () => {
