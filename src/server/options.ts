@@ -6,6 +6,7 @@ import { defineModels, type ModelDefinitions, type Models } from '../models/mode
 import { isObject } from '../protocol/json.ts'
 import type { Authenticate, OwnerField } from './auth/caller.ts'
 import type { OnCommit } from './change-hook.ts'
+import { given } from './given.ts'
 import type { Authorize } from './http/authorize.ts'
 import { defaultRecordBytes, mostRecordBytes } from './log/check-size.ts'
 import type { Log } from './log/log.ts'
@@ -72,10 +73,6 @@ export type ResolvedOptions = Required<
 /** All options with their defaults. Throws a ConfigurationError that names the one that is wrong. */
 export function resolveOptions(options: SyncServiceOptions): ResolvedOptions {
   const { clock, random } = resolveWorld()
-  // What is left out by an explicit `undefined` has its default too.
-  const given = Object.fromEntries(
-    Object.entries(options).filter(([, value]) => value !== undefined),
-  ) as unknown as SyncServiceOptions
   const resolved: ResolvedOptions = {
     path: '/sync/v1',
     heartbeatMs: 15_000,
@@ -93,7 +90,7 @@ export function resolveOptions(options: SyncServiceOptions): ResolvedOptions {
     logger: silentLogger,
     clock,
     random,
-    ...given,
+    ...given(options),
     models: options.models && defineModels(options.models),
   }
   const { database, authenticate, authorize, onCommit, ownerField, path, healthPath } = resolved

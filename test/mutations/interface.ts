@@ -19,8 +19,8 @@ export const overHttp: readonly Mutation[] = [
     test: log,
     name: 'invariant 14: a snapshot on its way is of one moment, whatever is written and forgotten meanwhile',
     file: 'src/server/log/sql/kysely-log.ts',
-    from: 'await spool(cursor) : cursor',
-    to: 'cursor : cursor',
+    from: 'if (!this.#database.single) return',
+    to: 'return',
   },
   {
     invariant: 15,

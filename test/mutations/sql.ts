@@ -106,4 +106,20 @@ export const sql: readonly Mutation[] = [
     from: 'if (host !== hostname()) return false',
     to: '',
   },
+  {
+    invariant: 55,
+    test: 'test/server-sql/slow-readers.test.ts',
+    name: 'invariant 55: keeps nobody from a snapshot for longer than a few seconds, and misses nothing itself',
+    file: 'src/server/log/sql/reader.ts',
+    from: 'this.#slow.set(options.spoolAfterMs)',
+    to: '',
+  },
+  {
+    invariant: 55,
+    test: 'test/server-sql/slow-readers.test.ts',
+    name: 'invariant 55: keeps nobody from a delta',
+    file: 'src/server/log/sql/read.ts',
+    from: 'inSnapshot(database.deltas,',
+    to: 'inSnapshot(database.readers,',
+  },
 ]

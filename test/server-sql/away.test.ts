@@ -27,14 +27,18 @@ const askedLater = async (response: Response) => {
 }
 
 test('a request for which there is no connection in time is told to come again', async () => {
-  const { log, ask, service, lines } = await serviceOn('full', { maxReaders: 1, maxWaitMs: 2_000 })
+  const { log, ask, service, lines } = await serviceOn('full', {
+    maxReaders: 1,
+    maxDeltaReaders: 1,
+    maxWaitMs: 1_500,
+  })
   await log.write(
     Array.from({ length: 2_500 }, (_, index) => insert(String(index), { text: 'x'.repeat(500) })),
     asService,
   )
-  const slow = await log.snapshot('ann')
+  const slow = [await log.snapshot('ann'), await log.delta('ann', 0)]
   for (const answer of [ask('bootstrap'), ask('delta?since=0')]) await askedLater(await answer)
-  for await (const batch of slow.batches) expect(batch).not.toBe('')
+  for (const { batches } of slow) for await (const batch of batches) expect(batch).not.toBe('')
   expect((await ask('delta?since=0')).status).toBe(200)
   expect(lines.filter((line) => line.includes('cannot be answered now'))).toHaveLength(2)
   await service.close()

@@ -179,7 +179,7 @@ describe('a reader of PostgreSQL', () => {
   })
 
   test('holds no connection for an answer that is short', async () => {
-    const log = await openSqlLog(await postgres.database('short'), { maxReaders: 1 })
+    const log = await openSqlLog(await postgres.database('short'), { maxDeltaReaders: 1 })
     await log.write([insert('1')], asService)
     const reads = await Promise.all(Array.from({ length: 5 }, () => log.delta('ann', 0)))
     expect(reads).toHaveLength(5)

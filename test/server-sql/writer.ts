@@ -19,7 +19,10 @@ const options = {
   random,
   logger: silentLogger,
   maxReaders: 1,
+  maxDeltaReaders: 1,
   readerIdleMs: 1_000,
+  spoolAfterMs: 5_000,
+  maxReadMs: 60_000,
   retention: undefined,
 }
 const database = await openDatabase(address, options)

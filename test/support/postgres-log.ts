@@ -12,8 +12,11 @@ export async function logsIn(name: string) {
     random,
     logger: silentLogger,
     readerIdleMs: 30_000,
+    spoolAfterMs: 5_000,
+    maxReadMs: 60_000,
     retention: undefined,
     maxReaders: 4,
+    maxDeltaReaders: 4,
   }
   const database = await openDatabase(name, options)
   const close = async () => {

@@ -6,7 +6,8 @@ import { configOption } from '../settings.ts'
 
 export const epoch: Command = {
   name: 'epoch',
-  about: 'Begins a new history, as is due after a restore from a backup: every client fetches a snapshot.',
+  about:
+    'Begins a new history, as is due after every restore from a backup: every client fetches a snapshot.',
   options: {
     new: { about: 'Says that this is meant' },
     database: lastingDatabaseOption,

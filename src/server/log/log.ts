@@ -59,7 +59,7 @@ export interface Log {
 export type Tell = (changes: readonly LoggedChange[]) => void
 
 export interface Position {
-  /** Names this history: another one after a restore. */
+  /** Names this history: to be another one after a restore. */
   readonly history: string
   /** The highest `sid` there is. */
   readonly head: number

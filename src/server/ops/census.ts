@@ -21,12 +21,12 @@ export interface Census {
   }
 }
 
-export type CensusOptions = Omit<PostgresOptions, 'maxReaders'>
+export type CensusOptions = Omit<PostgresOptions, 'maxReaders' | 'maxDeltaReaders'>
 
 /** Counts what is in the database `name`, an address or a folder, and changes nothing in it. */
 export async function takeCensus(name: string, options: CensusOptions): Promise<Census> {
   const database = /^postgres(ql)?:\/\//.test(name)
-    ? await openPostgres(name, { ...options, maxReaders: 1 })
+    ? await openPostgres(name, { ...options, maxReaders: 1, maxDeltaReaders: 1 })
     : await openPGlite(name, options)
   try {
     return await count(database)

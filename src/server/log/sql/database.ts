@@ -10,8 +10,10 @@ export interface SqlDatabase {
   readonly writers: Db
   /** For what must not wait behind a write or a slow reader. */
   readonly followers: Db
-  /** For reads that last as long as somebody takes what they give. */
+  /** For reads that may last until somebody has taken what they give. */
   readonly readers: Db
+  /** The same for those that are short, and must not wait behind the others. */
+  readonly deltas: Db
   /** Whether these are all one connection, which no reader may keep to itself. */
   readonly single: boolean
   /** What names the history, read in the snapshot of the statement that it is part of. */

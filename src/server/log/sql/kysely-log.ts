@@ -24,7 +24,7 @@ import { type OpenRead, openDelta, openSnapshot, readChanges, readPosition } fro
 import { Reader, type ReaderOptions } from './reader.ts'
 import { retried } from './refusal.ts'
 import { forgettable, type Retention } from './retention.ts'
-import { spool } from './spool.ts'
+import { Spool } from './spool.ts'
 import type { SqlLog } from './sql-log.ts'
 import { writeIn } from './write.ts'
 
@@ -169,7 +169,9 @@ export class KyselyLog implements SqlLog {
   }
 
   async #handOut({ position, cursor }: OpenRead): Promise<Read> {
-    const free = this.#database.single ? await spool(cursor) : cursor
-    return { ...position, batches: this.#reader.read(free) }
+    if (!this.#database.single) return { ...position, batches: this.#reader.read(cursor) }
+    const spool = new Spool(cursor)
+    await spool.copied
+    return { ...position, batches: this.#reader.read(spool) }
   }
 }

@@ -2,6 +2,7 @@ import { ConfigurationError } from '../../../base/errors.ts'
 import { type Logger, silentLogger } from '../../../base/logger.ts'
 import { resolveWorld } from '../../../base/world.default.ts'
 import type { Clock, Random } from '../../../base/world.ts'
+import { given } from '../../given.ts'
 import { peer } from '../../peer.ts'
 import type { Retention } from './retention.ts'
 import type { SqlLog } from './sql-log.ts'
@@ -9,8 +10,14 @@ import type { SqlLog } from './sql-log.ts'
 export interface SqlLogOptions {
   /** How long nothing may be taken from a read, in ms, before it is cut. @default 30_000 */
   readonly readerIdleMs?: number
-  /** The most connections to PostgreSQL for bootstraps and deltas; more of these wait. @default 8 */
+  /** How long an answer may be taken, in ms, before the rest of it is copied to a file, and its connection freed. @default 5_000 */
+  readonly spoolAfterMs?: number
+  /** How long an answer may be taken in all, in ms, before it is cut. @default 1_800_000 */
+  readonly maxReadMs?: number
+  /** The most connections to PostgreSQL for bootstraps; more of these wait. @default 8 */
   readonly maxReaders?: number
+  /** The most connections to PostgreSQL for deltas, which so wait behind no bootstrap. @default 4 */
+  readonly maxDeltaReaders?: number
   /** How long a request waits for a connection to PostgreSQL, in ms, before it is answered with 503. @default 10_000 */
   readonly maxWaitMs?: number
   /** What of the history may be forgotten; clients whose position that reaches start from a snapshot. @default nothing */
@@ -39,12 +46,15 @@ export async function openSqlLog(database: string, options: SqlLogOptions = {}):
   const { clock, random } = resolveWorld()
   const resolved = {
     readerIdleMs: 30_000,
+    spoolAfterMs: 5_000,
+    maxReadMs: 1_800_000,
     maxReaders: 8,
+    maxDeltaReaders: 4,
     logger: silentLogger,
     clock,
     random,
     retention: undefined,
-    ...options,
+    ...given(options),
   }
   const { KyselyLog, openDatabase } = await peer('kysely', () => import('./open-database.ts'))
   return new KyselyLog(await openDatabase(database, resolved), resolved)

@@ -76,6 +76,7 @@ function databaseOf(pglite: PGlite, unlock: () => void): SqlDatabase {
     writers: db,
     followers: db,
     readers: db,
+    deltas: db,
     single: true,
     // Every database that comes from one seed has the same system identifier, which says nothing then.
     history: sql<string>`history`,

@@ -15,15 +15,17 @@ export interface PostgresOptions {
   readonly clock: Clock
   readonly random: Random
   readonly logger: Logger
-  /** The most connections for bootstraps and deltas; more of these wait. */
+  /** The most connections for bootstraps; more of these wait. */
   readonly maxReaders: number
+  /** The most connections for deltas. */
+  readonly maxDeltaReaders: number
   /** How long a connection is waited for, in ms. @default 10_000 */
   readonly maxWaitMs?: number
 }
 
 /** A PostgreSQL at `url`, over connections that are made as they are needed. */
 export async function openPostgres(url: string, options: PostgresOptions): Promise<SqlDatabase> {
-  const { clock, random, logger, maxReaders, maxWaitMs = 10_000 } = options
+  const { clock, random, logger, maxReaders, maxDeltaReaders, maxWaitMs = 10_000 } = options
   const { Client, Pool } = await peer('pg', async () => (await import('pg')).default)
   const config: ClientConfig = {
     connectionString: url,
@@ -42,9 +44,10 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
     pool.on('connect', (client) => client.on('error', lost))
     return new Kysely({ dialect: new PostgresDialect({ pool: reaching(pool) }) })
   }
-  const [writers, followers, readers] = [connect(2), connect(2), connect(maxReaders)]
+  const [writers, followers] = [connect(2), connect(2)]
+  const [readers, deltas] = [connect(maxReaders), connect(maxDeltaReaders)]
   const close = async () => {
-    await Promise.all([writers, followers, readers].map((db) => db.destroy()))
+    await Promise.all([writers, followers, readers, deltas].map((db) => db.destroy()))
   }
   const history = await historyOf(followers).catch(async (error) => {
     await close()
@@ -76,6 +79,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
     writers,
     followers,
     readers,
+    deltas,
     single: false,
     history,
     notify: sql`pg_notify(${channel}, ${origin})`,
@@ -92,9 +96,10 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
 }
 
 /**
- * A restore from a backup, and a standby that takes over, begin a new timeline; a dump that is read into another
- * server comes to another system identifier. A server that does not tell these leaves the stored name alone, which
- * has to be changed by hand then.
+ * Recovery to a point in time, and a standby that takes over, begin a new timeline; a dump that is read into another
+ * server comes to another system identifier. A base backup that is simply started has both as they were: no server can
+ * tell it from a crash, so after a restore the stored name has to be changed by hand. Where a server does not tell
+ * these, it is all there is.
  */
 async function historyOf(db: Db): Promise<RawBuilder<string>> {
   const history = sql<string>`history || ':' || (select system_identifier from pg_control_system())

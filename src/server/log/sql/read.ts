@@ -36,7 +36,7 @@ export async function readPosition(db: Db, { history }: Pick<SqlDatabase, 'histo
 
 /** The records of `owner`, in the order of their last changes. */
 export function openSnapshot(database: SqlDatabase, owner: string): Promise<OpenRead> {
-  return inSnapshot(database, async (trx) => {
+  return inSnapshot(database.readers, async (trx) => {
     const position = await readPosition(trx, database)
     const { rows } = await sql<{ count: Int8 }>`
       select count(*) as count from instep_record where owner = ${stored(owner)}`.execute(trx)
@@ -50,7 +50,7 @@ export function openSnapshot(database: SqlDatabase, owner: string): Promise<Open
 
 /** The frames of `owner` after `since`; none where the horizon has passed it. */
 export function openDelta(database: SqlDatabase, owner: string, since: number): Promise<OpenRead> {
-  return inSnapshot(database, async (trx) => {
+  return inSnapshot(database.deltas, async (trx) => {
     const position = await readPosition(trx, database)
     const from = since < position.horizon ? position.head : since
     await sql`
@@ -89,11 +89,8 @@ export async function readChanges(
  * Runs `open`, which declares the cursor `items`. Its first batch is read at once, so that a short answer, which most
  * are, holds no connection while it is sent.
  */
-async function inSnapshot(
-  { readers }: SqlDatabase,
-  open: (trx: Db) => Promise<Omit<OpenRead, 'cursor'>>,
-): Promise<OpenRead> {
-  const trx = await readers
+async function inSnapshot(db: Db, open: (trx: Db) => Promise<Omit<OpenRead, 'cursor'>>): Promise<OpenRead> {
+  const trx = await db
     .startTransaction()
     .setIsolationLevel('repeatable read')
     .setAccessMode('read only')

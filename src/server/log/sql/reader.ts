@@ -3,15 +3,23 @@ import { toError } from '../../../base/errors.ts'
 import type { Logger } from '../../../base/logger.ts'
 import type { Clock } from '../../../base/world.ts'
 import type { Cursor } from './read.ts'
+import { Spool } from './spool.ts'
 
 export interface ReaderOptions {
   readonly clock: Clock
   readonly logger: Logger
   /** How long nothing may be taken from a read, in ms, before it is cut. */
   readonly readerIdleMs: number
+  /** How long a read may take, in ms, before what is left of it is spooled. */
+  readonly spoolAfterMs: number
+  /** How long it may take in all, in ms, before it is cut. */
+  readonly maxReadMs: number
 }
 
-/** Hands out what cursors give. What a cursor holds, others wait for: one that nobody takes from is cut. */
+/**
+ * Hands out what cursors give. What a cursor holds, others wait for: one that is read slowly is copied to a file, and
+ * one that nobody takes from is cut.
+ */
 export class Reader {
   readonly #options: ReaderOptions
   readonly #open = new Set<Batches>()
@@ -33,11 +41,17 @@ export class Reader {
 }
 
 class Batches {
-  readonly #cursor: Cursor
+  #cursor: Cursor
   readonly #options: ReaderOptions
   readonly #idle: Alarm
+  readonly #slow: Alarm
+  readonly #late: Alarm
   readonly #onEnd: () => void
   #cut = false
+  /** Whether the next batch is being fetched. */
+  #fetching = false
+  #isSlow = false
+  #ended = false
 
   constructor(cursor: Cursor, options: ReaderOptions, onEnd: () => void) {
     this.#cursor = cursor
@@ -45,6 +59,10 @@ class Batches {
     this.#onEnd = onEnd
     this.#idle = new Alarm(options.clock, () => void this.cut())
     this.#idle.set(options.readerIdleMs)
+    this.#slow = new Alarm(options.clock, () => this.#spool())
+    this.#slow.set(options.spoolAfterMs)
+    this.#late = new Alarm(options.clock, () => void this.cut())
+    this.#late.set(options.maxReadMs)
   }
 
   [Symbol.asyncIterator](): this {
@@ -54,18 +72,36 @@ class Batches {
   async next(): Promise<IteratorResult<string>> {
     this.#idle.clear()
     if (this.#cut)
-      throw new Error('The read was cut: nothing was taken from it for too long, or the log closed.')
-    const value = await this.#cursor.next()
+      throw new Error('The read was cut: it took too long, nothing was taken from it, or the log closed.')
+    const value = await this.#fetch()
     if (value === '') return this.return()
     this.#idle.set(this.#options.readerIdleMs)
     return { done: false, value }
   }
 
   async return(): Promise<IteratorResult<string>> {
-    this.#idle.clear()
+    for (const alarm of [this.#idle, this.#slow, this.#late]) alarm.clear()
+    this.#ended = true
     this.#onEnd()
     await this.#cursor.close()
     return { done: true, value: undefined }
+  }
+
+  async #fetch(): Promise<string> {
+    this.#fetching = true
+    try {
+      return await this.#cursor.next()
+    } finally {
+      this.#fetching = false
+      if (this.#isSlow) this.#spool()
+    }
+  }
+
+  /** Frees the database. Not while a batch is fetched, which would come twice or never. */
+  #spool(): void {
+    this.#isSlow = this.#fetching
+    if (this.#fetching || this.#ended || this.#cursor instanceof Spool) return
+    this.#cursor = new Spool(this.#cursor)
   }
 
   async cut(): Promise<void> {
