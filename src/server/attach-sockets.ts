@@ -1,17 +1,22 @@
 import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { WebSocketServer } from 'ws'
+import { type WebSocket, WebSocketServer } from 'ws'
 import { toError } from '../base/errors.ts'
 import { type Logger, silentLogger } from '../base/logger.ts'
+import { resolveWorld } from '../base/world.default.ts'
+import type { Clock } from '../base/world.ts'
 import { badRequest, refuseUpgrade, toRequest } from './node-http.ts'
-import { closeCodes } from './realtime/server-socket.ts'
+import { closeCodes, type ServerSocket } from './realtime/server-socket.ts'
 import type { SyncService } from './service.ts'
 
 /** A client sends nothing on its socket; what is longer than this closes it with 1009. In bytes. */
 const maxMessageBytes = 4_096
 
+/** How long the other side has to say that it heard of a close, in ms, before the connection ends without. */
+const answerMs = 2_000
+
 export interface AttachedSockets {
-  /** Closes those that are open with 1012. */
+  /** Closes those that are open with 1012, and opens none any more. Those that say nothing to it end within 2 s. */
   close(): void
   /** Ends those that are still open, at once. */
   terminate(): void
@@ -22,10 +27,11 @@ export interface AttachedSockets {
  * the service.
  */
 export function attachSockets(
-  server: Pick<Server, 'on' | 'listenerCount'>,
+  server: Pick<Server, 'on' | 'off' | 'listenerCount'>,
   service: Pick<SyncService, 'path' | 'upgrade'>,
-  { logger = silentLogger }: { readonly logger?: Logger } = {},
+  options: { readonly logger?: Logger; readonly clock?: Clock } = {},
 ): AttachedSockets {
+  const { logger = silentLogger, clock = resolveWorld().clock } = options
   const sockets = new WebSocketServer({ noServer: true, maxPayload: maxMessageBytes })
   const failed = (error: unknown) => {
     logger.debug('A socket failed.', { reason: toError(error).message })
@@ -40,20 +46,42 @@ export function attachSockets(
       if (accept instanceof Response) return await refuseUpgrade(accept, socket)
       sockets.handleUpgrade(incoming, socket, head, (opened) => {
         opened.on('error', failed)
-        accept(opened)
+        accept(closingIn(opened, clock))
       })
     } catch (error) {
       failed(error)
       socket.destroy()
     }
   }
-  server.on('upgrade', (incoming, socket, head) => void upgrade(incoming, socket, head))
+  const onUpgrade = (incoming: IncomingMessage, socket: Duplex, head: Buffer) =>
+    void upgrade(incoming, socket, head)
+  server.on('upgrade', onUpgrade)
   return {
     close() {
-      for (const socket of sockets.clients) socket.close(closeCodes.restart, 'restart')
+      server.off('upgrade', onUpgrade)
+      for (const socket of sockets.clients) closingIn(socket, clock).close(closeCodes.restart, 'restart')
     },
     terminate() {
       for (const socket of sockets.clients) socket.terminate()
     },
+  }
+}
+
+/** `socket`, which ends soon after it is closed, whether the other side answers or not. */
+function closingIn(socket: WebSocket, clock: Clock): ServerSocket {
+  return {
+    get bufferedAmount() {
+      return socket.bufferedAmount
+    },
+    send: (data) => socket.send(data),
+    close(code, reason) {
+      if (socket.readyState === socket.CLOSED) return
+      socket.close(code, reason)
+      socket.once(
+        'close',
+        clock.after(answerMs, () => socket.terminate()),
+      )
+    },
+    addEventListener: (type, listener) => socket.addEventListener(type, listener),
   }
 }

@@ -1,11 +1,10 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import { toError } from '../base/errors.ts'
 import { type Logger, silentLogger } from '../base/logger.ts'
-import { badRequest, dropRest, sendResponse, toRequest } from './node-http.ts'
+import { badRequest, dropRest, type Incoming, type Outgoing, sendResponse, toRequest } from './node-http.ts'
 import type { SyncService } from './service.ts'
 
-/** Answers a request of Node's, or of what is built on it, as Express is. */
-export type NodeHandler = (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>
+/** Answers a request of Node's, by HTTP/1 or HTTP/2, or of what is built on it, as Express is. */
+export type NodeHandler = (incoming: Incoming, outgoing: Outgoing) => Promise<void>
 
 /** What puts `service` into a server of Node's. It is to come before anything that reads bodies. It never rejects. */
 export function nodeHandler(
@@ -20,7 +19,8 @@ export function nodeHandler(
     } catch (error) {
       // The client went away, or the answer broke off: there is nobody left to tell.
       logger.debug('A connection ended early.', { reason: toError(error).message })
-      outgoing.destroy()
+      if ('stream' in outgoing) outgoing.stream.close()
+      else outgoing.destroy()
     }
   }
 }

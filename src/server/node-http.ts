@@ -1,4 +1,5 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import type { Duplex } from 'node:stream'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -7,17 +8,24 @@ import { Failure } from './http/failure.ts'
 /** What can stand in a `Host` (RFC 9112, section 3.2): nothing that would be the beginning of a path. */
 const host = /^[\w.:[\]-]*$/
 
+/** A request of Node's, by HTTP/1 or by HTTP/2. */
+export type Incoming = IncomingMessage | Http2ServerRequest
+export type Outgoing = ServerResponse | Http2ServerResponse
+
 /** A request of Node's as one of the web's; `undefined` where its address or its method is none there. */
-export function toRequest(incoming: IncomingMessage): Request | undefined {
+export function toRequest(incoming: Incoming): Request | undefined {
   const { method = 'GET', headers } = incoming
   const url = targetOf(incoming)
-  if (!host.test(headers.host ?? '')) return undefined
+  const authority = headers[':authority'] ?? headers.host ?? ''
+  if (typeof authority !== 'string' || !host.test(authority)) return undefined
   const fields = new Headers()
   for (const [name, value] of Object.entries(headers)) {
+    // In HTTP/2 the method and the address are among them (RFC 9113, section 8.3).
+    if (name.startsWith(':')) continue
     for (const item of [value ?? []].flat()) fields.append(name, item)
   }
   // The target is a path, or a whole address (RFC 9112, section 3.2).
-  const address = url.startsWith('/') ? `http://${headers.host || 'localhost'}${url}` : url
+  const address = url.startsWith('/') ? `http://${authority || 'localhost'}${url}` : url
   const init = { method, headers: fields }
   const bodiless = method === 'GET' || method === 'HEAD'
   const body = bodiless ? undefined : { body: Readable.toWeb(incoming), duplex: 'half' }
@@ -40,20 +48,23 @@ export function badRequest(): Response {
 }
 
 /** Express takes what a handler is mounted at off `url`, and keeps the whole beside it. */
-function targetOf(incoming: IncomingMessage & { readonly originalUrl?: string }): string {
+function targetOf(incoming: Incoming & { readonly originalUrl?: string }): string {
   return incoming.originalUrl ?? incoming.url ?? '/'
 }
 
 /** Sends `response`, no faster than it is taken. A client that goes ends the reading of its body. */
-export async function sendResponse(response: Response, outgoing: ServerResponse): Promise<void> {
-  outgoing.writeHead(response.status, Object.fromEntries(response.headers))
+export async function sendResponse(response: Response, outgoing: Outgoing): Promise<void> {
+  const headers = new Headers(response.headers)
+  // HTTP/2 knows no such header (RFC 9113, section 8.2.2).
+  if ('stream' in outgoing) headers.delete('Connection')
+  outgoing.writeHead(response.status, Object.fromEntries(headers))
   if (response.body === null) outgoing.end()
   // Node and the web each have a type for the same stream.
   else await pipeline(Readable.fromWeb(response.body as Parameters<typeof Readable.fromWeb>[0]), outgoing)
 }
 
 /** Lets a body that nobody has read to its end pass by: it would hold up the requests behind it. */
-export function dropRest(incoming: IncomingMessage): void {
+export function dropRest(incoming: Incoming): void {
   if (!incoming.complete) incoming.removeAllListeners('data').resume()
 }
 

@@ -37,7 +37,7 @@ export async function serve(service: SyncService, options: ServeOptions): Promis
   await service.ready()
   const handle = nodeHandler(service, { logger })
   const server = createServer((incoming, outgoing) => void handle(incoming, outgoing))
-  const sockets = attachSockets(server, service, { logger })
+  const sockets = attachSockets(server, service, { logger, clock })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, resolve)

@@ -1,0 +1,172 @@
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { connect as connectHttp2, createServer as createHttp2, createSecureServer } from 'node:http2'
+import { createServer as createHttps, request as requestHttps } from 'node:https'
+import { type AddressInfo, connect as connectTcp } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { WebSocket } from 'ws'
+import type { World } from '../../src/base/world.ts'
+import { memoryStore, SyncClient, silentLogger } from '../../src/index.ts'
+import { attachSockets, createSyncService, nodeHandler, type SyncService } from '../../src/server/index.ts'
+import { shown } from '../support/device.ts'
+import { insert } from './harness.ts'
+
+let service: SyncService
+
+beforeEach(async () => {
+  const authenticate = async (request: Request) =>
+    request.headers.get('authorization') === 'Bearer good' ? { userId: 'ann' } : null
+  service = createSyncService({ database: 'memory:', authenticate, ownerField: 'userId' })
+  await service.write([insert('1')])
+})
+
+afterEach(() => service.close())
+
+/** Has `server` listen; gives its port. */
+async function listening(server: {
+  listen(port: number, host: string): unknown
+  address(): unknown
+  close(): unknown
+}) {
+  onTestFinished(() => void server.close())
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1')
+    setImmediate(resolve)
+  })
+  return (server.address() as AddressInfo).port
+}
+
+/** A key and a certificate of its own for `localhost`. */
+function certificate() {
+  const folder = mkdtempSync(join(tmpdir(), 'instep-tls-'))
+  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
+  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1']
+  const made = [
+    'req',
+    '-x509',
+    '-newkey',
+    'ec',
+    '-pkeyopt',
+    'ec_paramgen_curve:prime256v1',
+    '-nodes',
+    '-days',
+    '1',
+  ]
+  execFileSync('openssl', [...made, ...subject, '-keyout', key, '-out', cert], { stdio: 'ignore' })
+  const pair = { key: readFileSync(key), cert: readFileSync(cert) }
+  rmSync(folder, { recursive: true })
+  return pair
+}
+
+describe('over HTTP/2', () => {
+  const asking = async (port: number, secure: { readonly ca: Buffer } | undefined, headers: object) => {
+    const client = connectHttp2(`${secure ? 'https' : 'http'}://localhost:${port}`, secure)
+    const stream = client.request({ ...headers })
+    const [answer] = await once(stream, 'response')
+    const body = await text(stream)
+    client.close()
+    return [answer[':status'], JSON.parse(body)]
+  }
+
+  test.each(['in the clear', 'over TLS'])('requests are answered as over HTTP/1, %s', async (how) => {
+    const { key, cert } = certificate()
+    const handle = nodeHandler(service)
+    const server = how === 'over TLS' ? createSecureServer({ key, cert }, handle) : createHttp2(handle)
+    const port = await listening(server)
+    const secure = how === 'over TLS' ? { ca: cert } : undefined
+    const authorization = 'Bearer good'
+    const delta = await asking(port, secure, { ':path': '/sync/v1/delta?since=0', authorization })
+    expect(delta).toMatchObject([200, { sid: 1, frames: [{ id: '1' }] }])
+    expect(await asking(port, secure, { ':path': '/sync/v1/bootstrap' })).toMatchObject([
+      401,
+      { error: { code: 'no_token' } },
+    ])
+    const odd = await asking(port, secure, { ':path': '/sync/v1/delta', ':method': 'TRACE' })
+    expect(odd).toMatchObject([400, { error: { code: 'bad_request' } }])
+  })
+})
+
+/** What a client needs of its surroundings to trust `ca`. */
+function trusting(ca: Buffer): Partial<World> {
+  class TrustingSocket extends WebSocket {
+    constructor(url: string) {
+      super(url, { ca })
+    }
+  }
+  const fetch: World['fetch'] = (url, { method = 'GET', headers, body }) =>
+    new Promise((resolve, reject) => {
+      const fields = Object.fromEntries(new Headers(headers))
+      const request = requestHttps(url, { method, ca, headers: fields }, (answer) => {
+        const { statusCode = 0 } = answer
+        const stream = Readable.toWeb(answer) as ReadableStream
+        const given = { status: statusCode, headers: { 'Content-Type': 'application/json' } }
+        resolve(new Response(stream, given))
+      })
+      request.on('error', reject)
+      request.end(body)
+    })
+  return { fetch, WebSocket: TrustingSocket as unknown as World['WebSocket'] }
+}
+
+test('over TLS a client reads, writes, and is pushed on its socket', async () => {
+  const { key, cert } = certificate()
+  const server = createHttps({ key, cert }, nodeHandler(service))
+  const sockets = attachSockets(server, service)
+  const baseUrl = `https://localhost:${await listening(server)}/sync/v1`
+  const client = new SyncClient({
+    baseUrl,
+    token: 'good',
+    identity: 'ann',
+    store: memoryStore(),
+    logger: silentLogger,
+    world: trusting(cert),
+  })
+  await client.start()
+  await expect.poll(() => client.status.connection.state, { timeout: 5_000 }).toBe('socket')
+  await client.mutate((m) => {
+    m.insert('Todo', { id: '2', n: 2 })
+  }).accepted
+  await service.write([insert('3', { n: 3 })])
+  await expect.poll(() => Object.keys(shown(client, 'Todo'))).toEqual(['1', '2', '3'])
+  await client.close()
+  sockets.terminate()
+})
+
+describe('sockets that are closed', () => {
+  /** A socket that is open and never answers, and the server that it is open on. */
+  const deaf = async () => {
+    const server = createServer(nodeHandler(service))
+    const sockets = attachSockets(server, service)
+    const port = await listening(server)
+    const socket = connectTcp(port, '127.0.0.1')
+    const key = 'dGhlIHNhbXBsZSBub25jZQ=='
+    const fields = `Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${key}`
+    socket.write(`GET /sync/v1/ws?token=good HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n${fields}\r\n\r\n`)
+    await once(socket, 'data')
+    socket.resume()
+    return { server, sockets, socket }
+  }
+
+  test('end soon, though the client does not answer', async () => {
+    const { server, sockets, socket } = await deaf()
+    const ended = once(socket, 'close')
+    const began = performance.now()
+    sockets.close()
+    await new Promise((resolve) => server.close(resolve))
+    await ended
+    expect(performance.now() - began).toBeLessThan(10_000)
+  })
+
+  test('leave the server to others, and none is opened any more', async () => {
+    const { server, sockets } = await deaf()
+    sockets.close()
+    expect(server.listenerCount('upgrade')).toBe(0)
+    sockets.terminate()
+  })
+})
