@@ -64,6 +64,6 @@ export class StoredSnapshot implements SnapshotWriter {
 
   #refuseIfOver(): void {
     if (this.#generations.isUnderWay(this.#pages)) return
-    throw new StorageError('aborted', 'This snapshot was committed, aborted or dropped: begin another.')
+    throw new StorageError('aborted', 'This snapshot is over: begin another.')
   }
 }

@@ -127,14 +127,9 @@ export class History {
     return turn
   }
 
-  /** Where there are too many, one goes that cannot be undone any more, or else the oldest. */
   #keep(step: Step): void {
-    if (this.#done.length === mostSteps) {
-      const isOfUse = (entry: HistoryEntry) => isDone(entry) || entry.transaction.state === 'rejected'
-      const useless = this.#done.findIndex(({ entries }) => !entries.some(isOfUse))
-      this.#done.splice(Math.max(useless, 0), 1)
-    }
     this.#done.push(step)
+    if (this.#done.length > mostSteps) this.#done.shift()
   }
 }
 

@@ -25,7 +25,7 @@ export async function download(
   onProgress: (progress: SnapshotProgress) => void,
 ): Promise<Download> {
   const staging = copy.stage()
-  const pages = new PageSink(copy.database)
+  const pages = new PageSink(copy.disk.database)
   const broken: string[] = []
   let rows = 0
   try {
@@ -46,7 +46,7 @@ export async function download(
   } catch (error) {
     await pages.abort()
     if (error !== pages.failure || signal.aborted) throw error
-    copy.distrust(pages.failure)
+    copy.disk.suspend(pages.failure)
     return download(transport, copy, signal, onProgress)
   }
 }

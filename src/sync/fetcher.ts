@@ -92,7 +92,7 @@ export class Fetcher {
     if (isWithin(clock, this.#repairedAt, repairEveryMs)) return false
     this.#repairedAt = clock.now()
     this.#due = 'repair'
-    copy.distrust()
+    copy.disk.suspend()
     return true
   }
 
@@ -147,7 +147,7 @@ export class Fetcher {
       // Older than what it is to repair. A delta tells whether that is the server's history now.
       const error = discontinuous('restored')
       this.#due = undefined
-      copy.distrust(error)
+      copy.disk.suspend(error)
       await pages.abort()
       throw error
     }

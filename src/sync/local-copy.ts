@@ -1,4 +1,4 @@
-import { type SyncError, toStorageError } from '../base/errors.ts'
+import { toStorageError } from '../base/errors.ts'
 import type { Clock } from '../base/world.ts'
 import type { Database } from '../database/database.ts'
 import { noDatabase } from '../database/none.ts'
@@ -35,9 +35,9 @@ export interface LocalCopyOptions {
 
 /** One identity's data, in memory and on disk, and how far it has come. */
 export class LocalCopy {
+  readonly disk: LocalDisk
   readonly #options: LocalCopyOptions
   readonly #lazy: LazyTypes
-  readonly #disk: LocalDisk
   #opening: Promise<void> | undefined
   #outbox: Promise<void> | undefined
   #continuity: Continuity | undefined
@@ -46,7 +46,7 @@ export class LocalCopy {
   constructor(options: LocalCopyOptions) {
     this.#options = options
     const { openDatabase, clock, replica } = options
-    this.#disk = new LocalDisk({
+    this.disk = new LocalDisk({
       openDatabase,
       clock,
       onStatus: (status, failure) => options.listener.storage(status, failure),
@@ -54,11 +54,11 @@ export class LocalCopy {
     this.#lazy = new LazyTypes({
       types: options.lazy,
       replica,
-      database: () => this.database,
+      database: () => this.disk.database,
       listener: {
         join: (staging, types, ops) => this.#join(staging, types, ops),
         lost: (error) => {
-          this.#disk.suspend(error)
+          this.disk.suspend(error)
           options.listener.lost()
         },
       },
@@ -73,10 +73,6 @@ export class LocalCopy {
   /** When what was restored had been stored, in ms since the epoch; `undefined` where nothing was. */
   get restoredAt(): number | undefined {
     return this.#restoredAt
-  }
-
-  get database(): Database {
-    return this.#disk.database
   }
 
   get replica(): Replica {
@@ -102,7 +98,7 @@ export class LocalCopy {
 
   /** Begins a second copy, without what may stay on the disk. Where there is none, or it fails, nothing may. */
   stage(): Staging {
-    const isStored = this.database !== noDatabase && !this.#disk.failure
+    const isStored = this.disk.database !== noDatabase && !this.disk.failure
     return this.replica.stage(isStored ? this.#lazy.unused : undefined)
   }
 
@@ -135,7 +131,7 @@ export class LocalCopy {
     const { pending } = this.#options
     const isWhole = staging.unloaded.size === 0
     this.#lazy.pause()
-    const failure = await this.#disk.replace(async () => {
+    const failure = await this.disk.replace(async () => {
       const failure = (await pages.commit(head)) ?? (await this.#lazy.fill(staging, head))
       if (!failure || isWhole) await staging.prepare()
       return failure
@@ -148,7 +144,7 @@ export class LocalCopy {
     if (!this.#continuity || isOtherHistory(this.#continuity, head)) pending.requeue()
     const lift = pending.shownAt(head.sid, mark)
     this.#swap(staging, continuityAt(head.sid, head.epoch), { lift })
-    if (lift.length > 0) pending.synced(lift, this.stored())
+    if (lift.length > 0) pending.synced(lift, this.disk.stored())
     pending.judgedAt(head.sid, mark)
     return true
   }
@@ -156,59 +152,41 @@ export class LocalCopy {
   /** Changes the transactions on disk. A store without room gives up the data for them, which can be fetched again. */
   async writeOutbox(change: OutboxChange): Promise<boolean> {
     await this.open()
-    return this.#disk.writeOutbox(change)
-  }
-
-  /**
-   * Stores nothing of what follows until the next snapshot: a restart then begins from before it. With `failure`, that
-   * is not to be expected soon, and is told.
-   */
-  distrust(failure?: SyncError): void {
-    this.#disk.suspend(failure)
-  }
-
-  /** Resolves once all that was taken is durable; rejects with a StorageError where it cannot be made so. */
-  stored(): Promise<void> {
-    return this.#disk.stored()
-  }
-
-  /** Resolves once all that was taken is durable, or cannot be made so. */
-  settled(): Promise<void> {
-    return this.#disk.settled()
+    return this.disk.writeOutbox(change)
   }
 
   async close(): Promise<void> {
     await this.#opening
     await this.#lazy.close()
-    await this.#disk.close()
+    await this.disk.close()
   }
 
   async #open(): Promise<void> {
-    if (!(await this.#disk.open())) return
+    if (!(await this.disk.open())) return
     // Where this fails, sending waits until it has succeeded.
     await this.#readOutbox().catch(() => {})
     try {
       await this.#restore()
     } catch (error) {
-      this.#disk.suspend(toStorageError(error))
+      this.disk.suspend(toStorageError(error))
     }
   }
 
   async #restore(): Promise<void> {
     const staging = this.stage()
-    const restored = await this.database.restore({
+    const restored = await this.disk.database.restore({
       rows: (rows) => staging.add(rows),
       ops: (ops) => staging.apply(ops),
       holds: (t) => !staging.unloaded.has(t),
     })
     if (!restored) return
     await staging.prepare()
-    this.#disk.resume()
+    this.disk.resume()
     this.#restoredAt = restored.at
     const { pending } = this.#options
     const lift = pending.shownAt(restored.sid, 0)
     this.#swap(staging, continuityAt(restored.sid, restored.epoch), { lift })
-    if (lift.length > 0) pending.synced(lift, this.stored())
+    if (lift.length > 0) pending.synced(lift, this.disk.stored())
   }
 
   #readOutbox(): Promise<void> {
@@ -221,7 +199,7 @@ export class LocalCopy {
 
   async #restoreOutbox(): Promise<void> {
     const { pending, listener } = this.#options
-    const outbox = await this.database.outbox.read()
+    const outbox = await this.disk.database.outbox.read()
     for (const { t } of outbox.records.flatMap(({ ops }) => ops)) this.use(t)
     pending.restored(outbox, (overlay) => listener.change([], [], () => this.replica.apply([], overlay)))
   }
@@ -236,7 +214,7 @@ export class LocalCopy {
     const { state, changes, unloadedOps, entry, reset } = outcome
     this.#continuity = state
     this.#lazy.keep(unloadedOps)
-    if (entry) this.#disk.record(entry)
+    if (entry) this.disk.record(entry)
     // What another history says is no verdict on what was sent to this one.
     if (reset || isOtherEpoch(state, delta.epoch)) return outcome
     this.#options.pending.heard(delta)
@@ -251,7 +229,7 @@ export class LocalCopy {
     if (changes.length > 0 || lift.length > 0) {
       listener.change(changes, lift, () => this.replica.apply(changes, { lift }))
     }
-    if (lift.length > 0) pending.synced(lift, this.stored())
+    if (lift.length > 0) pending.synced(lift, this.disk.stored())
     pending.judgedAt(proven, mark)
   }
 

@@ -149,7 +149,7 @@ export class LocalSession implements Session {
   async sync(): Promise<SyncResult> {
     this.#refuseClosed()
     const result = await this.#scheduler.ask()
-    await this.#copy.stored()
+    await this.#copy.disk.stored()
     return result
   }
 
@@ -184,7 +184,7 @@ export class LocalSession implements Session {
     this.#progress = undefined
     await Promise.all([this.#scheduler.stop(), this.writer.stop()])
     this.#progress = undefined
-    await this.#copy.settled()
+    await this.#copy.disk.settled()
   }
 
   async #fetch(signal: AbortSignal, asked: boolean): Promise<SyncResult> {

@@ -107,19 +107,6 @@ test('a rejected one whose retry could not be stored is the same still, and the 
   expect([n(), await office.clock.until(client.undo()), n()]).toEqual([2, true, 1])
 })
 
-test('a hundred steps can be undone, however many were joined with others meanwhile', async () => {
-  const { office, client } = await open()
-  await client.stop()
-  const write = (n: number, coalesce?: string) =>
-    client.mutate((m) => m.update('Note', '1', { n }), coalesce === undefined ? {} : { coalesce })
-  for (let n = 2; n <= 52; n += 1) write(n)
-  for (let n = 53; n <= 252; n += 1) write(n, 'k')
-  for (let n = 253; n <= 300; n += 1) write(n)
-  let steps = 0
-  while (await office.clock.until(client.undo())) steps += 1
-  expect([steps, client.get('Note', '1')?.n]).toEqual([100, 1])
-})
-
 describe('what writes nothing', () => {
   test('is no step, and leaves what can be done again', async () => {
     const { office, client, both } = await open()
