@@ -3,21 +3,25 @@ import { faults } from '../support/bare-server-faults.ts'
 import { Device, shown } from '../support/device.ts'
 
 describe('the pace of asking', () => {
-  test('invariant 66: where every delta is refused, few bootstraps are made in an hour', async () => {
-    for (const fault of [faults.answer(404), faults.gone()]) {
-      for (const options of [{}, { WebSocket: undefined }]) {
-        const device = new Device({ push: 'none' })
-        device.insert('1')
-        await device.live({ world: { ...device.world, ...options } })
-        device.server.failNext(fault, { times: 100_000, path: 'delta' })
-        const asked = device.requests.length
-        await device.clock.advance(3_600_000)
-        const bootstraps = device.requests.slice(asked).filter((request) => request === 'bootstrap')
-        expect(bootstraps.length).toBeGreaterThan(0)
-        expect(bootstraps.length).toBeLessThan(6)
-      }
-    }
-  })
+  test.each([
+    ['404 with a socket', faults.answer(404), {}],
+    ['404 without a socket', faults.answer(404), { WebSocket: undefined }],
+    ['410 with a socket', faults.gone(), {}],
+    ['410 without a socket', faults.gone(), { WebSocket: undefined }],
+  ])(
+    'invariant 66: where every delta is refused, few bootstraps are made in an hour: %s',
+    async (_, fault, options) => {
+      const device = new Device({ push: 'none' })
+      device.insert('1')
+      await device.live({ world: { ...device.world, ...options } })
+      device.server.failNext(fault, { times: 100_000, path: 'delta' })
+      const asked = device.requests.length
+      await device.clock.advance(3_600_000)
+      const bootstraps = device.requests.slice(asked).filter((request) => request === 'bootstrap')
+      expect(bootstraps.length).toBeGreaterThan(0)
+      expect(bootstraps.length).toBeLessThan(6)
+    },
+  )
 
   test('`Retry-After` holds, whoever looks', async () => {
     const device = new Device({ push: 'none' })

@@ -126,7 +126,7 @@ export const also: readonly Mutation[] = [
   {
     invariant: 66,
     test: 'test/client/pace.test.ts',
-    name: 'invariant 66: where every delta is refused, few bootstraps are made in an hour',
+    name: 'invariant 66: where every delta is refused, few bootstraps are made in an hour: %s',
     file: 'src/sync/fetcher.ts',
     from: 'if (this.#fresh && isWithin(this.#options.clock, this.#freshAt, this.#patienceMs)) throw error',
     to: '',
