@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { isPostgres } from '../log/sql/address.ts'
 import type { Db, SqlDatabase } from '../log/sql/database.ts'
 import { type Int8, toNumber } from '../log/sql/int8.ts'
 import { openPGlite } from '../log/sql/pglite.ts'
@@ -25,7 +26,7 @@ export type CensusOptions = Omit<PostgresOptions, 'maxReaders' | 'maxDeltaReader
 
 /** Counts what is in the database `name`, an address or a folder, and changes nothing in it. */
 export async function takeCensus(name: string, options: CensusOptions): Promise<Census> {
-  const database = /^postgres(ql)?:\/\//.test(name)
+  const database = isPostgres(name)
     ? await openPostgres(name, { ...options, maxReaders: 1, maxDeltaReaders: 1 })
     : await openPGlite(name, options)
   try {

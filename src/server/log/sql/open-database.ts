@@ -1,3 +1,4 @@
+import { isPostgres } from './address.ts'
 import type { SqlDatabase } from './database.ts'
 import { migrate } from './migrations.ts'
 import { openPGlite } from './pglite.ts'
@@ -18,6 +19,6 @@ export async function openDatabase(name: string, options: PostgresOptions): Prom
 }
 
 function open(name: string, options: PostgresOptions): Promise<SqlDatabase> {
-  if (/^postgres(ql)?:\/\//.test(name)) return openPostgres(name, options)
+  if (isPostgres(name)) return openPostgres(name, options)
   return openPGlite(name === 'memory:' ? undefined : name, options)
 }

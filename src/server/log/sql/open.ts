@@ -4,6 +4,7 @@ import { resolveWorld } from '../../../base/world.default.ts'
 import type { Clock, Random } from '../../../base/world.ts'
 import { given } from '../../given.ts'
 import { peer } from '../../peer.ts'
+import { isPostgres } from './address.ts'
 import type { Retention } from './retention.ts'
 import type { SqlLog } from './sql-log.ts'
 
@@ -29,7 +30,7 @@ export interface SqlLogOptions {
 
 /** Whether `name` names a database: an address of a PostgreSQL, or a folder, which begins with no other scheme. */
 export function namesDatabase(name: string): boolean {
-  return name === 'memory:' || /^postgres(ql)?:\/\//.test(name) || !/^(\w[\w+.-]+:|$)/.test(name)
+  return name === 'memory:' || isPostgres(name) || !/^(\w[\w+.-]+:|$)/.test(name)
 }
 
 /**

@@ -4,6 +4,7 @@ import type { ClientConfig } from 'pg'
 import type { Logger } from '../../../base/logger.ts'
 import type { Clock, Random } from '../../../base/world.ts'
 import { peer } from '../../peer.ts'
+import { checkAddress } from './address.ts'
 import type { Db, SqlDatabase } from './database.ts'
 import { keepListening } from './listener.ts'
 import { reaching } from './reach.ts'
@@ -26,6 +27,7 @@ export interface PostgresOptions {
 /** A PostgreSQL at `url`, over connections that are made as they are needed. */
 export async function openPostgres(url: string, options: PostgresOptions): Promise<SqlDatabase> {
   const { clock, random, logger, maxReaders, maxDeltaReaders, maxWaitMs = 10_000 } = options
+  checkAddress(url)
   const { Client, Pool } = await peer('pg', async () => (await import('pg')).default)
   const config: ClientConfig = {
     connectionString: url,

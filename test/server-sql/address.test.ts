@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest'
+import { checkAddress } from '../../src/server/log/sql/address.ts'
+import { openSqlLog } from '../../src/server/log/sql/open.ts'
+
+test.each([
+  'postgres://u:hun#ter2@h:5432/d',
+  'postgres://u:12#ter2@h/d',
+  'postgres://u:10%zzter2@h/d',
+  'postgres://u:a/ter2@h/d',
+])('an address that cannot be read is refused without a word of it: %s', async (address) => {
+  const error: unknown = await openSqlLog(address).catch((thrown: unknown) => thrown)
+  expect(error).toMatchObject({
+    name: 'ConfigurationError',
+    message: expect.stringContaining('`%23` for a #'),
+  })
+  expect(`${error} ${JSON.stringify(error)}`).not.toContain('ter2')
+})
+
+test.each([
+  'postgres://u:p%23%2F@h:5432/d?sslmode=verify-full',
+  'postgresql://u@localhost/d?host=/var/run/postgresql',
+  'postgres://u@/d?host=/tmp',
+  'postgres:///d',
+  'postgres://u@%2Ftmp/d',
+])('what PostgreSQL reads is let pass: %s', (address) => {
+  expect(() => checkAddress(address)).not.toThrow()
+})
