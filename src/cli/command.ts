@@ -31,12 +31,16 @@ export function parse(command: Command, args: readonly string[]): Given {
   const options = new Map<string, string>()
   for (const [key, value] of Object.entries(parsed)) {
     const name = kebab(key)
+    const times = args.filter((arg) => arg === `--${name}` || arg.startsWith(`--${name}=`)).length
+    if (times > 1) throw new UsageError(`\`--${name}\` is given ${times} times; give it once.`)
     const option = Object.hasOwn(command.options, name) ? command.options[name] : undefined
     if (!option) throw new UsageError(`There is no option \`${dashed(key)}\`; ${seeHelp(command)}`)
     if (option.value !== undefined && (typeof value !== 'string' || value === '')) {
       throw new UsageError(`\`--${name}\` needs a value; ${seeHelp(command)}`)
     }
-    options.set(name, String(value))
+    // The parser takes whatever a flag is set to for on.
+    const set = args.find((arg) => arg.startsWith(`--${name}=`))?.slice(name.length + 3)
+    options.set(name, option.value === undefined ? (set ?? String(value)) : String(value))
   }
   const [argument, superfluous] = command.argument ? rest : [undefined, ...rest]
   if (superfluous !== undefined) {

@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { isSyncError, toError } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
-import { openSqlLog } from '../server/log/sql/open.ts'
+import { isPostgres } from '../server/log/sql/address.ts'
+import { namesDatabase, openSqlLog } from '../server/log/sql/open.ts'
 import type { Retention } from '../server/log/sql/retention.ts'
 import type { SqlLog } from '../server/log/sql/sql-log.ts'
 import { CommandError, codeOf, UsageError } from './failure.ts'
@@ -23,7 +24,7 @@ const expected = '`memory:`, a folder, or an address like `postgres://user@host/
 /** The database that the settings name. Throws a UsageError where they name none. */
 export function databaseIn(settings: Settings): string {
   const name = settings.required('database', expected)
-  if (isPostgres(name) || !name.includes('://')) return name
+  if (namesDatabase(name)) return name
   throw new UsageError(`\`--database\` is to be ${expected}.`)
 }
 
@@ -60,10 +61,6 @@ export async function reaching<T>(name: string, work: () => Promise<T>): Promise
     if (isSyncError(cause) || cause instanceof CommandError) throw cause
     throw new CommandError(`${titleOf(name)} cannot be used: ${reasonOf(cause)}.`, { cause })
   }
-}
-
-export function isPostgres(name: string): boolean {
-  return /^postgres(ql)?:\/\//.test(name)
 }
 
 /** What it is called in a sentence: without the user and the password. */

@@ -25,6 +25,6 @@ async function run([name, ...args]: readonly string[], shell: Shell, version: ()
   if (!command) throw new UsageError(`There is no command \`${name}\`; \`instep --help\` lists them.`)
   if (args.includes('--help') || args.includes('-h')) return helpOf(command, stdout, colours)
   const known = new Set(commands.flatMap(({ options }) => Object.keys(options)))
-  known.delete('config')
+  for (const name of ['config', 'new']) known.delete(name)
   await command.run(new Settings(parse(command, args), env, known), shell)
 }

@@ -88,33 +88,58 @@ export class Settings {
 
   /** Whether it is on. */
   flag(option: string): boolean {
-    const read = (text: string) => {
-      if (/^(true|1)$/.test(text)) return true
-      return /^(false|0)$/.test(text) ? false : undefined
-    }
-    return this.#read(option, read, '`true` or `false`') ?? false
+    return isOn(this.#find(option))
+  }
+
+  /** Whether it is on in the command line: for what nobody is to do by a setting that was forgotten. */
+  meant(option: string): boolean {
+    return isOn(this.#onLine(option))
   }
 
   #read<T>(option: string, read: (text: string) => T | undefined, expected: string): T | undefined {
-    const found = this.#find(option)
-    if (!found) return undefined
-    const value = read(found.text)
-    if (value === undefined)
-      throw new UsageError(`${found.name} is to be ${expected}, not \`${found.text}\`.`)
-    return value
+    return readAs(this.#find(option), read, expected)
+  }
+
+  #onLine(option: string): Found | undefined {
+    const text = this.#given.options.get(option)
+    return text === undefined ? undefined : { text, name: `\`--${option}\`` }
   }
 
   #find(option: string): Found | undefined {
-    const given = this.#given.options.get(option)
-    if (given !== undefined) return { text: given, name: `\`--${option}\`` }
+    const onLine = this.#onLine(option)
+    if (onLine) return onLine
     const variable = `INSTEP_${option.replaceAll('-', '_').toUpperCase()}`
     const set = this.#env[variable]
-    if (set) return { text: set, name: `\`${variable}\`` }
+    if (set && !isOfKubernetes(variable, set)) return { text: set, name: `\`${variable}\`` }
     const key = camel(option)
     const value = this.#config[key]
     if (value === undefined) return undefined
     return { text: String(value), name: `\`${key}\` in ${this.#configPath}` }
   }
+}
+
+function isOn(found: Found | undefined): boolean {
+  const read = (text: string) => {
+    if (/^(true|1)$/.test(text)) return true
+    return /^(false|0)$/.test(text) ? false : undefined
+  }
+  return readAs(found, read, '`true` or `false`') ?? false
+}
+
+function readAs<T>(
+  found: Found | undefined,
+  read: (text: string) => T | undefined,
+  expected: string,
+): T | undefined {
+  if (!found) return undefined
+  const value = read(found.text)
+  if (value === undefined) throw new UsageError(`${found.name} is to be ${expected}, not \`${found.text}\`.`)
+  return value
+}
+
+/** Kubernetes gives the containers beside a service that is called `instep` the address of it in this variable. */
+function isOfKubernetes(variable: string, text: string): boolean {
+  return variable === 'INSTEP_PORT' && text.startsWith('tcp://')
 }
 
 function readConfig(path: string, known: ReadonlySet<string>): Config {

@@ -124,6 +124,21 @@ test.each([
   ['something behind the array', 'x.json', '[]\n[]', 'on line 2 it is not'],
   ['a quote that stays open', 'x.csv', 'id,userId\n1,"ann\n2,ann', 'row on line 2 never close'],
   ['a column without a name', 'x.csv', 'id,,userId\n', 'name each column'],
+  ['a column that is named twice', 'x.csv', 'id,userId,n,n\n1,ann,1,2', 'Line 1 names the column n twice.'],
+  [
+    'a column of no kind',
+    'x.csv',
+    'id,userId,done:bool\n1,ann,true',
+    'Line 1 gives the column done the kind bool',
+  ],
+  [
+    'a line that ends otherwise',
+    'x.csv',
+    'id,userId\n1,ann\r2,bob\r',
+    'Line 2 ends with a carriage return alone',
+  ],
+  ['text behind quotes', 'x.csv', 'id,userId,a\n1,ann,"x"y', 'Line 2 has quotes that are not around'],
+  ['quotes inside text', 'x.csv', 'id,userId,a\n1,ann,x"y"', 'Line 2 has quotes that are not around'],
   ['a short row', 'x.csv', 'id,userId\n1', 'Line 2: the record has 1 cells, where the first line names 2.'],
   ['another kind', 'x.csv', 'id,userId,n:number\n1,ann,two', 'in the column n what is not of its kind'],
   ['other bytes', 'x.csv', Buffer.from([0x69, 0x64, 0xff]).toString('latin1'), undefined],
@@ -140,6 +155,11 @@ test('a record that is longer than clients are given is told with its line', asy
   const { code, stderr } = await importing(path)
   expect([code, stderr.split('\n')[0]]).toEqual([1, 'Line 1: the record is longer than 1048576 bytes.'])
   expect((await importing(path, '--max-record-bytes', '2000000')).code).toBe(0)
+})
+
+test('what is no file is refused', async () => {
+  const { code, stderr } = await importing(folder, '--format', 'csv')
+  expect([code, stderr]).toEqual([1, `${folder} is no file; give one with the records in it.\n`])
 })
 
 test('records that are there already are left as they are, unless they are to be replaced', async () => {

@@ -76,7 +76,7 @@ test('each record is told with the line on which it begins', async () => {
 })
 
 test('a column can hold numbers, truths and JSON', async () => {
-  const head = 'id,n:number,done:boolean,tags:json,odd:ratio'
+  const head = 'id,n:number,done:boolean,tags:json,odd:ratio:string'
   expect(recordsOf(await all(readCsv, `${head}\n1,-2e3,false,"[1,""x""]",y\n`))).toEqual([
     { id: '1', n: -2_000, done: false, tags: [1, 'x'], 'odd:ratio': 'y' },
   ])

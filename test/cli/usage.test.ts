@@ -86,6 +86,33 @@ describe('what is called wrongly ends with 2 and one sentence on stderr', () => 
     ],
     ['no database', ['serve'], env, /`--database` is missing/],
     ['another database', ['serve', '--database', 'mysql://x'], env, /`--database` is to be/],
+    ['one without slashes', ['serve', '--database', 'mysql:x'], env, /`--database` is to be/],
+    [
+      'an origin that no browser sends',
+      ['serve', '--database', 'memory:', '--allowed-origins', 'https://app.test/'],
+      env,
+      /`--allowed-origins` is to be/,
+    ],
+    ['an option twice', ['token', '--user', 'a', '--user=b'], env, /`--user` is given 2 times/],
+    ['a flag that is neither on nor off', ['epoch', '--new=no', '--database', 'x'], {}, /`--new` is to be/],
+    [
+      'another one',
+      ['import', 'x.csv', '--database', 'x', '--type', 'T', '--replace=maybe'],
+      {},
+      /`--replace` is to be `true` or `false`, not `maybe`/,
+    ],
+    [
+      'an epoch that is not meant any more',
+      ['epoch', '--new=0', '--database', 'x'],
+      {},
+      /`--new` is missing/,
+    ],
+    [
+      'one that only the environment means',
+      ['epoch', '--database', 'x'],
+      { INSTEP_NEW: 'true' },
+      /`--new` is missing/,
+    ],
     [
       'a port that is none',
       ['serve', '--database', 'memory:', '--port', 'high'],
@@ -135,6 +162,7 @@ describe('what is called wrongly ends with 2 and one sentence on stderr', () => 
     ['is no JSON', '{', /it is no JSON/],
     ['is no object', '[]', /is to hold an object/],
     ['sets what is no option', '{"jwtSecret":"x"}', /`jwtSecret` in .* is no option/],
+    ['means a new epoch', '{"new":true}', /`new` in .* is no option that a file can set/],
     ['sets another kind', '{"port":{}}', /`port` in .* is to be/],
     ['sets what is wrong', '{"port":"high","database":"memory:"}', /`port` in .*, not `high`/],
   ])('a config file that %s', async (_, text, sentence) => {
@@ -155,4 +183,11 @@ test('the command line comes before the environment, and this before the config 
   })
   const { sub, org, exp, iat } = JSON.parse(Buffer.from(stdout.split('.')[1] ?? '', 'base64url').toString())
   expect({ sub, org, lifetime: exp - iat }).toEqual({ sub: 'line', org: 'environment', lifetime: 86_400 })
+})
+
+test('an INSTEP_PORT of Kubernetes is no port', async () => {
+  const { stderr } = await instep(['serve', '--database', 'memory:'], { INSTEP_PORT: 'tcp://10.0.0.1:80' })
+  expect(stderr).toMatch(/INSTEP_JWT_SECRET is not set/)
+  const wrong = await instep(['serve', '--database', 'memory:'], { ...env, INSTEP_PORT: 'tcp' })
+  expect(wrong.stderr).toMatch(/`INSTEP_PORT` is to be/)
 })

@@ -9,14 +9,14 @@ export const epoch: Command = {
   about:
     'Begins a new history, as is due after every restore from a backup: every client fetches a snapshot.',
   options: {
-    new: { about: 'Says that this is meant' },
+    new: { about: 'Says that this is meant; it counts in the command line alone' },
     database: lastingDatabaseOption,
     ...logOptions,
     config: configOption,
   },
   notes: [],
   async run(settings, shell) {
-    if (!settings.flag('new')) {
+    if (!settings.meant('new')) {
       throw new UsageError('`--new` is missing; with it, every client of this database fetches a snapshot.')
     }
     const log = await openLog(presentDatabaseIn(settings), { logger: await loggerIn(settings, shell) })

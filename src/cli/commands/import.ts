@@ -36,13 +36,14 @@ export const importRecords: Command = {
     owner: { about: 'Whose a record is that does not name its owner', value: 'id' },
     'id-field': { about: 'The field that holds the id (id)', value: 'name' },
     'max-record-bytes': maxRecordBytesOption,
-    replace: { about: 'Replaces records that are there already' },
+    replace: { about: 'Replaces records that are there already, those of other owners too' },
     ...logOptions,
     config: configOption,
   },
   notes: [
     'In CSV, the head of a column may say what its cells hold: string, number, boolean or json, as in done:boolean.\n' +
       'An empty cell is left out.',
+    'With --replace, a record of another owner goes to the one that the file, or --owner, names.',
   ],
   async run(settings, shell) {
     if (settings.argument === undefined) throw new UsageError('The file to import is missing.')

@@ -2,11 +2,10 @@ import { signToken } from '../../server/auth/sign-token.ts'
 import type { Command } from '../command.ts'
 import { UsageError } from '../failure.ts'
 import { secretNote, secretsIn } from '../secret.ts'
+import { configOption } from '../settings.ts'
 
 /** What lives longer is refused by the service. */
 const longestMs = 30 * 86_400_000
-
-import { configOption } from '../settings.ts'
 
 export const token: Command = {
   name: 'token',

@@ -31,17 +31,26 @@ const kinds: Readonly<Record<string, Column['read']>> = {
 export async function* readCsv(chunks: Chunks): AsyncGenerator<Numbered> {
   let columns: readonly Column[] | undefined
   for await (const { line, cells } of rowsOf(chunks)) {
-    if (!columns) columns = cells.map(columnOf)
+    if (!columns) columns = columnsOf(cells)
     else if (cells.length > 1 || cells[0] !== '') yield { line, ...recordOf(columns, cells) }
   }
 }
 
+function columnsOf(heads: readonly string[]): readonly Column[] {
+  const columns = heads.map(columnOf)
+  const names = columns.map(({ name }) => name)
+  const twice = names.find((name, index) => names.indexOf(name) !== index)
+  if (twice !== undefined) throw new CommandError(`Line 1 names the column ${twice} twice.`)
+  return columns
+}
+
 function columnOf(head: string): Column {
-  const [, name = '', kind = 'string'] = /^(.*?)(?::(string|number|boolean|json))?$/s.exec(head.trim()) ?? []
-  const read = kinds[kind]
-  if (name === '' || !read)
-    throw new CommandError('The first line is to name each column, and one has no name.')
-  return { name, read }
+  const [, name = '', kind = 'string'] = /^(.*?)(?::([^:]*))?$/s.exec(head.trim()) ?? []
+  if (name === '') throw new CommandError('Line 1 is to name each column, and one has no name.')
+  const read = Object.hasOwn(kinds, kind) ? kinds[kind] : undefined
+  if (read) return { name, read }
+  const expected = `${Object.keys(kinds).join(', ')}, as in ${name}:boolean`
+  throw new CommandError(`Line 1 gives the column ${name} the kind ${kind}; it is to be ${expected}.`)
 }
 
 function recordOf(
@@ -62,35 +71,59 @@ function recordOf(
   return { record: Object.fromEntries(fields) }
 }
 
-/** The rows of a CSV text. Within quotes, commas and ends of lines are text, and two quotes are one. */
+/**
+ * The rows of a CSV text. Within quotes, commas and ends of lines are text, and two quotes are one. Rejects for what
+ * RFC 4180 does not have: each program reads that in its own way.
+ */
 async function* rowsOf(chunks: Chunks): AsyncGenerator<Row> {
   let cells: string[] = []
   let cell = ''
-  let quoted = false
+  let state: 'start' | 'plain' | 'quoted' | 'closed' = 'start'
+  let returned = false
   let line = 1
   let begin = 1
-  // What was last: a quote may end a cell or be the first of two, and `\r` belongs to the `\n` behind it.
-  let last = ''
+  const endCell = () => {
+    cells.push(cell)
+    cell = ''
+    state = 'start'
+  }
   for await (const chunk of chunks) {
     for (const char of chunk) {
-      if (char === '"') {
-        if (!quoted && last === '"') cell += '"'
-        quoted = !quoted
-      } else if (quoted) cell += char
-      else if (char === ',') {
-        cells.push(cell)
-        cell = ''
-      } else if (char === '\n') {
-        cells.push(last === '\r' ? cell.slice(0, -1) : cell)
+      if (returned && char !== '\n') throw returnAlone(line)
+      returned = false
+      if (state === 'quoted') {
+        if (char === '"') state = 'closed'
+        else cell += char
+      } else if (char === '"' && state !== 'plain') {
+        if (state === 'closed') cell += char
+        state = 'quoted'
+      } else if (char === ',') endCell()
+      else if (char === '\n') {
+        endCell()
         yield { line: begin, cells }
         cells = []
-        cell = ''
         begin = line + 1
-      } else cell += char
+      } else if (char === '\r') returned = true
+      else {
+        if (char === '"' || state === 'closed') throw strayQuote(line)
+        cell += char
+        state = 'plain'
+      }
       if (char === '\n') line += 1
-      last = char
     }
   }
-  if (quoted) throw new CommandError(`The quotes that open in the row on line ${begin} never close.`)
+  if (returned) throw returnAlone(line)
+  if (state === 'quoted')
+    throw new CommandError(`The quotes that open in the row on line ${begin} never close.`)
   if (cells.length > 0 || cell !== '') yield { line: begin, cells: [...cells, cell] }
+}
+
+function returnAlone(line: number): CommandError {
+  return new CommandError(`Line ${line} ends with a carriage return alone; end lines with a line feed.`)
+}
+
+function strayQuote(line: number): CommandError {
+  return new CommandError(
+    `Line ${line} has quotes that are not around the whole of a cell; double those that belong to it.`,
+  )
 }

@@ -32,11 +32,13 @@ export interface RecordFile {
 export async function recordFile(path: string, given: Format | undefined): Promise<RecordFile> {
   const format = given ?? endings[extname(path).toLowerCase()]
   if (!format) throw new UsageError(`\`--format\` is missing; it is to be ${formats.join(', ')}.`)
-  const { size } = await stat(path).catch((error: unknown) => {
+  const found = await stat(path).catch((error: unknown) => {
     const reason = codeOf(error) === 'ENOENT' ? 'is not there' : 'cannot be read'
     throw new CommandError(`The file ${path} ${reason}.`)
   })
-  return { size, records: (onBytes = () => {}) => readers[format](textOf(path, onBytes)) }
+  // It is read twice, once to check it.
+  if (!found.isFile()) throw new CommandError(`${path} is no file; give one with the records in it.`)
+  return { size: found.size, records: (onBytes = () => {}) => readers[format](textOf(path, onBytes)) }
 }
 
 /** The text of a file in UTF-8, without a byte order mark. Rejects where it is not UTF-8. */
