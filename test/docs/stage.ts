@@ -154,7 +154,10 @@ export async function setStage(): Promise<Stage> {
       }),
       fetch,
       console: { log: (line: unknown) => printed.push(String(line)), warn() {}, error() {} },
-      process: { env: {}, once: (_: string, listener: () => unknown) => signals.push(listener) },
+      process: {
+        env: { JWT_SECRET: 'a secret that is long enough to sign with' },
+        once: (_: string, listener: () => unknown) => signals.push(listener),
+      },
       // Nobody waits for seconds here.
       setInterval: (callback: () => void) => timers.push(setInterval(callback, 10)),
       // A page is opened at the address that its server has printed.
