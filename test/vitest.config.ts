@@ -17,6 +17,8 @@ export default defineConfig({
     testTimeout: 20_000,
     // By default one core stays idle, which of two is a half: many tests wait for a browser or a database.
     maxWorkers: 2,
+    // No test changes what its process shares with others, and loading everything anew for each file doubles the time.
+    isolate: false,
     // An unhandled rejection anywhere fails the run.
     dangerouslyIgnoreUnhandledErrors: false,
   },

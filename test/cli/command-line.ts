@@ -1,11 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, mkdirSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
-import { afterAll } from 'vitest'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -96,11 +95,6 @@ function textOf(stream: ChildProcess['stdout']): Promise<string> | string {
   return stream ? text(stream) : ''
 }
 
-const made: string[] = []
-afterAll(() => {
-  for (const folder of made.splice(0)) rmSync(folder, { recursive: true, force: true })
-})
-
 let bundle: Promise<string> | undefined
 
 /** Node 20 reads no TypeScript by itself. What is built lies where the packages are found from. */
@@ -110,9 +104,13 @@ function bundled(): Promise<string> {
 }
 
 async function makeBundle(): Promise<string> {
-  const folder = join(root, 'node_modules', '.cache', `instep-cli-${process.pid}`)
+  const cache = join(root, 'node_modules', '.cache', 'instep-cli')
+  const folder = join(cache, String(process.pid))
   mkdirSync(folder, { recursive: true })
-  made.push(folder)
+  // A worker is ended without a word, so the next one tidies up.
+  for (const pid of readdirSync(cache)) {
+    if (!isRunning(Number(pid))) rmSync(join(cache, pid), { recursive: true, force: true })
+  }
   copyFileSync(join(root, 'package.json'), join(folder, 'package.json'))
   const outfile = join(folder, 'dist', 'cli', 'index.mjs')
   await build({
@@ -126,4 +124,12 @@ async function makeBundle(): Promise<string> {
     logLevel: 'error',
   })
   return outfile
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
 }
