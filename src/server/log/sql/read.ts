@@ -98,7 +98,7 @@ async function inSnapshot(db: Db, open: (trx: Db) => Promise<Omit<OpenRead, 'cur
   try {
     const opened = await open(trx)
     const cursor = new SqlCursor(trx)
-    await cursor.fetch()
+    await cursor.ready()
     return { ...opened, cursor }
   } catch (error) {
     await end(trx)
@@ -108,23 +108,30 @@ async function inSnapshot(db: Db, open: (trx: Db) => Promise<Omit<OpenRead, 'cur
 
 class SqlCursor implements Cursor {
   readonly #trx: ControlledTransaction<unknown>
-  #ahead: string | undefined
+  /** The batch that comes next: the database works on it while the one before is sent. */
+  #ahead: Promise<string>
   #open = true
   #rows = firstRows
 
   constructor(trx: ControlledTransaction<unknown>) {
     this.#trx = trx
+    this.#ahead = this.#fetch()
+  }
+
+  /** Resolves once the next batch is there. */
+  async ready(): Promise<void> {
+    await this.#ahead
   }
 
   async next(): Promise<string> {
-    if (this.#ahead === undefined) await this.fetch()
-    const batch = this.#ahead ?? ''
-    this.#ahead = undefined
+    const batch = await this.#ahead
+    this.#ahead = this.#fetch()
+    // Whoever asks for it is told.
+    this.#ahead.catch(() => {})
     return batch
   }
 
-  /** Reads the next batch, which `next` gives. */
-  async fetch(): Promise<void> {
+  async #fetch(): Promise<string> {
     const items: string[] = []
     let length = 0
     while (this.#open && length < batchLength / 2) {
@@ -137,7 +144,7 @@ class SqlCursor implements Cursor {
       // As many as make a batch, if they are like these.
       else this.#rows = Math.min(mostRows, Math.ceil((batchLength * items.length) / length))
     }
-    this.#ahead = items.join(',')
+    return items.join(',')
   }
 
   async close(): Promise<void> {
