@@ -18,9 +18,9 @@ export const overHttp: readonly Mutation[] = [
     invariant: 14,
     test: log,
     name: 'invariant 14: a snapshot on its way is of one moment, whatever is written and forgotten meanwhile',
-    file: 'src/server/log/sql/kysely-log.ts',
-    from: 'if (!this.#database.single) return',
-    to: 'return',
+    file: 'src/server/log/sql/spool.ts',
+    from: 'this.#offset += length',
+    to: '',
   },
   {
     invariant: 15,
