@@ -91,6 +91,10 @@ class Batches {
     this.#fetching = true
     try {
       return await this.#cursor.next()
+    } catch (error) {
+      // Nobody ends an iterator that has failed, and what its cursor holds others wait for.
+      await this.return()
+      throw error
     } finally {
       this.#fetching = false
       if (this.#isSlow) this.#spool()
