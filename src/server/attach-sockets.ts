@@ -6,7 +6,7 @@ import { type Logger, silentLogger } from '../base/logger.ts'
 import { resolveWorld } from '../base/world.default.ts'
 import type { Clock } from '../base/world.ts'
 import { badRequest, refuseUpgrade, toRequest } from './node-http.ts'
-import { closeCodes, type ServerSocket } from './realtime/server-socket.ts'
+import { closeCodes } from './realtime/server-socket.ts'
 import type { SyncService } from './service.ts'
 
 /** A client sends nothing on its socket; what is longer than this closes it with 1009. In bytes. */
@@ -46,7 +46,7 @@ export function attachSockets(
       if (accept instanceof Response) return await refuseUpgrade(accept, socket)
       sockets.handleUpgrade(incoming, socket, head, (opened) => {
         opened.on('error', failed)
-        accept(closingIn(opened, clock))
+        accept(opened)
       })
     } catch (error) {
       failed(error)
@@ -59,7 +59,7 @@ export function attachSockets(
   return {
     close() {
       server.off('upgrade', onUpgrade)
-      for (const socket of sockets.clients) closingIn(socket, clock).close(closeCodes.restart, 'restart')
+      for (const socket of sockets.clients) end(socket, clock)
     },
     terminate() {
       for (const socket of sockets.clients) socket.terminate()
@@ -67,21 +67,11 @@ export function attachSockets(
   }
 }
 
-/** `socket`, which ends soon after it is closed, whether the other side answers or not. */
-function closingIn(socket: WebSocket, clock: Clock): ServerSocket {
-  return {
-    get bufferedAmount() {
-      return socket.bufferedAmount
-    },
-    send: (data) => socket.send(data),
-    close(code, reason) {
-      if (socket.readyState === socket.CLOSED) return
-      socket.close(code, reason)
-      socket.once(
-        'close',
-        clock.after(answerMs, () => socket.terminate()),
-      )
-    },
-    addEventListener: (type, listener) => socket.addEventListener(type, listener),
-  }
+/** Closes `socket`, which ends soon whether the other side answers or not. */
+function end(socket: WebSocket, clock: Clock): void {
+  socket.close(closeCodes.restart, 'restart')
+  socket.once(
+    'close',
+    clock.after(answerMs, () => socket.terminate()),
+  )
 }
