@@ -1,4 +1,5 @@
 import { toError } from '../base/errors.ts'
+import { cached } from '../server/auth/cached.ts'
 import type { Authenticate } from '../server/auth/caller.ts'
 import { type JwtOptions, jwtAuthentication } from '../server/auth/jwt.ts'
 import type { AsymmetricAlgorithm } from '../server/auth/jwt-keys.ts'
@@ -23,7 +24,7 @@ export function authenticationIn(settings: Settings, env: Shell['env']): Authent
   const issuer = settings.text('issuer')
   const options = { ...keysIn(settings, env), ...(issuer !== undefined && { issuer }) }
   try {
-    return jwtAuthentication(options)
+    return cached(jwtAuthentication(options))
   } catch (error) {
     throw new UsageError(toError(error).message)
   }

@@ -35,8 +35,8 @@ export const overHttp: readonly Mutation[] = [
     test: log,
     name: 'invariant 17: a write that is rolled back makes no frame and takes no number, and nobody waits for one',
     file: 'src/server/log/sql/write.ts',
-    from: 'as history, head, horizon from',
-    to: 'as history, pg_current_xact_id()::text as head, horizon from',
+    from: 'as history, head, horizon, xmin',
+    to: 'as history, pg_current_xact_id()::text as head, horizon, xmin',
   },
   {
     invariant: 19,

@@ -11,6 +11,14 @@ export const sql: readonly Mutation[] = [
     to: '',
   },
   {
+    invariant: 13,
+    test: 'test/server-sql/order.test.ts',
+    name: 'invariant 13: whoever waits for a write of another process sees what it has done',
+    file: 'src/server/log/sql/write.ts',
+    from: 'if (found?.stale)',
+    to: 'if (!found)',
+  },
+  {
     invariant: 14,
     test: 'test/server-sql/snapshot.test.ts',
     name: 'invariant 14: neither in a snapshot',
@@ -47,8 +55,8 @@ export const sql: readonly Mutation[] = [
     test: 'test/server-sql/atomic.test.ts',
     name: 'invariant 17: a write that is rolled back takes no sid, and makes no frame that anybody waits for',
     file: 'src/server/log/sql/write.ts',
-    from: 'as history, head, horizon from',
-    to: 'as history, pg_current_xact_id()::text as head, horizon from',
+    from: 'as history, head, horizon, xmin',
+    to: 'as history, pg_current_xact_id()::text as head, horizon, xmin',
   },
   {
     invariant: 20,

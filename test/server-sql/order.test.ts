@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { SyncFrame } from '../../src/protocol/frame.ts'
 import { openSqlLog } from '../../src/server/log/sql/open.ts'
+import { insert } from '../server/harness.ts'
 import { type Child, runChild } from '../support/child.ts'
 import { type Postgres, startPostgres } from '../support/postgres.ts'
+import { asService, eventually } from './judge.ts'
 
 let postgres: Postgres
 
@@ -81,6 +83,23 @@ test('invariant 13: of what 8 processes write at once, whoever reads on from a p
   expect([...changes].sort()).toEqual(expected)
   expect([...delta].sort()).toEqual(expected)
 }, 120_000)
+
+test('invariant 13: whoever waits for a write of another process sees what it has done', async () => {
+  const address = await postgres.database('waiting')
+  const [first, second] = await Promise.all([openSqlLog(address), openSqlLog(address)])
+  await postgres.run('waiting', slowCommits.replace('random() * 0.004', '0.3'))
+  const inserting = first.write([insert('x')], asService)
+  await eventually(async () => {
+    const [row] = await postgres.run(
+      'waiting',
+      "select wait_event from pg_stat_activity where wait_event = 'PgSleep'",
+    )
+    return row !== undefined
+  })
+  expect(await second.write([{ op: 'u', t: 'Todo', id: 'x', p: { n: 1 } }], asService)).toBe(2)
+  expect(await inserting).toBe(1)
+  await Promise.all([first.close(), second.close()])
+})
 
 test('processes that start at once on an empty database make its tables once', async () => {
   const address = await postgres.database('fresh')

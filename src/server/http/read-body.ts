@@ -19,12 +19,9 @@ export async function readJson(request: Request, maxBytes: number): Promise<unkn
 }
 
 async function readChunks(request: Request, maxBytes: number): Promise<readonly Uint8Array[]> {
-  const tooLarge = new Failure(
-    413,
-    'too_large',
-    `The body is longer than ${maxBytes} bytes; send less at once.`,
-  )
-  if (Number(request.headers.get('Content-Length')) > maxBytes) throw tooLarge
+  const tooLarge = () =>
+    new Failure(413, 'too_large', `The body is longer than ${maxBytes} bytes; send less at once.`)
+  if (Number(request.headers.get('Content-Length')) > maxBytes) throw tooLarge()
   const chunks: Uint8Array[] = []
   let length = 0
   const gone = () => {
@@ -36,7 +33,7 @@ async function readChunks(request: Request, maxBytes: number): Promise<readonly 
   const read = () => reader?.read().catch(gone)
   for (let next = await read(); next?.value; next = await read()) {
     length += next.value.byteLength
-    if (length > maxBytes) throw tooLarge
+    if (length > maxBytes) throw tooLarge()
     chunks.push(next.value)
   }
   return chunks

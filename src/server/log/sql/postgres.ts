@@ -39,14 +39,18 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
     idle_in_transaction_session_timeout: 60_000,
   }
   const lost = ({ message }: Error) => logger.warn('A connection to PostgreSQL is lost.', { reason: message })
-  const connect = (max: number): Db => {
+  const connect = (max: number, prepared = false): Db => {
     const pool = new Pool({ ...config, max })
     pool.on('error', lost)
-    // A connection that is in use, and waits for no answer, has nobody else to tell that it has ended.
-    pool.on('connect', (client) => client.on('error', lost))
-    return new Kysely({ dialect: new PostgresDialect({ pool: reaching(pool) }) })
+    pool.on('connect', (client) => {
+      // A connection that is in use, and waits for no answer, has nobody else to tell that it has ended.
+      client.on('error', lost)
+      // A plan for good would be one for the size that the tables have now.
+      if (prepared) client.query('set plan_cache_mode = force_custom_plan').catch(lost)
+    })
+    return new Kysely({ dialect: new PostgresDialect({ pool: reaching(pool, prepared) }) })
   }
-  const [writers, followers] = [connect(2), connect(2)]
+  const [writers, followers] = [connect(2, true), connect(2)]
   const [readers, deltas] = [connect(maxReaders), connect(maxDeltaReaders)]
   const close = async () => {
     await Promise.all([writers, followers, readers, deltas].map((db) => db.destroy()))

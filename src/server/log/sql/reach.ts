@@ -1,15 +1,22 @@
 import type { PostgresPool, PostgresPoolClient } from 'kysely'
+import type { Pool } from 'pg'
 import { NetworkError, toError } from '../../../base/errors.ts'
+import { sha256 } from '../sha256.ts'
 import { stateOf } from './refusal.ts'
 
-/** `pool`, whose failures that pass by themselves are NetworkErrors. */
-export function reaching(pool: PostgresPool): PostgresPool {
+/**
+ * `pool`, whose failures that pass by themselves are NetworkErrors. With `prepared`, each of its connections reads a
+ * statement with parameters once, for all times that it is asked.
+ */
+export function reaching(pool: Pool, prepared: boolean): PostgresPool {
   return {
     async connect() {
       const client = await pool.connect().catch(fail)
-      const query = (text: string, parameters: readonly unknown[]) =>
-        client.query(text, parameters).catch(fail)
-      return { query, release: () => client.release() } as PostgresPoolClient
+      const query = (text: string, values: unknown[]) => {
+        const name = prepared && values.length > 0 ? { name: sha256(text) } : undefined
+        return client.query({ ...name, text, values }).catch(fail)
+      }
+      return { query, release: () => client.release() } as unknown as PostgresPoolClient
     },
     end: () => pool.end(),
   }

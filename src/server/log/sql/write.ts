@@ -30,19 +30,12 @@ export async function writeIn(
   writes: readonly Write[],
   at: number,
 ): Promise<GroupWritten> {
-  const held = await lock(db, history)
-  const group = new Group({ ...held, ...(await look(db, held, writes)) }, at)
+  const { position, ...found } = await look(db, history, writes)
+  const group = new Group({ ...position, ...found }, at)
   const decided = group.decide(writes)
   if (group.entries.length > 0 || group.verdicts.length > 0) await store(db, notify, group, at)
   const changes = group.entries.map(({ sid, owner, frame }) => ({ sid, owner, frame: JSON.stringify(frame) }))
-  return { decided, written: { ...held, head: group.head, after: held.head, changes } }
-}
-
-/** What every write begins with. Whoever comes next waits here, and reads what this one has left. */
-async function lock(db: Db, history: SqlDatabase['history']): Promise<Position> {
-  const { rows } = await sql<PositionRow>`
-    select ${history} as history, head, horizon from instep_state for update`.execute(db)
-  return positionOf(rows[0])
+  return { decided, written: { ...position, head: group.head, after: position.head, changes } }
 }
 
 interface FoundVerdict {
@@ -61,53 +54,79 @@ interface FoundRecord {
   readonly changed: boolean
 }
 
+interface Found extends PositionRow {
+  readonly stale: boolean
+  readonly verdicts: readonly FoundVerdict[] | null
+  readonly records: readonly FoundRecord[] | null
+}
+
+type Look = Pick<GroupBefore, 'befores' | 'verdictOn'> & { readonly position: Position }
+
 /**
- * What is there for each op of each of `writes`, and the verdicts on the transactions among them and on what these
- * require. In one statement, since others wait: each half comes as one document.
+ * Takes the log's lock, which whoever comes next waits for, and reads what is there for each op of each of `writes`, and
+ * the verdicts on the transactions among them and on what these require.
  */
-async function look(
+async function look(db: Db, history: SqlDatabase['history'], writes: readonly Write[]): Promise<Look> {
+  let found = await find(db, history, writes)
+  // Whoever held the lock before has written since this statement began. The next one sees it, and nobody writes now.
+  if (found?.stale) found = await find(db, history, writes)
+  const kept = new Map<string, KeptVerdict>()
+  for (const { caller, id, digest, sid, error } of found?.verdicts ?? []) {
+    kept.set(rowKey(caller, id), { digest, verdict: sid === null ? { error } : { sid } })
+  }
+  const befores: Before[][] = writes.map(() => [])
+  for (const { w, owner, sid, p, changed } of found?.records ?? []) {
+    befores[w]?.push({ record: owner === null ? undefined : { owner, sid, p }, changed })
+  }
+  return { position: positionOf(found), befores, verdictOn: (caller, id) => kept.get(rowKey(caller, id)) }
+}
+
+/**
+ * In one statement, since others wait: each half comes as one document. It sees what was committed before it began; where
+ * the row that it locks was written later, which the writing transaction's number (`xmin`) tells, it is stale.
+ */
+async function find(
   db: Db,
-  { horizon }: Position,
+  history: SqlDatabase['history'],
   writes: readonly Write[],
-): Promise<Pick<GroupBefore, 'befores' | 'verdictOn'>> {
+): Promise<Found | undefined> {
   const ops = writes.flatMap(({ ops }, w) =>
     ops.map(({ t, id, unchangedSince: since }) => ({ w, t, id, since })),
   )
   const senders = writes.flatMap(({ transaction }, w) => (transaction ? [{ w, ...transaction }] : []))
   const named = senders.flatMap(({ caller, id, requires }) => [id, ...requires].map((id) => ({ caller, id })))
   const asked = senders.map(({ w, owner, caller, bases }) => ({ w, owner, caller, bases }))
-  const { rows } = await sql<{
-    verdicts: readonly FoundVerdict[] | null
-    records: readonly FoundRecord[] | null
-  }>`
-    select (
+  // Planning this takes longer than all else, and hardly any op asks for it.
+  const changed = ops.every(({ since }) => since === undefined)
+    ? sql`false`
+    : sql`(
+        select case
+          when k.since is null then false
+          when greatest(k.since, 0) < state.horizon then r.sid is null or r.sid > k.since
+          else exists (
+            select from instep_log l where l.t = k.t and l.id = k.id and l.sid > k.since and (
+              s.w is null or l.owner = s.owner and (l.tx is null or l.caller <> s.caller or l.tx not in
+                (select json_array_elements_text(s.bases))))
+          ) end
+        from (values (0)) as one
+        left join json_to_recordset(${JSON.stringify(asked)}::json) as s(w int, owner text, caller text, bases json)
+          on s.w = k.w)`
+  const { rows } = await sql<Found>`
+    with state as materialized (
+      select ${history} as history, head, horizon, xmin as writer from instep_state for update
+    )
+    select history, head, horizon, writer <> (select xmin from instep_state) as stale, (
       select json_agg(json_build_object('caller', v.caller, 'id', v.id, 'digest', v.digest, 'sid', v.sid, 'error', v.error))
       from json_to_recordset(${JSON.stringify(named)}::json) as k(caller text, id text)
       join instep_verdict v on v.caller = k.caller and v.id = k.id
     ) as verdicts, (
-      select json_agg(json_build_object('w', k.w, 'owner', r.owner, 'sid', r.sid, 'p', r.p, 'changed', case
-        when k.since is null then false
-        when greatest(k.since, 0) < ${horizon} then r.sid is null or r.sid > k.since
-        else exists (
-          select from instep_log l where l.t = k.t and l.id = k.id and l.sid > k.since and (
-            s.w is null or l.owner = s.owner and (l.tx is null or l.caller <> s.caller or l.tx not in
-              (select json_array_elements_text(s.bases))))
-        ) end) order by k.n)
+      select json_agg(json_build_object('w', k.w, 'owner', r.owner, 'sid', r.sid, 'p', r.p, 'changed', ${changed}) order by k.n)
       from rows from (json_to_recordset(${JSON.stringify(ops)}::json) as (w int, t text, id text, since bigint))
         with ordinality as k(w, t, id, since, n)
-      left join json_to_recordset(${JSON.stringify(asked)}::json) as s(w int, owner text, caller text, bases json)
-        on s.w = k.w
       left join instep_record r on r.t = k.t and r.id = k.id
-    ) as records`.execute(db)
-  const kept = new Map<string, KeptVerdict>()
-  for (const { caller, id, digest, sid, error } of rows[0]?.verdicts ?? []) {
-    kept.set(rowKey(caller, id), { digest, verdict: sid === null ? { error } : { sid } })
-  }
-  const befores: Before[][] = writes.map(() => [])
-  for (const { w, owner, sid, p, changed } of rows[0]?.records ?? []) {
-    befores[w]?.push({ record: owner === null ? undefined : { owner, sid, p }, changed })
-  }
-  return { befores, verdictOn: (caller, id) => kept.get(rowKey(caller, id)) }
+    ) as records
+    from state`.execute(db)
+  return rows[0]
 }
 
 /** All that a group leaves, in one statement. */
@@ -116,6 +135,13 @@ async function store(db: Db, notify: SqlDatabase['notify'], group: Group, at: nu
   const kept = records.flatMap(({ t, id, after }) => (after ? { t, id, ...after } : []))
   const gone = records.filter(({ after }) => after === undefined)
   const judged = group.verdicts.map(({ verdict, ...rest }) => ({ ...rest, ...verdict }))
+  const removed =
+    gone.length === 0
+      ? sql``
+      : sql`, gone as (
+      delete from instep_record r using json_to_recordset(${JSON.stringify(gone)}::json) as g(t text, id text)
+      where r.t = g.t and r.id = g.id
+    )`
   await sql`
     with logged as (
       insert into instep_log (sid, owner, t, id, caller, tx, at, last, frame)
@@ -126,10 +152,7 @@ async function store(db: Db, notify: SqlDatabase['notify'], group: Group, at: nu
       select t, id, owner, sid, p from json_to_recordset(${JSON.stringify(kept)}::json)
         as k(t text, id text, owner text, sid bigint, p json)
       on conflict (t, id) do update set owner = excluded.owner, sid = excluded.sid, p = excluded.p
-    ), gone as (
-      delete from instep_record r using json_to_recordset(${JSON.stringify(gone)}::json) as g(t text, id text)
-      where r.t = g.t and r.id = g.id
-    ), judged as (
+    )${removed}, judged as (
       insert into instep_verdict (caller, id, digest, at, sid, error)
       select caller, id, digest, ${at}::bigint, sid, error from json_to_recordset(${JSON.stringify(judged)}::json)
         as v(caller text, id text, digest text, sid bigint, error json)
