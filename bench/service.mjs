@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util'
 import { bench } from './service/bench.mjs'
 import { measureBootstrap } from './service/bootstrap.mjs'
 import { measureFanOut } from './service/fan-out.mjs'
+import { measureStart } from './service/start.mjs'
 import { measureTransactions } from './service/transactions.mjs'
 
 const parts = {
@@ -11,13 +12,14 @@ const parts = {
   sockets: (options) => measureFanOut({ ...options, owners: 1, socketsEach: 50, perSecond: 10 }),
   owners: (options) => measureFanOut({ ...options, owners: 2_000, socketsEach: 1, perSecond: 200 }),
   transactions: (options) => measureTransactions(options),
+  start: (options) => measureStart(options),
 }
 
 const help = `Usage: node service.mjs [options]
 
   --only a,b     some of: ${Object.keys(parts).join(', ')}
   --rows N       rows of the bootstrap (100000)
-  --rounds N     how often bootstrap and transactions are measured; medians are shown (5)
+  --rounds N     how often all but the writes at a pace are measured; medians are shown (5)
   --seconds N    how long writes go on at a given pace (30)
   --help         this
 
@@ -25,6 +27,7 @@ const help = `Usage: node service.mjs [options]
   sockets        50 sockets of one owner at 10 writes a second: from the POST to the last socket's message
   owners         2 000 owners with a socket each at 200 writes a second: from the POST to the owner's message
   transactions   transactions a second, beside the same statements, recorded and sent again without the service
+  start          from the command to \`listening\`, embedded, on a folder that is not there yet and on one that is
 
 It starts a PostgreSQL with its default settings (fsync is on), the service, and what loads it, each in a process of its
 own, on this machine. It prints a table. Linux, and the programs of PostgreSQL, are needed.`
