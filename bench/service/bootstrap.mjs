@@ -6,6 +6,10 @@ import { rowOf } from '../data.mjs'
 import { load, median } from './bench.mjs'
 
 const atOnce = 1_000
+
+/** What the service reads at once, about. */
+const batchBytes = 65_536
+
 const owner = 'ann'
 
 /** A bootstrap beside its floor, and what it adds to the memory of the service's process. */
@@ -18,12 +22,12 @@ export async function measureBootstrap(options) {
   let bytes = 0
   try {
     for (let round = 0; round < rounds; round += 1) {
-      floors.push(await readWithPsql(database, rows))
       const memory = watchMemory(service.pid)
       const read = await load({ kind: 'bootstrap', url: service.url, token })
       grown.push(await memory.stop())
       took.push(read.ms)
       bytes = read.bytes
+      floors.push(await readWithPsql(database, rows, bytes))
       say(
         `round ${round + 1}: ${read.ms.toFixed(0)} ms, psql ${floors.at(-1).toFixed(0)} ms, ${grown.at(-1).toFixed(0)} MB`,
       )
@@ -60,8 +64,9 @@ async function fill({ createSyncService, openSqlLog, database, rows, say, postgr
   await postgres.run('bootstrap', 'vacuum analyze')
 }
 
-/** How long psql takes to read the batches that the service reads, in ms. */
-async function readWithPsql(database, rows) {
+/** How long psql takes to read batches as long as those that the service reads, in ms. */
+async function readWithPsql(database, rows, bytes) {
+  const batch = Math.ceil((batchBytes * rows) / bytes)
   const began = performance.now()
   const child = spawn('psql', ['-X', '-q', '-A', '-t', '-d', database], {
     stdio: ['pipe', 'ignore', 'inherit'],
@@ -71,7 +76,7 @@ async function readWithPsql(database, rows) {
     declare items no scroll cursor for
     select '{"t":' || to_json(t) || ',"id":' || to_json(id) || ',"v":' || sid || ',"p":' || p || '}' as item
     from instep_record where owner = '${owner}' order by sid;
-    ${'fetch 1000 from items;\n'.repeat(Math.ceil(rows / 1_000) + 1)}
+    ${`fetch ${batch} from items;\n`.repeat(Math.ceil(rows / batch) + 1)}
     commit;`)
   await once(child, 'exit')
   return performance.now() - began

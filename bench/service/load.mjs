@@ -98,11 +98,13 @@ const jobs = {
   async replay({ database, recorded, lanes }) {
     const clients = Array.from({ length: lanes }, () => new Client({ connectionString: database }))
     await Promise.all(clients.map((client) => client.connect()))
+    // As the service has it, for statements that are prepared.
+    await Promise.all(clients.map((client) => client.query('set plan_cache_mode = force_custom_plan')))
     let next = 0
     const began = performance.now()
     const lane = async (client) => {
       for (let statements = recorded[next++]; statements; statements = recorded[next++]) {
-        for (const [text, values] of statements) await client.query(text, values)
+        for (const statement of statements) await client.query(statement)
       }
     }
     await Promise.all(clients.map(lane))

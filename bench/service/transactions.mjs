@@ -44,14 +44,15 @@ export async function measureTransactions(options) {
 async function record({ createSyncService, openSqlLog }, database, count) {
   const recorded = []
   const { query } = pg.Client.prototype
-  pg.Client.prototype.query = function recording(text, values, ...rest) {
-    if (typeof text === 'string' && text.startsWith('start transaction')) this.recorded = []
-    this.recorded?.push([text, values])
+  pg.Client.prototype.query = function recording(statement, ...rest) {
+    const { text } = statement
+    if (text?.startsWith('start transaction')) this.recorded = []
+    this.recorded?.push(statement)
     if (text === 'commit') {
       recorded.push(this.recorded)
       this.recorded = undefined
     }
-    return query.call(this, text, values, ...rest)
+    return query.call(this, statement, ...rest)
   }
   try {
     const log = await openSqlLog(database)

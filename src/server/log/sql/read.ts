@@ -6,7 +6,7 @@ import { type Int8, toNumber } from './int8.ts'
 import { type PositionRow, positionOf } from './position.ts'
 
 /** How long a batch is, about, in UTF-16 units. */
-const batchLength = 262_144
+const batchLength = 65_536
 
 /** How many rows are fetched at first, when nobody knows how long they are, and how many at most. */
 const firstRows = 100
@@ -140,7 +140,10 @@ class SqlCursor implements Cursor {
         items.push(item)
         length += item.length
       }
-      if (rows.length < this.#rows) await this.close()
+      const isLast = rows.length < this.#rows
+      // Promises of the driver hold the result until they are collected, which takes until they are many.
+      rows.length = 0
+      if (isLast) await this.close()
       // As many as make a batch, if they are like these.
       else this.#rows = Math.min(mostRows, Math.ceil((batchLength * items.length) / length))
     }
