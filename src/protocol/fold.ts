@@ -19,7 +19,7 @@ export interface RowSource {
   get(t: string, id: string): WireRow | undefined
 }
 
-/** What became of one record. */
+/** What became of one record. What says the same before and after, the row or its `p`, is the same by reference. */
 export interface RowChange {
   readonly t: string
   readonly id: string
@@ -53,43 +53,57 @@ export function asInsert({ t, id, v, p }: WireRow): RowOp {
 
 /** What `ops`, applied in order, make of `rows`. Pure: it reads `rows` and changes nothing. */
 export function fold(rows: RowSource, ops: Iterable<RowOp & { readonly at?: number | undefined }>): Folded {
-  const touched = new Map<string, { -readonly [Key in keyof RowChange]: RowChange[Key] }>()
+  const touched: Touched[] = []
+  // By type and id apart: to join them into one key costs more than all else that is done with it.
+  const byType = new Map<string, Map<string, Touched>>()
+  const again = new Set<Touched>()
   const unknown: RowOp[] = []
   for (const op of ops) {
     const { t, id, at } = op
-    const key = rowKey(t, id)
-    let change = touched.get(key)
-    if (change === undefined) {
+    const byId = byType.get(t) ?? new Map<string, Touched>()
+    if (byId.size === 0) byType.set(t, byId)
+    let change = byId.get(id)
+    if (change) again.add(change)
+    else {
       const before = rows.get(t, id)
       change = { t, id, before, after: before, at }
-      touched.set(key, change)
+      byId.set(id, change)
+      touched.push(change)
     }
     if (op.op === 'u' && change.after === undefined) unknown.push(op)
     change.after = applyOp(change.after, op)
     change.at = at
   }
-  const changes = [...touched.values()].map(settle).filter((change) => change.before !== change.after)
-  return { changes, unknown }
+  for (const change of again) if (change.after) change.after = reuse(change.before, change.after)
+  return { changes: touched.filter(({ before, after }) => before !== after), unknown }
 }
+
+type Touched = { -readonly [Key in keyof RowChange]: RowChange[Key] }
 
 /** A key of its own for each record, whatever its type and id hold. */
 export function rowKey(t: string, id: string): string {
   return `${t.length}:${t}${id}`
 }
 
-/** What one op makes of a row. A `u` without a row, like a `d` without one, makes nothing. */
+/** What one op makes of a row; as much as says the same stays the same. A `u` or a `d` without a row makes nothing. */
 export function applyOp(row: WireRow | undefined, op: RowOp): WireRow | undefined {
   switch (op.op) {
     case 'i':
-      return { t: op.t, id: op.id, ...(op.v === undefined ? undefined : { v: op.v }), p: op.p }
+      return reuse(row, { t: op.t, id: op.id, ...(op.v === undefined ? undefined : { v: op.v }), p: op.p })
     case 'u':
-      return row && { ...row, p: { ...row.p, ...op.p } }
+      return row && (says(row.p, op.p) ? row : { ...row, p: { ...row.p, ...op.p } })
     case 'd':
       return undefined
   }
 }
 
-/** Keeps the row that was there, by reference, where the new one says the same. */
-function settle(change: RowChange): RowChange {
-  return jsonEqual(change.before, change.after) ? { ...change, after: change.before } : change
+function says(p: Payload, fields: Payload): boolean {
+  for (const name in fields) if (!jsonEqual(p[name], fields[name])) return false
+  return true
+}
+
+/** `row`, or as much of `old` as says the same. */
+export function reuse(old: WireRow | undefined, row: WireRow): WireRow {
+  if (!old || !jsonEqual(old.p, row.p)) return row
+  return old.v === row.v ? old : { ...row, p: old.p }
 }

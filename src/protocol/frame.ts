@@ -8,19 +8,19 @@ export type SyncFrame = Readonly<z.infer<typeof syncFrameSchema>>
 /** `value` as a frame, or what is wrong with it. It holds what {@link syncFrameSchema} holds, and limits the depth. */
 export function readFrame(value: unknown): SyncFrame | string {
   if (!isObject(value)) return 'a frame is not an object'
-  const { sid, t, id, op, p = noFields } = value
+  const { sid, t, id, op, p = noFields, at, tx } = value
   if (!isSid(sid)) return 'a frame has no usable `sid`'
   if (!isName(t)) return `the frame ${sid} has no usable type \`t\``
   if (!isName(id)) return `the frame ${sid} has no usable \`id\``
-  const rest = { sid, t, id, ...extras(value) }
-  if (op === 'd') return { op, ...rest }
+  const more = at === undefined && tx === undefined ? undefined : extras(at, tx)
+  if (op === 'd') return { op, sid, t, id, ...more }
   if (op !== 'i' && op !== 'u') return `the frame ${sid} has an unknown \`op\``
   if (!isPayload(p)) return `the frame ${sid} has no usable payload \`p\``
   if (isDeeperThan(maxDepth - 1, p)) return `the frame ${sid} nests deeper than ${maxDepth} levels`
-  return { op, ...rest, p }
+  return { op, sid, t, id, p, ...more }
 }
 
-function extras({ at, tx }: { readonly [name: string]: unknown }) {
+function extras(at: unknown, tx: unknown) {
   return {
     ...(typeof at === 'number' && Number.isFinite(at) ? { at } : undefined),
     ...(typeof tx === 'string' ? { tx } : undefined),

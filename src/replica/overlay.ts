@@ -1,5 +1,4 @@
-import { applyOp, type RowChange, type RowSource, rowKey } from '../protocol/fold.ts'
-import { jsonEqual } from '../protocol/json.ts'
+import { applyOp, type RowChange, type RowSource, reuse, rowKey } from '../protocol/fold.ts'
 import type { WireRow } from '../protocol/row.ts'
 import type { TxOp } from '../protocol/tx.ts'
 
@@ -39,7 +38,7 @@ export class Overlay {
 
   /** The confirmed row under a record that is covered; `undefined` where it is not covered. */
   under(t: string, id: string): { readonly confirmed: WireRow | undefined } | undefined {
-    return this.#covered.get(rowKey(t, id))
+    return this.#at(t, id)
   }
 
   /** The records of `t` that are covered. */
@@ -51,7 +50,7 @@ export class Overlay {
   settle(changes: readonly RowChange[], lift: Iterable<string> = []): readonly RowChange[] {
     const changed = new Set<Covered>()
     const free = changes.filter(({ t, id, after }) => {
-      const covered = this.#covered.get(rowKey(t, id))
+      const covered = this.#at(t, id)
       if (!covered) return true
       covered.confirmed = after
       changed.add(covered)
@@ -88,6 +87,11 @@ export class Overlay {
     return this.#showAll(this.#covered.values())
   }
 
+  /** Mostly nothing is covered: then no key is made. */
+  #at(t: string, id: string): Covered | undefined {
+    return this.#covered.size === 0 ? undefined : this.#covered.get(rowKey(t, id))
+  }
+
   #cover({ t, id }: TxOp, shown: RowSource): Covered {
     const key = rowKey(t, id)
     const known = this.#covered.get(key)
@@ -107,8 +111,7 @@ export class Overlay {
     const { t, id, confirmed, layers, shown: before } = covered
     if (layers.length === 0) this.#covered.delete(rowKey(t, id))
     const now = layers.reduce((row, { op }) => layOp(row, op), confirmed)
-    // What says the same stays the same by reference.
-    const after = before && now && before.v === now.v && jsonEqual(before.p, now.p) ? before : now
+    const after = now && reuse(before, now)
     covered.shown = after
     return { t, id, before, after }
   }

@@ -1,4 +1,5 @@
-import { type JsonValue, jsonEqual } from '../protocol/json.ts'
+import { reuse } from '../protocol/fold.ts'
+import type { JsonValue } from '../protocol/json.ts'
 import type { WireRow } from '../protocol/row.ts'
 
 /**
@@ -26,10 +27,8 @@ export class Records {
 
   /** `row`, or as much of `old` as says the same: an equal record stays the same by reference. */
   reuse(old: WireRow, row: WireRow): WireRow {
-    if (old === row || !jsonEqual(old.p, row.p)) return row
-    if (old.v === row.v) return old
-    const reused = { ...row, p: old.p }
-    this.#made.set(reused, this.of(old))
+    const reused = reuse(old, row)
+    if (reused !== old && reused.p === old.p) this.#made.set(reused, this.of(old))
     return reused
   }
 }

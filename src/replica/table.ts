@@ -80,7 +80,7 @@ export class Table {
 
   #put(id: string, row: WireRow | undefined): Change {
     const before = this.#rows.get(id)
-    const after = before && row ? this.#records.reuse(before, row) : row
+    const after = before && before.p === row?.p ? this.#records.reuse(before, row) : row
     if (after) this.#rows.set(id, after)
     else this.#rows.delete(id)
     return { before, after }

@@ -17,6 +17,7 @@ export class View {
   readonly #predicate: Predicate
   readonly #matches: Matches
   #revision: number
+  #walk: Walk | undefined
   /** The last row, where the result is as long as it may be: what lies behind it changes nothing. */
   #last: WireRow | undefined
 
@@ -40,13 +41,13 @@ export class View {
   }
 
   get length(): number {
-    const matches = walk(this.#matches)
+    const matches = this.#walked()
     return Math.min(matches.length - this.#beginIn(matches), this.#query.limit)
   }
 
   /** The rows from `from` to `to`, the latter not included. */
   slice(from: number, to: number): readonly WireRow[] {
-    const matches = walk(this.#matches)
+    const matches = this.#walked()
     const begin = this.#beginIn(matches)
     const end = Math.min(begin + Math.min(to, this.#query.limit), matches.length)
     return matches.slice(Math.min(begin + from, end), end)
@@ -60,6 +61,7 @@ export class View {
   apply(changes: readonly Change[]): boolean {
     const { own, rows } = this.#matches
     let touched = false
+    this.#walk = undefined
     this.#predicate.rearm()
     for (const { before, after } of changes) {
       const match = after && this.#predicate.accepts(after) ? after : undefined
@@ -79,10 +81,15 @@ export class View {
     return !this.#last || order.compare(row, this.#last) <= 0
   }
 
+  #walked(): Walk {
+    this.#walk ??= walk(this.#matches)
+    return this.#walk
+  }
+
   #findLast(): WireRow | undefined {
     const { limit } = this.#query
     if (limit === 0 || limit === Number.POSITIVE_INFINITY) return undefined
-    const matches = walk(this.#matches)
+    const matches = this.#walked()
     const end = this.#beginIn(matches) + limit
     return end <= matches.length ? matches.slice(end - 1, end)[0] : undefined
   }

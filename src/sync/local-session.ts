@@ -62,7 +62,7 @@ export class LocalSession implements Session {
       listener: {
         change: (records, apply) => this.#change('mutation', records, apply),
         rejected: (transaction) => this.events.emit('rejected', transaction),
-        changed: () => this.#refresh(),
+        changed: () => this.#showWrites(),
         failed: (error) => reporter.failure(error),
         missing: () => this.#scheduler.tell({ type: 'want' }),
         error: (error) => reporter.error(error),
@@ -78,7 +78,8 @@ export class LocalSession implements Session {
       pending,
       listener: this.#copyListener(),
     })
-    this.#modelCheck = models && new ModelCheck({ models, replica, clock, reporter })
+    this.#modelCheck =
+      models && new ModelCheck({ models, replica, clock, reporter, stored: () => this.#copy.disk.settled() })
     this.#fetcher = new Fetcher({
       transport,
       copy: this.#copy,
@@ -251,10 +252,16 @@ export class LocalSession implements Session {
   #change(kind: 'delta' | 'mutation', records: readonly TouchedRow[], apply: () => void): void {
     const changes = this.events.has('change') ? recordChanges(this.replica, records) : undefined
     apply()
-    this.#refresh()
+    if (kind === 'delta') this.#refresh()
+    else this.#showWrites()
     const { lastSyncId } = this.status
     const told = changes?.().filter(({ before, after }) => before !== after) ?? []
     if (told.length > 0) this.events.emit('change', { kind, lastSyncId, changes: told })
+  }
+
+  /** All that a write of one's own has to do with. */
+  #showWrites(): void {
+    this.#board.update({ writes: this.writer.status })
   }
 
   #showProgress(progress: SnapshotProgress): void {

@@ -18,6 +18,8 @@ export interface ModelCheckOptions {
   readonly models: Models
   readonly replica: Replica
   readonly clock: Clock
+  /** Resolves once what changed is stored, or cannot be. */
+  readonly stored: () => Promise<void>
   readonly reporter: Pick<Reporter, 'anomaly' | 'error'>
 }
 
@@ -37,11 +39,11 @@ export class ModelCheck {
     this.#options = options
   }
 
-  /** A few records are looked at now, many in turns of their own, so that showing and storing them does not wait. */
+  /** A few records are looked at now, many once they are stored, so that neither showing nor storing them waits. */
   changed(changes: readonly RowChange[]): void {
     const rows = changes.flatMap(({ after }) => after ?? [])
     if (rows.length > stride) {
-      void this.#lookInTurns(rows, () => this.#stopped)
+      void this.#options.stored().then(() => this.#lookInTurns(rows, () => this.#stopped))
       return
     }
     const faults = new Faults()

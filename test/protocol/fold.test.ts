@@ -62,6 +62,19 @@ describe('ops', () => {
     expect(rows.get('a', '1')).toBe(base)
   })
 
+  test('what says the same under another version keeps its payload', () => {
+    const rows = copy([base])
+    rows.apply([{ op: 'i', t: 'a', id: '1', v: 2, p: { x: 1, y: 1 } }])
+    expect(rows.get('a', '1')).toEqual({ ...base, v: 2 })
+    expect(rows.get('a', '1')?.p).toBe(base.p)
+  })
+
+  test('several that cancel out are no change', () => {
+    const rows = copy([base])
+    const ops = [2, 1].map((x): RowOp => ({ op: 'u', t: 'a', id: '1', p: { x } }))
+    expect(rows.apply(ops).changes).toEqual([])
+  })
+
   test('several to one record are one change, from the first before to the last after', () => {
     const rows = copy([base])
     const { changes } = rows.apply([

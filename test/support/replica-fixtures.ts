@@ -1,4 +1,4 @@
-import type { RowChange } from '../../src/protocol/fold.ts'
+import { type RowChange, reuse } from '../../src/protocol/fold.ts'
 import type { Payload } from '../../src/protocol/json.ts'
 import type { WireRow } from '../../src/protocol/row.ts'
 import { createReplica, type ReplicaOptions } from '../../src/replica/create-replica.ts'
@@ -37,7 +37,8 @@ export function replaceAll(replica: Replica, rows: readonly WireRow[]): void {
 /** What makes of the replica's row `after`; of the row `id`, nothing. */
 export function change(replica: Replica, after: WireRow | string): RowChange {
   const id = typeof after === 'string' ? after : after.id
-  return { t, id, before: replica.confirmed(t, id), after: typeof after === 'string' ? undefined : after }
+  const before = replica.confirmed(t, id)
+  return { t, id, before, after: typeof after === 'string' ? undefined : reuse(before, after) }
 }
 
 export function apply(replica: Replica, ...afters: readonly (WireRow | string)[]): void {

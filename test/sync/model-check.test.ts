@@ -17,6 +17,7 @@ function checkOf(definitions: ModelDefinitions, rows: readonly WireRow[] = []) {
     models: defineModels(definitions),
     replica,
     clock,
+    stored: async () => {},
     reporter: {
       anomaly: ({ message }) => log.push(message),
       error: ({ message }) => log.push(`error: ${message}`),
