@@ -69,7 +69,7 @@ export class Table {
       .map(({ id, after }) => this.#put(id, after))
       .filter(({ before, after }) => before?.p !== after?.p)
     for (const { rows } of this.#indexes) {
-      for (const { before, after } of shown) rows.replace(before, after)
+      rows.replaceAll(shown, (row) => this.#rows.get(row.id) ?? row)
     }
     if (shown.length > 0) {
       this.#all = undefined
