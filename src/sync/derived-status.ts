@@ -34,15 +34,9 @@ export function connectionStatus(facts: Facts): ConnectionStatus {
   return { state: fetched && realtime === 'closed' && link !== 'opening' ? 'polling' : 'connecting' }
 }
 
-export function dataStatus(facts: Facts): DataStatus {
-  const {
-    hasData,
-    progress,
-    inStepAt = 0,
-    connection,
-  } = { ...facts, connection: connectionStatus(facts).state }
+export function dataStatus(facts: Facts, connection: ConnectionStatus): DataStatus {
+  const { hasData, progress, fetched, inStepAt = 0 } = facts
   if (!hasData) return progress ? { state: 'loading', progress } : { state: 'none' }
-  const inStep =
-    facts.fetched && (connection === 'socket' || connection === 'polling' || connection === 'connecting')
-  return { state: inStep ? 'current' : 'stale', asOf: inStepAt }
+  const isConnected = ['socket', 'polling', 'connecting'].includes(connection.state)
+  return { state: fetched && isConnected ? 'current' : 'stale', asOf: inStepAt }
 }

@@ -288,9 +288,10 @@ export class LocalSession implements Session {
       inStepAt: this.#inStepAt ?? this.#copy.restoredAt,
       fetched: this.#fetched,
     }
+    const connection = connectionStatus(facts)
     this.#board.update({
-      connection: connectionStatus(facts),
-      data: dataStatus(facts),
+      connection,
+      data: dataStatus(facts, connection),
       writes: this.writer.status,
       lastSyncId: this.#copy.continuity?.shown ?? 0,
     })
