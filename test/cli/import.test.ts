@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -156,6 +156,36 @@ test('a record that is longer than clients are given is told with its line', asy
   expect([code, stderr.split('\n')[0]]).toEqual([1, 'Line 1: the record is longer than 1048576 bytes.'])
   expect((await importing(path, '--max-record-bytes', '2000000')).code).toBe(0)
 })
+
+test.each<[name: string, head: string, between: string, end: string]>([
+  ['large.json', '[', ',', ']'],
+  ['large.ndjson', '', '\n', '\n'],
+  ['large.csv', 'id,userId,text\n', '\n', '\n'],
+])(
+  '%s may be larger than the memory that there is for it',
+  async (name, head, between, end) => {
+    const text = 'x'.repeat(1_000)
+    const isCsv = name.endsWith('.csv')
+    const record = (n: number, owner = 'ann') =>
+      isCsv
+        ? `i${n},${owner},${text}`
+        : JSON.stringify({ id: `i${n}`, ...(owner && { userId: owner }), text })
+    const path = file(name, head)
+    for (let start = 0; start < 30_000; start += 10_000) {
+      const records = Array.from({ length: 10_000 }, (_, n) => record(start + n))
+      appendFileSync(path, `${records.join(between)}${between}`)
+    }
+    appendFileSync(path, `${record(30_000, '')}${end}`)
+    const args = ['import', path, '--database', database, '--type', 'Issue']
+    const { code, stderr } = await instep(args, { NODE_OPTIONS: '--max-old-space-size=24' })
+    rmSync(path)
+    expect(code).toBe(1)
+    expect(stderr).toContain(
+      'names no owner in its field userId.\nNothing was written: 1 of the records are wrong.',
+    )
+  },
+  60_000,
+)
 
 test('what is no file is refused', async () => {
   const { code, stderr } = await importing(folder, '--format', 'csv')

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { resolveWorld } from '../../src/base/world.default.ts'
 import {
   type Authenticate,
   anyOf,
@@ -7,11 +8,13 @@ import {
   introspection,
   jwtAuthentication,
   looksLikeJwt,
+  MemoryLog,
   type OAuthProfile,
   oauthAuthentication,
   userinfo,
 } from '../../src/server/index.ts'
-import { FakeSocket, serviceOf } from '../server/harness.ts'
+import { serveOn } from '../interface/site.ts'
+import { FakeSocket, insert, serviceOf } from '../server/harness.ts'
 import { type AuthProvider, audience, startAuthProvider } from '../support/auth-provider.ts'
 import { bearing } from '../support/auth-tokens.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
@@ -55,6 +58,30 @@ describe('with a real authorization server', () => {
       ['ann', 'user 1'],
       ['bob', 'user 2'],
     ])
+  })
+
+  test.each([
+    ['introspection', () => byIntrospection({ audience: null })],
+    ['userinfo', byUserinfo],
+  ])('over HTTP and sockets its users see what is theirs, checked by %s', async (_, profileOf) => {
+    const authenticate = oauthAuthentication({
+      profileOf: profileOf(),
+      findOrCreate: async ({ subject }) => ({ userId: subject }),
+    })
+    const site = await serveOn(new MemoryLog(resolveWorld()), { authenticate })
+    await site.service.write([insert('1'), insert('2', {}, 'bob')])
+    const { access_token: good } = await provider.signIn('ann')
+    const { access_token: revoked } = await provider.signIn('ann')
+    await provider.revoke(revoked)
+    const answer = (token: string) =>
+      site.ask('bootstrap', { user: '', headers: { authorization: `Bearer ${token}` } })
+    expect((await (await answer(good)).json()).rows).toMatchObject([{ id: '1' }])
+    expect((await answer(revoked)).status).toBe(401)
+    expect((await site.connect({}, `?token=${revoked}`)).status).toBe(401)
+    const { listening } = await site.connect({}, `?token=${good}`)
+    await site.service.write([insert('3'), insert('4', {}, 'bob')])
+    await expect.poll(() => listening?.pushes).toMatchObject([{ frames: [{ id: '3' }] }])
+    for (const token of [good, revoked]) expect(site.lines.join('')).not.toContain(token)
   })
 
   test('a caller ends when introspection says that the token does', async () => {

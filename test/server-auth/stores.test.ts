@@ -1,4 +1,5 @@
 import { PGlite } from '@electric-sql/pglite'
+import { Pool } from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import {
   apiKeyAuthentication,
@@ -13,18 +14,26 @@ import {
   sqlSessionStore,
 } from '../../src/server/index.ts'
 import { bearing } from '../support/auth-tokens.ts'
+import { type Postgres, startPostgres } from '../support/postgres.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
 const clock = new VirtualClock()
 const anHour = 3_600_000
 const expiresAt = clock.now() + anHour
 
-let database: PGlite
-const run: RunSql = async (statement, values) =>
-  (await database.query<Record<string, unknown>>(statement, [...values])).rows
+let pglite: PGlite
+let postgres: Postgres
+let pool: Pool
+const inPGlite: RunSql = async (statement, values) =>
+  (await pglite.query<Record<string, unknown>>(statement, [...values])).rows
+const inPostgres: RunSql = async (statement, values) => (await pool.query(statement, [...values])).rows
+const databases = [
+  ['PGlite', inPGlite],
+  ['PostgreSQL', inPostgres],
+] as const
 
 /** All that the tables hold, as text. */
-async function dump(): Promise<string> {
+async function dump(run: RunSql): Promise<string> {
   const tables = await Promise.all(
     ['instep_sessions', 'instep_api_keys'].map((name) => run(`SELECT * FROM ${name}`, [])),
   )
@@ -32,11 +41,17 @@ async function dump(): Promise<string> {
 }
 
 beforeAll(async () => {
-  database = await PGlite.create()
-  await Promise.all([createAuthTables(run), createAuthTables(run)])
+  pglite = await PGlite.create()
+  postgres = await startPostgres()
+  pool = new Pool({ connectionString: await postgres.database('auth') })
+  const made = databases.flatMap(([, run]) => [createAuthTables(run), createAuthTables(run)])
+  await Promise.all(made)
 }, 60_000)
 
-afterAll(() => database.close())
+afterAll(async () => {
+  await Promise.all([pglite.close(), pool.end()])
+  await postgres.stop()
+})
 
 const withKey = (key: string) => new Request('https://sync.test/', { headers: { 'x-api-key': key } })
 
@@ -48,7 +63,7 @@ const changed = (secret: string, at: number) => {
 
 describe.each<[string, () => IssuingSessionStore]>([
   ['memory', () => memorySessionStore()],
-  ['SQL', () => sqlSessionStore(run)],
+  ...databases.map(([name, run]): [string, () => IssuingSessionStore] => [name, () => sqlSessionStore(run)]),
 ])('sessions in %s', (_, open) => {
   let store: IssuingSessionStore
   const check = (token: string) => sessionAuthentication({ store, clock })(bearing(token))
@@ -139,7 +154,7 @@ describe.each<[string, () => IssuingSessionStore]>([
 
 describe.each<[string, () => IssuingKeyStore]>([
   ['memory', () => memoryKeyStore()],
-  ['SQL', () => sqlKeyStore(run)],
+  ...databases.map(([name, run]): [string, () => IssuingKeyStore] => [name, () => sqlKeyStore(run)]),
 ])('keys in %s', (_, open) => {
   let store: IssuingKeyStore
   const check = (key: string) => apiKeyAuthentication({ store, clock })(withKey(key))
@@ -185,19 +200,19 @@ describe.each<[string, () => IssuingKeyStore]>([
   })
 })
 
-test('what is kept in a database proves nothing to whoever reads it', async () => {
+test.each(databases)('what is kept in %s proves nothing to whoever reads it', async (_, run) => {
   const secrets = [
     await sqlSessionStore(run).create({ userId: 'ann', expiresAt }),
     await sqlKeyStore(run).create({ userId: 'robot' }),
   ]
-  const kept = await dump()
+  const kept = await dump(run)
   for (const { secret, id } of secrets) {
     expect(kept).toContain(id)
     expect(kept).not.toContain(secret.split('.')[1])
   }
 })
 
-test('a session proves nothing as a key, nor a key as a session', async () => {
+test.each(databases)('in %s a session proves nothing as a key, nor a key as a session', async (_, run) => {
   const [session, key] = [
     await sqlSessionStore(run).create({ userId: 'ann', expiresAt }),
     await sqlKeyStore(run).create({ userId: 'robot', expiresAt }),

@@ -96,7 +96,7 @@ function requestFor(
   return wire(line ?? `${target.method} ${target.path} HTTP/1.1`, [...proper, ...changed], target.body)
 }
 
-describe.each(kinds.filter((kind) => kind !== 'PGlite'))('on %s', (kind) => {
+describe.each(kinds)('on %s', (kind) => {
   test('whatever the first line of a request says, the answer is a refusal or a proper one', async () => {
     const { send, settle, token } = await watched(kind)
     for (const target of targets) {
@@ -151,6 +151,30 @@ describe.each(kinds.filter((kind) => kind !== 'PGlite'))('on %s', (kind) => {
     }
     await settle()
   }, 60_000)
+
+  test('nothing that a client says on its socket is taken for anything', async () => {
+    const { listen, service, lines } = await watched(kind)
+    const { socket, pushes } = await listen()
+    const said = [
+      '',
+      '\0',
+      '{',
+      'null',
+      '{"hello":{"sid":9}}',
+      '{"since":0,"sid":9,"frames":[]}',
+      '[]',
+      'x'.repeat(4_000),
+    ]
+    const before = lines.length
+    for (const text of said) {
+      socket.send(text)
+      socket.send(Buffer.from(text))
+      socket.ping(text.slice(0, 100))
+    }
+    await service.write([insert('3')])
+    await expect.poll(() => pushes.flatMap(({ frames }) => frames)).toMatchObject([{ sid: 3, id: '3' }])
+    expect([socket.readyState, lines.slice(before)]).toEqual([1, []])
+  })
 
   test('a refused socket is not kept by a client that never hangs up', async () => {
     const { port } = await watched(kind)

@@ -2,8 +2,8 @@ import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TxOp, TxResponse } from '../../src/protocol/tx.ts'
 import { type OwnerField, WriteRejectedError } from '../../src/server/index.ts'
-import { type Grounds, type Kind, openGrounds } from '../interface/grounds.ts'
-import { type Listening, serveOn } from '../interface/site.ts'
+import { type Grounds, type Kind, kinds, openGrounds } from '../interface/grounds.ts'
+import { type Listening, secret, serveOn, tokenOf } from '../interface/site.ts'
 import { NaiveCopy, Oracle } from '../support/oracle.ts'
 
 let grounds: Grounds
@@ -63,7 +63,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constantFrom('read', 'restart', 'listen'), by: user }) },
 )
 
-const combinations = (['memory', 'PostgreSQL'] as const).flatMap((kind) =>
+const combinations = kinds.flatMap((kind) =>
   (['userId', 'organizationId'] as const).map((field): [Kind, OwnerField] => [kind, field]),
 )
 
@@ -72,7 +72,7 @@ describe.each(combinations)('on %s, owned by %s', (kind, ownerField) => {
 
   test('invariant 47: whoever asks for whatever, no byte of another’s comes, and all of one’s own does', async () => {
     const given = 'give-'
-    const { service, ask, listen } = await serveOn(await grounds.log(kind), {
+    const { service, ask, listen, lines } = await serveOn(await grounds.log(kind), {
       ownerField,
       authorize: ({ id }) => (id.startsWith(given) ? { mayChangeOwner: true } : undefined),
     })
@@ -188,5 +188,7 @@ describe.each(combinations)('on %s, owned by %s', (kind, ownerField) => {
       numRuns: 12,
       endOnFailure: true,
     })
+    const secrets = [secret, ...(await Promise.all(users.map((name) => tokenOf(name))))]
+    expect(secrets.filter((text) => lines.join('').includes(text))).toEqual([])
   }, 60_000)
 })

@@ -1,21 +1,31 @@
-import { afterEach, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { openSqlLog } from '../../src/server/log/sql/open.ts'
 import type { Retention } from '../../src/server/log/sql/retention.ts'
 import type { SqlLog } from '../../src/server/log/sql/sql-log.ts'
 import { insert } from '../server/harness.ts'
+import { type Postgres, startPostgres } from '../support/postgres.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 import { asService, eventually, idsOf } from './judge.ts'
 
 let log: SqlLog | undefined
+let postgres: Postgres
+
+beforeAll(async () => {
+  postgres = await startPostgres()
+}, 60_000)
+
+afterAll(async () => {
+  await postgres.stop()
+})
 
 afterEach(async () => {
   await log?.close()
 })
 
 /** A log into which a record was written every hour, ten times. */
-async function logWith(retention: Retention) {
+async function logWith(database: string, retention: Retention) {
   const clock = new VirtualClock()
-  const made = await openSqlLog('memory:', { clock, retention })
+  const made = await openSqlLog(database, { clock, retention })
   log = made
   for (let hour = 0; hour < 10; hour += 1) {
     await made.write([insert(String(hour))], asService)
@@ -25,17 +35,28 @@ async function logWith(retention: Retention) {
   return { clock, made, horizon }
 }
 
-test('what is older than asked is forgotten, and the records stay', async () => {
-  const { clock, made, horizon } = await logWith({ maxAgeMs: 4 * 3_600_000 })
-  await clock.advance(1_800_000)
-  await eventually(async () => (await horizon()) === 6)
-  expect(await idsOf(made)).toHaveLength(10)
-  await clock.advance(24 * 3_600_000)
-  await eventually(async () => (await horizon()) === 10)
-}, 30_000)
+/** Resolves once `condition` holds, while time passes in steps of `ms`: the log forgets in real time, now and then. */
+function passing(clock: VirtualClock, ms: number, condition: () => Promise<boolean>): Promise<void> {
+  return eventually(async () => {
+    await clock.advance(ms)
+    return condition()
+  })
+}
 
-test('all but so many changes are forgotten', async () => {
-  const { clock, horizon } = await logWith({ maxChanges: 3 })
-  await clock.advance(600_000)
-  await eventually(async () => (await horizon()) === 7)
-}, 30_000)
+describe.each<[string, (name: string) => string | Promise<string>]>([
+  ['PGlite', () => 'memory:'],
+  ['PostgreSQL', (name) => postgres.database(name)],
+])('on %s', (_, database) => {
+  test('what is older than asked is forgotten, and the records stay', async () => {
+    const { clock, made, horizon } = await logWith(await database('aged'), { maxAgeMs: 4 * 3_600_000 })
+    await passing(clock, 60_000, async () => (await horizon()) === 6)
+    expect(await idsOf(made)).toHaveLength(10)
+    await clock.advance(24 * 3_600_000)
+    await passing(clock, 600_000, async () => (await horizon()) === 10)
+  }, 30_000)
+
+  test('all but so many changes are forgotten', async () => {
+    const { clock, horizon } = await logWith(await database('counted'), { maxChanges: 3 })
+    await passing(clock, 600_000, async () => (await horizon()) === 7)
+  }, 30_000)
+})

@@ -119,6 +119,17 @@ describe('a limit that processes share in PostgreSQL', () => {
     expect(found).toEqual([200, 200, 200, 429])
   })
 
+  test('counts an endpoint that has one of its own apart', async () => {
+    const rates = { ...once, endpoints: { bootstrap: once } }
+    const pools = [await poolOf('apart'), await poolOf('apart')]
+    const services = pools.map((pool) => serviceOf({ rateLimit: rateLimiter({ ...rates, pool }) }))
+    for (const path of ['bootstrap', 'delta?since=0']) {
+      const found: number[] = []
+      for (const { ask } of services) found.push((await ask(path)).status)
+      expect([path, ...found]).toEqual([path, 200, 429])
+    }
+  })
+
   test('goes on in each process alone while the database is away, and in all of them afterwards', async () => {
     const [away, pool] = [{ query: () => Promise.reject(new Error('away')) }, await poolOf('away')]
     let current: { query(statement: { text: string }): Promise<unknown> } = away

@@ -1,9 +1,12 @@
 import { describe, expect, test } from 'vitest'
+import * as z from 'zod/mini'
 import { rateLimiter } from '../../../src/server/index.ts'
 import { insert, remove, update } from '../../server/harness.ts'
 import type { Kind } from '../grounds.ts'
 import type { Serve } from '../site.ts'
 import { requests } from './credentials.ts'
+
+const models = { Todo: z.object({ userId: z.string(), title: z.string() }) }
 
 export function describeWriting(kind: Kind, serve: Serve): void {
   describe(`Transactions, on ${kind}`, () => {
@@ -25,6 +28,47 @@ export function describeWriting(kind: Kind, serve: Serve): void {
       expect((await json('bootstrap')).rows).toMatchObject([{ p: { userId: 'ann', a: 1, b: 2 } }])
       await send([remove('1')])
       expect((await json('bootstrap')).rows).toEqual([])
+    })
+  })
+
+  describe(`Rules of the application, on ${kind}`, () => {
+    test('what breaks its model is rejected alone, with the fields named, and those beside it are done', async () => {
+      const { ask, json } = await serve({ models })
+      const make = (id: string, title: unknown) => ({ op: 'i', t: 'Todo', id, p: { title } })
+      const txs = [[make('1', 'a')], [make('2', 'b'), make('3', 7)], [make('4', 'c')]].map((ops, n) => ({
+        id: `tx ${n}`,
+        since: 0,
+        ops,
+      }))
+      const response = await ask('tx', { method: 'POST', body: JSON.stringify({ txs }) })
+      const issue = { t: 'Todo', id: '3', field: 'title', message: expect.any(String) }
+      expect([response.status, await response.json()]).toMatchObject([
+        200,
+        {
+          sid: 2,
+          results: [
+            { id: 'tx 0', sid: 1 },
+            { id: 'tx 1', error: { code: 'invalid', details: { issues: [issue] } } },
+            { id: 'tx 2', sid: 2 },
+          ],
+        },
+      ])
+      expect((await json('bootstrap')).rows.map(({ id }) => id).sort()).toEqual(['1', '4'])
+    })
+
+    test('what `authorize` refuses is rejected alone, and what it allows may name another owner', async () => {
+      const { send, json } = await serve({
+        authorize: ({ ops }) =>
+          ops.some(({ id }) => id === 'locked') ? { message: 'It is locked.' } : { mayChangeOwner: true },
+      })
+      const refused = await send([{ op: 'i', t: 'Todo', id: 'locked', p: {} }])
+      expect(refused).toMatchObject({ error: { code: 'forbidden', message: 'It is locked.' } })
+      await send([{ op: 'i', t: 'Todo', id: '1', p: {} }])
+      await send([update('1', { userId: 'bob' })])
+      expect((await json('bootstrap')).rows).toEqual([])
+      expect((await json('bootstrap', { user: 'bob' })).rows).toMatchObject([
+        { id: '1', p: { userId: 'bob' } },
+      ])
     })
   })
 
