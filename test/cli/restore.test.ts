@@ -1,0 +1,116 @@
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { memoryStore, SyncClient, silentLogger } from '../../src/index.ts'
+import { shown } from '../support/device.ts'
+import { type Postgres, startPostgres } from '../support/postgres.ts'
+import { instep, type Serving, secret, startCommand } from './command-line.ts'
+
+const soon = { timeout: 10_000, interval: 20 }
+const env = { INSTEP_JWT_SECRET: secret }
+
+let postgres: Postgres
+let folder: string
+const running: Serving[] = []
+const clients: SyncClient[] = []
+
+beforeAll(async () => {
+  postgres = await startPostgres()
+  folder = mkdtempSync(join(tmpdir(), 'instep-restore-'))
+}, 60_000)
+
+afterEach(async () => {
+  for (const client of clients.splice(0)) await client.close()
+  for (const serving of running.splice(0)) await serving.end('SIGKILL')
+})
+
+afterAll(async () => {
+  await postgres.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** A database that nothing serves, and how it is kept and brought back as the documentation says. */
+interface Kept {
+  readonly database: string
+  keep(): unknown
+  restore(): Promise<void>
+}
+
+function inFolder(): Kept {
+  const [database, backup] = [join(folder, 'data'), join(folder, 'backup')]
+  return {
+    database,
+    keep: () => cpSync(database, backup, { recursive: true }),
+    async restore() {
+      rmSync(database, { recursive: true })
+      cpSync(backup, database, { recursive: true })
+    },
+  }
+}
+
+async function inPostgres(): Promise<Kept> {
+  const copy = (from: string, to: string) =>
+    postgres.run('postgres', `create database ${to} template ${from}`)
+  return {
+    database: await postgres.database('data'),
+    keep: () => copy('data', 'backup'),
+    async restore() {
+      await postgres.run('postgres', 'drop database data')
+      await copy('backup', 'data')
+    },
+  }
+}
+
+async function serveOn(database: string, port = '0'): Promise<Serving> {
+  const serving = await startCommand(['serve', '--port', port, '--database', database], env)
+  running.push(serving)
+  return serving
+}
+
+test.each<[string, () => Kept | Promise<Kept>]>([
+  ['a folder', inFolder],
+  ['a PostgreSQL', inPostgres],
+])(
+  'after a restore and `epoch --new` clients show what the backup of %s holds, and what came since',
+  async (_, open) => {
+    const { database, keep, restore } = await open()
+    const token = (await instep(['token', '--user', 'ann'], env)).stdout.trim()
+    const first = await serveOn(database)
+    const clientOn = async (store = memoryStore()) => {
+      const options = { baseUrl: first.url, token, identity: 'ann', store, logger: silentLogger }
+      const client = new SyncClient(options)
+      clients.push(client)
+      await client.start()
+      await client.ready()
+      return client
+    }
+    const write = (client: SyncClient, id: string) => client.mutate((m) => void m.insert('Issue', { id }))
+    const { port } = new URL(first.url)
+    const store = memoryStore()
+    const before = await clientOn(store)
+    await write(before, 'kept').synced
+    await before.stop()
+    await first.end()
+    await keep()
+    const second = await serveOn(database, port)
+    await before.start()
+    await write(before, 'lost').synced
+    await before.stop()
+    await second.end()
+    write(before, 'queued')
+    await before.close()
+
+    await restore()
+    expect((await instep(['epoch', '--new', '--database', database])).code).toBe(0)
+    await serveOn(database, port)
+    const other = await clientOn()
+    // So that the head has passed the position of whoever knows the history that is gone.
+    for (const id of ['a', 'b', 'c']) await write(other, id).synced
+    const after = await clientOn(store)
+    const expected = { kept: {}, a: {}, b: {}, c: {}, queued: {} }
+    await expect.poll(() => shown(after), soon).toEqual(expected)
+    await expect.poll(() => shown(other), soon).toEqual(expected)
+  },
+  120_000,
+)
