@@ -110,6 +110,24 @@ test('what was accepted in a folder is there after kill -9 and another start', a
   expect(await second.end()).toBe(0)
 }, 90_000)
 
+test('while the secret is exchanged, tokens of both are accepted, and of no other', async () => {
+  const [next, other] = [
+    'the next secret, which is long enough as well',
+    'another secret that is long enough too',
+  ]
+  const { url } = await serve(['--database', 'memory:'], {
+    INSTEP_JWT_SECRET: next,
+    INSTEP_JWT_SECRET_PREVIOUS: secret,
+  })
+  const statuses: number[] = []
+  for (const signing of [next, secret, other]) {
+    const { stdout } = await instep(['token', '--user', 'u1'], { INSTEP_JWT_SECRET: signing })
+    const headers = { authorization: `Bearer ${stdout.trim()}` }
+    statuses.push((await fetch(`${url}/bootstrap`, { headers })).status)
+  }
+  expect(statuses).toEqual([200, 200, 401])
+})
+
 test('the options of the service are those of the command', async () => {
   const { url } = await serve(['--database', 'memory:', '--metrics', '--rate-limit', '2/1m'], {
     INSTEP_METRICS_TOKEN: 'of-the-monitoring',

@@ -137,6 +137,18 @@ describe('what is called wrongly ends with 2 and one sentence on stderr', () => 
       env,
       /`--rate-limit` is to be/,
     ],
+    [
+      'changes that are kept for no time',
+      ['serve', '--database', 'memory:', '--keep-changes', 'long'],
+      env,
+      /`--keep-changes` is to be a time/,
+    ],
+    [
+      'a grace that is none',
+      ['serve', '--database', 'memory:', '--grace', '2'],
+      env,
+      /`--grace` is to be a time/,
+    ],
     ['a token for nobody', ['token'], env, /`--user` is missing/],
     ['a token for too long', ['token', '--user', 'u1', '--expires', '31d'], env, /from 1s to 30d/],
     ['a time that is none', ['token', '--user', 'u1', '--expires', 'soon'], env, /like `90s`, .*not `soon`/],
@@ -183,6 +195,18 @@ test('the command line comes before the environment, and this before the config 
   })
   const { sub, org, exp, iat } = JSON.parse(Buffer.from(stdout.split('.')[1] ?? '', 'base64url').toString())
   expect({ sub, org, lifetime: exp - iat }).toEqual({ sub: 'line', org: 'environment', lifetime: 86_400 })
+})
+
+test('a token is printed alone, names its user, and is valid for 7 days unless it is to be another time', async () => {
+  const claimsOf = async (...args: readonly string[]) => {
+    const { stdout, stderr } = await instep(['token', '--user', 'u1', ...args], env)
+    expect([stdout, stderr]).toEqual([expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+\n$/), ''])
+    return JSON.parse(Buffer.from(stdout.split('.')[1] ?? '', 'base64url').toString())
+  }
+  const claims = await claimsOf()
+  expect([claims.sub, claims.exp - claims.iat, 'org' in claims]).toEqual(['u1', 7 * 86_400, false])
+  const { org, exp, iat } = await claimsOf('--organization', 'o1', '--expires', '30d')
+  expect([org, exp - iat]).toEqual(['o1', 30 * 86_400])
 })
 
 test('an INSTEP_PORT of Kubernetes is no port', async () => {

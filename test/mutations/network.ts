@@ -115,6 +115,14 @@ export const network: readonly Mutation[] = [
     to: 'new Alarm(clock, () => socket.send(JSON.stringify({ since: sid, sid, frames: [] })))',
   },
   {
+    invariant: 55,
+    test: 'test/server/serve.test.ts',
+    name: 'invariant 55: one that takes nothing is cut with 1013, and a delta brings what it missed',
+    file: 'src/server/realtime/connection.ts',
+    from: "this.close(closeCodes.tooSlow, 'too_slow')",
+    to: '',
+  },
+  {
     invariant: 56,
     test: 'test/server/jwt.test.ts',
     name: 'invariant 56: a token of another algorithm is refused, whatever it is signed with',

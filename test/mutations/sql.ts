@@ -35,6 +35,14 @@ export const sql: readonly Mutation[] = [
     to: 'read committed',
   },
   {
+    invariant: 14,
+    test: 'test/server-sql/snapshot.test.ts',
+    name: 'invariant 14: horizon, head and content are those of one moment, however much is written meanwhile',
+    file: 'src/server/log/sql/spool.ts',
+    from: 'this.#offset += length',
+    to: '',
+  },
+  {
     invariant: 15,
     test: 'test/server-sql/hints.test.ts',
     name: 'invariant 15: on PostgreSQL too, what is written between a bootstrap and the subscription is delivered',
