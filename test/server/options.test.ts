@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { createSyncService, type SyncServiceOptions } from '../../src/server/index.ts'
+import { resolveOptions } from '../../src/server/options.ts'
 import { serviceOf } from './harness.ts'
 
 const serviceWith = (options: object) =>
@@ -57,4 +59,21 @@ test('an option that is undefined has its default', async () => {
   })
   expect(service.path).toBe('/sync/v1')
   expect((await service.fetch(new Request('https://sync.test/healthz'))).status).toBe(200)
+})
+
+test('each limit has the default that the reference states', () => {
+  const { heartbeatMs, maxBufferedBytes, maxBodyBytes, maxTransactions, maxOps, maxRecordBytes } =
+    resolveOptions({
+      database: 'memory:',
+      authenticate: async () => null,
+      ownerField: 'userId',
+    })
+  const limits = { heartbeatMs, maxBufferedBytes, maxBodyBytes, maxTransactions, maxOps, maxRecordBytes }
+  const reference = readFileSync(new URL('../../docs/api.md', import.meta.url), 'utf8')
+  const stated = Object.keys(limits).map((option) => {
+    const [, value = ''] =
+      new RegExp(`^\\| \`${option}\` \\| [^|]+ \\| ([\\d ]+) \\|`, 'm').exec(reference) ?? []
+    return [option, Number(value.replaceAll(' ', ''))]
+  })
+  expect(Object.fromEntries(stated)).toEqual(limits)
 })
