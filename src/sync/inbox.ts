@@ -1,4 +1,4 @@
-import { ConfigurationError, type SyncError, toSyncError } from '../base/errors.ts'
+import { ConfigurationError, type SyncError, toStorageError, toSyncError } from '../base/errors.ts'
 import type { Mutator } from '../outbox/draft.ts'
 import { tryAgain } from '../outbox/inverse.ts'
 import type { Outbox } from '../outbox/outbox.ts'
@@ -58,7 +58,7 @@ export class Inbox {
     return transaction
   }
 
-  /** Gives up a rejected transaction. Resolves once it is gone from the disk. */
+  /** Gives up a rejected transaction. Resolves once it is gone from the disk; where that refuses, it stands as before. */
   async discard(id: string): Promise<void> {
     const { outbox, log, writes, listener } = this.#options
     writes.refuseClosed()
@@ -67,7 +67,14 @@ export class Inbox {
     const gone = log.change({ remove: [id] })
     transaction.dispatch({ type: 'discard' })
     listener.counted()
-    await gone
+    try {
+      await gone
+    } catch (thrown) {
+      // It is still there, and a restart would find it.
+      if (transaction.dispatch({ type: 'restore' })) outbox.insert([transaction])
+      listener.counted()
+      throw toStorageError(thrown)
+    }
   }
 
   #rejected(id: string): LocalTransaction {

@@ -107,6 +107,18 @@ test('a rejected one whose retry could not be stored is the same still, and the 
   expect([n(), await office.clock.until(client.undo()), n()]).toEqual([2, true, 1])
 })
 
+test('a rejected one that the disk does not let go of stands as before, and can be given up later', async () => {
+  const { office, client, disk, refuse } = await open()
+  refuse()
+  const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }))
+  await office.clock.advance(1_000)
+  disk.failing = 1
+  await expect(office.clock.until(client.outbox.discard(tx.id))).rejects.toMatchObject(notNow)
+  expect([tx.state, client.outbox.list(), client.status.writes.rejected]).toEqual(['rejected', [tx], 1])
+  await office.clock.until(client.outbox.discard(tx.id))
+  expect([tx.state, client.outbox.list(), client.status.writes.rejected]).toEqual(['discarded', [], 0])
+})
+
 describe('what writes nothing', () => {
   test('is no step, and leaves what can be done again', async () => {
     const { office, client, both } = await open()
