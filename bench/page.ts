@@ -59,7 +59,11 @@ const measures: { readonly [name: string]: Measure } = {
     await contender.startUp?.(location.origin)
     await rest(1_000)
     let told = () => {}
-    await contender.watch?.(() => told())
+    let appliedAt = Number.NaN
+    const applied = () => {
+      appliedAt = performance.now()
+    }
+    await contender.watch?.(() => told(), applied)
     // Behind all that the deltas have brought.
     const next = deltas(2 * rows, rows)
     /** From when the delta is handed over, so that to apply it counts, until the listener is called. */
@@ -69,25 +73,30 @@ const measures: { readonly [name: string]: Measure } = {
       const p = { status: 'open', createdAt: 4e12 - 1_000 + round }
       const newest: Frame = { ...frames[0], op: 'u', sid, t: 'Issue', id: issue(round), p }
       const text = JSON.stringify({ since, sid, frames: [newest] })
-      let began = 0
-      const heard = new Promise<number>((resolve) => {
-        told = () => resolve(performance.now() - began)
+      let toldAt = 0
+      const heard = new Promise<void>((resolve) => {
+        told = () => {
+          toldAt = performance.now()
+          resolve()
+        }
       })
-      began = performance.now()
+      const began = performance.now()
       await hand(text)
-      const ms = await heard
+      await heard
+      sinceApplied.push(toldAt - appliedAt)
       await rest(20)
-      return ms
+      return toldAt - began
     }
     const asked: number[] = []
     const pushed: number[] = []
+    const sinceApplied: number[] = []
     // Stands at the position from which the pushes go on.
     await timeToTell((text) => contender.delta?.(text), 0)
     for (let round = 1; round <= 15; round += 1) {
       asked.push(await timeToTell((text) => contender.delta?.(text), 2 * round))
       pushed.push(await timeToTell((text) => (contender.push ?? contender.delta)?.(text), 2 * round + 1))
     }
-    return { asked: median(asked), pushed: median(pushed) }
+    return { asked: median(asked), pushed: median(pushed), applied: median(sinceApplied) }
   },
 }
 

@@ -102,6 +102,7 @@ async function measureAll(name) {
       'delta 5000': deltas.delta5000,
       'live query': watch.pushed,
       'live query, asked': watch.asked,
+      'live query, once applied': watch.applied,
       heap: first.heap / floor.heap,
       'longest task, first sync': first.longest,
       'longest task, start-up': start.longest,
@@ -144,5 +145,7 @@ await writeFile(here('out/plot.svg'), plotOf(result))
 console.log(`${result.machine}: ${rows} rows, ${result.megabytes} MB of JSON, medians of ${rounds}\n`)
 console.log(`| | ${columns.join(' | ')} |\n|---|${columns.map(() => '---').join('|')}|`)
 for (const [name, figure] of medians) {
-  console.log(`| ${name} | ${columns.map((column) => figure[column]).join(' | ')} |`)
+  // Not every library can tell everything.
+  const cells = columns.map((column) => (Number.isNaN(figure[column]) ? '–' : figure[column]))
+  console.log(`| ${name} | ${cells.join(' | ')} |`)
 }

@@ -8,8 +8,11 @@ export interface Contender {
   delta(text: string): Promise<void>
   /** Applies one that comes by itself. @default `delta` */
   push?(text: string): void
-  /** Keeps the 50 newest open issues; `told` is called whenever they have changed. */
-  watch(told: () => void): Promise<void>
+  /**
+   * Keeps the 50 newest open issues; `told` is called whenever they have changed, and `applied`, where the library can
+   * tell, once the change is in its copy.
+   */
+  watch(told: () => void, applied: () => void): Promise<void>
 }
 
 export interface Delta {

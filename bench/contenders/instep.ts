@@ -84,7 +84,7 @@ export const contender: Contender = {
   push(text) {
     socket?.onmessage?.({ data: text })
   },
-  async watch(told) {
+  async watch(told, applied) {
     await client.start()
     await new Promise<void>((resolve) => {
       const undo = client.on('status', ({ connection }) => {
@@ -93,6 +93,12 @@ export const contender: Contender = {
         resolve()
       })
     })
+    // Is asked about what has changed once that is in the tables, before the other is told.
+    const filter = () => {
+      applied()
+      return false
+    }
+    client.query('Issue', { filter }).subscribe(() => {})
     client
       .query('Issue', { where: { status: 'open' }, orderBy: [['createdAt', 'desc']], limit: 50 })
       .subscribe(told)

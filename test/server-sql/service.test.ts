@@ -10,7 +10,7 @@ import { insert, serviceOf } from '../server/harness.ts'
 import { type Postgres, startPostgres } from '../support/postgres.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 import { seededRandom } from '../support/virtual-world.ts'
-import { asService } from './judge.ts'
+import { asService, eventually } from './judge.ts'
 
 let postgres: Postgres
 let folder = ''
@@ -44,6 +44,22 @@ describe.each(['a folder', 'PostgreSQL'])('a service on %s', (kind) => {
     await second.service.close()
   }, 60_000)
 })
+
+test('a service passes on what its log may forget, which a log that is open already has been told', async () => {
+  const retention = { maxChanges: 1 }
+  const database = await postgres.database('forgetting')
+  const { service, clock, ask } = serviceOf({ database, retention })
+  await service.write([insert('1')])
+  await service.write([insert('2')])
+  await eventually(async () => {
+    await clock.advance(600_000)
+    return (await ask('delta?since=0')).status === 410
+  })
+  await service.close()
+  expect(() => serviceOf({ retention })).toThrow(
+    expect.objectContaining({ name: 'ConfigurationError', option: 'retention' }),
+  )
+}, 30_000)
 
 test('a service whose database cannot be opened says so when it starts, and not with its password', async () => {
   const { service } = serviceOf({ database: 'postgres://ann:secret@127.0.0.1:1/none' })

@@ -9,7 +9,6 @@ import {
   createSyncService,
   MemoryLog,
   type ServerSocket,
-  type SyncServiceOptions,
 } from '../../src/server/index.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 import { seededRandom } from '../support/virtual-world.ts'
@@ -38,7 +37,7 @@ export interface Answer {
 }
 
 /** A service in virtual time, its log, and ways to ask it as `ann` or somebody else. */
-export function serviceOf(options: Partial<SyncServiceOptions> = {}) {
+export function serviceOf(options: Partial<Parameters<typeof createSyncService>[0]> = {}) {
   const clock = new VirtualClock()
   const random = seededRandom(1)
   const log = new MemoryLog({ clock, random })
