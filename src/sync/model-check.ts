@@ -14,6 +14,9 @@ const turnMs = 8
 /** Rows between two looks at the clock. */
 const stride = 100
 
+/** So many are looked at without a turn of their own. */
+const few = 10
+
 export interface ModelCheckOptions {
   readonly models: Models
   readonly replica: Replica
@@ -42,7 +45,7 @@ export class ModelCheck {
   /** A few records are looked at now, many once they are stored, so that neither showing nor storing them waits. */
   changed(changes: readonly RowChange[]): void {
     const rows = changes.flatMap(({ after }) => after ?? [])
-    if (rows.length > stride) {
+    if (rows.length > few) {
       void this.#options.stored().then(() => this.#lookInTurns(rows, () => this.#stopped))
       return
     }
