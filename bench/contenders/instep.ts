@@ -54,9 +54,16 @@ function open(url: string) {
       fetch: (input, init) => {
         if (input.endsWith('/bootstrap')) return fetch(input, init)
         const sid = new URL(input).searchParams.get('since')
-        const text = next ?? `{"sid":${sid},"frames":[]}`
+        const bytes = new TextEncoder().encode(next ?? `{"sid":${sid},"frames":[]}`)
         next = undefined
-        return Promise.resolve(new Response(text))
+        // As from a network; a Response that is made of a text copies it several times.
+        const body = new ReadableStream({
+          start(controller) {
+            controller.enqueue(bytes)
+            controller.close()
+          },
+        })
+        return Promise.resolve(new Response(body))
       },
       WebSocket: Socket,
     },

@@ -68,8 +68,10 @@ export class Table {
     const shown = changes
       .map(({ id, after }) => this.#put(id, after))
       .filter(({ before, after }) => before?.p !== after?.p)
-    for (const { rows } of this.#indexes) {
-      rows.replaceAll(shown, (row) => this.#rows.get(row.id) ?? row)
+    if (this.#indexes.length > 0) {
+      // Few enough to stay in a processor's cache, which all rows are not.
+      const now = new Map(shown.flatMap(({ after }) => (after ? [[after.id, after]] : [])))
+      for (const { rows } of this.#indexes) rows.replaceAll(shown, (row) => now.get(row.id) ?? row)
     }
     if (shown.length > 0) {
       this.#all = undefined
