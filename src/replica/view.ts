@@ -69,8 +69,8 @@ export class View {
       const was = own ? rows.replace(before, match) : before && this.#predicate.accepts(before)
       if ((was && before && this.#reaches(before)) || (match && this.#reaches(match))) touched = true
     }
-    if (touched) this.#last = this.#findLast()
     this.#revision = this.#table.revision
+    if (touched) this.#last = this.#findLast()
     return touched
   }
 
@@ -82,6 +82,8 @@ export class View {
   }
 
   #walked(): Walk {
+    // A filter may read a query that the change has not come to yet, or its own.
+    if (this.#revision !== this.#table.revision) return walk(this.#matches)
     this.#walk ??= walk(this.#matches)
     return this.#walk
   }

@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
+import type { LiveQuery } from '../../src/replica/replica.ts'
 import { apply, change, emptyReplica, replaceAll, replicaOf, row, t } from '../support/replica-fixtures.ts'
 
 const rows = [row('a', { n: 3 }), row('b', { n: 1 }), row('c', { n: 2 })]
@@ -185,4 +186,28 @@ test('a change that names a record twice leaves the indexes whole', () => {
   replica.apply([change(replica, row('a', { n: 0 })), change(replica, row('a', { n: 8 }))])
   expect(query.rows.map(({ n }) => n)).toEqual([1, 2, 8])
   expect(replica.count(t, { n: { gte: 0 } })).toBe(3)
+})
+
+describe('a filter that reads', () => {
+  test('its own query leaves the result as it is', () => {
+    const { replica } = emptyReplica()
+    const reads: number[] = []
+    const filter = () => !replica.ready || reads.push(query.length) > 0
+    const query: LiveQuery = replica.query(t, { ...byN, filter })
+    query.subscribe(() => {})
+    replaceAll(replica, [])
+    apply(replica, ...rows)
+    expect(reads).toHaveLength(rows.length)
+    expect([query.length, query.rows.length]).toEqual([3, 3])
+  })
+
+  test('another query, which the change comes to later, leaves its result as it is', () => {
+    const { replica } = replicaOf(rows, [['n']])
+    const other = replica.query(t, { ...byN, after: { values: [1], id: 'b' }, limit: 9 })
+    replica.query(t, { filter: () => other.rows.length > 0 }).subscribe(() => {})
+    other.subscribe(() => {})
+    apply(replica, row('a', { n: 4 }))
+    apply(replica, row('d', { n: 0 }))
+    expect(other.rows.map(({ id }) => id)).toEqual(['c', 'a'])
+  })
 })
