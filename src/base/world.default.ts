@@ -45,16 +45,19 @@ const random: Random = {
       used = 0
     }
     used += length
-    return pool.slice(used - length, used)
+    const bytes = pool.slice(used - length, used)
+    // They may become a secret.
+    pool.fill(0, used - length, used)
+    return bytes
   },
 }
 
 const listeners = new Set<(event: LifecycleEvent) => void>()
 let detach: Undo = () => {}
 
-function attach(): void {
+function attach(): Undo {
   const target = globalThis
-  if (typeof target.addEventListener !== 'function') return
+  if (typeof target.addEventListener !== 'function') return () => {}
   const tell = (event: LifecycleEvent) => {
     for (const listener of [...listeners]) listener(event)
   }
@@ -64,7 +67,7 @@ function attach(): void {
   target.addEventListener('online', onOnline)
   target.addEventListener('offline', onOffline)
   target.document?.addEventListener('visibilitychange', onVisibility)
-  detach = () => {
+  return () => {
     target.removeEventListener('online', onOnline)
     target.removeEventListener('offline', onOffline)
     target.document?.removeEventListener('visibilitychange', onVisibility)
@@ -77,7 +80,7 @@ const lifecycle: Lifecycle = {
   visible: () => globalThis.document?.visibilityState !== 'hidden',
   subscribe(listener) {
     const own = (event: LifecycleEvent) => listener(event)
-    if (listeners.size === 0) attach()
+    if (listeners.size === 0) detach = attach()
     listeners.add(own)
     return () => {
       if (listeners.delete(own) && listeners.size === 0) detach()

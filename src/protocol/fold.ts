@@ -74,6 +74,7 @@ export function fold(rows: RowSource, ops: Iterable<RowOp & { readonly at?: numb
     change.after = applyOp(change.after, op)
     change.at = at
   }
+  // An op alone knows whether it changed anything; of several, only the last row tells.
   for (const change of again) if (change.after) change.after = reuse(change.before, change.after)
   return { changes: touched.filter(({ before, after }) => before !== after), unknown }
 }

@@ -6,10 +6,18 @@ import { namesDatabase, openSqlLog, type SqlLogOptions } from './log/sql/open.ts
 import type { SyncServiceOptions } from './options.ts'
 import { createServiceWith, type SyncService } from './service.ts'
 
-const logOptions = [
-  ...(['readerIdleMs', 'spoolAfterMs', 'maxReadMs', 'maxReaders', 'maxDeltaReaders'] as const),
-  ...(['maxWaitMs', 'retention'] as const),
-]
+type LogOption = Exclude<keyof SqlLogOptions, 'logger' | 'clock' | 'random'>
+
+/** Those that are the log's alone. */
+const logOptions = {
+  readerIdleMs: true,
+  spoolAfterMs: true,
+  maxReadMs: true,
+  maxReaders: true,
+  maxDeltaReaders: true,
+  maxWaitMs: true,
+  retention: true,
+} satisfies Record<LogOption, true>
 
 /**
  * With the options of {@link openSqlLog} for a `database` that is named. Throws a ConfigurationError for a wrong option.
@@ -17,8 +25,9 @@ const logOptions = [
  */
 export function createSyncService(options: SyncServiceOptions & SqlLogOptions): SyncService {
   const { database } = options
-  const idle = logOptions.find((option) => options[option] !== undefined)
-  if (typeof database === 'object' && idle) {
+  const isIdle = ([option, value]: [string, unknown]) => value !== undefined && Object.hasOwn(logOptions, option)
+  const [idle] = Object.entries(options).find(isIdle) ?? []
+  if (database instanceof Object && idle) {
     throw new ConfigurationError(idle, `The option \`${idle}\` is the log's, which is open already.`)
   }
   const isNamed = typeof database === 'string' && database !== 'memory:' && namesDatabase(database)

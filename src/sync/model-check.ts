@@ -17,6 +17,9 @@ const stride = 100
 /** So many are looked at without a turn of their own. */
 const few = 10
 
+/** A store that is slow, or never done, is waited for no longer than this, in ms. */
+const storeMs = 1_000
+
 export interface ModelCheckOptions {
   readonly models: Models
   readonly replica: Replica
@@ -46,7 +49,7 @@ export class ModelCheck {
   changed(changes: readonly RowChange[]): void {
     const rows = changes.flatMap(({ after }) => after ?? [])
     if (rows.length > few) {
-      void this.#options.stored().then(() => this.#lookInTurns(rows, () => this.#stopped))
+      void this.#whenStored().then(() => this.#lookInTurns(rows, () => this.#stopped))
       return
     }
     const faults = new Faults()
@@ -61,6 +64,17 @@ export class ModelCheck {
     const run = this.#run
     const isOver = () => this.#stopped || run !== this.#run
     for (const t of types ?? models.types.keys()) await this.#lookInTurns(replica.confirmedAll(t), isOver)
+  }
+
+  #whenStored(): Promise<void> {
+    const { clock, stored } = this.#options
+    return new Promise((resolve) => {
+      const cancel = clock.after(storeMs, resolve)
+      void stored().then(() => {
+        cancel()
+        resolve()
+      })
+    })
   }
 
   /** For good. */

@@ -94,6 +94,15 @@ describe('the surroundings', () => {
     page.dispatchEvent(new Event('online'))
     expect([log.length, removed.mock.calls.length]).toEqual([4, 2])
   })
+
+  test('are let go of once, also where the next listener comes outside a page', () => {
+    const page = new EventTarget()
+    vi.stubGlobal('addEventListener', page.addEventListener.bind(page))
+    vi.stubGlobal('removeEventListener', page.removeEventListener.bind(page))
+    lifecycle.subscribe(() => {})()
+    vi.unstubAllGlobals()
+    expect(lifecycle.subscribe(() => {})).not.toThrow()
+  })
 })
 
 test('a part that is given takes the place of the default', () => {

@@ -39,6 +39,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
     idle_in_transaction_session_timeout: 60_000,
   }
   const lost = ({ message }: Error) => logger.warn('A connection to PostgreSQL is lost.', { reason: message })
+  const unset = ({ message }: Error) => logger.warn('PostgreSQL refuses a setting.', { reason: message })
   const connect = (max: number, prepared = false): Db => {
     const pool = new Pool({ ...config, max })
     pool.on('error', lost)
@@ -46,7 +47,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
       // A connection that is in use, and waits for no answer, has nobody else to tell that it has ended.
       client.on('error', lost)
       // A plan for good would be one for the size that the tables have now.
-      if (prepared) client.query('set plan_cache_mode = force_custom_plan').catch(lost)
+      if (prepared) client.query('set plan_cache_mode = force_custom_plan').catch(unset)
     })
     return new Kysely({ dialect: new PostgresDialect({ pool: reaching(pool, prepared) }) })
   }

@@ -83,7 +83,8 @@ async function look(db: Db, history: SqlDatabase['history'], writes: readonly Wr
 
 /**
  * In one statement, since others wait: each half comes as one document. It sees what was committed before it began; where
- * the row that it locks was written later, which the writing transaction's number (`xmin`) tells, it is stale.
+ * the row that it locks was written later, which the writing transaction's number (`xmin`) tells, it is stale. So whoever
+ * changes what is looked at has to update that row in the same transaction.
  */
 async function find(
   db: Db,
@@ -115,7 +116,7 @@ async function find(
     with state as materialized (
       select ${history} as history, head, horizon, xmin as writer from instep_state for update
     )
-    select history, head, horizon, writer <> (select xmin from instep_state) as stale, (
+    select history, head, horizon, writer is distinct from (select xmin from instep_state) as stale, (
       select json_agg(json_build_object('caller', v.caller, 'id', v.id, 'digest', v.digest, 'sid', v.sid, 'error', v.error))
       from json_to_recordset(${JSON.stringify(named)}::json) as k(caller text, id text)
       join instep_verdict v on v.caller = k.caller and v.id = k.id
