@@ -32,24 +32,9 @@ const clock: Clock = {
   },
 }
 
-/** Asking for random bytes costs more than making an id of them, so they are asked for many at once. */
-const pool = new Uint8Array(1_024)
-let used = pool.length
-
 const random: Random = {
   number: () => Math.random(),
-  bytes(length) {
-    if (length > pool.length) return crypto.getRandomValues(new Uint8Array(length))
-    if (used + length > pool.length) {
-      crypto.getRandomValues(pool)
-      used = 0
-    }
-    used += length
-    const bytes = pool.slice(used - length, used)
-    // They may become a secret.
-    pool.fill(0, used - length, used)
-    return bytes
-  },
+  bytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
 }
 
 const listeners = new Set<(event: LifecycleEvent) => void>()

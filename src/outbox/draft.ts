@@ -57,7 +57,7 @@ export function draft(body: (mutator: Mutator) => unknown, options: DraftOptions
       // Nobody else would hear it reject.
       Promise.resolve(result).catch(() => {})
       const message =
-        'The function given to `mutate` is asynchronous; read and wait before, and write at once.'
+        'The function given to `mutate` is asynchronous; wait before, and write at once.'
       throw new ConfigurationError('mutate', message)
     }
     return open.draft

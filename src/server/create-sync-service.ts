@@ -25,7 +25,8 @@ const logOptions = {
  */
 export function createSyncService(options: SyncServiceOptions & SqlLogOptions): SyncService {
   const { database } = options
-  const isIdle = ([option, value]: [string, unknown]) => value !== undefined && Object.hasOwn(logOptions, option)
+  const isIdle = ([option, value]: [string, unknown]) =>
+    value !== undefined && Object.hasOwn(logOptions, option)
   const [idle] = Object.entries(options).find(isIdle) ?? []
   if (database instanceof Object && idle) {
     throw new ConfigurationError(idle, `The option \`${idle}\` is the log's, which is open already.`)

@@ -78,8 +78,7 @@ export class LocalSession implements Session {
       pending,
       listener: this.#copyListener(),
     })
-    this.#modelCheck =
-      models && new ModelCheck({ models, replica, clock, reporter, stored: () => this.#copy.disk.settled() })
+    this.#modelCheck = models && new ModelCheck({ models, replica, clock, reporter })
     this.#fetcher = new Fetcher({
       transport,
       copy: this.#copy,

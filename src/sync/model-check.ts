@@ -1,3 +1,4 @@
+import { Alarm } from '../base/alarm.ts'
 import { toSyncError } from '../base/errors.ts'
 import type { Clock } from '../base/world.ts'
 import { check } from '../models/check.ts'
@@ -17,39 +18,45 @@ const stride = 100
 /** So many are looked at without a turn of their own. */
 const few = 10
 
-/** A store that is slow, or never done, is waited for no longer than this, in ms. */
-const storeMs = 1_000
+/** More are looked at so much later, in ms, when they are mostly stored. */
+const laterMs = 50
 
 export interface ModelCheckOptions {
   readonly models: Models
   readonly replica: Replica
   readonly clock: Clock
-  /** Resolves once what changed is stored, or cannot be. */
-  readonly stored: () => Promise<void>
   readonly reporter: Pick<Reporter, 'anomaly' | 'error'>
 }
 
 /**
  * Holds what came against the application's models. What breaks its model is kept, and told: one anomaly for each type
- * of a message or a snapshot. A whole copy is looked at afterwards, in short turns, so that it is shown without waiting.
+ * of what is looked at together. A whole copy is looked at afterwards, in short turns, so that it is shown without waiting.
  */
 export class ModelCheck {
   readonly #options: ModelCheckOptions
   /** Another number ends the check of an older copy. */
   #run = 0
   #stopped = false
+  readonly #later: Alarm
+  #waiting: readonly WireRow[] = []
   /** The types whose schema cannot be used. That is told once. */
   readonly #unusable = new Set<string>()
 
   constructor(options: ModelCheckOptions) {
     this.#options = options
+    this.#later = new Alarm(options.clock, () => {
+      const rows = this.#waiting
+      this.#waiting = []
+      void this.#lookInTurns(rows, () => this.#stopped)
+    })
   }
 
-  /** A few records are looked at now, many once they are stored, so that neither showing nor storing them waits. */
+  /** A few records are looked at now, many a little later, so that neither showing nor storing them waits. */
   changed(changes: readonly RowChange[]): void {
     const rows = changes.flatMap(({ after }) => after ?? [])
     if (rows.length > few) {
-      void this.#whenStored().then(() => this.#lookInTurns(rows, () => this.#stopped))
+      this.#waiting = [...this.#waiting, ...rows]
+      this.#later.within(laterMs)
       return
     }
     const faults = new Faults()
@@ -60,26 +67,19 @@ export class ModelCheck {
   /** Other data stands in place of the old, or that of `types` has come to it. */
   async replaced(types?: Iterable<string>): Promise<void> {
     const { models, replica } = this.#options
-    if (!types) this.#run += 1
+    if (!types) {
+      this.#run += 1
+      this.#waiting = []
+    }
     const run = this.#run
     const isOver = () => this.#stopped || run !== this.#run
     for (const t of types ?? models.types.keys()) await this.#lookInTurns(replica.confirmedAll(t), isOver)
   }
 
-  #whenStored(): Promise<void> {
-    const { clock, stored } = this.#options
-    return new Promise((resolve) => {
-      const cancel = clock.after(storeMs, resolve)
-      void stored().then(() => {
-        cancel()
-        resolve()
-      })
-    })
-  }
-
   /** For good. */
   stop(): void {
     this.#stopped = true
+    this.#later.clear()
   }
 
   async #lookInTurns(rows: Iterable<WireRow>, isOver: () => boolean): Promise<void> {

@@ -17,7 +17,6 @@ function checkOf(definitions: ModelDefinitions, rows: readonly WireRow[] = []) {
     models: defineModels(definitions),
     replica,
     clock,
-    stored: async () => {},
     reporter: {
       anomaly: ({ message }) => log.push(message),
       error: ({ message }) => log.push(`error: ${message}`),
@@ -83,6 +82,29 @@ describe('a change', () => {
     const { check, log } = checkOf({ A: refusing('too short'), B: refusing('too long.') })
     check.changed(changed([...rowsOf('A', 1, {}), ...rowsOf('B', 1, {})]))
     expect(log).toEqual(['A 0 breaks its model: too short.', 'B 0 breaks its model: too long.'])
+  })
+})
+
+describe('many changes', () => {
+  test('are looked at together, a little after they came', async () => {
+    const { check, clock, log } = checkOf({ Issue: titled })
+    check.changed(changed(rowsOf('Issue', 30, {})))
+    check.changed(changed(rowsOf('Issue', 30, {})))
+    expect(log).toEqual([])
+    await clock.advance(100)
+    expect(log).toEqual([expect.stringMatching(/59 more of the type break it\.$/)])
+  })
+
+  test('are looked at no more once other data stands in their place, or the check has ended', async () => {
+    const { check, clock, log, replace } = checkOf({ Issue: titled })
+    check.changed(changed(rowsOf('Issue', 30, {})))
+    replace([])
+    void check.replaced()
+    await clock.advance(100)
+    check.changed(changed(rowsOf('Issue', 30, {})))
+    check.stop()
+    await clock.advance(100)
+    expect(log).toEqual([])
   })
 })
 
