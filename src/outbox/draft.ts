@@ -56,8 +56,7 @@ export function draft(body: (mutator: Mutator) => unknown, options: DraftOptions
     if (isObject(result) && typeof result.then === 'function') {
       // Nobody else would hear it reject.
       Promise.resolve(result).catch(() => {})
-      const message =
-        'The function given to `mutate` is asynchronous; wait before, and write at once.'
+      const message = 'The function given to `mutate` is asynchronous; wait before, and write at once.'
       throw new ConfigurationError('mutate', message)
     }
     return open.draft
