@@ -119,7 +119,7 @@ export class Fetcher {
     this.#fresh = false
     if (outcome && this.repairs(outcome.unknown)) return undefined
     const changes = outcome ? outcome.changes.length + outcome.unloadedOps.length : 0
-    return { kind: 'delta', sid: copy.continuity?.shown ?? delta.sid, changes }
+    return { kind: 'delta', sid: copy.continuity?.proven ?? delta.sid, changes }
   }
 
   async #bootstrap(signal: AbortSignal): Promise<SyncResult> {
