@@ -38,6 +38,8 @@ export interface SyncServiceOptions {
   readonly allowedOrigins?: readonly string[]
   /** The longest silence on a socket, in ms. @default 15_000 */
   readonly heartbeatMs?: number
+  /** How often it is asked whether the credentials of an open socket still hold, in ms. @default 60_000 */
+  readonly recheckMs?: number
   /** What may wait in one socket, in bytes, before it is closed as too slow. @default 1_048_576 */
   readonly maxBufferedBytes?: number
   /** The longest body of a request, in bytes. @default 1_048_576 */
@@ -76,6 +78,7 @@ export function resolveOptions(options: SyncServiceOptions): ResolvedOptions {
   const resolved: ResolvedOptions = {
     path: '/sync/v1',
     heartbeatMs: 15_000,
+    recheckMs: 60_000,
     maxBufferedBytes: 1_048_576,
     maxBodyBytes: 1_048_576,
     maxTransactions: 100,
@@ -132,6 +135,7 @@ export function resolveOptions(options: SyncServiceOptions): ResolvedOptions {
   )
   for (const option of [
     'heartbeatMs',
+    'recheckMs',
     'maxBufferedBytes',
     'maxBodyBytes',
     'maxTransactions',

@@ -4,10 +4,13 @@ import { socketRequest } from './auth/credentials.ts'
 import { type CommittedBy, tellOf } from './change-hook.ts'
 import { createApp } from './http/app.ts'
 import type { App } from './http/env.ts'
+import { Failure } from './http/failure.ts'
+import { type IdentifyOptions, type Identity, identify } from './http/identify.ts'
 import { checkOps } from './log/check-ops.ts'
 import { MemoryLog } from './log/memory-log.ts'
 import { ownershipJudge } from './log/ownership.ts'
 import { resolveOptions, type SyncServiceOptions } from './options.ts'
+import type { Standing } from './realtime/connection.ts'
 import { Hub } from './realtime/hub.ts'
 import { type AcceptSocket, closeCodes, type ServerSocket } from './realtime/server-socket.ts'
 
@@ -54,7 +57,7 @@ export function createServiceWith(
 ): SyncService {
   const resolved = resolveOptions(options)
   const { database, ownerField, models, maxRecordBytes, path, clock, logger, onCommit } = resolved
-  const { heartbeatMs, maxBufferedBytes } = resolved
+  const { heartbeatMs, recheckMs, maxBufferedBytes } = resolved
   const log = typeof database === 'string' ? new MemoryLog(resolved) : database
   const judge = ownershipJudge({ ownerField, models, maxRecordBytes })
   const told = (by?: CommittedBy) => onCommit && tellOf(onCommit, logger, by)
@@ -78,7 +81,7 @@ export function createServiceWith(
     })
     return app
   }
-  const hub = new Hub({ ...shared, clock, limits: { heartbeatMs, maxBufferedBytes } })
+  const hub = new Hub({ ...shared, clock, limits: { heartbeatMs, recheckMs, maxBufferedBytes } })
 
   const service: SyncService = {
     path,
@@ -90,10 +93,12 @@ export function createServiceWith(
     },
     async upgrade(request) {
       let accept: AcceptSocket | undefined
-      const asked = clock.now()
-      const response = await (await start()).fetch(socketRequest(request), {
-        admit: ({ caller, owner }) => {
-          accept = (socket) => void hub.add(socket, caller, owner, asked)
+      const at = clock.now()
+      const asking = socketRequest(request)
+      const response = await (await start()).fetch(asking, {
+        admit: (identity) => {
+          const again = () => standingOf(asking, identity, resolved)
+          accept = (socket) => void hub.add(socket, identity.caller, identity.owner, { at, again })
         },
       })
       return accept ?? response
@@ -117,6 +122,17 @@ export function createServiceWith(
     },
   }
   return service
+}
+
+/** Whether the credentials of `request` still name whom they named. */
+async function standingOf(request: Request, before: Identity, options: IdentifyOptions): Promise<Standing> {
+  try {
+    const { caller, owner } = await identify(request, options)
+    return caller.userId === before.caller.userId && owner === before.owner ? 'same' : 'other'
+  } catch (error) {
+    // Where it cannot be told now, nobody is signed out.
+    return error instanceof Failure && error.status < 500 ? 'gone' : 'same'
+  }
 }
 
 /** The code that says to a socket what `status` says to a request (RFC 6455, section 7.4.1, and its registry). */

@@ -51,6 +51,14 @@ export const service: readonly Mutation[] = [
     to: 'this.#all()) if (match(connection.caller)) this.#revoked(',
   },
   {
+    invariant: 48,
+    test: 'test/server/revoke.test.ts',
+    name: 'invariant 48: taken back by whichever process, they end it soon',
+    file: 'src/server/realtime/hub.ts',
+    from: 'connection.watch(again, clock)',
+    to: '',
+  },
+  {
     invariant: 56,
     test: 'test/server/options.test.ts',
     name: 'invariant 56: origins of pages, and of applications with a scheme of their own, are let in whole',

@@ -62,13 +62,13 @@ test('an option that is undefined has its default', async () => {
 })
 
 test('each limit has the default that the reference states', () => {
-  const { heartbeatMs, maxBufferedBytes, maxBodyBytes, maxTransactions, maxOps, maxRecordBytes } =
-    resolveOptions({
-      database: 'memory:',
-      authenticate: async () => null,
-      ownerField: 'userId',
-    })
-  const limits = { heartbeatMs, maxBufferedBytes, maxBodyBytes, maxTransactions, maxOps, maxRecordBytes }
+  const given = { database: 'memory:', authenticate: async () => null, ownerField: 'userId' } as const
+  const { heartbeatMs, recheckMs, maxBufferedBytes, maxBodyBytes, maxTransactions, maxOps, maxRecordBytes } =
+    resolveOptions(given)
+  const limits = {
+    ...{ heartbeatMs, recheckMs, maxBufferedBytes },
+    ...{ maxBodyBytes, maxTransactions, maxOps, maxRecordBytes },
+  }
   const reference = readFileSync(new URL('../../docs/api.md', import.meta.url), 'utf8')
   const stated = Object.keys(limits).map((option) => {
     const [, value = ''] =

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Caller } from '../../src/server/index.ts'
 import { FakeSocket, requestTo, serviceOf } from './harness.ts'
 
@@ -57,4 +57,53 @@ test('a revocation that fails for a socket that is being let in ends nothing but
   await clock.advance(10)
   expect(socket.closed).toEqual([1012, 'restart'])
   expect(lines.join()).toContain('no organization')
+})
+
+describe('the credentials of an open socket are asked about again', () => {
+  /** A socket of ann's, and who she is by then, or what is thrown. */
+  async function open() {
+    const state: { answer: Caller | null | Error } = { answer: { userId: 'ann' } }
+    const authenticate = async () => {
+      if (state.answer instanceof Error) throw state.answer
+      return state.answer
+    }
+    const { clock, connect } = serviceOf({ authenticate, recheckMs: 10_000 })
+    return { clock, socket: await connect('ann'), state }
+  }
+
+  test('invariant 48: taken back by whichever process, they end it soon', async () => {
+    const { clock, socket, state } = await open()
+    await clock.advance(25_000)
+    expect(socket.closed).toBeUndefined()
+    state.answer = null
+    await clock.advance(10_000)
+    expect(socket.closed).toEqual([4401, 'revoked'])
+  })
+
+  test('naming another by now, they have it come again', async () => {
+    const { clock, socket, state } = await open()
+    state.answer = { userId: 'bob' }
+    await clock.advance(10_000)
+    expect(socket.closed).toEqual([1012, 'restart'])
+  })
+
+  test('while nobody can tell, they hold', async () => {
+    const { clock, socket, state } = await open()
+    state.answer = new Error('away')
+    await clock.advance(60_000)
+    expect(socket.closed).toBeUndefined()
+    state.answer = null
+    await clock.advance(10_000)
+    expect(socket.closed).toEqual([4401, 'revoked'])
+  })
+
+  test('and of one that is gone, no more', async () => {
+    const { clock, socket } = await open()
+    const before = clock.timers
+    socket.close()
+    await clock.advance(0)
+    expect(clock.timers).toBeLessThan(before)
+    await clock.advance(60_000)
+    expect(socket.closed).toEqual([undefined, undefined])
+  })
 })

@@ -5,16 +5,21 @@ import type { Clock } from '../../base/world.ts'
 import type { Caller } from '../auth/caller.ts'
 import { closeCodes, type ServerSocket } from './server-socket.ts'
 
+/** Whether a socket's credentials still name whom they named; what cannot be told now counts as before. */
+export type Standing = 'same' | 'other' | 'gone'
+
 export interface ConnectionLimits {
   /** The longest silence, in ms. */
   readonly heartbeatMs: number
+  /** How often the credentials are asked about again, in ms. */
+  readonly recheckMs: number
   /** What may wait in a socket, in bytes, before it counts as too slow. */
   readonly maxBufferedBytes: number
 }
 
 /**
  * One open socket: what it was told, in order and without a hole. It says something at least every `heartbeatMs`,
- * and ends with the caller's credentials.
+ * and ends with the caller's credentials, which another process may have taken back.
  */
 export class Connection {
   readonly caller: Caller
@@ -24,6 +29,7 @@ export class Connection {
   readonly #heartbeat: Alarm
   /** Up to here the client knows what is its own. */
   #told: number
+  #gone = false
 
   constructor(
     socket: ServerSocket,
@@ -46,6 +52,21 @@ export class Connection {
     }
   }
 
+  /** Asks once in a while whether the caller still may be here. */
+  watch(ask: () => Promise<Standing>, clock: Clock): void {
+    const check = async () => {
+      const standing = await ask()
+      if (this.#gone) return
+      if (standing === 'gone') this.close(closeCodes.unauthenticated, 'revoked')
+      // It comes again, and is let in as who it is now.
+      else if (standing === 'other') this.close(closeCodes.restart, 'restart')
+      else alarm.set(this.#limits.recheckMs)
+    }
+    const alarm = new Alarm(clock, () => void check())
+    alarm.set(this.#limits.recheckMs)
+    this.#disposer.add(() => alarm.clear())
+  }
+
   /** Says from where on it will push. */
   hello(epoch: string): void {
     this.#send(JSON.stringify({ hello: { sid: this.#told, epoch, heartbeatMs: this.#limits.heartbeatMs } }))
@@ -64,6 +85,7 @@ export class Connection {
 
   /** Lets go of a socket that is gone. */
   dispose(): void {
+    this.#gone = true
     this.#disposer.dispose()
   }
 

@@ -4,13 +4,21 @@ import type { Logger } from '../../base/logger.ts'
 import type { Clock } from '../../base/world.ts'
 import type { Caller } from '../auth/caller.ts'
 import type { Changes, Log, Written } from '../log/log.ts'
-import { Connection, type ConnectionLimits } from './connection.ts'
+import { Connection, type ConnectionLimits, type Standing } from './connection.ts'
 import { closeCodes, type ServerSocket } from './server-socket.ts'
 
 const changesPerRead = 500
 
 /** A socket is let in within this time of its request, in ms; so long a revocation is kept for those on their way. */
 const admissionMs = 120_000
+
+/** The request that asked for a socket. */
+export interface Asked {
+  /** In ms since the epoch. */
+  readonly at: number
+  /** Asks whom its credentials name now. Does not reject. */
+  readonly again: () => Promise<Standing>
+}
 
 export interface HubOptions {
   readonly log: Log
@@ -42,10 +50,10 @@ export class Hub {
   }
 
   /**
-   * Takes an open socket, and says hello on it: every change of `owner` above the hello's `sid` will be pushed. `asked`
-   * is when the socket was asked for, in ms since the epoch: who was revoked since then is not let in.
+   * Takes an open socket, and says hello on it: every change of `owner` above the hello's `sid` will be pushed. Who was
+   * revoked since it was asked for is not let in.
    */
-  async add(socket: ServerSocket, caller: Caller, owner: string, asked: number): Promise<void> {
+  async add(socket: ServerSocket, caller: Caller, owner: string, asked: Asked): Promise<void> {
     let gone = false
     socket.addEventListener('close', () => {
       gone = true
@@ -60,9 +68,9 @@ export class Hub {
       return
     }
     const isRevoked = () =>
-      this.#revocations.some(({ at, match }) => at >= asked && this.#revoked(socket, caller, match))
+      this.#revocations.some(({ at, match }) => at >= asked.at && this.#revoked(socket, caller, match))
     if (this.#closed) socket.close(closeCodes.restart, 'restart')
-    else if (!isRevoked() && !gone) this.#join(socket, caller, owner)
+    else if (!isRevoked() && !gone) this.#join(socket, caller, owner, asked.again)
   }
 
   /** How many sockets there are. */
@@ -102,7 +110,7 @@ export class Hub {
   }
 
   /** Nothing is awaited between the cursor's use as the hello's `sid` and the entry into the map. */
-  #join(socket: ServerSocket, caller: Caller, owner: string): void {
+  #join(socket: ServerSocket, caller: Caller, owner: string, again: Asked['again']): void {
     const { clock, limits, epochOf } = this.#options
     const connection = new Connection(socket, caller, this.#cursor, clock, limits, () => {
       const rest = this.#byOwner.get(owner)
@@ -112,6 +120,7 @@ export class Hub {
     const connections = this.#byOwner.get(owner) ?? new Set()
     this.#byOwner.set(owner, connections.add(connection))
     socket.addEventListener('close', () => connection.dispose())
+    connection.watch(again, clock)
     connection.hello(epochOf(this.#history, owner))
   }
 
