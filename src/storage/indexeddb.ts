@@ -50,7 +50,7 @@ async function openDatabase(factory: IDBFactory, name: string): Promise<IDBPData
   db.close()
   throw new StorageError(
     'unavailable',
-    `The IndexedDB database has no table ${missing}, which something else made: use another name.`,
+    `The IndexedDB database has no table ${missing}, so something else made it: use another name.`,
   )
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { faults } from '../support/bare-server-faults.ts'
+import { type BareFault, faults } from '../support/bare-server-faults.ts'
 import { Device, shown } from '../support/device.ts'
 
 /** What another device would show that had this one's disk, and no network. */
@@ -102,6 +102,20 @@ describe('pushes without since', () => {
     device.server.held.at(1)?.send()
     await device.clock.advance(50)
     expect(client.lastSyncId).toBe(3)
+    expect(await storedBy(device)).toEqual({ shown: { 1: {} }, lastSyncId: 1 })
+  })
+
+  test('are no part of what a fetch says to be durable that was answered before them', async () => {
+    const device = new Device()
+    device.insert('1')
+    const client = await device.live()
+    const insertBehind: BareFault = (answer) => {
+      device.insert('2')
+      return answer
+    }
+    device.server.failNext(insertBehind, { path: '/delta' })
+    const { sid } = await device.clock.until(client.sync())
+    expect([sid, client.lastSyncId]).toEqual([1, 2])
     expect(await storedBy(device)).toEqual({ shown: { 1: {} }, lastSyncId: 1 })
   })
 
