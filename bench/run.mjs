@@ -37,19 +37,24 @@ const contenders = values.only.split(',')
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url))
 
-async function scriptOf(name) {
+const scriptOf = (name) =>
+  bundle(
+    `import { contender } from './contenders/${name}.ts'\nimport { run } from './page.ts'\nrun(contender)`,
+  )
+
+async function bundle(contents) {
   const { outputFiles } = await build({
-    stdin: {
-      contents: `import { contender } from './contenders/${name}.ts'\nimport { run } from './page.ts'\nrun(contender)`,
-      resolveDir: here('.'),
-      loader: 'ts',
-    },
+    stdin: { contents, resolveDir: here('.'), loader: 'ts' },
     bundle: true,
     write: false,
     minify: true,
     format: 'esm',
     target: 'es2022',
-    alias: { instep: here('../src/index.ts'), '#websocket': here('../src/base/websocket.native.ts') },
+    alias: {
+      instep: here('../src/index.ts'),
+      'instep/worker': here('../src/worker/index.ts'),
+      '#websocket': here('../src/base/websocket.native.ts'),
+    },
     tsconfigRaw: {},
     logLevel: 'error',
   })
@@ -58,6 +63,7 @@ async function scriptOf(name) {
 
 const names = ['floor', ...contenders]
 const scripts = new Map(await Promise.all(names.map(async (name) => [`/${name}.js`, await scriptOf(name)])))
+scripts.set('/worker.js', await bundle(`import { serveSnapshots } from 'instep/worker'\nserveSnapshots()`))
 const server = await startServer({ rows, scripts })
 const progress = (text) => process.stderr.write(process.stderr.isTTY ? `\r\x1b[K${text}` : `${text}\n`)
 let runs = 0
@@ -90,12 +96,14 @@ async function measureAll(name) {
     await measure(context, 'floor', 'firstSync')
     const floor = await measure(context, 'floor', 'firstSync')
     const first = await measure(context, name, 'firstSync')
+    const worker = await measure(context, name, 'firstSyncInWorker')
     const start = await measure(context, name, 'startUp')
     const deltas = await measure(context, name, 'deltas')
     const watch = await measure(context, name, 'watch')
     return {
       floor: floor.ms,
       'first sync': first.ms / floor.ms,
+      'first sync, in a worker': (worker.ms ?? Number.NaN) / floor.ms,
       'start-up': start.ms / floor.ms,
       'delta 1': deltas.delta1,
       'delta 100': deltas.delta100,

@@ -1,4 +1,5 @@
-import { indexedDbStore, model, SyncClient } from 'instep'
+import { indexedDbStore, model, SyncClient, type SyncClientOptions } from 'instep'
+import { snapshotWorker } from 'instep/worker'
 import * as z from 'zod/mini'
 import type { Contender } from './contender.ts'
 
@@ -43,7 +44,7 @@ class Socket {
   close() {}
 }
 
-function open(url: string) {
+function open(url: string, options: Pick<SyncClientOptions, 'identity' | 'worker'> = {}) {
   return new SyncClient({
     baseUrl: url,
     token: 'bench',
@@ -67,6 +68,7 @@ function open(url: string) {
       },
       WebSocket: Socket,
     },
+    ...options,
   })
 }
 
@@ -76,6 +78,10 @@ export const contender: Contender = {
   async firstSync(url) {
     client = open(url)
     await client.sync()
+  },
+  async firstSyncInWorker(url) {
+    const worker = snapshotWorker(() => new Worker('/worker.js', { type: 'module' }))
+    await open(url, { identity: 'worker', worker }).sync()
   },
   async startUp(url) {
     client = open(url)

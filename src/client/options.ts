@@ -10,6 +10,7 @@ import { memoryStore } from '../storage/memory.ts'
 import type { Store } from '../storage/store.ts'
 import type { CredentialOptions } from '../transport/credentials.ts'
 import type { EndpointOptions } from '../transport/endpoints.ts'
+import type { SnapshotWorker } from '../transport/snapshot.ts'
 
 /** What a client is made of. Each option that is wrong is named by a ConfigurationError, in the constructor. */
 export interface SyncClientOptions<M extends ModelDefinitions = ModelDefinitions>
@@ -30,6 +31,8 @@ export interface SyncClientOptions<M extends ModelDefinitions = ModelDefinitions
   readonly models?: M | Models<M>
   /** Where the local copy is kept. @default memory only */
   readonly store?: Store
+  /** Fetches, reads and stores snapshots beside the page, by its own `fetch`: `snapshotWorker()`. @default the page does */
+  readonly worker?: SnapshotWorker
   /** How often to fetch where nothing is pushed, in ms. @default 30_000 */
   readonly pollInterval?: number
   /** The bodies of transactions, for a server whose bodies are others. @default the protocol's */
@@ -52,6 +55,7 @@ export interface ResolvedOptions<M extends ModelDefinitions> {
   readonly onUnauthenticated: NonNullable<SyncClientOptions['onUnauthenticated']>
   readonly models: Models<M> | undefined
   readonly store: Store
+  readonly worker: SnapshotWorker | undefined
   readonly pollInterval: number
   readonly codec: TxCodec
   readonly merge: Merge | undefined
@@ -75,6 +79,7 @@ const expected: {
   onUnauthenticated: [isFunction, 'a function'],
   models: [isObject, 'what defineModels gives, or an object of schemas'],
   store: [(value) => isObject(value) && isFunction(value.open), 'a store, as indexedDbStore() gives it'],
+  worker: [(value) => isObject(value) && isFunction(value.begin), 'a worker, as snapshotWorker() gives it'],
   pollInterval: [(value) => typeof value === 'number' && value >= 100, 'a number of ms, 100 or more'],
   txCodec: [
     (value) =>
@@ -108,6 +113,7 @@ export function resolveOptions<M extends ModelDefinitions>(
     onUnauthenticated: options.onUnauthenticated ?? (() => undefined),
     models: models && defineModels<M>(models),
     store,
+    worker: options.worker,
     pollInterval: options.pollInterval ?? 30_000,
     codec: options.txCodec ?? standardTxCodec,
     merge: options.merge,

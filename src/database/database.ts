@@ -1,6 +1,7 @@
 import type { SnapshotHead } from '../protocol/bootstrap.ts'
 import type { RowOp } from '../protocol/fold.ts'
 import type { WireRow } from '../protocol/row.ts'
+import type { SnapshotPlace, StoredElsewhere } from '../transport/transport.ts'
 import type { OutboxStore } from './outbox.ts'
 
 /**
@@ -68,7 +69,9 @@ export interface JournalEntry {
 }
 
 export interface SnapshotWriter {
-  /** Stores pages, in one transaction. Resolves when they are stored. */
+  /** Where another thread may write pages of this snapshot; `undefined` where none can reach the database. */
+  lend(): SnapshotPlace | undefined
+  /** Stores pages, in one transaction, but for those that are stored elsewhere. Resolves when its own are stored. */
   page(...pages: readonly Page[]): Promise<void>
   /** Switches to the new generation in one transaction, and clears the journal and what is left of older ones. */
   commit(head: Pick<SnapshotHead, 'sid' | 'epoch'>): Promise<void>
@@ -81,6 +84,8 @@ export interface Page {
   readonly text: string
   /** How many rows of each type it holds. */
   readonly types: readonly (readonly [t: string, rows: number])[]
+  /** Who else writes it, in a place that was lent. */
+  readonly elsewhere?: StoredElsewhere | undefined
 }
 
 export interface DatabaseSize {

@@ -6,18 +6,21 @@ import { type OutboxStore, openOutbox } from './outbox.ts'
 /** A connection whose every write is refused once somebody else has opened the database. */
 export class FencedConnection {
   readonly fence: number
+  /** By which a worker opens the same database; `undefined` where none can. */
+  readonly name: string | undefined
   readonly outbox: OutboxStore
   readonly #connection: StoreConnection
   #writes = 0
 
-  private constructor(connection: StoreConnection, fence: number) {
+  private constructor(connection: StoreConnection, fence: number, name?: string) {
     this.#connection = connection
     this.fence = fence
+    this.name = name
     this.outbox = openOutbox(connection)
   }
 
   /** Raises the fence, so that whoever was here before is refused, and drops data of another format. */
-  static async raise(connection: StoreConnection): Promise<FencedConnection> {
+  static async raise(connection: StoreConnection, name?: string): Promise<FencedConnection> {
     const options = { tables: ['meta', 'pages', 'journal'], mode: 'write' } as const
     const fence = await connection.transaction(options, async (tx) => {
       const [last, head] = await Promise.all([tx.get('meta', metaKeys.fence), tx.get('meta', metaKeys.head)])
@@ -26,6 +29,11 @@ export class FencedConnection {
       if (head !== undefined && readHead(head) === undefined) drop(tx)
       return next
     })
+    return new FencedConnection(connection, fence, name)
+  }
+
+  /** Writes on behalf of whoever raised the fence to `fence`, and is refused together with them. */
+  static join(connection: StoreConnection, fence: number): FencedConnection {
     return new FencedConnection(connection, fence)
   }
 

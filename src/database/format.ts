@@ -87,6 +87,11 @@ export function after(key: string): string {
   return `${key}!`
 }
 
+/** The page `n` of the writer `id`. */
+export function pageKey(id: string, n: number): string {
+  return `${id}/${n}`
+}
+
 /** The writer of the page at `key`. */
 export function generationOf(key: string): string {
   return key.slice(0, key.indexOf('/'))

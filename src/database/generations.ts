@@ -1,7 +1,15 @@
 import type { StoreTransaction } from '../storage/store.ts'
 import type { Page } from './database.ts'
 import type { FencedConnection } from './fence.ts'
-import { generationOf, type Head, type Manifest, metaKeys, type PageEntry, readManifest } from './format.ts'
+import {
+  generationOf,
+  type Head,
+  type Manifest,
+  metaKeys,
+  type PageEntry,
+  pageKey,
+  readManifest,
+} from './format.ts'
 
 /** Gives each writer of pages a name that no other has, and removes the pages that nobody needs. */
 export class Generations {
@@ -69,18 +77,28 @@ export class PageWriter {
     this.id = id
   }
 
-  /** Stores pages, in one transaction. */
+  /** Stores pages, in one transaction, but for those that are stored elsewhere. */
   async add(...pages: readonly Page[]): Promise<readonly PageEntry[]> {
+    const own: [key: string, text: string][] = []
     const first = this.#pages.length
-    const entries = pages.map(({ text, types }, index) => {
-      return { key: `${this.id}/${first + index}`, size: text.length, types }
+    const entries = pages.map(({ text, types, elsewhere }, index) => {
+      const key = elsewhere?.key ?? pageKey(this.id, first + index)
+      if (!elsewhere) own.push([key, text])
+      return { key, size: text.length, types }
     })
-    const stored = this.#database.write(['pages'], async (tx) => {
-      for (const [index, { key }] of entries.entries()) tx.put('pages', key, pages[index]?.text ?? '')
-    })
-    this.#pages.push(...entries.map((entry) => ({ entry, stored })))
+    const stored = this.#store(own)
+    this.#pages.push(
+      ...entries.map((entry, index) => ({ entry, stored: pages[index]?.elsewhere?.stored ?? stored })),
+    )
     await stored
     return entries
+  }
+
+  async #store(pages: readonly (readonly [key: string, text: string])[]): Promise<void> {
+    if (pages.length === 0) return
+    await this.#database.write(['pages'], async (tx) => {
+      for (const [key, text] of pages) tx.put('pages', key, text)
+    })
   }
 
   /** All pages, once they are stored. Rejects where one could not be. */

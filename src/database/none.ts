@@ -1,6 +1,7 @@
 import type { Database, SnapshotWriter } from './database.ts'
 
 const nowhere: SnapshotWriter = {
+  lend: () => undefined,
   page: async () => {},
   commit: async () => {},
   abort: async () => {},

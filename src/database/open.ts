@@ -40,8 +40,9 @@ type Shape = Pick<Models, 'version' | 'migrate'>
 export async function openDatabase(options: OpenDatabaseOptions): Promise<Database> {
   const { store, name, clock, models = { version: 1, migrate: {} } } = options
   const connection = await store.open(name)
+  const shared = store.inWorkers ? name : undefined
   try {
-    return new StoredDatabase(store.kind, await FencedConnection.raise(connection), clock, models)
+    return new StoredDatabase(store.kind, await FencedConnection.raise(connection, shared), clock, models)
   } catch (error) {
     connection.close()
     throw error

@@ -1,6 +1,7 @@
 import { StorageError } from '../base/errors.ts'
 import type { Clock } from '../base/world.ts'
 import type { SnapshotHead } from '../protocol/bootstrap.ts'
+import type { SnapshotPlace } from '../transport/transport.ts'
 import type { Page, SnapshotWriter } from './database.ts'
 import type { FencedConnection } from './fence.ts'
 import { format, type Head, type Manifest } from './format.ts'
@@ -14,6 +15,8 @@ export class StoredSnapshot implements SnapshotWriter {
   readonly #version: number
   readonly #onCommit: (manifest: Manifest) => void
   readonly #pages: PageWriter
+  /** Whose pages another thread writes. */
+  #lent: PageWriter | undefined
 
   constructor(
     database: FencedConnection,
@@ -28,6 +31,13 @@ export class StoredSnapshot implements SnapshotWriter {
     this.#version = version
     this.#onCommit = onCommit
     this.#pages = generations.begin()
+  }
+
+  lend(): SnapshotPlace | undefined {
+    const { name, fence } = this.#database
+    if (name === undefined) return undefined
+    this.#lent ??= this.#generations.begin()
+    return { name, fence, generation: this.#lent.id }
   }
 
   async page(...pages: readonly Page[]): Promise<void> {
@@ -51,15 +61,20 @@ export class StoredSnapshot implements SnapshotWriter {
       tx.delete('journal', {})
       await this.#generations.switchTo(tx, head, manifest)
     })
-    this.#generations.end(this.#pages)
+    this.#end()
     this.#onCommit(manifest)
   }
 
   async abort(): Promise<void> {
     if (!this.#generations.isUnderWay(this.#pages)) return
-    this.#generations.end(this.#pages)
+    this.#end()
     // Of a commit whose outcome is not known, the pages are in the manifest or not: so they stay or go.
     await this.#generations.sweep()
+  }
+
+  #end(): void {
+    this.#generations.end(this.#pages)
+    if (this.#lent) this.#generations.end(this.#lent)
   }
 
   #refuseIfOver(): void {

@@ -30,6 +30,7 @@ export function withTimeLimits(store: Store, clock: Clock, limits = defaultTimeL
     })
   return {
     kind: store.kind,
+    inWorkers: store.inWorkers ?? false,
     async open(name) {
       const opening = store.open(name)
       try {

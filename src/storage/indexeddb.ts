@@ -22,6 +22,7 @@ export function indexedDbStore(options: IndexedDbOptions = {}): Store {
   }
   return {
     kind: 'durable',
+    inWorkers: options.indexedDB === undefined,
     async open(name) {
       try {
         return connect(await openDatabase(factory(), name))

@@ -16,6 +16,8 @@ import type { Undo } from '../base/emitter.ts'
 export interface Store {
   /** Whether what is written outlives the process. */
   readonly kind: 'durable' | 'memory'
+  /** Whether a worker reaches the same databases with an `indexedDbStore()` of its own. @default false */
+  readonly inWorkers?: boolean
   /** Opens the database `name`, made where there is none. Rejects with a StorageError. */
   open(name: string): Promise<StoreConnection>
   /** Deletes the database `name`, if there is one; its connections are closed first. */

@@ -39,6 +39,7 @@ export async function download(
           if (pages.failure && staging.unloaded.size > 0) throw pages.failure
         },
         progress: onProgress,
+        place: () => pages.place(),
       },
       signal,
     )

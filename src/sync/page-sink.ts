@@ -1,26 +1,21 @@
 import { type SyncError, toStorageError } from '../base/errors.ts'
 import type { Database, Page, SnapshotWriter } from '../database/database.ts'
+import { PageBatches } from '../database/page-batches.ts'
 import type { SnapshotHead } from '../protocol/bootstrap.ts'
-import type { SnapshotSlice } from '../transport/transport.ts'
-
-/** A transaction takes pages of so much text, in UTF-16 units: one for each page would be a quarter of a first sync. */
-const batchUnits = 1_000_000
-
-/** So many transactions may be on their way to the disk while the next slices arrive. */
-const mostUnderWay = 2
+import type { SnapshotPlace, SnapshotSlice } from '../transport/transport.ts'
 
 /** Writes a snapshot's slices as pages. A store that fails does not stop the snapshot: it is then in memory alone. */
 export class PageSink {
   readonly #database: Database
+  readonly #batches: PageBatches<Page>
   #writer: Promise<SnapshotWriter> | undefined
-  readonly #underWay = new Set<Promise<void>>()
-  /** What the next transaction takes. */
-  #batch: Page[] = []
-  #units = 0
   #failure: SyncError | undefined
 
   constructor(database: Database) {
     this.#database = database
+    this.#batches = new PageBatches((pages) =>
+      this.#attempt(async () => (await this.#begun()).page(...pages)),
+    )
   }
 
   /** Why not all is written, if it is not. */
@@ -28,24 +23,23 @@ export class PageSink {
     return this.#failure
   }
 
+  /** Where another thread may write slices; `undefined` where none can. */
+  place(): Promise<SnapshotPlace | undefined> {
+    return this.#attempt(async () => (await this.#begun()).lend())
+  }
+
   /** Resolves when there is room for the next one. */
-  async add({ text, rows }: SnapshotSlice): Promise<void> {
-    if (this.#failure) return
+  async add({ text, rows, elsewhere }: SnapshotSlice): Promise<void> {
+    if (this.#failure || rows.length === 0) return
     const types = new Map<string, number>()
     for (const { t } of rows) types.set(t, (types.get(t) ?? 0) + 1)
-    this.#batch.push({ text, types: [...types] })
-    this.#units += text.length
-    if (this.#units < batchUnits) return
-    const writing = this.#writeBatch()
-    this.#underWay.add(writing)
-    void writing.then(() => this.#underWay.delete(writing))
-    if (this.#underWay.size >= mostUnderWay) await Promise.race(this.#underWay)
+    if (elsewhere) void this.#attempt(() => elsewhere.stored)
+    await this.#batches.add({ text, types: [...types], elsewhere })
   }
 
   /** Makes the snapshot the stored copy. Resolves with why it could not, if it could not. */
   async commit(head: SnapshotHead): Promise<SyncError | undefined> {
-    await this.#writeBatch()
-    await Promise.all(this.#underWay)
+    if (!this.#failure) await this.#batches.flush()
     if (!this.#failure) await this.#attempt(async () => (await this.#begun()).commit(head))
     if (this.#failure) await this.abort()
     return this.#failure
@@ -53,16 +47,8 @@ export class PageSink {
 
   /** Drops what was written, as far as the store lets it. */
   async abort(): Promise<void> {
-    await Promise.all(this.#underWay)
+    await this.#batches.settled()
     await this.#attempt(async () => (await this.#writer)?.abort())
-  }
-
-  async #writeBatch(): Promise<void> {
-    const batch = this.#batch
-    this.#batch = []
-    this.#units = 0
-    if (this.#failure || batch.length === 0) return
-    await this.#attempt(async () => (await this.#begun()).page(...batch))
   }
 
   #begun(): Promise<SnapshotWriter> {
@@ -71,11 +57,12 @@ export class PageSink {
   }
 
   /** Never rejects: what fails is kept in `#failure`. */
-  async #attempt(write: () => Promise<void>): Promise<void> {
+  async #attempt<T>(work: () => Promise<T>): Promise<T | undefined> {
     try {
-      await write()
+      return await work()
     } catch (error) {
       this.#failure ??= toStorageError(error)
+      return undefined
     }
   }
 }

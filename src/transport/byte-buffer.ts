@@ -1,9 +1,8 @@
 import { ProtocolError } from '../base/errors.ts'
+import { isSpace } from './value-follower.ts'
 
 /** Bytes of UTF-8 that come in pieces and are wanted as one text. Many small pieces cost no more than a few large. */
 export class ByteBuffer {
-  // A BOM is for the reader of a document to pass over, not for each part of one.
-  readonly #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
   #bytes = new Uint8Array(4096)
   #length = 0
 
@@ -22,19 +21,41 @@ export class ByteBuffer {
     this.#length = length
   }
 
+  /** Whether there is nothing but white space from `from` on. */
+  isBlank(from: number): boolean {
+    let at = from
+    while (at < this.#length && isSpace(this.#bytes[at])) at += 1
+    return at === this.#length
+  }
+
   /** Drops what is behind the first `length` bytes. */
   truncate(length: number): void {
     this.#length = Math.min(length, this.#length)
+  }
+
+  /** All of it, as a copy; the buffer is empty then. */
+  takeBytes(): Uint8Array<ArrayBuffer> {
+    const bytes = this.#bytes.slice(0, this.#length)
+    this.#length = 0
+    return bytes
   }
 
   /** All of it as text; the buffer is empty then. Throws a ProtocolError where it is not UTF-8. */
   take(): string {
     const bytes = this.#bytes.subarray(0, this.#length)
     this.#length = 0
-    try {
-      return this.#decoder.decode(bytes)
-    } catch {
-      throw new ProtocolError('not_json', 'The answer is not UTF-8; is something between client and server?')
-    }
+    return textOf(bytes)
+  }
+}
+
+// A BOM is for the reader of a document to pass over, not for each part of one.
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** Throws a ProtocolError where `bytes` are not UTF-8. */
+export function textOf(bytes: Uint8Array): string {
+  try {
+    return decoder.decode(bytes)
+  } catch {
+    throw new ProtocolError('not_json', 'The answer is not UTF-8; is something between client and server?')
   }
 }

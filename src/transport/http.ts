@@ -1,5 +1,6 @@
 import { ConfigurationError, NetworkError } from '../base/errors.ts'
-import type { World } from '../base/world.ts'
+import { type Logger, silentLogger } from '../base/logger.ts'
+import type { Fetch, World } from '../base/world.ts'
 import { readDelta } from '../protocol/delta.ts'
 import { parseJson } from '../protocol/envelope.ts'
 import { errorOf } from './answer.ts'
@@ -8,7 +9,7 @@ import { type Call, runCall } from './call.ts'
 import { type Credentials, headersOf } from './credentials.ts'
 import { type Endpoints, redactUrl, withQuery } from './endpoints.ts'
 import { outline } from './outline.ts'
-import { readSnapshot } from './snapshot.ts'
+import { readSnapshot, type SnapshotReader, type SnapshotWorker } from './snapshot.ts'
 import type { Transport } from './transport.ts'
 
 export interface TransportLimits {
@@ -34,6 +35,9 @@ export interface TransportOptions {
   readonly endpoints: Endpoints
   readonly credentials: Credentials
   readonly limits?: Partial<TransportLimits>
+  /** Who fetches and reads snapshots. @default the page itself */
+  readonly worker?: SnapshotWorker | undefined
+  readonly logger?: Logger | undefined
 }
 
 /** Said where something is to be written and there is nowhere to send it. */
@@ -42,14 +46,23 @@ export const noTxUrl = '`endpoints.txUrl` is missing: without it this client onl
 /** How much of an error's body is read. */
 const errorBodyBytes = 16 * 1024
 
-export function createTransport({ world, endpoints, credentials, limits }: TransportOptions): Transport {
+export function createTransport(options: TransportOptions): Transport {
+  const { world, endpoints, credentials, limits, worker, logger = silentLogger } = options
   const { clock } = world
   const { answerMs, snapshotMs, idleMs, maxRowBytes } = { ...defaultLimits, ...limits }
 
+  const inPage: SnapshotReader = { fetch: world.fetch, read: readSnapshot }
+
   /** The answer to a request, if it is a 2xx: to a POST of `json` where there is one, to a GET otherwise. */
-  const ask = async (call: Call, url: string, beginMs: number, json?: string): Promise<Response> => {
+  const ask = async (
+    call: Call,
+    url: string,
+    beginMs: number,
+    { json, fetch = world.fetch }: { readonly json?: string; readonly fetch?: Fetch } = {},
+  ): Promise<Response> => {
     const credential = await call.wait(credentials.get(), answerMs, 'Getting credentials')
-    const response = await call.wait(send(call, url, headersOf(credential), json), beginMs, redactUrl(url))
+    const sending = send(call, url, headersOf(credential), json, fetch)
+    const response = await call.wait(sending, beginMs, redactUrl(url))
     if (response.ok) {
       credentials.accepted(credential)
       return response
@@ -65,11 +78,12 @@ export function createTransport({ world, endpoints, credentials, limits }: Trans
     url: string,
     headers: Readonly<Record<string, string>>,
     json: string | undefined,
+    fetch: Fetch,
   ): Promise<Response> => {
     const posted = json === undefined ? undefined : { method: 'POST', body: json }
     const type = posted && { 'Content-Type': 'application/json' }
     try {
-      return await world.fetch(url, {
+      return await fetch(url, {
         ...posted,
         headers: { Accept: 'application/json', ...type, ...headers },
         cache: 'no-store',
@@ -86,8 +100,10 @@ export function createTransport({ world, endpoints, credentials, limits }: Trans
   return {
     bootstrap: (sink, signal) =>
       runCall(clock, signal, async (call) => {
-        const response = await ask(call, endpoints.bootstrapUrl, snapshotMs)
-        return readSnapshot({ response, call, clock, idleMs, maxRowBytes }, sink)
+        const reader = (await worker?.begin(call, logger)) ?? inPage
+        const fetch: Fetch = (url, init) => reader.fetch(url, init)
+        const response = await ask(call, endpoints.bootstrapUrl, snapshotMs, { fetch })
+        return reader.read({ response, call, clock, idleMs, maxRowBytes }, sink)
       }),
     delta: (since, signal) =>
       runCall(clock, signal, async (call) => {
@@ -98,7 +114,7 @@ export function createTransport({ world, endpoints, credentials, limits }: Trans
       runCall(clock, signal, async (call) => {
         const { txUrl } = endpoints
         if (txUrl === undefined) throw new ConfigurationError('endpoints.txUrl', noTxUrl)
-        const response = await ask(call, txUrl, answerMs, JSON.stringify(body))
+        const response = await ask(call, txUrl, answerMs, { json: JSON.stringify(body) })
         return parseJson(await readText(response, call, idleMs), 'The answer to a transaction')
       }),
   }

@@ -1,17 +1,16 @@
 import { ProtocolError } from '../base/errors.ts'
-import { notJson, parseJson } from '../protocol/envelope.ts'
+import { notJson } from '../protocol/envelope.ts'
 import { maxDepth } from '../protocol/json.ts'
-import { readRow, type WireRow } from '../protocol/row.ts'
 import { ByteBuffer } from './byte-buffer.ts'
-import type { SnapshotSlice } from './transport.ts'
+import { type Cut, snapshot } from './cut.ts'
 import { closeBracket, comma, openBracket, ValueFollower } from './value-follower.ts'
 
 /** A slice ends with the row that makes it this long: in rows, or in bytes. */
 const sliceRows = 1000
 const sliceBytes = 256 * 1024
 
-/** What an error is about. */
-export const snapshot = 'The snapshot'
+/** Takes a slice, a JSON array: `bytes` are good until it returns. */
+export type TakeCut = (bytes: ByteBuffer, cut: Cut) => void
 
 const arrayStart = Uint8Array.of(openBracket)
 const arrayEnd = Uint8Array.of(closeBracket)
@@ -23,7 +22,7 @@ export class RowSlicer {
   /** How many rows came in slices. */
   rows = 0
   readonly #maxRowBytes: number
-  readonly #onSlice: (slice: SnapshotSlice) => void
+  readonly #onCut: TakeCut
   readonly #follower = new ValueFollower()
   /** The present slice: `[`, whole rows and the beginning of the next; how many are whole, what was left out. */
   readonly #bytes = new ByteBuffer()
@@ -33,9 +32,9 @@ export class RowSlicer {
   #rowBytes = 0
   #items = 0
 
-  constructor(maxRowBytes: number, onSlice: (slice: SnapshotSlice) => void) {
+  constructor(maxRowBytes: number, onCut: TakeCut) {
     this.#maxRowBytes = maxRowBytes
-    this.#onSlice = onSlice
+    this.#onCut = onCut
     this.#bytes.append(arrayStart)
   }
 
@@ -94,27 +93,15 @@ export class RowSlicer {
   }
 
   #cut(): void {
-    this.#bytes.append(arrayEnd)
-    const text = this.#bytes.take()
-    this.#bytes.append(arrayStart)
-    const items = parseJson(text, snapshot) as readonly unknown[]
-    // Nothing between two commas counts as an item here, and as none for JSON.
-    const isEmptyArray = this.ended && this.#items === 1 && items.length === 0
-    if (items.length !== this.#whole && !isEmptyArray) throw notJson(snapshot)
+    const isEmptyArray = this.ended && this.#items === 1 && this.#bytes.isBlank(1)
+    const items = isEmptyArray ? 0 : this.#whole
     const broken = this.#broken
-    const rows: WireRow[] = []
-    let asItCame = true
-    for (const item of items) {
-      const row = readRow(item)
-      if (typeof row === 'string') broken.push(row)
-      else rows.push(row)
-      asItCame &&= row === item
-    }
     this.#whole = 0
     this.#broken = []
-    this.rows += rows.length
-    if (rows.length + broken.length > 0) {
-      this.#onSlice({ rows, text: asItCame ? text : JSON.stringify(rows), broken })
-    }
+    this.rows += items
+    this.#bytes.append(arrayEnd)
+    if (items + broken.length > 0) this.#onCut(this.#bytes, { items, broken })
+    this.#bytes.truncate(0)
+    this.#bytes.append(arrayStart)
   }
 }

@@ -4,9 +4,9 @@ import { notJson, parseJson } from '../protocol/envelope.ts'
 import { isCount } from '../protocol/guards.ts'
 import { maxDepth } from '../protocol/json.ts'
 import { ByteBuffer } from './byte-buffer.ts'
-import { RowSlicer, snapshot } from './row-slicer.ts'
-import type { SnapshotSlice } from './transport.ts'
-import { closeBrace, colon, comma, openBrace, openBracket, ValueFollower } from './value-follower.ts'
+import { snapshot } from './cut.ts'
+import { RowSlicer, type TakeCut } from './row-slicer.ts'
+import { closeBrace, colon, comma, isSpace, openBrace, openBracket, ValueFollower } from './value-follower.ts'
 
 /** Longer keys and values beside the rows are followed, not kept. */
 const keptBytes = 64 * 1024
@@ -39,13 +39,13 @@ export class SnapshotScanner {
 
   /**
    * @param maxRowBytes the longest row, with the white space around it
-   * @param onSlice called with each slice as soon as it is complete
+   * @param onCut called with each slice as soon as it is complete
    */
-  constructor(maxRowBytes: number, onSlice: (slice: SnapshotSlice) => void) {
-    this.#rows = new RowSlicer(maxRowBytes, onSlice)
+  constructor(maxRowBytes: number, onCut: TakeCut) {
+    this.#rows = new RowSlicer(maxRowBytes, onCut)
   }
 
-  /** How many rows came in slices. */
+  /** How many rows were cut. */
   get rows(): number {
     return this.#rows.rows
   }
@@ -138,9 +138,4 @@ export class SnapshotScanner {
     if (delimiter !== comma && delimiter !== closeBrace) throw notJson(snapshot)
     this.#place = delimiter === comma ? 'key' : 'end'
   }
-}
-
-/** White space as JSON knows it (RFC 8259, section 2). */
-function isSpace(byte: number | undefined): boolean {
-  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
 }

@@ -1,67 +1,30 @@
-import type { Clock } from '../base/world.ts'
+import type { Logger } from '../base/logger.ts'
+import type { Fetch } from '../base/world.ts'
 import type { SnapshotHead } from '../protocol/bootstrap.ts'
-import { readBody } from './body.ts'
 import type { Call } from './call.ts'
-import { SnapshotScanner } from './scanner.ts'
+import { readCut } from './cut.ts'
+import { cutSnapshot, type SnapshotSource } from './cut-snapshot.ts'
 import type { SnapshotSink, SnapshotSlice } from './transport.ts'
 
-export interface SnapshotSource {
-  readonly response: Response
-  readonly call: Call
-  readonly clock: Clock
-  readonly idleMs: number
-  readonly maxRowBytes: number
+/** Fetches one snapshot, and reads it. */
+export interface SnapshotReader {
+  /** Asks for it. What it resolves with need not have a body where it is a 2xx. */
+  readonly fetch: Fetch
+  /** Reads it into `sink`, a slice at a time, once `fetch` has brought a 2xx: `source.response`. */
+  read(source: SnapshotSource, sink: SnapshotSink): Promise<SnapshotHead>
 }
 
-/** The longest time that reading keeps other tasks waiting, in ms. */
-const turnMs = 12
-
-/**
- * Reads a snapshot into `sink`, a slice at a time: the stream is read on once the sink has taken what came. Rejects
- * with what the sink rejects with, else as {@link readBody} and {@link SnapshotScanner} do.
- */
-export async function readSnapshot(source: SnapshotSource, sink: SnapshotSink): Promise<SnapshotHead> {
-  const { response, call, clock, idleMs, maxRowBytes } = source
-  const total = contentLength(response)
-  let bytes = 0
-  let slices: SnapshotSlice[] = []
-  const scanner = new SnapshotScanner(maxRowBytes, (slice) => slices.push(slice))
-  const hand = async () => {
-    const ready = slices
-    slices = []
-    for (const slice of ready) {
-      call.signal.throwIfAborted()
-      await sink.slice(slice)
-    }
-    const { rows, count } = scanner
-    const fraction = count === undefined ? ratio(bytes, total) : ratio(rows, count)
-    sink.progress({ rows, bytes, fraction })
-  }
-  let turn = clock.now()
-  for await (const part of readBody(response, call, idleMs)) {
-    scanner.push(part)
-    bytes += part.length
-    await hand()
-    if (clock.now() - turn < turnMs) continue
-    await clock.pause()
-    turn = clock.now()
-  }
-  const head = scanner.end()
-  await hand()
-  return head
+/** What fetches and reads snapshots beside the page. */
+export interface SnapshotWorker {
+  /** Begins with one, until `call` ends. Resolves with `undefined`, and says why, where the page is to do it by itself. */
+  begin(call: Call, logger: Logger): Promise<SnapshotReader | undefined>
 }
 
-/**
- * How many bytes are to come, where that is told. Behind a content coding the header counts others, and across origins
- * a page cannot see whether there is one (Fetch standard, "CORS-safelisted response-header name").
- */
-function contentLength({ headers, type }: Response): number | undefined {
-  const length = headers.get('Content-Length')
-  return length === null || type === 'cors' || headers.has('Content-Encoding') ? undefined : Number(length)
-}
-
-/** `undefined` where there is more than was told, and what was told is not to be believed. */
-function ratio(part: number, whole: number | undefined): number | undefined {
-  if (whole === undefined || !(part <= whole)) return undefined
-  return whole === 0 ? 1 : part / whole
+/** Reads a snapshot in the page. Rejects as {@link cutSnapshot} does, and where a slice is no JSON. */
+export function readSnapshot(source: SnapshotSource, sink: SnapshotSink): Promise<SnapshotHead> {
+  return cutSnapshot<SnapshotSlice>(source, {
+    read: (bytes, cut) => readCut(bytes.take(), cut),
+    slice: (slice) => sink.slice(slice),
+    progress: (progress) => sink.progress(progress),
+  })
 }

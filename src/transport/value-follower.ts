@@ -8,6 +8,11 @@ export const closeBracket = 0x5d
 export const openBrace = 0x7b
 export const closeBrace = 0x7d
 
+/** White space as JSON knows it (RFC 8259, section 2). */
+export function isSpace(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
+}
+
 /**
  * Follows one JSON value through bytes that come in chunks, by its strings and brackets alone. Whether the value is
  * JSON is for `JSON.parse` to say.
@@ -47,9 +52,28 @@ export class ValueFollower {
   }
 }
 
+/** So far is looked at byte by byte: in a short string, the engine's search takes longer to begin than to find. */
+const shortString = 32
+
 /** Where the string ends in which `at` is. Without an end: the length of `bytes`, and 1 more behind a backslash. */
 function endOfString(bytes: Uint8Array, from: number): number {
   let at = from
-  while (at < bytes.length && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1
-  return at
+  const near = Math.min(bytes.length, from + shortString)
+  while (at < near && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1
+  if (at < near || at >= bytes.length) return at
+  return endOfLongString(bytes, at)
+}
+
+/** As {@link endOfString}, for one that is long. */
+function endOfLongString(bytes: Uint8Array, from: number): number {
+  for (let at = from; ; at += 1) {
+    const found = bytes.indexOf(quote, at)
+    const end = found < 0 ? bytes.length : found
+    let escapes = end
+    while (escapes > from && bytes[escapes - 1] === backslash) escapes -= 1
+    const escaped = (end - escapes) % 2
+    if (found < 0) return end + escaped
+    if (escaped === 0) return end
+    at = end
+  }
 }

@@ -6,6 +6,7 @@ import * as server from 'instep/server'
 import * as instepTanstackDb from 'instep/tanstack-db'
 import * as testing from 'instep/testing'
 import * as testingMsw from 'instep/testing/msw'
+import * as worker from 'instep/worker'
 import * as jose from 'jose'
 import * as mswNode from 'msw/node'
 import { pino } from 'pino'
@@ -14,6 +15,7 @@ import * as jsxRuntime from 'react/jsx-runtime'
 import * as reactServer from 'react-dom/server'
 import * as zod from 'zod'
 import { resolveWorld } from '../../src/base/world.default.ts'
+import { FakeWorker } from '../support/fake-worker.ts'
 import { fakeIndexedDb } from '../support/store-fake-indexeddb.ts'
 
 /** What an example may use without an import: the parts of an application that are not Instep's. */
@@ -130,6 +132,8 @@ export async function setStage(): Promise<Stage> {
         }),
       },
       'instep/testing': testing,
+      // Its script runs by itself.
+      'instep/worker': { ...worker, serveSnapshots() {} },
       'instep/testing/msw': testingMsw,
       'msw/node': {
         setupServer(...handlers: Parameters<typeof mswNode.setupServer>) {
@@ -153,6 +157,11 @@ export async function setStage(): Promise<Stage> {
         page.text = JSON.stringify(shown)
       }),
       fetch,
+      Worker: class extends FakeWorker {
+        constructor() {
+          super({ world: { ...world, fetch }, store: instep.indexedDbStore({ indexedDB }) })
+        }
+      },
       console: { log: (line: unknown) => printed.push(String(line)), warn() {}, error() {} },
       process: {
         env: { JWT_SECRET: 'a secret that is long enough to sign with' },

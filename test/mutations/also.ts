@@ -87,8 +87,8 @@ export const also: readonly Mutation[] = [
     invariant: 65,
     test: 'test/client/bad-input.test.ts',
     name: 'invariant 65: %s is left out of a snapshot, and told',
-    file: 'src/transport/row-slicer.ts',
-    from: "if (typeof row === 'string') broken.push(row)",
+    file: 'src/transport/cut.ts',
+    from: "if (typeof row === 'string') faults.push(row)",
     to: "if (typeof row === 'string') throw notJson(row)",
   },
   {

@@ -112,8 +112,8 @@ export const position: readonly Mutation[] = [
     test: 'test/database/snapshot.test.ts',
     name: 'invariant 9: at any step of a snapshot shows the whole old state or the whole new one',
     file: 'src/database/generations.ts',
-    from: 'key: `${this.id}/${first + index}`',
-    to: 'key: `page/${first + index}`',
+    from: 'pageKey(this.id, first + index)',
+    to: "pageKey('page', first + index)",
   },
   {
     invariant: 10,

@@ -52,7 +52,7 @@ describe('the built package', () => {
       expect(imported.split(',').length, entry).toBeGreaterThan(0)
       expect(await inNode('-e', `const m = require('${entry}'); ${names}`)).toBe(imported)
     }
-  })
+  }, 60_000)
 
   test('has no side effect when it is imported', async () => {
     const told = await inNode(fileURLToPath(new URL('no-side-effect.mjs', import.meta.url)))

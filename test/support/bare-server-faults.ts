@@ -51,7 +51,7 @@ export const faults = {
   silent: (): BareFault => (answer) => ({ ...answer, ending: 'silent' }),
 }
 
-export function bytesOf(answer: BareResponse): Uint8Array {
+export function bytesOf(answer: BareResponse): Buffer {
   return Buffer.concat(answer.body.map((chunk) => Buffer.from(chunk)))
 }
 

@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import { readSnapshotHead, type SnapshotHead } from '../../src/protocol/bootstrap.ts'
 import { isDeeperThan, isObject, maxDepth } from '../../src/protocol/json.ts'
 import { readRow, type WireRow } from '../../src/protocol/row.ts'
+import { readCut } from '../../src/transport/cut.ts'
 import { SnapshotScanner } from '../../src/transport/scanner.ts'
 import type { SnapshotSlice } from '../../src/transport/transport.ts'
 
@@ -22,7 +23,7 @@ export function scan(
 ): Scanned {
   const bytes = typeof document === 'string' ? encoder.encode(document) : document
   const slices: SnapshotSlice[] = []
-  const scanner = new SnapshotScanner(maxRowBytes, (slice) => slices.push(slice))
+  const scanner = new SnapshotScanner(maxRowBytes, (buffer, cut) => slices.push(readCut(buffer.take(), cut)))
   const ends = [...cuts.filter((cut) => cut <= bytes.length), bytes.length].sort((a, b) => a - b)
   let from = 0
   for (const end of ends) {

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readCut } from '../../src/transport/cut.ts'
 import { SnapshotScanner } from '../../src/transport/scanner.ts'
 
 const run = promisify(execFile)
@@ -42,8 +43,8 @@ test('four million chunks of one byte take time in proportion, not by their squa
     `{"sid":1,"rows":[{"t":"a","id":"1","p":{"x":"${'x'.repeat(4_000_000)}"}}]}`,
   )
   let rows = 0
-  const scanner = new SnapshotScanner(2 ** 24, (slice) => {
-    rows += slice.rows.length
+  const scanner = new SnapshotScanner(2 ** 24, (buffer, cut) => {
+    rows += readCut(buffer.take(), cut).rows.length
   })
   for (let at = 0; at < bytes.length; at += 1) scanner.push(bytes.subarray(at, at + 1))
   scanner.end()

@@ -1,32 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { mutilated, parsedJson, row } from '../support/arbitraries.ts'
-import { cuts, oracle, scan, verdict, writtenOddly } from '../support/transport-snapshots.ts'
-import { mulberry32 } from '../support/virtual-random.ts'
-
-const known = fc.record(
-  {
-    sid: fc.oneof({ weight: 5, arbitrary: fc.nat() }, parsedJson),
-    count: fc.oneof(fc.nat(20), parsedJson),
-    epoch: fc.oneof(fc.string(), parsedJson),
-    rows: fc.oneof(
-      { weight: 9, arbitrary: fc.array(fc.oneof({ weight: 4, arbitrary: row }, mutilated(row), parsedJson)) },
-      parsedJson,
-    ),
-  },
-  { requiredKeys: ['sid', 'rows'], noNullPrototype: true },
-)
-
-/** Snapshots with anything in them, their keys in any order, as UTF-8. */
-const document = fc
-  .tuple(known, fc.dictionary(fc.string(), parsedJson, { maxKeys: 3 }), fc.nat())
-  .map(([values, unknown, seed]) => {
-    const dice = mulberry32(seed)
-    const entries = [...Object.entries(unknown), ...Object.entries(values)]
-    entries.sort(() => dice() - 0.5)
-    const bom = dice() < 0.1 ? '\uFEFF' : ''
-    return new TextEncoder().encode(bom + writtenOddly(Object.fromEntries(entries), dice))
-  })
+import { document } from '../support/snapshot-arbitraries.ts'
+import { cuts, oracle, scan, verdict } from '../support/transport-snapshots.ts'
 
 /** An edit at a place: bytes taken away, and bytes put there. */
 const edit = fc.record({
@@ -63,6 +38,21 @@ test('any snapshot, in any chunks, gives what JSON.parse of the whole gives', ()
   fc.assert(
     fc.property(document, cuts, (bytes, chunks) => {
       expect(verdict(() => summary(bytes, chunks))).toEqual(verdict(() => expected(bytes)))
+    }),
+    { numRuns: 600 },
+  )
+})
+
+test('a string ends at the same quote however long it is, whatever it escapes, and wherever it is cut', () => {
+  const part = fc.constantFrom('\\', '"', '\\'.repeat(20), 'é', 'y'.repeat(20))
+  const text = fc.array(part, { minLength: 10, maxLength: 60 }).map((parts) => parts.join(''))
+  const places = fc.array(fc.nat(), { maxLength: 12 })
+  fc.assert(
+    fc.property(fc.array(text, { minLength: 1, maxLength: 8 }), places, (texts, chunks) => {
+      const rows = texts.map((text, n) => ({ t: 'Issue', id: `${n}`, p: { text } }))
+      const bytes = new TextEncoder().encode(JSON.stringify({ sid: 1, rows }))
+      const cut = chunks.map((place) => place % bytes.length)
+      expect(scan(bytes, cut).rows).toEqual(rows)
     }),
     { numRuns: 600 },
   )

@@ -1,0 +1,86 @@
+import type { Clock } from '../base/world.ts'
+import type { SnapshotHead } from '../protocol/bootstrap.ts'
+import { readBody } from './body.ts'
+import type { ByteBuffer } from './byte-buffer.ts'
+import type { Call } from './call.ts'
+import type { Cut } from './cut.ts'
+import { SnapshotScanner } from './scanner.ts'
+import type { SnapshotProgress } from './transport.ts'
+
+export interface SnapshotSource {
+  readonly response: Response
+  readonly call: Call
+  readonly clock: Clock
+  readonly idleMs: number
+  readonly maxRowBytes: number
+}
+
+/** The longest time that reading keeps other tasks waiting, in ms. */
+const turnMs = 12
+
+/** Takes what a snapshot was cut into. */
+export interface CutSink<T> {
+  /** Makes of a slice, whose bytes are good until it returns, what is handed on. */
+  read(bytes: ByteBuffer, cut: Cut): T
+  /** The stream is read on once the promise resolves; a rejection ends the reading with it. */
+  slice(slice: T): Promise<void>
+  progress(progress: SnapshotProgress): void
+}
+
+/**
+ * Cuts a snapshot into slices, and hands on one at a time: the stream is read on once the sink has taken what came.
+ * Rejects with what the sink rejects with, else as {@link readBody} and {@link SnapshotScanner} do.
+ */
+export async function cutSnapshot<T>(source: SnapshotSource, sink: CutSink<T>): Promise<SnapshotHead> {
+  const { response, call, clock, idleMs, maxRowBytes } = source
+  const total = contentLength(response)
+  let bytes = 0
+  let slices: T[] = []
+  const scanner = new SnapshotScanner(maxRowBytes, (buffer, cut) => slices.push(sink.read(buffer, cut)))
+  const hand = async () => {
+    const ready = slices
+    slices = []
+    for (const slice of ready) {
+      call.signal.throwIfAborted()
+      await sink.slice(slice)
+    }
+    const { rows, count } = scanner
+    const fraction = count === undefined ? ratio(bytes, total) : ratio(rows, count)
+    sink.progress({ rows, bytes, fraction })
+  }
+  const pauseIfLong = turnsOf(clock)
+  for await (const part of readBody(response, call, idleMs)) {
+    scanner.push(part)
+    bytes += part.length
+    await hand()
+    await pauseIfLong()
+  }
+  const head = scanner.end()
+  await hand()
+  return head
+}
+
+/** Gives what to await between two steps of long work: it lets other tasks in once they have waited for long. */
+export function turnsOf(clock: Clock): () => Promise<void> {
+  let turn = clock.now()
+  return async () => {
+    if (clock.now() - turn < turnMs) return
+    await clock.pause()
+    turn = clock.now()
+  }
+}
+
+/**
+ * How many bytes are to come, where that is told. Behind a content coding the header counts others, and across origins
+ * a page cannot see whether there is one (Fetch standard, "CORS-safelisted response-header name").
+ */
+function contentLength({ headers, type }: Response): number | undefined {
+  const length = headers.get('Content-Length')
+  return length === null || type === 'cors' || headers.has('Content-Encoding') ? undefined : Number(length)
+}
+
+/** `undefined` where there is more than was told, and what was told is not to be believed. */
+function ratio(part: number, whole: number | undefined): number | undefined {
+  if (whole === undefined || !(part <= whole)) return undefined
+  return whole === 0 ? 1 : part / whole
+}

@@ -1,0 +1,3 @@
+import { serveSnapshots } from '../../../src/worker/index.ts'
+
+serveSnapshots()
