@@ -1,3 +1,4 @@
+import { linesOf } from './lines.ts'
 import type { Chunks, Numbered } from './numbered.ts'
 
 /** The records of a file with one JSON text a line. Empty lines are none. */
@@ -15,18 +16,4 @@ export function parsed(text: string): { readonly record: unknown } | { readonly 
   } catch {
     return { fault: 'is no JSON' }
   }
-}
-
-/** By `\n` alone: JSON may hold the other characters that end a line. */
-async function* linesOf(chunks: Chunks): AsyncGenerator<string> {
-  let begun: string[] = []
-  for await (const chunk of chunks) {
-    const [first = '', ...rest] = chunk.split('\n')
-    begun.push(first)
-    for (const next of rest) {
-      yield begun.join('')
-      begun = [next]
-    }
-  }
-  yield begun.join('')
 }
