@@ -1,9 +1,16 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { toError } from '../../src/base/errors.ts'
 import { readCsv } from '../../src/cli/records/csv.ts'
+import { type Row, rowsOf } from '../../src/cli/records/csv-rows.ts'
 import { readJson } from '../../src/cli/records/json.ts'
 import { readNdjson } from '../../src/cli/records/ndjson.ts'
 import type { Chunks, Numbered } from '../../src/cli/records/numbered.ts'
+import { recordFile } from '../../src/cli/records/read-records.ts'
+import { csvOracle } from './csv-oracle.ts'
 
 /** `text` in pieces of these lengths, over and over. */
 async function* pieces(text: string, lengths: readonly number[]): Chunks & AsyncGenerator<string> {
@@ -61,6 +68,40 @@ test('any cells in quotes come out of CSV as they went in', async () => {
       },
     ),
   )
+})
+
+test('any text gives the rows of the grammar and its first fault, however it is cut', async () => {
+  const rowsAndFault = async (text: string, cuts: readonly number[]) => {
+    const rows: Row[] = []
+    try {
+      for await (const row of rowsOf(pieces(text, cuts))) rows.push(row)
+    } catch (error) {
+      return { rows, fault: toError(error).message }
+    }
+    return { rows }
+  }
+  const sound = fc.constantFrom('a', 'ü😀', ',', '\n', '\r\n', ',"",', ',"a,""\r\nü",', '\n"""\n"""\r\n')
+  const any = fc.constantFrom('"', '\r', '"a"', '\u2028')
+  const unit = fc.oneof({ arbitrary: sound, weight: 12 }, { arbitrary: any, weight: 1 })
+  const texts = fc.array(unit, { maxLength: 40 }).map((units) => units.join(''))
+  await fc.assert(
+    fc.asyncProperty(texts, lengths, async (text, cuts) => {
+      expect(await rowsAndFault(text, cuts)).toEqual(csvOracle(text))
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+test('a character that is read in two parts stays whole, and a byte order mark is no text', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'instep-records-'))
+  const path = join(folder, 'long.csv')
+  const text = 'ü'.repeat(300_000)
+  // A character begins at an even byte in one row, at an odd one in the other.
+  writeFileSync(path, `\ufeff"a"\n${text}\n${text}.\n"${text}"\n`)
+  const found: Numbered[] = []
+  for await (const each of (await recordFile(path, undefined)).records()) found.push(each)
+  rmSync(folder, { recursive: true })
+  expect(recordsOf(found)).toEqual([{ a: text }, { a: `${text}.` }, { a: text }])
 })
 
 test('each record is told with the line on which it begins', async () => {

@@ -1,12 +1,8 @@
 import type { JsonValue } from '../../protocol/json.ts'
 import { CommandError } from '../failure.ts'
+import { rowsOf } from './csv-rows.ts'
 import { parsed } from './ndjson.ts'
 import type { Chunks, Numbered } from './numbered.ts'
-
-interface Row {
-  readonly line: number
-  readonly cells: readonly string[]
-}
 
 interface Column {
   readonly name: string
@@ -69,61 +65,4 @@ function recordOf(
     fields.push([name, value])
   }
   return { record: Object.fromEntries(fields) }
-}
-
-/**
- * The rows of a CSV text. Within quotes, commas and ends of lines are text, and two quotes are one. Rejects for what
- * RFC 4180 does not have: each program reads that in its own way.
- */
-async function* rowsOf(chunks: Chunks): AsyncGenerator<Row> {
-  let cells: string[] = []
-  let cell = ''
-  let state: 'start' | 'plain' | 'quoted' | 'closed' = 'start'
-  let returned = false
-  let line = 1
-  let begin = 1
-  const endCell = () => {
-    cells.push(cell)
-    cell = ''
-    state = 'start'
-  }
-  for await (const chunk of chunks) {
-    for (const char of chunk) {
-      if (returned && char !== '\n') throw returnAlone(line)
-      returned = false
-      if (state === 'quoted') {
-        if (char === '"') state = 'closed'
-        else cell += char
-      } else if (char === '"' && state !== 'plain') {
-        if (state === 'closed') cell += char
-        state = 'quoted'
-      } else if (char === ',') endCell()
-      else if (char === '\n') {
-        endCell()
-        yield { line: begin, cells }
-        cells = []
-        begin = line + 1
-      } else if (char === '\r') returned = true
-      else {
-        if (char === '"' || state === 'closed') throw strayQuote(line)
-        cell += char
-        state = 'plain'
-      }
-      if (char === '\n') line += 1
-    }
-  }
-  if (returned) throw returnAlone(line)
-  if (state === 'quoted')
-    throw new CommandError(`The quotes that open in the row on line ${begin} never close.`)
-  if (cells.length > 0 || cell !== '') yield { line: begin, cells: [...cells, cell] }
-}
-
-function returnAlone(line: number): CommandError {
-  return new CommandError(`Line ${line} ends with a carriage return alone; end lines with a line feed.`)
-}
-
-function strayQuote(line: number): CommandError {
-  return new CommandError(
-    `Line ${line} has quotes that are not around the whole of a cell; double those that belong to it.`,
-  )
 }

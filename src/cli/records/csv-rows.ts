@@ -1,0 +1,69 @@
+import { CommandError } from '../failure.ts'
+import { linesOf } from './lines.ts'
+import type { Chunks } from './numbered.ts'
+
+/** The cells of a row, and the line on which it begins, from 1. */
+export interface Row {
+  readonly line: number
+  readonly cells: readonly string[]
+}
+
+/**
+ * The rows of a CSV text. Within quotes, commas and ends of lines are text, and two quotes are one. Rejects for what
+ * RFC 4180 does not have: each program reads that in its own way.
+ */
+export async function* rowsOf(chunks: Chunks): AsyncGenerator<Row> {
+  let cells: string[] = []
+  // What the quotes that are open hold so far, as it is written.
+  let quoted: string | undefined
+  let line = 0
+  let begin = 1
+  for await (const text of linesOf(chunks)) {
+    line += 1
+    const end = text.length - (text.endsWith('\r\n') ? 2 : text.endsWith('\n') ? 1 : 0)
+    let at = 0
+    while (at <= end) {
+      if (quoted === undefined && text[at] !== '"') {
+        const comma = text.indexOf(',', at)
+        const cell = text.slice(at, comma < 0 ? end : comma)
+        const wrong = cell.search(/["\r]/)
+        if (wrong >= 0) throw misplaced(cell[wrong], line)
+        cells.push(cell)
+        at += cell.length + 1
+      } else {
+        const from = quoted === undefined ? at + 1 : at
+        const close = closingQuote(text, from)
+        quoted = (quoted ?? '') + text.slice(from, close)
+        if (close === undefined) break
+        const next = close + 1
+        if (next < end && text[next] !== ',') throw misplaced(text[next], line)
+        cells.push(quoted.replaceAll('""', '"'))
+        quoted = undefined
+        at = next + 1
+      }
+    }
+    if (quoted === undefined) {
+      yield { line: begin, cells }
+      cells = []
+      begin = line + 1
+    }
+  }
+  if (quoted !== undefined) {
+    throw new CommandError(`The quotes that open in the row on line ${begin} never close.`)
+  }
+}
+
+/** Where quotes close in which `from` is, unless that is on another line. Two in a row are text. */
+function closingQuote(text: string, from: number): number | undefined {
+  let at = text.indexOf('"', from)
+  while (at >= 0 && text[at + 1] === '"') at = text.indexOf('"', at + 2)
+  return at < 0 ? undefined : at
+}
+
+function misplaced(char: string | undefined, line: number): CommandError {
+  return new CommandError(
+    char === '\r'
+      ? `Line ${line} ends with a carriage return alone; end lines with a line feed.`
+      : `Line ${line} has quotes that are not around the whole of a cell; double those that belong to it.`,
+  )
+}
