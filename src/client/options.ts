@@ -6,7 +6,6 @@ import { defineModels, type ModelDefinitions, type Models } from '../models/mode
 import { isObject } from '../protocol/json.ts'
 import { standardTxCodec, type TxCodec } from '../protocol/tx.ts'
 import type { Merge } from '../session/writer.ts'
-import { memoryStore } from '../storage/memory.ts'
 import type { Store } from '../storage/store.ts'
 import type { CredentialOptions } from '../transport/credentials.ts'
 import type { EndpointOptions } from '../transport/endpoints.ts'
@@ -54,7 +53,7 @@ export interface ResolvedOptions<M extends ModelDefinitions> {
   readonly identity: string | null
   readonly onUnauthenticated: NonNullable<SyncClientOptions['onUnauthenticated']>
   readonly models: Models<M> | undefined
-  readonly store: Store
+  readonly store: Store | undefined
   readonly worker: SnapshotWorker | undefined
   readonly pollInterval: number
   readonly codec: TxCodec
@@ -100,8 +99,8 @@ export function resolveOptions<M extends ModelDefinitions>(
   options: SyncClientOptions<M>,
 ): ResolvedOptions<M> {
   checkOptions(options)
-  const { baseUrl, endpoints, token, apiKey, models, store = memoryStore() } = options
-  if (store.kind === 'durable' && options.identity === undefined) {
+  const { baseUrl, endpoints, token, apiKey, models, store } = options
+  if (store?.kind === 'durable' && options.identity === undefined) {
     const message =
       '`identity` is missing; a durable store needs to know whose data it keeps (null: keep none).'
     throw new ConfigurationError('identity', message)

@@ -57,14 +57,14 @@ export class SyncClient<M extends ModelDefinitions = ModelDefinitions> {
       transport: createTransport({ world, endpoints, credentials, worker, logger }),
       createLink: (listener) => createLink({ world, wsUrl: endpoints.wsUrl, credentials, listener }),
       openDatabase: async () =>
-        identity === null
-          ? noDatabase
-          : openDatabase({
+        store && identity !== null
+          ? openDatabase({
               store: withTimeLimits(store, world.clock),
               name: databaseName(endpoints, identity),
               clock: world.clock,
               models,
-            }),
+            })
+          : noDatabase,
       replica: createReplica({
         clock: world.clock,
         onListenerError: (error) => logger.error('A listener or a filter of a query threw.', { error }),
