@@ -22,6 +22,8 @@ export async function run(contender: Partial<Contender>): Promise<void> {
   }
 }
 
+const encoder = new TextEncoder()
+
 type Measure = (contender: Partial<Contender>, rows: number) => Promise<{ readonly [what: string]: number }>
 
 const measures: { readonly [name: string]: Measure } = {
@@ -53,7 +55,8 @@ const measures: { readonly [name: string]: Measure } = {
       const times: number[] = []
       for (let round = 0; round < rounds; round += 1) {
         const text = JSON.stringify(next(count))
-        times.push(await timed(() => contender.delta?.(text)))
+        const bytes = encoder.encode(text)
+        times.push(await timed(() => contender.delta?.(text, bytes)))
         // What a library does after a large one is not the next one's.
         if (count > 1_000) await rest(100)
       }
@@ -73,12 +76,16 @@ const measures: { readonly [name: string]: Measure } = {
     // Behind all that the deltas have brought.
     const next = deltas(2 * rows, rows)
     /** From when the delta is handed over, so that to apply it counts, until the listener is called. */
-    const timeToTell = async (hand: (text: string) => unknown, round: number) => {
+    const timeToTell = async (
+      hand: (text: string, bytes: Uint8Array<ArrayBuffer>) => unknown,
+      round: number,
+    ) => {
       const { since, sid, frames } = next(1)
       // The newest of the open ones, each time another.
       const p = { status: 'open', createdAt: 4e12 - 1_000 + round }
       const newest: Frame = { ...frames[0], op: 'u', sid, t: 'Issue', id: issue(round), p }
       const text = JSON.stringify({ since, sid, frames: [newest] })
+      const bytes = encoder.encode(text)
       let toldAt = 0
       const heard = new Promise<void>((resolve) => {
         told = () => {
@@ -87,7 +94,7 @@ const measures: { readonly [name: string]: Measure } = {
         }
       })
       const began = performance.now()
-      await hand(text)
+      await hand(text, bytes)
       await heard
       sinceApplied.push(toldAt - appliedAt)
       await rest(20)
@@ -97,10 +104,11 @@ const measures: { readonly [name: string]: Measure } = {
     const pushed: number[] = []
     const sinceApplied: number[] = []
     // Stands at the position from which the pushes go on.
-    await timeToTell((text) => contender.delta?.(text), 0)
+    const ask = (text: string, bytes: Uint8Array<ArrayBuffer>) => contender.delta?.(text, bytes)
+    await timeToTell(ask, 0)
     for (let round = 1; round <= 15; round += 1) {
-      asked.push(await timeToTell((text) => contender.delta?.(text), 2 * round))
-      pushed.push(await timeToTell((text) => (contender.push ?? contender.delta)?.(text), 2 * round + 1))
+      asked.push(await timeToTell(ask, 2 * round))
+      pushed.push(await timeToTell(contender.push ?? ask, 2 * round + 1))
     }
     return { asked: median(asked), pushed: median(pushed), applied: median(sinceApplied) }
   },

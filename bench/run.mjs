@@ -98,6 +98,7 @@ async function measureAll(name) {
     const first = await measure(context, name, 'firstSync')
     const worker = await measure(context, name, 'firstSyncInWorker')
     const start = await measure(context, name, 'startUp')
+    const byHand = await measure(context, 'floor', 'deltas')
     const deltas = await measure(context, name, 'deltas')
     const watch = await measure(context, name, 'watch')
     return {
@@ -108,6 +109,9 @@ async function measureAll(name) {
       'delta 1': deltas.delta1,
       'delta 100': deltas.delta100,
       'delta 5000': deltas.delta5000,
+      'text of delta 1': byHand.delta1,
+      'text of delta 100': byHand.delta100,
+      'text of delta 5000': byHand.delta5000,
       'live query': watch.pushed,
       'live query, asked': watch.asked,
       'live query, once applied': watch.applied,

@@ -6,8 +6,8 @@ export interface Contender {
   firstSyncInWorker?(url: string): Promise<void>
   /** Opens what is stored, so that any row can be read. Resolves with how many there are. */
   startUp(url: string): Promise<number>
-  /** Applies and stores a delta: the text of a {@link Delta}, as it comes from a server. */
-  delta(text: string): Promise<void>
+  /** Applies and stores a delta: the text of a {@link Delta}, and its bytes, as they come from a server. */
+  delta(text: string, bytes: Uint8Array<ArrayBuffer>): Promise<void>
   /** Applies one that comes by itself. @default `delta` */
   push?(text: string): void
   /**

@@ -22,7 +22,7 @@ const models = {
 }
 
 /** What the next delta brings; without one, the server is asked for a snapshot, and has no news beside it. */
-let next: string | undefined
+let next: Uint8Array<ArrayBuffer> | undefined
 
 let socket: Socket | undefined
 
@@ -55,7 +55,7 @@ function open(url: string, options: Pick<SyncClientOptions, 'identity' | 'worker
       fetch: (input, init) => {
         if (input.endsWith('/bootstrap')) return fetch(input, init)
         const sid = new URL(input).searchParams.get('since')
-        const bytes = new TextEncoder().encode(next ?? `{"sid":${sid},"frames":[]}`)
+        const bytes = next ?? new TextEncoder().encode(`{"sid":${sid},"frames":[]}`)
         next = undefined
         // As from a network; a Response that is made of a text copies it several times.
         const body = new ReadableStream({
@@ -90,8 +90,8 @@ export const contender: Contender = {
     const types = ['Issue', 'Comment', 'Project', 'User', 'Label'] as const
     return types.reduce((sum, t) => sum + client.count(t), 0)
   },
-  async delta(text) {
-    next = text
+  async delta(_, bytes) {
+    next = bytes
     await client.sync()
   },
   push(text) {
