@@ -68,17 +68,18 @@ export class Overlay {
 
   /** Lays transactions over `shown`, in their order. */
   lay(transactions: readonly PendingOps[], shown: RowSource): readonly RowChange[] {
-    const changed = new Set<Covered>()
+    const changed = new Map<Covered, WireRow | undefined>()
     for (const { id: tx, ops } of transactions) {
       const touched = ops.map((op) => {
         const covered = this.#cover(op, shown)
+        if (!changed.has(covered)) changed.set(covered, covered.shown)
         covered.layers.push({ tx, op })
-        changed.add(covered)
+        covered.shown = layOp(covered.shown, op)
         return covered
       })
       this.#touched.set(tx, touched)
     }
-    return this.#showAll(changed)
+    return Array.from(changed, ([covered, before]) => changeOf(covered, before, covered.shown))
   }
 
   /** Other rows stand in place of the confirmed ones: what is shown over them. */
@@ -108,13 +109,19 @@ export class Overlay {
   }
 
   #show(covered: Covered): RowChange {
-    const { t, id, confirmed, layers, shown: before } = covered
+    const { t, id, confirmed, layers, shown } = covered
     if (layers.length === 0) this.#covered.delete(rowKey(t, id))
     const now = layers.reduce((row, { op }) => layOp(row, op), confirmed)
-    const after = now && reuse(before, now)
-    covered.shown = after
-    return { t, id, before, after }
+    return changeOf(covered, shown, now)
   }
+}
+
+/** Shows `now` in place of `before`. */
+function changeOf(covered: Covered, before: WireRow | undefined, now: WireRow | undefined): RowChange {
+  const { t, id } = covered
+  const after = now && reuse(before, now)
+  covered.shown = after
+  return { t, id, before, after }
 }
 
 /** What one op shows over a row: one that was inserted elsewhere meanwhile is shown as it is there. */

@@ -98,6 +98,12 @@ describe('what is laid over a record', () => {
     expect(replica.get('T', '1')).toBe(record)
   })
 
+  test('tells nobody of a record that comes out of a transaction as it went in', () => {
+    const { lay, seen } = replicaOf({ a: 1 })
+    lay('x', update({ a: 2 }), update({ a: 1 }))
+    expect(seen).toEqual([])
+  })
+
   test('stays over other data that is put in place of the old, in one step', () => {
     const { lay, swap, seen, shown, replica } = replicaOf({ a: 1, b: 1 })
     lay('x', update({ a: 2 }))
