@@ -22,7 +22,7 @@ const sockets = {
 }
 
 // Files of their own, so that a page which does not use them leaves out what they bring, too.
-const parts = { indexeddb: 'src/storage/indexeddb.ts' }
+const ownFile = (id) => (/\/storage\/indexeddb[\w-]*\.ts$/.test(id) ? 'indexeddb' : undefined)
 
 // Whatever is not a file of ours is installed beside the package, or is Node's own.
 const external = (id) => !id.startsWith('.') && !id.startsWith('/') && !taken.includes(id)
@@ -63,6 +63,8 @@ const scripts = (format, ending, entries) => ({
     format,
     sourcemap: true,
     hoistTransitiveImports: false,
+    manualChunks: ownFile,
+    onlyExplicitManualChunks: true,
     // So that a framework which renders on a server knows where the page begins.
     banner: ({ name }) => (name === 'react/index' ? "'use client'" : ''),
     entryFileNames: `[name].${ending}`,
@@ -71,8 +73,8 @@ const scripts = (format, ending, entries) => ({
 })
 
 export default [
-  scripts('es', 'js', { ...input, ...parts, ...sockets, ...commands }),
-  scripts('cjs', 'cjs', { ...input, ...parts, ...sockets }),
+  scripts('es', 'js', { ...input, ...sockets, ...commands }),
+  scripts('cjs', 'cjs', { ...input, ...sockets }),
   {
     input,
     external,

@@ -69,8 +69,8 @@ export interface JournalEntry {
 }
 
 export interface SnapshotWriter {
-  /** Where another thread may write pages of this snapshot; `undefined` where none can reach the database. */
-  lend(): SnapshotPlace | undefined
+  /** Where another thread may write pages, until the end of this writer; `undefined` where none can reach the database. */
+  lend(): Promise<SnapshotPlace | undefined>
   /** Stores pages, in one transaction, but for those that are stored elsewhere. Resolves when its own are stored. */
   page(...pages: readonly Page[]): Promise<void>
   /** Switches to the new generation in one transaction, and clears the journal and what is left of older ones. */

@@ -1,26 +1,27 @@
 import { StorageError } from '../base/errors.ts'
 import type { StoreConnection, StoreTransaction, Table } from '../storage/store.ts'
+import type { SnapshotPlace } from '../transport/transport.ts'
 import { metaKeys, readHead } from './format.ts'
 import { type OutboxStore, openOutbox } from './outbox.ts'
 
 /** A connection whose every write is refused once somebody else has opened the database. */
 export class FencedConnection {
   readonly fence: number
-  /** By which a worker opens the same database; `undefined` where none can. */
-  readonly name: string | undefined
   readonly outbox: OutboxStore
   readonly #connection: StoreConnection
+  /** What has to be lent still: whoever writes pages for another is refused once they are not wanted any more. */
+  readonly #lent: string | undefined
   #writes = 0
 
-  private constructor(connection: StoreConnection, fence: number, name?: string) {
+  private constructor(connection: StoreConnection, fence: number, lent?: string) {
     this.#connection = connection
     this.fence = fence
-    this.name = name
+    this.#lent = lent
     this.outbox = openOutbox(connection)
   }
 
   /** Raises the fence, so that whoever was here before is refused, and drops data of another format. */
-  static async raise(connection: StoreConnection, name?: string): Promise<FencedConnection> {
+  static async raise(connection: StoreConnection): Promise<FencedConnection> {
     const options = { tables: ['meta', 'pages', 'journal'], mode: 'write' } as const
     const fence = await connection.transaction(options, async (tx) => {
       const [last, head] = await Promise.all([tx.get('meta', metaKeys.fence), tx.get('meta', metaKeys.head)])
@@ -29,12 +30,12 @@ export class FencedConnection {
       if (head !== undefined && readHead(head) === undefined) drop(tx)
       return next
     })
-    return new FencedConnection(connection, fence, name)
+    return new FencedConnection(connection, fence)
   }
 
-  /** Writes on behalf of whoever raised the fence to `fence`, and is refused together with them. */
-  static join(connection: StoreConnection, fence: number): FencedConnection {
-    return new FencedConnection(connection, fence)
+  /** Writes on behalf of whoever lent `place`, for as long as it is lent. */
+  static join(connection: StoreConnection, { fence, generation }: SnapshotPlace): FencedConnection {
+    return new FencedConnection(connection, fence, generation)
   }
 
   /** How many writes were begun: while it stays the same, nothing has changed, or is about to. */
@@ -66,7 +67,12 @@ export class FencedConnection {
   }
 
   async #compare(tx: StoreTransaction): Promise<void> {
-    if ((await tx.get('meta', metaKeys.fence)) === this.fence) return
+    const [fence, lent] = await Promise.all([
+      tx.get('meta', metaKeys.fence),
+      this.#lent === undefined ? undefined : tx.get('meta', metaKeys.lent),
+    ])
+    if (fence === this.fence && lent === this.#lent) return
+    if (fence === this.fence) throw new StorageError('aborted', 'These pages are not wanted any more.')
     const advice = 'this one is no longer the one that writes'
     throw new StorageError('fenced', `The local database was opened by another client: ${advice}.`)
   }
@@ -75,6 +81,7 @@ export class FencedConnection {
 function drop(tx: StoreTransaction): void {
   tx.delete('meta', metaKeys.head)
   tx.delete('meta', metaKeys.manifest)
+  tx.delete('meta', metaKeys.lent)
   tx.delete('pages', {})
   tx.delete('journal', {})
 }

@@ -41,7 +41,7 @@ export type PageEntry = {
   readonly types: readonly (readonly [t: string, rows: number])[]
 }
 
-export const metaKeys = { fence: 'fence', head: 'head', manifest: 'manifest' } as const
+export const metaKeys = { fence: 'fence', head: 'head', manifest: 'manifest', lent: 'lent' } as const
 
 /** `value` as a head; `undefined` where there is none, or one of another format. */
 export function readHead(value: StoreValue | undefined): Head | undefined {

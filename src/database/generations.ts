@@ -57,7 +57,13 @@ export class Generations {
   }
 
   async #sweep(tx: StoreTransaction): Promise<void> {
-    const [manifest, keys] = await Promise.all([tx.get('meta', metaKeys.manifest), tx.keys('pages')])
+    const [manifest, lent, keys] = await Promise.all([
+      tx.get('meta', metaKeys.manifest),
+      tx.get('meta', metaKeys.lent),
+      tx.keys('pages'),
+    ])
+    // Whoever still writes there is refused from now on.
+    if (!this.#underWay.has(String(lent))) tx.delete('meta', metaKeys.lent)
     const listed = new Set(manifest === undefined ? [] : readManifest(manifest).map(({ key }) => key))
     for (const key of keys) {
       if (!listed.has(key) && !this.#underWay.has(generationOf(key))) tx.delete('pages', key)

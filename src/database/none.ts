@@ -1,7 +1,7 @@
 import type { Database, SnapshotWriter } from './database.ts'
 
 const nowhere: SnapshotWriter = {
-  lend: () => undefined,
+  lend: async () => undefined,
   page: async () => {},
   commit: async () => {},
   abort: async () => {},

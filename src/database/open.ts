@@ -1,7 +1,7 @@
 import type { Clock } from '../base/world.ts'
 import type { Models } from '../models/models.ts'
 import type { WireRow } from '../protocol/row.ts'
-import type { Store } from '../storage/store.ts'
+import { isInWorkers, type Store } from '../storage/store.ts'
 import { checkpoint } from './checkpoint.ts'
 import type {
   Database,
@@ -40,9 +40,9 @@ type Shape = Pick<Models, 'version' | 'migrate'>
 export async function openDatabase(options: OpenDatabaseOptions): Promise<Database> {
   const { store, name, clock, models = { version: 1, migrate: {} } } = options
   const connection = await store.open(name)
-  const shared = store.inWorkers ? name : undefined
+  const shared = isInWorkers(store) ? name : undefined
   try {
-    return new StoredDatabase(store.kind, await FencedConnection.raise(connection, shared), clock, models)
+    return new StoredDatabase(store.kind, await FencedConnection.raise(connection), clock, models, shared)
   } catch (error) {
     connection.close()
     throw error
@@ -56,16 +56,19 @@ class StoredDatabase implements Database {
   readonly #journal: JournalWriter
   readonly #clock: Clock
   readonly #models: Shape
+  readonly #shared: string | undefined
   #size: DatabaseSize = { pageBytes: 0, journalBytes: 0 }
   #checkpointing = false
 
-  constructor(kind: Store['kind'], database: FencedConnection, clock: Clock, models: Shape) {
+  /** By `shared` a worker opens the same database; `undefined` where none can. */
+  constructor(kind: Store['kind'], database: FencedConnection, clock: Clock, models: Shape, shared?: string) {
     this.kind = kind
     this.#database = database
     this.#generations = new Generations(database)
     this.#journal = new JournalWriter(database)
     this.#clock = clock
     this.#models = models
+    this.#shared = shared
   }
 
   get size(): DatabaseSize {
@@ -116,7 +119,12 @@ class StoredDatabase implements Database {
       this.#size = { pageBytes: sizeOf(manifest), journalBytes: 0 }
     }
     const { version } = this.#models
-    return new StoredSnapshot(this.#database, this.#generations, this.#clock, version, onCommit)
+    return new StoredSnapshot(this.#database, this.#generations, {
+      clock: this.#clock,
+      version,
+      shared: this.#shared,
+      onCommit,
+    })
   }
 
   async append(entry: JournalEntry): Promise<void> {

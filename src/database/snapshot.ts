@@ -4,40 +4,41 @@ import type { SnapshotHead } from '../protocol/bootstrap.ts'
 import type { SnapshotPlace } from '../transport/transport.ts'
 import type { Page, SnapshotWriter } from './database.ts'
 import type { FencedConnection } from './fence.ts'
-import { format, type Head, type Manifest } from './format.ts'
+import { format, type Head, type Manifest, metaKeys } from './format.ts'
 import type { Generations, PageWriter } from './generations.ts'
+
+export interface StoredSnapshotOptions {
+  readonly clock: Clock
+  readonly version: number
+  /** By which a worker opens the same database; `undefined` where none can. */
+  readonly shared: string | undefined
+  readonly onCommit: (manifest: Manifest) => void
+}
 
 /** Writes the pages of one snapshot beside the current ones. */
 export class StoredSnapshot implements SnapshotWriter {
   readonly #database: FencedConnection
   readonly #generations: Generations
-  readonly #clock: Clock
-  readonly #version: number
-  readonly #onCommit: (manifest: Manifest) => void
+  readonly #options: StoredSnapshotOptions
   readonly #pages: PageWriter
   /** Whose pages another thread writes. */
   #lent: PageWriter | undefined
 
-  constructor(
-    database: FencedConnection,
-    generations: Generations,
-    clock: Clock,
-    version: number,
-    onCommit: (manifest: Manifest) => void,
-  ) {
+  constructor(database: FencedConnection, generations: Generations, options: StoredSnapshotOptions) {
     this.#database = database
     this.#generations = generations
-    this.#clock = clock
-    this.#version = version
-    this.#onCommit = onCommit
+    this.#options = options
     this.#pages = generations.begin()
   }
 
-  lend(): SnapshotPlace | undefined {
-    const { name, fence } = this.#database
-    if (name === undefined) return undefined
+  async lend(): Promise<SnapshotPlace | undefined> {
+    this.#refuseIfOver()
+    const { shared } = this.#options
+    if (shared === undefined) return undefined
     this.#lent ??= this.#generations.begin()
-    return { name, fence, generation: this.#lent.id }
+    const { id } = this.#lent
+    await this.#database.write([], async (tx) => tx.put('meta', metaKeys.lent, id))
+    return { name: shared, fence: this.#database.fence, generation: id }
   }
 
   async page(...pages: readonly Page[]): Promise<void> {
@@ -52,17 +53,18 @@ export class StoredSnapshot implements SnapshotWriter {
       format,
       generation: this.#pages.id,
       base: sid,
-      at: this.#clock.now(),
-      version: this.#version,
+      at: this.#options.clock.now(),
+      version: this.#options.version,
       ...(epoch === undefined ? undefined : { epoch }),
     }
     await this.#database.write(['pages', 'journal'], async (tx) => {
       this.#refuseIfOver()
       tx.delete('journal', {})
+      tx.delete('meta', metaKeys.lent)
       await this.#generations.switchTo(tx, head, manifest)
     })
     this.#end()
-    this.#onCommit(manifest)
+    this.#options.onCommit(manifest)
   }
 
   async abort(): Promise<void> {

@@ -1,3 +1,4 @@
+import { turnsOf } from '../base/turns.ts'
 import type { Clock } from '../base/world.ts'
 
 /** Long work, at once or in turns: each `yield` is a place where it may be left for a while. */
@@ -18,12 +19,10 @@ export function finish<T>(work: Work<T>): T {
 
 /** Does `work` in short turns, with other tasks between them. */
 export async function inTurns<T>(clock: Clock, work: Work<T>): Promise<T> {
-  let began = clock.now()
+  const pauseIfLong = turnsOf(clock, turnMs)
   for (;;) {
     const step = work.next()
     if (step.done) return step.value
-    if (clock.now() - began < turnMs) continue
-    await clock.pause()
-    began = clock.now()
+    await pauseIfLong()
   }
 }

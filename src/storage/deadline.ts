@@ -2,7 +2,7 @@ import { Alarm } from '../base/alarm.ts'
 import { withDeadline } from '../base/deadline.ts'
 import { StorageError } from '../base/errors.ts'
 import type { Clock } from '../base/world.ts'
-import type { Store, StoreConnection, StoreTransaction } from './store.ts'
+import { inWorkers, isInWorkers, type Store, type StoreConnection, type StoreTransaction } from './store.ts'
 
 export interface TimeLimits {
   /** The longest that opening or destroying may take, in ms. */
@@ -28,9 +28,8 @@ export function withTimeLimits(store: Store, clock: Clock, limits = defaultTimeL
       const message = `The local database did not answer within ${openMs} ms; ${advice}.`
       return new StorageError('blocked', message, { retryable: true })
     })
-  return {
+  const limited: Store = {
     kind: store.kind,
-    inWorkers: store.inWorkers ?? false,
     async open(name) {
       const opening = store.open(name)
       try {
@@ -46,6 +45,7 @@ export function withTimeLimits(store: Store, clock: Clock, limits = defaultTimeL
     },
     destroy: (name) => opened(store.destroy(name)),
   }
+  return isInWorkers(store) ? inWorkers(limited) : limited
 }
 
 function limitTransactions(connection: StoreConnection, clock: Clock, ms: number): StoreConnection {

@@ -3,7 +3,7 @@ import { StorageError } from '../base/errors.ts'
 import { openFailure } from './indexeddb-failures.ts'
 import { transact } from './indexeddb-transaction.ts'
 import { Loss } from './loss.ts'
-import { type Store, type StoreConnection, tables } from './store.ts'
+import { inWorkers, type Store, type StoreConnection, tables } from './store.ts'
 
 /** Raised when the tables become others. What they hold has a format of its own. */
 const version = 1
@@ -20,9 +20,8 @@ export function indexedDbStore(options: IndexedDbOptions = {}): Store {
     if (found) return found
     throw new StorageError('unavailable', 'There is no IndexedDB here: it is blocked, or this is no browser.')
   }
-  return {
+  const store: Store = {
     kind: 'durable',
-    inWorkers: options.indexedDB === undefined,
     async open(name) {
       try {
         return connect(await openDatabase(factory(), name))
@@ -38,6 +37,7 @@ export function indexedDbStore(options: IndexedDbOptions = {}): Store {
       }
     },
   }
+  return options.indexedDB ? store : inWorkers(store)
 }
 
 async function openDatabase(factory: IDBFactory, name: string): Promise<IDBPDatabase> {

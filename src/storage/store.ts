@@ -16,12 +16,25 @@ import type { Undo } from '../base/emitter.ts'
 export interface Store {
   /** Whether what is written outlives the process. */
   readonly kind: 'durable' | 'memory'
-  /** Whether a worker reaches the same databases with an `indexedDbStore()` of its own. @default false */
-  readonly inWorkers?: boolean
   /** Opens the database `name`, made where there is none. Rejects with a StorageError. */
   open(name: string): Promise<StoreConnection>
   /** Deletes the database `name`, if there is one; its connections are closed first. */
   destroy(name: string): Promise<void>
+}
+
+const reachable = new WeakSet<Store>()
+
+/**
+ * Says that a worker reaches the databases of `store` with an `indexedDbStore()` of its own. That is not for one that wraps
+ * another to inherit: what it does to values, a worker would not do.
+ */
+export function inWorkers(store: Store): Store {
+  reachable.add(store)
+  return store
+}
+
+export function isInWorkers(store: Store): boolean {
+  return reachable.has(store)
 }
 
 export const tables = ['meta', 'pages', 'journal', 'outbox'] as const

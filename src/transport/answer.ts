@@ -1,12 +1,45 @@
 import { HttpError, NetworkError, type SyncError } from '../base/errors.ts'
 import { readErrorBody } from '../protocol/error-body.ts'
+import { readText } from './body.ts'
+import type { Call } from './call.ts'
 import type { Credential, Credentials } from './credentials.ts'
 import { redactUrl } from './endpoints.ts'
 
+/** What came back for a request. */
+export interface Answer {
+  /** Whether it is a 2xx. */
+  readonly ok: boolean
+  /** 0 for a redirect. */
+  readonly status: number
+  readonly headers: Headers
+  /** What one that is no 2xx says, as far as it comes in time. */
+  reason(): Promise<string>
+}
+
+/** An answer whose body is still to be read. */
+export interface Fetched extends Answer {
+  readonly response: Response
+}
+
+/** How much of a reason is read, in bytes. */
+const reasonBytes = 16 * 1024
+
+/** What `sending` brings. Rejects as it does. */
+export async function answerOf(sending: Promise<Response>, call: Call, idleMs: number): Promise<Fetched> {
+  const response = await sending
+  const { ok, status, headers } = response
+  const reason = () => {
+    const body = readText(response, call, idleMs, reasonBytes)
+    // The status says enough, so a body that fails or never ends changes nothing.
+    return call.wait(body, idleMs, 'Reading why').catch(() => '')
+  }
+  return { ok, status, headers, response, reason }
+}
+
 export interface Refusal {
   readonly url: string
-  readonly response: Response
-  /** The body, as far as it was read. */
+  readonly answer: Answer
+  /** What it says. */
   readonly text: string
   readonly credentials: Credentials
   readonly credential: Credential | undefined
@@ -15,8 +48,8 @@ export interface Refusal {
 }
 
 /** The error that an answer which is no 2xx stands for. */
-export function errorOf({ url, response, text, credentials, credential, now }: Refusal): SyncError {
-  const { status } = response
+export function errorOf({ url, answer, text, credentials, credential, now }: Refusal): SyncError {
+  const { status } = answer
   const where = redactUrl(url)
   if (status === 0 || (status >= 300 && status < 400)) {
     return new NetworkError('unreachable', `${where} redirects; give the address that it leads to.`)
@@ -27,7 +60,7 @@ export function errorOf({ url, response, text, credentials, credential, now }: R
   return new HttpError(message, {
     status,
     serverCode: body && without(body.code, credential),
-    retryAfterMs: retryAfterMs(response.headers.get('Retry-After'), now),
+    retryAfterMs: retryAfterMs(answer.headers.get('Retry-After'), now),
   })
 }
 

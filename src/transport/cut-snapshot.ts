@@ -1,3 +1,4 @@
+import { turnsOf } from '../base/turns.ts'
 import type { Clock } from '../base/world.ts'
 import type { SnapshotHead } from '../protocol/bootstrap.ts'
 import { readBody } from './body.ts'
@@ -7,16 +8,19 @@ import type { Cut } from './cut.ts'
 import { SnapshotScanner } from './scanner.ts'
 import type { SnapshotProgress } from './transport.ts'
 
-export interface SnapshotSource {
-  readonly response: Response
+export interface SnapshotLimits {
   readonly call: Call
   readonly clock: Clock
   readonly idleMs: number
   readonly maxRowBytes: number
 }
 
+export interface SnapshotSource extends SnapshotLimits {
+  readonly response: Response
+}
+
 /** The longest time that reading keeps other tasks waiting, in ms. */
-const turnMs = 12
+export const turnMs = 12
 
 /** Takes what a snapshot was cut into. */
 export interface CutSink<T> {
@@ -48,7 +52,7 @@ export async function cutSnapshot<T>(source: SnapshotSource, sink: CutSink<T>): 
     const fraction = count === undefined ? ratio(bytes, total) : ratio(rows, count)
     sink.progress({ rows, bytes, fraction })
   }
-  const pauseIfLong = turnsOf(clock)
+  const pauseIfLong = turnsOf(clock, turnMs)
   for await (const part of readBody(response, call, idleMs)) {
     scanner.push(part)
     bytes += part.length
@@ -58,16 +62,6 @@ export async function cutSnapshot<T>(source: SnapshotSource, sink: CutSink<T>): 
   const head = scanner.end()
   await hand()
   return head
-}
-
-/** Gives what to await between two steps of long work: it lets other tasks in once they have waited for long. */
-export function turnsOf(clock: Clock): () => Promise<void> {
-  let turn = clock.now()
-  return async () => {
-    if (clock.now() - turn < turnMs) return
-    await clock.pause()
-    turn = clock.now()
-  }
 }
 
 /**

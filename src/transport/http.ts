@@ -1,15 +1,15 @@
 import { ConfigurationError, NetworkError } from '../base/errors.ts'
 import { type Logger, silentLogger } from '../base/logger.ts'
-import type { Fetch, World } from '../base/world.ts'
+import type { World } from '../base/world.ts'
 import { readDelta } from '../protocol/delta.ts'
 import { parseJson } from '../protocol/envelope.ts'
-import { errorOf } from './answer.ts'
+import { type Answer, answerOf, errorOf, type Fetched } from './answer.ts'
 import { readText } from './body.ts'
 import { type Call, runCall } from './call.ts'
 import { type Credentials, headersOf } from './credentials.ts'
 import { type Endpoints, redactUrl, withQuery } from './endpoints.ts'
 import { outline } from './outline.ts'
-import { readSnapshot, type SnapshotReader, type SnapshotWorker } from './snapshot.ts'
+import { inPage, type SnapshotWorker } from './snapshot.ts'
 import type { Transport } from './transport.ts'
 
 export interface TransportLimits {
@@ -43,47 +43,45 @@ export interface TransportOptions {
 /** Said where something is to be written and there is nowhere to send it. */
 export const noTxUrl = '`endpoints.txUrl` is missing: without it this client only reads.'
 
-/** How much of an error's body is read. */
-const errorBodyBytes = 16 * 1024
+/** Sends a request as `fetch` does. */
+type Exchange<A> = (url: string, init: RequestInit) => Promise<A>
 
 export function createTransport(options: TransportOptions): Transport {
   const { world, endpoints, credentials, limits, worker, logger = silentLogger } = options
   const { clock } = world
   const { answerMs, snapshotMs, idleMs, maxRowBytes } = { ...defaultLimits, ...limits }
 
-  const inPage: SnapshotReader = { fetch: world.fetch, read: readSnapshot }
-
-  /** The answer to a request, if it is a 2xx: to a POST of `json` where there is one, to a GET otherwise. */
-  const ask = async (
+  /** The answer that `exchange` brings, if it is a 2xx. */
+  const ask = async <A extends Answer>(
     call: Call,
     url: string,
     beginMs: number,
-    { json, fetch = world.fetch }: { readonly json?: string; readonly fetch?: Fetch } = {},
-  ): Promise<Response> => {
+    exchange: Exchange<A>,
+    json?: string,
+  ): Promise<A> => {
     const credential = await call.wait(credentials.get(), answerMs, 'Getting credentials')
-    const sending = send(call, url, headersOf(credential), json, fetch)
-    const response = await call.wait(sending, beginMs, redactUrl(url))
-    if (response.ok) {
+    const sending = send(call, url, headersOf(credential), exchange, json)
+    const answer = await call.wait(sending, beginMs, redactUrl(url))
+    if (answer.ok) {
       credentials.accepted(credential)
-      return response
+      return answer
     }
-    // The status says enough, so a body that fails or never ends changes nothing.
-    const body = readText(response, call, idleMs, errorBodyBytes)
-    const text = await call.wait(body, idleMs, 'Reading why').catch(() => '')
-    throw errorOf({ url, response, text, credentials, credential, now: clock.now() })
+    const text = await answer.reason()
+    throw errorOf({ url, answer, text, credentials, credential, now: clock.now() })
   }
 
-  const send = async (
+  /** A POST of `json` where there is one, a GET otherwise. */
+  const send = async <A>(
     call: Call,
     url: string,
     headers: Readonly<Record<string, string>>,
+    exchange: Exchange<A>,
     json: string | undefined,
-    fetch: Fetch,
-  ): Promise<Response> => {
+  ): Promise<A> => {
     const posted = json === undefined ? undefined : { method: 'POST', body: json }
     const type = posted && { 'Content-Type': 'application/json' }
     try {
-      return await fetch(url, {
+      return await exchange(url, {
         ...posted,
         headers: { Accept: 'application/json', ...type, ...headers },
         cache: 'no-store',
@@ -97,25 +95,31 @@ export function createTransport(options: TransportOptions): Transport {
     }
   }
 
+  /** The text that answers a request. */
+  const askForText = async (call: Call, url: string, json?: string): Promise<string> => {
+    const exchange: Exchange<Fetched> = (url, init) => answerOf(world.fetch(url, init), call, idleMs)
+    const { response } = await ask(call, url, answerMs, exchange, json)
+    return readText(response, call, idleMs)
+  }
+
   return {
     bootstrap: (sink, signal) =>
       runCall(clock, signal, async (call) => {
-        const reader = (await worker?.begin(call, logger)) ?? inPage
-        const fetch: Fetch = (url, init) => reader.fetch(url, init)
-        const response = await ask(call, endpoints.bootstrapUrl, snapshotMs, { fetch })
-        return reader.read({ response, call, clock, idleMs, maxRowBytes }, sink)
+        const request = { call, clock, fetch: world.fetch, idleMs, maxRowBytes, sink, logger }
+        const exchange = (await worker?.begin(request)) ?? inPage(request)
+        const answer = await ask(call, endpoints.bootstrapUrl, snapshotMs, exchange)
+        return answer.read()
       }),
     delta: (since, signal) =>
       runCall(clock, signal, async (call) => {
-        const response = await ask(call, withQuery(endpoints.deltaUrl, 'since', since), answerMs)
-        return readDelta(parseJson(await readText(response, call, idleMs), 'The delta'))
+        const text = await askForText(call, withQuery(endpoints.deltaUrl, 'since', since))
+        return readDelta(parseJson(text, 'The delta'))
       }),
     transact: (body, signal) =>
       runCall(clock, signal, async (call) => {
         const { txUrl } = endpoints
         if (txUrl === undefined) throw new ConfigurationError('endpoints.txUrl', noTxUrl)
-        const response = await ask(call, txUrl, answerMs, { json: JSON.stringify(body) })
-        return parseJson(await readText(response, call, idleMs), 'The answer to a transaction')
+        return parseJson(await askForText(call, txUrl, JSON.stringify(body)), 'The answer to a transaction')
       }),
   }
 }

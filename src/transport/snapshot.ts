@@ -1,30 +1,46 @@
 import type { Logger } from '../base/logger.ts'
 import type { Fetch } from '../base/world.ts'
 import type { SnapshotHead } from '../protocol/bootstrap.ts'
-import type { Call } from './call.ts'
+import { type Answer, answerOf } from './answer.ts'
 import { readCut } from './cut.ts'
-import { cutSnapshot, type SnapshotSource } from './cut-snapshot.ts'
+import { cutSnapshot, type SnapshotLimits } from './cut-snapshot.ts'
 import type { SnapshotSink, SnapshotSlice } from './transport.ts'
 
-/** Fetches one snapshot, and reads it. */
-export interface SnapshotReader {
-  /** Asks for it. What it resolves with need not have a body where it is a 2xx. */
+/** Asks for a snapshot as `fetch` asks. */
+export type SnapshotFetch = (url: string, init: RequestInit) => Promise<SnapshotAnswer>
+
+export interface SnapshotAnswer extends Answer {
+  /** Reads it into the sink, a slice at a time, if it is a 2xx. Rejects as {@link Transport.bootstrap} does. */
+  read(): Promise<SnapshotHead>
+}
+
+/** Whatever it takes to fetch one snapshot. */
+export interface SnapshotRequest extends SnapshotLimits {
   readonly fetch: Fetch
-  /** Reads it into `sink`, a slice at a time, once `fetch` has brought a 2xx: `source.response`. */
-  read(source: SnapshotSource, sink: SnapshotSink): Promise<SnapshotHead>
+  readonly sink: SnapshotSink
+  readonly logger: Logger
 }
 
-/** What fetches and reads snapshots beside the page. */
+/** What fetches and reads snapshots beside the page: `snapshotWorker` makes it. */
 export interface SnapshotWorker {
-  /** Begins with one, until `call` ends. Resolves with `undefined`, and says why, where the page is to do it by itself. */
-  begin(call: Call, logger: Logger): Promise<SnapshotReader | undefined>
+  /** Begins with one, until its call ends. Resolves with `undefined`, and says why, where the page is to do it. */
+  begin(request: SnapshotRequest): Promise<SnapshotFetch | undefined>
 }
 
-/** Reads a snapshot in the page. Rejects as {@link cutSnapshot} does, and where a slice is no JSON. */
-export function readSnapshot(source: SnapshotSource, sink: SnapshotSink): Promise<SnapshotHead> {
-  return cutSnapshot<SnapshotSlice>(source, {
-    read: (bytes, cut) => readCut(bytes.take(), cut),
-    slice: (slice) => sink.slice(slice),
-    progress: (progress) => sink.progress(progress),
-  })
+/** Fetches and reads a snapshot in the page. */
+export function inPage(request: SnapshotRequest): SnapshotFetch {
+  const { fetch, sink, call, idleMs } = request
+  return async (url, init) => {
+    const answer = await answerOf(fetch(url, init), call, idleMs)
+    const read = () =>
+      cutSnapshot<SnapshotSlice>(
+        { ...request, response: answer.response },
+        {
+          read: (bytes, cut) => readCut(bytes.take(), cut),
+          slice: (slice) => sink.slice(slice),
+          progress: (progress) => sink.progress(progress),
+        },
+      )
+    return { ...answer, read }
+  }
 }

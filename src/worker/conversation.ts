@@ -1,4 +1,5 @@
-import { NetworkError } from '../base/errors.ts'
+import { NetworkError, SyncError } from '../base/errors.ts'
+import { errorOf } from './fault.ts'
 import type { ToPage, ToWorker } from './messages.ts'
 
 /** A worker, as far as it is used here. */
@@ -14,11 +15,10 @@ export interface WorkerLike {
 export class Conversation {
   readonly #worker: WorkerLike
   readonly #heard: ToPage[] = []
-  #failure: Error | undefined
+  #failure: NetworkError | undefined
   #onNews = () => {}
 
-  /** Ends the worker when `signal` is aborted. */
-  constructor(worker: WorkerLike, signal: AbortSignal) {
+  constructor(worker: WorkerLike) {
     this.#worker = worker
     worker.onmessage = ({ data }) => {
       // It has said, or is about to say, that it speaks this version.
@@ -33,14 +33,13 @@ export class Conversation {
     }
     worker.onerror = fail
     worker.onmessageerror = fail
-    signal.addEventListener('abort', () => worker.terminate())
   }
 
   say(message: ToWorker): void {
     this.#worker.postMessage(message)
   }
 
-  /** The next message. Rejects where the worker has failed before it said another. */
+  /** The next message, whatever it is. Rejects where the worker has failed before it said another. */
   async next(): Promise<ToPage> {
     for (;;) {
       const message = this.#heard.shift()
@@ -51,4 +50,20 @@ export class Conversation {
       })
     }
   }
+
+  /** Ends the worker. */
+  end(): void {
+    this.#worker.terminate()
+  }
+}
+
+/** The error that a worker tells; or that it says what is not to be said now, as one of another version may. */
+export function unexpected(message: ToPage): SyncError {
+  if (message.kind === 'failed') return errorOf(message.fault)
+  const advice = 'build both together'
+  return new SyncError(
+    'SyncError',
+    'unexpected',
+    `The worker is of another version than the page: ${advice}.`,
+  )
 }

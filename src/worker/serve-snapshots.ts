@@ -2,21 +2,20 @@ import { resolveWorld } from '../base/world.default.ts'
 import type { World } from '../base/world.ts'
 import { indexedDbStore } from '../storage/indexeddb.ts'
 import type { Store } from '../storage/store.ts'
+import { answerOf } from '../transport/answer.ts'
 import { textOf } from '../transport/byte-buffer.ts'
 import { runCall } from '../transport/call.ts'
 import { cutSnapshot } from '../transport/cut-snapshot.ts'
 import type { SnapshotProgress } from '../transport/transport.ts'
-import { faultOf, type ToPage, type ToRead, type ToWorker, version } from './messages.ts'
+import { faultOf } from './fault.ts'
+import { type Ask, type ToPage, type ToWorker, version } from './messages.ts'
 import { SliceWriter } from './slice-writer.ts'
 
-/** So many slices may wait for the page: 8 MB. */
-const mostUntaken = 32
+/** So many bytes of slices may wait for the page, and the slice that makes them more. */
+const mostUntaken = 8 * 2 ** 20
 
 /** The page hears of the progress between two slices about so often, in ms. */
 const progressMs = 100
-
-/** Of an answer that is no 2xx, so many characters reach the page. */
-const mostText = 16 * 1024
 
 /** A worker's global scope, as far as it is used here. */
 export interface WorkerScope {
@@ -24,12 +23,13 @@ export interface WorkerScope {
   onmessage: ((event: MessageEvent<unknown>) => void) | null
 }
 
+/** What stands in place of the worker's surroundings. */
 export interface ServeSnapshotsOptions {
   /** @default this worker's */
   readonly scope?: WorkerScope
   /** @default the globals */
   readonly world?: Partial<Pick<World, 'fetch' | 'clock'>>
-  /** @default `indexedDbStore()` */
+  /** The page's, as this thread reaches it. @default `indexedDbStore()` */
   readonly store?: Store
 }
 
@@ -45,28 +45,25 @@ export function serveSnapshots(options: ServeSnapshotsOptions = {}): void {
   let untaken = 0
   let onTaken = () => {}
 
-  const ask = async (url: string, init: RequestInit): Promise<Response> => {
-    const response = await fetch(url, init)
-    const { ok, status, headers } = response
-    const text = ok ? '' : (await response.text()).slice(0, mostText)
-    say({ kind: 'answer', status, headers: [...headers], text })
-    return response
-  }
-
-  const read = async (response: Response, { idleMs, maxRowBytes, place }: ToRead) => {
-    const unstored = (error: unknown) => say({ kind: 'unstored', fault: faultOf(error) })
-    const writer = place && new SliceWriter(store, clock, place, unstored)
-    let progress: SnapshotProgress = { rows: 0, bytes: 0, fraction: undefined }
-    let toldAt = clock.now()
-    const head = await runCall(clock, undefined, (call) =>
-      cutSnapshot(
+  const serve = ({ url, init, idleMs, maxRowBytes, place }: Ask) =>
+    runCall(clock, undefined, async (call) => {
+      const unstored = (error: unknown) => say({ kind: 'unstored', fault: faultOf(error) })
+      const opening = place && SliceWriter.open(store, clock, place, unstored)
+      const answer = await answerOf(fetch(url, init), call, idleMs)
+      const { ok, status, headers, response } = answer
+      say({ kind: 'answer', ok, status, headers: [...headers], reason: ok ? '' : await answer.reason() })
+      if (!ok) return
+      const writer = await opening
+      let progress: SnapshotProgress = { rows: 0, bytes: 0, fraction: undefined }
+      let toldAt = clock.now()
+      const head = await cutSnapshot(
         { response, call, clock, idleMs, maxRowBytes },
         {
           read: (buffer, cut) => ({ bytes: buffer.takeBytes(), cut }),
           async slice({ bytes, cut }) {
             const key = await writer?.add(textOf(bytes))
-            say({ kind: 'slice', bytes, cut, key }, bytes.buffer)
-            untaken += 1
+            untaken += bytes.length
+            say({ kind: 'slice', bytes, cut, key, progress }, bytes.buffer)
             while (untaken >= mostUntaken) {
               await new Promise<void>((resolve) => {
                 onTaken = resolve
@@ -80,26 +77,20 @@ export function serveSnapshots(options: ServeSnapshotsOptions = {}): void {
             say({ kind: 'progress', progress })
           },
         },
-      ),
-    )
-    await writer?.end()
-    say({ kind: 'end', head, progress })
-  }
+      )
+      await writer?.end()
+      say({ kind: 'end', head, progress })
+    })
 
-  const failed = (error: unknown) => say({ kind: 'failed', fault: faultOf(error) })
-  let answer: Promise<Response> | undefined
   scope.onmessage = ({ data }) => {
     // The page has asked for this version of the messages.
     const message = data as ToWorker
-    if (message.kind === 'fetch') {
-      answer = ask(message.url, message.init)
-      answer.catch(failed)
-    } else if (message.kind === 'read') {
-      answer?.then((response) => read(response, message)).catch(failed)
-    } else {
-      untaken -= 1
-      onTaken()
+    if (message.kind === 'ask') {
+      serve(message).catch((error) => say({ kind: 'failed', fault: faultOf(error) }))
+      return
     }
+    untaken -= message.bytes
+    onTaken()
   }
   say({ kind: 'ready', version })
 }

@@ -14,27 +14,42 @@ interface KeyedPage {
 
 /** Stores slices as pages, in the place that a page lent. What it cannot store it tells once, and stores no more. */
 export class SliceWriter {
-  readonly #place: SnapshotPlace
-  readonly #database: Promise<FencedConnection>
-  readonly #batches = new PageBatches<KeyedPage>((pages) => this.#write(pages))
+  readonly #database: FencedConnection
+  readonly #generation: string
   readonly #onFailure: (error: unknown) => void
+  readonly #batches = new PageBatches<KeyedPage>((pages) => this.#write(pages))
   #count = 0
   #failed = false
 
-  /** `onFailure` is told a StorageError, once at most. */
-  constructor(store: Store, clock: Clock, place: SnapshotPlace, onFailure: (error: unknown) => void) {
-    this.#place = place
+  private constructor(database: FencedConnection, generation: string, onFailure: (error: unknown) => void) {
+    this.#database = database
+    this.#generation = generation
     this.#onFailure = onFailure
-    const opening = withTimeLimits(store, clock).open(place.name)
-    this.#database = opening.then((connection) => FencedConnection.join(connection, place.fence))
-    // Whoever writes hears of it.
-    this.#database.catch(() => {})
+  }
+
+  /** Tells `onFailure` a StorageError, once at most. Resolves with nothing where it was told of one at once. */
+  static async open(
+    store: Store,
+    clock: Clock,
+    place: SnapshotPlace,
+    onFailure: (error: unknown) => void,
+  ): Promise<SliceWriter | undefined> {
+    try {
+      const connection = await withTimeLimits(store, clock).open(place.name)
+      const database = FencedConnection.join(connection, place)
+      // Now is when to find that this is not where the page stores.
+      await database.write([], async () => {})
+      return new SliceWriter(database, place.generation, onFailure)
+    } catch (error) {
+      onFailure(toStorageError(error))
+      return undefined
+    }
   }
 
   /** Resolves with the key under which it will be stored, when there is room for the next one. */
   async add(text: string): Promise<string | undefined> {
     if (this.#failed) return undefined
-    const key = pageKey(this.#place.generation, this.#count)
+    const key = pageKey(this.#generation, this.#count)
     this.#count += 1
     await this.#batches.add({ key, text })
     return key
@@ -43,17 +58,13 @@ export class SliceWriter {
   /** Resolves once all is stored, or it was told that it cannot be. */
   async end(): Promise<void> {
     if (!this.#failed) await this.#batches.flush()
-    await this.#database.then(
-      (database) => database.close(),
-      () => {},
-    )
+    this.#database.close()
   }
 
   async #write(pages: readonly KeyedPage[]): Promise<void> {
     if (this.#failed) return
     try {
-      const database = await this.#database
-      await database.write(['pages'], async (tx) => {
+      await this.#database.write(['pages'], async (tx) => {
         for (const { key, text } of pages) tx.put('pages', key, text)
       })
     } catch (error) {

@@ -2,6 +2,7 @@ import type { World } from '../../src/base/world.ts'
 import type { Store } from '../../src/storage/store.ts'
 import { turn } from '../../src/testing/turns.ts'
 import { serveSnapshots, type WorkerLike, type WorkerScope } from '../../src/worker/index.ts'
+import { watching } from './watching-store.ts'
 
 export interface FakeWorkerOptions {
   readonly world: Pick<World, 'fetch' | 'clock'>
@@ -18,6 +19,7 @@ export class FakeWorker implements WorkerLike {
   terminated = false
   /** The kinds of what it said, each once. */
   readonly said = new Set<string>()
+  #crashed = false
   readonly #ending = new AbortController()
   readonly #scope: WorkerScope
   #toWorker = Promise.resolve()
@@ -27,7 +29,7 @@ export class FakeWorker implements WorkerLike {
     this.#scope = {
       onmessage: null,
       postMessage: (message, transfer) => {
-        const edited = edit(message as { kind: string })
+        const edited = this.#crashed ? undefined : edit(message as { kind: string })
         if (!edited) return
         this.said.add((message as { kind: string }).kind)
         const data: unknown = structuredClone(edited, { transfer })
@@ -40,7 +42,12 @@ export class FakeWorker implements WorkerLike {
       world.fetch(url, { ...init, signal: AbortSignal.any([this.#ending.signal]) })
     // As a script does that has to be loaded first.
     this.#toWorker = turn().then(() =>
-      serveSnapshots({ scope: this.#scope, world: { fetch, clock: world.clock }, store }),
+      serveSnapshots({
+        scope: this.#scope,
+        world: { fetch, clock: world.clock },
+        // What it does once it has ended, it does not do.
+        store: watching(store, () => (this.#ending.signal.aborted ? new Promise<void>(() => {}) : undefined)),
+      }),
     )
   }
 
@@ -56,9 +63,19 @@ export class FakeWorker implements WorkerLike {
     this.#ending.abort()
   }
 
-  /** It ends by itself, of something that it did not expect. */
+  /** It says something that cannot be read. */
+  mumble(): void {
+    this.#toPage = this.#toPage.then(turn).then(() => {
+      this.onmessageerror?.(new MessageEvent('messageerror'))
+    })
+  }
+
+  /** It ends by itself, of something that it did not expect. What it has said by then is heard. */
   crash(message = 'out of memory'): void {
-    this.terminate()
-    this.onerror?.(Object.assign(new Event('error'), { message }) as ErrorEvent)
+    this.#crashed = true
+    this.#ending.abort()
+    this.#toPage = this.#toPage.then(turn).then(() => {
+      if (!this.terminated) this.onerror?.(Object.assign(new Event('error'), { message }) as ErrorEvent)
+    })
   }
 }

@@ -1,6 +1,6 @@
 import type { SyncClientOptions } from '../../src/index.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
-import type { Store } from '../../src/storage/store.ts'
+import { inWorkers, type Store } from '../../src/storage/store.ts'
 import { snapshotWorker } from '../../src/worker/index.ts'
 import type { BareServerOptions } from './bare-server.ts'
 import { Device } from './device.ts'
@@ -8,7 +8,7 @@ import { FakeWorker, type FakeWorkerOptions } from './fake-worker.ts'
 
 /** A store in memory that a worker reaches, too. */
 export function sharedStore(inner: Store = memoryStore()): Store {
-  return { ...inner, inWorkers: true }
+  return inWorkers({ ...inner })
 }
 
 /** A device whose clients read snapshots in a worker. */

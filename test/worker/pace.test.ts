@@ -58,3 +58,29 @@ test('a worker reads no more than about 8 MB ahead of its page, and goes on once
   expect(await clock.until(bootstrap)).toEqual({ sid: 1 })
   expect(sink.slices.reduce((sum, { rows }) => sum + rows.length, 0)).toBeGreaterThan(10_000)
 })
+
+test('a worker reads no more than about 8 MB ahead of its page, however large a row is', async () => {
+  const clock = new VirtualClock()
+  const row = new TextEncoder().encode(
+    `${JSON.stringify({ t: 'Issue', id: '1', p: { text: 'x'.repeat(4 * mb) } })},`,
+  )
+  let bytes = 0
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => controller.enqueue(new TextEncoder().encode('{"sid":1,"rows":[')),
+    pull(controller) {
+      bytes += row.length
+      controller.enqueue(row)
+    },
+  })
+  const world = { clock, fetch: async () => new Response(body) }
+  const worker = snapshotWorker(() => new FakeWorker({ world, store: memoryStore() }))
+  const transport = createTransport({ world, endpoints, credentials: createCredentials({}), worker })
+  const abort = new AbortController()
+  const bootstrap = transport.bootstrap(
+    { slice: () => new Promise(() => {}), progress: () => {} },
+    abort.signal,
+  )
+  bootstrap.catch(() => {})
+  await clock.advance(5_000)
+  expect(bytes).toBeLessThan(24 * mb)
+})

@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import type { SyncError } from '../../src/base/errors.ts'
+import type { World } from '../../src/base/world.ts'
 import { snapshotWorker } from '../../src/worker/index.ts'
 import { type BareFault, faults } from '../support/bare-server-faults.ts'
 import { Device, shown } from '../support/device.ts'
+import { FakeWorker } from '../support/fake-worker.ts'
 import { fill, WorkerDevice } from '../support/worker-device.ts'
 
 const warning = 'The worker for snapshots cannot be used; the page reads them by itself.'
@@ -24,7 +26,6 @@ const bodies = {
   'a body that ends too early': faults.truncated(0.5, 'whole'),
   'a body that stalls': faults.truncated(0.5, 'stalled'),
   'no answer': faults.silent(),
-  'a connection that is dropped': faults.dropped(),
   'a redirect': faults.redirect('https://elsewhere.example.com/'),
   'a refusal': faults.answer(403, '{"error":{"code":"forbidden","message":"Not you."}}'),
   'too many requests': faults.tooMany('7'),
@@ -58,6 +59,18 @@ describe('where a snapshot fails, a worker tells what the page would have told:'
     expect(device.workers).toHaveLength(2)
   })
 
+  test('no network, for neither of them', async () => {
+    const device = new WorkerDevice()
+    device.network.cut()
+    const client = device.client(device.options)
+    expect(await failure(device, client)).toMatchObject({ name: 'NetworkError', code: 'unreachable' })
+    expect(device.warnings).toEqual([])
+    device.network.mend()
+    fill(device, 10)
+    expect(await device.clock.until(client.sync())).toMatchObject({ kind: 'bootstrap', changes: 10 })
+    expect(device.workers).toHaveLength(2)
+  })
+
   test('rows that are left out', async () => {
     const body = `{"sid":1,"rows":[7,${'['.repeat(501)}${']'.repeat(501)},{"t":"Issue","id":"1","p":{}}]}`
     const logs: string[][] = []
@@ -73,7 +86,7 @@ describe('where a snapshot fails, a worker tells what the page would have told:'
   })
 })
 
-describe('the page reads by itself, and says so once,', () => {
+describe('the page reads by itself, and says so,', () => {
   const readsInPage = async (device: WorkerDevice, reason: string, options = device.options) => {
     fill(device, 10)
     const client = device.client(options)
@@ -83,8 +96,9 @@ describe('the page reads by itself, and says so once,', () => {
     await device.clock.until(client.sync())
     device.server.failNext(faults.gone(), { path: '/delta' })
     expect(await device.clock.until(client.sync())).toMatchObject({ kind: 'bootstrap' })
-    expect(device.warnings).toEqual([`${warning} ${reason}`])
-    expect(device.workers.length).toBeLessThanOrEqual(1)
+    // The next snapshot may find it again.
+    expect(device.warnings).toEqual([`${warning} ${reason}`, `${warning} ${reason}`])
+    expect(device.workers.every(({ terminated }) => terminated)).toBe(true)
   }
 
   test('where no worker can be made', async () => {
@@ -115,13 +129,30 @@ describe('the page reads by itself, and says so once,', () => {
   test('where it is of another version', async () => {
     const device = new WorkerDevice()
     device.edit = (message) => ({ ...message, version: 0 })
-    const reason = 'The worker is of another version of Instep than the page; build both together.'
-    await readsInPage(device, `Something unexpected failed: ${reason}`)
+    await readsInPage(device, 'The worker is of another version than the page: build both together.')
   })
 })
 
 describe('a worker that ends in the middle', () => {
-  test.each(['answer', 'slice', 'end'])('before it says %s: the page does it the next time', async (kind) => {
+  test('before there is an answer: the page asks at once, and from then on', async () => {
+    const device = new WorkerDevice()
+    fill(device, 3_000)
+    device.edit = (message) => {
+      if (message.kind !== 'answer') return message
+      device.worker.crash()
+      return undefined
+    }
+    const client = device.client(device.options)
+    expect(await device.clock.until(client.sync())).toMatchObject({ kind: 'bootstrap', changes: 3_000 })
+    expect(device.warnings).toEqual([`${warning} The worker failed: out of memory.`])
+    device.insert('3000')
+    await device.clock.until(client.sync())
+    device.server.failNext(faults.gone(), { path: '/delta' })
+    expect(await device.clock.until(client.sync())).toMatchObject({ kind: 'bootstrap' })
+    expect(device.workers).toHaveLength(1)
+  })
+
+  test.each(['slice', 'end'])('before it says %s: the page does it the next time', async (kind) => {
     const device = new WorkerDevice()
     fill(device, 3_000)
     device.edit = (message) => {
@@ -143,7 +174,7 @@ describe('a worker that ends in the middle', () => {
     device.edit = (message) => {
       if (message.kind === 'slice') slices += 1
       if (message.kind !== 'slice' || slices !== 2) return message
-      device.worker.onmessageerror?.(new MessageEvent('messageerror'))
+      device.worker.mumble()
       return undefined
     }
     const client = device.client(device.options)
@@ -168,4 +199,18 @@ describe('a worker that ends in the middle', () => {
     expect(await device.clock.until(client.sync())).toMatchObject({ kind: 'bootstrap', changes: 3_000 })
     expect(await device.clock.until(client.close().then(() => device.clock.timers))).toBe(0)
   })
+})
+
+test('where a worker may not reach the service, by a policy of its own, the page does it', async () => {
+  const device = new WorkerDevice()
+  fill(device, 10)
+  const fetch: World['fetch'] = () => Promise.reject(new TypeError('Failed to fetch'))
+  const worker = snapshotWorker(
+    () => new FakeWorker({ world: { clock: device.clock, fetch }, store: device.store }),
+  )
+  const client = device.client({ ...device.options, worker })
+  await client.start()
+  await device.clock.advance(3_600_000)
+  expect(client.count('Issue')).toBe(10)
+  expect(device.warnings).toHaveLength(1)
 })

@@ -1,0 +1,11 @@
+import type { Clock } from './world.ts'
+
+/** Gives what to await between two steps of long work: it lets other tasks in once they have waited for `ms`. */
+export function turnsOf(clock: Clock, ms: number): () => Promise<void> {
+  let began = clock.now()
+  return async () => {
+    if (clock.now() - began < ms) return
+    await clock.pause()
+    began = clock.now()
+  }
+}

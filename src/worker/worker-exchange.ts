@@ -1,0 +1,111 @@
+import { Deferred } from '../base/deferred.ts'
+import { StorageError, type SyncError } from '../base/errors.ts'
+import { turnsOf } from '../base/turns.ts'
+import type { SnapshotHead } from '../protocol/bootstrap.ts'
+import { textOf } from '../transport/byte-buffer.ts'
+import { readCut } from '../transport/cut.ts'
+import { turnMs } from '../transport/cut-snapshot.ts'
+import type { SnapshotAnswer, SnapshotFetch, SnapshotRequest } from '../transport/snapshot.ts'
+import { type Conversation, unexpected } from './conversation.ts'
+import { errorOf } from './fault.ts'
+import type { ToPage } from './messages.ts'
+
+/** One snapshot, fetched and read through a worker that is ready. */
+export class WorkerExchange {
+  readonly #worker: Conversation
+  readonly #request: SnapshotRequest
+  readonly #onLost: (error: unknown) => void
+  /** Settles for all slices alike that the worker said it would store. */
+  readonly #stored = new Deferred<void>()
+  /** Whether there are any. */
+  #stores = false
+
+  /** Ends the worker with the call. `onLost` is told why it cannot be used any more, if it cannot. */
+  constructor(worker: Conversation, request: SnapshotRequest, onLost: (error: unknown) => void) {
+    this.#worker = worker
+    this.#request = request
+    this.#onLost = onLost
+    request.call.signal.addEventListener('abort', () => worker.end())
+  }
+
+  /** Asks by the worker; where that gets no answer and `inPage` does, goes on with the page's. */
+  async ask(url: string, init: RequestInit, inPage: SnapshotFetch): Promise<SnapshotAnswer> {
+    try {
+      return await this.#ask(url, init)
+    } catch (error) {
+      // It may have another policy than the page, or be gone; or there is no network, for neither.
+      const answer = await inPage(url, init)
+      this.#worker.end()
+      this.#onLost(error)
+      return answer
+    }
+  }
+
+  async #ask(url: string, init: RequestInit): Promise<SnapshotAnswer> {
+    const { sink, idleMs, maxRowBytes } = this.#request
+    const place = await sink.place?.()
+    // A signal cannot be sent.
+    this.#worker.say({ kind: 'ask', url, init: { ...init, signal: null }, idleMs, maxRowBytes, place })
+    let message = await this.#worker.next()
+    for (; message.kind === 'unstored'; message = await this.#worker.next()) await this.#take(message)
+    if (message.kind !== 'answer') throw unexpected(message)
+    const { ok, status, headers, reason } = message
+    return { ok, status, headers: new Headers(headers), reason: async () => reason, read: () => this.#read() }
+  }
+
+  async #read(): Promise<SnapshotHead> {
+    const { call, clock, idleMs, sink } = this.#request
+    const pauseIfLong = turnsOf(clock, turnMs)
+    try {
+      for (;;) {
+        // What the worker itself waits for, the network or the disk, takes half of this at most.
+        const message = await this.#heard(
+          call.wait(this.#worker.next(), 2 * idleMs, 'Waiting for the worker'),
+        )
+        if (message.kind === 'end') {
+          sink.progress(message.progress)
+          this.#stored.resolve()
+          return message.head
+        }
+        await this.#take(message)
+        await pauseIfLong()
+      }
+    } catch (error) {
+      this.#stored.reject(new StorageError('aborted', 'The snapshot did not come to its end.'))
+      throw error
+    }
+  }
+
+  async #take(message: ToPage): Promise<void> {
+    const { sink } = this.#request
+    if (message.kind === 'unstored') this.#unstored(errorOf(message.fault))
+    else if (message.kind === 'progress') sink.progress(message.progress)
+    else if (message.kind === 'slice') {
+      const { bytes, cut, key, progress } = message
+      sink.progress(progress)
+      const text = textOf(bytes)
+      const slice = readCut(text, cut)
+      // What is to be stored otherwise than it came, the page stores.
+      const elsewhere =
+        key !== undefined && slice.text === text ? { key, stored: this.#stored.promise } : undefined
+      this.#stores ||= key !== undefined
+      await sink.slice({ ...slice, elsewhere })
+      this.#worker.say({ kind: 'taken', bytes: bytes.length })
+    } else throw unexpected(message)
+  }
+
+  #unstored(error: SyncError): void {
+    this.#stored.reject(error)
+    // It cannot store at all, where the page may. What fails later would have failed for the page, too.
+    if (!this.#stores) this.#onLost(error)
+  }
+
+  async #heard(next: Promise<ToPage>): Promise<ToPage> {
+    try {
+      return await next
+    } catch (error) {
+      if (!this.#request.call.signal.aborted) this.#onLost(error)
+      throw error
+    }
+  }
+}
