@@ -1,5 +1,5 @@
 import { NetworkError, SyncError } from '../base/errors.ts'
-import { errorOf } from './fault.ts'
+import { revived } from './fault.ts'
 import type { ToPage, ToWorker } from './messages.ts'
 
 /** A worker, as far as it is used here. */
@@ -59,7 +59,7 @@ export class Conversation {
 
 /** The error that a worker tells; or that it says what is not to be said now, as one of another version may. */
 export function unexpected(message: ToPage): SyncError {
-  if (message.kind === 'failed') return errorOf(message.fault)
+  if (message.kind === 'failed') return revived(message.fault)
   const advice = 'build both together'
   return new SyncError(
     'SyncError',

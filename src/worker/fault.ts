@@ -28,7 +28,7 @@ export function faultOf(error: unknown): Fault {
 }
 
 /** An error like the one that became `fault`. */
-export function errorOf({ name, code, message, retryable = false }: Fault): SyncError {
+export function revived({ name, code, message, retryable = false }: Fault): SyncError {
   const known: { readonly [name: string]: Made | undefined } = classes
   const Class = known[name]
   // The code was that of such an error.

@@ -7,7 +7,7 @@ import { readCut } from '../transport/cut.ts'
 import { turnMs } from '../transport/cut-snapshot.ts'
 import type { SnapshotAnswer, SnapshotFetch, SnapshotRequest } from '../transport/snapshot.ts'
 import { type Conversation, unexpected } from './conversation.ts'
-import { errorOf } from './fault.ts'
+import { revived } from './fault.ts'
 import type { ToPage } from './messages.ts'
 
 /** One snapshot, fetched and read through a worker that is ready. */
@@ -78,7 +78,7 @@ export class WorkerExchange {
 
   async #take(message: ToPage): Promise<void> {
     const { sink } = this.#request
-    if (message.kind === 'unstored') this.#unstored(errorOf(message.fault))
+    if (message.kind === 'unstored') this.#unstored(revived(message.fault))
     else if (message.kind === 'progress') sink.progress(message.progress)
     else if (message.kind === 'slice') {
       const { bytes, cut, key, progress } = message
