@@ -86,6 +86,15 @@ const warningsInto = (warnings: string[]): Logger => ({
   warn: (message) => warnings.push(message),
 })
 
+async function readsInPage(visitor: Visitor, script: string): Promise<void> {
+  await command('fill', visitor.name, 2_000)
+  const warnings: string[] = []
+  const client = visitor.client({ worker: workerAt(script), logger: warningsInto(warnings) })
+  await client.sync()
+  same(client.count('Issue'), 2_000, 'the rows')
+  same(warnings.length, 1, 'the warnings')
+}
+
 /** The generations of the stored pages. */
 async function writersOf(
   client: Pick<SyncClient, 'endpoints'>,
@@ -179,14 +188,8 @@ export const clientCases: readonly PageCase[] = [
     same(again.get('Issue', 'i19999')?.title, 'Issue 19999', 'a record')
   }),
 
-  test('where the script of a worker is not there, the page reads the snapshot, and says so', async (visitor) => {
-    await command('fill', visitor.name, 2_000)
-    const warnings: string[] = []
-    const client = visitor.client({ worker: workerAt('/none.js'), logger: warningsInto(warnings) })
-    await client.sync()
-    same(client.count('Issue'), 2_000, 'the rows')
-    same(warnings.length, 1, 'the warnings')
-  }),
+  test('where the script of a worker is not there, the page reads the snapshot, and says so', (visitor) =>
+    readsInPage(visitor, '/none.js')),
 
   test('invariant 43: keeps two identities apart, and one over a new token', async (visitor) => {
     const other = new Visitor()
@@ -208,12 +211,7 @@ export const clientCases: readonly PageCase[] = [
     policy.httpEquiv = 'Content-Security-Policy'
     policy.content = "worker-src 'none'"
     document.head.append(policy)
-    await command('fill', visitor.name, 2_000)
-    const warnings: string[] = []
-    const client = visitor.client({ worker: workerAt('/snapshots.js'), logger: warningsInto(warnings) })
-    await client.sync()
-    same(client.count('Issue'), 2_000, 'the rows')
-    same(warnings.length, 1, 'the warnings')
+    await readsInPage(visitor, '/snapshots.js')
   }),
 
   test('where there is no IndexedDB, it works in memory and says so', async (visitor) => {
