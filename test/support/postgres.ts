@@ -13,6 +13,7 @@ export interface Postgres {
   run(name: string, sql: string): Promise<readonly { readonly [column: string]: unknown }[]>
   /** Ends it and starts it again: at once, as a crash does, so that connections break. */
   crash(): Promise<void>
+  /** Ends it once every connection has ended: the end of a `pg` pool does not wait for its own. */
   stop(): Promise<void>
 }
 
@@ -67,8 +68,8 @@ export async function startPostgres(settings: readonly string[] = quick): Promis
       server = await start()
     },
     async stop() {
+      await ended(server, 'SIGTERM')
       process.off('exit', atExit)
-      await ended(server, 'SIGINT')
       rmSync(folder, { recursive: true, force: true })
     },
   }
