@@ -7,8 +7,11 @@ export interface Ids {
   follow(id: string): void
 }
 
-/** So many random bytes are drawn at once, for 128 ids: a browser takes about as long for those of one. */
-const drawn = 1_024
+/** For so many ids random bits are drawn at once: a browser takes about as long for those of one. */
+const drawn = 128
+
+/** Each byte in two hex digits: to make them takes longer than all else about an id. */
+const pairs = /* @__PURE__ */ Array.from({ length: 0x100 }, (_, byte) => hex(byte, 2))
 
 /**
  * UUIDs of version 7 (RFC 9562, section 5.7). The 12 bits behind the time count on (section 6.2, method 1), so those
@@ -18,18 +21,19 @@ export function createIds(clock: Pick<Clock, 'now'>, random: Random): Ids {
   let ms = 0
   let count = 0
   let bits: Uint8Array = new Uint8Array()
+  let used = 0
+  const nextByte = () => bits[used++] ?? 0
   return {
     next() {
       const now = Math.floor(clock.now())
       if (now > ms) [ms, count] = [now, 0]
       else if (count < 0xfff) count += 1
       else [ms, count] = [ms + 1, 0]
-      if (bits.length === 0) bits = random.bytes(drawn)
-      const [variant = 0, ...rest] = bits.subarray(0, 8)
-      bits = bits.subarray(8)
-      const tail = rest.reduce((text, byte) => text + hex(byte, 2), hex((variant & 0x3f) | 0x80, 2))
+      if (used === bits.length) [bits, used] = [random.bytes(8 * drawn), 0]
+      let tail = `${pairs[(nextByte() & 0x3f) | 0x80]}${pairs[nextByte()]}-`
+      for (let n = 0; n < 6; n += 1) tail += pairs[nextByte()]
       const time = hex(ms, 12)
-      return `${time.slice(0, 8)}-${time.slice(8)}-7${hex(count, 3)}-${tail.slice(0, 4)}-${tail.slice(4)}`
+      return `${time.slice(0, 8)}-${time.slice(8)}-7${hex(count, 3)}-${tail}`
     },
     follow(id) {
       const digits = id.replaceAll('-', '')

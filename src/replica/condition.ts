@@ -9,7 +9,7 @@ type Value = JsonValue | undefined
 export interface FieldTest {
   readonly accepts: (value: Value) => boolean
   /** Where the accepted values are one stretch of the order: whether a value lies before (-1), in or behind it (1). */
-  readonly place?: (value: Value) => number
+  readonly place?: (value: unknown) => number
   /** All accepted values, where it says them one by one. */
   readonly values?: readonly JsonValue[]
 }
@@ -85,7 +85,7 @@ function prefix(operand: string): FieldTest {
   )
 }
 
-function stretch(place: (value: Value) => number): FieldTest {
+function stretch(place: (value: unknown) => number): FieldTest {
   return { accepts: (value) => place(value) === 0, place }
 }
 

@@ -107,9 +107,9 @@ export class OrderedList<T extends object> {
     }
   }
 
-  /** How many items `isBefore` says yes to. It must do so for all up to one place, and for none behind it. */
-  rank(isBefore: (item: T) => boolean): number {
-    const { at, index } = this.#seek(({ items }, i) => isBefore(items[i] as T))
+  /** How many items `isBefore`, told their keys too, says yes to: it must be all up to one place, and none behind it. */
+  rank(isBefore: (item: T, key: unknown) => boolean): number {
+    const { at, index } = this.#seek(({ items, keys }, i) => isBefore(items[i] as T, keys[i]))
     return this.#startOf(at) + index
   }
 

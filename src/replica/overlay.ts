@@ -1,4 +1,4 @@
-import { applyOp, type RowChange, type RowSource, reuse, rowKey } from '../protocol/fold.ts'
+import { applyOp, type RowChange, type RowSource, reuse } from '../protocol/fold.ts'
 import type { WireRow } from '../protocol/row.ts'
 import type { TxOp } from '../protocol/tx.ts'
 
@@ -32,7 +32,8 @@ interface Covered {
 
 /** Pending transactions, laid over the confirmed rows: what is shown is the one with the others on top, per field. */
 export class Overlay {
-  readonly #covered = new Map<string, Covered>()
+  /** By type and id apart: a key made of both would have to be made for every row that is looked at. */
+  readonly #covered = new Map<string, Map<string, Covered>>()
   /** What each transaction covers. */
   readonly #touched = new Map<string, readonly Covered[]>()
 
@@ -42,8 +43,8 @@ export class Overlay {
   }
 
   /** The records of `t` that are covered. */
-  *of(t: string): Generator<Pick<Covered, 'id' | 'confirmed'>> {
-    for (const covered of this.#covered.values()) if (covered.t === t) yield covered
+  of(t: string): Iterable<Pick<Covered, 'id' | 'confirmed'>> {
+    return this.#covered.get(t)?.values() ?? []
   }
 
   /** What becomes of the rows that are shown when the confirmed ones change, and transactions are lifted, in one step. */
@@ -84,23 +85,24 @@ export class Overlay {
 
   /** Other rows stand in place of the confirmed ones: what is shown over them. */
   rebase(confirmed: RowSource): readonly RowChange[] {
-    for (const covered of this.#covered.values()) covered.confirmed = confirmed.get(covered.t, covered.id)
-    return this.#showAll(this.#covered.values())
+    const all = [...this.#covered.values()].flatMap((byId) => [...byId.values()])
+    for (const covered of all) covered.confirmed = confirmed.get(covered.t, covered.id)
+    return this.#showAll(all)
   }
 
-  /** Mostly nothing is covered: then no key is made. */
   #at(t: string, id: string): Covered | undefined {
-    return this.#covered.size === 0 ? undefined : this.#covered.get(rowKey(t, id))
+    return this.#covered.get(t)?.get(id)
   }
 
   #cover({ t, id }: TxOp, shown: RowSource): Covered {
-    const key = rowKey(t, id)
-    const known = this.#covered.get(key)
+    const byId = this.#covered.get(t) ?? new Map<string, Covered>()
+    this.#covered.set(t, byId)
+    const known = byId.get(id)
     if (known) return known
     // What nothing covers is shown as it is confirmed.
     const row = shown.get(t, id)
     const covered: Covered = { t, id, confirmed: row, layers: [], shown: row }
-    this.#covered.set(key, covered)
+    byId.set(id, covered)
     return covered
   }
 
@@ -110,7 +112,7 @@ export class Overlay {
 
   #show(covered: Covered): RowChange {
     const { t, id, confirmed, layers, shown } = covered
-    if (layers.length === 0) this.#covered.delete(rowKey(t, id))
+    if (layers.length === 0) this.#covered.get(t)?.delete(id)
     const now = layers.reduce((row, { op }) => layOp(row, op), confirmed)
     return changeOf(covered, shown, now)
   }

@@ -8,8 +8,8 @@ import { type FieldReader, isLast, type Row, reading } from './values.ts'
 /** A stretch of ordered rows. It is said by values, so it stays the same while the rows change. */
 export interface Stretch {
   readonly rows: OrderedList<WireRow>
-  /** Whether a row lies before the stretch (below 0), in it, or behind it (above 0). */
-  readonly place: (row: Row) => number
+  /** Whether a row, whose key in `rows` is `key`, lies before the stretch (below 0), in it, or behind it (above 0). */
+  readonly place: (row: Row, key: unknown) => number
   /** Walked from the end, though what is missing in the field `by` is still last. */
   readonly backwards?: { readonly by: FieldReader | undefined } | undefined
 }
@@ -46,7 +46,7 @@ export function stretchOf({ fields, rows }: OrderedIndex, where: Conditions): In
     bounds.some((bound) => bound.field === name && bound.tests.length === tests.length)
   return {
     rows,
-    place: (row) => placeOf(row, bounds),
+    place: placeIn(bounds),
     narrowed: bounds.length > 0,
     exact: where.others.length === 0 && [...where.fields].every(isBound),
     held: fields.slice(0, held),
@@ -54,19 +54,25 @@ export function stretchOf({ fields, rows }: OrderedIndex, where: Conditions): In
   }
 }
 
-function placeOf(row: Row, bounds: readonly Bound[]): number {
-  for (const { read, tests } of bounds) {
-    const value = read(row)
-    let behind = 0
-    for (const { place } of tests) {
-      const at = place ? place(value) : 0
-      // Before one of the tests is before them all.
-      if (at < 0) return at
-      behind ||= at
-    }
-    if (behind) return behind
+/** The first field's value is the key, which is at hand without the row. */
+function placeIn([first, ...others]: readonly Bound[]): Stretch['place'] {
+  if (!first) return () => 0
+  return (row, key) => {
+    let at = placeAmong(first.tests, key)
+    for (const { read, tests } of others) at ||= placeAmong(tests, read(row))
+    return at
   }
-  return 0
+}
+
+/** Before one of the tests is before them all. */
+function placeAmong(tests: Bound['tests'], value: unknown): number {
+  let behind = 0
+  for (const { place } of tests) {
+    const at = place ? place(value) : 0
+    if (at < 0) return at
+    behind ||= at
+  }
+  return behind
 }
 
 /** The rows of a stretch by their number, as they lie now. */
@@ -76,12 +82,13 @@ export interface Walk {
 }
 
 export function walk({ rows, place, backwards }: Stretch): Walk {
-  const begin = rows.rank((row) => place(row) < 0)
-  const end = rows.rank((row) => place(row) <= 0)
+  const begin = rows.rank((row, key) => place(row, key) < 0)
+  const end = rows.rank((row, key) => place(row, key) <= 0)
   const length = end - begin
   if (!backwards) return { length, slice: (from, to) => rows.slice(begin + from, begin + to) }
   const { by } = backwards
-  const missing = by ? rows.rank((row) => place(row) < 0 || (place(row) === 0 && !isLast(by(row)))) : end
+  const isPresent = (row: Row, at: number) => at < 0 || (at === 0 && !isLast(by?.(row)))
+  const missing = by ? rows.rank((row, key) => isPresent(row, place(row, key))) : end
   const present = missing - begin
   const reversed = (from: number, to: number) => rows.slice(from, to).reverse()
   return {
