@@ -90,6 +90,9 @@ function bare(op: RowOp): RowOp {
 /** Reading one by one takes twice as long; reading all at once is one long turn. */
 const batchRecords = 16
 
+/** So much text is parsed in one turn, in UTF-16 units. */
+const turnUnits = 256_000
+
 export interface Journal {
   /** How far it reaches. */
   readonly sid: number
@@ -109,19 +112,26 @@ export async function readJournal(
 ): Promise<Journal> {
   let { base: sid, at } = head
   let size = 0
+  let turn = 0
   let from = ''
   for (;;) {
-    const batch = await tx.scan('journal', { from, limit: batchRecords })
-    for (const [key, value] of batch) {
-      const record = readRecord(value)
+    const range = { from, limit: batchRecords }
+    const [keys, values] = await Promise.all([tx.keys('journal', range), tx.values('journal', range)])
+    for (const [index, key] of keys.entries()) {
+      const record = readRecord(values[index])
       if (record?.since !== sid || journalKey(record.sid) !== key) return { sid, at, size, brokenAt: key }
       visit(record.ops)
       sid = record.sid
       at = record.at
       size += record.size
       from = after(key)
+      turn += record.size
+      if (turn < turnUnits) continue
+      // Lets others in; the transaction is kept open by what it reads.
+      await tx.get('journal', from)
+      turn = 0
     }
-    if (batch.length < batchRecords) return { sid, at, size, brokenAt: undefined }
+    if (keys.length < batchRecords) return { sid, at, size, brokenAt: undefined }
   }
 }
 

@@ -65,8 +65,8 @@ export function openOutbox(connection: StoreConnection): OutboxStore {
   return {
     read: () =>
       within('read', async (tx) => {
-        const stored = await tx.scan('outbox')
-        const read = stored.map(([key, value]) => ({ value, record: readRecord(key, value) }))
+        const stored = await tx.values('outbox')
+        const read = stored.map((value) => ({ value, record: readRecord(value) }))
         return {
           records: read.flatMap(({ record }) => record ?? []),
           unreadable: read.filter(({ record }) => !record).map(({ value }) => value),
@@ -75,8 +75,7 @@ export function openOutbox(connection: StoreConnection): OutboxStore {
     write: ({ put = [], remove = [], ifQueued = [] }) =>
       within('write', async (tx) => {
         const stored = await Promise.all(ifQueued.map((id) => tx.get('outbox', id)))
-        if (stored.some((value, index) => readRecord(ifQueued[index], value)?.state !== 'queued'))
-          return false
+        if (stored.some((value) => readRecord(value)?.state !== 'queued')) return false
         for (const record of put) tx.put('outbox', record.id, JSON.stringify(record))
         for (const id of remove) tx.delete('outbox', id)
         return true
@@ -84,11 +83,11 @@ export function openOutbox(connection: StoreConnection): OutboxStore {
   }
 }
 
-function readRecord(key: string | undefined, text: StoreValue | undefined): OutboxRecord | undefined {
+function readRecord(text: StoreValue | undefined): OutboxRecord | undefined {
   if (typeof text !== 'string') return undefined
   try {
     const value: unknown = JSON.parse(text)
-    return isRecord(value) && value.id === key ? value : undefined
+    return isRecord(value) ? value : undefined
   } catch {
     return undefined
   }

@@ -100,7 +100,7 @@ function reporting(tx: StoreTransaction, alive: () => void): StoreTransaction {
   return {
     get: (table, key) => tx.get(table, key).finally(alive),
     keys: (table, range) => tx.keys(table, range).finally(alive),
-    scan: (table, range) => tx.scan(table, range).finally(alive),
+    values: (table, range) => tx.values(table, range).finally(alive),
     put: (table, key, value) => tx.put(table, key, value),
     delete: (table, key) => tx.delete(table, key),
   }

@@ -106,13 +106,8 @@ function handleOf(tx: Transaction, fail: (error: unknown) => void): StoreTransac
         ? lastKey(table, range)
         : inOrder(await keys(table, range), range)
     },
-    async scan(table, range = {}) {
-      if (isEmpty(range)) return []
-      const [found, all] = await Promise.all([keys(table, range), values(table, range)])
-      return inOrder(
-        found.map((key, index) => [key, all[index] ?? null] as const),
-        range,
-      )
+    async values(table, range = {}) {
+      return isEmpty(range) ? [] : inOrder(await values(table, range), range)
     },
     put: (table, key, value) => attempt(() => tx.objectStore(table).put(value, key)),
     delete(table, key) {

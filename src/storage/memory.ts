@@ -129,8 +129,8 @@ class MemoryTransaction implements StoreTransaction {
     return slice(this.#read(table), range).map(([key]) => key)
   }
 
-  async scan(table: Table, range?: KeyRange): Promise<Entries> {
-    return structuredClone(slice(this.#read(table), range))
+  async values(table: Table, range?: KeyRange): Promise<readonly StoreValue[]> {
+    return slice(this.#read(table), range).map(([, value]) => structuredClone(value))
   }
 
   put(table: Table, key: string, value: StoreValue): void {

@@ -77,8 +77,8 @@ export interface StoreTransaction {
   get(table: Table, key: string): Promise<StoreValue | undefined>
   /** The keys in `range`, in order. */
   keys(table: Table, range?: KeyRange): Promise<readonly string[]>
-  /** The keys and values in `range`, in order. */
-  scan(table: Table, range?: KeyRange): Promise<readonly (readonly [key: string, value: StoreValue])[]>
+  /** The values in `range`, in the order of their keys. */
+  values(table: Table, range?: KeyRange): Promise<readonly StoreValue[]>
   /** Stores `value`. Never throws: a failure aborts the transaction, and comes back from it. */
   put(table: Table, key: string, value: StoreValue): void
   /** Removes one key, or all in a span. Fails as `put` does. */

@@ -131,7 +131,7 @@ describe('an append', () => {
     const { store, database } = await setUp(snapshotOf(10, []))
     const frame = { sid: 11, at: 5, tx: 'x', op: 'i', t: 'Issue', id: 'd', v: 3, p: { n: 1 } } as const
     await database.append(entry(10, 11, [frame]))
-    const [[, record] = []] = await behind(store, (tx) => tx.scan('journal'))
+    const [record] = await behind(store, (tx) => tx.values('journal'))
     const ops = '[{"op":"i","t":"Issue","id":"d","v":3,"p":{"n":1}}]'
     expect(record).toEqual({ since: 10, sid: 11, at: storedAt, ops })
   })

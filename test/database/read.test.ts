@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { WireRow } from '../../src/protocol/row.ts'
+import { memoryStore } from '../../src/storage/memory.ts'
 import { open, stores } from '../support/store-databases.ts'
-import { pageOf, row } from '../support/store-state.ts'
+import { pageOf, row, snapshotOf, storeSnapshot } from '../support/store-state.ts'
+import { withSteps } from '../support/store-steps.ts'
 
 const [issue, log] = [row('1', {}, 'Issue'), row('1', {}, 'Log')]
 
@@ -37,4 +39,25 @@ describe.each(Object.entries(stores))('with a store in %s', (_, storeOf) => {
     expect(await database.read({ rows: () => {}, ops: () => {} })).toMatchObject({ sid: 7 })
     await other.append({ since: 7, sid: 8, ops: [] })
   })
+})
+
+test.each([
+  ['long, with another read after every few', 200_000, 'ops ops get ops ops get ops ops get'],
+  ['short, one after another', 10, 'ops ops ops ops ops ops'],
+])('journal records are taken where they are %s', async (_, length, expected) => {
+  const steps: string[] = []
+  const listener = {
+    awaited: ({ name }: { readonly name: string }) => void steps.push(name),
+    immediate: () => {},
+  }
+  const database = await open(withSteps(memoryStore(), listener))
+  await storeSnapshot(database, snapshotOf(0, []))
+  for (let since = 0; since < 6; since += 1) {
+    const op = { op: 'i', t: 'Note', id: String(since), p: { text: 'x'.repeat(length) } } as const
+    await database.append({ since, sid: since + 1, ops: [op] })
+  }
+  steps.length = 0
+  await database.read({ rows: () => {}, ops: () => steps.push('ops') })
+  const taken = steps.slice(steps.indexOf('ops'), steps.indexOf('end'))
+  expect(taken.join(' ')).toBe(expected)
 })

@@ -8,7 +8,7 @@ import type {
 
 /** A moment in the life of a store, told before it happens; `complete` is told before the caller hears of it. */
 export interface Step {
-  readonly name: 'open' | 'begin' | 'get' | 'keys' | 'scan' | 'put' | 'delete' | 'end' | 'complete'
+  readonly name: 'open' | 'begin' | 'get' | 'keys' | 'values' | 'put' | 'delete' | 'end' | 'complete'
   readonly mode?: TransactionOptions['mode']
   readonly table?: Table
   readonly key?: string
@@ -65,7 +65,8 @@ function stepping(connection: StoreConnection, { awaited, immediate }: StepListe
         const inside = await body({
           get: (table, key) => after({ name: 'get', ...common, table, key }, () => tx.get(table, key)),
           keys: (table, range) => after({ name: 'keys', ...common, table }, () => tx.keys(table, range)),
-          scan: (table, range) => after({ name: 'scan', ...common, table }, () => tx.scan(table, range)),
+          values: (table, range) =>
+            after({ name: 'values', ...common, table }, () => tx.values(table, range)),
           put: (table, key, value) =>
             attempt({ name: 'put', ...common, table, key }, () => tx.put(table, key, value)),
           delete: (table, key) =>

@@ -88,7 +88,7 @@ test('into a store that wraps another the page writes by itself, since a worker 
             body({
               get: (table, key) => tx.get(table, key),
               keys: (table, range) => tx.keys(table, range),
-              scan: (table, range) => tx.scan(table, range),
+              values: (table, range) => tx.values(table, range),
               delete: (table, key) => tx.delete(table, key),
               put: (table, key, value) => {
                 puts.push(table)

@@ -47,12 +47,11 @@ export const valueCases: readonly StoreContractCase[] = [
     await put(connection, { key: { list: [1] } })
     const got = (await get(connection, 'key')) as { list: number[] }
     got.list.push(2)
-    const [[, scanned] = []] = await connection.transaction({ tables: ['meta'], mode: 'read' }, (tx) =>
-      tx.scan('meta'),
-    )
-    same(scanned, { list: [1] }, 'what is stored')
-    const other = scanned as { list: number[] }
-    other.list.push(2)
+    const [other] = (await connection.transaction({ tables: ['meta'], mode: 'read' }, (tx) =>
+      tx.values('meta'),
+    )) as { list: number[] }[]
+    same(other, { list: [1] }, 'what is stored')
+    other?.list.push(2)
     same(await get(connection, 'key'), { list: [1] }, 'what is stored')
   }),
 
