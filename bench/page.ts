@@ -1,11 +1,13 @@
 import type { Contender, Delta, Frame } from './contenders/contender.ts'
 
+/** The long tasks that count, in ms. */
+const tasks: number[] = []
+
 /** Runs what the address asks for, and tells the figures. */
 export async function run(contender: Partial<Contender>): Promise<void> {
   const params = new URLSearchParams(location.search)
   const tell = (result: object) =>
     fetch('/', { method: 'POST', body: JSON.stringify({ run: params.get('run'), ...result }) })
-  const tasks: number[] = []
   new PerformanceObserver((list) => {
     for (const { duration } of list.getEntries()) tasks.push(duration)
   }).observe({ type: 'longtask' })
@@ -45,6 +47,7 @@ const measures: { readonly [name: string]: Measure } = {
   async deltas(contender, rows) {
     await contender.startUp?.(location.origin)
     await rest(1_000)
+    tasks.length = 0
     const next = deltas(rows, rows)
     const figures: { [what: string]: number } = {}
     for (const [count, rounds] of [
@@ -56,9 +59,9 @@ const measures: { readonly [name: string]: Measure } = {
       for (let round = 0; round < rounds; round += 1) {
         const text = JSON.stringify(next(count))
         const bytes = encoder.encode(text)
-        times.push(await timed(() => contender.delta?.(text, bytes)))
-        // What a library does after a large one is not the next one's.
+        // To make a large one is not the library's task.
         if (count > 1_000) await rest(100)
+        times.push(await timed(() => contender.delta?.(text, bytes)))
       }
       figures[`delta${count}`] = median(times)
     }

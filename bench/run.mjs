@@ -130,6 +130,7 @@ async function measureAll(name) {
       heap: first.heap / floor.heap,
       'longest task, first sync': first.longest,
       'longest task, start-up': start.longest,
+      'longest task, deltas': deltas.longest,
     }
   })
 }

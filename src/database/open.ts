@@ -33,6 +33,9 @@ export interface OpenDatabaseOptions {
 
 type Shape = Pick<Models, 'version' | 'migrate'>
 
+/** An entry of more ops than these is written in a turn of its own: to apply them has been one already. */
+const turnOps = 1_000
+
 /**
  * Opens the database `name`, made where there is none. Whoever has it open is refused from now on. Data of another
  * format is dropped, and restoring then finds nothing. Rejects with a StorageError.
@@ -128,6 +131,7 @@ class StoredDatabase implements Database {
   }
 
   async append(entry: JournalEntry): Promise<void> {
+    if (entry.ops.length > turnOps) await this.#clock.pause()
     const bytes = await this.#journal.append(entry, this.#clock.now())
     const { pageBytes, journalBytes } = this.#size
     this.#size = { pageBytes, journalBytes: journalBytes + bytes }

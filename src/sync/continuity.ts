@@ -93,7 +93,9 @@ export function isOtherEpoch(state: Continuity, epoch: string | undefined): bool
 
 /** Those of `unknown` that are proven; of the others, a delta has yet to tell. */
 function provenOf(unknown: readonly RowOp[], proven: readonly RowOp[]): readonly RowOp[] {
-  return unknown.filter((op) => proven.includes(op))
+  if (unknown.length === 0) return []
+  const all = new Set(proven)
+  return unknown.filter((op) => all.has(op))
 }
 
 function nothing(state: Continuity): Outcome {

@@ -1,5 +1,6 @@
 import { ConfigurationError, NetworkError } from '../base/errors.ts'
 import { type Logger, silentLogger } from '../base/logger.ts'
+import { turnsOf } from '../base/turns.ts'
 import type { World } from '../base/world.ts'
 import { readDelta } from '../protocol/delta.ts'
 import { parseJson } from '../protocol/envelope.ts'
@@ -39,6 +40,9 @@ export interface TransportOptions {
   readonly worker?: SnapshotWorker | undefined
   readonly logger?: Logger | undefined
 }
+
+/** A delta that takes longer to parse, in ms, is applied in a turn of its own, which takes several times as long. */
+const turnMs = 4
 
 /** Said where something is to be written and there is nowhere to send it. */
 export const noTxUrl = '`endpoints.txUrl` is missing: without it this client only reads.'
@@ -113,7 +117,10 @@ export function createTransport(options: TransportOptions): Transport {
     delta: (since, signal) =>
       runCall(clock, signal, async (call) => {
         const text = await askForText(call, withQuery(endpoints.deltaUrl, 'since', since))
-        return readDelta(parseJson(text, 'The delta'))
+        const pauseIfLong = turnsOf(clock, turnMs)
+        const delta = readDelta(parseJson(text, 'The delta'))
+        await pauseIfLong()
+        return delta
       }),
     transact: (body, signal) =>
       runCall(clock, signal, async (call) => {

@@ -2,10 +2,12 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { checkpointDue } from '../../src/database/checkpoint-due.ts'
 import type { Database, JournalEntry } from '../../src/database/database.ts'
+import { openDatabase } from '../../src/database/open.ts'
 import type { RowOp } from '../../src/protocol/fold.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import { name as anyName, payload } from '../support/arbitraries.ts'
-import { behind, open, storedAt } from '../support/store-databases.ts'
+import { SlowClock } from '../support/slow-clock.ts'
+import { behind, name, open, storedAt } from '../support/store-databases.ts'
 import { FaultyStore } from '../support/store-faults.ts'
 import {
   appended,
@@ -125,6 +127,29 @@ describe('an append', () => {
     const state = await restoreState(await open(store))
     expect(state?.sid).toBe(Number.MAX_SAFE_INTEGER)
     expect([...(state?.rows.values() ?? [])].map(({ id }) => id)).toEqual(rest.map((sid) => `at ${sid}`))
+  })
+
+  test('of many ops is made in a turn of its own', async () => {
+    const clock = new SlowClock(0)
+    const database = await openDatabase({ store: memoryStore(), name, clock })
+    await storeSnapshot(database, first)
+    const before = clock.turns
+    await database.append(
+      entry(
+        10,
+        11,
+        Array.from({ length: 1_000 }, (_, n) => insert(String(n))),
+      ),
+    )
+    expect(clock.turns).toBe(before)
+    await database.append(
+      entry(
+        11,
+        12,
+        Array.from({ length: 1_001 }, (_, n) => insert(String(n))),
+      ),
+    )
+    expect(clock.turns).toBe(before + 1)
   })
 
   test('keeps of a frame what its op says', async () => {

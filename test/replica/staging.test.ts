@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import { apply, emptyReplica, replaceAll, replicaOf, row, t } from '../support/replica-fixtures.ts'
-import { VirtualClock } from '../support/virtual-clock.ts'
+import { SlowClock } from '../support/slow-clock.ts'
 
 test('a staged copy is read by nobody until it is swapped in', async () => {
   const { replica } = replicaOf([row('a', { n: 1 })])
@@ -85,24 +85,8 @@ test('queries that come, go or change between preparing and swapping are right a
   }
 })
 
-/** A clock on which each look at it costs 3 ms. */
-class SlowClock extends VirtualClock {
-  #looks = 0
-  pauses = 0
-
-  override now() {
-    this.#looks += 1
-    return this.#looks * 3
-  }
-
-  override pause() {
-    this.pauses += 1
-    return super.pause()
-  }
-}
-
 test('preparing gives other tasks a turn, and sees what they subscribe', async () => {
-  const clock = new SlowClock()
+  const clock = new SlowClock(3)
   const { replica } = emptyReplica({ clock, indexes: new Map([[t, [['n'], ['s', 'n']]]]) })
   const asked = vi.fn(() => true)
   replica.query(t, { filter: asked, orderBy: 's' }).subscribe(() => {})
@@ -110,11 +94,11 @@ test('preparing gives other tasks a turn, and sees what they subscribe', async (
   const size = 20_000
   staging.add(Array.from({ length: size }, (_, i) => row(`${i}`, { n: (i * 7) % size, s: `${i % 100}` })))
   await staging.prepare()
-  expect(clock.pauses).toBeGreaterThan(20)
+  expect(clock.turns).toBeGreaterThan(20)
   expect(asked).toHaveBeenCalledTimes(size)
   asked.mockClear()
-  const pauses = clock.pauses
+  const turns = clock.turns
   replica.swap(staging)
-  expect([asked.mock.calls.length, clock.pauses - pauses]).toEqual([0, 0])
+  expect([asked.mock.calls.length, clock.turns - turns]).toEqual([0, 0])
   expect(replica.query(t, { where: { s: '7' }, orderBy: 'n' }).rows).toHaveLength(size / 100)
 })

@@ -25,13 +25,12 @@ export interface Setup extends ManualFetch {
 /** A transport over a fetch that answers as `answer` says, in virtual time. */
 export function setup(
   answer: (call: FetchCall) => Response | Promise<Response>,
-  options: { credentials?: Credentials; limits?: Partial<TransportLimits> } = {},
+  options: { credentials?: Credentials; limits?: Partial<TransportLimits>; clock?: VirtualClock } = {},
 ): Setup {
-  const clock = new VirtualClock()
   const fetching = manualFetch(answer)
   const credentials = options.credentials ?? createCredentials({ token: 's3cret' })
+  const { limits = {}, clock = new VirtualClock() } = options
   const world = { fetch: fetching.fetch, clock }
-  const { limits = {} } = options
   return Object.assign(fetching, {
     clock,
     transport: createTransport({ world, endpoints, credentials, limits }),

@@ -4,13 +4,13 @@ import { defineModels, type ModelDefinitions, type StandardSchema } from '../../
 import type { WireRow } from '../../src/protocol/row.ts'
 import { createReplica } from '../../src/replica/create-replica.ts'
 import { ModelCheck } from '../../src/sync/model-check.ts'
-import { VirtualClock } from '../support/virtual-clock.ts'
+import { SlowClock } from '../support/slow-clock.ts'
 
 const titled = z.object({ title: z.string() })
 
 /** A check over a replica with `rows`, and all that it tells. */
 function checkOf(definitions: ModelDefinitions, rows: readonly WireRow[] = []) {
-  const clock = new PacedClock()
+  const clock = new SlowClock(1)
   const replica = createReplica({ clock, onListenerError: () => {} })
   const log: string[] = []
   const check = new ModelCheck({
@@ -29,22 +29,6 @@ function checkOf(definitions: ModelDefinitions, rows: readonly WireRow[] = []) {
   }
   replace(rows)
   return { check, clock, replace, log }
-}
-
-/** A clock by which each look takes a ms, and which counts the turns that others get. */
-class PacedClock extends VirtualClock {
-  turns = 0
-  #ms = 0
-
-  override now(): number {
-    this.#ms += 1
-    return super.now() + this.#ms
-  }
-
-  override pause(): Promise<void> {
-    this.turns += 1
-    return super.pause()
-  }
 }
 
 const rowsOf = (t: string, count: number, p: WireRow['p']) =>

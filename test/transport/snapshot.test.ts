@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { SlowClock } from '../support/slow-clock.ts'
 import { ListSink, outcomeOf, setup } from '../support/transport-calls.ts'
-import { ManualBody } from '../support/transport-fetch.ts'
+import { json, ManualBody } from '../support/transport-fetch.ts'
 import { settle } from '../support/virtual-clock.ts'
 
 const row = (id: number) => JSON.stringify({ t: 'a', id: String(id), p: { body: 'x'.repeat(80) } })
@@ -177,15 +178,19 @@ test('a runtime whose answers cannot be streamed gets its rows at the end', asyn
 })
 
 test('other tasks get a turn while much comes at once', async () => {
-  const made = setup(() => new Response(`{"sid":1,"rows":[${rows(0, 5000)}]}`))
-  let turns = 0
-  made.clock.pause = async () => {
-    turns += 1
+  const clock = new SlowClock(5)
+  const { transport } = setup(() => new Response(`{"sid":1,"rows":[${rows(0, 5000)}]}`), { clock })
+  await transport.bootstrap(new ListSink())
+  expect(clock.turns).toBeGreaterThan(2)
+})
+
+test('other tasks get a turn before a delta is taken that was long in parsing', async () => {
+  for (const [cost, turns] of [
+    [1, 0],
+    [5, 1],
+  ] as const) {
+    const clock = new SlowClock(cost)
+    await setup(() => json({ sid: 9, frames: [] }), { clock }).transport.delta(1)
+    expect(clock.turns).toBe(turns)
   }
-  const now = made.clock.now()
-  let reads = 0
-  // Each look at the clock costs 5 ms.
-  made.clock.now = () => now + 5 * reads++
-  await made.transport.bootstrap(new ListSink())
-  expect(turns).toBeGreaterThan(2)
 })
