@@ -16,6 +16,9 @@ interface Read {
   readonly brokenAt: string | undefined
 }
 
+/** So many pages are asked for at once, so that the engine works ahead: to ask for hundreds is a long task by itself. */
+const pagesAhead = 16
+
 type SinkFor = (version: number) => RestoreSink | undefined
 
 /** Reads as {@link readStored} does; then, in another transaction, removes what of the journal cannot be used. */
@@ -43,9 +46,12 @@ export function readStored(database: FencedConnection, sinkFor: SinkFor): Promis
     if (!sink) return undefined
     const { holds = () => true } = sink
     const manifest = readManifest(list)
-    const wanted = manifest.filter(({ types }) => types.some(([t]) => holds(t)))
-    // Side by side, so that the engine works ahead; each is parsed in the turn in which it comes, in order.
-    await Promise.all(wanted.map(async ({ key }) => sink.rows(readPage(await tx.get('pages', key)))))
+    const wanted = manifest.filter(({ types }) => types.some(([t]) => holds(t))).values()
+    // Each is parsed in the turn in which it comes. They come in the order in which they were asked for.
+    const readOn = async () => {
+      for (const { key } of wanted) sink.rows(readPage(await tx.get('pages', key)))
+    }
+    await Promise.all(Array.from({ length: pagesAhead }, readOn))
     const { sid, at, size, brokenAt } = await readJournal(tx, head, (ops) => sink.ops(ops))
     const [pageBytes, cut] = [sizeOf(manifest), brokenAt !== undefined]
     return { state: { sid, epoch: head.epoch, at, cut, pageBytes, journalBytes: size }, brokenAt }

@@ -24,7 +24,7 @@ export function* evaluate(table: Table, query: Query, accepts: (row: WireRow) =>
     seen += 1
     if (seen % stride === 0) yield
   }
-  const rows = new OrderedList<WireRow>(query.order, yield* sort(found, query.order.terms))
+  const rows = yield* OrderedList.over<WireRow>(query.order, yield* sort(found, query.order.terms))
   return { rows, place: () => 0, own: true }
 }
 

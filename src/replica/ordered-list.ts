@@ -1,3 +1,5 @@
+import type { Work } from './turns.ts'
+
 /** A chunk that grows beyond this is cut in two. */
 const longest = 512
 
@@ -38,18 +40,23 @@ export class OrderedList<T extends object> {
   readonly #chunks: Chunk<T>[] = []
   /** The last item of each chunk. */
   readonly #lasts: Chunk<T> = { keys: [], items: [] }
-  #length: number
+  #length = 0
   /** The rank at which each chunk begins; made again when asked for after a change. */
   #starts: number[] | undefined
 
-  /** @param sorted what it holds at first, in order */
-  constructor(order: ListOrder<T>, sorted: readonly T[] = []) {
+  private constructor(order: ListOrder<T>, first: T[]) {
     this.#order = order
-    this.#length = sorted.length
-    for (let start = 0; start === 0 || start < sorted.length; start += fill) {
-      const items = sorted.slice(start, start + fill)
-      this.#insert(this.#chunks.length, { keys: items.map((item) => order.key(item)), items })
+    this.#append(first)
+  }
+
+  /** A list of what is `sorted` already. */
+  static *over<T extends object>(order: ListOrder<T>, sorted: readonly T[]): Work<OrderedList<T>> {
+    const list = new OrderedList(order, sorted.slice(0, fill))
+    for (let start = fill; start < sorted.length; start += fill) {
+      yield
+      list.#append(sorted.slice(start, start + fill))
     }
+    return list
   }
 
   get length(): number {
@@ -161,6 +168,11 @@ export class OrderedList<T extends object> {
     }
     this.#noteLast(at, chunk)
     if (!instead) this.#resized(1)
+  }
+
+  #append(items: T[]): void {
+    this.#insert(this.#chunks.length, { keys: items.map((item) => this.#order.key(item)), items })
+    this.#resized(items.length)
   }
 
   #insert(at: number, chunk: Chunk<T>): void {

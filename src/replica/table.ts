@@ -32,7 +32,7 @@ export class Table {
     for (const fields of declared) {
       const order = ascending(fields)
       const sorted = yield* sort([...rows.values()], order.terms)
-      indexes.push({ fields, rows: new OrderedList<WireRow>(order, sorted) })
+      indexes.push({ fields, rows: yield* OrderedList.over<WireRow>(order, sorted) })
     }
     return new Table(rows, indexes, records)
   }

@@ -3,7 +3,7 @@ import type { WireRow } from '../../src/protocol/row.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import { open, stores } from '../support/store-databases.ts'
 import { pageOf, row, snapshotOf, storeSnapshot } from '../support/store-state.ts'
-import { withSteps } from '../support/store-steps.ts'
+import { type Step, withSteps } from '../support/store-steps.ts'
 
 const [issue, log] = [row('1', {}, 'Issue'), row('1', {}, 'Log')]
 
@@ -47,7 +47,7 @@ test.each([
 ])('journal records are taken where they are %s', async (_, length, expected) => {
   const steps: string[] = []
   const listener = {
-    awaited: ({ name }: { readonly name: string }) => void steps.push(name),
+    awaited: ({ name }: Step) => void steps.push(name),
     immediate: () => {},
   }
   const database = await open(withSteps(memoryStore(), listener))
@@ -60,4 +60,29 @@ test.each([
   await database.read({ rows: () => {}, ops: () => steps.push('ops') })
   const taken = steps.slice(steps.indexOf('ops'), steps.indexOf('end'))
   expect(taken.join(' ')).toBe(expected)
+})
+
+test('pages are asked for a few at a time, and come in their order', async () => {
+  let asked = 0
+  let most = 0
+  const listener = {
+    awaited: ({ table }: Step) => {
+      if (table === 'pages') asked += 1
+      return undefined
+    },
+    immediate: () => {},
+  }
+  const database = await open(withSteps(memoryStore(), listener))
+  const writer = await database.snapshot()
+  for (let n = 0; n < 100; n += 1) await writer.page(pageOf([row(String(n), {}, 'Issue')]))
+  await writer.commit({ sid: 5 })
+  asked = 0
+  const ids: (string | undefined)[] = []
+  const rows = ([first]: readonly WireRow[]) => {
+    most = Math.max(most, asked - ids.length)
+    ids.push(first?.id)
+  }
+  await database.read({ rows, ops: () => {} })
+  expect(ids).toEqual(Array.from({ length: 100 }, (_, n) => String(n)))
+  expect([asked, most]).toEqual([100, 16])
 })

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { OrderedList } from '../../src/replica/ordered-list.ts'
+import { finish } from '../../src/replica/turns.ts'
 
 interface Item {
   readonly key: number
@@ -26,7 +27,7 @@ test('holds what was added and not removed, in order, through any number of both
   fc.assert(
     fc.property(items, fc.nat(), fc.nat({ max: 100 }), (items, start, share) => {
       const initial = items.slice(0, start % (items.length + 1)).sort(compare)
-      const list = new OrderedList(order, initial)
+      const list = finish(OrderedList.over(order, initial))
       const model = new Set(initial)
       for (const item of items) {
         if ((item.id * 7_919) % 100 < share) {
@@ -50,7 +51,7 @@ test('holds what was added and not removed, in order, through any number of both
 })
 
 test('an item takes the place of the one that equals it', () => {
-  const list = new OrderedList(order, [{ key: 1, id: 1 }])
+  const list = finish(OrderedList.over(order, [{ key: 1, id: 1 }]))
   const other = { key: 1, id: 1 }
   list.add(other)
   expect(list.length).toBe(1)
@@ -58,7 +59,7 @@ test('an item takes the place of the one that equals it', () => {
 })
 
 test('replacing tells whether there was something to replace', () => {
-  const list = new OrderedList(order, [{ key: 1, id: 1 }])
+  const list = finish(OrderedList.over(order, [{ key: 1, id: 1 }]))
   expect(list.replace({ key: 1, id: 1 }, { key: 2, id: 1 })).toBe(true)
   expect(list.replace({ key: 1, id: 1 }, undefined)).toBe(false)
   expect(list.replace({ key: 9, id: 9 }, { key: 9, id: 9 })).toBe(false)
@@ -73,7 +74,7 @@ test('finding among 100 000 items asks about few of them', () => {
     asked += 1
     return Number(a) - Number(b)
   }
-  const list = new OrderedList({ ...order, compareKeys }, items)
+  const list = finish(OrderedList.over({ ...order, compareKeys }, items))
   list.remove({ key: 77_777, id: 77_777 })
   expect(asked).toBeLessThan(25)
 })
@@ -81,7 +82,9 @@ test('finding among 100 000 items asks about few of them', () => {
 test('many that are replaced at once come out as if they were replaced one by one, however many they are', () => {
   fc.assert(
     fc.property(items, fc.nat({ max: 100 }), fc.nat({ max: 9 }), (items, share, keys) => {
-      const [one, all] = [items, items].map((initial) => new OrderedList(order, [...initial].sort(compare)))
+      const [one, all] = [items, items].map((initial) =>
+        finish(OrderedList.over(order, [...initial].sort(compare))),
+      )
       const rows = new Map(items.map((item) => [item.id, item]))
       const changes = items
         .filter(({ id }) => (id * 7_919) % 100 < share)
