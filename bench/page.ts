@@ -1,28 +1,23 @@
 import type { Contender, Delta, Frame } from './contenders/contender.ts'
 
-/** The long tasks that count, in ms. */
-const tasks: number[] = []
-
 /** Runs what the address asks for, and tells the figures. */
 export async function run(contender: Partial<Contender>): Promise<void> {
   const params = new URLSearchParams(location.search)
   const tell = (result: object) =>
     fetch('/', { method: 'POST', body: JSON.stringify({ run: params.get('run'), ...result }) })
-  new PerformanceObserver((list) => {
-    for (const { duration } of list.getEntries()) tasks.push(duration)
-  }).observe({ type: 'longtask' })
   try {
     const measure = measures[params.get('measure') ?? '']
     if (!measure) throw new Error('There is no such measure.')
     const rows = Number(params.get('rows'))
-    const result = await measure(contender, rows)
-    // Long tasks are told a little later.
-    await rest(100)
-    await tell({ ...result, longest: Math.max(0, ...tasks) })
+    begin()
+    await tell(await measure(contender, rows))
   } catch (error) {
     await tell({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) })
   }
 }
+
+/** From here on, tasks count. */
+const begin = () => performance.mark('begin')
 
 const encoder = new TextEncoder()
 
@@ -47,7 +42,7 @@ const measures: { readonly [name: string]: Measure } = {
   async deltas(contender, rows) {
     await contender.startUp?.(location.origin)
     await rest(1_000)
-    tasks.length = 0
+    begin()
     const next = deltas(rows, rows)
     const figures: { [what: string]: number } = {}
     for (const [count, rounds] of [
