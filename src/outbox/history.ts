@@ -100,8 +100,7 @@ export class History {
       this.#keep(done)
       for (const entry of entries) {
         const { transaction, inverse } = entry
-        const isCancelled = transaction.state === 'cancelled'
-        const again = isCancelled ? this.#host.again(transaction) : await inverse?.undo()
+        const again = isCancelled(entry) ? this.#host.again(transaction) : await inverse?.undo()
         remove(step, entry)
         // Where what took it back was never sent, the transaction itself holds again.
         done.entries.push({ transaction: again ?? transaction })
@@ -129,7 +128,10 @@ export class History {
 
   #keep(step: Step): void {
     this.#done.push(step)
-    if (this.#done.length > mostSteps) this.#done.shift()
+    if (this.#done.length <= mostSteps) return
+    // One that was joined with a later one is a step no more.
+    const joined = this.#done.findIndex(({ entries }) => entries.every(isCancelled))
+    this.#done.splice(Math.max(joined, 0), 1)
   }
 }
 
@@ -146,8 +148,12 @@ function isDone({ transaction }: HistoryEntry): boolean {
 }
 
 /** Whether it can be done again. Where it was taken back, and that was refused, it holds as it is. */
-function isUndone({ transaction, inverse = transaction }: HistoryEntry): boolean {
-  return transaction.state === 'cancelled' || isInForce(inverse)
+function isUndone(entry: HistoryEntry): boolean {
+  return isCancelled(entry) || isInForce(entry.inverse ?? entry.transaction)
+}
+
+function isCancelled({ transaction }: HistoryEntry): boolean {
+  return transaction.state === 'cancelled'
 }
 
 function isInForce(transaction: LocalTransaction): boolean {

@@ -83,4 +83,15 @@ describe('transactions of one key', () => {
     expect(await office.clock.until(client.redo())).toBe(true)
     expect(client.get('Note', '1')?.title).toBe('Oat')
   })
+
+  test('leave the steps before them to be undone, however many they are', async () => {
+    const { office, desk, client, type } = await open()
+    desk.network.cut()
+    client.mutate((m) => m.update('Note', '1', { title: 'Bread' }))
+    for (let n = 2; n < 200; n += 1) type({ n })
+    expect(await office.clock.until(client.undo())).toBe(true)
+    expect(notes(client)).toEqual({ 1: { title: 'Bread', n: 1 } })
+    expect(await office.clock.until(client.undo())).toBe(true)
+    expect(notes(client)).toEqual({ 1: { title: 'Milk', n: 1 } })
+  })
 })
