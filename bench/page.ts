@@ -5,18 +5,25 @@ export async function run(contender: Partial<Contender>): Promise<void> {
   const params = new URLSearchParams(location.search)
   const tell = (result: object) =>
     fetch('/', { method: 'POST', body: JSON.stringify({ run: params.get('run'), ...result }) })
+  const tasks: number[] = []
+  new PerformanceObserver((list) => {
+    for (const { duration } of list.getEntries()) tasks.push(duration)
+  }).observe({ type: 'longtask' })
   try {
     const measure = measures[params.get('measure') ?? '']
     if (!measure) throw new Error('There is no such measure.')
     const rows = Number(params.get('rows'))
     begin()
-    await tell(await measure(contender, rows))
+    const result = await measure(contender, rows)
+    // Long tasks are told a little later.
+    await rest(100)
+    await tell({ ...result, longest: Math.max(0, ...tasks) })
   } catch (error) {
     await tell({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) })
   }
 }
 
-/** From here on, tasks count. */
+/** From here on, tasks count in a trace. */
 const begin = () => performance.mark('begin')
 
 const encoder = new TextEncoder()

@@ -19,12 +19,13 @@ export async function longestTask(session, work) {
     ({ pid, tid, ts, dur }) => pid === begin.pid && tid === begin.tid && ts + dur > begin.ts,
   )
   const collections = since.filter(({ name }) => name === 'MinorGC' || name === 'MajorGC')
-  const microseconds = since
-    .filter(({ name }) => name.endsWith('RunTask'))
-    .map((task) => {
-      const inside = collections.filter(({ ts }) => ts >= task.ts && ts < task.ts + task.dur)
-      const from = Math.max(task.ts, begin.ts)
-      return task.ts + task.dur - from - inside.reduce((sum, { dur }) => sum + dur, 0)
-    })
-  return Math.max(0, ...microseconds) / 1000
+  let longest = 0
+  for (const task of since.filter(({ name }) => name.endsWith('RunTask'))) {
+    if (task.dur <= longest) continue
+    const inside = collections.filter(({ ts }) => ts >= task.ts && ts < task.ts + task.dur)
+    const from = Math.max(task.ts, begin.ts)
+    const own = task.ts + task.dur - from - inside.reduce((sum, { dur }) => sum + dur, 0)
+    longest = Math.max(longest, own)
+  }
+  return longest / 1000
 }

@@ -62,7 +62,7 @@ test('a revocation that fails for a socket that is being let in ends nothing but
 describe('the credentials of an open socket are asked about again', () => {
   /** A socket of ann's, and who she is by then, or what is thrown. */
   async function open() {
-    const state: { answer: Caller | null | Error } = { answer: { userId: 'ann' } }
+    const state: { answer: Caller | null | Error | Promise<never> } = { answer: { userId: 'ann' } }
     const authenticate = async () => {
       if (state.answer instanceof Error) throw state.answer
       return state.answer
@@ -87,9 +87,12 @@ describe('the credentials of an open socket are asked about again', () => {
     expect(socket.closed).toEqual([1012, 'restart'])
   })
 
-  test('while nobody can tell, they hold', async () => {
+  test.each([
+    ['throws', new Error('away')],
+    ['never answers', new Promise<never>(() => {})],
+  ])('while whoever is asked %s, they hold', async (_, answer) => {
     const { clock, socket, state } = await open()
-    state.answer = new Error('away')
+    state.answer = answer
     await clock.advance(60_000)
     expect(socket.closed).toBeUndefined()
     state.answer = null

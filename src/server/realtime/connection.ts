@@ -55,12 +55,13 @@ export class Connection {
   /** Asks once in a while whether the caller still may be here. */
   watch(ask: () => Promise<Standing>, clock: Clock): void {
     const check = async () => {
+      // Whether an answer comes or not.
+      alarm.set(this.#limits.recheckMs)
       const standing = await ask()
       if (this.#gone) return
       if (standing === 'gone') this.close(closeCodes.unauthenticated, 'revoked')
       // It comes again, and is let in as who it is now.
       else if (standing === 'other') this.close(closeCodes.restart, 'restart')
-      else alarm.set(this.#limits.recheckMs)
     }
     const alarm = new Alarm(clock, () => void check())
     alarm.set(this.#limits.recheckMs)
