@@ -52,7 +52,7 @@ export class History {
       this.#undone = []
       const last = this.#done.at(-1)
       if (last && group !== undefined && last.group === group) last.entries.push({ transaction })
-      else this.#keep({ group, entries: [{ transaction }] })
+      else this.#keep({ group, entries: [...this.#joinedWith(transaction), { transaction }] })
     })
   }
 
@@ -126,12 +126,19 @@ export class History {
     return turn
   }
 
+  /** Takes out the step that `transaction` was joined with. What it wrote last may come back, where the disk fails. */
+  #joinedWith({ record: { coalesce } }: LocalTransaction): readonly HistoryEntry[] {
+    if (coalesce === undefined) return []
+    const isJoined = (entry: HistoryEntry) =>
+      isCancelled(entry) && entry.transaction.record.coalesce === coalesce
+    const at = this.#done.findLastIndex(({ entries }) => entries.length > 0 && entries.every(isJoined))
+    const [step] = at < 0 ? [] : this.#done.splice(at, 1)
+    return step?.entries.slice(-1) ?? []
+  }
+
   #keep(step: Step): void {
     this.#done.push(step)
-    if (this.#done.length <= mostSteps) return
-    // One that was joined with a later one is a step no more.
-    const joined = this.#done.findIndex(({ entries }) => entries.every(isCancelled))
-    this.#done.splice(Math.max(joined, 0), 1)
+    if (this.#done.length > mostSteps) this.#done.shift()
   }
 }
 

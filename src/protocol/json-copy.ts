@@ -16,11 +16,11 @@ export function copyPayload(fields: unknown): { readonly payload: Payload } | { 
   if (!isObject(fields) || !isPlain(fields))
     return { fault: { path: '', what: 'is not a plain object of fields' } }
   try {
+    const given = Object.entries(fields).filter(([, value]) => value !== undefined)
     const count = { values: 0 }
-    const payload: { [name: string]: JsonValue } = {}
-    for (const [name, value] of Object.entries(fields)) {
-      if (value !== undefined) payload[named(name, [])] = copy(value, [name], count)
-    }
+    const payload = Object.fromEntries(
+      given.map(([name, value]) => [named(name, []), copy(value, [name], count)]),
+    )
     return { payload }
   } catch (thrown) {
     if (thrown instanceof Fault) return { fault: { path: thrown.path.join('.'), what: thrown.message } }
