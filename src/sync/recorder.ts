@@ -79,9 +79,12 @@ export class Recorder {
         this.#written()
       }
     } catch (error) {
-      const failure = toStorageError(error)
-      if (hopeless.has(failure.code)) this.suspend()
-      this.#report(failure)
+      // What was given up on meanwhile was so for a reason of its own.
+      if (!this.#suspended) {
+        const failure = toStorageError(error)
+        if (hopeless.has(failure.code)) this.suspend()
+        this.#report(failure)
+      }
     }
     this.#writing = undefined
   }

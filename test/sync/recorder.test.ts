@@ -132,6 +132,15 @@ describe('a recorder', () => {
     expect({ failure: recorder.failure, told }).toEqual({ failure: full, told: ['quota'] })
   })
 
+  test('given up on, says why, also where the write that was under way fails of it', async () => {
+    const { recorder, told } = recorderOf([new StorageError('broken_link', 'It does not follow.')])
+    recorder.record(entry(0))
+    await undefined
+    recorder.fail(full)
+    await recorder.settled()
+    expect({ failure: recorder.failure, told }).toEqual({ failure: full, told: ['quota'] })
+  })
+
   test('stores a delta of any size, but does not pile up deltas without end before a store that fails', async () => {
     const large = { ...entry(0), ops: Array.from({ length: 60_000 }, () => entry(0).ops).flat() }
     const healthy = recorderOf()
