@@ -13,7 +13,7 @@ export interface Postgres {
   run(name: string, sql: string): Promise<readonly { readonly [column: string]: unknown }[]>
   /** Ends it and starts it again: at once, as a crash does, so that connections break. */
   crash(): Promise<void>
-  /** Ends it once every connection has ended: the end of a `pg` pool does not wait for its own. */
+  /** Ends it once every connection has ended: the end of a `pg` pool does not wait for its own. Throws where one stays. */
   stop(): Promise<void>
 }
 
@@ -68,9 +68,16 @@ export async function startPostgres(settings: readonly string[] = quick): Promis
       server = await start()
     },
     async stop() {
+      let waits = true
+      const alarm = setTimeout(() => {
+        waits = false
+        server.kill('SIGINT')
+      }, 8_000)
       await ended(server, 'SIGTERM')
+      clearTimeout(alarm)
       process.off('exit', atExit)
       rmSync(folder, { recursive: true, force: true })
+      if (!waits) throw new Error('A connection to PostgreSQL was left open.')
     },
   }
 }
