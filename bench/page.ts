@@ -23,7 +23,7 @@ export async function run(contender: Partial<Contender>): Promise<void> {
   }
 }
 
-/** From here on, tasks count in a trace. */
+/** From its last call on, tasks count in a trace. */
 const begin = () => performance.mark('begin')
 
 const encoder = new TextEncoder()
@@ -49,7 +49,6 @@ const measures: { readonly [name: string]: Measure } = {
   async deltas(contender, rows) {
     await contender.startUp?.(location.origin)
     await rest(1_000)
-    begin()
     const next = deltas(rows, rows)
     const figures: { [what: string]: number } = {}
     for (const [count, rounds] of [
@@ -57,13 +56,17 @@ const measures: { readonly [name: string]: Measure } = {
       [100, 15],
       [5_000, 5],
     ] as const) {
-      const times: number[] = []
-      for (let round = 0; round < rounds; round += 1) {
+      const made = Array.from({ length: rounds }, () => {
         const text = JSON.stringify(next(count))
-        const bytes = encoder.encode(text)
-        // To make a large one is not the library's task.
-        if (count > 1_000) await rest(100)
+        return { text, bytes: encoder.encode(text) }
+      })
+      await rest(100)
+      begin()
+      const times: number[] = []
+      for (const { text, bytes } of made) {
         times.push(await timed(() => contender.delta?.(text, bytes)))
+        // What a library does after a large one is not the next one's.
+        if (count > 1_000) await rest(100)
       }
       figures[`delta${count}`] = median(times)
     }

@@ -11,7 +11,7 @@ export async function longestTask(session, work) {
   await work()
   const complete = new Promise((resolve) => session.once('Tracing.tracingComplete', resolve))
   await session.send('Tracing.end')
-  await complete
+  if ((await complete).dataLossOccurred) throw new Error('The trace has lost a part of what happened.')
 
   const begin = events.filter(({ name, cat }) => name === 'begin' && cat === 'blink.user_timing').at(-1)
   if (!begin) throw new Error('The page did not mark its beginning.')
