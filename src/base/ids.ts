@@ -29,7 +29,7 @@ export function createIds(clock: Pick<Clock, 'now'>, random: Random): Ids {
       if (now > ms) [ms, count] = [now, 0]
       else if (count < 0xfff) count += 1
       else [ms, count] = [ms + 1, 0]
-      if (used === bits.length) [bits, used] = [random.bytes(8 * drawn), 0]
+      if (used + 8 > bits.length) [bits, used] = [random.bytes(8 * drawn), 0]
       let tail = `${pairs[(nextByte() & 0x3f) | 0x80]}${pairs[nextByte()]}-`
       for (let n = 0; n < 6; n += 1) tail += pairs[nextByte()]
       const time = hex(ms, 12)

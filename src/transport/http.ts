@@ -42,7 +42,7 @@ export interface TransportOptions {
 }
 
 /** A delta that takes longer to parse, in ms, is applied in a turn of its own, which takes several times as long. */
-const turnMs = 4
+const longParseMs = 4
 
 /** Said where something is to be written and there is nowhere to send it. */
 export const noTxUrl = '`endpoints.txUrl` is missing: without it this client only reads.'
@@ -117,7 +117,7 @@ export function createTransport(options: TransportOptions): Transport {
     delta: (since, signal) =>
       runCall(clock, signal, async (call) => {
         const text = await askForText(call, withQuery(endpoints.deltaUrl, 'since', since))
-        const pauseIfLong = turnsOf(clock, turnMs)
+        const pauseIfLong = turnsOf(clock, longParseMs)
         const delta = readDelta(parseJson(text, 'The delta'))
         await pauseIfLong()
         return delta

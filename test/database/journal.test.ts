@@ -6,7 +6,7 @@ import { openDatabase } from '../../src/database/open.ts'
 import type { RowOp } from '../../src/protocol/fold.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import { name as anyName, payload } from '../support/arbitraries.ts'
-import { SlowClock } from '../support/slow-clock.ts'
+import { PacedClock } from '../support/paced-clock.ts'
 import { behind, name, open, storedAt } from '../support/store-databases.ts'
 import { FaultyStore } from '../support/store-faults.ts'
 import {
@@ -130,7 +130,7 @@ describe('an append', () => {
   })
 
   test('of many ops is made in a turn of its own', async () => {
-    const clock = new SlowClock(0)
+    const clock = new PacedClock()
     const database = await openDatabase({ store: memoryStore(), name, clock })
     await storeSnapshot(database, first)
     const before = clock.turns

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
+import { PacedClock } from '../support/paced-clock.ts'
 import { apply, emptyReplica, replaceAll, replicaOf, row, t } from '../support/replica-fixtures.ts'
-import { SlowClock } from '../support/slow-clock.ts'
 
 test('a staged copy is read by nobody until it is swapped in', async () => {
   const { replica } = replicaOf([row('a', { n: 1 })])
@@ -86,7 +86,7 @@ test('queries that come, go or change between preparing and swapping are right a
 })
 
 test('preparing gives other tasks a turn, and sees what they subscribe', async () => {
-  const clock = new SlowClock(3)
+  const clock = new PacedClock(3)
   const { replica } = emptyReplica({ clock, indexes: new Map([[t, [['n'], ['s', 'n']]]]) })
   const asked = vi.fn(() => true)
   replica.query(t, { filter: asked, orderBy: 's' }).subscribe(() => {})

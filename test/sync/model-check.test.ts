@@ -4,13 +4,13 @@ import { defineModels, type ModelDefinitions, type StandardSchema } from '../../
 import type { WireRow } from '../../src/protocol/row.ts'
 import { createReplica } from '../../src/replica/create-replica.ts'
 import { ModelCheck } from '../../src/sync/model-check.ts'
-import { SlowClock } from '../support/slow-clock.ts'
+import { PacedClock } from '../support/paced-clock.ts'
 
 const titled = z.object({ title: z.string() })
 
 /** A check over a replica with `rows`, and all that it tells. */
 function checkOf(definitions: ModelDefinitions, rows: readonly WireRow[] = []) {
-  const clock = new SlowClock(1)
+  const clock = new PacedClock(1)
   const replica = createReplica({ clock, onListenerError: () => {} })
   const log: string[] = []
   const check = new ModelCheck({
