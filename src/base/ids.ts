@@ -31,7 +31,7 @@ export function createIds(clock: Pick<Clock, 'now'>, random: Random): Ids {
       else [ms, count] = [ms + 1, 0]
       if (used + 8 > bits.length) [bits, used] = [random.bytes(8 * drawn), 0]
       let tail = `${pairs[(nextByte() & 0x3f) | 0x80]}${pairs[nextByte()]}-`
-      for (let n = 0; n < 6; n += 1) tail += pairs[nextByte()]
+      while (tail.length < 17) tail += pairs[nextByte()]
       const time = hex(ms, 12)
       return `${time.slice(0, 8)}-${time.slice(8)}-7${hex(count, 3)}-${tail}`
     },

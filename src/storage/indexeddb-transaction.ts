@@ -94,8 +94,6 @@ function handleOf(tx: Transaction, fail: (error: unknown) => void): StoreTransac
     const cursor = await tx.objectStore(table).openKeyCursor(queryOf(range), 'prev')
     return cursor ? [String(cursor.key)] : []
   }
-  const values = async (table: Table, range: KeyRange): Promise<StoreValue[]> =>
-    tx.objectStore(table).getAll(queryOf(range), forwardLimit(range))
   return {
     async get(table, key) {
       return tx.objectStore(table).get(key)
@@ -107,7 +105,9 @@ function handleOf(tx: Transaction, fail: (error: unknown) => void): StoreTransac
         : inOrder(await keys(table, range), range)
     },
     async values(table, range = {}) {
-      return isEmpty(range) ? [] : inOrder(await values(table, range), range)
+      if (isEmpty(range)) return []
+      const found: StoreValue[] = await tx.objectStore(table).getAll(queryOf(range), forwardLimit(range))
+      return inOrder(found, range)
     },
     put: (table, key, value) => attempt(() => tx.objectStore(table).put(value, key)),
     delete(table, key) {
