@@ -154,9 +154,9 @@ describe.each(engineNames)('in %s', (engineName) => {
     'what was committed, and never answered before the process was killed, arrives once',
     () =>
       show(async () => {
+        service.fallSilent()
         const written = await inBrowser({ write: 'online', count }, async () => {
           await next('found')
-          service.fallSilent()
           await next('live')
           await service.committed
           return next<readonly string[]>('durable')
