@@ -41,7 +41,7 @@ export class LocalCopy {
   #opening: Promise<void> | undefined
   #outbox: Promise<void> | undefined
   #continuity: Continuity | undefined
-  #restoredAt: number | undefined
+  #placedAt: number | undefined
 
   constructor(options: LocalCopyOptions) {
     this.#options = options
@@ -70,9 +70,9 @@ export class LocalCopy {
     return this.#continuity
   }
 
-  /** When what was restored had been stored, in ms since the epoch; `undefined` where nothing was. */
-  get restoredAt(): number | undefined {
-    return this.#restoredAt
+  /** When the data that was put in place was fetched or, if restored, stored, in ms since the epoch. */
+  get placedAt(): number | undefined {
+    return this.#placedAt
   }
 
   get replica(): Replica {
@@ -143,6 +143,7 @@ export class LocalCopy {
     // Where there was no data, it is not known in which history something was accepted.
     if (!this.#continuity || isOtherHistory(this.#continuity, head)) pending.requeue()
     const lift = pending.shownAt(head.sid, mark)
+    this.#placedAt = this.#options.clock.now()
     this.#swap(staging, continuityAt(head.sid, head.epoch), { lift })
     if (lift.length > 0) pending.synced(lift, this.disk.stored())
     pending.judgedAt(head.sid, mark)
@@ -182,7 +183,7 @@ export class LocalCopy {
     if (!restored) return
     await staging.prepare()
     this.disk.resume()
-    this.#restoredAt = restored.at
+    this.#placedAt = restored.at
     const { pending } = this.#options
     const lift = pending.shownAt(restored.sid, 0)
     this.#swap(staging, continuityAt(restored.sid, restored.epoch), { lift })

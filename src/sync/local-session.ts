@@ -284,7 +284,7 @@ export class LocalSession implements Session {
       online: this.#options.world.lifecycle.online(),
       hasData: this.replica.ready,
       progress: this.#progress,
-      inStepAt: this.#inStepAt ?? this.#copy.restoredAt,
+      inStepAt: this.#inStepAt ?? this.#copy.placedAt,
       fetched: this.#fetched,
     }
     const connection = connectionStatus(facts)

@@ -30,6 +30,21 @@ describe('a client', () => {
     expect(Object.keys(shown(client))).toEqual(['1', '2'])
   })
 
+  test('never says of its first data that it is from before there was any', async () => {
+    const device = new Device()
+    device.insert('1')
+    const client = device.client()
+    const moments: number[] = []
+    client.on('status', ({ data }) => {
+      if ('asOf' in data) moments.push(data.asOf)
+    })
+    const startedAt = device.clock.now()
+    await client.start()
+    await device.clock.advance(1_000)
+    expect(moments.length).toBeGreaterThan(0)
+    expect(Math.min(...moments)).toBeGreaterThan(startedAt)
+  })
+
   test('started, stopped and started in one turn opens one socket', async () => {
     const device = new Device()
     const client = device.client()

@@ -40,5 +40,5 @@ export function describeStorage({ storage: { kind, reason } }: Status): string {
 /** When the data was last known to be what the server has. */
 export function describeAge({ data }: Status): string {
   if (data.state === 'current') return 'Now'
-  return data.state === 'stale' && data.asOf > 0 ? formatTime(data.asOf) : '–'
+  return data.state === 'stale' ? formatTime(data.asOf) : '–'
 }
