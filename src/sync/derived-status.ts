@@ -26,6 +26,8 @@ export function connectionStatus(facts: Facts): ConnectionStatus {
   if (phase === 'halted' || phase === 'asked') return { state: 'idle' }
   if (failure && phase === 'paused') return { state: 'unauthenticated', error: failure }
   if (!online) return { state: 'offline' }
+  // Other credentials than those that were refused are on their way.
+  if (phase === 'fetching' && isSyncError(failure, 'UnauthenticatedError')) return { state: 'connecting' }
   if (failure) {
     if (!isSyncError(failure, 'NetworkError')) return { state: 'failed', error: failure }
     return retryAt === undefined ? { state: 'offline' } : { state: 'offline', retryAt }
@@ -35,8 +37,8 @@ export function connectionStatus(facts: Facts): ConnectionStatus {
 }
 
 export function dataStatus(facts: Facts, connection: ConnectionStatus): DataStatus {
-  const { hasData, progress, fetched, inStepAt = 0 } = facts
+  const { hasData, progress, fetched, failure, inStepAt = 0 } = facts
   if (!hasData) return progress ? { state: 'loading', progress } : { state: 'none' }
   const isConnected = ['socket', 'polling', 'connecting'].includes(connection.state)
-  return { state: fetched && isConnected ? 'current' : 'stale', asOf: inStepAt }
+  return { state: fetched && isConnected && !failure ? 'current' : 'stale', asOf: inStepAt }
 }

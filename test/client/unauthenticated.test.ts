@@ -59,6 +59,20 @@ describe('a 401', () => {
     expect(client.status.connection.state).toBe('socket')
   })
 
+  test('after a resume it is connecting, not failed, until the server has answered', async () => {
+    const device = new Device()
+    device.insert('1')
+    const client = await device.live()
+    device.server.tokens.revoke(device.token)
+    device.server.sockets.end()
+    await device.clock.advance(5_000)
+    const seen: string[] = []
+    client.on('status', ({ connection, data }) => seen.push(`${connection.state} ${data.state}`))
+    client.resume(device.server.tokens.issue('ada'))
+    await device.clock.advance(1_000)
+    expect([...new Set(seen)]).toEqual(['connecting stale', 'connecting current', 'socket current'])
+  })
+
   test('a resume while a request with the old token is under way is not lost', async () => {
     const device = new Device()
     device.insert('1')
