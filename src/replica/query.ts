@@ -17,7 +17,9 @@ export interface Query {
 
 /** Throws a ConfigurationError that names what is wrong, as in `where.title` or `limit`. */
 export function readQuery(spec: QuerySpec): Query {
-  const { where, filter, orderBy, limit = Number.POSITIVE_INFINITY, after } = spec
+  const { where, filter, orderBy, limit = Number.POSITIVE_INFINITY, after, ...others } = spec
+  const [other] = Object.keys(others)
+  if (other !== undefined) throw new ConfigurationError(other, `\`${other}\` is no part of a query.`)
   if (filter !== undefined && typeof filter !== 'function') {
     throw new ConfigurationError('filter', '`filter` is not a function.')
   }

@@ -138,6 +138,7 @@ test.each([
   [{ after: { id: 'a', values: [] }, orderBy: 'f' }, 'after'],
   [{ after: 'a' }, 'after'],
   [{ filter: true }, 'filter'],
+  [{ limt: 1 }, 'limt'],
 ] as const)('the query %j is refused, and the error names %s', (spec, option) => {
   const { replica } = replicaOf([])
   try {
