@@ -3,7 +3,7 @@ import { epochOf } from './log/epoch.ts'
 import { sha256 } from './log/sha256.ts'
 import { LateLog } from './log/sql/late-log.ts'
 import { namesDatabase, openSqlLog, type SqlLogOptions } from './log/sql/open.ts'
-import type { SyncServiceOptions } from './options.ts'
+import { type SyncServiceOptions, serviceOptions } from './options.ts'
 import { createServiceWith, type SyncService } from './service.ts'
 
 type LogOption = Exclude<keyof SqlLogOptions, 'logger' | 'clock' | 'random'>
@@ -19,12 +19,19 @@ const logOptions = {
   retention: true,
 } satisfies Record<LogOption, true>
 
+const known = { ...serviceOptions, ...logOptions }
+
 /**
  * With the options of {@link openSqlLog} for a `database` that is named. Throws a ConfigurationError for a wrong option.
  * Nothing happens before the first request.
  */
 export function createSyncService(options: SyncServiceOptions & SqlLogOptions): SyncService {
   const { database } = options
+  const unknown = Object.keys(options).find((option) => !Object.hasOwn(known, option))
+  if (unknown !== undefined) {
+    const message = `\`${unknown}\` is no option; expected one of ${Object.keys(known).join(', ')}.`
+    throw new ConfigurationError(unknown, message)
+  }
   const isIdle = ([option, value]: [string, unknown]) =>
     value !== undefined && Object.hasOwn(logOptions, option)
   const [idle] = Object.entries(options).find(isIdle) ?? []

@@ -61,6 +61,31 @@ export interface SyncServiceOptions {
   readonly random?: Random
 }
 
+/** The names of all of them. */
+export const serviceOptions = {
+  database: true,
+  authenticate: true,
+  ownerField: true,
+  authorize: true,
+  models: true,
+  onCommit: true,
+  path: true,
+  allowedOrigins: true,
+  heartbeatMs: true,
+  recheckMs: true,
+  maxBufferedBytes: true,
+  maxBodyBytes: true,
+  maxTransactions: true,
+  maxOps: true,
+  maxRecordBytes: true,
+  rateLimit: true,
+  healthPath: true,
+  metrics: true,
+  logger: true,
+  clock: true,
+  random: true,
+} satisfies Record<keyof SyncServiceOptions, true>
+
 export type ResolvedOptions = Required<
   Omit<SyncServiceOptions, 'allowedOrigins' | 'authorize' | 'metrics' | 'models' | 'onCommit' | 'rateLimit'>
 > & {

@@ -40,6 +40,11 @@ test.each([
   expect(() => serviceWith(options)).toThrow(`The option \`${option}\` is to be `)
 })
 
+test('an option that does not exist is refused, and those that do are named', () => {
+  const misspelt = () => serviceWith({ allowedOrigin: ['https://app.test'] })
+  expect(misspelt).toThrow('`allowedOrigin` is no option; expected one of database, ')
+})
+
 test('invariant 56: origins of pages, and of applications with a scheme of their own, are let in whole', async () => {
   const allowedOrigins = ['https://app.test', 'http://localhost:5173', 'capacitor://localhost']
   const { ask } = serviceOf({ allowedOrigins })
