@@ -7,7 +7,7 @@ import type { Phase } from './phase.ts'
 /** What the status of data and connection follows from. */
 export interface Facts {
   readonly phase: Phase['name']
-  readonly link: LinkState['name']
+  readonly link: LinkState
   readonly realtime: 'closed' | 'behind' | 'live'
   readonly online: boolean
   /** Why the last fetch failed, if it did. */
@@ -33,7 +33,7 @@ export function connectionStatus(facts: Facts): ConnectionStatus {
     return retryAt === undefined ? { state: 'offline' } : { state: 'offline', retryAt }
   }
   if (realtime === 'live') return { state: 'socket' }
-  return { state: fetched && realtime === 'closed' && link !== 'opening' ? 'polling' : 'connecting' }
+  return { state: fetched && realtime === 'closed' && !isOpening(link) ? 'polling' : 'connecting' }
 }
 
 export function dataStatus(facts: Facts, connection: ConnectionStatus): DataStatus {
@@ -41,4 +41,9 @@ export function dataStatus(facts: Facts, connection: ConnectionStatus): DataStat
   if (!hasData) return progress ? { state: 'loading', progress } : { state: 'none' }
   const isConnected = ['socket', 'polling', 'connecting'].includes(connection.state)
   return { state: fetched && isConnected && !failure ? 'current' : 'stale', asOf: inStepAt }
+}
+
+/** Whether a socket may soon be open: a first failure, such as the loss of one that was, says nothing of the next try. */
+function isOpening(link: LinkState): boolean {
+  return link.name === 'opening' || (link.name === 'waiting' && link.failures === 1)
 }

@@ -279,7 +279,7 @@ export class LocalSession implements Session {
       phase,
       failure,
       retryAt,
-      link: link.state.name,
+      link: link.state,
       realtime: state,
       online: this.#options.world.lifecycle.online(),
       hasData: this.replica.ready,

@@ -215,6 +215,16 @@ describe('other messages', () => {
 })
 
 describe('without a socket', () => {
+  test('that it had, a client waits to open another: it is connecting, and does not say that it polls', async () => {
+    const device = new Device()
+    const client = await device.live()
+    const seen: string[] = []
+    client.on('status', ({ connection }) => seen.push(connection.state))
+    device.server.sockets.end()
+    await device.clock.advance(10_000)
+    expect([...new Set(seen)]).toEqual(['connecting', 'socket'])
+  })
+
   test('a client polls', async () => {
     const device = new Device()
     device.insert('1')
