@@ -144,3 +144,10 @@ test('a secret that is too short to be one is refused when it is given', () => {
     expect(() => jwtAuthentication({ secret })).toThrow(expect.objectContaining({ option: 'secret' }))
   }
 })
+
+test('with neither a secret nor keys, it says that one of them is missing', () => {
+  const withNeither = () => jwtAuthentication({} as never)
+  expect(withNeither).toThrow(
+    expect.objectContaining({ option: 'secret', message: expect.stringContaining('`jwks`') }),
+  )
+})

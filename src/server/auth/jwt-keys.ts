@@ -50,7 +50,12 @@ export function verificationKeys(options: JwtSecret | JwtKeySet): VerificationKe
   if ('secret' in options && 'jwks' in options) {
     throw new ConfigurationError('jwks', 'Tokens are checked with a `secret` or with `jwks`, not with both.')
   }
-  return 'secret' in options ? secretKeys(options) : publicKeys(options)
+  if ('secret' in options) return secretKeys(options)
+  if ('jwks' in options) return publicKeys(options)
+  throw new ConfigurationError(
+    'secret',
+    'Tokens are checked with a `secret` or with `jwks`; give one of them.',
+  )
 }
 
 /** The key that `secret` gives. Throws a ConfigurationError where it is too short to be one. */
