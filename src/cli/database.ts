@@ -19,10 +19,10 @@ export const lastingDatabaseOption = {
   value: 'folder|postgres://…',
 }
 
-const expected = '`memory:`, a folder, or an address like `postgres://user@host/name`'
+const lasting = 'a folder, or an address like `postgres://user@host/name`'
 
 /** The database that the settings name. Throws a UsageError where they name none. */
-export function databaseIn(settings: Settings): string {
+export function databaseIn(settings: Settings, expected = `\`memory:\`, ${lasting}`): string {
   const name = settings.required('database', expected)
   if (namesDatabase(name)) return name
   throw new UsageError(`\`--database\` is to be ${expected}.`)
@@ -30,7 +30,7 @@ export function databaseIn(settings: Settings): string {
 
 /** The same, where only one that lasts is of use. */
 export function lastingDatabaseIn(settings: Settings): string {
-  const name = databaseIn(settings)
+  const name = databaseIn(settings, lasting)
   if (name !== 'memory:') return name
   throw new UsageError('`memory:` ends with the process that has it; name a folder or a PostgreSQL.')
 }

@@ -155,6 +155,12 @@ describe('what is called wrongly ends with 2 and one sentence on stderr', () => 
     ['an epoch that is not meant', ['epoch', '--database', 'x'], {}, /`--new` is missing/],
     ['an import of nothing', ['import', '--database', 'x', '--type', 'T'], {}, /file to import is missing/],
     ['an import into memory', ['import', 'x.csv', '--database', 'memory:'], {}, /ends with the process/],
+    [
+      'a status of no database',
+      ['status'],
+      {},
+      /`--database` is missing; it is to be a folder, or an address/,
+    ],
     ['an import without a type', ['import', 'x.csv', '--database', 'x'], {}, /`--type` is missing/],
     [
       'an import of no format',
