@@ -20,6 +20,8 @@ export class LocalDisk {
   readonly #checkpointer: Checkpointer
   #database: Database = noDatabase
   #recorder = new Recorder(noDatabase, () => {})
+  /** Why the last transaction could not be stored, if it could not. */
+  #refused: SyncError | undefined
   /** Why the data was given up since its replacement began, if it was. */
   #given: SyncError | undefined
 
@@ -89,6 +91,21 @@ export class LocalDisk {
 
   /** Changes the transactions. Where there is no room, the data is given up for them, which can be fetched again. */
   async writeOutbox(change: OutboxChange): Promise<boolean> {
+    let refused: SyncError | undefined
+    try {
+      return await this.#makeRoomFor(change)
+    } catch (error) {
+      refused = toStorageError(error)
+      throw refused
+    } finally {
+      if (refused?.code !== this.#refused?.code) {
+        this.#refused = refused
+        this.#tell(this.failure)
+      }
+    }
+  }
+
+  async #makeRoomFor(change: OutboxChange): Promise<boolean> {
     try {
       return await this.#database.outbox.write(change)
     } catch (error) {
@@ -121,7 +138,8 @@ export class LocalDisk {
     this.#database.close()
   }
 
-  #tell(failure: SyncError | undefined): void {
+  #tell(cause: SyncError | undefined): void {
+    const failure = cause ?? this.#refused
     const { kind } = this.#database
     this.#options.onStatus(failure ? { kind, reason: failure.message } : { kind }, failure)
   }

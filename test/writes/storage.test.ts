@@ -122,6 +122,22 @@ describe('a store that fails', () => {
     expect(office.received).toEqual([next.id])
   })
 
+  test('has a status that says why nothing can be stored, until something was', async () => {
+    const { office, client, is } = await failing(unwritable)
+    expect(client.status.storage.reason).toBeUndefined()
+    is.failing = true
+    client.mutate((m) => m.insert('Note', { id: '2' }))
+    await office.clock.advance(1_000)
+    expect(client.status.storage.reason).toBe('It broke.')
+    await office.insert('3')
+    await office.clock.advance(5_000)
+    expect(client.status.storage.reason).toBe('It broke.')
+    is.failing = false
+    client.mutate((m) => m.insert('Note', { id: '4' }))
+    await office.clock.advance(1_000)
+    expect(client.status.storage.reason).toBeUndefined()
+  })
+
   test('leaves what was to be joined with another as it was', async () => {
     const { office, desk, client, is } = await failing(unwritable)
     await office.clock.until(client.stop())
