@@ -1,5 +1,6 @@
 import { Emitter, type Undo } from '../base/emitter.ts'
 import type { RejectedError } from '../base/errors.ts'
+import type { OutboxRecord } from '../database/outbox.ts'
 import { rowKey } from '../protocol/fold.ts'
 import type { TxCodec, TxOp, WireTransaction } from '../protocol/tx.ts'
 import type { LocalTransaction } from './transaction.ts'
@@ -19,6 +20,8 @@ export class Outbox {
   readonly #untold = new Map<LocalTransaction, { readonly sid: number; readonly verdict: number }>()
   readonly #coalescing = new Map<string, LocalTransaction>()
   readonly #byRecord = new Map<string, Set<LocalTransaction>>()
+  /** The ids of those that were made before the disk was read. */
+  #made: Set<string> | undefined = new Set()
   readonly #emitter: Emitter<{ change: undefined }>
 
   constructor(onListenerError: (error: unknown) => void) {
@@ -54,6 +57,7 @@ export class Outbox {
   /** Adds `transaction` behind the others. */
   add(transaction: LocalTransaction): void {
     this.#all.set(transaction.id, transaction)
+    this.#made?.add(transaction.id)
     const { coalesce, ops } = transaction.record
     if (coalesce !== undefined) this.#coalescing.set(coalesce, transaction)
     for (const { t, id } of ops) {
@@ -62,6 +66,13 @@ export class Outbox {
     }
     if (transaction.state === 'accepted') this.#noteAccepted(transaction)
     if (transaction.state === 'rejected') this.#rejected.add(transaction)
+  }
+
+  /** Those of `records`, once the disk was read, that were not made here meanwhile: of these, more is known than the disk says. */
+  notMadeHere(records: readonly OutboxRecord[]): readonly OutboxRecord[] {
+    const made = this.#made
+    this.#made = undefined
+    return records.filter(({ id }) => !made?.has(id))
   }
 
   /** Adds what was made before some that are here. Gives all from the first of it on, in their order. */

@@ -100,7 +100,7 @@ export class Settlement implements PendingWrites {
     // They are in their order.
     const last = records.at(-1)
     if (last) follow(last.id)
-    const restored = records.map((stored) => {
+    const restored = outbox.notMadeHere(records).map((stored) => {
       const { record, fault } = migrated(stored, models)
       const transaction = new LocalTransaction(record, stateOf(record), host)
       if (fault) faults.set(transaction, fault)

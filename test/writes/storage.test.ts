@@ -287,6 +287,56 @@ describe('a store that fails', () => {
     expect(notes(client)).toEqual({ 1: { n: 1 }, 2: {} })
   })
 
+  test('whose outbox cannot be read at first has what was written meanwhile once, and knows what became of it', async () => {
+    const office = await Office.open()
+    const is = { failing: true }
+    const store = watching(memoryStore(), ({ tables, mode }) => {
+      if (is.failing && tables.includes('outbox') && mode === 'read') throw unwritable()
+    })
+    const desk = office.desk({ store })
+    const client = await desk.live()
+    const tx = client.mutate((m) => m.insert('Note', { id: '1' }))
+    await office.clock.until(tx.durable)
+    is.failing = false
+    await office.clock.advance(60_000)
+    expect([tx.state, client.outbox.list(), office.received]).toEqual(['synced', [], [tx.id]])
+  })
+
+  test('does not bring back what was undone while its outbox was read', async () => {
+    const office = await Office.open()
+    const is = { failing: true }
+    const inner = memoryStore()
+    const store: Store = {
+      ...inner,
+      open: async (name) => {
+        const connection = await inner.open(name)
+        return {
+          ...connection,
+          transaction: async (options, body) => {
+            if (writesOutbox(options) || !options.tables.includes('outbox')) {
+              return connection.transaction(options, body)
+            }
+            if (is.failing) throw unwritable()
+            const read = await connection.transaction(options, body)
+            await new Promise<void>((resolve) => void office.clock.after(2_000, resolve))
+            return read
+          },
+        }
+      },
+    }
+    const desk = office.desk({ store })
+    const client = await desk.live()
+    const tx = client.mutate((m) => m.insert('Note', { id: '1' }))
+    await office.clock.until(tx.durable)
+    is.failing = false
+    await office.clock.until(client.stop())
+    await client.start()
+    await office.clock.advance(1_000)
+    await office.clock.until(tx.undo())
+    await office.clock.advance(60_000)
+    expect([tx.state, client.outbox.list(), office.received]).toEqual(['cancelled', [], []])
+  })
+
   test('invariant 35: a transaction that cannot be read is told, exported as it is, and stays', async () => {
     const { office, desk, client } = await failing()
     await office.clock.until(client.stop())
