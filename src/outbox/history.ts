@@ -52,7 +52,21 @@ export class History {
       this.#undone = []
       const last = this.#done.at(-1)
       if (last && group !== undefined && last.group === group) last.entries.push({ transaction })
-      else this.#keep({ group, entries: [...this.#joinedWith(transaction), { transaction }] })
+      else {
+        this.#dropJoinedWith(transaction)
+        this.#keep({ group, entries: [{ transaction }] })
+      }
+    })
+  }
+
+  /** `transaction` stands again: `lost`, which was to take its place, could not be stored. */
+  stands(transaction: LocalTransaction, lost: LocalTransaction): void {
+    void this.#inTurn(() => {
+      for (const { entries } of [...this.#done, ...this.#undone]) {
+        const index = entries.findIndex((entry) => entry.transaction === lost)
+        const isThere = entries.some((entry) => entry.transaction === transaction)
+        if (index >= 0 && !isThere) entries.splice(index, 0, { transaction })
+      }
     })
   }
 
@@ -126,14 +140,13 @@ export class History {
     return turn
   }
 
-  /** Takes out the step that `transaction` was joined with. What it wrote last may come back, where the disk fails. */
-  #joinedWith({ record: { coalesce } }: LocalTransaction): readonly HistoryEntry[] {
-    if (coalesce === undefined) return []
+  /** Takes out the step that `transaction` was joined with. */
+  #dropJoinedWith({ record: { coalesce } }: LocalTransaction): void {
+    if (coalesce === undefined) return
     const isJoined = (entry: HistoryEntry) =>
       isCancelled(entry) && entry.transaction.record.coalesce === coalesce
     const at = this.#done.findLastIndex(({ entries }) => entries.length > 0 && entries.every(isJoined))
-    const [step] = at < 0 ? [] : this.#done.splice(at, 1)
-    return step?.entries.slice(-1) ?? []
+    if (at >= 0) this.#done.splice(at, 1)
   }
 
   #keep(step: Step): void {

@@ -24,10 +24,10 @@ export class OutboxLog {
     return this.#next.written
   }
 
-  /** Resolves with whether it was done: see `OutboxStore.write`. */
-  change(change: OutboxChange): Promise<boolean> {
+  /** Resolves with whether it was done: see `OutboxStore.write`. A function says in its turn what is to be done. */
+  change(change: OutboxChange | (() => OutboxChange)): Promise<boolean> {
     this.#next = undefined
-    return this.#after(() => this.#write(change))
+    return this.#after(() => this.#write(typeof change === 'function' ? change() : change))
   }
 
   /** Resolves once nothing is under way. */

@@ -99,6 +99,7 @@ export class LocalWriter implements Writer {
         ...told,
         change: (records, apply) => listener.change(records, apply),
         judged: (transaction) => this.#inbox.settle(transaction),
+        stands: (transaction, lost) => this.#history.stands(transaction, lost),
       },
       onListenerError: (error) => listener.listenerFailed(error),
     })

@@ -44,6 +44,8 @@ export interface WritesListener {
   counted(): void
   /** There is something to send. */
   queued(): void
+  /** `transaction` stands again: `lost`, which was to take its place, could not be stored. */
+  stands(transaction: LocalTransaction, lost: LocalTransaction): void
   /** It was rejected, and the data shows by what. */
   judged(transaction: LocalTransaction): void
   error(error: SyncError): void
@@ -58,6 +60,10 @@ interface AddOptions extends MutateOptions {
 /** Makes the user's transactions, and takes them back: in what is shown, and on disk. */
 export class Writes implements TransactionHost {
   readonly #options: WritesOptions
+  /** What each takes the place of that is not stored yet, or never was. */
+  readonly #replaced = new WeakMap<LocalTransaction, readonly LocalTransaction[]>()
+  /** Those in whose place another stands, whether that is stored or not. */
+  readonly #joined = new WeakSet<LocalTransaction>()
   #drafting = false
 
   constructor(options: WritesOptions) {
@@ -169,9 +175,11 @@ export class Writes implements TransactionHost {
       this,
     )
     const replaced = [joined, instead].flatMap((one) => one ?? [])
+    if (replaced.length > 0) this.#replaced.set(transaction, replaced)
+    if (joined) this.#joined.add(joined)
     for (const one of replaced) outbox.remove(one)
     if (!isEmpty) outbox.add(transaction)
-    if (!isEmpty || instead) void this.#store(transaction, replaced)
+    if (!isEmpty || instead) void this.#store(transaction)
     listener.change(record.ops, () =>
       replica.apply([], { lift: joined ? [joined.id] : [], lay: isEmpty ? [] : [pendingOf(transaction)] }),
     )
@@ -181,27 +189,43 @@ export class Writes implements TransactionHost {
     return transaction
   }
 
-  async #store(transaction: LocalTransaction, replaced: readonly LocalTransaction[]): Promise<void> {
+  async #store(transaction: LocalTransaction): Promise<void> {
     const { log, listener } = this.#options
     const { record, state } = transaction
     const put = state === 'writing' ? [record] : []
     try {
-      if (replaced.length > 0) await log.change({ put, remove: replaced.map(({ id }) => id) })
-      else await log.put(record)
+      if (this.#replaced.has(transaction)) {
+        await log.change(() => ({ put, remove: this.#leaving(transaction).map(({ id }) => id) }))
+      } else await log.put(record)
     } catch (thrown) {
-      this.#lost(transaction, toStorageError(thrown), replaced)
+      this.#lost(transaction, toStorageError(thrown))
       return
     }
+    this.#replaced.delete(transaction)
     if (transaction.dispatch({ type: 'stored' })) listener.queued()
   }
 
   /** It could not be stored, so it is taken back; what it was to take the place of stands again. */
-  #lost(transaction: LocalTransaction, error: SyncError, replaced: readonly LocalTransaction[]): void {
+  #lost(transaction: LocalTransaction, error: SyncError): void {
     const { log, listener } = this.#options
+    // What it was joined with does that, too, and may be stored yet.
+    const replaced = this.#joined.has(transaction) ? [] : this.#standing(transaction)
     this.#takeOut(transaction, { type: 'lost', error }, replaced)
+    for (const one of replaced) listener.stands(one, transaction)
     listener.error(error)
     // A store that told of no end in time may have stored it all the same.
     if (transaction.state === 'failed') log.change({ remove: [transaction.id] }).catch(() => {})
+  }
+
+  /** What leaves the disk for it: also what was to leave for one that was lost. */
+  #leaving(transaction: LocalTransaction): readonly LocalTransaction[] {
+    const replaced = this.#replaced.get(transaction) ?? []
+    return replaced.flatMap((one) => (one.state === 'failed' ? [one, ...this.#leaving(one)] : [one]))
+  }
+
+  /** What stands again where it is lost, too. */
+  #standing(transaction: LocalTransaction): readonly LocalTransaction[] {
+    return this.#leaving(transaction).filter(({ state }) => state !== 'failed')
   }
 
   /** Gives `false` where it was not on the disk any more, as when another client of the same data has sent it. */

@@ -95,6 +95,50 @@ test('what could not be joined with another is the same transaction still, and c
   expect([await office.clock.until(client.undo()), n()]).toEqual([true, 1])
 })
 
+describe('of several that were joined while the disk was busy', () => {
+  async function three(passing: number, failing: number) {
+    const scene = await open()
+    const { office, client, disk } = scene
+    await client.stop()
+    const write = (fields: object) =>
+      client.mutate((m) => m.put('Note', { id: '2', ...fields }), { coalesce: 'k' })
+    const first = client.mutate((m) => m.insert('Note', { id: '2', a: 1 }), { coalesce: 'k' })
+    await office.clock.until(first.durable)
+    Object.assign(disk, { passing, failing })
+    const [second, third] = [write({ b: 1 }), write({ c: 1 })]
+    await office.clock.advance(1_000)
+    return { ...scene, first, second, third }
+  }
+
+  test('the last one that is stored does it all, once', async () => {
+    const { office, desk, client, first, second, third } = await three(0, 1)
+    expect([first.state, second.state, client.outbox.list()]).toEqual(['cancelled', 'failed', [third]])
+    expect(client.get('Note', '2')).toEqual({ id: '2', c: 1 })
+    await desk.kill()
+    const next = await desk.live()
+    await office.clock.advance(10_000)
+    expect([office.received, next.outbox.list()]).toEqual([[third.id], []])
+    expect(await office.rows()).toMatchObject({ 2: { c: 1 } })
+  })
+
+  test.each([
+    ['the first', 0, 2],
+    ['the second', 1, 1],
+  ])('%s stands again where those after it cannot be stored, and can be undone', async (_, ...disk) => {
+    const { office, client, both, first, second } = await three(...disk)
+    const left = disk[0] === 0 ? first : second
+    expect([left.state, client.outbox.list()]).toEqual(['queued', [left]])
+    expect(client.get('Note', '2')).toEqual({ id: '2', ...(left === first ? { a: 1 } : { b: 1 }) })
+    expect(both()).toEqual([true, false])
+    await client.start()
+    await office.clock.until(left.synced)
+    expect(office.received).toEqual([left.id])
+    await office.clock.until(client.undo())
+    await office.clock.advance(10_000)
+    expect(await office.rows()).toEqual({ 1: { title: 'Milk', n: 1 } })
+  })
+})
+
 test('a rejected one whose retry could not be stored is the same still, and the next retry can be undone', async () => {
   const { office, client, disk, refuse, n } = await open()
   refuse()
