@@ -72,6 +72,7 @@ export class Inbox {
     } catch (thrown) {
       // It is still there, and a restart would find it.
       if (transaction.dispatch({ type: 'restore' })) outbox.insert([transaction])
+      writes.writeAgain([transaction])
       listener.counted()
       throw toStorageError(thrown)
     }

@@ -207,14 +207,20 @@ export class Writes implements TransactionHost {
 
   /** It could not be stored, so it is taken back; what it was to take the place of stands again. */
   #lost(transaction: LocalTransaction, error: SyncError): void {
-    const { log, listener } = this.#options
+    const { listener } = this.#options
     // What it was joined with does that, too, and may be stored yet.
     const replaced = this.#joined.has(transaction) ? [] : this.#standing(transaction)
     this.#takeOut(transaction, { type: 'lost', error }, replaced)
     for (const one of replaced) listener.stands(one, transaction)
     listener.error(error)
-    // A store that told of no end in time may have stored it all the same.
-    if (transaction.state === 'failed') log.change({ remove: [transaction.id] }).catch(() => {})
+    if (transaction.state === 'failed') this.writeAgain(replaced, [transaction.id])
+  }
+
+  /** Writes what stands again, without what is lost: a store that told of no end in time may have done its work all the same. */
+  writeAgain(standing: readonly LocalTransaction[], lost: readonly string[] = []): void {
+    const { log, outbox } = this.#options
+    const put = () => standing.filter((one) => outbox.get(one.id) === one).map(({ record }) => record)
+    log.change(() => ({ put: put(), remove: lost })).catch(() => {})
   }
 
   /** What leaves the disk for it: also what was to leave for one that was lost. */
@@ -238,6 +244,7 @@ export class Writes implements TransactionHost {
     } catch (thrown) {
       // It is still there, and would be sent after a restart.
       this.#lift([], [transaction])
+      this.writeAgain([transaction])
       throw toStorageError(thrown)
     }
   }

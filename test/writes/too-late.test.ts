@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest'
+import type { SyncClient } from '../../src/index.ts'
+import { memoryStore } from '../../src/storage/memory.ts'
+import type { Store } from '../../src/storage/store.ts'
+import { at, failure, Office } from '../support/office.ts'
+import { writesOutbox } from '../support/watching-store.ts'
+
+/** A disk that does all that it is told, and never says that the next write to the outbox is done once it is `silent`. */
+function disk() {
+  const inner = memoryStore()
+  const is = { silent: false }
+  const store: Store = {
+    ...inner,
+    open: async (name) => {
+      const connection = await inner.open(name)
+      return {
+        ...connection,
+        transaction: async (options, body) => {
+          if (!is.silent || !writesOutbox(options)) return connection.transaction(options, body)
+          is.silent = false
+          const { signal: _, ...unlimited } = options
+          await connection.transaction(unlimited, body)
+          return new Promise<never>(() => {})
+        },
+      }
+    },
+  }
+  return { is, store, inner }
+}
+
+const write = (client: SyncClient, n: number) =>
+  client.mutate((m) => m.update('Note', '1', { n }), { coalesce: 'k' })
+
+type Change = (client: SyncClient, id: string) => unknown
+
+const changes: readonly (readonly [what: string, state: 'queued' | 'rejected', change: Change])[] = [
+  ['joined with another', 'queued', (client) => write(client, 2)],
+  ['undone', 'queued', (client) => client.undo().catch(() => {})],
+  ['given up', 'rejected', (client, id) => client.outbox.discard(id).catch(() => {})],
+  ['tried anew', 'rejected', (client, id) => client.outbox.retry(id)],
+]
+
+test.each(changes)(
+  'invariant 18: what was to be %s, which the disk did without saying so in time, stands on the disk, too',
+  async (_, state, change) => {
+    const office = await Office.open()
+    await office.insert('1', { title: 'Milk' })
+    const { is, store, inner } = disk()
+    const desk = office.desk({ store })
+    const client = await desk.live()
+    if (state === 'queued') await office.clock.until(client.stop())
+    else office.intercept = at('tx', async () => failure(422, 'invalid'))
+    const tx = write(client, 1)
+    await office.clock.until(tx.durable)
+    await office.clock.advance(5_000)
+    is.silent = true
+    change(client, tx.id)
+    await office.clock.advance(20_000)
+    expect([tx.state, client.outbox.list()]).toEqual([state, [tx]])
+
+    // The process is gone.
+    const after = office.desk({ store: inner })
+    after.network.cut()
+    const next = after.client()
+    await office.clock.until(next.start())
+    expect(next.outbox.list()).toMatchObject([{ id: tx.id, state }])
+  },
+)
