@@ -1,4 +1,4 @@
-import { toStorageError } from '../base/errors.ts'
+import { ClosedError, toStorageError } from '../base/errors.ts'
 import type { Clock } from '../base/world.ts'
 import type { Database } from '../database/database.ts'
 import { noDatabase } from '../database/none.ts'
@@ -40,6 +40,7 @@ export class LocalCopy {
   readonly #lazy: LazyTypes
   #opening: Promise<void> | undefined
   #outbox: Promise<void> | undefined
+  #isSealed = false
   #continuity: Continuity | undefined
   #placedAt: number | undefined
 
@@ -81,14 +82,22 @@ export class LocalCopy {
 
   /** Restores what is stored. Never rejects: where the store fails, the copy is in memory alone. */
   open(): Promise<void> {
-    this.#opening ??= this.#open()
+    this.#opening ??= this.#isSealed ? Promise.resolve() : this.#open()
     return this.#opening
   }
 
   /** The same, and the transactions on disk are here. Rejects where they cannot be read; the next call tries again. */
   async openOutbox(): Promise<void> {
     await this.open()
+    if (this.#isSealed && !this.#outbox) throw new ClosedError()
     await this.#readOutbox()
+  }
+
+  /** Opens nothing any more. Resolves once what is being opened is here. */
+  async seal(): Promise<void> {
+    this.#isSealed = true
+    await this.#opening
+    await this.#outbox?.catch(() => {})
   }
 
   /** The records of `t` are wanted here from now on: those that are on the disk alone are loaded. */

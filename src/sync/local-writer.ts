@@ -179,6 +179,7 @@ export class LocalWriter implements Writer {
   /** What is not stored yet is stored; then nobody is left waiting. */
   async close(): Promise<void> {
     await this.#log.settled()
+    await this.#options.copy().seal()
     for (const transaction of this.#outbox.list()) transaction.close()
   }
 

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { Transaction } from '../../src/index.ts'
+import type { SyncClient, Transaction } from '../../src/index.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import { at, failure, notes, Office } from '../support/office.ts'
+import { slowStore } from '../support/slow-store.ts'
 import { FaultyStore } from '../support/store-faults.ts'
 
 const unhandled: unknown[] = []
@@ -107,6 +108,37 @@ describe('the promises of a transaction', () => {
     await desk.kill()
     const again = await desk.live()
     expect(notes(again)).toEqual({ 1: {}, 2: {} })
+  })
+
+  test.each([
+    ['start', (client: SyncClient) => client.start()],
+    ['outbox.export', (client: SyncClient) => client.outbox.export()],
+  ])('close leaves nobody waiting for what `%s` is about to bring from the disk', async (_, open) => {
+    const office = await Office.open()
+    const desk = office.desk({ store: slowStore(memoryStore(), office.clock, 20) })
+    const first = desk.client()
+    await office.clock.until(first.mutate((m) => m.insert('Note', { id: '1' })).durable)
+    await office.clock.until(first.close())
+    const client = desk.client()
+    const opening = open(client)
+    await office.clock.until(client.close())
+    await office.clock.until<unknown>(opening)
+    const [tx] = client.outbox.list()
+    expect(tx && (await stateOf(tx))).toMatchObject({ state: 'queued', settled: 'resolved' })
+  })
+
+  test('close leaves the disk alone that was not opened, whatever is asked of it then', async () => {
+    const office = await Office.open()
+    const inner = memoryStore()
+    let opened = 0
+    const open = (name: string) => {
+      opened += 1
+      return inner.open(name)
+    }
+    const client = office.desk({ store: { ...inner, open } }).client()
+    await office.clock.until(client.close())
+    await expect(client.outbox.export()).rejects.toMatchObject({ name: 'ClosedError' })
+    expect(opened).toBe(0)
   })
 
   test('close ends what a store without an answer holds up', async () => {
