@@ -23,8 +23,9 @@ export function transactionFailure(error: unknown): unknown {
   return translate(error, 'aborted')
 }
 
-export function closedConnection(cause?: unknown): StorageError {
-  return new StorageError('closed', 'This connection to the local database is closed.', { cause })
+/** `retryable`: the engine closed it by itself, and another one can be opened. */
+export function closedConnection(retryable: boolean, cause?: unknown): StorageError {
+  return new StorageError('closed', 'This connection to the local database is closed.', { cause, retryable })
 }
 
 function translate(error: unknown, otherwise: Code): unknown {

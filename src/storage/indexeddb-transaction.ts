@@ -8,19 +8,24 @@ import type { KeyRange, KeySpan, StoreTransaction, StoreValue, Table, Transactio
 /** Typed for writing: a write in a read transaction is refused by the engine. */
 type Transaction = IDBPTransaction<unknown, string[], 'readwrite'>
 
-/**
- * Runs one transaction. `forced` tells when the engine closed the connection under it: what is begun just then gets no
- * event of its own (Chromium 156).
- */
+/** How a connection comes to its end. */
+export interface Ending {
+  /** Tells when the engine closes it: what is begun just then gets no event of its own (Chromium 156). */
+  readonly forced: Loss
+  /** Whether it was closed here, on purpose. */
+  readonly meant: () => boolean
+}
+
+/** Runs one transaction. */
 export async function transact<T>(
   db: IDBPDatabase,
-  forced: Loss,
+  { forced, meant }: Ending,
   options: TransactionOptions,
   body: (tx: StoreTransaction) => Promise<T>,
 ): Promise<T> {
   const { signal } = options
   if (signal?.aborted) throw abortedBySignal()
-  const tx = begin(db, options)
+  const tx = begin(db, meant, options)
   const abort = () => {
     try {
       tx.abort()
@@ -36,7 +41,7 @@ export async function transact<T>(
   const undo = new Disposer()
   signal?.addEventListener('abort', abort)
   undo.add(() => signal?.removeEventListener('abort', abort))
-  const cut = new Promise<never>((_, reject) => undo.add(forced.on(() => reject(closedConnection()))))
+  const cut = new Promise<never>((_, reject) => undo.add(forced.on(() => reject(closedConnection(true)))))
   const over = Promise.race([endOf(tx), cut.catch(() => {})])
   try {
     const [result] = await Promise.race([Promise.all([run(body, handleOf(tx, fail)), tx.done]), cut])
@@ -47,7 +52,7 @@ export async function transact<T>(
     abort()
     await over
     if (signal?.aborted) throw abortedBySignal()
-    if (forced.told) throw closedConnection(error)
+    if (forced.told) throw closedConnection(true, error)
     // A request that failed because its transaction was aborted does not know why; the transaction does.
     throw transactionFailure(failure ?? tx.error ?? error)
   } finally {
@@ -55,12 +60,16 @@ export async function transact<T>(
   }
 }
 
-function begin(db: IDBPDatabase, { tables, mode, durability = 'relaxed' }: TransactionOptions): Transaction {
+function begin(
+  db: IDBPDatabase,
+  meant: Ending['meant'],
+  { tables, mode, durability = 'relaxed' }: TransactionOptions,
+): Transaction {
   try {
     const tx = db.transaction([...tables], mode === 'write' ? 'readwrite' : 'readonly', { durability })
     return tx as Transaction
   } catch (cause) {
-    throw closedConnection(cause)
+    throw closedConnection(!meant(), cause)
   }
 }
 

@@ -58,9 +58,14 @@ async function openDatabase(factory: IDBFactory, name: string): Promise<IDBPData
 function connect(db: IDBPDatabase): StoreConnection {
   const loss = new Loss()
   const forced = new Loss()
+  let isMeant = false
+  const close = () => {
+    isMeant = true
+    db.close()
+  }
   // Somebody deletes it or opens a newer version, and would wait for us. What is under way still ends.
   db.addEventListener('versionchange', () => {
-    db.close()
+    close()
     loss.tell()
   })
   db.addEventListener('close', () => {
@@ -68,8 +73,8 @@ function connect(db: IDBPDatabase): StoreConnection {
     loss.tell()
   })
   return {
-    transaction: (options, body) => transact(db, forced, options, body),
-    close: () => db.close(),
+    transaction: (options, body) => transact(db, { forced, meant: () => isMeant }, options, body),
+    close,
     onLost: (listener) => loss.on(listener),
   }
 }

@@ -51,6 +51,10 @@ export class LocalCopy {
       openDatabase,
       clock,
       onStatus: (status, failure) => options.listener.storage(status, failure),
+      onReopened: () => {
+        options.pending.storeAgain()
+        if (this.#continuity) options.listener.lost()
+      },
     })
     this.#lazy = new LazyTypes({
       types: options.lazy,
@@ -134,18 +138,19 @@ export class LocalCopy {
 
   /**
    * Puts a snapshot in place of the data, on disk first and then in memory, each in one step. Resolves with `false` where
-   * what was to stay on the disk is not there: nothing has changed here then, and the next one is to hold all.
+   * what was to stay on the disk is not there, or the disk was opened again: nothing has changed here then, and another
+   * one is to come.
    */
   async replace(head: SnapshotHead, staging: Staging, pages: PageSink, mark: number): Promise<boolean> {
     const { pending } = this.#options
     const isWhole = staging.unloaded.size === 0
     this.#lazy.pause()
-    const failure = await this.disk.replace(async () => {
+    const failure = await this.disk.replace(pages.database, async () => {
       const failure = (await pages.commit(head)) ?? (await this.#lazy.fill(staging, head))
       if (!failure || isWhole) await staging.prepare()
       return failure
     })
-    if (failure && !isWhole) {
+    if (failure && !(isWhole && this.disk.failure)) {
       this.#lazy.resume()
       return false
     }

@@ -5,6 +5,7 @@ import { noDatabase } from '../database/none.ts'
 import type { OutboxChange } from '../database/outbox.ts'
 import type { StorageStatus } from '../session/status.ts'
 import { Checkpointer } from './checkpointer.ts'
+import { isWithin } from './is-within.ts'
 import { Recorder } from './recorder.ts'
 
 export interface LocalDiskOptions {
@@ -12,7 +13,16 @@ export interface LocalDiskOptions {
   readonly clock: Clock
   /** How storing goes may be another. */
   readonly onStatus: (status: StorageStatus, failure?: SyncError) => void
+  /** The database was opened again, and may hold nothing: what is in memory is to be stored there once more. */
+  readonly onReopened: () => void
 }
+
+/** The database is opened again no more often than this, in ms: what comes after it may cost a snapshot. */
+const reopenEveryMs = 10_000
+
+/** So often that is tried in a row, with so long between two tries, in ms: an engine that clears data refuses for a moment. */
+const mostTries = 3
+const betweenTriesMs = 500
 
 /** One identity's database, and whether what is taken comes to be durable there. */
 export class LocalDisk {
@@ -20,6 +30,9 @@ export class LocalDisk {
   readonly #checkpointer: Checkpointer
   #database: Database = noDatabase
   #recorder = new Recorder(noDatabase, () => {})
+  #reopening: Promise<boolean> | undefined
+  #reopenedAt = Number.NEGATIVE_INFINITY
+  #isClosed = false
   /** Why the last transaction could not be stored, if it could not. */
   #refused: SyncError | undefined
   /** Why the data was given up since its replacement began, if it was. */
@@ -30,7 +43,7 @@ export class LocalDisk {
     this.#checkpointer = new Checkpointer({
       clock: options.clock,
       database: () => this.#database,
-      onEnd: (failure) => this.#tell(failure ?? this.failure),
+      onEnd: (failure) => this.#failed(this.#database, failure ?? this.failure),
     })
   }
 
@@ -45,13 +58,15 @@ export class LocalDisk {
 
   /** Gives whether there is a database. What is recorded is not stored until `resume`: it would follow from nothing. */
   async open(): Promise<boolean> {
+    let database: Database
     try {
-      this.#database = await this.#options.openDatabase()
+      database = await this.#options.openDatabase()
     } catch (error) {
       this.#tell(toStorageError(error))
       return false
     }
-    this.#recorder = new Recorder(this.#database, (failure) => this.#tell(failure))
+    this.#database = database
+    this.#recorder = new Recorder(database, (failure) => this.#failed(database, failure))
     this.#recorder.suspend()
     this.#tell(undefined)
     return true
@@ -75,33 +90,43 @@ export class LocalDisk {
   }
 
   /**
-   * Runs `store`, which puts other data in place of what is stored, and gives why it could not. Resolves with why it is
-   * not there: it may also have been given up meanwhile.
+   * Runs `store`, which puts other data in place of what `database` holds, and gives why it could not. Resolves with why
+   * it is not there: it may also have been given up meanwhile. Where the disk then has no `failure`, it was opened again.
    */
-  async replace(store: () => Promise<SyncError | undefined>): Promise<SyncError | undefined> {
+  async replace(
+    database: Database,
+    store: () => Promise<SyncError | undefined>,
+  ): Promise<SyncError | undefined> {
     this.#checkpointer.abort()
     this.#recorder.suspend()
     this.#given = undefined
     await this.#recorder.settled()
     const failure = (await store()) ?? this.#given
-    if (failure) this.#recorder.fail(failure)
-    else this.#recorder.resume()
+    if (!failure) this.#recorder.resume()
+    else if (!(await this.#isReopened(database, failure))) this.#recorder.fail(failure)
     return failure
   }
 
   /** Changes the transactions. Where there is no room, the data is given up for them, which can be fetched again. */
   async writeOutbox(change: OutboxChange): Promise<boolean> {
-    let refused: SyncError | undefined
+    try {
+      const written = await this.#writeOpened(change)
+      this.#refuse(undefined)
+      return written
+    } catch (error) {
+      const refused = toStorageError(error)
+      this.#refuse(refused)
+      throw refused
+    }
+  }
+
+  async #writeOpened(change: OutboxChange): Promise<boolean> {
+    const database = this.#database
     try {
       return await this.#makeRoomFor(change)
     } catch (error) {
-      refused = toStorageError(error)
-      throw refused
-    } finally {
-      if (refused?.code !== this.#refused?.code) {
-        this.#refused = refused
-        this.#tell(this.failure)
-      }
+      if (!(await this.#isReopened(database, toStorageError(error)))) throw error
+      return this.#makeRoomFor(change)
     }
   }
 
@@ -133,9 +158,50 @@ export class LocalDisk {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true
     this.#checkpointer.abort()
     await this.#recorder.settled()
+    await this.#reopening
     this.#database.close()
+  }
+
+  /** Gives whether another database is open in place of `database`, where the engine closed that, as `failure` tells. */
+  async #isReopened(database: Database, failure: SyncError): Promise<boolean> {
+    if (this.#database !== database) return true
+    if (this.#isClosed || failure.code !== 'closed' || !failure.retryable) return false
+    this.#reopening ??= this.#reopen().finally(() => {
+      this.#reopening = undefined
+    })
+    return this.#reopening
+  }
+
+  async #reopen(): Promise<boolean> {
+    const { clock, onReopened } = this.#options
+    if (isWithin(clock, this.#reopenedAt, reopenEveryMs)) return false
+    this.#checkpointer.abort()
+    const old = this.#database
+    let isOpen = await this.open()
+    for (let tries = 1; !isOpen && tries < mostTries && !this.#isClosed; tries += 1) {
+      await new Promise<void>((resolve) => clock.after(betweenTriesMs, resolve))
+      isOpen = await this.open()
+    }
+    this.#reopenedAt = clock.now()
+    if (!isOpen) return false
+    old.close()
+    if (!this.#isClosed) onReopened()
+    return true
+  }
+
+  #failed(database: Database, failure: SyncError | undefined): void {
+    if (database !== this.#database) return
+    this.#tell(failure)
+    if (failure) void this.#isReopened(database, failure)
+  }
+
+  #refuse(refused: SyncError | undefined): void {
+    if (refused?.code === this.#refused?.code) return
+    this.#refused = refused
+    this.#tell(this.failure)
   }
 
   #tell(cause: SyncError | undefined): void {

@@ -6,13 +6,14 @@ import type { SnapshotPlace, SnapshotSlice } from '../transport/transport.ts'
 
 /** Writes a snapshot's slices as pages. A store that fails does not stop the snapshot: it is then in memory alone. */
 export class PageSink {
-  readonly #database: Database
+  /** What it writes into. */
+  readonly database: Database
   readonly #batches: PageBatches<Page>
   #writer: Promise<SnapshotWriter> | undefined
   #failure: SyncError | undefined
 
   constructor(database: Database) {
-    this.#database = database
+    this.database = database
     this.#batches = new PageBatches((pages) =>
       this.#attempt(async () => (await this.#begun()).page(...pages)),
     )
@@ -52,7 +53,7 @@ export class PageSink {
   }
 
   #begun(): Promise<SnapshotWriter> {
-    this.#writer ??= this.#database.snapshot()
+    this.#writer ??= this.database.snapshot()
     return this.#writer
   }
 

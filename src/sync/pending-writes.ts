@@ -16,6 +16,8 @@ export interface PendingWrites {
   judgedAt(sid: number, mark: number): void
   /** These are shown by the data, and no longer laid over it. `stored` resolves once a restart would show them, too. */
   synced(ids: readonly string[], stored: Promise<void>): void
+  /** The disk may have lost all that it held of them. */
+  storeAgain(): void
   /** What is on disk is here again. Calls `show` to lay it over the data. */
   restored(outbox: StoredOutbox, show: (overlay: OverlayChange) => void): void
 }

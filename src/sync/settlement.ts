@@ -113,6 +113,11 @@ export class Settlement implements PendingWrites {
     listener.queued()
   }
 
+  storeAgain(): void {
+    const { outbox, log } = this.#options
+    log.change(() => ({ put: outbox.list().map(({ record }) => record) })).catch(() => {})
+  }
+
   /** Where this fails, a restart sends it once more, and gets the same answer. */
   #keep({ record }: LocalTransaction): void {
     this.#options.log.put(record).catch(() => {})

@@ -4,6 +4,7 @@ import type { Database } from '../../src/database/database.ts'
 import { openDatabase } from '../../src/database/open.ts'
 import { same, storageError } from '../../src/storage/contract/context.ts'
 import { indexedDbStore } from '../../src/storage/indexeddb.ts'
+import { mockSyncServer } from '../../src/testing/index.ts'
 import {
   appended,
   plain,
@@ -21,8 +22,13 @@ const first = snapshotOf(10, rowsNamed('a', 'b', 'c'))
 /** How much room the page is left. */
 export const quotaBytes = 4_000_000
 
-/** What an engine may do to its pages' data. The page asks for it by telling its type. */
-export const lossCases: readonly PageCase[] = [
+export interface LossCase extends PageCase {
+  /** Whether it asks, once, by telling `clear`, to have the data of the page cleared. */
+  readonly clears?: boolean
+}
+
+/** What an engine may do to its pages' data. */
+export const lossCases: readonly LossCase[] = [
   {
     name: 'without room, a write is refused with the code `quota`, and what was stored is whole',
     async run() {
@@ -39,26 +45,67 @@ export const lossCases: readonly PageCase[] = [
   },
   {
     name: 'where the data is cleared, a connection tells once and refuses with `closed`, and another finds nothing',
+    clears: true,
     async run() {
       const connection = await store.open('cleared')
       const database = await openDatabase({ store, name: 'cleared', clock })
       await storeSnapshot(database, first)
       let told = 0
-      const lost = new Promise<void>((resolve) => {
-        connection.onLost(() => {
-          told += 1
-          resolve()
-        })
+      connection.onLost(() => {
+        told += 1
       })
-      await tell({ type: 'clear' })
-      await lost
+      await clearAll()
       await storageError(database.append({ since: 10, sid: 11, ops: [] }), 'an append', 'closed')
       const again = await reopened('cleared')
       same((await restoreState(again)) === undefined, true, 'whether nothing is found')
       same(told, 1, 'how often it was told')
     },
   },
+  {
+    name: 'where the data is cleared under a client, what it wrote and writes is there after a restart, and its copy too',
+    clears: true,
+    async run() {
+      const server = mockSyncServer({ clock: 'real' })
+      const options = { identity: 'ada', store }
+      const client = server.client(options)
+      await client.start()
+      await server.write([{ op: 'i', t: 'Note', id: '1', p: {} }], 'ada')
+      await server.settle()
+      server.down()
+      const before = client.mutate((m) => m.insert('Note', { id: '2' }))
+      await before.durable
+      await clearAll()
+      const after = client.mutate((m) => m.insert('Note', { id: '3' }))
+      await after.durable
+      same(client.status.storage.reason, undefined, 'why nothing is stored')
+      await client.close()
+      const offline = server.client(options)
+      await offline.start()
+      const kept = offline.outbox.list().map(({ id }) => id)
+      same(kept, [before.id, after.id], 'what waits after a restart')
+      server.up()
+      await server.settle()
+      same((await server.rows('ada')).length, 3, 'how many records the server has')
+      await offline.close()
+      server.down()
+      const again = server.client(options)
+      await again.start()
+      same(again.count('Note'), 3, 'how many records a restart shows')
+      await again.close()
+      await server.close()
+    },
+  },
 ]
+
+/** Has all that the page stored cleared, and waits until its connections are lost. */
+async function clearAll(): Promise<void> {
+  const connection = await store.open('watching')
+  const lost = new Promise<void>((resolve) => {
+    connection.onLost(resolve)
+  })
+  await tell({ type: 'clear' })
+  await lost
+}
 
 /** Opens it as often as the engine closes it again, which it may do until it has cleared all. */
 async function reopened(name: string): Promise<Database> {

@@ -19,6 +19,22 @@ export const storage: readonly Mutation[] = [
     to: 'tx.done])])',
   },
   {
+    invariant: 31,
+    test: 'test/writes/reopened.test.ts',
+    name: 'invariant 31: what is written then is stored in one that is opened again',
+    file: 'src/sync/local-disk.ts',
+    from: 'if (!(await this.#isReopened(database, toStorageError(error)))) throw error',
+    to: 'throw error',
+  },
+  {
+    invariant: 32,
+    test: 'test/writes/reopened.test.ts',
+    name: 'invariant 32: what was written before without a network is there after a restart, and arrives once',
+    file: 'src/sync/local-copy.ts',
+    from: 'options.pending.storeAgain()',
+    to: '',
+  },
+  {
     invariant: 33,
     test: 'test/database/snapshot.test.ts',
     name: 'invariant 33: whose pages are dropped for want of room is not committed without them',

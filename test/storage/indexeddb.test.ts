@@ -103,11 +103,14 @@ describe('losing the connection', () => {
     connection.onLost(lost)
     const newer = await openRaw(indexedDB, 2)
     expect(lost).toHaveBeenCalledTimes(1)
-    await expect(connection.transaction(writing, async () => {})).rejects.toMatchObject({ code: 'closed' })
+    await expect(connection.transaction(writing, async () => {})).rejects.toMatchObject({
+      code: 'closed',
+      retryable: false,
+    })
     newer.close()
   })
 
-  test('tells when the engine closed it, and refuses with the code `closed`', async () => {
+  test('tells when the engine closed it, and refuses with the code `closed`, as what another one may do', async () => {
     const { store, handles } = setUp()
     const connection = await store.open('db')
     const lost = vi.fn()
@@ -115,7 +118,10 @@ describe('losing the connection', () => {
     const [handle] = handles
     if (handle) forceCloseDatabase(handle as never)
     await vi.waitFor(() => expect(lost).toHaveBeenCalledTimes(1))
-    await expect(connection.transaction(writing, async () => {})).rejects.toMatchObject({ code: 'closed' })
+    await expect(connection.transaction(writing, async () => {})).rejects.toMatchObject({
+      code: 'closed',
+      retryable: true,
+    })
   })
 })
 

@@ -27,6 +27,7 @@ async function fullDisk(): Promise<LocalDisk> {
     openDatabase: async () => database,
     clock: new VirtualClock(),
     onStatus: () => {},
+    onReopened: () => {},
   })
   await disk.open()
   return disk
@@ -34,13 +35,13 @@ async function fullDisk(): Promise<LocalDisk> {
 
 test('invariant 33: a snapshot that is given up for the outbox before it is shown is not called durable', async () => {
   const disk = await fullDisk()
-  const failure = await disk.replace(async () => {
+  const failure = await disk.replace(disk.database, async () => {
     await disk.writeOutbox({ put: [] })
     return undefined
   })
   expect([failure, disk.failure]).toEqual([full, full])
   await expect(disk.stored()).rejects.toBe(full)
-  expect(await disk.replace(async () => undefined)).toBeUndefined()
+  expect(await disk.replace(disk.database, async () => undefined)).toBeUndefined()
   await disk.stored()
 })
 

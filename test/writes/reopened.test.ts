@@ -1,0 +1,130 @@
+import { describe, expect, test } from 'vitest'
+import type { SyncClient } from '../../src/index.ts'
+import { ClosableStore } from '../support/closable-store.ts'
+import { at, type Desk, notes, Office } from '../support/office.ts'
+
+async function open() {
+  const office = await Office.open()
+  await office.insert('1', { title: 'Milk' })
+  const disk = new ClosableStore()
+  const desk = office.desk({ store: disk.store })
+  return { office, disk, desk, client: await desk.live() }
+}
+
+/** A client that starts without the network, from what is on the disk. */
+async function restarted(desk: Desk): Promise<SyncClient> {
+  await desk.kill()
+  desk.network.cut()
+  const client = desk.client()
+  await desk.clock.until(client.start())
+  return client
+}
+
+const insert = (client: SyncClient, id: string) => client.mutate((m) => m.insert('Note', { id }))
+
+describe.each(['all', 'nothing'] as const)(
+  'where the engine closes the database and leaves %s of it',
+  (left) => {
+    test('invariant 31: what is written then is stored in one that is opened again', async () => {
+      const { office, disk, desk, client } = await open()
+      disk.close(left)
+      const tx = insert(client, '2')
+      await office.clock.until(tx.durable)
+      await office.clock.until(tx.synced)
+      await office.clock.advance(5_000)
+      expect([disk.opened, client.status.storage]).toEqual([2, { kind: 'memory' }])
+      expect(notes(await restarted(desk))).toEqual({ 1: { title: 'Milk' }, 2: {} })
+      expect(office.received).toEqual([tx.id])
+      expect(desk.log).toEqual(['reset repair'])
+    })
+
+    test('invariant 32: what was written before without a network is there after a restart, and arrives once', async () => {
+      const { office, disk, desk, client } = await open()
+      desk.network.cut()
+      const before = insert(client, '2')
+      await office.clock.until(before.durable)
+      disk.close(left)
+      const after = insert(client, '3')
+      await office.clock.until(after.durable)
+      await office.clock.advance(1_000)
+      const again = await restarted(desk)
+      expect(again.outbox.list().map(({ id }) => id)).toEqual([before.id, after.id])
+      desk.network.mend()
+      await office.clock.advance(60_000)
+      expect(notes(again)).toEqual({ 1: { title: 'Milk' }, 2: {}, 3: {} })
+      expect((await office.log.position()).head).toBe(3)
+      expect(Object.keys(notes(await restarted(desk)))).toEqual(['1', '2', '3'])
+    })
+
+    test('changes that come then are stored in one that is opened again', async () => {
+      const { office, disk, desk, client } = await open()
+      disk.close(left)
+      await office.insert('2')
+      await office.clock.advance(5_000)
+      expect([disk.opened, client.status.storage]).toEqual([2, { kind: 'memory' }])
+      await office.insert('3')
+      await office.clock.advance(1_000)
+      expect(Object.keys(notes(await restarted(desk)))).toEqual(['1', '2', '3'])
+    })
+
+    test.each([
+      ['while a snapshot is stored', false],
+      ['for what is written while a snapshot is stored', true],
+    ])('%s, it is fetched again, and is durable', async (_, writes) => {
+      const { office, disk, desk } = await open()
+      await desk.kill()
+      await office.startOver()
+      await office.insert('2')
+      const client = desk.client()
+      office.intercept = at('bootstrap', async (_, pass) => {
+        if (disk.opened > 2) return pass()
+        disk.close(left)
+        if (writes) await insert(client, '3').durable
+        return pass()
+      })
+      expect(await office.clock.until(client.sync())).toMatchObject({ kind: 'bootstrap' })
+      expect([disk.opened, client.status.storage]).toEqual([3, { kind: 'memory' }])
+      expect(notes(await restarted(desk))).toEqual({ 2: {}, ...(writes && { 3: {} }) })
+    })
+  },
+)
+
+describe('opening the database again', () => {
+  test('is tried three times where the engine refuses', async () => {
+    const { office, disk, client } = await open()
+    disk.close('nothing')
+    disk.refusals = 2
+    const tx = insert(client, '2')
+    await office.clock.until(tx.durable)
+    expect(disk.opened).toBe(4)
+  })
+
+  test('is given up after that, said, and tried anew for what is written 10 s later', async () => {
+    const { office, disk, desk, client } = await open()
+    disk.close('nothing')
+    disk.refusals = 3
+    const lost = insert(client, '2')
+    await expect(office.clock.until(lost.durable)).rejects.toMatchObject({ code: 'closed' })
+    expect([disk.opened, lost.state, client.status.storage.reason]).toEqual([
+      4,
+      'failed',
+      'The engine closed it.',
+    ])
+    await expect(office.clock.until(insert(client, '3').durable)).rejects.toMatchObject({ code: 'closed' })
+    expect(disk.opened).toBe(4)
+    await office.clock.advance(10_000)
+    await office.clock.until(insert(client, '4').durable)
+    expect([disk.opened, client.status.storage.reason]).toEqual([5, undefined])
+    expect(desk.log).toEqual(['error StorageError closed', 'error StorageError closed'])
+  })
+
+  test('ends with the client', async () => {
+    const { office, disk, client } = await open()
+    disk.close('nothing')
+    disk.refusals = 1
+    const tx = insert(client, '2')
+    tx.durable.catch(() => {})
+    await office.clock.until(client.close())
+    expect(disk.opened).toBe(3)
+  })
+})
