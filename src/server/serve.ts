@@ -1,5 +1,6 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { ConfigurationError } from '../base/errors.ts'
 import { type Logger, silentLogger } from '../base/logger.ts'
 import { resolveWorld } from '../base/world.default.ts'
 import type { Clock } from '../base/world.ts'
@@ -25,7 +26,10 @@ export interface Served {
   close(): Promise<void>
 }
 
-/** Puts `service` on Node: HTTP, and WebSocket by `ws`. Rejects where the port cannot be had, or a package is missing. */
+/**
+ * Puts `service` on Node: HTTP, and WebSocket by `ws`. Rejects where the port cannot be had or a package is missing, and
+ * with a ConfigurationError for what is no port.
+ */
 export async function serve(service: SyncService, options: ServeOptions): Promise<Served> {
   const {
     port,
@@ -34,6 +38,9 @@ export async function serve(service: SyncService, options: ServeOptions): Promis
     logger = silentLogger,
     clock = resolveWorld().clock,
   } = options
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) {
+    throw new ConfigurationError('port', 'The option `port` is to be an integer from 0 to 65535.')
+  }
   await service.ready()
   const handle = nodeHandler(service, { logger })
   const server = createServer((incoming, outgoing) => void handle(incoming, outgoing))

@@ -103,12 +103,12 @@ test('each line that is wrong is told with its number, and nothing is written', 
       'Line 4: the record has no id in its field id.',
       'Line 5: the record names no owner in its field userId.',
       'Line 6: the record has a name among its fields that no record can have, as `__proto__`.',
-      'Nothing was written: 5 of the records are wrong.',
+      'Nothing was written: 5 records are wrong.',
       '',
     ].join('\n'),
   })
   expect((await importing(file('many.ndjson', '{]\n'.repeat(30)))).stderr).toContain(
-    'Line 20: the record is no JSON.\nNothing was written: 30 of the records are wrong, of which the first 20 are shown.',
+    'Line 20: the record is no JSON.\nNothing was written: 30 records are wrong, of which the first 20 are shown.',
   )
   expect((await instep(['status', '--database', database])).stderr).toContain('it holds no data of Instep’s')
 })
@@ -180,9 +180,7 @@ test.each<[name: string, head: string, between: string, end: string]>([
     const { code, stderr } = await instep(args, { NODE_OPTIONS: '--max-old-space-size=24' })
     rmSync(path)
     expect(code).toBe(1)
-    expect(stderr).toContain(
-      'names no owner in its field userId.\nNothing was written: 1 of the records are wrong.',
-    )
+    expect(stderr).toContain('names no owner in its field userId.\nNothing was written: 1 record is wrong.')
   },
   60_000,
 )
@@ -198,9 +196,9 @@ test('records that are there already are left as they are, unless they are to be
   const { code, stderr } = await importing(path)
   expect(code).toBe(1)
   expect(stderr).toBe(
-    'Line 1 to 1: The Issue i1 exists already. 0 records before them were written. With `--replace` it goes on.\n',
+    'Line 1: The Issue i1 exists already. Of those before, 0 records were written. With `--replace` it goes on.\n',
   )
-  expect((await importing(path, '--replace')).stdout).toBe('1 records written; the database is at 2.\n')
+  expect((await importing(path, '--replace')).stdout).toBe('1 record written; the database is at 2.\n')
   expect(await rowsOf('ann')).toEqual([{ t: 'Issue', id: 'i1', v: 2, p: { userId: 'ann' } }])
 })
 
@@ -251,7 +249,7 @@ describe('with a database in use', () => {
   test('a folder is as good as a PostgreSQL', async () => {
     database = join(folder, 'data')
     const path = file('one.csv', 'id,userId\n1,ann\n')
-    expect((await importing(path)).stdout).toBe('1 records written; the database is at 1.\n')
+    expect((await importing(path)).stdout).toBe('1 record written; the database is at 1.\n')
     expect((await instep(['status', '--database', database])).stdout).toMatch(/^owner ann +1 records$/m)
     const missing = await instep(['status', '--database', join(folder, 'nothing')])
     expect(missing).toMatchObject({

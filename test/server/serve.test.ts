@@ -163,6 +163,11 @@ test.each(['GET http://[/ HTTP/1.1', 'GET /sync/v1/ws HTTP/1.1\r\nConnection: Up
   },
 )
 
+test.each([Number.NaN, -1, 65_536, 80.5, 'x'])('%s is refused as a port', async (port) => {
+  const serving = serve(service, { port: port as number })
+  await expect(serving).rejects.toMatchObject({ name: 'ConfigurationError', option: 'port' })
+})
+
 test('a port that is taken is an error', async () => {
   const port = Number(new URL(served.url).port)
   await expect(serve(service, { port })).rejects.toThrow('EADDRINUSE')

@@ -57,7 +57,7 @@ export const importRecords: Command = {
     try {
       const count = await reaching(name, () => write(file, rules, log, progress))
       const { head } = await log.position()
-      shell.stdout.write(`${count} records written; the database is at ${head}.\n`)
+      shell.stdout.write(`${counted(count)} written; the database is at ${head}.\n`)
     } finally {
       await log.close()
     }
@@ -94,7 +94,9 @@ async function check(file: RecordFile, rules: OpRules, progress: Progress, outpu
   progress.clear()
   if (faults === 0) return
   const rest = faults > mostFaults ? `, of which the first ${mostFaults} are shown` : ''
-  throw new CommandError(`Nothing was written: ${faults} of the records are wrong${rest}.`)
+  throw new CommandError(
+    `Nothing was written: ${counted(faults)} ${faults === 1 ? 'is' : 'are'} wrong${rest}.`,
+  )
 }
 
 /** Writes what {@link check} has let pass. Resolves with the number of records. */
@@ -110,8 +112,9 @@ async function write(file: RecordFile, rules: OpRules, log: SqlLog, progress: Pr
       if (batch.length > 0) await log.write(batch, judge)
     } catch (error) {
       if (!(error instanceof WriteRejectedError)) throw error
+      const where = first === last ? `Line ${first}` : `Lines ${first} to ${last}`
       throw new CommandError(
-        `Line ${first} to ${last}: ${error.message} ${written} records before them were written.${advice(error)}`,
+        `${where}: ${error.message} Of those before, ${counted(written)} ${written === 1 ? 'was' : 'were'} written.${advice(error)}`,
       )
     } finally {
       progress.clear()
@@ -135,6 +138,10 @@ async function write(file: RecordFile, rules: OpRules, log: SqlLog, progress: Pr
   }
   await flush(line)
   return written
+}
+
+function counted(records: number): string {
+  return `${records} ${records === 1 ? 'record' : 'records'}`
 }
 
 function advice({ reason }: WriteRejectedError): string {
