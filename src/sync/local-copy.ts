@@ -51,10 +51,8 @@ export class LocalCopy {
       openDatabase,
       clock,
       onStatus: (status, failure) => options.listener.storage(status, failure),
-      onReopened: () => {
-        options.pending.storeAgain()
-        if (this.#continuity) options.listener.lost()
-      },
+      onReopened: () => options.pending.storeAgain(),
+      onLost: () => options.listener.lost(),
     })
     this.#lazy = new LazyTypes({
       types: options.lazy,

@@ -13,8 +13,10 @@ export interface LocalDiskOptions {
   readonly clock: Clock
   /** How storing goes may be another. */
   readonly onStatus: (status: StorageStatus, failure?: SyncError) => void
-  /** The database was opened again, and may hold nothing: what is in memory is to be stored there once more. */
+  /** The database was opened again, and may have lost the transactions. */
   readonly onReopened: () => void
+  /** What is stored is not what was: only a snapshot helps. */
+  readonly onLost: () => void
 }
 
 /** The database is opened again no more often than this, in ms: what comes after it may cost a snapshot. */
@@ -43,7 +45,7 @@ export class LocalDisk {
     this.#checkpointer = new Checkpointer({
       clock: options.clock,
       database: () => this.#database,
-      onEnd: (failure) => this.#failed(this.#database, failure ?? this.failure),
+      onEnd: (failure) => this.#failed(failure ?? this.failure),
     })
   }
 
@@ -58,18 +60,21 @@ export class LocalDisk {
 
   /** Gives whether there is a database. What is recorded is not stored until `resume`: it would follow from nothing. */
   async open(): Promise<boolean> {
-    let database: Database
+    if (!(await this.#openDatabase())) return false
+    this.#recorder = new Recorder(this.#database, (failure) => this.#failed(failure))
+    this.#recorder.suspend()
+    this.#tell(undefined)
+    return true
+  }
+
+  async #openDatabase(): Promise<boolean> {
     try {
-      database = await this.#options.openDatabase()
+      this.#database = await this.#options.openDatabase()
+      return true
     } catch (error) {
       this.#tell(toStorageError(error))
       return false
     }
-    this.#database = database
-    this.#recorder = new Recorder(database, (failure) => this.#failed(database, failure))
-    this.#recorder.suspend()
-    this.#tell(undefined)
-    return true
   }
 
   /** Stores a proven delta, in its turn. */
@@ -180,22 +185,25 @@ export class LocalDisk {
     if (isWithin(clock, this.#reopenedAt, reopenEveryMs)) return false
     this.#checkpointer.abort()
     const old = this.#database
-    let isOpen = await this.open()
+    let isOpen = await this.#openDatabase()
     for (let tries = 1; !isOpen && tries < mostTries && !this.#isClosed; tries += 1) {
       await new Promise<void>((resolve) => clock.after(betweenTriesMs, resolve))
-      isOpen = await this.open()
+      isOpen = await this.#openDatabase()
     }
     this.#reopenedAt = clock.now()
     if (!isOpen) return false
     old.close()
-    if (!this.#isClosed) onReopened()
+    if (this.#isClosed) return true
+    this.#recorder.use(this.#database)
+    this.#tell(this.failure)
+    onReopened()
     return true
   }
 
-  #failed(database: Database, failure: SyncError | undefined): void {
-    if (database !== this.#database) return
+  #failed(failure: SyncError | undefined): void {
     this.#tell(failure)
-    if (failure) void this.#isReopened(database, failure)
+    if (failure?.code === 'broken_link') this.#options.onLost()
+    else if (failure) void this.#isReopened(this.#database, failure)
   }
 
   #refuse(refused: SyncError | undefined): void {

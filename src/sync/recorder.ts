@@ -9,7 +9,7 @@ const mostOpsKept = 50_000
  * A write that failed is tried again before the next one, so that no hole comes to be.
  */
 export class Recorder {
-  readonly #database: Database
+  #database: Database
   readonly #onChange: (failure: SyncError | undefined) => void
   #waiting: JournalEntry | undefined
   /** The one that is being written, or could not be. */
@@ -54,6 +54,13 @@ export class Recorder {
     this.#drop()
   }
 
+  /** `database` was opened in place of the one that failed: what could not be written there is written here. */
+  use(database: Database): void {
+    this.#database = database
+    this.#report(undefined)
+    void this.settled()
+  }
+
   /** What is there could not be read, or a snapshot not be stored: so neither is what follows from it. */
   fail(failure: SyncError): void {
     this.suspend()
@@ -82,7 +89,7 @@ export class Recorder {
       // What was given up on meanwhile was so for a reason of its own.
       if (!this.#suspended) {
         const failure = toStorageError(error)
-        if (hopeless.has(failure.code)) this.suspend()
+        if (isHopeless(failure)) this.suspend()
         this.#report(failure)
       }
     }
@@ -118,8 +125,10 @@ export class Recorder {
   }
 }
 
-/** With these, the same write cannot succeed later. */
-const hopeless = new Set<SyncError['code']>(['fenced', 'broken_link', 'closed'])
+/** Whether the same write cannot succeed later. */
+function isHopeless({ code, retryable }: SyncError): boolean {
+  return code === 'fenced' || code === 'broken_link' || (code === 'closed' && !retryable)
+}
 
 function joined(first: JournalEntry, second: JournalEntry): JournalEntry {
   return { ...second, since: first.since, ops: [...first.ops, ...second.ops] }

@@ -28,6 +28,7 @@ async function fullDisk(): Promise<LocalDisk> {
     clock: new VirtualClock(),
     onStatus: () => {},
     onReopened: () => {},
+    onLost: () => {},
   })
   await disk.open()
   return disk
