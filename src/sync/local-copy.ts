@@ -52,7 +52,9 @@ export class LocalCopy {
       clock,
       onStatus: (status, failure) => options.listener.storage(status, failure),
       onReopened: () => options.pending.storeAgain(),
-      onLost: () => options.listener.lost(),
+      onLost: () => {
+        if (this.#continuity) options.listener.lost()
+      },
     })
     this.#lazy = new LazyTypes({
       types: options.lazy,
@@ -143,12 +145,12 @@ export class LocalCopy {
     const { pending } = this.#options
     const isWhole = staging.unloaded.size === 0
     this.#lazy.pause()
-    const failure = await this.disk.replace(pages.database, async () => {
+    const replaced = await this.disk.replace(pages.database, async () => {
       const failure = (await pages.commit(head)) ?? (await this.#lazy.fill(staging, head))
       if (!failure || isWhole) await staging.prepare()
       return failure
     })
-    if (failure && !(isWhole && this.disk.failure)) {
+    if (replaced === 'again' || (replaced === 'memory' && !isWhole)) {
       this.#lazy.resume()
       return false
     }

@@ -23,7 +23,7 @@ export const storage: readonly Mutation[] = [
     test: 'test/writes/reopened.test.ts',
     name: 'invariant 31: what is written then is stored in one that is opened again',
     file: 'src/sync/local-disk.ts',
-    from: 'if (!(await this.#isReopened(database, toStorageError(error)))) throw error',
+    from: 'if (!isOpen) throw error',
     to: 'throw error',
   },
   {
@@ -32,7 +32,7 @@ export const storage: readonly Mutation[] = [
     name: 'invariant 32: what was written before without a network is there after a restart, and arrives once',
     file: 'src/sync/local-copy.ts',
     from: 'options.pending.storeAgain()',
-    to: '',
+    to: '{}',
   },
   {
     invariant: 33,
@@ -79,7 +79,7 @@ export const storage: readonly Mutation[] = [
     test: 'test/client/offline.test.ts',
     name: 'invariant 34: a client goes on in memory, and the status says so',
     file: 'src/sync/local-disk.ts',
-    from: 'const { kind } = this.#database',
+    from: 'const { kind } = this.database',
     to: "const kind = 'durable'",
   },
   {

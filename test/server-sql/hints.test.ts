@@ -81,7 +81,10 @@ test('invariant 16: the listening connection killed in a burst: all converge wit
   await postgres.run('burst', killListeners)
   await eventually(() => lines.some((line) => line.includes('notifications')))
   const rest = Array.from({ length: 10 }, (_, index) => String(20 + index))
-  await writer.write(rest.map((id) => insert(id)), asService)
+  await writer.write(
+    rest.map((id) => insert(id)),
+    asService,
+  )
   expected.push(...rest)
   expect(sockets.map((socket) => idsOn(socket).length)).toEqual([20, 20])
 

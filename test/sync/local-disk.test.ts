@@ -2,7 +2,9 @@ import { expect, test } from 'vitest'
 import { StorageError } from '../../src/base/errors.ts'
 import type { Database } from '../../src/database/database.ts'
 import { noDatabase } from '../../src/database/none.ts'
+import { openDatabase } from '../../src/database/open.ts'
 import { LocalDisk } from '../../src/sync/local-disk.ts'
+import { ClosableStore } from '../support/closable-store.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
 const full = new StorageError('quota', 'Full.')
@@ -36,18 +38,41 @@ async function fullDisk(): Promise<LocalDisk> {
 
 test('invariant 33: a snapshot that is given up for the outbox before it is shown is not called durable', async () => {
   const disk = await fullDisk()
-  const failure = await disk.replace(disk.database, async () => {
+  const replaced = await disk.replace(disk.database, async () => {
     await disk.writeOutbox({ put: [] })
     return undefined
   })
-  expect([failure, disk.failure]).toEqual([full, full])
+  expect([replaced, disk.failure]).toEqual(['memory', full])
   await expect(disk.stored()).rejects.toBe(full)
-  expect(await disk.replace(disk.database, async () => undefined)).toBeUndefined()
+  expect(await disk.replace(disk.database, async () => undefined)).toBe('stored')
   await disk.stored()
 })
 
 test('what is taken while nothing is stored until a snapshot is not durable', async () => {
   const disk = await fullDisk()
   disk.record({ since: 0, sid: 1, ops: [] })
+  await expect(disk.stored()).rejects.toMatchObject({ code: 'aborted' })
+})
+
+test('a snapshot is not called durable that the engine took away, with the database opened again, before it is shown', async () => {
+  const clock = new VirtualClock()
+  const engine = new ClosableStore()
+  const disk = new LocalDisk({
+    openDatabase: () => openDatabase({ store: engine.store, name: 'ada', clock }),
+    clock,
+    onStatus: () => {},
+    onReopened: () => {},
+    onLost: () => {},
+  })
+  await disk.open()
+  const { database } = disk
+  const replaced = await disk.replace(database, async () => {
+    const writer = await database.snapshot()
+    await writer.commit({ sid: 5 })
+    engine.close('nothing')
+    await disk.writeOutbox({ put: [] })
+    return undefined
+  })
+  expect([replaced, disk.failure]).toEqual(['again', undefined])
   await expect(disk.stored()).rejects.toMatchObject({ code: 'aborted' })
 })

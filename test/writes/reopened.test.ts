@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { SyncClient } from '../../src/index.ts'
 import { ClosableStore } from '../support/closable-store.ts'
-import { at, type Desk, notes, Office } from '../support/office.ts'
+import { at, type Desk, failure, notes, Office } from '../support/office.ts'
 
 async function open() {
   const office = await Office.open()
@@ -90,6 +90,28 @@ describe.each(['all', 'nothing'] as const)(
 )
 
 describe('opening the database again', () => {
+  test.each([3_000, 12_000, 60_000])(
+    'keeps nobody from what takes %i ms to come, where the engine closes it each time',
+    async (ms) => {
+      const office = await Office.open()
+      await office.insert('1', { title: 'Milk' })
+      const disk = new ClosableStore()
+      let fetched = 0
+      office.intercept = at('bootstrap', async (_, pass) => {
+        fetched += 1
+        await new Promise<void>((resolve) => void office.clock.after(ms, resolve))
+        disk.close('nothing')
+        return pass()
+      })
+      const client = office.desk({ store: disk.store }).client()
+      await client.start()
+      await office.clock.advance(600_000)
+      expect(notes(client)).toEqual({ 1: { title: 'Milk' } })
+      expect(client.status.storage.reason).toMatch(/closed under two snapshots/)
+      expect(fetched).toBeLessThanOrEqual(3)
+    },
+  )
+
   test('is tried three times where the engine refuses', async () => {
     const { office, disk, client } = await open()
     disk.close('nothing')
@@ -99,23 +121,58 @@ describe('opening the database again', () => {
     expect(disk.opened).toBe(4)
   })
 
-  test('is given up after that, said, and tried anew for what is written 10 s later', async () => {
+  test('is given up after that, said, and tried anew for what is written next, up to 8 s later', async () => {
     const { office, disk, desk, client } = await open()
     disk.close('nothing')
     disk.refusals = 3
     const lost = insert(client, '2')
     await expect(office.clock.until(lost.durable)).rejects.toMatchObject({ code: 'closed' })
-    expect([disk.opened, lost.state, client.status.storage.reason]).toEqual([
-      4,
-      'failed',
-      'The engine closed it.',
-    ])
-    await expect(office.clock.until(insert(client, '3').durable)).rejects.toMatchObject({ code: 'closed' })
-    expect(disk.opened).toBe(4)
-    await office.clock.advance(10_000)
-    await office.clock.until(insert(client, '4').durable)
+    const { reason } = client.status.storage
+    expect([disk.opened, lost.state, reason]).toEqual([4, 'failed', 'The engine closed it.'])
+    const failedAt = office.clock.now()
+    await office.clock.until(insert(client, '3').durable)
+    expect(office.clock.now() - failedAt).toBe(8_000)
     expect([disk.opened, client.status.storage.reason]).toEqual([5, undefined])
-    expect(desk.log).toEqual(['error StorageError closed', 'error StorageError closed'])
+    expect(desk.log).toEqual(['error StorageError closed'])
+  })
+
+  test('brings a client back that only reads, however often the engine closes it', async () => {
+    const { office, disk, desk, client } = await open()
+    for (let n = 2; n < 12; n += 1) {
+      disk.close('nothing')
+      await office.insert(`${n}`)
+      await office.clock.advance(1_000)
+    }
+    await office.clock.advance(60_000)
+    expect(client.status.storage).toEqual({ kind: 'memory' })
+    expect(notes(await restarted(desk))).toEqual(await office.rows())
+  })
+
+  test('keeps what is written while the engine closes it once a second', async () => {
+    const { office, disk, client } = await open()
+    const written = []
+    for (let n = 0; n < 30; n += 1) {
+      disk.close('nothing')
+      written.push(insert(client, `n${n}`))
+      await office.clock.advance(1_000)
+    }
+    await office.clock.until(Promise.all(written.map(({ synced }) => synced)))
+    expect(written.map(({ state }) => state)).toEqual(written.map(() => 'synced'))
+  })
+
+  test('is waited for by `close`, and what was written before is stored there', async () => {
+    const { office, disk, desk, client } = await open()
+    office.intercept = at('tx', async () => failure(503))
+    const tx = insert(client, '2')
+    await office.clock.until(tx.durable)
+    disk.close('nothing')
+    disk.refusals = 1
+    await office.insert('3')
+    await office.clock.advance(100)
+    expect(disk.opened).toBe(2)
+    await office.clock.until(client.close())
+    const again = await restarted(desk)
+    expect(again.outbox.list().map(({ id }) => id)).toEqual([tx.id])
   })
 
   test('ends with the client', async () => {

@@ -1,0 +1,127 @@
+import { type SyncError, toStorageError } from '../base/errors.ts'
+import type { Clock } from '../base/world.ts'
+import type { Database } from '../database/database.ts'
+import { noDatabase } from '../database/none.ts'
+import { isWithin } from './is-within.ts'
+
+/** So often in a row opening again is tried: an engine that clears data refuses for a moment. */
+const mostTries = 3
+
+/** How long the second opening in a row waits, in ms; each one after it four times longer, up to the most. */
+const secondMs = 500
+const mostMs = 8_000
+
+/** What was opened this long ago, in ms, is no longer one of those in a row. */
+const calmMs = 60_000
+
+export interface OpenerOptions {
+  readonly openDatabase: () => Promise<Database>
+  readonly clock: Clock
+  readonly listener: OpenerListener
+}
+
+export interface OpenerListener {
+  failed(failure: SyncError): void
+  /** Another database is open in place of one that the engine closed. It may be empty. */
+  reopened(database: Database): void
+}
+
+/** Opens one identity's database, and opens it again where the engine closes it by itself. */
+export class Opener {
+  readonly #options: OpenerOptions
+  #database = noDatabase
+  #reopening: Promise<boolean> | undefined
+  /** How many were opened again in a row, and when the last was, in ms since the epoch. */
+  #count = 0
+  #at = Number.NEGATIVE_INFINITY
+  #isClosed = false
+  #wake = () => {}
+
+  constructor(options: OpenerOptions) {
+    this.#options = options
+  }
+
+  get database(): Database {
+    return this.#database
+  }
+
+  /** Gives whether there is a database. */
+  async open(): Promise<boolean> {
+    return (await this.#open()) === undefined
+  }
+
+  /**
+   * Gives whether another database is open in place of `database`; where the engine closed that, as `failure` tells, it
+   * is opened first.
+   */
+  async openAfter(database: Database, failure: SyncError | undefined): Promise<boolean> {
+    if (this.#database !== database) return true
+    if (this.#isClosed || !isForced(failure)) return false
+    this.#reopening ??= this.#reopen().finally(() => {
+      this.#reopening = undefined
+    })
+    return this.#reopening
+  }
+
+  /** Gives whether it is open, while it is being opened again. */
+  get reopening(): Promise<boolean> | undefined {
+    return this.#reopening
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#wake()
+    await this.#reopening
+    this.#database.close()
+  }
+
+  async #reopen(): Promise<boolean> {
+    const old = this.#database
+    for (let tries = 0; tries < mostTries; tries += 1) {
+      await this.#wait()
+      if (this.#isClosed) return false
+      const failure = await this.#open()
+      if (!failure) {
+        old.close()
+        this.#options.listener.reopened(this.#database)
+        return true
+      }
+      if (!isForced(failure)) return false
+    }
+    return false
+  }
+
+  async #wait(): Promise<void> {
+    const { clock } = this.#options
+    if (!isWithin(clock, this.#at, calmMs)) this.#count = 0
+    const ms = this.#count === 0 ? 0 : Math.min(secondMs * 4 ** (this.#count - 1), mostMs)
+    this.#count += 1
+    if (ms > 0) {
+      await new Promise<void>((resolve) => {
+        const cancel = clock.after(ms, resolve)
+        this.#wake = () => {
+          cancel()
+          resolve()
+        }
+      })
+    }
+    this.#at = clock.now()
+  }
+
+  async #open(): Promise<SyncError | undefined> {
+    const { openDatabase, listener } = this.#options
+    try {
+      this.#database = await openDatabase()
+      return undefined
+    } catch (error) {
+      const failure = toStorageError(error)
+      listener.failed(failure)
+      return failure
+    }
+  }
+}
+
+/** Whether the engine closed it by itself, and another one can be opened. */
+function isForced(failure: SyncError | undefined): boolean {
+  return failure?.code === 'closed' && failure.retryable
+}
