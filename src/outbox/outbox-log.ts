@@ -35,6 +35,7 @@ export class OutboxLog {
     await this.#last
   }
 
+  /** Who awaits it hears of its end before the next one begins, and so may still say what that is to do. */
   #after<T>(write: () => Promise<T>): Promise<T> {
     const written = this.#last.then(write)
     this.#last = written.catch(() => {})

@@ -38,6 +38,7 @@ export class LocalDisk {
   #refused: SyncError | undefined
   /** Why the data was given up since its replacement began, if it was. */
   #given: SyncError | undefined
+  /** Whether a snapshot is on its way to the disk. */
   #isReplacing = false
   /** Whether the database was opened again under the last snapshot. */
   #isLost = false
@@ -106,8 +107,8 @@ export class LocalDisk {
     this.#checkpointer.abort()
     this.#recorder.suspend()
     this.#given = undefined
-    await this.#recorder.settled()
     this.#isReplacing = true
+    await this.#recorder.settled()
     const failure = (await store()) ?? this.#given
     const wasLost = this.#isLost
     this.#isLost = await this.#opener.openAfter(database, failure)
