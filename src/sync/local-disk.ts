@@ -38,8 +38,6 @@ export class LocalDisk {
   #refused: SyncError | undefined
   /** Why the data was given up since its replacement began, if it was. */
   #given: SyncError | undefined
-  /** Whether a snapshot is on its way to the disk. */
-  #isReplacing = false
   /** Whether the database was opened again under the last snapshot. */
   #isLost = false
 
@@ -56,7 +54,7 @@ export class LocalDisk {
           this.#recorder.use(database)
           this.#tell(this.failure)
           onReopened()
-          if (this.#recorder.suspended && !this.#isReplacing) onLost()
+          if (this.#recorder.suspended) onLost()
         },
       },
     })
@@ -107,12 +105,10 @@ export class LocalDisk {
     this.#checkpointer.abort()
     this.#recorder.suspend()
     this.#given = undefined
-    this.#isReplacing = true
     await this.#recorder.settled()
     const failure = (await store()) ?? this.#given
     const wasLost = this.#isLost
     this.#isLost = await this.#opener.openAfter(database, failure)
-    this.#isReplacing = false
     if (this.#isLost && !wasLost) return 'again'
     if (this.#isLost) this.#recorder.fail(closedAgain())
     else if (failure) this.#recorder.fail(failure)
