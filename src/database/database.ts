@@ -1,3 +1,5 @@
+import type { Undo } from '../base/emitter.ts'
+import type { StorageError } from '../base/errors.ts'
 import type { SnapshotHead } from '../protocol/bootstrap.ts'
 import type { RowOp } from '../protocol/fold.ts'
 import type { WireRow } from '../protocol/row.ts'
@@ -44,6 +46,8 @@ export interface Database {
   /** Removes pages and journal, so that there is room; a restart then begins without data. */
   drop(): Promise<void>
   close(): void
+  /** Tells once when the engine closed it by itself, as a StoreConnection does. */
+  onLost(listener: (failure: StorageError) => void): Undo
 }
 
 export interface RestoreSink {

@@ -1,3 +1,4 @@
+import type { Undo } from '../base/emitter.ts'
 import { StorageError } from '../base/errors.ts'
 import type { StoreConnection, StoreTransaction, Table } from '../storage/store.ts'
 import type { SnapshotPlace } from '../transport/transport.ts'
@@ -64,6 +65,10 @@ export class FencedConnection {
 
   close(): void {
     this.#connection.close()
+  }
+
+  onLost(listener: (failure: StorageError) => void): Undo {
+    return this.#connection.onLost(listener)
   }
 
   async #compare(tx: StoreTransaction): Promise<void> {

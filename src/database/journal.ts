@@ -76,8 +76,8 @@ function link(
 }
 
 function brokenLink({ since, sid }: JournalEntry): StorageError {
-  const what = `The delta from ${since} to ${sid} does not follow from what is stored`
-  return new StorageError('broken_link', `${what}: fetch a snapshot.`)
+  const what = `What is stored does not end at ${since}, where the delta to ${sid} begins`
+  return new StorageError('broken_link', `${what}: a snapshot is fetched in its place.`)
 }
 
 /** Without what only the frame of an op says. */

@@ -19,4 +19,5 @@ export const noDatabase: Database = {
   outbox: { read: async () => ({ records: [], unreadable: [] }), write: async () => true },
   drop: async () => {},
   close: () => {},
+  onLost: () => () => {},
 }

@@ -1,3 +1,5 @@
+import type { Undo } from '../base/emitter.ts'
+import type { StorageError } from '../base/errors.ts'
 import type { Clock } from '../base/world.ts'
 import type { Models } from '../models/models.ts'
 import type { WireRow } from '../protocol/row.ts'
@@ -155,5 +157,9 @@ class StoredDatabase implements Database {
 
   close(): void {
     this.#database.close()
+  }
+
+  onLost(listener: (failure: StorageError) => void): Undo {
+    return this.#database.onLost(listener)
   }
 }

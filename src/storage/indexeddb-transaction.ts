@@ -41,7 +41,7 @@ export async function transact<T>(
   const undo = new Disposer()
   signal?.addEventListener('abort', abort)
   undo.add(() => signal?.removeEventListener('abort', abort))
-  const cut = new Promise<never>((_, reject) => undo.add(forced.on(() => reject(closedConnection(true)))))
+  const cut = new Promise<never>((_, reject) => undo.add(forced.on(reject)))
   const over = Promise.race([endOf(tx), cut.catch(() => {})])
   try {
     const [result] = await Promise.race([Promise.all([run(body, handleOf(tx, fail)), tx.done]), cut])

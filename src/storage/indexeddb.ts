@@ -1,6 +1,6 @@
 import { type IDBPDatabase, wrap } from 'idb'
 import { StorageError } from '../base/errors.ts'
-import { openFailure } from './indexeddb-failures.ts'
+import { closedConnection, openFailure } from './indexeddb-failures.ts'
 import { transact } from './indexeddb-transaction.ts'
 import { Loss } from './loss.ts'
 import { inWorkers, type Store, type StoreConnection, tables } from './store.ts'
@@ -66,11 +66,10 @@ function connect(db: IDBPDatabase): StoreConnection {
   // Somebody deletes it or opens a newer version, and would wait for us. What is under way still ends.
   db.addEventListener('versionchange', () => {
     close()
-    loss.tell()
+    loss.tell(closedConnection(false))
   })
   db.addEventListener('close', () => {
-    forced.tell()
-    loss.tell()
+    for (const one of [forced, loss]) one.tell(closedConnection(true))
   })
   return {
     transaction: (options, body) => transact(db, { forced, meant: () => isMeant }, options, body),

@@ -1,25 +1,26 @@
 import type { Undo } from '../base/emitter.ts'
+import type { StorageError } from '../base/errors.ts'
 
-/** Tells once that the engine closed a connection by itself. */
+/** Tells once why the engine closed a connection by itself. */
 export class Loss {
-  readonly #listeners = new Set<() => void>()
+  readonly #listeners = new Set<(failure: StorageError) => void>()
   #told = false
 
   get told(): boolean {
     return this.#told
   }
 
-  on(listener: () => void): Undo {
-    const own = () => listener()
+  on(listener: (failure: StorageError) => void): Undo {
+    const own = (failure: StorageError) => listener(failure)
     this.#listeners.add(own)
     return () => {
       this.#listeners.delete(own)
     }
   }
 
-  tell(): void {
+  tell(failure: StorageError): void {
     if (this.#told) return
     this.#told = true
-    for (const listener of [...this.#listeners]) listener()
+    for (const listener of [...this.#listeners]) listener(failure)
   }
 }

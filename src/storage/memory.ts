@@ -45,7 +45,7 @@ class MemoryDatabase {
     const loss = new Loss()
     const connection: StoreConnection = {
       transaction: async (options, body) => {
-        if (!this.#open.has(connection)) throw new StorageError('closed', 'This connection is closed.')
+        if (!this.#open.has(connection)) throw closed()
         return this.#transaction(options, body)
       },
       close: () => void this.#open.delete(connection),
@@ -58,7 +58,7 @@ class MemoryDatabase {
   closeAll(): void {
     const losses = [...this.#open.values()]
     this.#open.clear()
-    for (const loss of losses) loss.tell()
+    for (const loss of losses) loss.tell(closed())
   }
 
   #transaction<T>(options: TransactionOptions, body: (tx: StoreTransaction) => Promise<T>): Promise<T> {
@@ -193,4 +193,8 @@ function bounds(entries: Entries, { from, to }: KeySpan): readonly [from: number
 function slice(entries: Entries, range: KeyRange = {}): Entries {
   const within = entries.slice(...bounds(entries, range))
   return (range.reverse ? within.reverse() : within).slice(0, range.limit)
+}
+
+function closed(): StorageError {
+  return new StorageError('closed', 'This connection is closed.')
 }

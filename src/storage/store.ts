@@ -1,4 +1,5 @@
 import type { Undo } from '../base/emitter.ts'
+import type { StorageError } from '../base/errors.ts'
 
 /**
  * A small transactional store of keys and values, in a few fixed tables. What the database keeps is written once,
@@ -60,8 +61,11 @@ export interface StoreConnection {
   transaction<T>(options: TransactionOptions, body: (tx: StoreTransaction) => Promise<T>): Promise<T>
   /** Ends the connection; transactions under way still end. Safe to call again. */
   close(): void
-  /** Tells once when the engine closed the connection by itself: site data cleared, a newer version waiting. */
-  onLost(listener: () => void): Undo
+  /**
+   * Tells once when the engine closed the connection by itself, with what its transactions are refused with from then on:
+   * `retryable` where site data was cleared, and not where somebody deletes the database or opens a newer version.
+   */
+  onLost(listener: (failure: StorageError) => void): Undo
 }
 
 export interface TransactionOptions {

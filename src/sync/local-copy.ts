@@ -51,7 +51,10 @@ export class LocalCopy {
       openDatabase,
       clock,
       onStatus: (status, failure) => options.listener.storage(status, failure),
-      onReopened: () => options.pending.storeAgain(),
+      onReopened: () => {
+        options.pending.storeAgain()
+        this.#checkStored()
+      },
       onLost: () => {
         if (this.#continuity) options.listener.lost()
       },
@@ -235,6 +238,13 @@ export class LocalCopy {
     this.#options.pending.heard(delta)
     this.#change(changes, state.proven, mark)
     return outcome
+  }
+
+  /** Records nothing new: where the data is gone from the disk, it does not follow from what is there. */
+  #checkStored(): void {
+    if (!this.#continuity) return
+    const { proven, epoch } = this.#continuity
+    this.disk.record({ since: proven, sid: proven, ops: [], epoch })
   }
 
   /** Shows `changes`, and the transactions that they bring, in one step. */

@@ -49,6 +49,7 @@ export class LocalDisk {
       clock,
       listener: {
         failed: (failure) => this.#tell(failure),
+        lost: (database, failure) => void this.#lost(database, failure),
         reopened: (database) => {
           this.#checkpointer.abort()
           this.#recorder.use(database)
@@ -85,6 +86,7 @@ export class LocalDisk {
 
   /** Stores a proven delta, in its turn. */
   record(entry: JournalEntry): void {
+    void this.#openAfter(this.database, this.failure)
     this.#recorder.record(entry)
     this.#checkpointer.soon()
   }
@@ -108,7 +110,7 @@ export class LocalDisk {
     await this.#recorder.settled()
     const failure = (await store()) ?? this.#given
     const wasLost = this.#isLost
-    this.#isLost = await this.#opener.openAfter(database, failure)
+    this.#isLost = await this.#openAfter(database, failure)
     if (this.#isLost && !wasLost) return 'again'
     if (this.#isLost) this.#recorder.fail(closedAgain())
     else if (failure) this.#recorder.fail(failure)
@@ -134,7 +136,7 @@ export class LocalDisk {
     try {
       return await this.#makeRoomFor(change)
     } catch (error) {
-      const isOpen = tries < mostTries && (await this.#opener.openAfter(database, toStorageError(error)))
+      const isOpen = tries < mostTries && (await this.#openAfter(database, toStorageError(error)))
       if (!isOpen) throw error
       return this.#writeOpened(change, tries + 1)
     }
@@ -177,7 +179,18 @@ export class LocalDisk {
   #failed(failure: SyncError | undefined): void {
     this.#tell(failure)
     if (failure?.code === 'broken_link') this.#options.onLost()
-    else void this.#opener.openAfter(this.database, failure)
+    else void this.#openAfter(this.database, failure)
+  }
+
+  /** What waits in memory is not safe until it is stored in another one. */
+  async #lost(database: Database, failure: SyncError): Promise<void> {
+    if (!(await this.#openAfter(database, failure))) this.#tell(failure)
+  }
+
+  /** As the opener does; but whoever was told that another client has the database does not take it back. */
+  async #openAfter(database: Database, failure: SyncError | undefined): Promise<boolean> {
+    const isOthers = [this.failure, this.#refused].some((one) => one?.code === 'fenced')
+    return !isOthers && this.#opener.openAfter(database, failure)
   }
 
   #refuse(refused: SyncError | undefined): void {

@@ -22,6 +22,8 @@ export interface OpenerOptions {
 
 export interface OpenerListener {
   failed(failure: SyncError): void
+  /** The engine closed the database, and said so by itself. */
+  lost(database: Database, failure: SyncError): void
   /** Another database is open in place of one that the engine closed. It may be empty. */
   reopened(database: Database): void
 }
@@ -111,7 +113,9 @@ export class Opener {
   async #open(): Promise<SyncError | undefined> {
     const { openDatabase, listener } = this.#options
     try {
-      this.#database = await openDatabase()
+      const database = await openDatabase()
+      this.#database = database
+      database.onLost((failure) => listener.lost(database, failure))
       return undefined
     } catch (error) {
       const failure = toStorageError(error)

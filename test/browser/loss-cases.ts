@@ -77,7 +77,6 @@ export const lossCases: readonly LossCase[] = [
       await clearAll()
       const after = client.mutate((m) => m.insert('Note', { id: '3' }))
       await after.durable
-      same(client.status.storage.reason, undefined, 'why nothing is stored')
       await client.close()
       const offline = server.client(options)
       await offline.start()
@@ -95,13 +94,40 @@ export const lossCases: readonly LossCase[] = [
       await server.close()
     },
   },
+  {
+    name: 'where the data is cleared under a client that is left alone, what it wrote is there after a restart',
+    clears: true,
+    async run() {
+      const server = mockSyncServer({ clock: 'real' })
+      const options = { identity: 'ben', store }
+      const client = server.client(options)
+      await client.start()
+      await server.write([{ op: 'i', t: 'Note', id: '1', p: {} }], 'ben')
+      await server.settle()
+      server.down()
+      const tx = client.mutate((m) => m.insert('Note', { id: '2' }))
+      await tx.durable
+      const noticed = new Promise<void>((resolve) => {
+        client.on('storage', ({ reason }) => (reason === undefined ? undefined : resolve()))
+      })
+      await clearAll()
+      await noticed
+      await client.close()
+      const again = server.client(options)
+      await again.start()
+      const kept = again.outbox.list().map(({ id }) => id)
+      same(kept, [tx.id], 'what waits after a restart')
+      await again.close()
+      await server.close()
+    },
+  },
 ]
 
 /** Has all that the page stored cleared, and waits until its connections are lost. */
 async function clearAll(): Promise<void> {
   const connection = await store.open('watching')
   const lost = new Promise<void>((resolve) => {
-    connection.onLost(resolve)
+    connection.onLost(() => resolve())
   })
   await tell({ type: 'clear' })
   await lost

@@ -47,6 +47,7 @@ async function expectStored(simulation: Simulation): Promise<void> {
     const process = await device.running()
     process.die()
     const again = await device.running()
+    again.network.chunkMs = 0
     const { reason } = process.client.status.storage
     if (!reason) expect(again.shown).toEqual(simulation.truthAt(simulation.server.data.sid))
   }

@@ -35,6 +35,14 @@ export const storage: readonly Mutation[] = [
     to: '{}',
   },
   {
+    invariant: 32,
+    test: 'test/writes/reopened.test.ts',
+    name: 'invariant 32: what waits is there after a restart, and the data too, though nothing was written or came then',
+    file: 'src/sync/local-copy.ts',
+    from: 'this.#checkStored()',
+    to: '',
+  },
+  {
     invariant: 33,
     test: 'test/database/snapshot.test.ts',
     name: 'invariant 33: whose pages are dropped for want of room is not committed without them',

@@ -1,39 +1,73 @@
 import { StorageError } from '../../src/base/errors.ts'
+import { Loss } from '../../src/storage/loss.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
-import type { Store } from '../../src/storage/store.ts'
+import type { Store, StoreConnection } from '../../src/storage/store.ts'
 
 /** A store whose open connections the engine may close by itself. */
 export class ClosableStore {
-  readonly store: Store = {
-    kind: 'memory',
-    open: (name) => this.#open(name),
-    destroy: (name) => this.#inner.destroy(name),
-  }
+  readonly store: Store
   /** How often it was opened, and how often that will fail from now on. */
   opened = 0
   refusals = 0
-  #inner = memoryStore()
-  #closings = 0
+  /** The database that was opened last. */
+  name = ''
+  #inner: Store
+  #closing = new Loss()
 
-  /** Closes what is open; with what it held, or without. */
-  close(left: 'all' | 'nothing'): void {
-    this.#closings += 1
-    if (left === 'nothing') this.#inner = memoryStore()
+  constructor(inner = memoryStore()) {
+    this.#inner = inner
+    this.store = {
+      kind: inner.kind,
+      open: (name) => this.#open(name),
+      destroy: (name) => this.#inner.destroy(name),
+    }
   }
 
-  async #open(name: string) {
+  /** Closes what is open, in the middle of whatever it does; with what it held, or without. */
+  close(left: 'all' | 'nothing'): void {
+    const closing = this.#closing
+    this.#closing = new Loss()
+    if (left === 'nothing') this.#inner = memoryStore()
+    closing.tell(closed())
+  }
+
+  async #open(name: string): Promise<StoreConnection> {
     this.opened += 1
+    this.name = name
     if (this.refusals > 0) {
       this.refusals -= 1
       throw closed()
     }
-    const connection = await this.#inner.open(name)
-    const closings = this.#closings
-    const transaction: typeof connection.transaction = async (options, body) => {
-      if (closings !== this.#closings) throw closed()
-      return connection.transaction(options, body)
-    }
-    return { ...connection, transaction }
+    const closing = this.#closing
+    return until(closing, await this.#inner.open(name))
+  }
+}
+
+function until(closing: Loss, connection: StoreConnection): StoreConnection {
+  return {
+    ...connection,
+    async transaction(options, body) {
+      if (closing.told) throw closed()
+      const cut = new AbortController()
+      const signal = options.signal ? AbortSignal.any([options.signal, cut.signal]) : cut.signal
+      return new Promise((resolve, reject) => {
+        const undo = closing.on((failure) => {
+          // What has come to its end by now stays stored, and is told like the rest.
+          reject(failure)
+          cut.abort()
+        })
+        connection
+          .transaction({ ...options, signal }, body)
+          .then(resolve, reject)
+          .finally(undo)
+      })
+    },
+    onLost(listener) {
+      const undo = [closing.on(listener), connection.onLost(listener)]
+      return () => {
+        for (const one of undo) one()
+      }
+    },
   }
 }
 

@@ -67,6 +67,18 @@ describe.each(['all', 'nothing'] as const)(
       expect(Object.keys(notes(await restarted(desk)))).toEqual(['1', '2', '3'])
     })
 
+    test('invariant 32: what waits is there after a restart, and the data too, though nothing was written or came then', async () => {
+      const { office, disk, desk, client } = await open()
+      office.intercept = at('tx', async () => failure(503))
+      const tx = insert(client, '2')
+      await office.clock.until(tx.durable)
+      disk.close(left)
+      await office.clock.advance(1_000)
+      const again = await restarted(desk)
+      expect([disk.opened, again.outbox.list().map(({ id }) => id)]).toEqual([3, [tx.id]])
+      expect(notes(again)).toEqual({ 1: { title: 'Milk' }, 2: {} })
+    })
+
     test.each([
       ['while a snapshot is stored', false],
       ['for what is written while a snapshot is stored', true],
@@ -88,6 +100,26 @@ describe.each(['all', 'nothing'] as const)(
     })
   },
 )
+
+test('a database that is deleted on purpose stays closed, which is said at once', async () => {
+  const { office, disk, client } = await open()
+  await disk.store.destroy(disk.name)
+  await office.clock.advance(60_000)
+  expect([disk.opened, client.status.storage.reason]).toEqual([1, 'This connection is closed.'])
+})
+
+test('a client that was told that another has its database does not take it back when the engine closes it', async () => {
+  const { office, disk, client } = await open()
+  const other = office.desk({ store: disk.store })
+  await other.live()
+  await office.insert('2')
+  await office.clock.advance(1_000)
+  expect(client.status.storage.reason).toMatch(/opened by another client/)
+  disk.close('all')
+  await office.insert('3')
+  await office.clock.advance(1_000)
+  expect(disk.opened).toBe(3)
+})
 
 describe('opening the database again', () => {
   test.each([3_000, 12_000, 60_000])(
@@ -132,8 +164,22 @@ describe('opening the database again', () => {
     const failedAt = office.clock.now()
     await office.clock.until(insert(client, '3').durable)
     expect(office.clock.now() - failedAt).toBe(8_000)
+    await office.clock.advance(1_000)
     expect([disk.opened, client.status.storage.reason]).toEqual([5, undefined])
-    expect(desk.log).toEqual(['error StorageError closed'])
+    expect(desk.log).toEqual(['error StorageError closed', 'reset repair'])
+  })
+
+  test('is tried anew for the next change, too, in a client that only reads', async () => {
+    const { office, disk, desk, client } = await open()
+    disk.close('nothing')
+    disk.refusals = 3
+    await office.insert('2')
+    await office.clock.advance(30_000)
+    expect([disk.opened, client.status.storage.reason]).toEqual([4, 'The engine closed it.'])
+    await office.insert('3')
+    await office.clock.advance(30_000)
+    expect([disk.opened, client.status.storage.reason]).toEqual([5, undefined])
+    expect(notes(await restarted(desk))).toEqual(await office.rows())
   })
 
   test('brings a client back that only reads, however often the engine closes it', async () => {

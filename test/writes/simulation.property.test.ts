@@ -65,6 +65,8 @@ test('whatever happens, each write is done once, in its order, is shown until th
       // A client that sees one history after another waits longer each time before it begins anew; one that met a
       // server which takes no transactions asks again after some minutes.
       for (let waits = 0; waits < 40 && !isSettled(simulation); waits += 1) await expectQuiet(simulation)
+      // Whoever polls hears of the last of it.
+      await clock.advance(35_000)
       await expectTruth(simulation)
 
       for (const device of devices) {

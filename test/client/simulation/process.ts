@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import { type LiveQuery, type Store, SyncClient } from '../../../src/index.ts'
+import { ClosableStore } from '../../support/closable-store.ts'
 import { baseUrl } from '../../support/device.ts'
 import { slowStore } from '../../support/slow-store.ts'
 import { FaultyStore } from '../../support/store-faults.ts'
@@ -16,6 +17,7 @@ export class Process {
   readonly network: VirtualNetwork
   readonly world: VirtualWorld
   readonly store: FaultyStore
+  readonly engine: ClosableStore
   dead = false
   readonly #queries: readonly LiveQuery[]
   /** What the `change` events say. */
@@ -33,12 +35,13 @@ export class Process {
       ...(options.sockets ? undefined : { WebSocket: undefined }),
     }
     this.store = new FaultyStore(slowStore(disk, clock, simulation.next() % 3 === 0 ? 40 : 0))
+    this.engine = new ClosableStore(this.store.store)
     this.client = new SyncClient({
       baseUrl,
       token: () => device.token,
       onUnauthenticated: () => device.onUnauthenticated(),
       identity: 'ada',
-      store: this.store.store,
+      store: this.engine.store,
       world: this.world,
       logger: { debug() {}, info() {}, warn() {}, error: (message) => this.#faults.push(message) },
     })

@@ -105,6 +105,11 @@ const troubles = {
   'sign in': ({ device }: Moment) => device.signIn(),
   'store fault': ({ device, n }: Moment) =>
     device.process?.store.arm(Math.trunc(n / 4) % 12, storeFaults[n % 4] ?? 'throw'),
+  'close the database'({ device, n }: Moment) {
+    if (!device.process) return
+    device.process.engine.refusals = n % 4
+    device.process.engine.close('all')
+  },
   sync: ({ device }: Moment) => void device.sync(),
   stop: ({ device }: Moment) => void device.process?.client.stop(),
   start: ({ device }: Moment) => void device.process?.client.start(),

@@ -2,6 +2,7 @@ import { expect } from 'vitest'
 import type { OutboxRecord } from '../../../src/database/outbox.ts'
 import { type MutateOptions, type Store, SyncClient, type Transaction } from '../../../src/index.ts'
 import type { Mutator } from '../../../src/outbox/draft.ts'
+import { ClosableStore } from '../../support/closable-store.ts'
 import { slowStore } from '../../support/slow-store.ts'
 import { FaultyStore } from '../../support/store-faults.ts'
 import { VirtualNetwork } from '../../support/virtual-network.ts'
@@ -24,6 +25,7 @@ export class Process {
   readonly network: VirtualNetwork
   readonly world: VirtualWorld
   readonly store: FaultyStore
+  readonly engine: ClosableStore
   dead = false
   readonly #simulation: Simulation
   readonly #device: SimulatedDevice
@@ -41,12 +43,13 @@ export class Process {
       ...(options.sockets ? undefined : { WebSocket: undefined }),
     }
     this.store = new FaultyStore(slowStore(disk, clock, simulation.next() % 3 === 0 ? 40 : 0))
+    this.engine = new ClosableStore(this.store.store)
     this.client = new SyncClient({
       baseUrl: 'https://office.test/sync/v1',
       token: () => device.token,
       onUnauthenticated: () => (options.signsInAtOnce ? device.signIn() : undefined),
       identity: device.user,
-      store: this.store.store,
+      store: this.engine.store,
       world: this.world,
       logger: { debug() {}, info() {}, warn() {}, error: (message) => faults.push(message) },
     })

@@ -192,6 +192,10 @@ const troubles = {
     process.client.resume()
   },
   'store fault': ({ process, n }: Moment) => process.store.arm((n >> 2) % 12, storeFaults[n % 4] ?? 'crash'),
+  'close the database'({ process, n }: Moment) {
+    process.engine.refusals = n % 4
+    process.engine.close('all')
+  },
   stop: ({ process }: Moment) => void process.client.stop(),
   start: ({ process }: Moment) => void process.client.start(),
   kill: ({ process }: Moment) => process.die(),
