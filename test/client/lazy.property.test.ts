@@ -208,6 +208,6 @@ test('a client with lazy types, used at any moment, shows what one with eager ty
         await pair.device.quit()
       },
     ),
-    { numRuns: Number(process.env.LAZY ?? 50) },
+    { numRuns: Number(process.env.RUNS ?? 50) },
   )
 }, 120_000)

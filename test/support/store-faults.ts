@@ -4,13 +4,14 @@ import { type Step, withSteps } from './store-steps.ts'
 
 /**
  * - `throw`: the step fails.
+ * - `full`: it fails for want of room.
  * - `abort`: the engine aborts the transaction.
  * - `hang`: the step never ends.
  * - `crash`: the process is gone; nothing that it awaits ever settles, and only complete transactions remain.
  */
-export type Fault = 'throw' | 'abort' | 'hang' | 'crash'
+export type Fault = 'throw' | 'full' | 'abort' | 'hang' | 'crash'
 
-export const faults: readonly Fault[] = ['throw', 'abort', 'hang', 'crash']
+export const faults: readonly Fault[] = ['throw', 'full', 'abort', 'hang', 'crash']
 
 const never = () => new Promise<never>(() => {})
 
@@ -55,7 +56,7 @@ export class FaultyStore {
     this.#follow(step)
     if (this.#dead) return never()
     const fault = this.#next()
-    if (fault === 'throw') throw new StorageError('aborted', 'A fault on purpose.')
+    failAt(fault)
     if (fault === 'abort') step.abort?.()
     if (fault === 'crash') this.crash()
     return fault === 'hang' || fault === 'crash' ? never() : undefined
@@ -63,7 +64,7 @@ export class FaultyStore {
 
   #immediate(step: Step): void {
     const fault = this.#dead ? undefined : this.#next()
-    if (fault === 'throw') throw new StorageError('aborted', 'A fault on purpose.')
+    failAt(fault)
     if (fault === 'abort') step.abort?.()
     if (fault === 'crash') this.crash()
     // What cannot wait cannot hang: the next step does.
@@ -88,4 +89,9 @@ export class FaultyStore {
     for (const abort of this.#underWay) abort()
     this.#tellCrashed()
   }
+}
+
+function failAt(fault: Fault | undefined): void {
+  if (fault === 'throw') throw new StorageError('aborted', 'A fault on purpose.')
+  if (fault === 'full') throw new StorageError('quota', 'No room, on purpose.')
 }

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check'
 import { type BareFault, faults } from '../../support/bare-server-faults.ts'
+import { faults as storeFaults } from '../../support/store-faults.ts'
 import type { SimulatedDevice } from './device.ts'
 import { types } from './process.ts'
 import type { Simulation } from './simulation.ts'
@@ -36,7 +37,6 @@ const answers: readonly BareFault[] = [
 
 const paths = ['/delta', '/bootstrap', '/ws', '']
 const latencies = [20, 0, 300, 3_000]
-const storeFaults = ['throw', 'abort', 'hang', 'crash'] as const
 
 const targetOf = (n: number) => ({ t: types[n % 2] ?? '', id: `${Math.trunc(n / 2) % 4}` })
 
@@ -104,7 +104,7 @@ const troubles = {
   revoke: ({ simulation, device }: Moment) => simulation.server.tokens.revoke(device.token),
   'sign in': ({ device }: Moment) => device.signIn(),
   'store fault': ({ device, n }: Moment) =>
-    device.process?.store.arm(Math.trunc(n / 4) % 12, storeFaults[n % 4] ?? 'throw'),
+    device.process?.store.arm(Math.trunc(n / 4) % 12, storeFaults[n % 5] ?? 'throw'),
   'close the database'({ device, n }: Moment) {
     if (!device.process) return
     device.process.engine.refusals = n % 4

@@ -191,7 +191,7 @@ const troubles = {
     pick(simulation.devices, n)?.signIn()
     process.client.resume()
   },
-  'store fault': ({ process, n }: Moment) => process.store.arm((n >> 2) % 12, storeFaults[n % 4] ?? 'crash'),
+  'store fault': ({ process, n }: Moment) => process.store.arm((n >> 2) % 12, storeFaults[n % 5] ?? 'crash'),
   'close the database'({ process, n }: Moment) {
     process.engine.refusals = n % 4
     process.engine.close('all')
