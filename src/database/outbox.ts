@@ -14,6 +14,8 @@ export interface OutboxRecord {
   /** The position on top of which it was made. */
   readonly since: number
   readonly ops: readonly TxOp[]
+  /** As which the server may have it: its ops before each migration since it was sent first. */
+  readonly earlier?: readonly (readonly TxOp[])[] | undefined
   /** The records that it touches, as they were shown before. */
   readonly before: readonly RecordImage[]
   readonly bases: readonly string[]
@@ -95,7 +97,7 @@ function readRecord(text: StoreValue | undefined): OutboxRecord | undefined {
 
 function isRecord(value: unknown): value is OutboxRecord {
   if (!isObject(value)) return false
-  const { id, state, at, since, ops, before, bases, requires, version } = value
+  const { id, state, at, since, ops, earlier, before, bases, requires, version } = value
   return (
     typeof id === 'string' &&
     (state === 'queued' ||
@@ -104,7 +106,8 @@ function isRecord(value: unknown): value is OutboxRecord {
       (state === 'accepted' && isSid(value.sid))) &&
     typeof at === 'number' &&
     isSid(since) &&
-    isListOf(ops, isOp) &&
+    isOps(ops) &&
+    (earlier === undefined || isListOf(earlier, isOps)) &&
     isListOf(before, isImage) &&
     isListOf(bases, isName) &&
     isListOf(requires, isName) &&
@@ -114,6 +117,10 @@ function isRecord(value: unknown): value is OutboxRecord {
 
 function isListOf<T>(value: unknown, isItem: (item: unknown) => item is T): value is readonly T[] {
   return Array.isArray(value) && value.every(isItem)
+}
+
+function isOps(value: unknown): value is readonly TxOp[] {
+  return isListOf(value, isOp)
 }
 
 function isOp(value: unknown): value is TxOp {

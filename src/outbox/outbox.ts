@@ -267,12 +267,12 @@ export function isSent({ state, wasSent }: LocalTransaction): boolean {
 }
 
 /** As it is sent. */
-export function wireOf({ record }: LocalTransaction): WireTransaction {
-  const { id, since, ops, bases, requires } = record
+export function wireOf({ record, sent }: LocalTransaction): WireTransaction {
+  const { id, since, bases, requires } = record
   return {
     id,
     since,
-    ops: [...ops],
+    ops: [...sent],
     ...(bases.length > 0 && { bases: [...bases] }),
     ...(requires.length > 0 && { requires: [...requires] }),
   }

@@ -72,6 +72,7 @@ export class LocalTransaction implements Transaction {
   #state: TransactionState
   #isDurable: boolean
   #wasSent: boolean
+  #sentAs: OutboxRecord['ops'] | undefined
   #isClosed = false
 
   /** `state` is `writing` for one that is new; one that was restored is where `record` says. */
@@ -148,6 +149,21 @@ export class LocalTransaction implements Transaction {
   /** Whether the server may have it, though no answer came. */
   get wasSent(): boolean {
     return this.#wasSent
+  }
+
+  /** As what it is sent. */
+  get sent(): OutboxRecord['ops'] {
+    return this.#sentAs ?? this.#record.ops
+  }
+
+  /** Lets it be sent as it was before its last migration, and then before the one before. Gives whether there is one. */
+  sendAsBefore(): boolean {
+    const { earlier = [] } = this.#record
+    const sentAs = earlier.at(-1)
+    if (!sentAs) return false
+    this.#sentAs = sentAs
+    this.#record = { ...this.#record, earlier: earlier.slice(0, -1) }
+    return true
   }
 
   /** Gives whether that made its state another. */

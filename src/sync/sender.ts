@@ -106,6 +106,8 @@ export class Sender {
     if ('sid' in result) listener.accepted(transaction, result.sid)
     else {
       const { code, message, details } = result.error
+      // It is known in the shape of an older version, in which the verdict on it comes again.
+      if (code === 'id_reused' && transaction.sendAsBefore()) return
       listener.rejected(transaction, new RejectedError(code, message, details), sid)
     }
   }

@@ -104,6 +104,8 @@ export class Settlement implements PendingWrites {
       const { record, fault } = migrated(stored, models)
       const transaction = new LocalTransaction(record, stateOf(record), host)
       if (fault) faults.set(transaction, fault)
+      // As what it is sent from now on, the next version has to know, too.
+      if (record.earlier !== stored.earlier) this.#keep(transaction)
       return transaction
     })
     show(layAgain(outbox.insert(restored).filter((transaction) => !faults.has(transaction))))
@@ -130,13 +132,14 @@ function migrated(
   models: Models | undefined,
 ): { readonly record: OutboxRecord; readonly fault?: RejectedError } {
   if (!models || record.version >= models.version) return { record }
-  const { version, ops, before } = record
+  const { version, state, ops, earlier = [], before } = record
   try {
     const migrated = {
       ops: ops.map((op) => migrateOp(models, version, op)),
       before: before.map((image) => migrateImage(models, version, image)),
     }
-    return { record: { ...record, ...migrated, version: models.version } }
+    const sent = state === 'sending' ? { earlier: [...earlier, ops] } : undefined
+    return { record: { ...record, ...migrated, ...sent, version: models.version } }
   } catch (thrown) {
     return { record, fault: new RejectedError('migration', toError(thrown).message) }
   }

@@ -231,7 +231,7 @@ export const writes: readonly Mutation[] = [
     test: 'test/database/outbox.test.ts',
     name: 'invariant 35: a transaction that cannot be read is given as it is stored, and stays',
     file: 'src/database/outbox.ts',
-    from: 'isListOf(ops, isOp) &&',
+    from: 'isOps(ops) &&',
     to: '',
   },
   {

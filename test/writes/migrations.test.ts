@@ -149,6 +149,37 @@ describe('queued transactions of an older version', () => {
     expect([client.outbox.list(), desk.log, office.received]).toEqual([[], [], [tx.id]])
   })
 
+  test('that the server has, and whose answer was lost, happen once: they are sent in each shape that they may have been sent in', async () => {
+    const office = await Office.open()
+    await office.insert('1', { name: 'Milk' })
+    const desk = office.desk()
+    const first = await desk.live(modelsOf())
+    office.push = () => {}
+    office.intercept = at('tx', async (_, pass) => {
+      await pass()
+      return failure(503)
+    })
+    const tx = first.mutate((m) => m.update('Note', '1', { name: 'Oat milk' }))
+    await office.clock.until(tx.durable)
+    await office.clock.advance(20)
+    await desk.kill()
+    const second = await offline(desk, two)
+    expect(notes(second)).toEqual({ 1: { title: 'Oat milk' } })
+    await desk.kill()
+    desk.network.mend()
+    office.intercept = at('delta', async () => failure(503))
+    office.received.length = 0
+    const options = { version: 4, migrate: { ...two.migrate, 4: { row: counted, op: counted } } }
+    const third = await desk.live(modelsOf(options))
+    const sent = third.outbox.get(tx.id)
+    expect([sent?.state, office.received]).toEqual(['accepted', [tx.id, tx.id, tx.id]])
+    office.intercept = (_, pass) => pass()
+    await office.clock.advance(60_000)
+    expect(sent?.state).toBe('synced')
+    expect(await office.rows()).toEqual({ 1: { name: 'Oat milk' } })
+    expect((await office.log.position()).head).toBe(2)
+  })
+
   test('that were rejected keep their reason', async () => {
     const office = await Office.open()
     await office.insert('1', { name: 'Milk' })
