@@ -1,4 +1,5 @@
 import { ConfigurationError, type SyncError } from '../base/errors.ts'
+import { refuseUnknown } from '../base/known-options.ts'
 import type { Logger } from '../base/logger.ts'
 import { consoleLogger, resolveWorld } from '../base/world.default.ts'
 import type { World } from '../base/world.ts'
@@ -124,18 +125,11 @@ export function resolveOptions<M extends ModelDefinitions>(
 
 function checkOptions(options: unknown): void {
   if (!isObject(options)) throw new ConfigurationError('options', 'SyncClient takes an object of options.')
-  for (const [name, value] of Object.entries(options)) checkOption(name, value)
-}
-
-function checkOption(name: string, value: unknown): void {
-  const rule = (expected as Readonly<Record<string, (typeof expected)['store'] | undefined>>)[name]
-  if (!rule) {
-    throw new ConfigurationError(
-      name,
-      `\`${name}\` is no option; expected one of ${Object.keys(expected).join(', ')}.`,
-    )
+  refuseUnknown(options, expected)
+  for (const [name, [accepts, what]] of Object.entries(expected)) {
+    const value = options[name]
+    if (value !== undefined && !accepts(value)) {
+      throw new ConfigurationError(name, `\`${name}\` must be ${what}.`)
+    }
   }
-  const [accepts, what] = rule
-  if (value !== undefined && !accepts(value))
-    throw new ConfigurationError(name, `\`${name}\` must be ${what}.`)
 }

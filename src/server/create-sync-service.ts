@@ -1,4 +1,5 @@
 import { ConfigurationError } from '../base/errors.ts'
+import { refuseUnknown } from '../base/known-options.ts'
 import { epochOf } from './log/epoch.ts'
 import { sha256 } from './log/sha256.ts'
 import { LateLog } from './log/sql/late-log.ts'
@@ -27,11 +28,7 @@ const known = { ...serviceOptions, ...logOptions }
  */
 export function createSyncService(options: SyncServiceOptions & SqlLogOptions): SyncService {
   const { database } = options
-  const unknown = Object.keys(options).find((option) => !Object.hasOwn(known, option))
-  if (unknown !== undefined) {
-    const message = `\`${unknown}\` is no option; expected one of ${Object.keys(known).join(', ')}.`
-    throw new ConfigurationError(unknown, message)
-  }
+  refuseUnknown(options, known)
   const isIdle = ([option, value]: [string, unknown]) =>
     value !== undefined && Object.hasOwn(logOptions, option)
   const [idle] = Object.entries(options).find(isIdle) ?? []

@@ -1,5 +1,6 @@
+import { refuseUnknown } from '../base/known-options.ts'
 import { MockSyncServer } from './mock-server.ts'
-import type { MockSyncServerOptions } from './options.ts'
+import { type MockSyncServerOptions, mockOptions } from './options.ts'
 import { realTime, virtualTime } from './time.ts'
 import type { VirtualClock } from './virtual-clock.ts'
 
@@ -8,7 +9,7 @@ import type { VirtualClock } from './virtual-clock.ts'
  * no test runner and the package `hono`.
  *
  * Its clock stands still until `settle`, `clock.advance` or `clock.until` moves it; with `clock: 'real'` it is the
- * system's, for tests that wait by themselves.
+ * system's, for tests that wait by themselves. Throws a ConfigurationError for what is no option.
  *
  * @example
  * const server = mockSyncServer()
@@ -23,10 +24,11 @@ export function mockSyncServer(
   options?: MockSyncServerOptions & { readonly clock?: 'virtual' },
 ): MockSyncServer<VirtualClock>
 export function mockSyncServer(options: MockSyncServerOptions & { readonly clock: 'real' }): MockSyncServer
-export function mockSyncServer({
-  clock = 'virtual',
-  ...options
-}: MockSyncServerOptions & { readonly clock?: 'virtual' | 'real' } = {}): MockSyncServer {
+export function mockSyncServer(
+  given: MockSyncServerOptions & { readonly clock?: 'virtual' | 'real' } = {},
+): MockSyncServer {
+  refuseUnknown(given, mockOptions)
+  const { clock, ...options } = given
   if (clock === 'real') return new MockSyncServer(realTime(), options)
   return new MockSyncServer(virtualTime(), options)
 }

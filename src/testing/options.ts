@@ -14,3 +14,26 @@ export interface MockSyncServerOptions extends ServiceOptions {
   /** What is random follows from it. @default 1 */
   readonly seed?: number
 }
+
+export const mockOptions = {
+  clock: true,
+  baseUrl: true,
+  ownerField: true,
+  callerOf: true,
+  latencyMs: true,
+  seed: true,
+  authorize: true,
+  models: true,
+  onCommit: true,
+  heartbeatMs: true,
+  recheckMs: true,
+  maxBufferedBytes: true,
+  maxBodyBytes: true,
+  maxTransactions: true,
+  maxOps: true,
+  maxRecordBytes: true,
+  rateLimit: true,
+  healthPath: true,
+  metrics: true,
+  logger: true,
+} satisfies Record<keyof MockSyncServerOptions | 'clock', true>
