@@ -47,6 +47,24 @@ test.each(['identity', 'gzip'])('a reader that goes releases the read (%s)', asy
   expect(state().released).toBe(true)
 })
 
+test('a reader that goes while a piece is made is no fault', async () => {
+  let give = () => {}
+  const { ask, clock, lines, state } = streaming(async function* () {
+    yield batch
+    await new Promise<void>((resolve) => {
+      give = resolve
+    })
+    yield batch
+  })
+  const reader = (await ask('bootstrap')).body?.getReader()
+  await reader?.read()
+  const gone = reader?.cancel()
+  give()
+  await gone
+  await clock.advance(0)
+  expect([lines, state().released]).toEqual([[], true])
+})
+
 test('what fails before the first piece is answered as an error', async () => {
   const { ask, lines } = streaming(async function* () {
     yield ''

@@ -34,6 +34,7 @@ export async function bodyOf(
     if (done) return encoder.encode(begun)
     begun += value
   }
+  let isLeft = false
   return new ReadableStream({
     start(controller) {
       controller.enqueue(encoder.encode(begun))
@@ -41,6 +42,7 @@ export async function bodyOf(
     async pull(controller) {
       try {
         const { done, value } = await pieces.next()
+        if (isLeft) return
         if (done) controller.close()
         else controller.enqueue(encoder.encode(value))
       } catch (error) {
@@ -49,6 +51,7 @@ export async function bodyOf(
       }
     },
     async cancel() {
+      isLeft = true
       await pieces.return(undefined)
     },
   })

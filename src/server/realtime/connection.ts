@@ -70,12 +70,13 @@ export class Connection {
 
   /** Says from where on it will push. */
   hello(epoch: string): void {
-    this.#send(JSON.stringify({ hello: { sid: this.#told, epoch, heartbeatMs: this.#limits.heartbeatMs } }))
+    const { heartbeatMs } = this.#limits
+    this.#send(() => JSON.stringify({ hello: { sid: this.#told, epoch, heartbeatMs } }))
   }
 
   /** Tells that `frames`, texts of JSON, are all that is the caller's up to `sid`. */
   push(sid: number, frames: readonly string[]): void {
-    this.#send(`{"since":${this.#told},"sid":${sid},"frames":[${frames.join(',')}]}`)
+    this.#send(() => `{"since":${this.#told},"sid":${sid},"frames":[${frames.join(',')}]}`)
     this.#told = sid
   }
 
@@ -90,16 +91,17 @@ export class Connection {
     this.#disposer.dispose()
   }
 
-  #send(text: string): void {
+  #send(textOf: () => string): void {
     if (this.#socket.bufferedAmount > this.#limits.maxBufferedBytes) {
       // What waits is all that it may ever hold: the rest comes by delta.
       this.close(closeCodes.tooSlow, 'too_slow')
       return
     }
     try {
-      this.#socket.send(text)
+      this.#socket.send(textOf())
     } catch {
-      // Some runtimes throw where the socket is no longer open and has not said so yet.
+      // Some runtimes throw where the socket is no longer open and has not said so yet. What is longer than any text can
+      // be comes by delta.
       this.close(closeCodes.restart, 'restart')
       return
     }
