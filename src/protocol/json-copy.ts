@@ -64,8 +64,6 @@ class Fault extends Error {
 function copy(value: unknown, path: readonly string[], count: Count): JsonValue {
   count.values += 1
   if (count.values > maxValues) throw new Fault(path.slice(0, 1), `holds more than ${maxValues} values`)
-  // A row holds the fields one level down.
-  if (path.length >= maxDepth) throw new Fault(path.slice(0, 1), `nests deeper than ${maxDepth} levels`)
   switch (typeof value) {
     case 'boolean':
       return value
@@ -84,6 +82,8 @@ function copy(value: unknown, path: readonly string[], count: Count): JsonValue 
 }
 
 function copyObject(value: object, path: readonly string[], count: Count): JsonValue {
+  // The row and its payload are two levels above the fields.
+  if (path.length > maxDepth - 2) throw new Fault(path.slice(0, 1), `nests deeper than ${maxDepth} levels`)
   if (Array.isArray(value))
     return Array.from(value, (item, index) => copy(item, [...path, String(index)], count))
   if (!isPlain(value) || 'toJSON' in value) {

@@ -23,8 +23,8 @@ function write(body: (m: Mutator) => unknown, models?: Parameters<typeof defineM
 
 const refused = (field: string) => expect.objectContaining({ name: 'ValidationError', t: 'Note', field })
 
-function nested(levels: number): unknown {
-  let value: unknown = 1
+function nested(levels: number, innermost: unknown = 1): unknown {
+  let value = innermost
   for (let level = 0; level < levels; level += 1) value = [value]
   return value
 }
@@ -170,7 +170,9 @@ test('a record may nest as deep as the protocol allows, and no deeper', () => {
   // The record and its payload are the first two levels.
   const deepest = nested(maxDepth - 2)
   expect(write((m) => m.insert('Note', { deepest })).ops).toHaveLength(1)
-  expect(() => write((m) => m.insert('Note', { value: nested(maxDepth - 1) }))).toThrow(refused('value'))
+  for (const value of [nested(maxDepth - 1), nested(maxDepth - 2, []), nested(maxDepth - 2, {})]) {
+    expect(() => write((m) => m.insert('Note', { value }))).toThrow(refused('value'))
+  }
 })
 
 describe('with models', () => {
