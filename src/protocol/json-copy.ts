@@ -102,6 +102,7 @@ function isPlain(value: object): boolean {
 }
 
 function named(name: string, path: readonly string[]): string {
-  if (name === '__proto__' || !isStorable(name)) throw new Fault([...path, name], 'is no name for a field')
-  return name
+  if (name !== '__proto__' && isStorable(name)) return name
+  // Escaped, so that a verdict that tells of it can be stored.
+  throw new Fault([...path, JSON.stringify(name).slice(1, -1)], 'is no name for a field')
 }

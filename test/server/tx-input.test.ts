@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { isStorable } from '../../src/protocol/json-copy.ts'
 import { serve } from '../../src/server/index.ts'
 import { insert, update } from './harness.ts'
 import { make, tx, txServiceOf } from './tx-support.ts'
@@ -86,6 +87,7 @@ describe('an op that is none', () => {
       { id: 'a', error: { code: 'invalid' } },
       { id: 'b', sid: 2 },
     ])
+    expect(isStorable(answer.results[0].error.message)).toBe(true)
     expect(await (await post(body)).json()).toEqual(answer)
     expect((await json('delta?since=1')).frames).toHaveLength(1)
   })
