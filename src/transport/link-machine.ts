@@ -1,5 +1,5 @@
-import { type BackoffOptions, backoffMs } from '../base/backoff.ts'
-import { type Step, type Transition, transitionOf } from '../base/machine.ts'
+import { backoffMs, defaultBackoff } from '../base/backoff.ts'
+import { type Step, type TransitionTable, transitionOf } from '../base/machine.ts'
 
 export type LinkState =
   /** Not wanted, or this runtime cannot open one with these credentials: the client polls. */
@@ -37,86 +37,68 @@ export type LinkEffect =
   | { readonly type: 'tell lost'; readonly wasOpen: boolean; readonly code: number }
 
 /**
- * The least ceiling, in ms, of the wait after losing a socket that was open: a server that restarts loses all its
- * clients at once, and they are not to come back at once.
+ * The wait after losing a socket that was open: a server that restarts loses all its clients at once, and they are not to
+ * come back at once.
  */
-const lostCeilingMs = 4_000
+const lossBackoff = { ...defaultBackoff, baseMs: 4_000 }
 
 type LinkStep = Step<LinkMachineState, LinkEffect>
 
-export function linkTransition(backoff: BackoffOptions): Transition<LinkMachineState, LinkEvent, LinkEffect> {
-  const wide = { ...backoff, baseMs: Math.max(backoff.baseMs, lostCeilingMs) }
-
-  const wait = (
-    state: { readonly name: 'opening' | 'open'; readonly failures: number },
-    { code, now, random }: Extract<LinkEvent, { type: 'lost' }>,
-  ): LinkStep => {
-    const wasOpen = state.name === 'open'
-    const failures = state.failures + 1
-    const retryAt = now + backoffMs(failures, random, wasOpen ? wide : backoff)
-    return {
-      state: { name: 'waiting', failures, retryAt },
-      effects: [
-        { type: 'wait', until: retryAt },
-        { type: 'tell lost', wasOpen, code },
-      ],
-    }
-  }
-
-  return transitionOf<LinkMachineState, LinkEvent, LinkEffect>({
-    off: {
-      start: () => connect(0),
-      stop: stay,
-      renew: stay,
-      opened: stay,
-      proved: stay,
-      lost: stay,
-      retry: stay,
-      online: stay,
-      offline: stay,
-      visible: stay,
-    },
-    opening: {
-      start: stay,
-      stop: rest,
-      renew: stay,
-      opened: ({ failures }) => ({
-        state: { name: 'open', failures, offline: false },
-        effects: [{ type: 'tell opened' }],
-      }),
-      proved: stay,
-      lost: wait,
-      retry: stay,
-      online: stay,
-      offline: stay,
-      visible: stay,
-    },
-    open: {
-      start: stay,
-      stop: rest,
-      renew,
-      opened: stay,
-      proved: (state) => (state.failures === 0 ? stay(state) : only({ ...state, failures: 0 })),
-      lost: wait,
-      retry: stay,
-      online: (state) => (state.offline ? renew(state) : stay(state)),
-      offline: (state) => (state.offline ? stay(state) : only({ ...state, offline: true })),
-      visible: (state, { overdue }) => (overdue ? renew(state) : stay(state)),
-    },
-    waiting: {
-      start: stay,
-      stop: rest,
-      renew: stay,
-      opened: stay,
-      proved: stay,
-      lost: stay,
-      retry: ({ failures }) => connect(failures),
-      online: ({ failures }) => connect(failures),
-      offline: stay,
-      visible: ({ failures }) => connect(failures),
-    },
-  })
+const table: TransitionTable<LinkMachineState, LinkEvent, LinkEffect> = {
+  off: {
+    start: () => connect(0),
+    stop: stay,
+    renew: stay,
+    opened: stay,
+    proved: stay,
+    lost: stay,
+    retry: stay,
+    online: stay,
+    offline: stay,
+    visible: stay,
+  },
+  opening: {
+    start: stay,
+    stop: rest,
+    renew: stay,
+    opened: ({ failures }) => ({
+      state: { name: 'open', failures, offline: false },
+      effects: [{ type: 'tell opened' }],
+    }),
+    proved: stay,
+    lost: wait,
+    retry: stay,
+    online: stay,
+    offline: stay,
+    visible: stay,
+  },
+  open: {
+    start: stay,
+    stop: rest,
+    renew,
+    opened: stay,
+    proved: (state) => (state.failures === 0 ? stay(state) : only({ ...state, failures: 0 })),
+    lost: wait,
+    retry: stay,
+    online: (state) => (state.offline ? renew(state) : stay(state)),
+    offline: (state) => (state.offline ? stay(state) : only({ ...state, offline: true })),
+    visible: (state, { overdue }) => (overdue ? renew(state) : stay(state)),
+  },
+  waiting: {
+    start: stay,
+    stop: rest,
+    renew: stay,
+    opened: stay,
+    proved: stay,
+    lost: stay,
+    retry: ({ failures }) => connect(failures),
+    online: ({ failures }) => connect(failures),
+    offline: stay,
+    visible: ({ failures }) => connect(failures),
+  },
 }
+
+export const linkTransition = transitionOf(table)
 
 function only(state: LinkMachineState): LinkStep {
   return { state, effects: [] }
@@ -124,6 +106,21 @@ function only(state: LinkMachineState): LinkStep {
 
 function stay(state: LinkMachineState): LinkStep {
   return only(state)
+}
+
+function wait(
+  { name, failures }: { readonly name: 'opening' | 'open'; readonly failures: number },
+  { code, now, random }: Extract<LinkEvent, { type: 'lost' }>,
+): LinkStep {
+  const wasOpen = name === 'open'
+  const retryAt = now + backoffMs(failures + 1, random, wasOpen ? lossBackoff : defaultBackoff)
+  return {
+    state: { name: 'waiting', failures: failures + 1, retryAt },
+    effects: [
+      { type: 'wait', until: retryAt },
+      { type: 'tell lost', wasOpen, code },
+    ],
+  }
 }
 
 function rest(): LinkStep {

@@ -1,4 +1,3 @@
-import { type BackoffOptions, defaultBackoff } from '../base/backoff.ts'
 import { Disposer } from '../base/disposer.ts'
 import type { Undo } from '../base/emitter.ts'
 import { Machine } from '../base/machine.ts'
@@ -50,10 +49,10 @@ export interface LinkOptions {
   readonly wsUrl: string
   readonly credentials: Credentials
   readonly listener: LinkListener
-  readonly backoff?: BackoffOptions
-  /** ms for one attempt, getting credentials included. @default 15_000 */
-  readonly openTimeoutMs?: number
 }
+
+/** For one attempt, in ms, getting credentials included. */
+const openTimeoutMs = 15_000
 
 /** A socket that was open this long, in ms, was no failure, even if it never said anything. */
 const provedMs = 10_000
@@ -62,7 +61,7 @@ const leastHeartbeatMs = 1_000
 
 /** A link that is off. It stays off where the runtime has no sockets, or none that can carry an API key. */
 export function createLink(options: LinkOptions): Link {
-  const { world, wsUrl, credentials, listener, backoff = defaultBackoff, openTimeoutMs = 15_000 } = options
+  const { world, wsUrl, credentials, listener } = options
   const { clock, random, lifecycle } = world
   const WebSocket = usableWebSocket(world.WebSocket, credentials)
   /** Ends the attempt, the socket or the wait that there is. */
@@ -92,7 +91,7 @@ export function createLink(options: LinkOptions): Link {
   }
   const machine = new Machine<LinkMachineState, LinkEvent, LinkEffect>(
     { name: 'off' },
-    linkTransition(backoff),
+    linkTransition,
     perform,
   )
   const prove = () => machine.dispatch({ type: 'proved' })

@@ -47,8 +47,8 @@ export const network: readonly Mutation[] = [
     test: 'test/transport/link.property.test.ts',
     name: 'invariant 51: 1 000 clients that a restart of the server cut off come back a few hundred a second at most',
     file: 'src/transport/link-machine.ts',
-    from: 'Math.max(backoff.baseMs, lostCeilingMs)',
-    to: 'backoff.baseMs',
+    from: 'wasOpen ? lossBackoff : defaultBackoff',
+    to: 'defaultBackoff',
   },
   {
     invariant: 51,

@@ -17,7 +17,7 @@ export interface LinkSetup {
   retry(): Promise<void>
 }
 
-export interface LinkSetupOptions extends Partial<Pick<LinkOptions, 'backoff' | 'openTimeoutMs'>> {
+export interface LinkSetupOptions {
   readonly credentials?: CredentialOptions
   readonly sendsHeaders?: boolean
   readonly world?: Partial<LinkOptions['world']>
@@ -26,7 +26,7 @@ export interface LinkSetupOptions extends Partial<Pick<LinkOptions, 'backoff' | 
 
 /** A link over sockets that a test drives, in virtual time. */
 export function linkSetup(options: LinkSetupOptions = {}): LinkSetup {
-  const { credentials = { token: 's3cret' }, sendsHeaders = false, seed = 1, world, ...rest } = options
+  const { credentials = { token: 's3cret' }, sendsHeaders = false, seed = 1, world } = options
   const clock = new VirtualClock()
   const lifecycle = new VirtualLifecycle()
   const sockets = manualSockets({ sendsHeaders })
@@ -41,7 +41,6 @@ export function linkSetup(options: LinkSetupOptions = {}): LinkSetup {
     wsUrl: 'wss://api.test/ws?v=1',
     credentials: createCredentials(credentials),
     listener,
-    ...rest,
   })
   return {
     link,

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type LinkEvent, type LinkMachineState, linkTransition } from '../../src/transport/link-machine.ts'
 
-const transition = linkTransition({ baseMs: 500, capMs: 30_000 })
 const now = 1_000_000
 
 const states: Record<string, LinkMachineState> = {
@@ -62,7 +61,7 @@ const pairs = Object.entries(states).flatMap(([stateName, state]) =>
 
 describe('a link', () => {
   test.each(pairs)('$name', ({ name, state, event }) => {
-    const step = transition(state, event)
+    const step = linkTransition(state, event)
     const change = changes[name]
     if (change) {
       const [next, ...effects] = change
@@ -76,7 +75,7 @@ describe('a link', () => {
 
   test('waits longer with each failure, up to the cap, and jitters after it', () => {
     const wait = (failures: number, random: number) => {
-      const { state } = transition({ name: 'opening', failures }, { type: 'lost', code: 0, now, random })
+      const { state } = linkTransition({ name: 'opening', failures }, { type: 'lost', code: 0, now, random })
       return state.name === 'waiting' ? state.retryAt - now : undefined
     }
     expect([0, 1, 2, 9, 90].map((failures) => wait(failures, 0.5))).toEqual([250, 500, 1_000, 15_000, 15_000])
