@@ -1,6 +1,6 @@
 import { HttpError, NetworkError, type SyncError } from '../base/errors.ts'
 import { readErrorBody } from '../protocol/error-body.ts'
-import { readText } from './body.ts'
+import { idleMs, readText } from './body.ts'
 import type { Call } from './call.ts'
 import type { Credential, Credentials } from './credentials.ts'
 import { redactUrl } from './endpoints.ts'
@@ -25,11 +25,11 @@ export interface Fetched extends Answer {
 const reasonBytes = 16 * 1024
 
 /** What `sending` brings. Rejects as it does. */
-export async function answerOf(sending: Promise<Response>, call: Call, idleMs: number): Promise<Fetched> {
+export async function answerOf(sending: Promise<Response>, call: Call): Promise<Fetched> {
   const response = await sending
   const { ok, status, headers } = response
   const reason = () => {
-    const body = readText(response, call, idleMs, reasonBytes)
+    const body = readText(response, call, reasonBytes)
     // The status says enough, so a body that fails or never ends changes nothing.
     return call.wait(body, idleMs, 'Reading why').catch(() => '')
   }

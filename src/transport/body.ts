@@ -3,6 +3,9 @@ import { ByteBuffer } from './byte-buffer.ts'
 import type { Call } from './call.ts'
 import { outline } from './outline.ts'
 
+/** So long may go by without a byte, once an answer has begun, in ms. */
+export const idleMs = 30_000
+
 /** No more bytes than this are handed on in one go, whatever a runtime brings at once. */
 const partBytes = 64 * 1024
 
@@ -10,7 +13,7 @@ const partBytes = 64 * 1024
  * The body of `response`, decoded from any content coding. Ends with a NetworkError where the connection breaks off,
  * or `idleMs` go by without a byte; the time that the consumer takes does not count.
  */
-export async function* readBody(response: Response, call: Call, idleMs: number): AsyncGenerator<Uint8Array> {
+export async function* readBody(response: Response, call: Call): AsyncGenerator<Uint8Array> {
   const wait = <T>(promise: Promise<T>) =>
     call.wait(promise.catch(brokeOff), idleMs, 'Waiting for more of an answer')
   // An answer without content has no body, and neither has any where a runtime cannot stream.
@@ -35,11 +38,10 @@ export async function* readBody(response: Response, call: Call, idleMs: number):
 export async function readText(
   response: Response,
   call: Call,
-  idleMs: number,
   limit = Number.POSITIVE_INFINITY,
 ): Promise<string> {
   const buffer = new ByteBuffer()
-  for await (const bytes of readBody(response, call, idleMs)) {
+  for await (const bytes of readBody(response, call)) {
     buffer.append(bytes)
     if (buffer.length > limit) break
   }

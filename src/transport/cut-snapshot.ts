@@ -8,16 +8,14 @@ import type { Cut } from './cut.ts'
 import { SnapshotScanner } from './scanner.ts'
 import type { SnapshotProgress } from './transport.ts'
 
-export interface SnapshotLimits {
+export interface SnapshotSource {
   readonly call: Call
   readonly clock: Clock
-  readonly idleMs: number
-  readonly maxRowBytes: number
-}
-
-export interface SnapshotSource extends SnapshotLimits {
   readonly response: Response
 }
+
+/** The longest row, in bytes. */
+const maxRowBytes = 16 * 2 ** 20
 
 /** The longest time that reading keeps other tasks waiting, in ms. */
 export const turnMs = 12
@@ -36,7 +34,7 @@ export interface CutSink<T> {
  * Rejects with what the sink rejects with, else as {@link readBody} and {@link SnapshotScanner} do.
  */
 export async function cutSnapshot<T>(source: SnapshotSource, sink: CutSink<T>): Promise<SnapshotHead> {
-  const { response, call, clock, idleMs, maxRowBytes } = source
+  const { response, call, clock } = source
   const total = contentLength(response)
   let bytes = 0
   let slices: T[] = []
@@ -53,7 +51,7 @@ export async function cutSnapshot<T>(source: SnapshotSource, sink: CutSink<T>): 
     sink.progress({ rows, bytes, fraction })
   }
   const pauseIfLong = turnsOf(clock, turnMs)
-  for await (const part of readBody(response, call, idleMs)) {
+  for await (const part of readBody(response, call)) {
     scanner.push(part)
     bytes += part.length
     await hand()

@@ -13,29 +13,16 @@ import { outline } from './outline.ts'
 import { inPage, type SnapshotWorker } from './snapshot.ts'
 import type { Transport } from './transport.ts'
 
-export interface TransportLimits {
-  /** ms until an answer begins, and until credentials are there. @default 30_000 */
-  readonly answerMs: number
-  /** ms until a snapshot begins, for which a service may have to read all its rows first. @default 120_000 */
-  readonly snapshotMs: number
-  /** ms without a byte, once an answer has begun. @default 30_000 */
-  readonly idleMs: number
-  /** The longest row of a snapshot, in bytes. @default 16 * 2 ** 20 */
-  readonly maxRowBytes: number
-}
+/** Until an answer begins, and until credentials are there, in ms. */
+const answerMs = 30_000
 
-export const defaultLimits: TransportLimits = {
-  answerMs: 30_000,
-  snapshotMs: 120_000,
-  idleMs: 30_000,
-  maxRowBytes: 16 * 2 ** 20,
-}
+/** Until a snapshot begins, for which a service may have to read all its rows first, in ms. */
+const snapshotMs = 120_000
 
 export interface TransportOptions {
   readonly world: Pick<World, 'fetch' | 'clock'>
   readonly endpoints: Endpoints
   readonly credentials: Credentials
-  readonly limits?: Partial<TransportLimits>
   /** Who fetches and reads snapshots. @default the page itself */
   readonly worker?: SnapshotWorker | undefined
   readonly logger?: Logger | undefined
@@ -51,9 +38,8 @@ export const noTxUrl = '`endpoints.txUrl` is missing: without it this client onl
 type Exchange<A> = (url: string, init: RequestInit) => Promise<A>
 
 export function createTransport(options: TransportOptions): Transport {
-  const { world, endpoints, credentials, limits, worker, logger = silentLogger } = options
+  const { world, endpoints, credentials, worker, logger = silentLogger } = options
   const { clock } = world
-  const { answerMs, snapshotMs, idleMs, maxRowBytes } = { ...defaultLimits, ...limits }
 
   /** The answer that `exchange` brings, if it is a 2xx. */
   const ask = async <A extends Answer>(
@@ -101,15 +87,15 @@ export function createTransport(options: TransportOptions): Transport {
 
   /** The text that answers a request. */
   const askForText = async (call: Call, url: string, json?: string): Promise<string> => {
-    const exchange: Exchange<Fetched> = (url, init) => answerOf(world.fetch(url, init), call, idleMs)
+    const exchange: Exchange<Fetched> = (url, init) => answerOf(world.fetch(url, init), call)
     const { response } = await ask(call, url, answerMs, exchange, json)
-    return readText(response, call, idleMs)
+    return readText(response, call)
   }
 
   return {
     bootstrap: (sink, signal) =>
       runCall(clock, signal, async (call) => {
-        const request = { call, clock, fetch: world.fetch, idleMs, maxRowBytes, sink, logger }
+        const request = { call, clock, fetch: world.fetch, sink, logger }
         const exchange = (await worker?.begin(request)) ?? inPage(request)
         const answer = await ask(call, endpoints.bootstrapUrl, snapshotMs, exchange)
         return answer.read()

@@ -1,9 +1,10 @@
 import type { Logger } from '../base/logger.ts'
-import type { Fetch } from '../base/world.ts'
+import type { Clock, Fetch } from '../base/world.ts'
 import type { SnapshotHead } from '../protocol/bootstrap.ts'
 import { type Answer, answerOf } from './answer.ts'
+import type { Call } from './call.ts'
 import { readCut } from './cut.ts'
-import { cutSnapshot, type SnapshotLimits } from './cut-snapshot.ts'
+import { cutSnapshot } from './cut-snapshot.ts'
 import type { SnapshotSink, SnapshotSlice } from './transport.ts'
 
 /** Asks for a snapshot as `fetch` asks. */
@@ -15,7 +16,9 @@ export interface SnapshotAnswer extends Answer {
 }
 
 /** Whatever it takes to fetch one snapshot. */
-export interface SnapshotRequest extends SnapshotLimits {
+export interface SnapshotRequest {
+  readonly call: Call
+  readonly clock: Clock
   readonly fetch: Fetch
   readonly sink: SnapshotSink
   readonly logger: Logger
@@ -29,9 +32,9 @@ export interface SnapshotWorker {
 
 /** Fetches and reads a snapshot in the page. */
 export function inPage(request: SnapshotRequest): SnapshotFetch {
-  const { fetch, sink, call, idleMs } = request
+  const { fetch, sink, call } = request
   return async (url, init) => {
-    const answer = await answerOf(fetch(url, init), call, idleMs)
+    const answer = await answerOf(fetch(url, init), call)
     const read = () =>
       cutSnapshot<SnapshotSlice>(
         { ...request, response: answer.response },

@@ -8,14 +8,12 @@ import type { Fault } from './fault.ts'
  * `taken` in time, until the `end`. Raised when the messages or what is stored become others: a page may find the worker
  * of an older version in a cache.
  */
-export const version = 1
+export const version = 2
 
 export interface Ask {
   readonly kind: 'ask'
   readonly url: string
   readonly init: RequestInit
-  readonly idleMs: number
-  readonly maxRowBytes: number
   /** Where to store the slices. */
   readonly place: SnapshotPlace | undefined
 }

@@ -45,11 +45,11 @@ export function serveSnapshots(options: ServeSnapshotsOptions = {}): void {
   let untaken = 0
   let onTaken = () => {}
 
-  const serve = ({ url, init, idleMs, maxRowBytes, place }: Ask) =>
+  const serve = ({ url, init, place }: Ask) =>
     runCall(clock, undefined, async (call) => {
       const unstored = (error: unknown) => say({ kind: 'unstored', fault: faultOf(error) })
       const opening = place && SliceWriter.open(store, clock, place, unstored)
-      const answer = await answerOf(fetch(url, init), call, idleMs)
+      const answer = await answerOf(fetch(url, init), call)
       const { ok, status, headers, response } = answer
       say({ kind: 'answer', ok, status, headers: [...headers], reason: ok ? '' : await answer.reason() })
       if (!ok) return
@@ -57,7 +57,7 @@ export function serveSnapshots(options: ServeSnapshotsOptions = {}): void {
       let progress: SnapshotProgress = { rows: 0, bytes: 0, fraction: undefined }
       let toldAt = clock.now()
       const head = await cutSnapshot(
-        { response, call, clock, idleMs, maxRowBytes },
+        { response, call, clock },
         {
           read: (buffer, cut) => ({ bytes: buffer.takeBytes(), cut }),
           async slice({ bytes, cut }) {

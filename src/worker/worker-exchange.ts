@@ -2,6 +2,7 @@ import { Deferred } from '../base/deferred.ts'
 import { StorageError, type SyncError } from '../base/errors.ts'
 import { turnsOf } from '../base/turns.ts'
 import type { SnapshotHead } from '../protocol/bootstrap.ts'
+import { idleMs } from '../transport/body.ts'
 import { textOf } from '../transport/byte-buffer.ts'
 import { readCut } from '../transport/cut.ts'
 import { turnMs } from '../transport/cut-snapshot.ts'
@@ -42,10 +43,9 @@ export class WorkerExchange {
   }
 
   async #ask(url: string, init: RequestInit): Promise<SnapshotAnswer> {
-    const { sink, idleMs, maxRowBytes } = this.#request
-    const place = await sink.place?.()
+    const place = await this.#request.sink.place?.()
     // A signal cannot be sent.
-    this.#worker.say({ kind: 'ask', url, init: { ...init, signal: null }, idleMs, maxRowBytes, place })
+    this.#worker.say({ kind: 'ask', url, init: { ...init, signal: null }, place })
     let message = await this.#worker.next()
     for (; message.kind === 'unstored'; message = await this.#worker.next()) await this.#take(message)
     if (message.kind !== 'answer') throw unexpected(message)
@@ -54,7 +54,7 @@ export class WorkerExchange {
   }
 
   async #read(): Promise<SnapshotHead> {
-    const { call, clock, idleMs, sink } = this.#request
+    const { call, clock, sink } = this.#request
     const pauseIfLong = turnsOf(clock, turnMs)
     try {
       for (;;) {

@@ -1,6 +1,6 @@
 import type { Credentials } from '../../src/transport/credentials.ts'
 import { createCredentials } from '../../src/transport/credentials.ts'
-import { createTransport, type TransportLimits } from '../../src/transport/http.ts'
+import { createTransport } from '../../src/transport/http.ts'
 import type {
   SnapshotProgress,
   SnapshotSink,
@@ -25,15 +25,15 @@ export interface Setup extends ManualFetch {
 /** A transport over a fetch that answers as `answer` says, in virtual time. */
 export function setup(
   answer: (call: FetchCall) => Response | Promise<Response>,
-  options: { credentials?: Credentials; limits?: Partial<TransportLimits>; clock?: VirtualClock } = {},
+  options: { credentials?: Credentials; clock?: VirtualClock } = {},
 ): Setup {
   const fetching = manualFetch(answer)
   const credentials = options.credentials ?? createCredentials({ token: 's3cret' })
-  const { limits = {}, clock = new VirtualClock() } = options
+  const { clock = new VirtualClock() } = options
   const world = { fetch: fetching.fetch, clock }
   return Object.assign(fetching, {
     clock,
-    transport: createTransport({ world, endpoints, credentials, limits }),
+    transport: createTransport({ world, endpoints, credentials }),
   })
 }
 

@@ -79,9 +79,7 @@ describe('an answer that is no 2xx', () => {
 
   test('whose body drips without end is told in bounded time', async () => {
     const body = new ManualBody()
-    const { transport, clock } = setup(() => new Response(body.stream, { status: 401 }), {
-      limits: { idleMs: 30_000 },
-    })
+    const { transport, clock } = setup(() => new Response(body.stream, { status: 401 }))
     const outcome = outcomeOf(transport.delta(1))
     for (let time = 0; time < 4; time += 1) {
       body.sends(' ')
@@ -221,13 +219,6 @@ describe('limits', () => {
     await made.clock.advance(30_000)
     expect(result.error).toMatchObject({ name: 'NetworkError', code: 'timeout' })
     expect([body.cancelled, made.clock.timers]).toEqual([true, 0])
-  })
-
-  test('are options', async () => {
-    const made = setup(never, { limits: { answerMs: 50 } })
-    const result = outcomeOf(made.transport.delta(1))
-    await made.clock.advance(50)
-    expect(result.error).toMatchObject({ code: 'timeout' })
   })
 
   test('leave no timer behind a call that went well', async () => {
