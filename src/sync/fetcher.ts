@@ -172,7 +172,7 @@ export class Fetcher {
 
   /** What a delta's failure asks for: a bootstrap, or, where that cannot help, to try again later. */
   #afterFailure(error: unknown): undefined {
-    const failure = failureOf(error, 'delta')
+    const failure = failureOf(error)
     if (failure.kind === 'reset') return this.#reset('gone', error)
     if (failure.kind !== 'refused') throw error
     const { status, count } = this.#refusals

@@ -129,10 +129,10 @@ export class Scheduler<Result> {
 
   #fail(error: SyncError): void {
     this.#failure = error
-    const failure = failureOf(error, 'delta')
+    const failure = failureOf(error)
     if (failure.kind === 'unauthenticated') this.#dispatch({ type: 'refused' })
     else {
-      const asked = failure.kind === 'transient' ? failure.retryAfterMs : undefined
+      const asked = failure.kind === 'other' ? failure.retryAfterMs : undefined
       const floorMs = Math.min(this.#options.floorMs?.(error) ?? asked ?? 0, longestFloorMs)
       this.#dispatch({ type: 'failed', floorMs })
     }

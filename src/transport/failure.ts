@@ -5,31 +5,26 @@ export type Failure =
   /** Syncing pauses until there are other credentials. */
   | { readonly kind: 'unauthenticated' }
   /** The service has another history than ours: only a snapshot helps. */
-  | { readonly kind: 'reset'; readonly reason: 'gone' | 'conflict' }
+  | { readonly kind: 'reset' }
   /** The service does not take this delta; three of the same in a row are answered with a snapshot. */
   | { readonly kind: 'refused'; readonly status: number }
-  /** The same call may succeed later, and not before `retryAfterMs`. */
-  | { readonly kind: 'transient'; readonly retryAfterMs?: number }
-  /** Trying again does not help: a wrong option, or a fault in a program. It is to be told, never retried quietly. */
-  | { readonly kind: 'failed' }
+  /** Anything else: it is tried again, and not before `retryAfterMs`. */
+  | { readonly kind: 'other'; readonly retryAfterMs?: number | undefined }
 
 /** 4xx that say nothing against the request itself: a portal, a timeout, too early, too often. */
 const passing = [403, 408, 425, 429]
 
 /**
- * What `error`, with which a call ended, means. A call that its own caller ended has not failed and is not asked
- * about here.
+ * What `error`, with which a call ended, means; `reset` and `refused` hold of a delta. A call that its own caller ended
+ * has not failed and is not asked about here.
  */
-export function failureOf(error: unknown, call: 'bootstrap' | 'delta'): Failure {
+export function failureOf(error: unknown): Failure {
   if (isSyncError(error, 'UnauthenticatedError')) return { kind: 'unauthenticated' }
-  if (!isHttpError(error)) return { kind: isSyncError(error) && error.retryable ? 'transient' : 'failed' }
+  if (!isHttpError(error)) return { kind: 'other' }
   const { status, retryAfterMs } = error
-  if (call === 'delta') {
-    if (status === 410) return { kind: 'reset', reason: 'gone' }
-    if (status === 409) return { kind: 'reset', reason: 'conflict' }
-    if (status >= 400 && status < 500 && !passing.includes(status)) return { kind: 'refused', status }
-  }
-  return retryAfterMs === undefined ? { kind: 'transient' } : { kind: 'transient', retryAfterMs }
+  if (status === 410 || status === 409) return { kind: 'reset' }
+  if (status >= 400 && status < 500 && !passing.includes(status)) return { kind: 'refused', status }
+  return { kind: 'other', retryAfterMs }
 }
 
 function isHttpError(error: unknown): error is HttpError {

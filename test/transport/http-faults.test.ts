@@ -48,12 +48,12 @@ describe('invariant 49: what is not the promised JSON is a transient failure', (
     const made = setup(answer)
     const sink = new ListSink()
     const errors = [
-      ['bootstrap', await made.transport.bootstrap(sink).catch((error: unknown) => error)],
-      ['delta', await made.transport.delta(1).catch((error: unknown) => error)],
-    ] as const
-    for (const [call, error] of errors) {
-      expect(isSyncError(error)).toBe(true)
-      expect(failureOf(error, call)).toEqual({ kind: 'transient' })
+      await made.transport.bootstrap(sink).catch((error: unknown) => error),
+      await made.transport.delta(1).catch((error: unknown) => error),
+    ]
+    for (const error of errors) {
+      expect(isSyncError(error) && error.retryable).toBe(true)
+      expect(failureOf(error)).toEqual({ kind: 'other' })
     }
     expect(sink.slices).toEqual([])
     expect(made.clock.timers).toBe(0)
