@@ -41,14 +41,11 @@ export class Fetcher {
   readonly #guard: LoopGuard
   /** Why the next fetch must be a bootstrap. */
   #due: ResetReason | undefined
-  /** The data is that of a bootstrap which no delta has continued yet: another one would bring the same. */
-  #fresh = false
+  /** When the last bootstrap was, in ms since the epoch, if no delta has continued it yet: another would bring the same. */
+  #freshAt: number | undefined
   /** How many such there were in a row before it. */
   #fruitless = 0
-  /** When it was made, in ms since the epoch, and how long another one waits after it. */
-  #freshAt = 0
-  #patienceMs = 0
-  #refusals = { status: 0, count: 0 }
+  #refusals = noRefusals
   #repairedAt = Number.NEGATIVE_INFINITY
   /** Something is missing that only a bootstrap brings, and there was one for this cause lately. */
   #owed = false
@@ -74,7 +71,7 @@ export class Fetcher {
         `The server was asked too often at position ${position ?? 'none'}; waiting.`,
       )
     }
-    if (this.#owed && !this.#due) this.repair()
+    if (this.#owed && !this.#due) this.#repair()
     if (position === undefined || position <= 0 || this.#due) return this.#bootstrap(signal)
     return (await this.#delta(position, signal)) ?? this.#bootstrap(signal)
   }
@@ -82,11 +79,11 @@ export class Fetcher {
   /** Whether a bootstrap follows, to bring the records that changes came for and that are not here. */
   repairs(unknown: readonly RowOp[]): boolean {
     this.#tell(ofUnknown(unknown))
-    return unknown.length > 0 && this.repair()
+    return unknown.length > 0 && this.#repair()
   }
 
   /** Makes the next fetch a bootstrap, unless one was made for this cause lately. */
-  repair(): boolean {
+  #repair(): boolean {
     const { clock, copy } = this.#options
     this.#owed = true
     if (isWithin(clock, this.#repairedAt, repairEveryMs)) return false
@@ -113,10 +110,10 @@ export class Fetcher {
     }
     this.#refusals = noRefusals
     this.#tell(ofDelta(delta))
-    if (delta.changes.kind === 'frames' && delta.broken.length > 0 && this.repair()) return undefined
+    if (delta.changes.kind === 'frames' && delta.broken.length > 0 && this.#repair()) return undefined
     const outcome = copy.fetched(delta, since, mark)
     if (outcome?.reset) return this.#reset(outcome.reset, discontinuous(outcome.reset))
-    this.#fresh = false
+    this.#freshAt = undefined
     if (outcome && this.repairs(outcome.unknown)) return undefined
     const changes = outcome ? outcome.changes.length + outcome.unloadedOps.length : 0
     return { kind: 'delta', sid: copy.continuity?.proven ?? delta.sid, changes }
@@ -157,10 +154,8 @@ export class Fetcher {
     if (!(await copy.replace(head, staging, pages, mark))) return this.#replace(signal)
     this.#due = undefined
     this.#owed = false
-    this.#fruitless = this.#fresh ? this.#fruitless + 1 : 0
-    this.#fresh = true
+    this.#fruitless = this.#freshAt === undefined ? 0 : this.#fruitless + 1
     this.#freshAt = this.#options.clock.now()
-    this.#patienceMs = Math.min(fruitlessMs * 4 ** this.#fruitless, repairEveryMs)
     this.#refusals = noRefusals
     if (reason) listener.reset({ reason, since: position?.shown ?? 0 })
     return { kind: 'bootstrap', sid: head.sid, changes: rows }
@@ -182,7 +177,8 @@ export class Fetcher {
   }
 
   #reset(reason: ResetReason, error: unknown): undefined {
-    if (this.#fresh && isWithin(this.#options.clock, this.#freshAt, this.#patienceMs)) throw error
+    const patienceMs = Math.min(fruitlessMs * 4 ** this.#fruitless, repairEveryMs)
+    if (this.#freshAt !== undefined && isWithin(this.#options.clock, this.#freshAt, patienceMs)) throw error
     this.#due = reason
   }
 }

@@ -112,7 +112,7 @@ export const also: readonly Mutation[] = [
     test: 'test/client/repair.test.ts',
     name: 'invariant 65: that may not be made yet is made later, so that nothing stays missing',
     file: 'src/sync/fetcher.ts',
-    from: 'if (this.#owed && !this.#due) this.repair()',
+    from: 'if (this.#owed && !this.#due) this.#repair()',
     to: '',
   },
   {
@@ -120,7 +120,7 @@ export const also: readonly Mutation[] = [
     test: 'test/client/reset.test.ts',
     name: 'invariant 66: a 410 right after a bootstrap does not loop, and is told as an error',
     file: 'src/sync/fetcher.ts',
-    from: 'if (this.#fresh && isWithin(this.#options.clock, this.#freshAt, this.#patienceMs)) throw error',
+    from: 'if (this.#freshAt !== undefined && isWithin(this.#options.clock, this.#freshAt, patienceMs)) throw error',
     to: '',
   },
   {
@@ -128,7 +128,7 @@ export const also: readonly Mutation[] = [
     test: 'test/client/pace.test.ts',
     name: 'invariant 66: where every delta is refused, few bootstraps are made in an hour: %s',
     file: 'src/sync/fetcher.ts',
-    from: 'if (this.#fresh && isWithin(this.#options.clock, this.#freshAt, this.#patienceMs)) throw error',
+    from: 'if (this.#freshAt !== undefined && isWithin(this.#options.clock, this.#freshAt, patienceMs)) throw error',
     to: '',
   },
   {
