@@ -1,11 +1,11 @@
-import { ConfigurationError, type SyncError, toStorageError, toSyncError } from '../base/errors.ts'
+import { ConfigurationError, toStorageError, toSyncError } from '../base/errors.ts'
 import type { Mutator } from '../outbox/draft.ts'
 import { tryAgain } from '../outbox/inverse.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import type { OutboxLog } from '../outbox/outbox-log.ts'
 import type { LocalTransaction, Transaction } from '../outbox/transaction.ts'
 import type { Merge } from '../session/writer.ts'
-import type { Writes } from './writes.ts'
+import type { Writes, WritesListener } from './writes.ts'
 
 /** A merge that is rejected, too, is merged again so many times; then it waits for somebody to decide. */
 const mostMerges = 5
@@ -18,12 +18,10 @@ export interface InboxOptions {
   readonly listener: InboxListener
 }
 
-export interface InboxListener {
-  counted(): void
+export type InboxListener = Pick<WritesListener, 'counted' | 'error'> & {
   rejected(transaction: Transaction): void
   /** `transaction` stands in the place of `rejected`. */
   retried(rejected: LocalTransaction, transaction: LocalTransaction): void
-  error(error: SyncError): void
 }
 
 /** What becomes of rejected transactions. */
@@ -70,10 +68,7 @@ export class Inbox {
     try {
       await gone
     } catch (thrown) {
-      // It is still there, and a restart would find it.
-      if (transaction.dispatch({ type: 'restore' })) outbox.insert([transaction])
-      writes.writeAgain([transaction])
-      listener.counted()
+      writes.standAgain(transaction)
       throw toStorageError(thrown)
     }
   }

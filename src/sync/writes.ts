@@ -216,7 +216,7 @@ export class Writes implements TransactionHost {
     if (transaction.state === 'failed') this.writeAgain(replaced, [transaction.id])
   }
 
-  /** Writes what stands again, without what is lost: a store that told of no end in time may have done its work all the same. */
+  /** Writes what stands, without what is lost: a store that told of no end in time may have done its work all the same. */
   writeAgain(standing: readonly LocalTransaction[], lost: readonly string[] = []): void {
     const { log, outbox } = this.#options
     const put = () => standing.filter((one) => outbox.get(one.id) === one).map(({ record }) => record)
@@ -242,11 +242,15 @@ export class Writes implements TransactionHost {
     try {
       return await gone
     } catch (thrown) {
-      // It is still there, and would be sent after a restart.
-      this.#lift([], [transaction])
-      this.writeAgain([transaction])
+      this.standAgain(transaction)
       throw toStorageError(thrown)
     }
+  }
+
+  /** The disk did not let `transaction` go, where a restart would find it: it stands as before. */
+  standAgain(transaction: LocalTransaction): void {
+    this.#lift([], [transaction])
+    this.writeAgain([transaction])
   }
 
   #takeOut(
