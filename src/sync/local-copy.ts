@@ -21,7 +21,7 @@ import type { CopyListener } from './copy-listener.ts'
 import { LazyTypes } from './lazy-types.ts'
 import { LocalDisk } from './local-disk.ts'
 import type { PageSink } from './page-sink.ts'
-import type { PendingWrites } from './pending-writes.ts'
+import type { Settlement } from './settlement.ts'
 
 export interface LocalCopyOptions {
   readonly openDatabase: () => Promise<Database>
@@ -30,7 +30,7 @@ export interface LocalCopyOptions {
   readonly lazy: readonly string[]
   readonly clock: Clock
   readonly listener: CopyListener
-  readonly pending: PendingWrites
+  readonly settlement: Settlement
 }
 
 /** One identity's data, in memory and on disk, and how far it has come. */
@@ -52,7 +52,7 @@ export class LocalCopy {
       clock,
       onStatus: (status, failure) => options.listener.storage(status, failure),
       onReopened: () => {
-        options.pending.storeAgain()
+        options.settlement.storeAgain()
         this.#checkStored()
       },
       onLost: () => {
@@ -120,7 +120,7 @@ export class LocalCopy {
 
   /** To be called when a fetch begins; what it gives is to be passed on with what the fetch brings. */
   mark(): number {
-    return this.#options.pending.mark
+    return this.#options.settlement.mark
   }
 
   /** Takes the answer to a delta that was asked for with `since`; what came of it is shown, and will be stored. */
@@ -145,7 +145,7 @@ export class LocalCopy {
    * one is to come.
    */
   async replace(head: SnapshotHead, staging: Staging, pages: PageSink, mark: number): Promise<boolean> {
-    const { pending } = this.#options
+    const { settlement } = this.#options
     const isWhole = staging.unloaded.size === 0
     this.#lazy.pause()
     const replaced = await this.disk.replace(pages.database, async () => {
@@ -158,12 +158,12 @@ export class LocalCopy {
       return false
     }
     // Where there was no data, it is not known in which history something was accepted.
-    if (!this.#continuity || isOtherHistory(this.#continuity, head)) pending.requeue()
-    const lift = pending.shownAt(head.sid, mark)
+    if (!this.#continuity || isOtherHistory(this.#continuity, head)) settlement.requeue()
+    const lift = settlement.shownAt(head.sid, mark)
     this.#placedAt = this.#options.clock.now()
     this.#swap(staging, continuityAt(head.sid, head.epoch), { lift })
-    if (lift.length > 0) pending.synced(lift, this.disk.stored())
-    pending.judgedAt(head.sid, mark)
+    if (lift.length > 0) settlement.synced(lift, this.disk.stored())
+    settlement.judgedAt(head.sid, mark)
     return true
   }
 
@@ -201,10 +201,10 @@ export class LocalCopy {
     await staging.prepare()
     this.disk.resume()
     this.#placedAt = restored.at
-    const { pending } = this.#options
-    const lift = pending.shownAt(restored.sid, 0)
+    const { settlement } = this.#options
+    const lift = settlement.shownAt(restored.sid, 0)
     this.#swap(staging, continuityAt(restored.sid, restored.epoch), { lift })
-    if (lift.length > 0) pending.synced(lift, this.disk.stored())
+    if (lift.length > 0) settlement.synced(lift, this.disk.stored())
   }
 
   #readOutbox(): Promise<void> {
@@ -216,10 +216,10 @@ export class LocalCopy {
   }
 
   async #restoreOutbox(): Promise<void> {
-    const { pending, listener } = this.#options
+    const { settlement, listener } = this.#options
     const outbox = await this.disk.database.outbox.read()
     for (const { t } of outbox.records.flatMap(({ ops }) => ops)) this.use(t)
-    pending.restored(outbox, (overlay) => listener.change([], [], () => this.replica.apply([], overlay)))
+    settlement.restored(outbox, (overlay) => listener.change([], [], () => this.replica.apply([], overlay)))
   }
 
   #take(
@@ -235,7 +235,7 @@ export class LocalCopy {
     if (entry) this.disk.record(entry)
     // What another history says is no verdict on what was sent to this one.
     if (reset || isOtherEpoch(state, delta.epoch)) return outcome
-    this.#options.pending.heard(delta)
+    this.#options.settlement.heard(delta)
     this.#change(changes, state.proven, mark)
     return outcome
   }
@@ -249,13 +249,13 @@ export class LocalCopy {
 
   /** Shows `changes`, and the transactions that they bring, in one step. */
   #change(changes: readonly RowChange[], proven: number, mark: number): void {
-    const { pending, listener } = this.#options
-    const lift = pending.shownAt(proven, mark)
+    const { settlement, listener } = this.#options
+    const lift = settlement.shownAt(proven, mark)
     if (changes.length > 0 || lift.length > 0) {
       listener.change(changes, lift, () => this.replica.apply(changes, { lift }))
     }
-    if (lift.length > 0) pending.synced(lift, this.disk.stored())
-    pending.judgedAt(proven, mark)
+    if (lift.length > 0) settlement.synced(lift, this.disk.stored())
+    settlement.judgedAt(proven, mark)
   }
 
   #swap(staging: Staging, continuity: Continuity, overlay?: OverlayChange): void {

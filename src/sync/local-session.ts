@@ -69,13 +69,12 @@ export class LocalSession implements Session {
         listenerFailed,
       },
     })
-    const { pending } = this.writer
     this.#copy = new LocalCopy({
       openDatabase,
       replica,
       lazy: models ? lazyTypes(models) : [],
       clock,
-      pending,
+      settlement: this.writer.settlement,
       listener: this.#copyListener(),
     })
     this.#modelCheck = models && new ModelCheck({ models, replica, clock, reporter })

@@ -18,7 +18,6 @@ import { noTxUrl } from '../transport/http.ts'
 import type { Transport } from '../transport/transport.ts'
 import { Inbox } from './inbox.ts'
 import type { LocalCopy } from './local-copy.ts'
-import type { PendingWrites } from './pending-writes.ts'
 import { rowsToWrite } from './rows-to-write.ts'
 import { Scheduler } from './scheduler.ts'
 import { isPause, Sender } from './sender.ts'
@@ -59,13 +58,12 @@ export type LocalWriterListener = Pick<WritesListener, 'change' | 'error'> & {
 
 /** The writing half of a session: it joins the parts that make, keep, send and settle transactions. */
 export class LocalWriter implements Writer {
-  readonly pending: PendingWrites
+  readonly settlement: Settlement
   readonly #options: LocalWriterOptions
   readonly #outbox: Outbox
   readonly #log: OutboxLog
   readonly #writes: Writes
   readonly #inbox: Inbox
-  readonly #settlement: Settlement
   readonly #scheduler: Scheduler<void>
   readonly #history: History
   readonly #echo: Alarm
@@ -83,6 +81,7 @@ export class LocalWriter implements Writer {
         listener.changed()
       },
       queued: () => this.#scheduler.tell({ type: 'want' }),
+      judged: (transaction: LocalTransaction) => this.#inbox.settle(transaction),
       error: (error: SyncError) => listener.error(error),
     }
     this.#writes = new Writes({
@@ -98,7 +97,6 @@ export class LocalWriter implements Writer {
       listener: {
         ...told,
         change: (records, apply) => listener.change(records, apply),
-        judged: (transaction) => this.#inbox.settle(transaction),
         stands: (transaction, lost) => this.#history.stands(transaction, lost),
       },
       onListenerError: (error) => listener.listenerFailed(error),
@@ -114,17 +112,14 @@ export class LocalWriter implements Writer {
         retried: (rejected, transaction) => this.#history.replace(rejected, transaction),
       },
     })
-    this.#settlement = new Settlement({
+    this.settlement = new Settlement({
       outbox,
       log: this.#log,
+      writes: this.#writes,
       models,
-      host: this.#writes,
-      reject: (transaction, error) => this.#writes.reject(transaction, error),
-      judged: (transaction) => this.#inbox.settle(transaction),
       follow: (id) => ids.follow(id),
       listener: told,
     })
-    this.pending = this.#settlement
     const sender = new Sender({
       transport,
       codec,
@@ -230,7 +225,7 @@ export class LocalWriter implements Writer {
   async export(): Promise<ExportedOutbox> {
     await this.#options.copy().openOutbox()
     const transactions = this.#outbox.list().map(({ record }) => record)
-    return { transactions, unreadable: this.#settlement.unreadable }
+    return { transactions, unreadable: this.settlement.unreadable }
   }
 
   #accepted(transaction: LocalTransaction, sid: number): void {

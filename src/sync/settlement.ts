@@ -1,38 +1,27 @@
-import { RejectedError, StorageError, type SyncError, toError } from '../base/errors.ts'
+import { RejectedError, StorageError, toError } from '../base/errors.ts'
 import type { OutboxRecord, RecordImage, StoredOutbox } from '../database/outbox.ts'
 import { migrateOp, migrateRow } from '../models/migrate.ts'
 import type { Models } from '../models/models.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import type { OutboxLog } from '../outbox/outbox-log.ts'
-import { LocalTransaction, stateOf, type TransactionHost } from '../outbox/transaction.ts'
+import { LocalTransaction, stateOf } from '../outbox/transaction.ts'
 import type { DeltaMessage } from '../protocol/delta.ts'
 import type { OverlayChange } from '../replica/overlay.ts'
 import { layAgain } from './lay-again.ts'
-import type { PendingWrites } from './pending-writes.ts'
+import type { Writes, WritesListener } from './writes.ts'
 
 export interface SettlementOptions {
   readonly outbox: Outbox
   readonly log: OutboxLog
+  readonly writes: Writes
   readonly models: Models | undefined
-  readonly host: TransactionHost
-  readonly reject: (transaction: LocalTransaction, error: RejectedError) => void
-  /** The data shows what a transaction was rejected by. */
-  readonly judged: (transaction: LocalTransaction) => void
   /** A transaction is on disk: what is made from now on comes after it. */
   readonly follow: (id: string) => void
-  readonly listener: SettlementListener
-}
-
-export interface SettlementListener {
-  /** How many are pending or rejected may be another. */
-  counted(): void
-  /** There is something to send. */
-  queued(): void
-  error(error: SyncError): void
+  readonly listener: Pick<WritesListener, 'counted' | 'queued' | 'judged' | 'error'>
 }
 
 /** What becomes of the transactions by the data that comes, and by a restart. */
-export class Settlement implements PendingWrites {
+export class Settlement {
   readonly #options: SettlementOptions
   #unreadable: StoredOutbox['unreadable'] = []
 
@@ -45,11 +34,12 @@ export class Settlement implements PendingWrites {
     return this.#unreadable
   }
 
+  /** Counts on with each verdict of the server. */
   get mark(): number {
     return this.#options.outbox.verdicts
   }
 
-  /** A frame that names a transaction says that the server has it, also where the answer was lost. */
+  /** A message came. A frame that names a transaction says that the server has it, also where the answer was lost. */
   heard({ changes }: DeltaMessage): void {
     if (changes.kind === 'rows') return
     const { outbox } = this.#options
@@ -61,20 +51,25 @@ export class Settlement implements PendingWrites {
     for (const [transaction, sid] of reached) if (outbox.accept(transaction, sid)) this.#keep(transaction)
   }
 
+  /** Another history came: what had been accepted in the old one is sent again. */
   requeue(): void {
     const { outbox, listener } = this.#options
     for (const transaction of outbox.requeue()) this.#keep(transaction)
     listener.queued()
   }
 
+  /** Those that the data shows once it is proven up to `sid`, by a fetch that began at `mark`. */
   shownAt(sid: number, mark: number): readonly string[] {
     return this.#options.outbox.shownAt(sid, mark).map(({ id }) => id)
   }
 
+  /** By the same measure, what was rejected can now be compared with what the server has. */
   judgedAt(sid: number, mark: number): void {
-    for (const transaction of this.#options.outbox.judgedAt(sid, mark)) this.#options.judged(transaction)
+    const { outbox, listener } = this.#options
+    for (const transaction of outbox.judgedAt(sid, mark)) listener.judged(transaction)
   }
 
+  /** These are shown by the data, and no longer laid over it. `stored` resolves once a restart would show them, too. */
   synced(ids: readonly string[], stored: Promise<void>): void {
     const { outbox, log, listener } = this.#options
     for (const id of ids) {
@@ -88,8 +83,9 @@ export class Settlement implements PendingWrites {
     stored.then(() => log.change({ remove: ids })).catch(() => {})
   }
 
+  /** What is on disk is here again. Calls `show` to lay it over the data. */
   restored({ records, unreadable }: StoredOutbox, show: (overlay: OverlayChange) => void): void {
-    const { outbox, models, host, follow, reject, listener } = this.#options
+    const { outbox, writes, models, follow, listener } = this.#options
     this.#unreadable = unreadable
     if (unreadable.length > 0) {
       const what = `${unreadable.length} unsent transactions in the local database cannot be read`
@@ -102,7 +98,7 @@ export class Settlement implements PendingWrites {
     if (last) follow(last.id)
     const restored = outbox.notMadeHere(records).map((stored) => {
       const { record, fault } = migrated(stored, models)
-      const transaction = new LocalTransaction(record, stateOf(record), host)
+      const transaction = new LocalTransaction(record, stateOf(record), writes)
       if (fault) faults.set(transaction, fault)
       // As what it is sent from now on, the next version has to know, too.
       if (record.earlier !== stored.earlier) this.#keep(transaction)
@@ -110,14 +106,15 @@ export class Settlement implements PendingWrites {
     })
     show(layAgain(outbox.insert(restored).filter((transaction) => !faults.has(transaction))))
     // What cannot be migrated is parked, never lost.
-    for (const [transaction, fault] of faults) reject(transaction, fault)
+    for (const [transaction, fault] of faults) writes.reject(transaction, fault)
     listener.counted()
     listener.queued()
   }
 
+  /** The disk may have lost all that it held of them. */
   storeAgain(): void {
-    const { outbox, log } = this.#options
-    log.change(() => ({ put: outbox.list().map(({ record }) => record) })).catch(() => {})
+    const { outbox, writes } = this.#options
+    writes.writeAgain(outbox.list())
   }
 
   /** Where this fails, a restart sends it once more, and gets the same answer. */

@@ -31,7 +31,7 @@ export const storage: readonly Mutation[] = [
     test: 'test/writes/reopened.test.ts',
     name: 'invariant 32: what was written before without a network is there after a restart, and arrives once',
     file: 'src/sync/local-copy.ts',
-    from: 'options.pending.storeAgain()',
+    from: 'options.settlement.storeAgain()',
     to: '{}',
   },
   {

@@ -15,7 +15,7 @@ export const writes: readonly Mutation[] = [
     test: 'test/writes/echo.test.ts',
     name: 'invariant 11: what a lost history had accepted is sent again under its id, and shown until then',
     file: 'src/sync/local-copy.ts',
-    from: 'if (!this.#continuity || isOtherHistory(this.#continuity, head)) pending.requeue()',
+    from: 'if (!this.#continuity || isOtherHistory(this.#continuity, head)) settlement.requeue()',
     to: '',
   },
   {
@@ -47,7 +47,7 @@ export const writes: readonly Mutation[] = [
     test: 'test/writes/migrations.test.ts',
     name: 'invariant 12: are parked and told, never lost, where the migration %s',
     file: 'src/sync/settlement.ts',
-    from: 'for (const [transaction, fault] of faults) reject(transaction, fault)',
+    from: 'for (const [transaction, fault] of faults) writes.reject(transaction, fault)',
     to: '',
   },
   {
