@@ -121,7 +121,7 @@ class MemoryReplica implements Replica, QueryHost {
     return new StagedCopy(current, unloaded)
   }
 
-  swap(staging: StagedCopy, overlay: OverlayChange = {}): void {
+  swap(staging: StagedCopy, lift: Iterable<string> = []): void {
     const { tables, views } = staging.finish()
     const wasReady = new Set([...this.#queries.keys()].filter((t) => this.isReady(t)))
     this.#ready = true
@@ -131,9 +131,8 @@ class MemoryReplica implements Replica, QueryHost {
       const begins = this.isReady(t) !== wasReady.has(t)
       for (const query of queries) if (this.#renew(query, views) || begins) this.#changed.add(query)
     }
-    this.#overlay.settle([], overlay.lift)
+    this.#overlay.settle([], lift)
     this.#show(this.#overlay.rebase(this.shown))
-    if (overlay.lay) this.#show(this.#overlay.lay(overlay.lay, this.shown))
     this.#tell()
   }
 

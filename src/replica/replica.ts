@@ -35,10 +35,10 @@ export interface Replica {
   /** Begins a second copy beside this one, to be filled and then put in its place; without the types `unloaded`. */
   stage(unloaded?: ReadonlySet<string>): Staging
   /**
-   * Puts a prepared copy in place of this one, with the transactions that are still pending on top, in one step. Live
-   * queries tell once, if their result is another.
+   * Puts a prepared copy in place of this one, with the transactions on top that are still pending, all but `lift`, in one
+   * step. Live queries tell once, if their result is another.
    */
-  swap(staging: Staging, overlay?: OverlayChange): void
+  swap(staging: Staging, lift?: Iterable<string>): void
   /**
    * Puts what a prepared copy has of `types`, which were not loaded, beside what is here, and applies what `rest` then gives,
    * in one step. Live queries of them become `ready`.

@@ -6,7 +6,6 @@ import type { OutboxChange } from '../database/outbox.ts'
 import type { SnapshotHead } from '../protocol/bootstrap.ts'
 import type { DeltaMessage } from '../protocol/delta.ts'
 import type { RowChange, RowOp } from '../protocol/fold.ts'
-import type { OverlayChange } from '../replica/overlay.ts'
 import type { Replica, Staging } from '../replica/replica.ts'
 import {
   type Continuity,
@@ -145,7 +144,7 @@ export class LocalCopy {
    * one is to come.
    */
   async replace(head: SnapshotHead, staging: Staging, pages: PageSink, mark: number): Promise<boolean> {
-    const { settlement } = this.#options
+    const { settlement, clock } = this.#options
     const isWhole = staging.unloaded.size === 0
     this.#lazy.pause()
     const replaced = await this.disk.replace(pages.database, async () => {
@@ -159,11 +158,7 @@ export class LocalCopy {
     }
     // Where there was no data, it is not known in which history something was accepted.
     if (!this.#continuity || isOtherHistory(this.#continuity, head)) settlement.requeue()
-    const lift = settlement.shownAt(head.sid, mark)
-    this.#placedAt = this.#options.clock.now()
-    this.#swap(staging, continuityAt(head.sid, head.epoch), { lift })
-    if (lift.length > 0) settlement.synced(lift, this.disk.stored())
-    settlement.judgedAt(head.sid, mark)
+    this.#place(staging, head, clock.now(), mark)
     return true
   }
 
@@ -200,11 +195,7 @@ export class LocalCopy {
     if (!restored) return
     await staging.prepare()
     this.disk.resume()
-    this.#placedAt = restored.at
-    const { settlement } = this.#options
-    const lift = settlement.shownAt(restored.sid, 0)
-    this.#swap(staging, continuityAt(restored.sid, restored.epoch), { lift })
-    if (lift.length > 0) settlement.synced(lift, this.disk.stored())
+    this.#place(staging, restored, restored.at, 0)
   }
 
   #readOutbox(): Promise<void> {
@@ -254,15 +245,27 @@ export class LocalCopy {
     if (changes.length > 0 || lift.length > 0) {
       listener.change(changes, lift, () => this.replica.apply(changes, { lift }))
     }
-    if (lift.length > 0) settlement.synced(lift, this.disk.stored())
-    settlement.judgedAt(proven, mark)
+    this.#settled(lift, proven, mark)
   }
 
-  #swap(staging: Staging, continuity: Continuity, overlay?: OverlayChange): void {
-    this.replica.swap(staging, overlay)
-    this.#continuity = continuity
-    this.#options.listener.replaced()
-    this.#lazy.replaced({ sid: continuity.proven, epoch: continuity.epoch })
+  /** Puts what was fetched or stored at the time `at` in place of the data, with the transactions that it brings. */
+  #place(staging: Staging, position: Pick<SnapshotHead, 'sid' | 'epoch'>, at: number, mark: number): void {
+    const { settlement, listener } = this.#options
+    const { sid, epoch } = position
+    const lift = settlement.shownAt(sid, mark)
+    this.#placedAt = at
+    this.replica.swap(staging, lift)
+    this.#continuity = continuityAt(sid, epoch)
+    listener.replaced()
+    this.#lazy.replaced(position)
+    this.#settled(lift, sid, mark)
+  }
+
+  /** The data is proven up to `sid`, and the transactions `lifted` are no longer laid over it. */
+  #settled(lifted: readonly string[], sid: number, mark: number): void {
+    const { settlement } = this.#options
+    if (lifted.length > 0) settlement.synced(lifted, this.disk.stored())
+    settlement.judgedAt(sid, mark)
   }
 
   #join(staging: Staging, types: ReadonlySet<string>, ops: readonly RowOp[]): void {
@@ -280,7 +283,6 @@ export class LocalCopy {
   }
 }
 
-/** Only what both sides know counts: a server need not say its epoch. */
-function isOtherHistory({ epoch, proven }: Continuity, head: SnapshotHead): boolean {
-  return head.sid < proven || (epoch !== undefined && head.epoch !== undefined && epoch !== head.epoch)
+function isOtherHistory(state: Continuity, { sid, epoch }: SnapshotHead): boolean {
+  return sid < state.proven || isOtherEpoch(state, epoch)
 }

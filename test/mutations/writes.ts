@@ -23,7 +23,7 @@ export const writes: readonly Mutation[] = [
     test: 'test/writes/echo.test.ts',
     name: 'invariant 11: without an epoch a history that went back is noticed by its position',
     file: 'src/sync/local-copy.ts',
-    from: 'return head.sid < proven || ',
+    from: 'return sid < state.proven || ',
     to: 'return ',
   },
   {

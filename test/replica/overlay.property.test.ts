@@ -65,7 +65,7 @@ test('what is shown is always what is confirmed with the pending ops on top', ()
           else {
             const staging = replica.stage()
             staging.add([...next.values()])
-            replica.swap(staging, { lift })
+            replica.swap(staging, lift)
           }
         }
         check()

@@ -36,7 +36,7 @@ function replicaOf(confirmed: Fields | undefined) {
       const change = { t: 'T', id: '1', before: replica.confirmed('T', '1'), after: rowOf(p) }
       replica.apply([change], { lift: lifted })
     },
-    swap: (p: Fields | undefined, ...lifted: string[]) => replica.swap(stage(p), { lift: lifted }),
+    swap: (p: Fields | undefined, ...lifted: string[]) => replica.swap(stage(p), lifted),
     confirmed: () => replica.confirmed('T', '1')?.p,
   }
 }
