@@ -71,7 +71,6 @@ export class LocalTransaction implements Transaction {
   #record: OutboxRecord
   #state: TransactionState
   #isDurable: boolean
-  #wasSent: boolean
   #sentAs: OutboxRecord['ops'] | undefined
   #isClosed = false
 
@@ -81,7 +80,6 @@ export class LocalTransaction implements Transaction {
     this.#record = record
     this.#state = state
     this.#isDurable = state.name !== 'writing'
-    this.#wasSent = record.state !== 'queued'
   }
 
   get id(): string {
@@ -148,7 +146,7 @@ export class LocalTransaction implements Transaction {
 
   /** Whether the server may have it, though no answer came. */
   get wasSent(): boolean {
-    return this.#wasSent
+    return this.#record.state !== 'queued'
   }
 
   /** As what it is sent. */
@@ -170,12 +168,11 @@ export class LocalTransaction implements Transaction {
   dispatch(event: TransactionEvent): boolean {
     const { state } = nextTransactionState(this.#state, event)
     if (state === this.#state) return false
-    if (event.type === 'send' || event.type === 'accept') this.#wasSent = true
     // What was rejected before it was stored never comes to be durable.
     if (event.type === 'stored') this.#isDurable = true
     if (event.type === 'restore') this.#begin()
     this.#state = state
-    this.#record = recordOf(this.#record, state, this.#wasSent)
+    this.#record = recordOf(this.#record, state)
     this.#settle()
     this.#emitter?.emit('change', this)
     this.#host.changed()
@@ -231,7 +228,7 @@ function errorOf(state: TransactionState): unknown {
   return new RejectedError(state.name, `This transaction was ${state.name}.`)
 }
 
-function recordOf(record: OutboxRecord, state: TransactionState, wasSent: boolean): OutboxRecord {
+function recordOf(record: OutboxRecord, state: TransactionState): OutboxRecord {
   const { sid: _, error: __, ...rest } = record
   switch (state.name) {
     case 'accepted':
@@ -241,7 +238,8 @@ function recordOf(record: OutboxRecord, state: TransactionState, wasSent: boolea
       return { ...rest, state: 'rejected', error: { code, message, details } }
     }
     default:
-      return { ...rest, state: wasSent ? 'sending' : 'queued' }
+      // What was sent once may be at the server, whatever follows.
+      return { ...rest, state: record.state === 'queued' && state.name !== 'sending' ? 'queued' : 'sending' }
   }
 }
 
