@@ -18,8 +18,8 @@ export interface Database {
   /**
    * Reads pages and journal from one consistent state. Pages come to `sink` in order, then the journal's ops.
    * Resolves with the position reached, or `undefined` where nothing was ever stored. A journal record that cannot
-   * be read, or does not link to the one before, ends the journal there: `cut` is then true, and the records behind
-   * it are gone. A page that cannot be read: a StorageError of code `unreadable`, and only a snapshot helps.
+   * be read, or does not link to the one before, ends the journal there, and the records behind it are gone. A page
+   * that cannot be read: a StorageError of code `unreadable`, and only a snapshot helps.
    */
   restore(sink: RestoreSink): Promise<Restored | undefined>
   /**
@@ -62,7 +62,6 @@ export interface Restored {
   readonly epoch?: string | undefined
   /** When the position was stored, in ms since the epoch. */
   readonly at: number
-  readonly cut: boolean
 }
 
 export interface JournalEntry {

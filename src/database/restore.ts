@@ -53,7 +53,7 @@ export function readStored(database: FencedConnection, sinkFor: SinkFor): Promis
     }
     await Promise.all(Array.from({ length: pagesAhead }, readOn))
     const { sid, at, size, brokenAt } = await readJournal(tx, head, (ops) => sink.ops(ops))
-    const [pageBytes, cut] = [sizeOf(manifest), brokenAt !== undefined]
-    return { state: { sid, epoch: head.epoch, at, cut, pageBytes, journalBytes: size }, brokenAt }
+    const pageBytes = sizeOf(manifest)
+    return { state: { sid, epoch: head.epoch, at, pageBytes, journalBytes: size }, brokenAt }
   })
 }

@@ -28,7 +28,7 @@ describe.each(Object.entries(stores))('with a store in %s', (_, storeOf) => {
       ops: () => {},
       holds: (t: string) => t === 'Log',
     }
-    expect(await database.read(sink)).toMatchObject({ sid: 6, cut: false })
+    expect(await database.read(sink)).toMatchObject({ sid: 6 })
     expect(pages).toEqual([[log], [row('2', {}, 'Issue'), row('2', {}, 'Log')]])
   })
 

@@ -13,7 +13,7 @@ test('what happened to a record is kept until it is shown, also where its type w
   const lazy = new LazyTypes({
     types: ['Issue'],
     replica,
-    database: () => ({ ...noDatabase, read: async () => ({ sid: 1, at: 0, cut: false }) }),
+    database: () => ({ ...noDatabase, read: async () => ({ sid: 1, at: 0 }) }),
     listener: {
       join: (staging, types) => {
         joined.push(staging.rows.get('Issue', '1'))
