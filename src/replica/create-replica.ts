@@ -47,10 +47,6 @@ class MemoryReplica implements Replica, QueryHost {
     this.onListenerError = options.onListenerError
   }
 
-  get ready(): boolean {
-    return this.#ready
-  }
-
   get unloaded(): ReadonlySet<string> {
     return this.#unloaded
   }

@@ -44,9 +44,7 @@ export interface Replica {
    * in one step. Live queries of them become `ready`.
    */
   join(staging: Staging, types: ReadonlySet<string>, rest: () => readonly RowChange[]): void
-  /** Whether there is data to show: true after the first `swap`. Until then queries are `pending`. */
-  readonly ready: boolean
-  /** Whether there is data to show, and the records of `t` are here. */
+  /** Whether there is data to show, after the first `swap`, and the records of `t` are here. Until then queries are `pending`. */
   isReady(t?: string): boolean
 }
 

@@ -281,7 +281,7 @@ export class LocalSession implements Session {
       link: link.state,
       realtime: state,
       online: this.#options.world.lifecycle.online(),
-      hasData: this.replica.ready,
+      hasData: this.replica.isReady(),
       progress: this.#progress,
       inStepAt: this.#inStepAt ?? this.#copy.placedAt,
       fetched: this.#fetched,

@@ -13,9 +13,9 @@ describe('status', () => {
     const listener = vi.fn()
     query.subscribe(listener)
     apply(replica, row('a'))
-    expect([query.status, replica.ready, listener.mock.calls.length]).toEqual(['pending', false, 1])
+    expect([query.status, replica.isReady(), listener.mock.calls.length]).toEqual(['pending', false, 1])
     replaceAll(replica, [row('a')])
-    expect([query.status, replica.ready, listener.mock.calls.length]).toEqual(['ready', true, 2])
+    expect([query.status, replica.isReady(), listener.mock.calls.length]).toEqual(['ready', true, 2])
     replaceAll(replica, [row('a')])
     expect(listener).toHaveBeenCalledTimes(2)
   })
@@ -192,7 +192,7 @@ describe('a filter that reads', () => {
   test('its own query leaves the result as it is', () => {
     const { replica } = emptyReplica()
     const reads: number[] = []
-    const filter = () => !replica.ready || reads.push(query.length) > 0
+    const filter = () => !replica.isReady() || reads.push(query.length) > 0
     const query: LiveQuery = replica.query(t, { ...byN, filter })
     query.subscribe(() => {})
     replaceAll(replica, [])
