@@ -149,9 +149,13 @@ export class History {
     if (at >= 0) this.#done.splice(at, 1)
   }
 
+  /** What was taken back makes room first. */
   #keep(step: Step): void {
+    if (this.#done.length === mostSteps) {
+      const over = this.#done.findIndex(({ entries }) => entries.every(isCancelled))
+      this.#done.splice(Math.max(over, 0), 1)
+    }
     this.#done.push(step)
-    if (this.#done.length > mostSteps) this.#done.shift()
   }
 }
 
