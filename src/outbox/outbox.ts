@@ -59,7 +59,11 @@ export class Outbox {
     this.#all.set(transaction.id, transaction)
     this.#made?.add(transaction.id)
     const { coalesce, ops } = transaction.record
-    if (coalesce !== undefined) this.#coalescing.set(coalesce, transaction)
+    if (coalesce !== undefined) {
+      const last = this.#coalescing.get(coalesce)
+      // One that comes from the disk, or stands again, may be older than what is here.
+      if (!last || last.id < transaction.id) this.#coalescing.set(coalesce, transaction)
+    }
     for (const { t, id } of ops) {
       const key = rowKey(t, id)
       this.#byRecord.set(key, (this.#byRecord.get(key) ?? new Set()).add(transaction))

@@ -94,4 +94,23 @@ describe('transactions of one key', () => {
     expect(await office.clock.until(client.undo())).toBe(true)
     expect(notes(client)).toEqual({ 1: { title: 'Milk', n: 1 } })
   })
+
+  test('are joined with the last one, also where one before it comes from the disk only then', async () => {
+    const { office, desk, client, type } = await open()
+    await client.stop()
+    const first = type({ title: 'O' })
+    await office.clock.until(first.durable)
+    await desk.kill()
+    desk.network.cut()
+    const again = desk.client()
+    const put = (title: string) =>
+      again.mutate((m) => m.put('Note', { id: '1', title }), { coalesce: 'edit' })
+    put('Oa')
+    await again.start()
+    const last = put('Oat')
+    expect(again.outbox.list().map(({ id }) => id)).toEqual([first.id, last.id])
+    desk.network.mend()
+    await office.clock.advance(60_000)
+    expect(await office.rows()).toEqual({ 1: { title: 'Oat' } })
+  })
 })
