@@ -1,5 +1,6 @@
 import { Alarm } from '../base/alarm.ts'
 import { toSyncError } from '../base/errors.ts'
+import { turnsOf } from '../base/turns.ts'
 import type { Clock } from '../base/world.ts'
 import { check } from '../models/check.ts'
 import type { Models } from '../models/models.ts'
@@ -86,15 +87,13 @@ export class ModelCheck {
     const { clock } = this.#options
     const faults = new Faults()
     await clock.pause()
+    const pauseIfLong = turnsOf(clock, turnMs)
     let seen = 0
-    let began = clock.now()
     for (const row of rows) {
       if (isOver()) return
       this.#look(faults, row)
       seen += 1
-      if (seen % stride > 0 || clock.now() - began < turnMs) continue
-      await clock.pause()
-      began = clock.now()
+      if (seen % stride === 0) await pauseIfLong()
     }
     this.#tell(faults)
   }
