@@ -1,7 +1,6 @@
 import type { OutboxRecord } from '../database/outbox.ts'
 import { applyOp, rowKey } from '../protocol/fold.ts'
 import { jsonEqual, type Payload } from '../protocol/json.ts'
-import type { WireRow } from '../protocol/row.ts'
 import type { TxOp } from '../protocol/tx.ts'
 import type { Mutator } from './draft.ts'
 
@@ -24,7 +23,7 @@ export function effectsOf({ before, ops }: Pick<OutboxRecord, 'before' | 'ops'>)
     t,
     id,
     base: p ?? undefined,
-    mine: (rows.get(rowKey(t, id)) satisfies WireRow | undefined)?.p,
+    mine: rows.get(rowKey(t, id))?.p,
   }))
 }
 
@@ -52,8 +51,8 @@ function takeBackOne({ t, id, base, mine }: Effect, m: Mutator): void {
   const restored = Object.entries(base).filter(([field]) => changed.includes(field))
   // No update can remove a field: where one is to go, the record is put whole.
   if (changed.some((field) => !Object.hasOwn(base, field)))
-    m.put(t, { ...fromEntries([...kept, ...restored]), id })
-  else m.update(t, id, fromEntries(restored))
+    m.put(t, { ...Object.fromEntries([...kept, ...restored]), id })
+  else m.update(t, id, Object.fromEntries(restored))
 }
 
 /** Writes what a rejected transaction did once more, on top of what is there now. */
@@ -71,8 +70,4 @@ function repeat(op: TxOp, mine: Payload | undefined, m: Mutator): void {
   else if (m.get(t, id)) m.update(t, id, op.p, options)
   // Somebody deleted it meanwhile: it comes back as it was here.
   else if (mine) m.put(t, { ...mine, id })
-}
-
-function fromEntries<T>(entries: readonly (readonly [string, T])[]): { [field: string]: T } {
-  return Object.fromEntries(entries)
 }
