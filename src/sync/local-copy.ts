@@ -1,4 +1,4 @@
-import { ClosedError, toStorageError } from '../base/errors.ts'
+import { ClosedError, type SyncError, toStorageError } from '../base/errors.ts'
 import type { Clock } from '../base/world.ts'
 import type { Database } from '../database/database.ts'
 import { noDatabase } from '../database/none.ts'
@@ -7,6 +7,7 @@ import type { SnapshotHead } from '../protocol/bootstrap.ts'
 import type { DeltaMessage } from '../protocol/delta.ts'
 import type { RowChange, RowOp } from '../protocol/fold.ts'
 import type { Replica, Staging } from '../replica/replica.ts'
+import type { StorageStatus } from '../session/status.ts'
 import {
   type Continuity,
   continuityAt,
@@ -16,7 +17,6 @@ import {
   type Outcome,
   pushed,
 } from './continuity.ts'
-import type { CopyListener } from './copy-listener.ts'
 import { LazyTypes } from './lazy-types.ts'
 import { LocalDisk } from './local-disk.ts'
 import type { PageSink } from './page-sink.ts'
@@ -30,6 +30,19 @@ export interface LocalCopyOptions {
   readonly clock: Clock
   readonly listener: CopyListener
   readonly settlement: Settlement
+}
+
+/** Hears what becomes of a copy. */
+export interface CopyListener {
+  /** Calls `apply` to show `changes`, and that the transactions `lifted` are no longer laid over them. */
+  change(changes: readonly RowChange[], lifted: readonly string[], apply: () => void): void
+  /** Other data stands in place of the old: of all types, or of those that were loaded. */
+  replaced(types?: ReadonlySet<string>): void
+  /** Changes to records that turn out, now that their type is loaded, not to be here. */
+  unknown(ops: readonly RowOp[]): void
+  /** What is on the disk alone cannot be had from there. */
+  lost(): void
+  storage(status: StorageStatus, failure?: SyncError): void
 }
 
 /** One identity's data, in memory and on disk, and how far it has come. */

@@ -2,16 +2,15 @@ import { Emitter, type Undo } from '../base/emitter.ts'
 import { ClosedError, type SyncError } from '../base/errors.ts'
 import type { LifecycleEvent } from '../base/world.ts'
 import { lazyTypes } from '../models/models.ts'
-import type { RowChange, RowOp } from '../protocol/fold.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { SyncEvents } from '../session/events.ts'
 import type { Session, SyncResult } from '../session/session.ts'
-import type { Status, StorageStatus } from '../session/status.ts'
+import type { Status } from '../session/status.ts'
 import { StatusBoard } from '../session/status-board.ts'
 import type { SnapshotProgress } from '../transport/transport.ts'
 import { connectionStatus, dataStatus, type Facts } from './derived-status.ts'
 import { Fetcher } from './fetcher.ts'
-import { LocalCopy } from './local-copy.ts'
+import { type CopyListener, LocalCopy } from './local-copy.ts'
 import type { LocalSessionOptions } from './local-session-options.ts'
 import { LocalWriter } from './local-writer.ts'
 import { ModelCheck } from './model-check.ts'
@@ -221,26 +220,26 @@ export class LocalSession implements Session {
     } else this.#refresh()
   }
 
-  #copyListener() {
+  #copyListener(): CopyListener {
     return {
-      change: (changes: readonly RowChange[], lifted: readonly string[], apply: () => void) => {
+      change: (changes, lifted, apply) => {
         const records = lifted.flatMap((id) => this.writer.get(id)?.records ?? [])
         this.#change('delta', [...changes, ...records], apply)
         this.#modelCheck?.changed(changes)
       },
-      replaced: (types?: ReadonlySet<string>) => {
+      replaced: (types) => {
         this.#refresh()
         this.events.emit('change', { kind: 'snapshot', lastSyncId: this.status.lastSyncId })
         void this.#modelCheck?.replaced(types)
       },
-      unknown: (ops: readonly RowOp[]) => {
+      unknown: (ops) => {
         if (this.#fetcher.repairs(ops)) this.#scheduler.tell({ type: 'want' })
       },
       lost: () => {
         this.#fetcher.refill()
         this.#scheduler.tell({ type: 'want' })
       },
-      storage: (storage: StorageStatus, error?: SyncError) => {
+      storage: (storage, error) => {
         if (error) this.#options.logger.warn('The local store fails.', { error })
         this.#board.update({ storage })
       },
