@@ -57,7 +57,6 @@ export interface Rows extends RowSource {
 /** A copy that nobody reads yet. */
 export interface Staging {
   readonly rows: RowSource
-  readonly size: number
   /** The types that it has no place for: what is added of them is dropped. */
   readonly unloaded: ReadonlySet<string>
   /** Has a place for `types`, too, from now on. */

@@ -45,12 +45,6 @@ export class StagedCopy implements Staging {
     for (const t of types) this.#unloaded.delete(t)
   }
 
-  get size(): number {
-    let size = 0
-    for (const rows of this.#rows.values()) size += rows.size
-    return size
-  }
-
   add(rows: readonly WireRow[]): void {
     for (const row of rows) if (!this.#unloaded.has(row.t)) this.#of(row.t).set(row.id, row)
   }

@@ -26,7 +26,6 @@ test('ops apply to the staged rows, and are read back', () => {
     { op: 'd', t, id: 'unknown' },
     { op: 'i', t, id: 'c', p: {}, v: 3 },
   ])
-  expect(staging.size).toBe(2)
   expect(staging.rows.get(t, 'a')).toEqual(row('a', { n: 2, m: 1 }))
   expect(staging.rows.get('Other', 'a')).toBeUndefined()
   replica.swap(staging)
