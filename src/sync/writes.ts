@@ -100,12 +100,11 @@ export class Writes implements TransactionHost {
 
   async undo(transaction: LocalTransaction): Promise<LocalTransaction | undefined> {
     this.refuseClosed()
-    if (isUnsent(transaction)) {
-      if (await this.#cancel(transaction)) return undefined
-    } else if (!isSent(transaction)) return undefined
+    if (isUnsent(transaction)) await this.#cancel(transaction)
+    if (!isSent(transaction)) return undefined
     const { record } = transaction
     const { label, group } = record
-    const requires = isSent(transaction) ? [transaction] : []
+    const requires = [transaction]
     const made = this.#draft((m) => takeBack(effectsOf(record), m))
     return made.ops.length > 0 ? this.#add(made, { label, group, requires }) : undefined
   }
@@ -234,17 +233,21 @@ export class Writes implements TransactionHost {
     return this.#leaving(transaction).filter(({ state }) => state !== 'failed')
   }
 
-  /** Gives `false` where it was not on the disk any more, as when another client of the same data has sent it. */
-  async #cancel(transaction: LocalTransaction): Promise<boolean> {
+  /** Where it was not on the disk any more, as when another client of the same data has sent it, it stands as one that was sent. */
+  async #cancel(transaction: LocalTransaction): Promise<void> {
     const { id } = transaction
     const gone = this.#options.log.change({ remove: [id], ifQueued: [id] })
     this.#takeOut(transaction, { type: 'cancel' }, [])
     try {
-      return await gone
+      if (await gone) return
     } catch (thrown) {
       this.standAgain(transaction)
       throw toStorageError(thrown)
     }
+    this.#lift([], [transaction])
+    // What became of it, the server says when it is sent once more.
+    for (const type of ['send', 'unsent'] as const) transaction.dispatch({ type })
+    this.writeAgain([transaction])
   }
 
   /** The disk did not let `transaction` go, where a restart would find it: it stands as before. */

@@ -171,6 +171,22 @@ describe.each(Object.keys(kinds))('undoing %s', (kind) => {
 })
 
 describe('undo', () => {
+  test('of one that another client of the same data has sent takes it back there, too', async () => {
+    const { office, desk, client } = await open()
+    await client.stop()
+    const tx = client.mutate((m) => m.update('Note', '1', { n: 5 }))
+    await office.clock.until(tx.durable)
+    await office.clock.until(desk.live())
+    expect([tx.state, await office.rows()]).toEqual(['queued', { 1: { title: 'Milk', n: 5 } }])
+    const inverse = await office.clock.until(tx.undo())
+    expect(notes(client)).toEqual({ 1: { title: 'Milk', n: 1 } })
+    await client.start()
+    await office.clock.advance(10_000)
+    expect([tx.state, inverse?.state, client.outbox.list()]).toEqual(['synced', 'synced', []])
+    expect(await office.rows()).toEqual(notes(client))
+    expect(notes(client)).toEqual({ 1: { title: 'Milk', n: 1 } })
+  })
+
   test('restores only fields that still hold what was written', async () => {
     const { office, client } = await open()
     const tx = client.mutate((m) => m.update('Note', '1', { title: 'mine', n: 2 }))
