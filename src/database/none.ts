@@ -16,7 +16,7 @@ export const noDatabase: Database = {
   append: async () => {},
   checkpoint: async () => false,
   size: { pageBytes: 0, journalBytes: 0 },
-  outbox: { read: async () => ({ records: [], unreadable: [] }), write: async () => true },
+  outbox: { read: async () => ({ records: [], unreadable: [] }), write: async () => [] },
   drop: async () => {},
   close: () => {},
   onLost: () => () => {},

@@ -49,40 +49,82 @@ export interface StoredOutbox {
 
 /** The transactions of one identity on disk. Each write is one transaction of the store, and flushed when it resolves. */
 export interface OutboxStore {
-  read(): Promise<StoredOutbox>
-  /** Gives `false`, and changes nothing, where one of `ifQueued` is not there in that state any more. */
-  write(change: OutboxChange): Promise<boolean>
+  /** What is there, or of that what `isKnown` does not name. */
+  read(isKnown?: (id: string) => boolean): Promise<StoredOutbox>
+  /** Gives the ids of those to `cancel` that another client may have sent, and of those to `send` that one has cancelled. */
+  write(change: OutboxChange): Promise<readonly string[]>
 }
 
+/** What to change, in one step. Several clients of one identity may hold a transaction, and each would send it. */
 export interface OutboxChange {
   readonly put?: readonly OutboxRecord[]
   readonly remove?: readonly string[]
-  readonly ifQueued?: readonly string[]
+  /** Are removed if they are queued, with a mark that they are not to be sent. */
+  readonly cancel?: readonly string[]
+  /** Are about to be sent for the first time: kept as such where they are queued. */
+  readonly send?: readonly OutboxRecord[]
 }
+
+/** Before the id of each one that was cancelled, where it sorts behind all ids. */
+const mark = '~'
+
+/** So many marks stay, which is more than clients can hold that have not heard of it. */
+const mostMarks = 1_000
 
 /** The outbox in `connection`. Its writes are not fenced: whoever has the database open may add what its user did. */
 export function openOutbox(connection: StoreConnection): OutboxStore {
   const within = <T>(mode: 'read' | 'write', body: (tx: StoreTransaction) => Promise<T>) =>
     connection.transaction({ tables: ['outbox'], mode, durability: 'strict' }, body)
   return {
-    read: () =>
+    read: (isKnown) =>
       within('read', async (tx) => {
-        const stored = await tx.values('outbox')
+        const stored = await valuesIn(tx, isKnown)
         const read = stored.map((value) => ({ value, record: readRecord(value) }))
         return {
           records: read.flatMap(({ record }) => record ?? []),
-          unreadable: read.filter(({ record }) => !record).map(({ value }) => value),
+          unreadable: read.flatMap(({ value, record }) => (record || value === undefined ? [] : [value])),
         }
       }),
-    write: ({ put = [], remove = [], ifQueued = [] }) =>
+    write: ({ put = [], remove = [], cancel = [], send = [] }) =>
       within('write', async (tx) => {
-        const stored = await Promise.all(ifQueued.map((id) => tx.get('outbox', id)))
-        if (stored.some((value) => readRecord(value)?.state !== 'queued')) return false
-        for (const record of put) tx.put('outbox', record.id, JSON.stringify(record))
+        const [toCancel, toSend] = await Promise.all([
+          Promise.all(cancel.map((id) => standingOf(tx, id))),
+          Promise.all(send.map(({ id }) => standingOf(tx, id))),
+        ])
+        const sent = cancel.filter((_, index) => toCancel[index] === 'other')
+        const cancelled = send.filter((_, index) => toSend[index] === 'cancelled')
+        const queued = send.filter((_, index) => toSend[index] === 'queued')
+        for (const record of [...put, ...queued]) tx.put('outbox', record.id, JSON.stringify(record))
         for (const id of remove) tx.delete('outbox', id)
-        return true
+        for (const [index, id] of cancel.entries()) {
+          if (toCancel[index] !== 'queued') continue
+          tx.delete('outbox', id)
+          tx.put('outbox', `${mark}${id}`, true)
+        }
+        if (cancel.length > 0) await forgetOldest(tx)
+        return [...sent, ...cancelled.map(({ id }) => id)]
       }),
   }
+}
+
+async function valuesIn(
+  tx: StoreTransaction,
+  isKnown: ((id: string) => boolean) | undefined,
+): Promise<readonly (StoreValue | undefined)[]> {
+  if (!isKnown) return tx.values('outbox', { to: mark })
+  const ids = await tx.keys('outbox', { to: mark })
+  return Promise.all(ids.filter((id) => !isKnown(id)).map((id) => tx.get('outbox', id)))
+}
+
+async function standingOf(tx: StoreTransaction, id: string): Promise<'queued' | 'cancelled' | 'other'> {
+  const [value, marked] = await Promise.all([tx.get('outbox', id), tx.get('outbox', `${mark}${id}`)])
+  if (value === undefined && marked !== undefined) return 'cancelled'
+  return readRecord(value)?.state === 'queued' ? 'queued' : 'other'
+}
+
+async function forgetOldest(tx: StoreTransaction): Promise<void> {
+  const marks = await tx.keys('outbox', { from: mark })
+  for (const key of marks.slice(0, -mostMarks)) tx.delete('outbox', key)
 }
 
 function readRecord(text: StoreValue | undefined): OutboxRecord | undefined {

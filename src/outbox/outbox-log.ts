@@ -24,8 +24,8 @@ export class OutboxLog {
     return this.#next.written
   }
 
-  /** Resolves with whether it was done: see `OutboxStore.write`. A function says in its turn what is to be done. */
-  change(change: OutboxChange | (() => OutboxChange)): Promise<boolean> {
+  /** Resolves as `OutboxStore.write` does. A function says in its turn what is to be done. */
+  change(change: OutboxChange | (() => OutboxChange)): Promise<readonly string[]> {
     this.#next = undefined
     return this.#after(() => this.#write(typeof change === 'function' ? change() : change))
   }

@@ -1,6 +1,5 @@
 import { Emitter, type Undo } from '../base/emitter.ts'
 import type { RejectedError } from '../base/errors.ts'
-import type { OutboxRecord } from '../database/outbox.ts'
 import { rowKey } from '../protocol/fold.ts'
 import type { TxCodec, TxOp, WireTransaction } from '../protocol/tx.ts'
 import type { LocalTransaction } from './transaction.ts'
@@ -20,8 +19,8 @@ export class Outbox {
   readonly #untold = new Map<LocalTransaction, { readonly sid: number; readonly verdict: number }>()
   readonly #coalescing = new Map<string, LocalTransaction>()
   readonly #byRecord = new Map<string, Set<LocalTransaction>>()
-  /** The ids of those that were made before the disk was read. */
-  #made: Set<string> | undefined = new Set()
+  /** The ids of all that were ever here: of these, more is known than the disk says. */
+  readonly #known = new Set<string>()
   readonly #emitter: Emitter<{ change: undefined }>
 
   constructor(onListenerError: (error: unknown) => void) {
@@ -57,7 +56,7 @@ export class Outbox {
   /** Adds `transaction` behind the others. */
   add(transaction: LocalTransaction): void {
     this.#all.set(transaction.id, transaction)
-    this.#made?.add(transaction.id)
+    this.#known.add(transaction.id)
     const { coalesce, ops } = transaction.record
     if (coalesce !== undefined) {
       const last = this.#coalescing.get(coalesce)
@@ -72,11 +71,9 @@ export class Outbox {
     if (transaction.state === 'rejected') this.#rejected.add(transaction)
   }
 
-  /** Those of `records`, once the disk was read, that were not made here meanwhile: of these, more is known than the disk says. */
-  notMadeHere(records: readonly OutboxRecord[]): readonly OutboxRecord[] {
-    const made = this.#made
-    this.#made = undefined
-    return records.filter(({ id }) => !made?.has(id))
+  /** Whether one of this id is here, or was. */
+  knows(id: string): boolean {
+    return this.#known.has(id)
   }
 
   /** Adds what was made before some that are here. Gives all from the first of it on, in their order. */

@@ -73,7 +73,14 @@ const table: TransitionTable<TransactionState, TransactionEvent, never> = {
     reject,
     cancel: () => to({ name: 'cancelled' }),
   },
-  sending: { ...nothing, unsent: () => to(queued), accept, reject },
+  sending: {
+    ...nothing,
+    unsent: () => to(queued),
+    accept,
+    reject,
+    // Another client of the same data had taken it back.
+    cancel: () => to({ name: 'cancelled' }),
+  },
   accepted: {
     ...nothing,
     sync: ({ sid }) => to({ name: 'synced', sid }),

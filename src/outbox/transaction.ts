@@ -164,6 +164,11 @@ export class LocalTransaction implements Transaction {
     return true
   }
 
+  /** It is to do something else than it was. */
+  amend(change: Pick<OutboxRecord, 'ops' | 'bases' | 'requires'>): void {
+    this.#record = { ...this.#record, ...change }
+  }
+
   /** Gives whether that made its state another. */
   dispatch(event: TransactionEvent): boolean {
     const { state } = nextTransactionState(this.#state, event)

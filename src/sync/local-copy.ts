@@ -2,10 +2,11 @@ import { ClosedError, type SyncError, toStorageError } from '../base/errors.ts'
 import type { Clock } from '../base/world.ts'
 import type { Database } from '../database/database.ts'
 import { noDatabase } from '../database/none.ts'
-import type { OutboxChange } from '../database/outbox.ts'
+import type { OutboxChange, OutboxRecord } from '../database/outbox.ts'
 import type { SnapshotHead } from '../protocol/bootstrap.ts'
 import type { DeltaMessage } from '../protocol/delta.ts'
 import type { RowChange, RowOp } from '../protocol/fold.ts'
+import type { OverlayChange } from '../replica/overlay.ts'
 import type { Replica, Staging } from '../replica/replica.ts'
 import type { StorageStatus } from '../session/status.ts'
 import {
@@ -112,6 +113,15 @@ export class LocalCopy {
     await this.#readOutbox()
   }
 
+  /** Takes in the transactions on disk that other clients of the same data have added since. Rejects where it cannot. */
+  async readOthers(): Promise<void> {
+    const { settlement } = this.#options
+    const { records } = await this.disk.database.outbox.read((id) => settlement.knows(id))
+    if (records.length === 0) return
+    this.#useAll(records)
+    settlement.found(records, (overlay) => this.#lay(overlay))
+  }
+
   /** Opens nothing any more. Resolves once what is being opened is here. */
   async seal(): Promise<void> {
     this.#isSealed = true
@@ -176,7 +186,7 @@ export class LocalCopy {
   }
 
   /** Changes the transactions on disk. A store without room gives up the data for them, which can be fetched again. */
-  async writeOutbox(change: OutboxChange): Promise<boolean> {
+  async writeOutbox(change: OutboxChange): Promise<readonly string[]> {
     await this.open()
     return this.disk.writeOutbox(change)
   }
@@ -220,10 +230,17 @@ export class LocalCopy {
   }
 
   async #restoreOutbox(): Promise<void> {
-    const { settlement, listener } = this.#options
     const outbox = await this.disk.database.outbox.read()
-    for (const { t } of outbox.records.flatMap(({ ops }) => ops)) this.use(t)
-    settlement.restored(outbox, (overlay) => listener.change([], [], () => this.replica.apply([], overlay)))
+    this.#useAll(outbox.records)
+    this.#options.settlement.restored(outbox, (overlay) => this.#lay(overlay))
+  }
+
+  #useAll(records: readonly OutboxRecord[]): void {
+    for (const { t } of records.flatMap(({ ops }) => ops)) this.use(t)
+  }
+
+  #lay(overlay: OverlayChange): void {
+    this.#options.listener.change([], [...(overlay.lift ?? [])], () => this.replica.apply([], overlay))
   }
 
   #take(

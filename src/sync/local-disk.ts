@@ -119,7 +119,7 @@ export class LocalDisk {
   }
 
   /** Changes the transactions. Where there is no room, the data is given up for them, which can be fetched again. */
-  async writeOutbox(change: OutboxChange): Promise<boolean> {
+  async writeOutbox(change: OutboxChange): Promise<readonly string[]> {
     try {
       const written = await this.#writeOpened(change)
       this.#refuse(undefined)
@@ -131,7 +131,7 @@ export class LocalDisk {
     }
   }
 
-  async #writeOpened(change: OutboxChange, tries = 1): Promise<boolean> {
+  async #writeOpened(change: OutboxChange, tries = 1): Promise<readonly string[]> {
     const { database } = this
     try {
       return await this.#makeRoomFor(change)
@@ -142,7 +142,7 @@ export class LocalDisk {
     }
   }
 
-  async #makeRoomFor(change: OutboxChange): Promise<boolean> {
+  async #makeRoomFor(change: OutboxChange): Promise<readonly string[]> {
     try {
       return await this.database.outbox.write(change)
     } catch (error) {

@@ -128,8 +128,11 @@ export class LocalWriter implements Writer {
       listener: {
         outdated: () => listener.missing(),
         // A restart knows by it which ones nobody else has. Where it fails, they are safer at the server all the same.
-        sending: (transactions) =>
-          Promise.allSettled(transactions.map(({ record }) => this.#log.put(record))),
+        sending: async (transactions) => {
+          const send = transactions.map(({ record }) => record)
+          const cancelled = new Set(await this.#log.change({ send }).catch((): string[] => []))
+          for (const one of transactions) if (cancelled.has(one.id)) this.#writes.withdraw(one)
+        },
         accepted: (transaction, sid) => this.#accepted(transaction, sid),
         rejected: (transaction, error, sid) => this.#rejected(transaction, error, sid),
       },
@@ -138,6 +141,10 @@ export class LocalWriter implements Writer {
       world,
       run: async (signal) => {
         await copy().openOutbox()
+        // Older ones go first. Where this fails, those that are here are safer at the server all the same.
+        await copy()
+          .readOthers()
+          .catch(() => {})
         await sender.flush(signal)
       },
       proves: () => true,

@@ -18,7 +18,7 @@ export interface SenderOptions {
 }
 
 export interface SenderListener {
-  /** These are about to be sent for the first time, once what it gives has settled. */
+  /** These are about to be sent for the first time, once what it gives has settled: those of them that still stand. */
   sending(transactions: readonly LocalTransaction[]): Promise<unknown>
   /** The server's history is another than that of the data. */
   outdated(): void
@@ -55,10 +55,12 @@ export class Sender {
     try {
       const first = batch.filter((transaction) => unsent.has(transaction))
       if (first.length > 0) await listener.sending(first)
-      const { sid, epoch, results } = await this.#exchange(batch, signal)
+      const sent = batch.filter(({ state }) => state === 'sending')
+      if (sent.length === 0) return true
+      const { sid, epoch, results } = await this.#exchange(sent, signal)
       this.#compare(epoch)
       const byId = new Map(results.map((result) => [result.id, result]))
-      for (const transaction of batch) this.#settle(transaction, sid, byId.get(transaction.id))
+      for (const transaction of sent) this.#settle(transaction, sid, byId.get(transaction.id))
       if (batch.some(({ id }) => byId.has(id))) return true
       throw new ProtocolError('bad_envelope', 'The answer to a transaction says nothing of what was sent.')
     } catch (error) {

@@ -83,20 +83,32 @@ export class Settlement {
     stored.then(() => log.change({ remove: ids })).catch(() => {})
   }
 
+  /** Whether a transaction on disk is here, or was. */
+  knows(id: string): boolean {
+    return this.#options.outbox.knows(id)
+  }
+
   /** What is on disk is here again. Calls `show` to lay it over the data. */
   restored({ records, unreadable }: StoredOutbox, show: (overlay: OverlayChange) => void): void {
-    const { outbox, writes, models, follow, listener } = this.#options
+    const { listener } = this.#options
     this.#unreadable = unreadable
     if (unreadable.length > 0) {
       const what = `${unreadable.length} unsent transactions in the local database cannot be read`
       const advice = '`outbox.export()` gives them as they are stored'
       listener.error(new StorageError('unreadable', `${what}: ${advice}.`))
     }
+    this.found(records, show)
+  }
+
+  /** The same for `records` that another client has stored since. */
+  found(records: readonly OutboxRecord[], show: (overlay: OverlayChange) => void): void {
+    const { outbox, writes, models, follow, listener } = this.#options
     const faults = new Map<LocalTransaction, RejectedError>()
     // They are in their order.
     const last = records.at(-1)
     if (last) follow(last.id)
-    const restored = outbox.notMadeHere(records).map((stored) => {
+    const others = records.filter(({ id }) => !outbox.knows(id))
+    const found = others.map((stored) => {
       const { record, fault } = migrated(stored, models)
       const transaction = new LocalTransaction(record, stateOf(record), writes)
       if (fault) faults.set(transaction, fault)
@@ -104,7 +116,7 @@ export class Settlement {
       if (record.earlier !== stored.earlier) this.#keep(transaction)
       return transaction
     })
-    show(layAgain(outbox.insert(restored).filter((transaction) => !faults.has(transaction))))
+    show(layAgain(outbox.insert(found).filter((transaction) => !faults.has(transaction))))
     // What cannot be migrated is parked, never lost.
     for (const [transaction, fault] of faults) writes.reject(transaction, fault)
     listener.counted()

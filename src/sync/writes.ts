@@ -7,7 +7,7 @@ import {
 } from '../base/errors.ts'
 import type { Ids } from '../base/ids.ts'
 import type { Clock } from '../base/world.ts'
-import type { OutboxRecord } from '../database/outbox.ts'
+import type { OutboxChange, OutboxRecord } from '../database/outbox.ts'
 import type { Models } from '../models/models.ts'
 import { type Draft, draft, type Mutator } from '../outbox/draft.ts'
 import type { HistoryEntry } from '../outbox/history.ts'
@@ -194,7 +194,8 @@ export class Writes implements TransactionHost {
     const put = state === 'writing' ? [record] : []
     try {
       if (this.#replaced.has(transaction)) {
-        await log.change(() => ({ put, remove: this.#leaving(transaction).map(({ id }) => id) }))
+        const sent = await log.change(() => ({ put, ...this.#leave(transaction) }))
+        if (sent.length > 0) await this.#goOnTopOf(transaction, sent)
       } else await log.put(record)
     } catch (thrown) {
       this.#lost(transaction, toStorageError(thrown))
@@ -222,6 +223,26 @@ export class Writes implements TransactionHost {
     log.change(() => ({ put: put(), remove: lost })).catch(() => {})
   }
 
+  /** How what it takes the place of leaves the disk. */
+  #leave(transaction: LocalTransaction): Pick<OutboxChange, 'cancel' | 'remove'> {
+    const leaving = this.#leaving(transaction)
+    const idsOf = (joined: boolean) =>
+      leaving.filter(({ state }) => (state === 'cancelled') === joined).map(({ id }) => id)
+    return { cancel: idsOf(true), remove: idsOf(false) }
+  }
+
+  /** Another client of the same data may have sent what it was joined with: that stands, and this writes all once more. */
+  async #goOnTopOf(transaction: LocalTransaction, sent: readonly string[]): Promise<void> {
+    const { ops, bases, requires } = transaction.record
+    transaction.amend({
+      ops: ops.map((op) => (op.op === 'i' ? { ...op, put: true } : op)),
+      bases: [...sent, ...bases],
+      requires: [...sent, ...requires],
+    })
+    this.#standSent(this.#leaving(transaction).filter(({ id }) => sent.includes(id)))
+    await this.#options.log.put(transaction.record)
+  }
+
   /** What leaves the disk for it: also what was to leave for one that was lost. */
   #leaving(transaction: LocalTransaction): readonly LocalTransaction[] {
     const replaced = this.#replaced.get(transaction) ?? []
@@ -233,21 +254,32 @@ export class Writes implements TransactionHost {
     return this.#leaving(transaction).filter(({ state }) => state !== 'failed')
   }
 
-  /** Where it was not on the disk any more, as when another client of the same data has sent it, it stands as one that was sent. */
+  /** Where another client of the same data may have sent it, it stands as one that was sent. */
   async #cancel(transaction: LocalTransaction): Promise<void> {
     const { id } = transaction
-    const gone = this.#options.log.change({ remove: [id], ifQueued: [id] })
+    const sent = this.#options.log.change({ cancel: [id] })
     this.#takeOut(transaction, { type: 'cancel' }, [])
     try {
-      if (await gone) return
+      if ((await sent).length === 0) return
     } catch (thrown) {
       this.standAgain(transaction)
       throw toStorageError(thrown)
     }
-    this.#lift([], [transaction])
-    // What became of it, the server says when it is sent once more.
-    for (const type of ['send', 'unsent'] as const) transaction.dispatch({ type })
-    this.writeAgain([transaction])
+    this.#standSent([transaction])
+  }
+
+  /** Another client of the same data has taken `transaction` back before it was sent. */
+  withdraw(transaction: LocalTransaction): void {
+    this.#takeOut(transaction, { type: 'cancel' }, [], true)
+  }
+
+  /** What became of them, the server says when they are sent once more. */
+  #standSent(transactions: readonly LocalTransaction[]): void {
+    this.#lift([], transactions)
+    for (const transaction of transactions) {
+      for (const type of ['send', 'unsent'] as const) transaction.dispatch({ type })
+    }
+    this.writeAgain(transactions)
   }
 
   /** The disk did not let `transaction` go, where a restart would find it: it stands as before. */
@@ -260,10 +292,10 @@ export class Writes implements TransactionHost {
     transaction: LocalTransaction,
     event: { readonly type: 'cancel' } | { readonly type: 'lost'; readonly error: SyncError },
     replaced: readonly LocalTransaction[],
+    isOut = isUnsent(transaction),
   ): void {
     const { outbox, listener } = this.#options
     const [, ...dependents] = outbox.requiring(transaction)
-    const isOut = isUnsent(transaction)
     if (isOut) outbox.remove(transaction)
     this.#lift(isOut ? [transaction] : [], replaced)
     if (!transaction.dispatch(event)) return

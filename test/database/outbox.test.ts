@@ -45,7 +45,7 @@ describe.each(Object.entries(stores))('the outbox on %s', (_, makeStore) => {
     const store = makeStore()
     const database = await open(store)
     const rejected = record('2', { state: 'rejected', error: { code: 'conflict', message: 'No.' } })
-    expect(await database.outbox.write({ put: [record('3'), rejected, record('1')] })).toBe(true)
+    expect(await database.outbox.write({ put: [record('3'), rejected, record('1')] })).toEqual([])
     await database.outbox.write({ put: [record('3', { state: 'accepted', sid: 9 })], remove: ['1', 'none'] })
     database.close()
     const { records, unreadable } = await (await open(store)).outbox.read()
@@ -53,16 +53,37 @@ describe.each(Object.entries(stores))('the outbox on %s', (_, makeStore) => {
     expect(unreadable).toEqual([])
   })
 
-  test('changes nothing where one is not queued any more', async () => {
+  test('cancels what is queued, and tells what may have been sent', async () => {
     const { outbox } = await open(makeStore())
-    await outbox.write({ put: [record('1'), record('2', { state: 'accepted', sid: 4 })] })
-    const put = [record('3')]
-    for (const id of ['2', 'none']) {
-      expect(await outbox.write({ put, remove: ['1'], ifQueued: ['1', id] })).toBe(false)
-    }
-    expect((await outbox.read()).records.map(({ id }) => id)).toEqual(['1', '2'])
-    expect(await outbox.write({ put, remove: ['1'], ifQueued: ['1'] })).toBe(true)
-    expect((await outbox.read()).records.map(({ id }) => id)).toEqual(['2', '3'])
+    await outbox.write({ put: [record('1'), record('2', { state: 'sending' }), record('3')] })
+    expect(await outbox.write({ put: [record('4')], cancel: ['1', '2', 'none'] })).toEqual(['2', 'none'])
+    expect((await outbox.read()).records.map(({ id }) => id)).toEqual(['2', '3', '4'])
+    expect(await outbox.write({ cancel: ['1'] })).toEqual([])
+  })
+
+  test('keeps as sent what is about to be, unless it was cancelled, which it tells, or is gone', async () => {
+    const { outbox } = await open(makeStore())
+    await outbox.write({ put: [record('1'), record('2'), record('3', { state: 'accepted', sid: 4 })] })
+    await outbox.write({ cancel: ['1'] })
+    const send = ['1', '2', '3', 'gone'].map((id) => record(id, { state: 'sending' }))
+    expect(await outbox.write({ send })).toEqual(['1'])
+    const { records } = await outbox.read()
+    expect(records).toEqual([record('2', { state: 'sending' }), record('3', { state: 'accepted', sid: 4 })])
+  })
+
+  test('remembers a thousand that were cancelled, the last ones', async () => {
+    const { outbox } = await open(makeStore())
+    const ids = Array.from({ length: 1_002 }, (_, n) => `${10_000 + n}`)
+    await outbox.write({ put: ids.map((id) => record(id)) })
+    await outbox.write({ cancel: ids })
+    await outbox.write({ cancel: ids })
+    expect(await outbox.write({ send: ids.map((id) => record(id)) })).toEqual(ids.slice(2))
+  })
+
+  test('reads what one does not know yet', async () => {
+    const { outbox } = await open(makeStore())
+    await outbox.write({ put: [record('1'), record('2')] })
+    expect(await outbox.read((id) => id === '1')).toEqual({ records: [record('2')], unreadable: [] })
   })
 
   test('invariant 35: a transaction that cannot be read is given as it is stored, and stays', async () => {

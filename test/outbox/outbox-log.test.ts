@@ -18,7 +18,7 @@ const record = (id: string): OutboxRecord => ({
 /** A disk whose writes end when they are told to. */
 function slowDisk() {
   const changes: OutboxChange[] = []
-  const ends: { resolve: (done: boolean) => void; reject: (error: unknown) => void }[] = []
+  const ends: { resolve: (taken: readonly string[]) => void; reject: (error: unknown) => void }[] = []
   const log = new OutboxLog((change) => {
     changes.push(change)
     return new Promise((resolve, reject) => ends.push({ resolve, reject }))
@@ -40,11 +40,11 @@ test('what is put while a write is under way goes to the disk in one write', asy
   const rest = [log.put(record('2')), log.put(record('3'))]
   await turn()
   expect(told()).toEqual([['+1']])
-  ends[0]?.resolve(true)
+  ends[0]?.resolve([])
   await first
   await turn()
   expect(told()).toEqual([['+1'], ['+2', '+3']])
-  ends[1]?.resolve(true)
+  ends[1]?.resolve([])
   await Promise.all(rest)
 })
 
@@ -53,9 +53,9 @@ test('a change stands between what was put before it and after it', async () => 
   const all = [log.put(record('1')), log.change({ remove: ['1'] }), log.put(record('2'))]
   for (let n = 0; n < 3; n += 1) {
     await turn()
-    ends[n]?.resolve(n !== 1)
+    ends[n]?.resolve([])
   }
-  expect(await Promise.all(all)).toEqual([undefined, false, undefined])
+  expect(await Promise.all(all)).toEqual([undefined, [], undefined])
   expect(told()).toEqual([['+1'], ['-1'], ['+2']])
 })
 
@@ -67,7 +67,7 @@ test('a write that fails fails for what was in it, and no other', async () => {
   ends[0]?.reject(new StorageError('quota', 'Full.'))
   await expect(first).rejects.toThrow('Full.')
   await turn()
-  ends[1]?.resolve(true)
+  ends[1]?.resolve([])
   await second
   await log.settled()
 })

@@ -39,7 +39,7 @@ const events: { readonly [Type in TransactionEvent['type']]: TransactionEvent } 
 const ways: { readonly [From in TransactionState['name']]: { readonly [type: string]: string } } = {
   writing: { stored: 'queued', lost: 'failed', reject: 'rejected', cancel: 'cancelled' },
   queued: { send: 'sending', accept: 'accepted', reject: 'rejected', cancel: 'cancelled' },
-  sending: { unsent: 'queued', accept: 'accepted', reject: 'rejected' },
+  sending: { unsent: 'queued', accept: 'accepted', reject: 'rejected', cancel: 'cancelled' },
   accepted: { sync: 'synced', requeue: 'queued' },
   rejected: { discard: 'discarded' },
   synced: {},

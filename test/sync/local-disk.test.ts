@@ -18,7 +18,7 @@ async function fullDisk(): Promise<LocalDisk> {
       ...noDatabase.outbox,
       write: async () => {
         if (isFull) throw full
-        return true
+        return []
       },
     },
     drop: async () => {

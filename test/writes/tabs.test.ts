@@ -1,0 +1,133 @@
+import { expect, test } from 'vitest'
+import { notes, Office } from '../support/office.ts'
+
+/** A tab that has no network, and waits for its next try to send; others of its user that send, or have just read. */
+async function twoTabs() {
+  const office = await Office.open()
+  await office.insert('1', { title: 'Milk' })
+  const desk = office.desk()
+  const first = await desk.live()
+  desk.network.cut()
+  first.mutate((m) => m.insert('Note', { id: 'other' }))
+  // By now it waits long enough between its tries.
+  await office.clock.advance(60_000)
+  const open = async () => {
+    const second = desk.client()
+    await office.clock.until(second.start())
+    return second
+  }
+  const read = async () => {
+    const second = desk.client()
+    await second.outbox.export()
+    return second
+  }
+  const mend = async () => {
+    desk.network.mend()
+    await office.clock.advance(120_000)
+  }
+  return { office, desk, first, open, read, mend }
+}
+
+test('what one tab has undone, no other sends that has read it', async () => {
+  const { office, first, read, mend } = await twoTabs()
+  const tx = first.mutate((m) => m.update('Note', '1', { title: 'unwanted' }))
+  await office.clock.until(tx.durable)
+  const second = await read()
+  const there = second.outbox.get(tx.id)
+  await office.clock.until(tx.undo())
+  await second.start()
+  await mend()
+  expect([tx.state, there?.state, office.received.includes(tx.id)]).toEqual(['cancelled', 'cancelled', false])
+  expect(await office.rows()).toEqual({ 1: { title: 'Milk' }, other: {} })
+  expect([notes(first), notes(second)]).toEqual([await office.rows(), await office.rows()])
+  expect([first.outbox.list(), second.outbox.list()]).toEqual([[], []])
+})
+
+test('what one tab undoes that another may have sent is taken back behind it', async () => {
+  const { office, first, open, mend } = await twoTabs()
+  const tx = first.mutate((m) => m.update('Note', '1', { title: 'unwanted' }))
+  await office.clock.until(tx.durable)
+  const second = await open()
+  const inverse = await office.clock.until(tx.undo())
+  await mend()
+  expect([tx.state, inverse?.state]).toEqual(['synced', 'synced'])
+  expect(await office.rows()).toEqual({ 1: { title: 'Milk' }, other: {} })
+  expect([notes(first), notes(second)]).toEqual([await office.rows(), await office.rows()])
+})
+
+test('what requires one that another tab has undone comes back as `dependency_rejected`', async () => {
+  const { office, first, read, mend } = await twoTabs()
+  const tx = first.mutate((m) => m.insert('Note', { id: '2' }))
+  await office.clock.until(tx.durable)
+  const second = await read()
+  const edit = second.mutate((m) => m.update('Note', '2', { n: 1 }))
+  await office.clock.until(edit.durable)
+  await office.clock.until(tx.undo())
+  await second.start()
+  await mend()
+  expect([edit.state, edit.rejection?.reason]).toEqual(['rejected', 'dependency_rejected'])
+  expect(Object.keys(await office.rows())).toEqual(['1', 'other'])
+})
+
+test('what is joined in one tab with what another has sent is written on top of it', async () => {
+  const { office, first, open, mend } = await twoTabs()
+  const coalesce = 'draft'
+  const begun = first.mutate((m) => m.insert('Note', { id: '2', text: 'he' }), { coalesce })
+  await office.clock.until(begun.durable)
+  const second = await open()
+  await first.stop()
+  await mend()
+  expect(await office.rows()).toMatchObject({ 2: { text: 'he' } })
+  const rest = first.mutate((m) => m.update('Note', '2', { text: 'hello' }), { coalesce })
+  await office.clock.until(rest.durable)
+  await office.clock.until(first.start())
+  await office.clock.advance(60_000)
+  expect([begun.state, rest.state]).toEqual(['synced', 'synced'])
+  expect(await office.rows()).toMatchObject({ 2: { text: 'hello' } })
+  expect([notes(first), notes(second)]).toEqual([await office.rows(), await office.rows()])
+})
+
+test('what is joined in one tab with what waits in both is sent once', async () => {
+  const { office, first, read, mend } = await twoTabs()
+  const coalesce = 'draft'
+  const begun = first.mutate((m) => m.insert('Note', { id: '2', text: 'he' }), { coalesce })
+  await office.clock.until(begun.durable)
+  const second = await read()
+  const rest = first.mutate((m) => m.update('Note', '2', { text: 'hello' }), { coalesce })
+  await office.clock.until(rest.durable)
+  await second.start()
+  await mend()
+  expect([begun.state, rest.state]).toEqual(['cancelled', 'synced'])
+  expect(await office.rows()).toMatchObject({ 2: { text: 'hello' } })
+  expect([notes(first), notes(second)]).toEqual([await office.rows(), await office.rows()])
+  expect([first.outbox.list(), second.outbox.list()]).toEqual([[], []])
+})
+
+test('what a tab wrote that is closed is sent by another, before what that writes later', async () => {
+  const { office, open, mend } = await twoTabs()
+  const second = await open()
+  const closed = await open()
+  const older = closed.mutate((m) => m.update('Note', '1', { title: 'older' }))
+  await office.clock.until(older.durable)
+  await office.clock.until(closed.close())
+  second.mutate((m) => m.update('Note', '1', { title: 'newer' }))
+  await mend()
+  expect(await office.rows()).toMatchObject({ 1: { title: 'newer' } })
+  expect(office.received.indexOf(older.id)).toBeGreaterThan(-1)
+})
+
+test('a tab that comes to the front shows and sends what a closed one wrote', async () => {
+  const { office, desk, first, open, mend } = await twoTabs()
+  await mend()
+  const closed = await open()
+  desk.network.cut()
+  const tx = closed.mutate((m) => m.update('Note', '1', { title: 'left' }))
+  await office.clock.until(tx.durable)
+  await office.clock.until(closed.close())
+  desk.network.mend()
+  desk.world.lifecycle.set({ visible: false })
+  desk.world.lifecycle.set({ visible: true })
+  await office.clock.advance(60_000)
+  expect(await office.rows()).toMatchObject({ 1: { title: 'left' } })
+  expect([notes(first), first.outbox.list()]).toEqual([await office.rows(), []])
+})
