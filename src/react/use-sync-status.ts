@@ -9,14 +9,24 @@ export function useSyncStatus(select: (status: Status) => unknown = identity): u
   const client = useClient()
   const subscribe = useCallback((listener: () => void) => client.on('status', listener), [client])
   const kept = useMemo(keeper, [])
+  const selected = useMemo(() => oncePerStatus((status) => kept(select(status))), [select, kept])
   return useSyncExternalStore(
     subscribe,
-    () => kept(select(client.status)),
-    () => kept(select(initialStatus)),
+    () => selected(client.status),
+    () => selected(initialStatus),
   )
 }
 
 const identity = (status: Status) => status
+
+/** Selects once from a status: what is made anew each time would be another each time that React looks. */
+function oncePerStatus(select: (status: Status) => unknown): (status: Status) => unknown {
+  const selections = new WeakMap<Status, unknown>()
+  return (status) => {
+    if (!selections.has(status)) selections.set(status, select(status))
+    return selections.get(status)
+  }
+}
 
 /** Gives what it gave before as long as it says the same, so that `select` may make an object or a list. */
 function keeper() {
@@ -30,12 +40,17 @@ function keeper() {
 /** The axes of a status stay the same by reference, so one level is enough. */
 function saysTheSame(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true
-  if (typeof a !== 'object' || typeof b !== 'object' || !a || !b) return false
+  if (!isPlain(a) || !isPlain(b) || Array.isArray(a) !== Array.isArray(b)) return false
   const [these, those] = [Object.entries(a), new Map(Object.entries(b))]
   return (
-    Object.getPrototypeOf(a) === Object.getPrototypeOf(b) &&
-    !(a instanceof Error) &&
     these.length === those.size &&
     these.every(([key, value]) => those.has(key) && Object.is(value, those.get(key)))
   )
+}
+
+/** Whether its entries are all that `value` says, as those of an error, a date or a map are not. */
+function isPlain(value: unknown): value is object {
+  if (typeof value !== 'object' || !value) return false
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return Array.isArray(value) || prototype === null || prototype === Object.prototype
 }

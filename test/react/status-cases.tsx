@@ -1,7 +1,7 @@
-import { act, type ReactNode, StrictMode } from 'react'
+import { act, isValidElement, type ReactNode, StrictMode } from 'react'
 import { hydrateRoot } from 'react-dom/client'
 import { renderToString } from 'react-dom/server.browser'
-import type { Transaction } from '../../src/index.ts'
+import type { Status, Transaction } from '../../src/index.ts'
 import {
   SyncProvider,
   useLiveQuery,
@@ -21,6 +21,21 @@ function Writes(): ReactNode {
   const writes = useSyncStatus(({ writes: { pending, rejected } }) => ({ pending, rejected }))
   rendered.push(writes)
   return `${writes.pending} pending, ${writes.rejected} rejected`
+}
+
+/** What is made anew for each status, however little of it is another. */
+const selections: { readonly [what: string]: (status: Status) => unknown } = {
+  'a nested object': ({ writes }) => ({ of: { pending: writes.pending } }),
+  'a list of objects': ({ writes }) => [{ pending: writes.pending }],
+  'an element': ({ writes }) => <b>{writes.pending}</b>,
+  'a Date': ({ writes }) => new Date(writes.pending),
+  'a Set': ({ writes }) => new Set([writes.pending]),
+  'a Map': ({ writes }) => new Map([['pending', writes.pending]]),
+}
+
+function Selected({ select }: { readonly select: (status: Status) => unknown }): ReactNode {
+  rendered.push(useSyncStatus((status) => select(status)))
+  return rendered.length
 }
 
 function Connection(): ReactNode {
@@ -47,6 +62,13 @@ function Undo(): ReactNode {
 function Issue(): ReactNode {
   const { rows } = useLiveQuery('Issue')
   return `${rows.length} ${useRecord('Issue', 'i1')?.title} ${useSyncStatus(({ data }) => data.state)}`
+}
+
+/** What an element, a set or a map holds, too. */
+function textOf(selection: unknown): string {
+  if (isValidElement(selection)) return renderToString(selection)
+  const isList = selection instanceof Set || selection instanceof Map
+  return JSON.stringify(isList ? [...selection] : selection)
 }
 
 export const statusCases: readonly PageCase[] = [
@@ -114,6 +136,17 @@ export const statusCases: readonly PageCase[] = [
     await act(async () => void scene.client.mutate((m) => m.update('Issue', 'i1', { title: 'Mine' })))
     scene.shows('1 pending, 0 rejected')
   }),
+
+  ...Object.entries(selections).map(([what, select]) =>
+    pageCase(`a selection may be ${what}, and is the one of the status that is shown`, async (scene) => {
+      await scene.render(<Selected select={select} />)
+      await scene.write(['i1', 'Cable'])
+      scene.server.down()
+      await act(async () => void scene.client.mutate((m) => m.update('Issue', 'i1', { title: 'Mine' })))
+      same(textOf(rendered.at(-1)), textOf(select(scene.client.status)), 'what is selected')
+      same(scene.client.status.writes.pending, 1, 'the changes on their way')
+    }),
+  ),
 
   pageCase('pending and rejected changes are listed, with their states as these change', async (scene) => {
     await scene.render(<Inbox />)
