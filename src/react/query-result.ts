@@ -28,6 +28,8 @@ export class LiveResult<R> implements QueryResult<R> {
   readonly length: number
   readonly #query: LiveQuery<R>
   #rows: readonly R[] | undefined
+  /** The records that parts of it gave, by their place. */
+  readonly #given = new Map<number, R>()
 
   constructor(query: LiveQuery<R>) {
     this.#query = query
@@ -41,14 +43,29 @@ export class LiveResult<R> implements QueryResult<R> {
   }
 
   /** Bound, since results are taken apart. */
-  readonly slice = (from: number, to: number): readonly R[] => this.#query.slice(from, to)
+  readonly slice = (from: number, to: number): readonly R[] => {
+    const part = this.#query.slice(from, to)
+    for (const [index, record] of part.entries()) {
+      const place = Math.max(from, 0) + index
+      if (!this.#given.has(place)) this.#given.set(place, record)
+    }
+    return part
+  }
 
   get cursor(): Cursor | undefined {
+    // It is where the rows end.
+    this.#rows ??= this.#query.rows
     return this.#query.cursor
   }
 
-  /** Whether it is known to be what the query gives. Where no rows were read, nothing is. */
+  /** Whether all that was read of it is what the query gives. */
   get isCurrent(): boolean {
-    return this.status === this.#query.status && this.#rows !== undefined && this.#rows === this.#query.rows
+    const query = this.#query
+    return (
+      this.status === query.status &&
+      this.length === query.length &&
+      (this.#rows === undefined || this.#rows === query.rows) &&
+      [...this.#given].every(([place, record]) => query.slice(place, place + 1)[0] === record)
+    )
   }
 }

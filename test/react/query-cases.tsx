@@ -22,6 +22,19 @@ function Filtered({ filter }: { readonly filter: (issue: { readonly id: string }
   return `${slice(0, 1)[0]?.id} of ${length}`
 }
 
+let renders = 0
+
+/** Asks for what no render before it asked for. */
+function Later(): ReactNode {
+  renders += 1
+  return useLiveQuery('Issue', { where: { createdAt: { ne: renders } } }).length
+}
+
+function FilteredInPlace(): ReactNode {
+  const { status, slice } = useLiveQuery('Issue', { filter: ({ id }) => id !== 'i2' })
+  return `${status}: ${slice(0, 9).map(({ title }) => title)}`
+}
+
 /** Changes the data after it was rendered, and before it is subscribed to. */
 function useHaste(): void {
   const client = useClient()
@@ -38,6 +51,16 @@ function HastyRows(): ReactNode {
 function HastyPart(): ReactNode {
   useHaste()
   return String(useLiveQuery('Issue').slice(0, 1)[0]?.done)
+}
+
+function HastyLength(): ReactNode {
+  useHaste()
+  return String(useLiveQuery('Issue', { where: { done: true } }).length === 1)
+}
+
+function HastyCursor(): ReactNode {
+  useHaste()
+  return String(useLiveQuery('Issue', { orderBy: 'done' }).cursor?.values[0])
 }
 
 function HastyRecord(): ReactNode {
@@ -119,7 +142,18 @@ export const queryCases: readonly PageCase[] = [
     scene.shows('i2 of 1')
   }),
 
-  ...[HastyRows, HastyPart, HastyRecord].map((Hasty) =>
+  pageCase('a query that is another in each render is asked once for each', async (scene) => {
+    const page = [<Later key="later" />, ' ', <FilteredInPlace key="filtered" />]
+    await scene.render(page)
+    await scene.write(['i1', 'Cable'], ['i2', 'Door'])
+    scene.shows('2 ready: Cable')
+    const before = renders
+    await scene.render(page)
+    scene.shows('2 ready: Cable')
+    same(renders - before <= 2, true, 'whether it rendered once, as strict mode does')
+  }),
+
+  ...[HastyRows, HastyPart, HastyLength, HastyCursor, HastyRecord].map((Hasty) =>
     pageCase(`what changes between rendering and subscribing is not missed: ${Hasty.name}`, async (scene) => {
       await scene.render(null)
       await scene.write(['i1', 'Cable'])
