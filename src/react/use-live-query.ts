@@ -1,7 +1,8 @@
 import { useMemo } from 'react'
-import { ClosedError } from '../base/errors.ts'
+import { ClosedError, ConfigurationError } from '../base/errors.ts'
 import type { SyncClient } from '../client/sync-client.ts'
 import type { DataRecord, QuerySpec } from '../client/types.ts'
+import { isObject } from '../protocol/json.ts'
 import { useClient } from './client-context.ts'
 import { LiveResult, noResult, type QueryResult } from './query-result.ts'
 import { Source, useSource } from './source.ts'
@@ -13,7 +14,7 @@ import { Source, useSource } from './source.ts'
 export function useLiveQuery(type: string, spec: QuerySpec = {}): QueryResult<DataRecord> {
   const client = useClient()
   // A spec that is written in the component is another object each time; what it says is not.
-  const said = JSON.stringify(spec)
+  const said = textOf(spec)
   // biome-ignore lint/correctness/useExhaustiveDependencies: `said` and the filter are all of `spec`.
   const source = useMemo(() => querySource(client, type, spec), [client, type, said, spec.filter])
   return useSource<QueryResult<DataRecord>>(source, noResult)
@@ -29,6 +30,15 @@ export function useSuspenseQuery(type: string, spec?: QuerySpec): QueryResult<Da
   if (result.status === 'ready' || result === noResult) return result
   if (client.status.lifecycle === 'closed') throw new ClosedError()
   throw readiness(client, type)
+}
+
+/** What `spec` says apart from its filter. JSON would say the same of all that it does not have. */
+function textOf(spec: QuerySpec): string {
+  if (!isObject(spec)) throw new ConfigurationError('spec', '`spec` is not an object.')
+  return JSON.stringify(spec, (_, value: unknown) => {
+    if (typeof value === 'string') return `=${value}`
+    return typeof value === 'number' || typeof value === 'bigint' ? `${typeof value} ${value}` : value
+  })
 }
 
 function querySource(client: SyncClient, type: string, spec: QuerySpec) {

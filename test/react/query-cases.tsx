@@ -35,6 +35,10 @@ function FilteredInPlace(): ReactNode {
   return `${status}: ${slice(0, 9).map(({ title }) => title)}`
 }
 
+function Below({ most }: { readonly most: number }): ReactNode {
+  return useLiveQuery('Issue', { where: { size: { lt: most } } }).length
+}
+
 /** Changes the data after it was rendered, and before it is subscribed to. */
 function useHaste(): void {
   const client = useClient()
@@ -140,6 +144,17 @@ export const queryCases: readonly PageCase[] = [
     same(scene.client.queries, queries, 'the queries')
     await scene.render(<Filtered filter={({ id }) => id === 'i2'} />)
     scene.shows('i2 of 1')
+  }),
+
+  pageCase('another number is another query, also where JSON has neither', async (scene) => {
+    await scene.render(<Below most={Number.POSITIVE_INFINITY} />)
+    await scene.server.write([
+      { op: 'i', t: 'Issue', id: 'i1', p: { userId: 'ada', title: 'Lamp', size: 1 } },
+    ])
+    await scene.settle()
+    scene.shows('1')
+    await scene.render(<Below most={Number.NEGATIVE_INFINITY} />)
+    scene.shows('0')
   }),
 
   pageCase('a query that is another in each render is asked once for each', async (scene) => {

@@ -1,7 +1,7 @@
 import { createElement, type ReactNode, Suspense } from 'react'
 import { renderToString } from 'react-dom/server'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { indexedDbStore, isSyncError, SyncClient } from '../../src/index.ts'
+import { indexedDbStore, isSyncError, type QuerySpec, SyncClient } from '../../src/index.ts'
 import {
   SyncProvider,
   useClient,
@@ -27,8 +27,8 @@ function Everything(): ReactNode {
   ])
 }
 
-function Wrong(): ReactNode {
-  return useLiveQuery('Issue', { limit: -1 }).length
+function Asking({ spec }: { readonly spec: QuerySpec }): ReactNode {
+  return useLiveQuery('Issue', spec).length
 }
 
 const everything = (client: SyncClient) => createElement(SyncProvider, { client }, createElement(Everything))
@@ -76,7 +76,14 @@ test('a component without a provider is told what is missing', () => {
   expect(render).toThrow(expect.toSatisfy((error) => isSyncError(error, 'ConfigurationError')))
 })
 
-test('a wrong query is told where it is rendered', () => {
+test.each([
+  ['limit', { limit: -1 }],
+  ['where.size', { where: { size: 1n } }],
+  ['spec', null],
+])('a query that is wrong in its %s is told where it is rendered', (option, wrong) => {
   const client = server.client({ identity: 'ada' })
-  expect(() => renderToString(createElement(SyncProvider, { client }, createElement(Wrong)))).toThrow(/limit/)
+  const asking = createElement(Asking, { spec: wrong as QuerySpec })
+  const render = () => renderToString(createElement(SyncProvider, { client }, asking))
+  expect(render).toThrow(expect.toSatisfy((error) => isSyncError(error, 'ConfigurationError')))
+  expect(render).toThrow(option)
 })
