@@ -1,6 +1,9 @@
 import type { Cursor, LiveQuery } from '../client/types.ts'
 
-/** What a query gives: the same object until its rows or its status change. */
+/**
+ * What a query gives: another object once its rows or its status change. All that is read of it is what the query gives
+ * in that moment; what has been read, as its `rows`, stays as it was.
+ */
 export interface QueryResult<R> {
   /** `pending` until there is data. */
   readonly status: 'pending' | 'ready'
@@ -24,22 +27,32 @@ export const noResult: QueryResult<never> = Object.freeze({
 })
 
 export class LiveResult<R> implements QueryResult<R> {
-  readonly status: 'pending' | 'ready'
-  readonly length: number
   readonly #query: LiveQuery<R>
+  // What it gave first.
+  readonly #status: 'pending' | 'ready'
+  readonly #length: number
   #rows: readonly R[] | undefined
-  /** The records that parts of it gave, by their place. */
+  /** The records of parts, by their place. */
   readonly #given = new Map<number, R>()
 
   constructor(query: LiveQuery<R>) {
     this.#query = query
-    this.status = query.status
-    this.length = query.length
+    this.#status = query.status
+    this.#length = query.length
+  }
+
+  get status(): 'pending' | 'ready' {
+    return this.#query.status
+  }
+
+  get length(): number {
+    return this.#query.length
   }
 
   get rows(): readonly R[] {
-    this.#rows ??= this.#query.rows
-    return this.#rows
+    const { rows } = this.#query
+    this.#rows ??= rows
+    return rows
   }
 
   /** Bound, since results are taken apart. */
@@ -58,12 +71,12 @@ export class LiveResult<R> implements QueryResult<R> {
     return this.#query.cursor
   }
 
-  /** Whether all that was read of it is what the query gives. */
+  /** Whether all that was read of it is what the query gives now. */
   get isCurrent(): boolean {
     const query = this.#query
     return (
-      this.status === query.status &&
-      this.length === query.length &&
+      this.#status === query.status &&
+      this.#length === query.length &&
       (this.#rows === undefined || this.#rows === query.rows) &&
       [...this.#given].every(([place, record]) => query.slice(place, place + 1)[0] === record)
     )

@@ -1,6 +1,13 @@
 import { Component, type ReactNode, Suspense, useLayoutEffect, useState } from 'react'
 import { flushSync } from 'react-dom'
-import { useClient, useLiveQuery, useRecord, useSuspenseQuery } from '../../src/react/index.ts'
+import type { DataRecord } from '../../src/index.ts'
+import {
+  type QueryResult,
+  useClient,
+  useLiveQuery,
+  useRecord,
+  useSuspenseQuery,
+} from '../../src/react/index.ts'
 import { same } from '../../src/storage/contract/context.ts'
 import type { PageCase } from '../browser/in-page.ts'
 import { pageCase } from './scene.tsx'
@@ -20,6 +27,15 @@ function Titles({ prefix = '' }: { readonly prefix?: string }): ReactNode {
 function Filtered({ filter }: { readonly filter: (issue: { readonly id: string }) => boolean }): ReactNode {
   const { length, slice } = useLiveQuery('Issue', { filter })
   return `${slice(0, 1)[0]?.id} of ${length}`
+}
+
+/** Every result that was rendered, in order. */
+const results: QueryResult<DataRecord>[] = []
+
+function Length(): ReactNode {
+  const result = useLiveQuery('Issue', { orderBy: 'title' })
+  results.push(result)
+  return result.length
 }
 
 let renders = 0
@@ -133,6 +149,24 @@ export const queryCases: readonly PageCase[] = [
     await scene.write(['i2', 'Door'])
     same(rendered.at(-1) === rows, false, 'whether they still are')
   }),
+
+  pageCase(
+    'a result is another once the rows are, and an older one says the same as the newer',
+    async (scene) => {
+      await scene.render(<Length />)
+      await scene.write(['i1', 'Cable'], ['i2', 'Door'])
+      const older = results.at(-1)
+      await scene.server.write([{ op: 'd', t: 'Issue', id: 'i2' }])
+      await scene.settle()
+      scene.shows('1')
+      const newer = results.at(-1)
+      same(older !== newer, true, 'whether there is another')
+      for (const result of [older, newer]) {
+        const said = [result?.status, result?.length, result?.rows.length, result?.slice(0, 9).length]
+        same([...said, result?.cursor?.id], ['ready', 1, 1, 1, 'i1'], 'what a result says')
+      }
+    },
+  ),
 
   pageCase('a long list reads a part; another filter is another query', async (scene) => {
     const all = () => true
