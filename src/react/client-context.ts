@@ -10,6 +10,7 @@ import {
 import { ConfigurationError } from '../base/errors.ts'
 import type { SyncClient } from '../client/sync-client.ts'
 import type { ModelDefinitions } from '../models/models.ts'
+import { keepRunning } from './running.ts'
 
 export interface SyncProviderProps<M extends ModelDefinitions = ModelDefinitions> {
   readonly client: SyncClient<M>
@@ -20,18 +21,13 @@ const ClientContext: Context<SyncClient | undefined> = createContext<SyncClient 
 
 /**
  * Gives the components below it a client. While it is mounted the client runs: one that does not run yet is started,
- * and stopped in the end. The client is closed by whoever made it.
+ * and stopped by the last of its providers. The client is closed by whoever made it.
  */
 export function SyncProvider<M extends ModelDefinitions>({
   client,
   children,
 }: SyncProviderProps<M>): ReactElement {
-  useEffect(() => {
-    if (client.status.lifecycle === 'running') return undefined
-    // What can fail in these, the client's status and events tell.
-    client.start().catch(() => {})
-    return () => void client.stop().catch(() => {})
-  }, [client])
+  useEffect(() => keepRunning(client), [client])
   // A context is of no type of its own; the hooks say it again.
   return createElement(ClientContext.Provider, { value: client as unknown as SyncClient }, children)
 }

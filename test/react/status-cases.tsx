@@ -13,7 +13,7 @@ import {
 } from '../../src/react/index.ts'
 import { same } from '../../src/storage/contract/context.ts'
 import type { PageCase } from '../browser/in-page.ts'
-import { pageCase } from './scene.tsx'
+import { pageCase, type Scene } from './scene.tsx'
 
 const rendered: unknown[] = []
 
@@ -71,6 +71,10 @@ function textOf(selection: unknown): string {
   return JSON.stringify(isList ? [...selection] : selection)
 }
 
+function socketsOf({ server }: Scene): number {
+  return server.requests.filter(({ endpoint }) => endpoint === 'ws').length
+}
+
 export const statusCases: readonly PageCase[] = [
   pageCase('what can be undone shows, and can be undone', async (scene) => {
     await scene.render(<Undo />)
@@ -90,16 +94,35 @@ export const statusCases: readonly PageCase[] = [
   }),
 
   pageCase('strict mode makes one socket, and a page that is left none', async (scene) => {
-    const sockets = () => scene.server.requests.filter(({ endpoint }) => endpoint === 'ws').length
     await scene.render(<Connection />)
     await scene.settle()
     scene.shows('socket')
-    same(sockets(), 1, 'the sockets')
+    same(socketsOf(scene), 1, 'the sockets')
     await scene.leave()
     same(scene.client.status.connection.state, 'idle', 'the connection')
     await scene.render(<Connection />)
     await scene.settle()
-    same([scene.client.status.connection.state, sockets()], ['socket', 2], 'the socket of the next page')
+    same(
+      [scene.client.status.connection.state, socketsOf(scene)],
+      ['socket', 2],
+      'the socket of the next page',
+    )
+  }),
+
+  pageCase('a client of several providers runs as long as one of them is there', async (scene) => {
+    await scene.render(
+      <SyncProvider client={scene.client}>
+        <Connection />
+      </SyncProvider>,
+    )
+    await scene.settle()
+    scene.shows('socket')
+    await scene.render(<Connection />)
+    await scene.settle()
+    scene.shows('socket')
+    same(socketsOf(scene), 1, 'the sockets')
+    await scene.leave()
+    same(scene.client.status.lifecycle, 'stopped', 'the client')
   }),
 
   pageCase('a client that ran already goes on when the page is left', async (scene) => {
