@@ -22,6 +22,14 @@ export function keepRunning(client: Running): Undo {
   }
 }
 
+/** Starts `client` for providers that wait for data, and are mounted only then. */
+export function startForProviders(client: Running): void {
+  // Not while React renders, since whoever hears of it may render too.
+  soon(() => {
+    if (providersOf(client) === 0) start(client)
+  })
+}
+
 function start(client: Running): void {
   if (client.status.lifecycle === 'running') return
   started.add(client)

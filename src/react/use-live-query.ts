@@ -5,6 +5,7 @@ import type { DataRecord, QuerySpec } from '../client/types.ts'
 import { isObject } from '../protocol/json.ts'
 import { useClient } from './client-context.ts'
 import { LiveResult, noResult, type QueryResult } from './query-result.ts'
+import { startForProviders } from './running.ts'
 import { Source, useSource } from './source.ts'
 
 /**
@@ -29,6 +30,8 @@ export function useSuspenseQuery(type: string, spec?: QuerySpec): QueryResult<Da
   const result = useLiveQuery(type, spec)
   if (result.status === 'ready' || result === noResult) return result
   if (client.status.lifecycle === 'closed') throw new ClosedError()
+  // What waits takes a provider below the Suspense with it, which is not mounted and starts nothing.
+  startForProviders(client)
   throw readiness(client, type)
 }
 

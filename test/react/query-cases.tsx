@@ -1,8 +1,9 @@
-import { Component, type ReactNode, Suspense, useLayoutEffect, useState } from 'react'
+import { act, Component, type ReactNode, Suspense, useLayoutEffect, useState } from 'react'
 import { flushSync } from 'react-dom'
 import type { DataRecord } from '../../src/index.ts'
 import {
   type QueryResult,
+  SyncProvider,
   useClient,
   useLiveQuery,
   useRecord,
@@ -226,6 +227,42 @@ export const queryCases: readonly PageCase[] = [
     scene.shows('Cable')
     await scene.write(['i2', 'Door'])
     scene.shows('Cable,Door')
+  }),
+
+  pageCase('a provider below the Suspense gets its data, and stops the client in the end', async (scene) => {
+    const { client, server } = scene
+    const page = (
+      <Suspense fallback="Loading">
+        <SyncProvider client={client}>
+          <Awaited />
+        </SyncProvider>
+      </Suspense>
+    )
+    scene.server.down()
+    await scene.renderBare(page)
+    scene.shows('Loading')
+    server.up()
+    await scene.write(['i1', 'Cable'])
+    scene.shows('Cable')
+    const sockets = server.requests.filter(({ endpoint }) => endpoint === 'ws')
+    same([client.status.connection.state, sockets.length], ['socket', 1], 'the connection')
+    await scene.leave()
+    same(client.status.lifecycle, 'stopped', 'the client')
+  }),
+
+  pageCase('one that suspends does not start a client that the application stopped', async (scene) => {
+    const page = (
+      <Suspense fallback="Loading">
+        <Awaited />
+      </Suspense>
+    )
+    scene.server.down()
+    await scene.render(page)
+    await act(() => scene.client.stop())
+    await scene.render(page)
+    await scene.settle()
+    scene.shows('Loading')
+    same(scene.client.status.lifecycle, 'stopped', 'the client')
   }),
 
   pageCase('one that suspends on a client that is closed tells so', async (scene) => {

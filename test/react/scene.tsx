@@ -19,15 +19,15 @@ export class Scene {
   }
 
   /** Renders `page` below a provider in strict mode, without waiting for anything. */
-  async render(page: ReactNode, client = this.client): Promise<void> {
+  render(page: ReactNode, client = this.client): Promise<void> {
+    return this.renderBare(<SyncProvider client={client}>{page}</SyncProvider>)
+  }
+
+  /** The same for a page that has its own provider. */
+  async renderBare(page: ReactNode): Promise<void> {
     this.root ??= createRoot(this.element)
     const { root } = this
-    const tree = (
-      <StrictMode>
-        <SyncProvider client={client}>{page}</SyncProvider>
-      </StrictMode>
-    )
-    await act(async () => root.render(tree))
+    await act(async () => root.render(<StrictMode>{page}</StrictMode>))
   }
 
   async settle(): Promise<void> {

@@ -43,13 +43,14 @@ beforeEach(() => {
 afterEach(() => server.close())
 
 describe('on a server', () => {
-  test('everything is pending and empty, and nothing is started or opened', () => {
+  test('everything is pending and empty, and nothing is started or opened', async () => {
     const { baseUrl, world } = server
     const client = new SyncClient({ baseUrl, world, identity: 'ada', store: indexedDbStore() })
     expect(shownBy(client)).toEqual([
       ['pending', [], 0, null, [], 'pending', []],
       [null, 'none', 'idle', 'idle', [], [], 0],
     ])
+    await server.settle()
     expect(client.status.lifecycle).toBe('idle')
     expect(server.requests).toEqual([])
   })
