@@ -175,6 +175,8 @@ export class LocalWriter implements Writer {
   /** Sends no more. Resolves once nothing is under way. */
   async stop(): Promise<void> {
     this.#echo.clear()
+    // One that is closed can undo nothing.
+    if (this.#options.isClosed()) this.#outbox.tell()
     await this.#scheduler.stop()
   }
 
@@ -193,11 +195,11 @@ export class LocalWriter implements Writer {
   }
 
   get canUndo(): boolean {
-    return this.#history.canUndo
+    return !this.#options.isClosed() && this.#history.canUndo
   }
 
   get canRedo(): boolean {
-    return this.#history.canRedo
+    return !this.#options.isClosed() && this.#history.canRedo
   }
 
   undo(): Promise<boolean> {

@@ -93,6 +93,20 @@ export const statusCases: readonly PageCase[] = [
     same(scene.client.get('Issue', 'i1')?.title, 'Lamp out', 'what is shown')
   }),
 
+  pageCase('nothing can be undone once the client is closed', async (scene) => {
+    await scene.render(<Undo />)
+    await scene.write(['i1', 'Lamp'])
+    await act(async () => {
+      scene.client.mutate((m) => m.update('Issue', 'i1', { title: 'Dark' }))
+      scene.client.mutate((m) => m.update('Issue', 'i1', { title: 'Lit' }))
+      await scene.client.undo()
+    })
+    await scene.settle()
+    scene.shows('undo redo')
+    await act(async () => void scene.client.close())
+    scene.shows(' ')
+  }),
+
   pageCase('strict mode makes one socket, and a page that is left none', async (scene) => {
     await scene.render(<Connection />)
     await scene.settle()
