@@ -1,6 +1,6 @@
 import { ValidationError } from '../base/errors.ts'
 import type { Payload } from '../protocol/json.ts'
-import { check, type ModelIssue } from './check.ts'
+import { check, checkUpdate, type ModelIssue, type UpdatedPayload } from './check.ts'
 import type { Models } from './models.ts'
 
 /**
@@ -16,11 +16,9 @@ export function checkedWhole(models: Models | undefined, t: string, id: string, 
   return named
 }
 
-/** Throws as {@link checkedWhole} does, and only for what is wrong in the fields of `written`; `after` is the record with them. */
-export function checkUpdate(models: Models | undefined, t: string, written: Payload, after: Payload): void {
-  if (!models) return
-  const isWritten = ({ path: [field] }: ModelIssue) => field !== undefined && Object.hasOwn(written, field)
-  refuse(t, check(models, t, after).filter(isWritten))
+/** Throws as {@link checkedWhole} does, and only for what counts by {@link checkUpdate}. */
+export function refuseUpdate(models: Models | undefined, t: string, update: UpdatedPayload): void {
+  if (models) refuse(t, checkUpdate(models, t, update))
 }
 
 function refuse(t: string, [issue]: readonly ModelIssue[]): void {

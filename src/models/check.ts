@@ -11,6 +11,13 @@ export interface ModelIssue {
   readonly path: readonly string[]
 }
 
+/** A record's payload before and after the fields `written` were. */
+export interface UpdatedPayload {
+  readonly before: Payload
+  readonly written: Payload
+  readonly after: Payload
+}
+
 /**
  * What is wrong with `payload` as a record of type `t`: an empty list where nothing is, or where `t` is not declared.
  * The payload itself is never changed: what the schema makes of it is dropped. Throws a ConfigurationError where the
@@ -27,6 +34,26 @@ export function check(models: Models, t: string, payload: Payload): readonly Mod
     throw new ConfigurationError(`models.${t}`, message)
   }
   return (result.issues ?? []).map(readIssue)
+}
+
+/**
+ * What is wrong with `after` by the write of the fields `written` to `before`: what was wrong before, and is not written,
+ * does not count, so that an old record can be mended field by field. Throws as {@link check} does.
+ */
+export function checkUpdate(
+  models: Models,
+  t: string,
+  { before, written, after }: UpdatedPayload,
+): readonly ModelIssue[] {
+  const found = check(models, t, after)
+  if (found.length === 0) return found
+  const had = new Set(check(models, t, before).map(keyOf))
+  const isWritten = ({ path: [field] }: ModelIssue) => field !== undefined && Object.hasOwn(written, field)
+  return found.filter((issue) => isWritten(issue) || !had.has(keyOf(issue)))
+}
+
+function keyOf({ path, message }: ModelIssue): string {
+  return JSON.stringify([path, message])
 }
 
 /** A schema that throws says by it that something is wrong. */

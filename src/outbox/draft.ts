@@ -1,6 +1,6 @@
 import { ClosedError, ConfigurationError, ValidationError } from '../base/errors.ts'
 import type { RecordImage } from '../database/outbox.ts'
-import { checkedWhole, checkUpdate } from '../models/check-write.ts'
+import { checkedWhole, refuseUpdate } from '../models/check-write.ts'
 import type { Models } from '../models/models.ts'
 import { applyOp, type RowSource, rowKey } from '../protocol/fold.ts'
 import { isObject, type Payload } from '../protocol/json.ts'
@@ -104,7 +104,7 @@ class OpenDraft implements Mutator {
     if (!row) throw new ValidationError(t, 'id', `there is no record ${String(id)} to update`)
     const { id: named = id, ...p } = payloadOf(t, fields)
     if (named !== id) throw new ValidationError(t, 'id', 'the id of a record cannot be changed')
-    checkUpdate(this.#options.models, t, p, { ...row.p, ...p })
+    refuseUpdate(this.#options.models, t, { before: row.p, written: p, after: { ...row.p, ...p } })
     if (Object.keys(p).length > 0) this.#add({ op: 'u', t, id, p, ...this.#condition(options) })
   }
 

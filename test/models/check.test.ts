@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod/mini'
 import { defineModels, type StandardSchema } from '../../src/index.ts'
-import { check } from '../../src/models/check.ts'
+import { check, checkUpdate } from '../../src/models/check.ts'
 import type { SchemaIssue } from '../../src/models/standard-schema.ts'
+import type { Payload } from '../../src/protocol/json.ts'
 
 /** A schema of no library. */
 function schemaBy(validate: (value: unknown) => unknown): StandardSchema {
@@ -79,4 +80,34 @@ describe('check', () => {
       )
     },
   )
+})
+
+describe('checkUpdate', () => {
+  const schema = z
+    .object({ a: z.number(), b: z.number(), c: z.optional(z.string()) })
+    .check(z.refine(({ a, b }) => a < b, { path: ['b'], message: 'not above a' }))
+  const models = defineModels({ Span: schema })
+  const pathsOf = (before: Payload, written: Payload) =>
+    checkUpdate(models, 'Span', { before, written, after: { ...before, ...written } }).map(({ path }) => path)
+
+  test('counts what the write breaks, in whatever field', () => {
+    expect(pathsOf({ a: 1, b: 2 }, { a: 5 })).toEqual([['b']])
+    expect(pathsOf({ a: 1, b: 2 }, { c: 5 })).toEqual([['c']])
+  })
+
+  test('counts what was broken before where it is written', () => {
+    expect(pathsOf({ a: 5, b: 2 }, { b: 3 })).toEqual([['b']])
+    expect(pathsOf({ a: 5, b: 2 }, { a: 6, c: 'x' })).toEqual([])
+  })
+
+  test('looks at what was there only where something is wrong', () => {
+    const seen: unknown[] = []
+    const T = schemaBy((value) => {
+      seen.push(value)
+      return { value }
+    })
+    const update = { before: { a: 1 }, written: { a: 2 }, after: { a: 2 } }
+    expect(checkUpdate(defineModels({ T }), 'T', update)).toEqual([])
+    expect(seen).toEqual([update.after])
+  })
 })

@@ -192,9 +192,38 @@ describe('with models', () => {
     expect(() => write((m) => m.update('Note', '1', { n: 'one' }), { Note })).toThrow(refused('n'))
   })
 
-  test('an update is refused only for what it writes', () => {
+  test('an update is refused only for what it writes or breaks', () => {
     const Strict = z.object({ ...Note.shape, owner: z.string() })
     expect(write((m) => m.update('Note', '1', { n: 2 }), { Note: Strict }).ops).toHaveLength(1)
+    const Long = z.object({ ...Note.shape }).check(z.refine(({ title }) => title.length > 4, 'too short'))
+    expect(write((m) => m.update('Note', '1', { n: 2 }), { Note: Long }).ops).toHaveLength(1)
+    expect(() => write((m) => m.update('Note', '1', { title: 5 }), { Note: Long })).toThrow(refused('title'))
+  })
+
+  const span = z.object({ a: z.number(), b: z.number() })
+  const union = z.discriminatedUnion('kind', [
+    z.object({ kind: z.literal('p') }),
+    z.object({ kind: z.literal('q'), w: z.number() }),
+  ])
+  test.each([
+    ['a rule about the whole', span.check(z.refine(({ a, b }) => a < b)), { a: 5, b: 3 }, ''],
+    [
+      'a rule that names another field',
+      span.check(z.refine(({ a, b }) => a < b, { path: ['b'] })),
+      { a: 5 },
+      'b',
+    ],
+    ['the kind of a record whose fields are others', union, { kind: 'q' }, 'w'],
+  ])('an update is refused where it breaks %s', (_, schema, fields, field) => {
+    const updated = () =>
+      write(
+        (m) => {
+          m.insert('Note', { id: '3', a: 1, b: 2, kind: 'p' })
+          m.update('Note', '3', fields)
+        },
+        { Note: schema },
+      )
+    expect(updated).toThrow(refused(field))
   })
 
   test('a schema that validates asynchronously is a wrong option', () => {
