@@ -1,4 +1,6 @@
-import type { WireRow } from '../protocol/row.ts'
+import { isName, isPayload, isSid } from '../protocol/guards.ts'
+import { isObject } from '../protocol/json.ts'
+import { readRow, type WireRow } from '../protocol/row.ts'
 import type { TxOp } from '../protocol/tx.ts'
 import type { Migration, Models } from './models.ts'
 
@@ -6,26 +8,50 @@ type Shape = Pick<Models, 'version' | 'migrate'>
 
 /** `row` of the shape `from` as the models have it now. Throws where it cannot be migrated. */
 export function migrateRow(models: Shape, from: number, row: WireRow): WireRow {
-  return migrate(models, from, row, ({ row: step }) => step)
+  return migrate(models, from, row, ({ row: step }) => step, rowIn)
 }
 
 /** `op` of the shape `from` as the models have it now. Throws where it cannot be migrated. */
 export function migrateOp(models: Shape, from: number, op: TxOp): TxOp {
-  return migrate(models, from, op, ({ op: step }) => step)
+  return migrate(models, from, op, ({ op: step }) => step, opIn)
 }
 
+/** What a step gives is checked: it may be written in plain JavaScript. */
 function migrate<T extends { readonly t: string; readonly id: string }>(
   { version, migrate: steps }: Shape,
   from: number,
   value: T,
-  stepOf: (migration: Migration) => ((value: T) => T | undefined) | undefined,
+  stepOf: (migration: Migration) => ((value: T) => unknown) | undefined,
+  given: (value: unknown) => T | undefined,
 ): T {
   let now = value
   for (let to = from + 1; to <= version; to += 1) {
     const step = stepOf(steps[to] ?? {})
-    const next = step ? step(now) : now
-    if (!next) throw new Error(`${now.t} ${now.id} cannot be migrated to version ${to}.`)
+    if (!step) continue
+    const result = step(now)
+    const next = given(result)
+    if (!next) {
+      // Should a promise reject, nobody else would hear it.
+      Promise.resolve(result).catch(() => {})
+      throw new Error(`${now.t} ${now.id} cannot be migrated to version ${to}.`)
+    }
     now = next
   }
   return now
+}
+
+function rowIn(value: unknown): WireRow | undefined {
+  const row = readRow(value)
+  return typeof row === 'string' ? undefined : row
+}
+
+function opIn(value: unknown): TxOp | undefined {
+  return isOp(value) ? value : undefined
+}
+
+function isOp(value: unknown): value is TxOp {
+  if (!isObject(value)) return false
+  const { op, t, id, p, put = false, unchangedSince = 0 } = value
+  const isWhole = op === 'd' || ((op === 'i' || op === 'u') && isPayload(p))
+  return isWhole && isName(t) && isName(id) && typeof put === 'boolean' && isSid(unchangedSince)
 }

@@ -33,7 +33,7 @@ export interface Migrations {
   readonly [version: number]: Migration
 }
 
-/** Where one gives `undefined` or throws: a row has the data fetched again; the transaction of an op is parked. */
+/** Where one throws, or gives no row or no op: a row has the data fetched again; the transaction of an op is parked. */
 export interface Migration {
   readonly row?: (row: WireRow) => WireRow | undefined
   /** Of a transaction that waits to be sent, or of a stored change. */

@@ -29,6 +29,32 @@ describe('migrating', () => {
     expect(() => migrateOp(none, 1, op)).toThrow('Note 1 cannot be migrated to version 3.')
     expect(migrateRow(none, 1, row)).toBe(row)
   })
+
+  test.each([
+    ['null', () => null],
+    ['a text', () => 'Note'],
+    ['the payload alone', () => ({ n: 1 })],
+    ['a row without a payload', () => ({ t: 'Note', id: '1' })],
+    ['an id that is a number', () => ({ ...op, id: 1 })],
+    ['a type that nothing can be called', () => ({ ...op, t: '__proto__' })],
+    ['a promise', () => Promise.resolve(op)],
+    ['a promise that rejects', () => Promise.reject(new Error('no'))],
+  ])('fails where a step gives %s', (_, give) => {
+    const step = give as () => never
+    const wrong = defineModels({}, { version: 2, migrate: { 2: { row: step, op: step } } })
+    expect(() => migrateRow(wrong, 1, row)).toThrow('Note 1 cannot be migrated to version 2.')
+    expect(() => migrateOp(wrong, 1, op)).toThrow('Note 1 cannot be migrated to version 2.')
+  })
+
+  test.each([
+    ['a row', row],
+    ['no known op', { ...op, op: 'x' }],
+    ['an `unchangedSince` that is none', { ...op, unchangedSince: 'yesterday' }],
+    ['a `put` that is none', { ...op, op: 'i', put: 'yes' }],
+  ])('fails where a step of an op gives %s', (_, given) => {
+    const wrong = defineModels({}, { version: 2, migrate: { 2: { op: () => given as never } } })
+    expect(() => migrateOp(wrong, 1, op)).toThrow('Note 1 cannot be migrated to version 2.')
+  })
 })
 
 test.each([

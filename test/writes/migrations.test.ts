@@ -81,6 +81,8 @@ describe('queued transactions of an older version', () => {
 
   test.each([
     ['gives nothing', () => undefined],
+    ['gives what is no op', () => ({ title: 'Oat milk' }) as never],
+    ['is asynchronous', (async () => {}) as () => never],
     [
       'throws',
       () => {
@@ -198,9 +200,13 @@ describe('queued transactions of an older version', () => {
 })
 
 describe('stored rows of an older version', () => {
-  test('that cannot be migrated are fetched again, and the outbox stays', async () => {
+  test.each([
+    ['gives nothing', () => undefined],
+    ['gives what is no row', () => ({ title: 'Milk' }) as never],
+    ['is asynchronous', (async () => {}) as () => never],
+  ])('are fetched again, and the outbox stays, where the migration %s', async (_, row) => {
     const { office, desk, update } = await leftBehind()
-    const client = await offline(desk, { version: 2, migrate: { 2: { row: () => undefined, op: renamed } } })
+    const client = await offline(desk, { version: 2, migrate: { 2: { row, op: renamed } } })
     expect(client.status.data.state).toBe('none')
     expect(client.outbox.get(update.id)?.state).toBe('rejected')
     desk.network.mend()
