@@ -29,6 +29,12 @@ export type NewRecord<M extends ModelDefinitions, T extends NameOf<M>> = string 
     ? FieldsOf<M, T> & { readonly id?: string }
     : never
 
+/** What is given to update a record of the type `T`: any of its fields, of one shape where its model is a union. */
+type ChangedFields<M extends ModelDefinitions, T extends NameOf<M>> = PartOf<RecordFor<M, T>>
+
+// Distributes over a union of shapes.
+type PartOf<R> = R extends unknown ? Partial<Omit<R, 'id'>> : never
+
 /** What a transaction does, in order; each reads what the ones before it wrote. */
 export interface TypedMutator<M extends ModelDefinitions> {
   /** The record as it is shown, and as this transaction has made it. */
@@ -36,12 +42,7 @@ export interface TypedMutator<M extends ModelDefinitions> {
   /** Adds a record, and gives its id: the given one, or a new UUIDv7. Throws where there is a record of that id. */
   insert<T extends NameOf<M>>(t: T, record: NewRecord<M, T>): string
   /** Replaces the fields that it lists. Throws where there is no such record. */
-  update<T extends NameOf<M>>(
-    t: T,
-    id: string,
-    fields: Partial<Omit<RecordFor<M, T>, 'id'>>,
-    options?: WriteOptions,
-  ): void
+  update<T extends NameOf<M>>(t: T, id: string, fields: ChangedFields<M, T>, options?: WriteOptions): void
   /** Makes the record just this, whether it is there or not: also how a field is removed. */
   put<T extends NameOf<M>>(
     t: T,

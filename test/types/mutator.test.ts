@@ -59,6 +59,29 @@ test('a mutator takes what the models say', () => {
   })
 })
 
+test('an update of a union takes the fields of its shapes', () => {
+  const Shape = z.discriminatedUnion('kind', [
+    z.object({ kind: z.literal('circle'), r: z.number() }),
+    z.object({ kind: z.literal('rect'), w: z.number(), h: z.number() }),
+  ])
+  const client = new SyncClient({ baseUrl, models: { Shape } })
+  typeOnly(() => {
+    client.mutate((m) => {
+      m.insert('Shape', { kind: 'circle', r: 1 })
+      m.update('Shape', '1', { r: 2 })
+      m.update('Shape', '1', { kind: 'rect', w: 1, h: 2 })
+      // @ts-expect-error a width is a number
+      m.update('Shape', '1', { w: '1' })
+      // @ts-expect-error a circle has no width
+      m.update('Shape', '1', { kind: 'circle', w: 1 })
+      // @ts-expect-error no shape has such a field
+      m.update('Shape', '1', { colour: 'red' })
+      // @ts-expect-error an id cannot be changed
+      m.update('Shape', '1', { id: '2' })
+    })
+  })
+})
+
 test('a mutator without models takes any type and field', () => {
   const client = new SyncClient({ baseUrl })
   typeOnly(() => {
