@@ -26,7 +26,7 @@ export type {
   World,
 } from './base/world.ts'
 export type { SyncClientOptions } from './client/options.ts'
-export { SyncClient } from './client/sync-client.ts'
+export { type ClientOf, SyncClient } from './client/sync-client.ts'
 export type { NameOf, NewRecord, OutboxView, RecordFor, TypedMutator } from './client/types.ts'
 export type { OutboxRecord, RecordImage } from './database/outbox.ts'
 export { type Model, type ModelOptions, model } from './models/model.ts'

@@ -4,6 +4,7 @@ import { noDatabase } from '../database/none.ts'
 import { openDatabase } from '../database/open.ts'
 import type { Index } from '../models/model.ts'
 import type { ModelDefinitions, Models } from '../models/models.ts'
+import type { DefinitionsOf } from '../models/record-of.ts'
 import type { Mutator } from '../outbox/draft.ts'
 import type { Transaction } from '../outbox/transaction.ts'
 import type { WireRow } from '../protocol/row.ts'
@@ -34,7 +35,7 @@ import { whenReady } from './when-ready.ts'
  * await client.ready()
  * client.get('Issue', 'i1')
  */
-export class SyncClient<M extends ModelDefinitions = ModelDefinitions> {
+export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
   /** The addresses that are used. */
   readonly endpoints: Endpoints
   /** What the user wrote and the data does not show yet, or the server refused. */
@@ -226,6 +227,9 @@ export class SyncClient<M extends ModelDefinitions = ModelDefinitions> {
     return this.#session.replica as unknown as TypedReader<RecordFor<M, T>>
   }
 }
+
+/** The type of a client with models: `M` is what `defineModels` takes or gives. */
+export type ClientOf<M extends ModelDefinitions | Models> = SyncClient<DefinitionsOf<M>>
 
 function outboxOf<M extends ModelDefinitions>({ writer }: Session): OutboxView<M> {
   return {

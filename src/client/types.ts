@@ -1,5 +1,5 @@
-import type { ModelDefinitions } from '../models/models.ts'
-import type { FieldsOf, RecordOf, TypeName } from '../models/record-of.ts'
+import type { ModelDefinitions, Models } from '../models/models.ts'
+import type { FieldsOf, InputFor, RecordOf, TypeName } from '../models/record-of.ts'
 import type { Fields, WriteOptions } from '../outbox/draft.ts'
 import type { Transaction } from '../outbox/transaction.ts'
 import type { TransactionState } from '../outbox/transaction-state.ts'
@@ -13,21 +13,15 @@ export type { DataRecord } from '../replica/record.ts'
 export type { LiveQuery } from '../replica/replica.ts'
 
 /** The names of the types: those that the models declare, or any. */
-export type NameOf<M extends ModelDefinitions> = string extends keyof M ? string : TypeName<M>
+export type NameOf<M extends ModelDefinitions | Models> = TypeName<M>
 
-/** A record of the type `T`, by its model where there is one. */
-export type RecordFor<M extends ModelDefinitions, T extends NameOf<M>> = string extends keyof M
-  ? DataRecord
-  : T extends TypeName<M>
-    ? RecordOf<M, T>
-    : never
+/** A record of the type `T`: by its model, where there is one that says what it takes. */
+export type RecordFor<M extends ModelDefinitions | Models, T extends NameOf<M>> =
+  unknown extends InputFor<M, T> ? DataRecord : RecordOf<M, T>
 
 /** What is given to add a record of the type `T`: its fields, and an id where it is not to be made. */
-export type NewRecord<M extends ModelDefinitions, T extends NameOf<M>> = string extends keyof M
-  ? Fields
-  : T extends TypeName<M>
-    ? FieldsOf<M, T> & { readonly id?: string }
-    : never
+export type NewRecord<M extends ModelDefinitions | Models, T extends NameOf<M>> =
+  unknown extends InputFor<M, T> ? Fields : FieldsOf<M, T> & { readonly id?: string }
 
 /** What is given to update a record of the type `T`: any of its fields, of one shape where its model is a union. */
 type ChangedFields<M extends ModelDefinitions, T extends NameOf<M>> = PartOf<RecordFor<M, T>>
@@ -36,7 +30,7 @@ type ChangedFields<M extends ModelDefinitions, T extends NameOf<M>> = PartOf<Rec
 type PartOf<R> = R extends unknown ? Partial<Omit<R, 'id'>> : never
 
 /** What a transaction does, in order; each reads what the ones before it wrote. */
-export interface TypedMutator<M extends ModelDefinitions> {
+export interface TypedMutator<out M extends ModelDefinitions> {
   /** The record as it is shown, and as this transaction has made it. */
   get<T extends NameOf<M>>(t: T, id: string): RecordFor<M, T> | undefined
   /** Adds a record, and gives its id: the given one, or a new UUIDv7. Throws where there is a record of that id. */
@@ -54,7 +48,7 @@ export interface TypedMutator<M extends ModelDefinitions> {
 }
 
 /** The transactions that have not settled in the data yet, and those that were rejected. */
-export interface OutboxView<M extends ModelDefinitions> {
+export interface OutboxView<out M extends ModelDefinitions> {
   /** In the order in which they were made; all, or those in one state. */
   list(options?: { readonly state?: TransactionState['name'] }): readonly Transaction[]
   get(id: string): Transaction | undefined

@@ -6,12 +6,16 @@ import type { InputOf, StandardSchema } from './standard-schema.ts'
 export type TypeName<M> = keyof DefinitionsOf<M> & string
 
 /** A record of the type `T`: the fields that its schema takes, and `id`; readonly, whatever it nests. */
-export type RecordOf<M, T extends TypeName<M>> = AsRecord<InputOf<SchemaOf<DefinitionsOf<M>[T]>>>
+export type RecordOf<M, T extends TypeName<M>> = AsRecord<InputFor<M, T>>
 
 /** What is written when a record of the type `T` is made: its fields, without the `id`. */
-export type FieldsOf<M, T extends TypeName<M>> = WithoutId<InputOf<SchemaOf<DefinitionsOf<M>[T]>>>
+export type FieldsOf<M, T extends TypeName<M>> = WithoutId<InputFor<M, T>>
 
-type DefinitionsOf<M> =
+/** What the schema of the type `T` takes. */
+export type InputFor<M, T extends TypeName<M>> = InputOf<SchemaOf<DefinitionsOf<M>[T]>>
+
+/** What was given to {@link defineModels}. */
+export type DefinitionsOf<M> =
   M extends Models<infer Definitions> ? Definitions : M extends ModelDefinitions ? M : never
 
 type SchemaOf<Definition> =

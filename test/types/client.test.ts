@@ -1,6 +1,7 @@
 import { describe, expectTypeOf, test } from 'vitest'
 import * as z from 'zod/mini'
 import {
+  type ClientOf,
   type DataRecord,
   defineModels,
   type LiveQuery,
@@ -179,6 +180,45 @@ describe('for wrappers of a client', () => {
     expectTypeOf<RecordFor<M, 'Issue'>>().branded.toEqualTypeOf<Issue>()
     expectTypeOf<NameOf<ModelDefinitions>>().toEqualTypeOf<string>()
     expectTypeOf<RecordFor<ModelDefinitions, 'Any'>>().toEqualTypeOf<DataRecord>()
+  })
+
+  test('by what defineModels gives, too', () => {
+    const models = defineModels(definitions)
+    expectTypeOf<NameOf<typeof models>>().toEqualTypeOf<'Issue' | 'Project'>()
+    expectTypeOf<RecordFor<typeof models, 'Issue'>>().branded.toEqualTypeOf<Issue>()
+  })
+
+  test('ClientOf says the type of a client, by what defineModels takes or gives', () => {
+    const models = defineModels(definitions)
+    const client = new SyncClient({ baseUrl, models })
+    expectTypeOf(client).toEqualTypeOf<ClientOf<typeof models>>()
+    expectTypeOf(client.get('Project', '1')?.name).toEqualTypeOf<string | undefined>()
+    expectTypeOf(new SyncClient({ baseUrl, models: definitions })).toEqualTypeOf<
+      ClientOf<typeof definitions>
+    >()
+    expectTypeOf(new SyncClient({ baseUrl })).toEqualTypeOf<ClientOf<ModelDefinitions>>()
+  })
+
+  test('a client with models is a client of some of them, and of any', () => {
+    const logout = (_: SyncClient) => {}
+    const some = (_: SyncClient<Pick<typeof definitions, 'Project'>>) => {}
+    const client = new SyncClient({ baseUrl, models: definitions })
+    logout(client)
+    some(client)
+    const lent = <M extends ModelDefinitions>(typed: SyncClient<M>) => logout(typed)
+    expectTypeOf(lent).toBeFunction()
+    const any = new SyncClient({ baseUrl })
+    const issues = new SyncClient({ baseUrl, models: { Issue: definitions.Issue } })
+    const numbered = new SyncClient({ baseUrl, models: { Project: z.object({ name: z.number() }) } })
+    const wrong = () => {
+      // @ts-expect-error it may know no project
+      some(any)
+      // @ts-expect-error it knows no project
+      some(issues)
+      // @ts-expect-error the names of its projects are numbers
+      some(numbered)
+    }
+    expectTypeOf(wrong).toBeFunction()
   })
 
   test('a typed client is passed on with its types', () => {

@@ -1,6 +1,14 @@
 import { expectTypeOf, test } from 'vitest'
 import * as z from 'zod/mini'
-import { type DataRecord, defineModels, model, SyncClient, type Transaction } from '../../src/index.ts'
+import {
+  type DataRecord,
+  defineModels,
+  type ModelDefinitions,
+  model,
+  SyncClient,
+  type Transaction,
+  type TypedMutator,
+} from '../../src/index.ts'
 
 const definitions = {
   Issue: model(
@@ -92,6 +100,19 @@ test('a mutator without models takes any type and field', () => {
       expectTypeOf(m.get('Anything', '1')).toEqualTypeOf<DataRecord | undefined>()
       // @ts-expect-error what is put has an id
       m.put('Anything', {})
+    })
+  })
+})
+
+test('a part of a transaction can be a function of its own', () => {
+  typeOnly(() => {
+    const client = new SyncClient({ baseUrl, models: definitions })
+    const close = (m: TypedMutator<typeof definitions>, id: string) =>
+      m.update('Issue', id, { status: 'closed' })
+    const clear = (m: TypedMutator<ModelDefinitions>, id: string) => m.delete('Issue', id)
+    client.mutate((m) => {
+      close(m, '1')
+      clear(m, '2')
     })
   })
 })

@@ -1,4 +1,4 @@
-import { defineModels, model, type RecordOf, type SyncClient } from 'instep'
+import { type ClientOf, defineModels, model, type RecordOf } from 'instep'
 import * as z from 'zod/mini'
 
 const place = z.object({
@@ -29,4 +29,4 @@ export const models = defineModels({
 
 export type Place = RecordOf<typeof models, 'Place'>
 export type Country = RecordOf<typeof models, 'Country'>
-export type Client = SyncClient<typeof models.definitions>
+export type Client = ClientOf<typeof models>
