@@ -55,11 +55,15 @@ export interface OutboxView<out M extends ModelDefinitions> {
   /** Calls `listener` when a transaction comes, goes, or is in another state, or what can be undone is another. */
   subscribe(listener: () => void): () => void
   /**
-   * Writes a rejected transaction anew, as `edit` does, or as it was: a record that somebody deleted meanwhile is put
-   * whole. What it gives takes the old one's place. Throws as `mutate` does.
+   * Writes a rejected transaction anew, as `edit` does, or as it was; in the latter case a record that somebody deleted
+   * meanwhile is put whole. What it gives takes the old one's place. Throws as `mutate` does, and a ConfigurationError
+   * where there is no rejected one of this id.
    */
   retry(id: string, edit?: (mutator: TypedMutator<M>) => void): Transaction
-  /** Gives up a rejected transaction. */
+  /**
+   * Gives up a rejected transaction. Rejects with a ConfigurationError where there is none of this id, a StorageError or
+   * a ClosedError.
+   */
   discard(id: string): Promise<void>
   /** Everything in it, as plain data. It holds what the user wrote. */
   export(): Promise<ExportedOutbox>

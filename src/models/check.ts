@@ -21,7 +21,7 @@ export interface UpdatedPayload {
 /**
  * What is wrong with `payload` as a record of type `t`: an empty list where nothing is, or where `t` is not declared.
  * The payload itself is never changed: what the schema makes of it is dropped. Throws a ConfigurationError where the
- * schema can only validate asynchronously.
+ * schema gives a promise: it can only validate asynchronously, or, as zod's does, it throws by one.
  */
 export function check(models: Models, t: string, payload: Payload): readonly ModelIssue[] {
   const declared = models.types.get(t)
@@ -30,7 +30,8 @@ export function check(models: Models, t: string, payload: Payload): readonly Mod
   if (result instanceof Promise) {
     // It is not awaited: should it reject, nobody else would hear it.
     result.catch(() => {})
-    const message = `The schema of \`${t}\` validates asynchronously; give one that does it at once.`
+    const why = 'it validates asynchronously, or one of its checks throws'
+    const message = `The schema of \`${t}\` gives a promise: ${why}; give one that answers at once.`
     throw new ConfigurationError(`models.${t}`, message)
   }
   return (result.issues ?? []).map(readIssue)

@@ -10,6 +10,12 @@ function schemaBy(validate: (value: unknown) => unknown): StandardSchema {
   return { '~standard': { version: 1, vendor: 'by hand', validate: validate as never } }
 }
 
+const throwing = z.object({}).check(
+  z.refine(() => {
+    throw new TypeError('x is undefined')
+  }),
+)
+
 const refusing = (...issues: readonly SchemaIssue[]) => schemaBy(() => ({ issues }))
 
 describe('check', () => {
@@ -57,10 +63,10 @@ describe('check', () => {
   })
 
   test('takes a schema that throws for one that refuses, and says what it threw', () => {
-    const throwing = schemaBy(() => {
+    const schema = schemaBy(() => {
       throw new TypeError('x is undefined')
     })
-    expect(check(defineModels({ T: throwing }), 'T', {})).toEqual([
+    expect(check(defineModels({ T: schema }), 'T', {})).toEqual([
       { path: [], message: 'The schema threw: x is undefined' },
     ])
   })
@@ -68,14 +74,16 @@ describe('check', () => {
   test.each([
     ['resolves', async () => ({ value: {} })],
     ['rejects', () => Promise.reject(new Error('no'))],
+    ['is of zod, and a check of it throws', (value: unknown) => throwing['~standard'].validate(value)],
   ])(
-    'refuses a schema that can only validate asynchronously, in one sentence: it %s',
+    'refuses a schema that gives a promise, in one sentence that says why it may: it %s',
     async (_, validate) => {
       expect(() => check(defineModels({ Issue: schemaBy(validate) }), 'Issue', {})).toThrow(
         expect.objectContaining({
           name: 'ConfigurationError',
           option: 'models.Issue',
-          message: 'The schema of `Issue` validates asynchronously; give one that does it at once.',
+          message:
+            'The schema of `Issue` gives a promise: it validates asynchronously, or one of its checks throws; give one that answers at once.',
         }),
       )
     },
