@@ -1,4 +1,13 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -86,10 +95,39 @@ test('a folder that was never finished is made anew, and each has a history of i
   const first = await openSqlLog(folder)
   const { history } = await first.position()
   await first.close()
-  rmSync(join(folder, 'complete'))
+  renameSync(join(folder, 'complete'), join(folder, 'begun'))
   rmSync(join(folder, 'pgdata', 'global'), { recursive: true })
   const second = await openSqlLog(folder)
   expect((await second.position()).history).not.toBe(history)
+  await second.close()
+  expect(readdirSync(folder).sort()).toEqual(['complete', 'pgdata'])
+}, 120_000)
+
+test('files of somebody else in the place of a database are refused, and left as they are', async () => {
+  const file = join(folder, 'pgdata', 'base', '1')
+  mkdirSync(join(folder, 'pgdata', 'base'), { recursive: true })
+  writeFileSync(file, 'important')
+  for (let time = 0; time < 2; time += 1) {
+    await expect(openSqlLog(folder)).rejects.toMatchObject({
+      name: 'ConfigurationError',
+      message: expect.stringMatching(
+        /holds a `pgdata` without the file `complete`, .+; name another folder, .+\.$/,
+      ),
+    })
+    expect(readFileSync(file, 'utf8')).toBe('important')
+  }
+  expect(readdirSync(folder)).toEqual(['pgdata'])
+}, 120_000)
+
+test('a backup that lost its mark is whole again once it has it', async () => {
+  const first = await openSqlLog(folder)
+  await first.write([insert('1')], asService)
+  await first.close()
+  rmSync(join(folder, 'complete'))
+  await expect(openSqlLog(folder)).rejects.toThrow('put `complete` beside it')
+  writeFileSync(join(folder, 'complete'), '')
+  const second = await openSqlLog(folder)
+  expect(await idsOf(second)).toEqual(['1'])
   await second.close()
 }, 120_000)
 

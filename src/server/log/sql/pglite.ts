@@ -1,8 +1,9 @@
-import { access, rm, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { PGlite } from '@electric-sql/pglite'
 import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient, sql } from 'kysely'
-import { toError } from '../../../base/errors.ts'
+import { ConfigurationError, toError } from '../../../base/errors.ts'
 import type { Logger } from '../../../base/logger.ts'
 import type { Clock } from '../../../base/world.ts'
 import { peer } from '../../peer.ts'
@@ -18,7 +19,7 @@ export interface PGliteOptions {
 
 /**
  * A PostgreSQL within this process, in `folder`, or in memory where that is `undefined`. Rejects with a
- * ConfigurationError where another process has the folder.
+ * ConfigurationError where another process has the folder, or where it holds a database that is none of Instep's.
  */
 export async function openPGlite(folder: string | undefined, options: PGliteOptions): Promise<SqlDatabase> {
   const unlock = folder === undefined ? () => {} : await lockFolder(folder, options.clock)
@@ -31,19 +32,28 @@ export async function openPGlite(folder: string | undefined, options: PGliteOpti
   }
 }
 
-/** A folder without the mark was never finished, so nobody has been told of anything in it: it is made anew. */
+/**
+ * The mark `begun` is there before the first file of a database and becomes `complete` after the last. While it is there,
+ * nobody has been told of anything in the database, so it is made anew. Without a mark it is somebody's, and is left alone.
+ */
 async function openFolder(folder: string, options: PGliteOptions): Promise<PGlite> {
   const path = join(folder, 'pgdata')
-  const mark = join(folder, 'complete')
-  const isComplete = await access(mark).then(
-    () => true,
-    () => false,
-  )
-  if (isComplete) return start(path)
-  await rm(path, { recursive: true, force: true })
+  const [begun, complete] = [join(folder, 'begun'), join(folder, 'complete')]
+  if (existsSync(complete)) return start(path)
+  if (existsSync(begun)) await rm(path, { recursive: true, force: true })
+  else if (existsSync(path)) throw unmarked(folder)
+  await writeFile(begun, '')
   const pglite = await create(path, options)
-  await writeFile(mark, '')
+  await rename(begun, complete)
   return pglite
+}
+
+function unmarked(folder: string): ConfigurationError {
+  const advice = 'name another folder, or put `complete` beside it where it is whole and was made by Instep'
+  return new ConfigurationError(
+    'database',
+    `The folder ${folder} holds a \`pgdata\` without the file \`complete\`, which Instep does not touch; ${advice}.`,
+  )
 }
 
 /** A new database, from the seed if there is one of its version. */
