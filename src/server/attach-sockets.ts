@@ -1,4 +1,4 @@
-import type { IncomingMessage, Server } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { toError } from '../base/errors.ts'
@@ -8,6 +8,7 @@ import type { Clock } from '../base/world.ts'
 import { badRequest, refuseUpgrade, toRequest } from './node-http.ts'
 import { closeCodes } from './realtime/server-socket.ts'
 import type { SyncService } from './service.ts'
+import { takeUpgrades, type UpgradingServer } from './upgrades.ts'
 
 /** A client sends nothing on its socket; what is longer than this closes it with 1009. In bytes. */
 const maxMessageBytes = 4_096
@@ -24,10 +25,10 @@ export interface AttachedSockets {
 
 /**
  * Opens the sockets of `service` on a server of Node's. Where others open sockets on it too, they get what is not for
- * the service.
+ * the service. An upgrade to anything but a WebSocket is answered by the server as any other request.
  */
 export function attachSockets(
-  server: Pick<Server, 'on' | 'off' | 'listenerCount'>,
+  server: UpgradingServer,
   service: Pick<SyncService, 'path' | 'upgrade'>,
   options: { readonly logger?: Logger; readonly clock?: Clock } = {},
 ): AttachedSockets {
@@ -37,8 +38,6 @@ export function attachSockets(
     logger.debug('A socket failed.', { reason: toError(error).message })
   }
   const upgrade = async (incoming: IncomingMessage, socket: Duplex, head: Buffer) => {
-    const isOwn = incoming.url?.split('?')[0] === `${service.path}/ws`
-    if (!isOwn && server.listenerCount('upgrade') > 1) return
     socket.on('error', failed)
     try {
       const request = toRequest(incoming)
@@ -53,12 +52,13 @@ export function attachSockets(
       socket.destroy()
     }
   }
-  const onUpgrade = (incoming: IncomingMessage, socket: Duplex, head: Buffer) =>
-    void upgrade(incoming, socket, head)
-  server.on('upgrade', onUpgrade)
+  const leave = takeUpgrades(server, {
+    path: service.path,
+    take: (incoming, socket, head) => void upgrade(incoming, socket, head),
+  })
   return {
     close() {
-      server.off('upgrade', onUpgrade)
+      leave()
       for (const socket of sockets.clients) end(socket, clock)
     },
     terminate() {

@@ -1,12 +1,8 @@
-import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { connect as connectHttp2, createServer as createHttp2, createSecureServer } from 'node:http2'
 import { createServer as createHttps, request as requestHttps } from 'node:https'
 import { type AddressInfo, connect as connectTcp } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
@@ -14,6 +10,7 @@ import { WebSocket } from 'ws'
 import type { World } from '../../src/base/world.ts'
 import { memoryStore, SyncClient, silentLogger } from '../../src/index.ts'
 import { attachSockets, createSyncService, nodeHandler, type SyncService } from '../../src/server/index.ts'
+import { certificate } from '../support/certificate.ts'
 import { shown } from '../support/device.ts'
 import { insert } from './harness.ts'
 
@@ -40,28 +37,6 @@ async function listening(server: {
     setImmediate(resolve)
   })
   return (server.address() as AddressInfo).port
-}
-
-/** A key and a certificate of its own for `localhost`. */
-function certificate() {
-  const folder = mkdtempSync(join(tmpdir(), 'instep-tls-'))
-  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
-  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1']
-  const made = [
-    'req',
-    '-x509',
-    '-newkey',
-    'ec',
-    '-pkeyopt',
-    'ec_paramgen_curve:prime256v1',
-    '-nodes',
-    '-days',
-    '1',
-  ]
-  execFileSync('openssl', [...made, ...subject, '-keyout', key, '-out', cert], { stdio: 'ignore' })
-  const pair = { key: readFileSync(key), cert: readFileSync(cert) }
-  rmSync(folder, { recursive: true })
-  return pair
 }
 
 describe('over HTTP/2', () => {

@@ -150,18 +150,15 @@ test('a client that goes in the middle of an answer leaves nothing behind', asyn
   expect((await ask('delta?since=5000')).status).toBe(200)
 })
 
-test.each(['GET http://[/ HTTP/1.1', 'GET /sync/v1/ws HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: other'])(
-  'what is no proper request harms nobody: %s',
-  async (request) => {
-    const socket = connectTcp(Number(new URL(served.url).port), '127.0.0.1')
-    const closed = once(socket, 'close')
-    socket.on('error', () => {})
-    socket.resume()
-    socket.write(`${request}\r\nHost: x\r\n\r\n`)
-    await closed
-    expect((await ask('bootstrap')).status).toBe(200)
-  },
-)
+test('what is no proper request harms nobody', async () => {
+  const socket = connectTcp(Number(new URL(served.url).port), '127.0.0.1')
+  const closed = once(socket, 'close')
+  socket.on('error', () => {})
+  socket.resume()
+  socket.write('GET http://[/ HTTP/1.1\r\nHost: x\r\n\r\n')
+  await closed
+  expect((await ask('bootstrap')).status).toBe(200)
+})
 
 test.each([Number.NaN, -1, 65_536, 80.5, 'x'])('%s is refused as a port', async (port) => {
   const serving = serve(service, { port: port as number })
