@@ -202,6 +202,15 @@ test('records that are there already are left as they are, unless they are to be
   expect(await rowsOf('ann')).toEqual([{ t: 'Issue', id: 'i1', v: 2, p: { userId: 'ann' } }])
 })
 
+test('a new history is begun in no database but one of Instep’s, and nothing is made in another', async () => {
+  const { code, stdout, stderr } = await instep(['epoch', '--new', '--database', database])
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+  expect(stderr).toMatch(/^The PostgreSQL at .+ cannot be used: it holds no data of Instep’s\.\n$/)
+  expect(
+    await postgres.run(`import${databases}`, 'select from pg_class where relname ~ $$^instep$$'),
+  ).toEqual([])
+})
+
 describe('with a database in use', () => {
   test('status counts, and epoch --new ends the sockets of a service that runs', async () => {
     const rows = Array.from({ length: 2_500 }, (_, n) => ({

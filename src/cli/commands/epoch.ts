@@ -1,5 +1,7 @@
+import { resolveWorld } from '../../base/world.default.ts'
+import { peer } from '../../server/peer.ts'
 import type { Command } from '../command.ts'
-import { lastingDatabaseOption, openLog, presentDatabaseIn } from '../database.ts'
+import { lastingDatabaseOption, openLog, presentDatabaseIn, reaching } from '../database.ts'
 import { UsageError } from '../failure.ts'
 import { loggerIn, logOptions } from '../log.ts'
 import { configOption } from '../settings.ts'
@@ -19,7 +21,12 @@ export const epoch: Command = {
     if (!settings.meant('new')) {
       throw new UsageError('`--new` is missing; with it, every client of this database fetches a snapshot.')
     }
-    const log = await openLog(presentDatabaseIn(settings), { logger: await loggerIn(settings, shell) })
+    const name = presentDatabaseIn(settings)
+    const logger = await loggerIn(settings, shell)
+    const { findTables } = await peer('kysely', () => import('../../server/ops/census.ts'))
+    // Opening the log would make them.
+    await reaching(name, () => findTables(name, { ...resolveWorld(), logger }))
+    const log = await openLog(name, { logger })
     try {
       await log.newEpoch()
       shell.stdout.write('A new history has begun; every client fetches a snapshot.\n')

@@ -25,12 +25,26 @@ export interface Census {
 export type CensusOptions = Omit<PostgresOptions, 'maxReaders' | 'maxDeltaReaders'>
 
 /** Counts what is in the database `name`, an address or a folder, and changes nothing in it. */
-export async function takeCensus(name: string, options: CensusOptions): Promise<Census> {
+export function takeCensus(name: string, options: CensusOptions): Promise<Census> {
+  return reading(name, options, count)
+}
+
+/** Rejects where the database `name` holds no tables of Instep's, and makes none. */
+export async function findTables(name: string, options: CensusOptions): Promise<void> {
+  await reading(name, options, (database) => readPosition(database.readers, database))
+}
+
+/** What `read` gives of the database as it is: its tables are not brought up to date. */
+async function reading<T>(
+  name: string,
+  options: CensusOptions,
+  read: (database: SqlDatabase) => Promise<T>,
+): Promise<T> {
   const database = isPostgres(name)
     ? await openPostgres(name, { ...options, maxReaders: 1, maxDeltaReaders: 1 })
     : await openPGlite(name, options)
   try {
-    return await count(database)
+    return await read(database)
   } finally {
     await database.close()
   }
