@@ -92,6 +92,8 @@ test('each line that is wrong is told with its number, and nothing is written', 
     '{"userId":"ann"}',
     '{"id":"x"}',
     '{"id":"x","userId":"ann","__proto__":1}',
+    `{"id":"y","userId":"${'o'.repeat(256)}"}`,
+    '{"id":"z","userId":"__proto__"}',
     good,
   ]
   expect(await importing(file('wrong.ndjson', lines.join('\n')))).toEqual({
@@ -103,7 +105,10 @@ test('each line that is wrong is told with its number, and nothing is written', 
       'Line 4: the record has no id in its field id.',
       'Line 5: the record names no owner in its field userId.',
       'Line 6: the record has a name among its fields that no record can have, as `__proto__`.',
-      'Nothing was written: 5 records are wrong.',
+      'Line 7: the record names in its field userId an owner that is longer than 255 characters or cannot be stored.',
+      'Line 8: the record names in its field userId an owner that is longer than 255 characters or cannot be stored.',
+      'Line 9: the record has the id of the one on line 1.',
+      'Nothing was written: 8 records are wrong.',
       '',
     ].join('\n'),
   })
@@ -111,6 +116,20 @@ test('each line that is wrong is told with its number, and nothing is written', 
     'Line 20: the record is no JSON.\nNothing was written: 30 records are wrong, of which the first 20 are shown.',
   )
   expect((await instep(['status', '--database', database])).stderr).toContain('it holds no data of Instep’s')
+})
+
+test('an id that comes again far down is told before anything is written, unless the later is to replace the earlier', async () => {
+  const lines = Array.from({ length: 1_500 }, (_, n) => `{"id":"i${n % 1_400}","userId":"ann","n":${n}}`)
+  const path = file('twice.ndjson', lines.join('\n'))
+  expect(await importing(path)).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(
+      /^Line 1401: the record has the id of the one on line 1\.\n.*\nNothing was written: 100 /s,
+    ),
+  })
+  expect((await instep(['status', '--database', database])).stderr).toContain('it holds no data of Instep’s')
+  expect((await importing(path, '--replace')).stdout).toBe('1500 records written; the database is at 1500.\n')
+  expect((await rowsOf('ann')).find(({ id }) => id === 'i0')?.p).toMatchObject({ n: 1_400 })
 })
 
 test.each([

@@ -163,6 +163,18 @@ describe('what is called wrongly ends with 2 and one sentence on stderr', () => 
     ],
     ['an import without a type', ['import', 'x.csv', '--database', 'x'], {}, /`--type` is missing/],
     [
+      'an import for an owner that none can be',
+      ['import', 'x.csv', '--database', 'x', '--type', 'T', '--owner', '__proto__'],
+      {},
+      /`--owner` is longer than 255 characters or cannot be stored; give another/,
+    ],
+    [
+      'an import of a type that none can be',
+      ['import', 'x.csv', '--database', 'x', '--type', 'T'.repeat(256)],
+      {},
+      /`--type` is longer than 255/,
+    ],
+    [
       'an import of no format',
       ['import', 'x', '--database', 'x', '--type', 'T'],
       {},

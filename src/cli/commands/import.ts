@@ -1,4 +1,5 @@
 import { resolveWorld } from '../../base/world.default.ts'
+import { isStorableName } from '../../protocol/json-copy.ts'
 import type { TxOp } from '../../protocol/tx.ts'
 import { ownershipJudge } from '../../server/log/ownership.ts'
 import { WriteRejectedError } from '../../server/log/rejection.ts'
@@ -10,8 +11,9 @@ import { loggerIn, logOptions } from '../log.ts'
 import { maxRecordBytesIn, maxRecordBytesOption } from '../max-record-bytes.ts'
 import { ownerFieldIn, ownerFieldOption } from '../owner-field.ts'
 import { Progress } from '../progress.ts'
+import { Ids } from '../records/ids.ts'
 import { formats, type RecordFile, recordFile } from '../records/read-records.ts'
-import { type OpRules, toOp } from '../records/to-op.ts'
+import { notStorable, type OpRules, toOp } from '../records/to-op.ts'
 import { configOption, type Settings } from '../settings.ts'
 import type { Output } from '../shell.ts'
 
@@ -65,18 +67,31 @@ export const importRecords: Command = {
 }
 
 function rulesIn(settings: Settings): OpRules {
+  const owner = settings.text('owner')
   return {
-    type: settings.required('type', 'the type of the records'),
+    type: nameOf('type', settings.required('type', 'the type of the records')),
     idField: settings.text('id-field') ?? 'id',
     ownerField: ownerFieldIn(settings),
-    owner: settings.text('owner'),
+    owner: owner === undefined ? undefined : nameOf('owner', owner),
     maxRecordBytes: maxRecordBytesIn(settings),
     replace: settings.flag('replace'),
   }
 }
 
+function nameOf(option: string, text: string): string {
+  if (isStorableName(text)) return text
+  throw new UsageError(`\`--${option}\` ${notStorable}; give another.`)
+}
+
 /** Reads the whole file, and tells of every line that is wrong. Rejects where there is one. */
 async function check(file: RecordFile, rules: OpRules, progress: Progress, output: Output): Promise<void> {
+  const ids = new Ids()
+  const faultOf = (result: TxOp | string, line: number) => {
+    if (typeof result === 'string') return result
+    // One that replaces may replace what the file itself has written.
+    const before = rules.replace ? undefined : ids.add(result.id, line)
+    return before === undefined ? undefined : `has the id of the one on line ${before}`
+  }
   let faults = 0
   let read = 0
   const records = file.records((bytes) => {
@@ -84,12 +99,12 @@ async function check(file: RecordFile, rules: OpRules, progress: Progress, outpu
   })
   for await (const numbered of records) {
     progress.show('Checking', read, file.size)
-    const result = toOp(numbered, rules)
-    if (typeof result !== 'string') continue
+    const fault = faultOf(toOp(numbered, rules), numbered.line)
+    if (fault === undefined) continue
     faults += 1
     if (faults > mostFaults) continue
     progress.clear()
-    output.write(`Line ${numbered.line}: the record ${result}.\n`)
+    output.write(`Line ${numbered.line}: the record ${fault}.\n`)
   }
   progress.clear()
   if (faults === 0) return

@@ -1,5 +1,6 @@
 import { toError } from '../../base/errors.ts'
 import { isObject } from '../../protocol/json.ts'
+import { isStorableName, maxNameLength } from '../../protocol/json-copy.ts'
 import type { TxOp } from '../../protocol/tx.ts'
 import { checkOps } from '../../server/log/check-ops.ts'
 import { isTooLong } from '../../server/log/check-size.ts'
@@ -17,6 +18,9 @@ export interface OpRules {
   readonly replace: boolean
 }
 
+/** What is wrong with a name that {@link isStorableName} refuses, but for an empty one. */
+export const notStorable = `is longer than ${maxNameLength} characters or cannot be stored`
+
 /** The op that writes a record, or what is wrong with it. */
 export function toOp(numbered: Numbered, rules: OpRules): TxOp | string {
   if ('fault' in numbered) return numbered.fault
@@ -30,6 +34,7 @@ export function toOp(numbered: Numbered, rules: OpRules): TxOp | string {
   if (!Object.hasOwn(p, ownerField) && owner !== undefined) p[ownerField] = owner
   const named = p[ownerField]
   if (typeof named !== 'string' || named === '') return `names no owner in its field ${ownerField}`
+  if (!isStorableName(named)) return `names in its field ${ownerField} an owner that ${notStorable}`
   try {
     const [op = ''] = checkOps([{ op: 'i', t: type, id, p, ...(replace ? { put: true } : undefined) }])
     return isTooLong(p, maxRecordBytes) ? `is longer than ${maxRecordBytes} bytes` : op
