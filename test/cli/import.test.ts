@@ -204,6 +204,17 @@ test.each<[name: string, head: string, between: string, end: string]>([
   60_000,
 )
 
+test('long records are written fewer at a time, so that many of them need no more memory', async () => {
+  const path = file('long.ndjson', '')
+  const text = 'x'.repeat(600_000)
+  for (let n = 0; n < 150; n += 1)
+    appendFileSync(path, `${JSON.stringify({ id: `i${n}`, userId: 'ann', text })}\n`)
+  const args = ['import', path, '--database', database, '--type', 'Issue']
+  const { stdout, stderr } = await instep(args, { NODE_OPTIONS: '--max-old-space-size=96' })
+  rmSync(path)
+  expect([stdout, stderr]).toEqual(['150 records written; the database is at 150.\n', ''])
+}, 60_000)
+
 test('what is no file is refused', async () => {
   const { code, stderr } = await importing(folder, '--format', 'csv')
   expect([code, stderr]).toEqual([1, `${folder} is no file; give one with the records in it.\n`])

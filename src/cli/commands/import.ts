@@ -17,8 +17,11 @@ import { notStorable, type OpRules, toOp } from '../records/to-op.ts'
 import { configOption, type Settings } from '../settings.ts'
 import type { Output } from '../shell.ts'
 
-/** How many records are written at once: all of them, or none. */
+/** How many records are written at once at most: all of them, or none. */
 const recordsPerBatch = 1_000
+
+/** How long they are together as JSON, in UTF-16 units, once the next record begins another batch. */
+const lengthPerBatch = 4_194_304
 
 /** More lines than these are counted, and not told of one by one. */
 const mostFaults = 20
@@ -119,6 +122,7 @@ async function write(file: RecordFile, rules: OpRules, log: SqlLog, progress: Pr
   const { ownerField, maxRecordBytes } = rules
   const judge = ownershipJudge({ ownerField, maxRecordBytes, models: undefined })
   let batch: TxOp[] = []
+  let length = 0
   let first = 1
   let written = 0
   let read = 0
@@ -136,6 +140,7 @@ async function write(file: RecordFile, rules: OpRules, log: SqlLog, progress: Pr
     }
     written += batch.length
     batch = []
+    length = 0
   }
   const records = file.records((bytes) => {
     read += bytes
@@ -148,8 +153,9 @@ async function write(file: RecordFile, rules: OpRules, log: SqlLog, progress: Pr
     if (batch.length === 0) first = numbered.line
     line = numbered.line
     batch.push(op)
+    length += JSON.stringify(op).length
     progress.show('Writing', read, file.size)
-    if (batch.length === recordsPerBatch) await flush(line)
+    if (batch.length === recordsPerBatch || length >= lengthPerBatch) await flush(line)
   }
   await flush(line)
   return written
