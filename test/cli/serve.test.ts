@@ -169,6 +169,11 @@ describe('what cannot be done ends with 1 and one sentence, without a stack', ()
       /^The PostgreSQL at 127\.0\.0\.1:1\/app .*nothing/,
     ],
     [
+      'its password has a slash',
+      'postgres://u:12/hush@127.0.0.1:1/app',
+      /^The address of the PostgreSQL cannot be read; .+ `%2F` for a \/ /,
+    ],
+    [
       'is no folder',
       '/dev/null',
       /^The database in the folder \/dev\/null cannot be used: it is a file\.\n$/,
@@ -179,6 +184,8 @@ describe('what cannot be done ends with 1 and one sentence, without a stack', ()
     expect(stderr).toMatch(sentence)
     expect(stderr).toMatch(/^[^\n]+\.\n$/)
     expect(stderr).not.toContain('hush')
+    const named = await instep(['serve', '--port', '0'], { ...env, INSTEP_DATABASE: database })
+    expect(named.stderr).toBe(stderr)
   })
 })
 

@@ -7,6 +7,11 @@ test.each([
   'postgres://u:12#ter2@h/d',
   'postgres://u:10%zzter2@h/d',
   'postgres://u:a/ter2@h/d',
+  'postgres://u:12/ter2@h:5432/d',
+  'postgres://u:/hun/ter2@h/d',
+  'postgres://u:12?ter2@h/d',
+  'postgres://u:a@12/ter2@h/d',
+  'postgres://ter2:12/x@h/d',
 ])('an address that cannot be read is refused without a word of it: %s', async (address) => {
   const error: unknown = await openSqlLog(address).catch((thrown: unknown) => thrown)
   expect(error).toMatchObject({
@@ -21,6 +26,8 @@ test.each([
   'postgresql://u@localhost/d?host=/var/run/postgresql',
   'postgres://u@/d?host=/tmp',
   'postgres:///d',
+  'postgres://u:p%2F%40@h:5432/d?application_name=u%40h',
+  'postgres://u:p@ss@h/d',
   'postgres://u@%2Ftmp/d',
 ])('what PostgreSQL reads is let pass: %s', (address) => {
   expect(() => checkAddress(address)).not.toThrow()

@@ -7,12 +7,19 @@ export function isPostgres(name: string): boolean {
 
 /** Throws a ConfigurationError, which does not quote it, for an address that cannot be read. */
 export function checkAddress(address: string): void {
-  // PostgreSQL's have nothing behind a #: one that is there belongs to the password.
-  if (!address.includes('#') && canParse(address) && canDecode(address)) return
+  if (!isCut(address) && canParse(address) && canDecode(address)) return
   throw new ConfigurationError(
     'database',
-    'The address of the PostgreSQL cannot be read; write what is special in its password by its code, as in `%23` for a #.',
+    'The address of the PostgreSQL cannot be read; write what is special in its password and its names by its code, as in `%23` for a #, `%2F` for a / and `%40` for an @.',
   )
+}
+
+/**
+ * Whether a URL ends its host inside the password, the rest of which it takes for something to show. PostgreSQL's have
+ * nothing behind a #, and an @ behind the host is the one that ends the password.
+ */
+function isCut(address: string): boolean {
+  return address.includes('#') || /^\w+:\/\/[^/?]*[/?].*@/s.test(address)
 }
 
 /** Where the host is left out, as for a socket's folder, a URL may have no user. */
