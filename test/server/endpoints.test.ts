@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { insert, serviceOf } from './harness.ts'
+import { insert, requestTo, serviceOf } from './harness.ts'
 
 test.each([
   ['GET', 'elsewhere', 404, 'not_found'],
@@ -15,9 +15,34 @@ test.each([
   expect(await response.json()).toEqual({ error: { code, message: expect.any(String) } })
 })
 
-test('a HEAD is refused, so that no read is left open', async () => {
-  const { ask } = serviceOf()
-  expect((await ask('bootstrap', { method: 'HEAD' })).status).toBe(405)
+test.each([
+  ['bootstrap', 405, 'GET, POST'],
+  ['delta?since=0', 405, 'GET'],
+  ['ws', 405, 'GET'],
+  ['tx', 405, 'POST'],
+  ['elsewhere', 404, null],
+])(
+  'a HEAD of %s is refused as any other wrong method is (%i), so that no read is left open',
+  async (path, status, allowed) => {
+    const { ask, log } = serviceOf()
+    log.snapshot = () => Promise.reject(new Error('A read was begun.'))
+    for (const method of ['HEAD', 'DELETE']) {
+      const response = await ask(path, { method })
+      expect([method, response.status, response.headers.get('Allow')]).toEqual([method, status, allowed])
+      expect((await ask(path, { method, user: '' })).status).toBe(401)
+    }
+  },
+)
+
+test('an upgrade at an unknown path is refused as any other request there', async () => {
+  const { service } = serviceOf()
+  const upgrade = async (path: string, user: string) => {
+    const answer = await service.upgrade(requestTo(path, user))
+    return answer instanceof Response ? answer.status : undefined
+  }
+  expect(await upgrade('elsewhere', '')).toBe(401)
+  expect(await upgrade('elsewhere', 'ann')).toBe(404)
+  expect(await upgrade('bootstrap', 'ann')).toBe(404)
 })
 
 test('the endpoints are where the option says', async () => {

@@ -7,7 +7,7 @@ import type { RateLimit } from '../ops/rate-limit.ts'
 import { peer } from '../peer.ts'
 import { methodNotAllowed, sendFailure, sendJson } from './answer.ts'
 import { type DecideOptions, decide } from './decide.ts'
-import type { App, Asked, Env } from './env.ts'
+import { type App, type Asked, type Env, endpointOf } from './env.ts'
 import { Failure } from './failure.ts'
 import { health, positionReader } from './health.ts'
 import { type IdentifyOptions, identify } from './identify.ts'
@@ -39,6 +39,8 @@ export interface AppOptions extends IdentifyOptions, DecideOptions, TransactionL
   readonly clock: Clock
   readonly random: Random
 }
+
+const methods = { bootstrap: 'GET, POST', delta: 'GET', ws: 'GET', tx: 'POST' }
 
 /** The endpoints. A socket's upgrade passes through here like every other request, so nothing is checked elsewhere. */
 export async function createApp(options: AppOptions): Promise<App> {
@@ -92,13 +94,18 @@ export async function createApp(options: AppOptions): Promise<App> {
     if (options.stopping()) {
       throw new Failure(503, 'unavailable', 'The service is stopping.', { 'Retry-After': '1' })
     }
-    // Hono answers HEAD by running GET and dropping the body unread, which would leave the log's read open.
-    if (c.req.raw.method === 'HEAD') throw methodNotAllowed('GET')
-    if (c.env?.admit && c.req.path !== `${path}/ws`) return c.notFound()
     c.set('identity', await identify(c.req.raw, { ...options, logger: c.var.logger }))
     await next()
   })
   if (rateLimit) app.use(limitRate({ path, limit: rateLimit }))
+  app.use(async (c, next) => {
+    const endpoint = endpointOf(c, path)
+    if (c.env?.admit && endpoint !== 'ws') return c.notFound()
+    // Hono answers HEAD by running GET and dropping the body unread, which would leave the log's read open.
+    if (c.req.method !== 'HEAD') return next()
+    if (endpoint === 'other' || endpoint === 'preflight') return c.notFound()
+    throw methodNotAllowed(methods[endpoint])
+  })
 
   const send = async (c: Asked, read: Read, list: string, head: Readonly<Record<string, unknown>>) => {
     const epoch = epochOf(read.history, c.var.identity.owner)
@@ -152,7 +159,6 @@ export async function createApp(options: AppOptions): Promise<App> {
     return sendJson(c, 200, new TextEncoder().encode(JSON.stringify(answer)))
   })
 
-  const methods = { bootstrap: 'GET, POST', delta: 'GET', ws: 'GET', tx: 'POST' }
   for (const [endpoint, allowed] of Object.entries(methods)) {
     app.all(`${path}/${endpoint}`, () => {
       throw methodNotAllowed(allowed)
