@@ -1,5 +1,7 @@
 import { gunzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
+import { prometheusMetrics } from '../../src/server/index.ts'
+import { badRequest } from '../../src/server/node-http.ts'
 import { insert, serviceOf } from './harness.ts'
 
 const origin = 'https://app.test'
@@ -53,6 +55,17 @@ describe('every answer', () => {
       expect(response.headers.get('Cache-Control')).toBe('no-store')
     }
   })
+})
+
+test('what is not for pages carries no headers for them, and is kept by no proxy either', async () => {
+  const { service } = serviceOf({ metrics: prometheusMetrics() })
+  const asked = (path: string) =>
+    service.fetch(new Request(`https://sync.test${path}`, { headers: { origin } }))
+  for (const response of [await asked('/healthz'), await asked('/metrics'), badRequest()]) {
+    expect(response.headers.get('Access-Control-Allow-Origin')).toBeNull()
+    expect(response.headers.get('Cache-Control')).toBe('no-store')
+    expect(response.headers.has('X-Request-Id')).toBe(response.status === 200)
+  }
 })
 
 test('with a list of origins only those are let in', async () => {
