@@ -118,7 +118,7 @@ export class LocalCopy {
     const { settlement } = this.#options
     const { records } = await this.disk.database.outbox.read((id) => settlement.knows(id))
     if (records.length === 0) return
-    this.#useAll(records)
+    this.#load(records)
     settlement.found(records, (overlay) => this.#lay(overlay))
   }
 
@@ -231,11 +231,11 @@ export class LocalCopy {
 
   async #restoreOutbox(): Promise<void> {
     const outbox = await this.disk.database.outbox.read()
-    this.#useAll(outbox.records)
+    this.#load(outbox.records)
     this.#options.settlement.restored(outbox, (overlay) => this.#lay(overlay))
   }
 
-  #useAll(records: readonly OutboxRecord[]): void {
+  #load(records: readonly OutboxRecord[]): void {
     for (const { t } of records.flatMap(({ ops }) => ops)) this.use(t)
   }
 
