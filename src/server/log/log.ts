@@ -111,6 +111,8 @@ export interface StoredRecord {
  * made by the same ops do not count. In a transaction only what was told to `owner` counts, and nothing that
  * `caller` made by a transaction of `bases`. Where the horizon has passed `unchangedSince`, only a record that is
  * there, and whose `sid` is not above it, is known not to have changed. It is `false` where nothing is asked.
+ *
+ * Of a record that is only removed `before` may have no fields.
  */
 export type Judge = (before: StoredRecord | undefined, op: TxOp, changed: boolean) => Effect
 

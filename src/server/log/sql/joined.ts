@@ -3,6 +3,7 @@ const mostAtOnce = 1_000
 
 interface Waiting<Job, Result> {
   readonly job: Job
+  readonly size: number
   readonly resolve: (result: Result) => void
   readonly reject: (error: unknown) => void
 }
@@ -32,7 +33,7 @@ export class Joined<Job, Result> {
   /** The result of `job`; rejects where it fails alone, or with its group. */
   do(job: Job): Promise<Result> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ job, resolve, reject })
+      this.#waiting.push({ job, size: this.#options.sizeOf(job), resolve, reject })
       void this.#work()
     })
   }
@@ -46,10 +47,10 @@ export class Joined<Job, Result> {
 
   /** At least one. */
   #next(): Waiting<Job, Result>[] {
-    let size = 0
-    const end = this.#waiting.findIndex(({ job }) => {
-      const isFull = size >= mostAtOnce
-      size += this.#options.sizeOf(job)
+    let before = 0
+    const end = this.#waiting.findIndex(({ size }) => {
+      const isFull = before >= mostAtOnce
+      before += size
       return isFull
     })
     return this.#waiting.splice(0, end < 0 ? this.#waiting.length : end)

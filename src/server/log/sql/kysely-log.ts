@@ -39,6 +39,9 @@ export interface LogOptions extends ReaderOptions {
   readonly retention: Retention | undefined
 }
 
+/** So many bytes of a write take as much of a group as an op does: a full one is 16 MiB long. */
+const opBytes = 16_384
+
 interface TellingWrite extends Write {
   readonly tell: Tell | undefined
 }
@@ -63,7 +66,7 @@ export class KyselyLog implements SqlLog {
     })
     this.#writes = new Joined({
       run: (writes) => this.#commit(writes),
-      sizeOf: ({ ops }) => 1 + ops.length,
+      sizeOf: ({ ops }) => 1 + Math.max(ops.length, JSON.stringify(ops).length / opBytes),
       isOfOne: (error) => !isSyncError(error) || !error.retryable,
     })
     this.#forgetting = new Alarm(options.clock, () => void this.#forget())

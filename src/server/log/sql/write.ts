@@ -1,19 +1,21 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { rowKey } from '../../../protocol/fold.ts'
-import type { Payload } from '../../../protocol/json.ts'
 import type { Rejection } from '../../../protocol/tx.ts'
 import type { Decided, KeptVerdict } from '../decide-on.ts'
-import type { Before } from '../draft.ts'
 import type { Position, Written } from '../log.ts'
 import type { Db, SqlDatabase } from './database.ts'
 import { Group, type GroupBefore, type Write } from './group.ts'
 import { type PositionRow, positionOf } from './position.ts'
+import { type FoundRecord, readRecords, recordsOf, type Wanted, wantedBy } from './records.ts'
 
 /*
  * Data goes into a statement as one JSON document, so that the database reads it as JSON and refuses what it cannot
  * hold: half of a surrogate pair would else reach it as another character. A document keeps the text of a `json` part
  * as it is.
  */
+
+/** Stands for why what is required was refused, which nobody asks. */
+const unread: Rejection = { code: 'invalid', message: 'It was refused.' }
 
 /** What has come of each write, in their order, and what all have changed. */
 export interface GroupWritten {
@@ -43,21 +45,16 @@ interface FoundVerdict {
   readonly id: string
   readonly digest: string
   readonly sid: number | null
-  readonly error: Rejection
-}
-
-interface FoundRecord {
-  readonly w: number
-  readonly owner: string | null
-  readonly sid: number
-  readonly p: Payload
-  readonly changed: boolean
+  /** Left out where it is required only. */
+  readonly error: Rejection | null
 }
 
 interface Found extends PositionRow {
   readonly stale: boolean
   readonly verdicts: readonly FoundVerdict[] | null
   readonly records: readonly FoundRecord[] | null
+  /** The places of the ops whose records have changed. */
+  readonly changed: readonly number[] | null
 }
 
 type Look = Pick<GroupBefore, 'befores' | 'verdictOn'> & { readonly position: Position }
@@ -67,22 +64,28 @@ type Look = Pick<GroupBefore, 'befores' | 'verdictOn'> & { readonly position: Po
  * the verdicts on the transactions among them and on what these require.
  */
 async function look(db: Db, history: SqlDatabase['history'], writes: readonly Write[]): Promise<Look> {
-  let found = await find(db, history, writes)
+  const wanted = wantedBy(writes)
+  let found = await find(db, history, writes, wanted)
   // Whoever held the lock before has written since this statement began. The next one sees it, and nobody writes now.
-  if (found?.stale) found = await find(db, history, writes)
+  if (found?.stale) found = await find(db, history, writes, wanted)
   const kept = new Map<string, KeptVerdict>()
   for (const { caller, id, digest, sid, error } of found?.verdicts ?? []) {
-    kept.set(rowKey(caller, id), { digest, verdict: sid === null ? { error } : { sid } })
+    kept.set(rowKey(caller, id), { digest, verdict: sid === null ? { error: error ?? unread } : { sid } })
   }
-  const befores: Before[][] = writes.map(() => [])
-  for (const { w, owner, sid, p, changed } of found?.records ?? []) {
-    befores[w]?.push({ record: owner === null ? undefined : { owner, sid, p }, changed })
-  }
+  const records = await readRecords(db, wanted, found?.records ?? [])
+  const changed = new Set(found?.changed)
+  let n = -1
+  const befores = writes.map(({ ops }) =>
+    ops.map(({ t, id }) => {
+      n += 1
+      return { record: records.get(rowKey(t, id)), changed: changed.has(n) }
+    }),
+  )
   return { position: positionOf(found), befores, verdictOn: (caller, id) => kept.get(rowKey(caller, id)) }
 }
 
 /**
- * In one statement, since others wait: each half comes as one document. It sees what was committed before it began; where
+ * In one statement, since others wait: each part comes as one document. It sees what was committed before it began; where
  * the row that it locks was written later, which the writing transaction's number (`xmin`) tells, it is stale. So whoever
  * changes what is looked at has to update that row in the same transaction.
  */
@@ -90,44 +93,52 @@ async function find(
   db: Db,
   history: SqlDatabase['history'],
   writes: readonly Write[],
+  wanted: readonly Wanted[],
 ): Promise<Found | undefined> {
-  const ops = writes.flatMap(({ ops }, w) =>
-    ops.map(({ t, id, unchangedSince: since }) => ({ w, t, id, since })),
-  )
   const senders = writes.flatMap(({ transaction }, w) => (transaction ? [{ w, ...transaction }] : []))
-  const named = senders.flatMap(({ caller, id, requires }) => [id, ...requires].map((id) => ({ caller, id })))
-  const asked = senders.map(({ w, owner, caller, bases }) => ({ w, owner, caller, bases }))
-  // Planning this takes longer than all else, and hardly any op asks for it.
-  const changed = ops.every(({ since }) => since === undefined)
-    ? sql`false`
-    : sql`(
-        select case
-          when k.since is null then false
-          when greatest(k.since, 0) < state.horizon then r.sid is null or r.sid > k.since
-          else exists (
-            select from instep_log l where l.t = k.t and l.id = k.id and l.sid > k.since and (
-              s.w is null or l.owner = s.owner and (l.tx is null or l.caller <> s.caller or l.tx not in
-                (select json_array_elements_text(s.bases))))
-          ) end
-        from (values (0)) as one
-        left join json_to_recordset(${JSON.stringify(asked)}::json) as s(w int, owner text, caller text, bases json)
-          on s.w = k.w)`
+  const named = senders.flatMap(({ caller, id, requires }) => [
+    { caller, id, own: true },
+    ...requires.map((required) => ({ caller, id: required, own: false })),
+  ])
   const { rows } = await sql<Found>`
     with state as materialized (
       select ${history} as history, head, horizon, xmin as writer from instep_state for update
     )
     select history, head, horizon, writer is distinct from (select xmin from instep_state) as stale, (
-      select json_agg(json_build_object('caller', v.caller, 'id', v.id, 'digest', v.digest, 'sid', v.sid, 'error', v.error))
-      from json_to_recordset(${JSON.stringify(named)}::json) as k(caller text, id text)
+      select json_agg(json_build_object('caller', v.caller, 'id', v.id, 'digest', v.digest, 'sid', v.sid,
+        'error', case when k.own then v.error end))
+      from json_to_recordset(${JSON.stringify(named)}::json) as k(caller text, id text, own boolean)
       join instep_verdict v on v.caller = k.caller and v.id = k.id
-    ) as verdicts, (
-      select json_agg(json_build_object('w', k.w, 'owner', r.owner, 'sid', r.sid, 'p', r.p, 'changed', ${changed}) order by k.n)
-      from rows from (json_to_recordset(${JSON.stringify(ops)}::json) as (w int, t text, id text, since bigint))
-        with ordinality as k(w, t, id, since, n)
-      left join instep_record r on r.t = k.t and r.id = k.id
-    ) as records
+    ) as verdicts, (${recordsOf(wanted)}) as records, (${changedAmong(writes)}) as changed
     from state`.execute(db)
   return rows[0]
+}
+
+/** The places of the ops whose records have changed since they say, among those of all `writes`. */
+function changedAmong(writes: readonly Write[]): RawBuilder<unknown> {
+  const ops = writes
+    .flatMap(({ ops }, w) => ops.map(({ t, id, unchangedSince: since }) => ({ w, t, id, since })))
+    .flatMap((op, n) => (op.since === undefined ? [] : [{ n, ...op }]))
+  // Planning this takes longer than all else, and hardly any op asks for it.
+  if (ops.length === 0) return sql`null`
+  const asked = writes.flatMap(({ transaction }, w) =>
+    transaction
+      ? [{ w, owner: transaction.owner, caller: transaction.caller, bases: transaction.bases }]
+      : [],
+  )
+  return sql`
+    select json_agg(k.n)
+    from json_to_recordset(${JSON.stringify(ops)}::json) as k(n int, w int, t text, id text, since bigint)
+    left join instep_record r on r.t = k.t and r.id = k.id
+    left join json_to_recordset(${JSON.stringify(asked)}::json) as s(w int, owner text, caller text, bases json)
+      on s.w = k.w
+    where case
+      when greatest(k.since, 0) < state.horizon then r.sid is null or r.sid > k.since
+      else exists (
+        select from instep_log l where l.t = k.t and l.id = k.id and l.sid > k.since and (
+          s.w is null or l.owner = s.owner and (l.tx is null or l.caller <> s.caller or l.tx not in
+            (select json_array_elements_text(s.bases))))
+      ) end`
 }
 
 /** All that a group leaves, in one statement. */

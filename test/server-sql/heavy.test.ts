@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Log } from '../../src/server/log/log.ts'
+import { openSqlLog } from '../../src/server/log/sql/open.ts'
+import { insert, remove, update } from '../server/harness.ts'
+import { as, txOf } from '../server/log-contract/support.ts'
+import { type Postgres, startPostgres } from '../support/postgres.ts'
+import { asService, idsOf } from './judge.ts'
+
+let postgres: Postgres
+
+beforeAll(async () => {
+  postgres = await startPostgres()
+}, 60_000)
+
+afterAll(async () => {
+  await postgres.stop()
+})
+
+/** A log of its own with `count` records of almost a mebibyte, of which PostgreSQL stores little. */
+async function heavyLog(name: string, count: number): Promise<Log> {
+  const log = await openSqlLog(await postgres.database(name))
+  await postgres.run(
+    name,
+    `insert into instep_record (t, id, owner, sid, p)
+      select 'Todo', n, 'ann', n, json_build_object('userId', 'ann', 'text', repeat('x', 1048000))
+      from generate_series(1, ${count}) as n;
+    update instep_state set head = ${count}`,
+  )
+  return log
+}
+
+const ids = (count: number) => Array.from({ length: count }, (_, index) => String(index + 1))
+
+test('many ops on one long record read it once', async () => {
+  const log = await heavyLog('once', 1)
+  const ops = Array.from({ length: 600 }, (_, n) => update('1', { n }))
+  expect(await log.transact(txOf('a', ops), as('ann'))).toEqual({ sid: 601 })
+  await log.close()
+}, 60_000)
+
+test('a transaction may change as many records as 64 MiB hold, and no more', async () => {
+  const log = await heavyLog('most', 70)
+  const touch = (count: number) => ids(count).map((id) => update(id, { n: 1 }))
+  const tooMany = txOf('a', touch(70))
+  const refused = await log.transact(tooMany, as('ann'))
+  expect(refused).toMatchObject({ error: { code: 'too_large' } })
+  expect(await log.transact(tooMany, as('ann'))).toEqual(refused)
+  expect(await log.transact(txOf('b', touch(60)), as('ann'))).toEqual({ sid: 130 })
+  await log.close()
+}, 60_000)
+
+test('it may remove any number', async () => {
+  const log = await heavyLog('removed', 70)
+  expect(await log.transact(txOf('a', ids(70).map(remove)), as('ann'))).toEqual({ sid: 140 })
+  expect(await idsOf(log)).toEqual([])
+  await log.close()
+}, 60_000)
+
+test('transactions that are too much together are decided one after the other', async () => {
+  const log = await heavyLog('together', 70)
+  const verdicts = await Promise.all(
+    ids(70).map((id) => log.transact(txOf(id, [update(id, { n: 1 })]), as('ann'))),
+  )
+  expect(verdicts).toEqual(ids(70).map((id) => ({ sid: 70 + Number(id) })))
+  await log.close()
+}, 60_000)
+
+test('long writes that are asked at once share a commit as far as 16 MiB go', async () => {
+  const log = await openSqlLog(await postgres.database('shared'))
+  const text = 'x'.repeat(1_000_000)
+  await Promise.all(ids(60).map((id) => log.write([insert(id, { text })], asService)))
+  const [row] = await postgres.run(
+    'shared',
+    'select count(distinct xmin::text)::int as commits from instep_record',
+  )
+  expect(row?.commits).toBe(5)
+  await log.close()
+}, 60_000)
+
+test('a refusal is not read by those who require what it is about', async () => {
+  const log = await openSqlLog(await postgres.database('refusals'))
+  await postgres.run(
+    'refusals',
+    `insert into instep_verdict (caller, id, digest, at, error)
+      select 'ann', 'r' || n, '', 0, json_build_object('code', 'invalid', 'message', repeat('x', 1048000))
+      from generate_series(1, 600) as n`,
+  )
+  const tx = txOf('a', [update('1', {})], { requires: ids(600).map((id) => `r${id}`) })
+  expect(await log.transact(tx, as('ann'))).toMatchObject({ error: { code: 'dependency_rejected' } })
+  await log.close()
+}, 60_000)
