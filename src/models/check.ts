@@ -47,10 +47,18 @@ export function checkUpdate(
   { before, written, after }: UpdatedPayload,
 ): readonly ModelIssue[] {
   const found = check(models, t, after)
-  if (found.length === 0) return found
-  const had = new Set(check(models, t, before).map(keyOf))
+  return found.length === 0 ? found : brokenBy(written, found, check(models, t, before))
+}
+
+/** Those of `found` that a write of the fields `written` is to blame for, where the record `had` some before. */
+export function brokenBy(
+  written: Payload,
+  found: readonly ModelIssue[],
+  had: readonly ModelIssue[],
+): readonly ModelIssue[] {
+  const old = new Set(had.map(keyOf))
   const isWritten = ({ path: [field] }: ModelIssue) => field !== undefined && Object.hasOwn(written, field)
-  return found.filter((issue) => isWritten(issue) || !had.has(keyOf(issue)))
+  return found.filter((issue) => isWritten(issue) || !old.has(keyOf(issue)))
 }
 
 function keyOf({ path, message }: ModelIssue): string {

@@ -87,8 +87,8 @@ export const transactions: readonly Mutation[] = [
     test: 'test/server/record-size.test.ts',
     name: 'invariant 54: updates that add up to a record which no client could take are too_large',
     file: 'src/server/log/ownership.ts',
-    from: 'checkSize(maxRecordBytes, op, before?.p, p)',
-    to: 'checkSize(maxRecordBytes, op, before?.p, op.p)',
+    from: 'checkSize(maxRecordBytes, op, was, is)',
+    to: 'checkSize(maxRecordBytes, op, was, op.p)',
   },
   {
     invariant: 57,

@@ -1,6 +1,7 @@
 import { rowKey } from '../../protocol/fold.ts'
 import type { SyncFrame } from '../../protocol/frame.ts'
 import type { TxOp } from '../../protocol/tx.ts'
+import { Copies } from './copies.ts'
 import type { Judge, StoredRecord } from './log.ts'
 
 /** What the log says about an op's record, before any of the ops. */
@@ -34,13 +35,14 @@ export function draft(
 ): Draft {
   const records = new Map<string, RecordKey & { after: StoredRecord | undefined }>()
   const frames: { owner: string; frame: SyncFrame }[] = []
+  const copies = new Copies()
   let sid = head
   for (const [index, op] of ops.entries()) {
     const { t, id } = op
     const key = rowKey(t, id)
     const { record, changed } = befores[index] ?? { record: undefined, changed: false }
     const kept = records.get(key)
-    const { after, told } = judge(kept ? kept.after : record, op, changed)
+    const { after, told } = judge(kept ? kept.after : record, op, changed, copies)
     for (const { owner, change } of told) {
       sid += 1
       frames.push({ owner, frame: { sid, t, id, ...change, ...stamp } })

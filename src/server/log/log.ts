@@ -1,6 +1,7 @@
 import type { Undo } from '../../base/emitter.ts'
 import type { Payload } from '../../protocol/json.ts'
 import type { Rejection, TxOp } from '../../protocol/tx.ts'
+import type { Copies } from './copies.ts'
 
 /**
  * The history of all changes, the records that it has led to, and the verdicts on transactions. It knows whose a
@@ -112,9 +113,10 @@ export interface StoredRecord {
  * `caller` made by a transaction of `bases`. Where the horizon has passed `unchangedSince`, only a record that is
  * there, and whose `sid` is not above it, is known not to have changed. It is `false` where nothing is asked.
  *
- * Of a record that is only removed `before` may have no fields.
+ * Of a record that is only removed `before` may have no fields. What is given `copies`, the same for all ops of one
+ * write, may change in `before` what an earlier one of these ops has left.
  */
-export type Judge = (before: StoredRecord | undefined, op: TxOp, changed: boolean) => Effect
+export type Judge = (before: StoredRecord | undefined, op: TxOp, changed: boolean, copies?: Copies) => Effect
 
 export interface Effect {
   readonly after: Pick<StoredRecord, 'owner' | 'p'> | undefined

@@ -4,6 +4,7 @@ import { isStorableName } from '../../protocol/json-copy.ts'
 import type { TxOp } from '../../protocol/tx.ts'
 import { checkModel } from './check-model.ts'
 import { checkSize, defaultRecordBytes } from './check-size.ts'
+import { Copies, type Merged } from './copies.ts'
 import type { Effect, Judge, StoredRecord, Told } from './log.ts'
 import { WriteRejectedError } from './rejection.ts'
 
@@ -31,7 +32,7 @@ export interface WriteRules {
 export function ownershipJudge(rules: WriteRules): Judge {
   const { ownerField, models, maxRecordBytes = defaultRecordBytes, owner, mayChangeOwner } = rules
   const mayName = owner === undefined || mayChangeOwner === true
-  return (stored, op, changed) => {
+  return (stored, op, changed, copies = new Copies()) => {
     const isForeign = stored !== undefined && owner !== undefined && stored.owner !== owner
     const before = isForeign ? undefined : stored
     if (op.op === 'd') {
@@ -47,13 +48,15 @@ export function ownershipJudge(rules: WriteRules): Judge {
       throw new WriteRejectedError('exists', `${name(op)} exists already.`)
     }
     refuseChanged(op, changed)
-    const p = op.op === 'u' ? { ...before?.p, ...op.p } : stamped(op.p, ownerField, owner)
+    const { p, was, is } =
+      op.op === 'u' ? copies.merge(before?.p, op.p) : whole(before?.p, stamped(op.p, ownerField, owner))
     const next = ownerIn(ownerField, op, p)
-    checkSize(maxRecordBytes, op, before?.p, p)
-    checkModel(models, op, before?.p, p)
+    checkSize(maxRecordBytes, op, was, is)
+    checkModel(models, op, before?.p, p, copies.issues)
     if (op.op === 'u' && next === before?.owner) {
       return { after: { owner: next, p }, told: [{ owner: next, change: { op: 'u', p: op.p } }] }
     }
+    copies.share(p)
     return replaced(before, next, p)
   }
 }
@@ -64,6 +67,10 @@ function refuseChanged(op: TxOp, changed: boolean): void {
 
 function stamped(p: Payload, ownerField: string, owner: string | undefined): Payload {
   return owner === undefined || Object.hasOwn(p, ownerField) ? p : { ...p, [ownerField]: owner }
+}
+
+function whole(was: Payload | undefined, p: Payload): Merged {
+  return { p, was, is: p }
 }
 
 function replaced(before: StoredRecord | undefined, owner: string, p: Payload): Effect {

@@ -1,0 +1,97 @@
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import * as z from 'zod'
+import type { Payload } from '../../src/protocol/json.ts'
+import { bytesOf } from '../../src/server/log/check-size.ts'
+import { Copies } from '../../src/server/log/copies.ts'
+import { insert, update } from './harness.ts'
+import { asService, items } from './log-contract/support.ts'
+import { make, put, tx, txServiceOf } from './tx-support.ts'
+
+test('many ops on a record of many fields take the service no longer than their own length', async () => {
+  const { codes } = txServiceOf()
+  const fields = Object.fromEntries(Array.from({ length: 80_000 }, (_, n) => [`f${n.toString(36)}`, 1]))
+  await codes([tx('a', [make('1', fields)])])
+  const began = performance.now()
+  const ops = Array.from({ length: 1_000 }, (_, n) => update('1', { n }))
+  expect(await codes([tx('b', ops)])).toEqual(['accepted'])
+  expect(performance.now() - began).toBeLessThan(5_000)
+})
+
+test('how long a copy is, is known after every change', () => {
+  const fields = fc.dictionary(fc.constantFrom('a', 'b', 'ü', '"', ''), fc.jsonValue({ maxDepth: 1 }), {
+    maxKeys: 3,
+  })
+  fc.assert(
+    fc.property(fc.array(fields, { minLength: 1 }), (all) => {
+      const copies = new Copies()
+      let p: Payload | undefined
+      let expected: Payload = {}
+      for (const one of all) {
+        const given = JSON.parse(JSON.stringify(one))
+        expected = { ...expected, ...given }
+        const { p: next, is } = copies.merge(p, given)
+        expect(JSON.stringify(next)).toBe(JSON.stringify(expected))
+        if (p) expect(is).toBe(bytesOf(expected))
+        p = next
+      }
+    }),
+  )
+})
+
+test('each op of a transaction is measured with those before it', async () => {
+  const { codes } = txServiceOf({ maxRecordBytes: 100 })
+  const text = 'x'.repeat(40)
+  const growing = [make('1'), update('1', { a: text }), update('1', { b: text })]
+  expect(await codes([tx('a', growing)])).toEqual(['too_large'])
+  expect(await codes([tx('b', growing.slice(0, 2))])).toEqual(['accepted'])
+  const turning = [update('1', { n: 1 }), update('1', { a: 'x' }), update('1', { b: text })]
+  expect(await codes([tx('c', turning)])).toEqual(['accepted'])
+})
+
+test('what is told of an op holds nothing of those that follow it', async () => {
+  const { log, codes } = txServiceOf()
+  await codes([
+    tx('a', [
+      make('1'),
+      update('1', { n: 1 }),
+      update('1', { n: 2 }),
+      put('1', { m: 1 }),
+      update('1', { m: 2 }),
+    ]),
+  ])
+  await log.write([update('1', { m: 3 }), update('1', { userId: 'bob' }), update('1', { m: 4 })], asService)
+  const told = async (owner: string) =>
+    (await items<{ op: string; p?: Payload }>(await log.delta(owner, 0))).map(({ op, p }) => [op, p])
+  expect(await told('ann')).toEqual([
+    ['i', { userId: 'ann' }],
+    ['u', { n: 1 }],
+    ['u', { n: 2 }],
+    ['i', { userId: 'ann', m: 1 }],
+    ['u', { m: 2 }],
+    ['u', { m: 3 }],
+    ['d', undefined],
+  ])
+  expect(await told('bob')).toEqual([
+    ['i', { userId: 'bob', m: 3 }],
+    ['u', { m: 4 }],
+  ])
+})
+
+test('a transaction that is refused changes nothing of the record that it had changed', async () => {
+  const { log, codes, json } = txServiceOf()
+  await log.write([insert('1', { n: 0 })], asService)
+  const ops = [update('1', { n: 1 }), update('1', { n: 2 }), update('none', {})]
+  expect(await codes([tx('a', ops)])).toEqual(['not_found'])
+  expect((await json('bootstrap')).rows).toMatchObject([{ v: 1, p: { n: 0 } }])
+})
+
+test('an op that breaks a field which it does not write is refused, also behind one that was fine', async () => {
+  const schema = z
+    .looseObject({ from: z.number(), to: z.number() })
+    .refine(({ from, to }) => from <= to, { path: ['to'], message: 'ends before it begins' })
+  const { codes } = txServiceOf({ models: { Todo: schema } })
+  await codes([tx('a', [make('1', { from: 1, to: 3 })])])
+  expect(await codes([tx('b', [update('1', { from: 2 }), update('1', { from: 4 })])])).toEqual(['invalid'])
+  expect(await codes([tx('c', [update('1', { from: 2 }), update('1', { from: 3 })])])).toEqual(['accepted'])
+})
