@@ -6,6 +6,9 @@ import { as, txOf } from '../server/log-contract/support.ts'
 import { type Postgres, startPostgres } from '../support/postgres.ts'
 import { asService, idsOf } from './judge.ts'
 
+/** However busy the machine is. */
+const patient = { maxWaitMs: 60_000 }
+
 let postgres: Postgres
 
 beforeAll(async () => {
@@ -18,7 +21,7 @@ afterAll(async () => {
 
 /** A log of its own with `count` records of almost a mebibyte, of which PostgreSQL stores little. */
 async function heavyLog(name: string, count: number): Promise<Log> {
-  const log = await openSqlLog(await postgres.database(name))
+  const log = await openSqlLog(await postgres.database(name), patient)
   await postgres.run(
     name,
     `insert into instep_record (t, id, owner, sid, p)
@@ -66,7 +69,7 @@ test('transactions that are too much together are decided one after the other', 
 }, 60_000)
 
 test('long writes that are asked at once share a commit as far as 16 MiB go', async () => {
-  const log = await openSqlLog(await postgres.database('shared'))
+  const log = await openSqlLog(await postgres.database('shared'), patient)
   const text = 'x'.repeat(1_000_000)
   await Promise.all(ids(60).map((id) => log.write([insert(id, { text })], asService)))
   const [row] = await postgres.run(

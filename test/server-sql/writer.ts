@@ -19,6 +19,7 @@ const options = {
   random,
   logger: silentLogger,
   maxReaders: 1,
+  maxWaitMs: 10_000,
   maxDeltaReaders: 1,
   readerIdleMs: 1_000,
   spoolAfterMs: 5_000,

@@ -17,6 +17,7 @@ export async function logsIn(name: string) {
     retention: undefined,
     maxReaders: 4,
     maxDeltaReaders: 4,
+    maxWaitMs: 10_000,
   }
   const database = await openDatabase(name, options)
   const close = async () => {

@@ -1,3 +1,6 @@
+import { NetworkError } from '../../../base/errors.ts'
+import type { Clock } from '../../../base/world.ts'
+
 /** How much one group holds, by the jobs' own measure. */
 const mostAtOnce = 1_000
 
@@ -6,6 +9,8 @@ interface Waiting<Job, Result> {
   readonly size: number
   readonly resolve: (result: Result) => void
   readonly reject: (error: unknown) => void
+  /** It waits no longer. */
+  start: () => void
 }
 
 export interface JoinedOptions<Job, Result> {
@@ -15,6 +20,9 @@ export interface JoinedOptions<Job, Result> {
   readonly sizeOf: (job: Job) => number
   /** Whether an error may be that of a single job, so that each of the group is to be tried alone. */
   readonly isOfOne: (error: unknown) => boolean
+  readonly clock: Clock
+  /** How long a job may wait for those before it, in ms. */
+  readonly maxWaitMs: number
 }
 
 /**
@@ -30,11 +38,21 @@ export class Joined<Job, Result> {
     this.#options = options
   }
 
-  /** The result of `job`; rejects where it fails alone, or with its group. */
+  /** The result of `job`; rejects where it fails alone, or with its group, or has waited for too long, and is not done then. */
   do(job: Job): Promise<Result> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ job, size: this.#options.sizeOf(job), resolve, reject })
+      const waiting = { job, size: this.#options.sizeOf(job), resolve, reject, start: () => {} }
+      this.#waiting.push(waiting)
+      if (this.#working) this.#limit(waiting)
       void this.#work()
+    })
+  }
+
+  #limit(waiting: Waiting<Job, Result>): void {
+    const { clock, maxWaitMs } = this.#options
+    waiting.start = clock.after(maxWaitMs, () => {
+      this.#waiting.splice(this.#waiting.indexOf(waiting), 1)
+      waiting.reject(new NetworkError('timeout', `The write has waited ${maxWaitMs} ms for others.`))
     })
   }
 
@@ -53,19 +71,30 @@ export class Joined<Job, Result> {
       before += size
       return isFull
     })
-    return this.#waiting.splice(0, end < 0 ? this.#waiting.length : end)
+    const group = this.#waiting.splice(0, end < 0 ? this.#waiting.length : end)
+    for (const { start } of group) start()
+    return group
   }
 
-  async #run(group: readonly Waiting<Job, Result>[]): Promise<void> {
+  /** Gives what the group has failed for, where that is of no single job. */
+  async #run(group: readonly Waiting<Job, Result>[]): Promise<unknown> {
     try {
       const results = await this.#options.run(group.map(({ job }) => job))
       for (const [index, result] of results.entries()) group[index]?.resolve(result)
     } catch (error) {
-      if (group.length > 1 && this.#options.isOfOne(error)) {
-        for (const one of group) await this.#run([one])
-      } else {
-        for (const { reject } of group) reject(error)
-      }
+      const isOfOne = this.#options.isOfOne(error)
+      if (group.length > 1 && isOfOne) return this.#runEach(group)
+      for (const { reject } of group) reject(error)
+      return isOfOne ? undefined : error
     }
+  }
+
+  async #runEach(group: readonly Waiting<Job, Result>[]): Promise<unknown> {
+    let failed: unknown
+    for (const one of group) {
+      if (failed === undefined) failed = await this.#run([one])
+      else one.reject(failed)
+    }
+    return failed
   }
 }

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { Alarm } from '../../../base/alarm.ts'
+import { withDeadline } from '../../../base/deadline.ts'
 import { Emitter, type Undo } from '../../../base/emitter.ts'
 import { isSyncError, toError } from '../../../base/errors.ts'
 import type { Random } from '../../../base/world.ts'
@@ -34,9 +35,14 @@ const trimmedAtOnce = 10_000
 /** How often the log forgets what it may. In ms. */
 const forgetEveryMs = 600_000
 
+/** How long reads may take to end, in ms, when it closes. */
+const closeMs = 5_000
+
 export interface LogOptions extends ReaderOptions {
   readonly random: Random
   readonly retention: Retention | undefined
+  /** How long a write may wait for others, and then for the log's lock, in ms. */
+  readonly maxWaitMs: number
 }
 
 /** So many bytes of a write take as much of a group as an op does: a full one is 16 MiB long. */
@@ -54,6 +60,8 @@ export class KyselyLog implements SqlLog {
   readonly #forgetting: Alarm
   readonly #writes: Joined<TellingWrite, Decided>
   #unlisten: Undo | undefined
+  /** Whether the last write failed for the database's sake. */
+  #failing = false
   #closed = false
 
   /** The tables are there already. */
@@ -68,6 +76,8 @@ export class KyselyLog implements SqlLog {
       run: (writes) => this.#commit(writes),
       sizeOf: ({ ops }) => 1 + Math.max(ops.length, JSON.stringify(ops).length / opBytes),
       isOfOne: (error) => !isSyncError(error) || !error.retryable,
+      clock: options.clock,
+      maxWaitMs: options.maxWaitMs,
     })
     this.#forgetting = new Alarm(options.clock, () => void this.#forget())
     if (options.retention) this.#forgetting.set(forgetEveryMs)
@@ -106,7 +116,10 @@ export class KyselyLog implements SqlLog {
     return readChanges(this.#database, after, limit)
   }
 
-  position(): Promise<Position> {
+  /** Rejects also where nothing can be written, as far as writes have shown. */
+  async position(): Promise<Position> {
+    if (this.#failing) await sql`select from instep_state for update`.execute(this.#database.writers)
+    this.#failing = false
     return readPosition(this.#database.followers, this.#database)
   }
 
@@ -139,18 +152,28 @@ export class KyselyLog implements SqlLog {
     this.#forgetting.clear()
     this.#unlisten?.()
     this.#hints.clear()
-    await this.#reader.close()
+    const { clock, logger } = this.#options
+    const late = () => new Error('They took too long.')
+    await withDeadline(clock, closeMs, this.#reader.close(), late).catch((error) => {
+      logger.warn('Reads could not be ended.', { reason: toError(error).message })
+    })
     await this.#database.close()
   }
 
   /** At this level each statement sees what was committed before it, and so what the lock was waited for. */
   async #commit(writes: readonly TellingWrite[]): Promise<readonly Decided[]> {
     const transaction = this.#database.writers.transaction().setIsolationLevel('read committed')
-    const { clock } = this.#options
+    const { clock, random, maxWaitMs } = this.#options
     const { decided, written } = await retried(
       () => transaction.execute((db) => writeIn(db, this.#database, writes, clock.now())),
-      this.#options,
-    )
+      { clock, random, mostMs: maxWaitMs },
+    ).catch((error) => {
+      this.#failing = isSyncError(error, 'NetworkError')
+      // It may have been committed all the same.
+      if (this.#failing) this.#hints.emit('hint', undefined)
+      throw error
+    })
+    this.#failing = false
     if (written.changes.length > 0) this.#hints.emit('hint', written)
     let told = 0
     for (const [index, { draft }] of decided.entries()) {

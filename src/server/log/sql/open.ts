@@ -19,7 +19,10 @@ export interface SqlLogOptions {
   readonly maxReaders?: number
   /** The most connections to PostgreSQL for deltas, which so wait behind no bootstrap. @default 4 */
   readonly maxDeltaReaders?: number
-  /** How long a request waits for a connection to PostgreSQL, in ms, before it is answered with 503. @default 10_000 */
+  /**
+   * How long a request waits for a connection to PostgreSQL, in ms, before it is answered with 503; and how long a write
+   * waits for others, and then for PostgreSQL. @default 10_000
+   */
   readonly maxWaitMs?: number
   /** What of the history may be forgotten; clients whose position that reaches start from a snapshot. @default nothing */
   readonly retention?: Retention
@@ -51,6 +54,7 @@ export async function openSqlLog(database: string, options: SqlLogOptions = {}):
     maxReadMs: 1_800_000,
     maxReaders: 8,
     maxDeltaReaders: 4,
+    maxWaitMs: 10_000,
     logger: silentLogger,
     clock,
     random,

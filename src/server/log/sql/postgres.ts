@@ -9,8 +9,15 @@ import type { Db, SqlDatabase } from './database.ts'
 import { keepListening } from './listener.ts'
 import { reaching } from './reach.ts'
 import { stateOf } from './refusal.ts'
+import { Sockets } from './sockets.ts'
 
 const channel = 'instep'
+
+/** How long an answer to a read may take, in ms: longer than any client waits for it. */
+const readMs = 60_000
+
+/** How long connections may take to end, in ms, before they are cut. */
+const closeMs = 5_000
 
 export interface PostgresOptions {
   readonly clock: Clock
@@ -20,7 +27,7 @@ export interface PostgresOptions {
   readonly maxReaders: number
   /** The most connections for deltas. */
   readonly maxDeltaReaders: number
-  /** How long a connection is waited for, in ms. @default 10_000 */
+  /** How long a connection is waited for, and the answer to a statement that is none of a reader's, in ms. @default 10_000 */
   readonly maxWaitMs?: number
 }
 
@@ -29,19 +36,22 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
   const { clock, random, logger, maxReaders, maxDeltaReaders, maxWaitMs = 10_000 } = options
   checkAddress(url)
   const { Client, Pool } = await peer('pg', async () => (await import('pg')).default)
+  const sockets = new Sockets()
   const config: ClientConfig = {
     connectionString: url,
     application_name: 'instep',
+    stream: () => sockets.make(),
     connectionTimeoutMillis: maxWaitMs,
     keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
     lock_timeout: 10_000,
     // A process that hangs must not keep the log's lock.
     idle_in_transaction_session_timeout: 60_000,
   }
   const lost = ({ message }: Error) => logger.warn('A connection to PostgreSQL is lost.', { reason: message })
   const unset = ({ message }: Error) => logger.warn('PostgreSQL refuses a setting.', { reason: message })
-  const connect = (max: number, prepared = false): Db => {
-    const pool = new Pool({ ...config, max })
+  const connect = (max: number, answerMs: number, prepared = false, more: ClientConfig = {}): Db => {
+    const pool = new Pool({ ...config, ...more, max })
     pool.on('error', lost)
     pool.on('connect', (client) => {
       // A connection that is in use, and waits for no answer, has nobody else to tell that it has ended.
@@ -49,12 +59,18 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
       // A plan for good would be one for the size that the tables have now.
       if (prepared) client.query('set plan_cache_mode = force_custom_plan').catch(unset)
     })
-    return new Kysely({ dialect: new PostgresDialect({ pool: reaching(pool, prepared) }) })
+    const reached = reaching(pool, { clock, prepared, answerMs })
+    return new Kysely({ dialect: new PostgresDialect({ pool: reached }) })
   }
-  const [writers, followers] = [connect(2, true), connect(2)]
-  const [readers, deltas] = [connect(maxReaders), connect(maxDeltaReaders)]
+  // The server says first that the log's lock is not to be had, so that the connection is still of use.
+  const writers = connect(2, maxWaitMs, true, { lock_timeout: Math.ceil(maxWaitMs / 2) })
+  const followers = connect(2, maxWaitMs)
+  const [readers, deltas] = [connect(maxReaders, readMs), connect(maxDeltaReaders, readMs)]
   const close = async () => {
+    const undo = clock.after(closeMs, () => sockets.cut())
     await Promise.all([writers, followers, readers, deltas].map((db) => db.destroy()))
+    await sockets.closed()
+    undo()
   }
   const history = await historyOf(followers).catch(async (error) => {
     await close()

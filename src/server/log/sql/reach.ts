@@ -1,22 +1,39 @@
 import type { PostgresPool, PostgresPoolClient } from 'kysely'
 import type { Pool } from 'pg'
+import { withDeadline } from '../../../base/deadline.ts'
 import { NetworkError, toError } from '../../../base/errors.ts'
+import type { Clock } from '../../../base/world.ts'
 import { sha256 } from '../sha256.ts'
 import { stateOf } from './refusal.ts'
 
+export interface ReachOptions {
+  readonly clock: Clock
+  /** Whether each connection reads a statement with parameters once, for all times that it is asked. */
+  readonly prepared: boolean
+  /** How long an answer may take, in ms. */
+  readonly answerMs: number
+}
+
 /**
- * `pool`, whose failures that pass by themselves are NetworkErrors. With `prepared`, each of its connections reads a
- * statement with parameters once, for all times that it is asked.
+ * `pool`, whose failures that pass by themselves are NetworkErrors. A connection that gives no answer in time is given up:
+ * whether its last statement was done is not known.
  */
-export function reaching(pool: Pool, prepared: boolean): PostgresPool {
+export function reaching(pool: Pool, { clock, prepared, answerMs }: ReachOptions): PostgresPool {
   return {
     async connect() {
       const client = await pool.connect().catch(fail)
-      const query = (text: string, values: unknown[]) => {
+      let late: NetworkError | undefined
+      const query = async (text: string, values: unknown[]) => {
+        if (late) throw late
         const name = prepared && values.length > 0 ? { name: sha256(text) } : undefined
-        return client.query({ ...name, text, values }).catch(fail)
+        const answer = client.query({ ...name, text, values }).catch(fail)
+        return withDeadline(clock, answerMs, answer, () => {
+          late = new NetworkError('timeout', `PostgreSQL gives no answer in ${answerMs} ms.`)
+          return late
+        })
       }
-      return { query, release: () => client.release() } as unknown as PostgresPoolClient
+      const release = () => client.release(late !== undefined)
+      return { query, release } as unknown as PostgresPoolClient
     },
     end: () => pool.end(),
   }

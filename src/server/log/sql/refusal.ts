@@ -9,19 +9,20 @@ const pace = { baseMs: 20, capMs: 500 }
 /**
  * Runs `write`, again where the database gave way to another transaction (SQLSTATE class 40 and 55P03), which leaves
  * nothing behind. Throws a WriteRejectedError where it refuses what is written, and a NetworkError where it gives way
- * too often.
+ * too often, or for longer than `mostMs`.
  */
 export async function retried<T>(
   write: () => Promise<T>,
-  { clock, random }: { readonly clock: Clock; readonly random: Random },
+  { clock, random, mostMs }: { readonly clock: Clock; readonly random: Random; readonly mostMs: number },
 ): Promise<T> {
+  const end = clock.now() + mostMs
   for (let failures = 1; ; failures += 1) {
     try {
       return await write()
     } catch (error) {
       if (isRefusal(error)) throw refusalOf(error)
       if (!isPassing(error)) throw error
-      if (failures === mostTries) {
+      if (failures === mostTries || clock.now() >= end) {
         const message = `The database gave way to others ${failures} times.`
         throw new NetworkError('timeout', message, { cause: error })
       }
