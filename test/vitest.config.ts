@@ -15,6 +15,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     testTimeout: 20_000,
+    hookTimeout: 60_000,
     // By default one core stays idle, which of two is a half: many tests wait for a browser or a database.
     maxWorkers: 2,
     // No test changes what its process shares with others, and loading everything anew for each file doubles the time.

@@ -2,6 +2,7 @@ import type { ReactElement } from 'react'
 import type { SyncClient } from '../client/sync-client.ts'
 import type { NameOf, QuerySpec, RecordFor } from '../client/types.ts'
 import type { ModelDefinitions, Models } from '../models/models.ts'
+import type { DefinitionsOf } from '../models/record-of.ts'
 import { SyncProvider, type SyncProviderProps, useClient } from './client-context.ts'
 import type { QueryResult } from './query-result.ts'
 import { useLiveQuery, useSuspenseQuery } from './use-live-query.ts'
@@ -37,9 +38,6 @@ export function createHooks<M extends ModelDefinitions | Models>(): Hooks<Defini
   // They are the same functions; the models say what the application may take records for.
   return hooks as unknown as Hooks<DefinitionsOf<M>>
 }
-
-type DefinitionsOf<M> =
-  M extends Models<infer Definitions> ? Definitions : M extends ModelDefinitions ? M : never
 
 const hooks = {
   SyncProvider,

@@ -17,6 +17,9 @@ export interface Query {
 
 /** Throws a ConfigurationError that names what is wrong, as in `where.title` or `limit`. */
 export function readQuery(spec: QuerySpec): Query {
+  if (typeof spec !== 'object' || spec === null) {
+    throw new ConfigurationError('spec', '`spec` is not an object.')
+  }
   const { where, filter, orderBy, limit = Number.POSITIVE_INFINITY, after, ...others } = spec
   const [other] = Object.keys(others)
   if (other !== undefined) throw new ConfigurationError(other, `\`${other}\` is no part of a query.`)

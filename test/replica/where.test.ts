@@ -139,6 +139,8 @@ test.each([
   [{ after: 'a' }, 'after'],
   [{ filter: true }, 'filter'],
   [{ limt: 1 }, 'limt'],
+  [null, 'spec'],
+  ['title', 'spec'],
 ] as const)('the query %j is refused, and the error names %s', (spec, option) => {
   const { replica } = replicaOf([])
   try {
