@@ -19,7 +19,8 @@ import type {
   Verdict,
 } from './log.ts'
 
-const rowsPerBatch = 1_000
+/** How long a batch is, about, in UTF-16 units. */
+const batchLength = 65_536
 
 interface Entry extends LoggedChange {
   /** The record's key. */
@@ -163,12 +164,18 @@ function verdictKey({ caller }: ClientTransaction, id: string): string {
 }
 
 async function* batchesOf<T>(items: readonly T[], textOf: (item: T) => string): AsyncGenerator<string> {
-  for (let start = 0; start < items.length; start += rowsPerBatch) {
-    yield items
-      .slice(start, start + rowsPerBatch)
-      .map(textOf)
-      .join(',')
+  let texts: string[] = []
+  let length = 0
+  for (const item of items) {
+    const text = textOf(item)
+    texts.push(text)
+    length += text.length
+    if (length < batchLength) continue
+    yield texts.join(',')
+    texts = []
+    length = 0
   }
+  if (texts.length > 0) yield texts.join(',')
 }
 
 function rowText({ t, id, sid, p }: KeptRecord): string {

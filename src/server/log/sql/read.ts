@@ -1,16 +1,10 @@
-import { type ControlledTransaction, sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { isStorable } from '../../../protocol/json-copy.ts'
 import type { Changes, Position } from '../log.ts'
+import { end, type Item, SqlCursor } from './cursor.ts'
 import type { Db, SqlDatabase } from './database.ts'
 import { type Int8, toNumber } from './int8.ts'
 import { type PositionRow, positionOf } from './position.ts'
-
-/** How long a batch is, about, in UTF-16 units. */
-const batchLength = 65_536
-
-/** How many rows are fetched at first, when nobody knows how long they are, and how many at most. */
-const firstRows = 100
-const mostRows = 1_000
 
 /** Where a read stands; one snapshot for all of it. */
 export interface OpenRead {
@@ -40,11 +34,10 @@ export function openSnapshot(database: SqlDatabase, owner: string): Promise<Open
     const position = await readPosition(trx, database)
     const { rows } = await sql<{ count: Int8 }>`
       select count(*) as count from instep_record where owner = ${stored(owner)}`.execute(trx)
-    await sql`
-      declare items no scroll cursor for
-      select '{"t":' || to_json(t) || ',"id":' || to_json(id) || ',"v":' || sid || ',"p":' || p || '}' as item
-      from instep_record where owner = ${stored(owner)} order by sid`.execute(trx)
-    return { position, count: toNumber(rows[0]?.count ?? 0) }
+    const items = sql<Item>`
+      select sid, '{"t":' || to_json(t) || ',"id":' || to_json(id) || ',"v":' || sid || ',"p":' || p || '}' as item
+      from instep_record where owner = ${stored(owner)} order by sid`
+    return { position, count: toNumber(rows[0]?.count ?? 0), items }
   })
 }
 
@@ -53,11 +46,9 @@ export function openDelta(database: SqlDatabase, owner: string, since: number): 
   return inSnapshot(database.deltas, async (trx) => {
     const position = await readPosition(trx, database)
     const from = since < position.horizon ? position.head : since
-    await sql`
-      declare items no scroll cursor for
-      select frame::text as item from instep_log where owner = ${stored(owner)} and sid > ${from} order by sid
-      `.execute(trx)
-    return { position, count: 0 }
+    const items = sql<Item>`
+      select sid, frame::text as item from instep_log where owner = ${stored(owner)} and sid > ${from} order by sid`
+    return { position, count: 0, items }
   })
 }
 
@@ -85,84 +76,26 @@ export async function readChanges(
   return { ...positionOf(rows[0]), sid: toNumber(rows[0]?.till ?? 0), changes }
 }
 
-/**
- * Runs `open`, which declares the cursor `items`. Its first batch is read at once, so that a short answer, which most
- * are, holds no connection while it is sent.
- */
-async function inSnapshot(db: Db, open: (trx: Db) => Promise<Omit<OpenRead, 'cursor'>>): Promise<OpenRead> {
+/** What is read: the `items` that a cursor is to give. */
+interface Opening extends Omit<OpenRead, 'cursor'> {
+  readonly items: RawBuilder<Item>
+}
+
+/** Runs `open`. The first batch is read at once, so that a short answer, which most are, holds no connection while it is sent. */
+async function inSnapshot(db: Db, open: (trx: Db) => Promise<Opening>): Promise<OpenRead> {
   const trx = await db
     .startTransaction()
     .setIsolationLevel('repeatable read')
     .setAccessMode('read only')
     .execute()
   try {
-    const opened = await open(trx)
-    const cursor = new SqlCursor(trx)
-    await cursor.ready()
-    return { ...opened, cursor }
+    const { position, count, items } = await open(trx)
+    const cursor = await SqlCursor.open(trx, items)
+    return { position, count, cursor }
   } catch (error) {
     await end(trx)
     throw error
   }
-}
-
-class SqlCursor implements Cursor {
-  readonly #trx: ControlledTransaction<unknown>
-  /** The batch that comes next: the database works on it while the one before is sent. */
-  #ahead: Promise<string>
-  #open = true
-  #rows = firstRows
-
-  constructor(trx: ControlledTransaction<unknown>) {
-    this.#trx = trx
-    this.#ahead = this.#fetch()
-  }
-
-  /** Resolves once the next batch is there. */
-  async ready(): Promise<void> {
-    await this.#ahead
-  }
-
-  async next(): Promise<string> {
-    const batch = await this.#ahead
-    this.#ahead = this.#fetch()
-    // Whoever asks for it is told.
-    this.#ahead.catch(() => {})
-    return batch
-  }
-
-  async #fetch(): Promise<string> {
-    const items: string[] = []
-    let length = 0
-    while (this.#open && length < batchLength / 2) {
-      const { rows } = await sql<{ item: string }>`fetch ${sql.lit(this.#rows)} from items`.execute(this.#trx)
-      for (const { item } of rows) {
-        items.push(item)
-        length += item.length
-      }
-      const isLast = rows.length < this.#rows
-      // Promises of the driver hold the result until they are collected, which takes until they are many.
-      rows.length = 0
-      if (isLast) await this.close()
-      // As many as make a batch, if they are like these.
-      else this.#rows = Math.min(mostRows, Math.ceil((batchLength * items.length) / length))
-    }
-    return items.join(',')
-  }
-
-  async close(): Promise<void> {
-    if (!this.#open) return
-    this.#open = false
-    await end(this.#trx)
-  }
-}
-
-/** There is nothing to keep: it only read. Where the connection is lost, that has ended it as well. */
-async function end(trx: ControlledTransaction<unknown>): Promise<void> {
-  await trx
-    .rollback()
-    .execute()
-    .catch(() => {})
 }
 
 /** Nothing is owned by what no database can hold; on its way there it could become the name of another. */

@@ -1,0 +1,61 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { resolveWorld } from '../../src/base/world.default.ts'
+import type { Log, Read } from '../../src/server/log/log.ts'
+import { MemoryLog } from '../../src/server/log/memory-log.ts'
+import { openSqlLog } from '../../src/server/log/sql/open.ts'
+import { insert } from '../server/harness.ts'
+import { type Postgres, startPostgres } from '../support/postgres.ts'
+import { asService } from './judge.ts'
+
+let postgres: Postgres
+
+beforeAll(async () => {
+  postgres = await startPostgres()
+}, 60_000)
+
+afterAll(async () => {
+  await postgres.stop()
+})
+
+const kinds: readonly (readonly [string, () => Promise<Log>])[] = [
+  [
+    'PostgreSQL',
+    async () => openSqlLog(await postgres.database('long'), { maxDeltaReaders: 1, maxWaitMs: 60_000 }),
+  ],
+  ['PGlite', () => openSqlLog('memory:')],
+  ['memory', async () => new MemoryLog(resolveWorld())],
+]
+
+const some = (count: number, length: number) => Array.from({ length: count }, () => length)
+
+/** Short ones, long ones, and some of each. */
+const lengths = [...some(40, 10), ...some(30, 1_000_000), 10, 20_000, 10, 30_000, 1_000_000, 10]
+
+async function batchesOf({ batches }: Read) {
+  const lengths: number[] = []
+  const ids: string[] = []
+  for await (const batch of batches) {
+    lengths.push(batch.length)
+    for (const { id } of JSON.parse(`[${batch}]`)) ids.push(id)
+  }
+  return { longest: Math.max(...lengths), ids }
+}
+
+describe.each(kinds)('long records in %s', (_, open) => {
+  test('come in batches of one or few, in their order', async () => {
+    const log = await open()
+    for (const [index, length] of lengths.entries()) {
+      await log.write([insert(String(index), { text: 'x'.repeat(length) })], asService)
+    }
+    const ids = lengths.map((_, index) => String(index))
+    for (const read of [await log.snapshot('ann'), await log.delta('ann', 0)]) {
+      const taken = await batchesOf(read)
+      expect(taken.ids).toEqual(ids)
+      expect(taken.longest).toBeLessThan(1_200_000)
+    }
+    // The connection is free again.
+    const { batches } = await log.delta('ann', lengths.length - 1)
+    expect((await batchesOf({ ...(await log.position()), batches })).ids).toEqual(ids.slice(-1))
+    await log.close()
+  }, 60_000)
+})
