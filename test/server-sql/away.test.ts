@@ -64,3 +64,30 @@ test('a request during which the database goes away is told to come again, and t
   expect(await again.json()).toMatchObject({ results: [{ id: 't1', sid: 2 }] })
   await service.close()
 })
+
+test('a write to a server that takes none is told to come again, and is answered once one does', async () => {
+  const { ask, service } = await serviceOn('standby')
+  const write = (id: string) => {
+    const body = JSON.stringify({ txs: [{ id, since: 0, ops: [{ op: 'i', t: 'Todo', id, p: {} }] }] })
+    return ask('tx', { method: 'POST', body })
+  }
+  const health = async () => (await service.fetch(new Request('https://sync.test/healthz'))).status
+  expect((await write('a')).status).toBe(200)
+  const takeWrites = async (does: boolean) => {
+    const readOnly = does ? 'off' : 'on'
+    await postgres.run('postgres', `alter database standby set default_transaction_read_only = ${readOnly}`)
+  }
+  await takeWrites(false)
+  await postgres.run(
+    'postgres',
+    "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'instep'",
+  )
+  await eventually(async () => (await ask('delta?since=0')).status === 200)
+  await askedLater(await write('b'))
+  await askedLater(await write('b'))
+  expect(await health()).toBe(503)
+  await takeWrites(true)
+  await eventually(async () => (await health()) === 200)
+  expect(await (await write('b')).json()).toMatchObject({ results: [{ id: 'b', sid: 2 }] })
+  await service.close()
+})

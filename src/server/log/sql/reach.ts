@@ -6,6 +6,9 @@ import type { Clock } from '../../../base/world.ts'
 import { sha256 } from '../sha256.ts'
 import { stateOf } from './refusal.ts'
 
+/** What a server says that takes no writes, as after another one has taken its place. */
+const readOnly = '25006'
+
 export interface ReachOptions {
   readonly clock: Clock
   /** Whether each connection reads a statement with parameters once, for all times that it is asked. */
@@ -16,23 +19,27 @@ export interface ReachOptions {
 
 /**
  * `pool`, whose failures that pass by themselves are NetworkErrors. A connection that gives no answer in time is given up:
- * whether its last statement was done is not known.
+ * whether its last statement was done is not known. So is one to a server that takes no writes, where another may by now.
  */
 export function reaching(pool: Pool, { clock, prepared, answerMs }: ReachOptions): PostgresPool {
   return {
     async connect() {
       const client = await pool.connect().catch(fail)
       let late: NetworkError | undefined
+      let isReadOnly = false
       const query = async (text: string, values: unknown[]) => {
         if (late) throw late
         const name = prepared && values.length > 0 ? { name: sha256(text) } : undefined
-        const answer = client.query({ ...name, text, values }).catch(fail)
+        const answer = client.query({ ...name, text, values }).catch((error) => {
+          isReadOnly ||= stateOf(error) === readOnly
+          return fail(error)
+        })
         return withDeadline(clock, answerMs, answer, () => {
           late = new NetworkError('timeout', `PostgreSQL gives no answer in ${answerMs} ms.`)
           return late
         })
       }
-      const release = () => client.release(late !== undefined)
+      const release = () => client.release(late !== undefined || isReadOnly)
       return { query, release } as unknown as PostgresPoolClient
     },
     end: () => pool.end(),
@@ -41,10 +48,10 @@ export function reaching(pool: Pool, { clock, prepared, answerMs }: ReachOptions
 
 /**
  * No connection is to be had or it is lost, which comes without a SQLSTATE; or the server says so itself (PostgreSQL,
- * appendix A: classes 08, 53 and 57).
+ * appendix A: classes 08, 53 and 57; that it takes no writes, or has ended a transaction that took too long).
  */
 function fail(error: unknown): never {
-  if (!/^(08|53|57|$)/.test(stateOf(error))) throw error
+  if (!/^(08|53|57|25006|25P03|25P04|$)/.test(stateOf(error))) throw error
   const reason = toError(error).message.replace(/\.$/, '')
   throw new NetworkError('unreachable', `PostgreSQL does not answer now: ${reason}.`, { cause: error })
 }
