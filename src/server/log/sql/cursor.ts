@@ -1,6 +1,5 @@
 import { type ControlledTransaction, type RawBuilder, sql } from 'kysely'
 import { type Int8, toNumber } from './int8.ts'
-import type { Cursor } from './read.ts'
 
 /** How long a batch is, about, in bytes. */
 const batchBytes = 65_536
@@ -11,6 +10,14 @@ const mostRows = 1_000
 
 /** How long an item may be, in bytes, that is fetched with the others: what is longer is when its turn comes. */
 const shortBytes = 16_384
+
+/** The items that a read has not given yet. */
+export interface Cursor {
+  /** The next items as JSON, joined by commas; `''` at the end, and what it held is released then. */
+  next(): Promise<string>
+  /** Lets go of what it holds. Safe to call again. */
+  close(): Promise<void>
+}
 
 /** A text, and its place. */
 export interface Item {

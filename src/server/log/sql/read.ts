@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { isStorable } from '../../../protocol/json-copy.ts'
 import type { Changes, Position } from '../log.ts'
-import { end, type Item, SqlCursor } from './cursor.ts'
+import { type Cursor, end, type Item, SqlCursor } from './cursor.ts'
 import type { Db, SqlDatabase } from './database.ts'
 import { type Int8, toNumber } from './int8.ts'
 import { type PositionRow, positionOf } from './position.ts'
@@ -12,14 +12,6 @@ export interface OpenRead {
   /** How many records a snapshot holds. */
   readonly count: number
   readonly cursor: Cursor
-}
-
-/** The items that a read has not given yet. */
-export interface Cursor {
-  /** The next items as JSON, joined by commas; `''` at the end, and what it held is released then. */
-  next(): Promise<string>
-  /** Lets go of what it holds. Safe to call again. */
-  close(): Promise<void>
 }
 
 export async function readPosition(db: Db, { history }: Pick<SqlDatabase, 'history'>): Promise<Position> {
@@ -77,7 +69,9 @@ export async function readChanges(
 }
 
 /** What is read: the `items` that a cursor is to give. */
-interface Opening extends Omit<OpenRead, 'cursor'> {
+interface Opening {
+  readonly position: Position
+  readonly count: number
   readonly items: RawBuilder<Item>
 }
 

@@ -2,7 +2,7 @@ import { Alarm } from '../../../base/alarm.ts'
 import { toError } from '../../../base/errors.ts'
 import type { Logger } from '../../../base/logger.ts'
 import type { Clock } from '../../../base/world.ts'
-import type { Cursor } from './read.ts'
+import type { Cursor } from './cursor.ts'
 import { Spool } from './spool.ts'
 
 export interface ReaderOptions {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type FileHandle, open, unlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Cursor } from './read.ts'
+import type { Cursor } from './cursor.ts'
 
 /**
  * What a cursor still has to give, copied to a temporary file as fast as the database gives it, so that this is free
