@@ -13,11 +13,11 @@ let client: SyncClient
 beforeEach(() => {
   // Node 20 has none for msw to take over.
   vi.stubGlobal('WebSocket', globalThis.WebSocket ?? WebSocket)
-  server = mockSyncServer({ clock: 'real', baseUrl: 'https://api.example.com/sync/v1' })
+  server = mockSyncServer({ clock: 'real', baseUrl: 'https://msw.example.com/sync/v1' })
   network = setupServer(...mswHandlers(server))
   network.listen({ onUnhandledRequest: 'error' })
   client = new SyncClient({
-    baseUrl: 'https://api.example.com/sync/v1',
+    baseUrl: 'https://msw.example.com/sync/v1',
     token: server.token('ada'),
     logger: silentLogger,
   })
