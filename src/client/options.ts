@@ -1,6 +1,6 @@
 import { ConfigurationError, type SyncError } from '../base/errors.ts'
 import { refuseUnknown } from '../base/known-options.ts'
-import type { Logger } from '../base/logger.ts'
+import { harmless, type Logger } from '../base/logger.ts'
 import { consoleLogger, resolveWorld } from '../base/world.default.ts'
 import type { World } from '../base/world.ts'
 import { defineModels, type ModelDefinitions, type Models } from '../models/models.ts'
@@ -118,7 +118,7 @@ export function resolveOptions<M extends ModelDefinitions>(
     codec: options.txCodec ?? standardTxCodec,
     merge: options.merge,
     echoWait: options.echoWait ?? 1_000,
-    logger: options.logger ?? consoleLogger,
+    logger: harmless(options.logger ?? consoleLogger),
     world: resolveWorld(options.world),
   }
 }

@@ -85,11 +85,13 @@ export class Writes implements TransactionHost {
     })
   }
 
-  /** Does anew what a cancelled transaction was to do. */
+  /** Does anew what a cancelled transaction was to do, after those that it required, as far as they are pending. */
   again({ record }: LocalTransaction): LocalTransaction {
+    const requires = record.requires.flatMap((id) => this.#options.outbox.get(id) ?? [])
+    const pending = requires.filter(({ state }) => state !== 'rejected')
     return this.#add(
       this.#draft((m) => tryAgain(record, m)),
-      optionsOf(record),
+      { ...optionsOf(record), requires: pending },
     )
   }
 

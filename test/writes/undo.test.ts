@@ -330,3 +330,22 @@ describe('undo', () => {
     expect(await client.redo()).toBe(false)
   })
 })
+
+test('what is done again requires what it required', async () => {
+  const office = await Office.open()
+  await office.insert('1', { n: 0 })
+  const client = await office.desk().live()
+  await client.stop()
+  const first = client.mutate((m) => m.insert('Note', { id: '2', title: 'mine' }))
+  client.mutate((m) => m.update('Note', '1', { n: 5 }), { requires: [first] })
+  await office.clock.until(client.undo())
+  await office.clock.until(client.redo())
+  await office.insert('2', { title: 'theirs' })
+  await client.start()
+  await office.clock.advance(10_000)
+  expect(client.outbox.list().map(({ rejection }) => rejection?.reason)).toEqual([
+    'exists',
+    'dependency_rejected',
+  ])
+  expect(notes(client)).toMatchObject({ 1: { n: 0 } })
+})
