@@ -53,8 +53,8 @@ const measures: { readonly [name: string]: Measure } = {
     const figures: { [what: string]: number } = {}
     for (const [count, rounds] of [
       [1, 31],
-      [100, 15],
-      [5_000, 5],
+      [100, 31],
+      [5_000, 9],
     ] as const) {
       const made = Array.from({ length: rounds }, () => {
         const text = JSON.stringify(next(count))
