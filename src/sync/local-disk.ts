@@ -86,6 +86,7 @@ export class LocalDisk {
 
   /** Stores a proven delta, in its turn. */
   record(entry: JournalEntry): void {
+    // Opening it again may have been given up before.
     void this.#openAfter(this.database, this.failure)
     this.#recorder.record(entry)
     this.#checkpointer.soon()
