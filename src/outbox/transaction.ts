@@ -72,6 +72,7 @@ export class LocalTransaction implements Transaction {
   #state: TransactionState
   #isDurable: boolean
   #sentAs: OutboxRecord['ops'] | undefined
+  #tried: readonly string[] = []
   #isClosed = false
 
   /** `state` is `writing` for one that is new; one that was restored is where `record` says. */
@@ -154,14 +155,12 @@ export class LocalTransaction implements Transaction {
     return this.#sentAs ?? this.#record.ops
   }
 
-  /** Lets it be sent as it was before its last migration, and then before the one before. Gives whether there is one. */
-  sendAsBefore(): boolean {
-    const { earlier = [] } = this.#record
-    const sentAs = earlier.at(-1)
-    if (!sentAs) return false
-    this.#sentAs = sentAs
-    this.#record = { ...this.#record, earlier: earlier.slice(0, -1) }
-    return true
+  /** Lets it be sent in another shape that `record`, which is of the same id, has or had. Gives whether one is left. */
+  sendOtherwise({ ops, earlier = [] }: OutboxRecord): boolean {
+    this.#tried = [...this.#tried, JSON.stringify(this.sent)]
+    const sentAs = [...earlier, ops].findLast((shape) => !this.#tried.includes(JSON.stringify(shape)))
+    if (sentAs) this.#sentAs = sentAs
+    return sentAs !== undefined
   }
 
   /** It is to do something else than it was. */

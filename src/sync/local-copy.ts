@@ -122,6 +122,20 @@ export class LocalCopy {
     settlement.found(records, (overlay) => this.#lay(overlay))
   }
 
+  /** A transaction that was stored, as it is on disk now: `gone` once another client of the same data has seen its end. */
+  async storedOf(id: string): Promise<OutboxRecord | 'gone' | undefined> {
+    const { database } = this.disk
+    if (database === noDatabase) return undefined
+    const { records } = await database.outbox.read((other) => other !== id)
+    return records[0] ?? 'gone'
+  }
+
+  /** The transaction `id`, which was accepted, is shown no more: another client of the same data has seen its end. */
+  leave(id: string): void {
+    this.#lay({ lift: [id] })
+    this.#options.settlement.synced([id], Promise.resolve())
+  }
+
   /** Opens nothing any more. Resolves once what is being opened is here. */
   async seal(): Promise<void> {
     this.#isSealed = true

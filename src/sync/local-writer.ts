@@ -135,6 +135,7 @@ export class LocalWriter implements Writer {
         },
         accepted: (transaction, sid) => this.#accepted(transaction, sid),
         rejected: (transaction, error, sid) => this.#rejected(transaction, error, sid),
+        reused: (transaction, error, sid) => this.#reused(transaction, error, sid),
       },
     })
     this.#scheduler = new Scheduler<void>({
@@ -250,5 +251,14 @@ export class LocalWriter implements Writer {
     // What was made after it, and waited for it, may be shown by now.
     this.#options.copy().settle()
     if (this.#outbox.isAwaitingTruth) this.#echo.within(this.#options.echoWait)
+  }
+
+  /** Another version of the application has sent it, before an update or beside this one: the verdict is on its shape. */
+  async #reused(transaction: LocalTransaction, error: RejectedError, sid: number): Promise<void> {
+    if (transaction.sendOtherwise(transaction.record)) return
+    const stored = await this.#options.copy().storedOf(transaction.id)
+    if (stored === 'gone') {
+      if (this.#outbox.accept(transaction, sid)) this.#options.copy().leave(transaction.id)
+    } else if (!stored || !transaction.sendOtherwise(stored)) this.#rejected(transaction, error, sid)
   }
 }

@@ -26,6 +26,8 @@ export interface SenderListener {
   accepted(transaction: LocalTransaction, sid: number): void
   /** The server refuses `transaction`, by what it has at `sid`. */
   rejected(transaction: LocalTransaction, error: RejectedError, sid: number): void
+  /** The same, since it had another one of this id, at `sid` at the latest. */
+  reused(transaction: LocalTransaction, error: RejectedError, sid: number): Promise<void>
 }
 
 /** Sends what is queued, in order and in batches, one request at a time. No answer, and it stays queued under its id. */
@@ -60,7 +62,7 @@ export class Sender {
       const { sid, epoch, results } = await this.#exchange(sent, signal)
       this.#compare(epoch)
       const byId = new Map(results.map((result) => [result.id, result]))
-      for (const transaction of sent) this.#settle(transaction, sid, byId.get(transaction.id))
+      for (const transaction of sent) await this.#settle(transaction, sid, byId.get(transaction.id))
       if (batch.some(({ id }) => byId.has(id))) return true
       throw new ProtocolError('bad_envelope', 'The answer to a transaction says nothing of what was sent.')
     } catch (error) {
@@ -102,15 +104,15 @@ export class Sender {
     }
   }
 
-  #settle(transaction: LocalTransaction, sid: number, result: TxResult | undefined): void {
+  async #settle(transaction: LocalTransaction, sid: number, result: TxResult | undefined): Promise<void> {
     const { listener } = this.#options
     if (!result) return
     if ('sid' in result) listener.accepted(transaction, result.sid)
     else {
       const { code, message, details } = result.error
-      // It is known in the shape of an older version, in which the verdict on it comes again.
-      if (code === 'id_reused' && transaction.sendAsBefore()) return
-      listener.rejected(transaction, new RejectedError(code, message, details), sid)
+      const error = new RejectedError(code, message, details)
+      if (code === 'id_reused') await listener.reused(transaction, error, sid)
+      else listener.rejected(transaction, error, sid)
     }
   }
 }

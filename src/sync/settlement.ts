@@ -112,8 +112,8 @@ export class Settlement {
       const { record, fault } = migrated(stored, models)
       const transaction = new LocalTransaction(record, stateOf(record), writes)
       if (fault) faults.set(transaction, fault)
-      // As what it is sent from now on, the next version has to know, too.
-      if (record.earlier !== stored.earlier) this.#keep(transaction)
+      // As what it may be sent from now on, the next version has to know, too.
+      if (stored.state === 'sending' && record !== stored) this.#keep(transaction)
       return transaction
     })
     show(layAgain(outbox.insert(found).filter((transaction) => !faults.has(transaction))))
@@ -141,14 +141,15 @@ function migrated(
   models: Models | undefined,
 ): { readonly record: OutboxRecord; readonly fault?: RejectedError } {
   if (!models || record.version >= models.version) return { record }
-  const { version, state, ops, earlier = [], before } = record
+  const { version, ops, earlier = [], before } = record
   try {
     const migrated = {
+      // A client of the older version may have sent it.
+      earlier: [...earlier, ops],
       ops: ops.map((op) => migrateOp(models, version, op)),
       before: before.map((image) => migrateImage(models, version, image)),
     }
-    const sent = state === 'sending' ? { earlier: [...earlier, ops] } : undefined
-    return { record: { ...record, ...migrated, ...sent, version: models.version } }
+    return { record: { ...record, ...migrated, version: models.version } }
   } catch (thrown) {
     return { record, fault: new RejectedError('migration', toError(thrown).message) }
   }

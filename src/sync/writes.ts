@@ -281,7 +281,6 @@ export class Writes implements TransactionHost {
     for (const transaction of transactions) {
       for (const type of ['send', 'unsent'] as const) transaction.dispatch({ type })
     }
-    this.writeAgain(transactions)
   }
 
   /** The disk did not let `transaction` go, where a restart would find it: it stands as before. */
