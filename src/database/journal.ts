@@ -1,6 +1,6 @@
 import { StorageError } from '../base/errors.ts'
-import type { RowOp } from '../protocol/fold.ts'
-import { isName, isPayload, isSid } from '../protocol/guards.ts'
+import { isOp, type RowOp } from '../protocol/fold.ts'
+import { isSid } from '../protocol/guards.ts'
 import { isObject } from '../protocol/json.ts'
 import type { StoreTransaction, StoreValue } from '../storage/store.ts'
 import type { JournalEntry } from './database.ts'
@@ -145,8 +145,5 @@ function readRecord(value: StoreValue | undefined) {
 }
 
 function isRowOp(value: unknown): value is RowOp {
-  if (!isObject(value) || !isName(value.t) || !isName(value.id)) return false
-  const { op, p, v } = value
-  if (op === 'i') return isPayload(p) && (v === undefined || typeof v === 'number')
-  return op === 'd' || (op === 'u' && isPayload(p))
+  return isOp(value) && (value.op !== 'i' || value.v === undefined || typeof value.v === 'number')
 }

@@ -1,5 +1,6 @@
+import { isOp } from '../protocol/fold.ts'
 import { isName, isPayload, isSid } from '../protocol/guards.ts'
-import { isObject, type Payload } from '../protocol/json.ts'
+import { isObject, type Payload, readJson } from '../protocol/json.ts'
 import type { Rejection, TxOp } from '../protocol/tx.ts'
 import type { StoreConnection, StoreTransaction, StoreValue } from '../storage/store.ts'
 
@@ -128,13 +129,8 @@ async function forgetOldest(tx: StoreTransaction): Promise<void> {
 }
 
 function readRecord(text: StoreValue | undefined): OutboxRecord | undefined {
-  if (typeof text !== 'string') return undefined
-  try {
-    const value: unknown = JSON.parse(text)
-    return isRecord(value) ? value : undefined
-  } catch {
-    return undefined
-  }
+  const value = readJson(text)
+  return isRecord(value) ? value : undefined
 }
 
 function isRecord(value: unknown): value is OutboxRecord {
@@ -163,11 +159,6 @@ function isListOf<T>(value: unknown, isItem: (item: unknown) => item is T): valu
 
 function isOps(value: unknown): value is readonly TxOp[] {
   return isListOf(value, isOp)
-}
-
-function isOp(value: unknown): value is TxOp {
-  if (!isObject(value) || !isName(value.t) || !isName(value.id)) return false
-  return value.op === 'd' || ((value.op === 'i' || value.op === 'u') && isPayload(value.p))
 }
 
 function isImage(value: unknown): value is RecordImage {

@@ -1,3 +1,4 @@
+import { readJson } from '../protocol/json.ts'
 import { readRow, type WireRow } from '../protocol/row.ts'
 import type { StoreValue } from '../storage/store.ts'
 import type { Page } from './database.ts'
@@ -16,13 +17,8 @@ export function readPage(text: StoreValue | undefined): readonly WireRow[] {
 
 /** The array that `text` holds as JSON; `undefined` where it holds none. */
 export function parseArray(text: unknown): readonly unknown[] | undefined {
-  if (typeof text !== 'string') return undefined
-  try {
-    const value: unknown = JSON.parse(text)
-    return Array.isArray(value) ? value : undefined
-  } catch {
-    return undefined
-  }
+  const value = readJson(text)
+  return Array.isArray(value) ? value : undefined
 }
 
 /** `rows` as pages, made one at a time as they are asked for. */

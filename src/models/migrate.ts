@@ -1,5 +1,5 @@
-import { isName, isPayload, isSid } from '../protocol/guards.ts'
-import { isObject } from '../protocol/json.ts'
+import { isOp } from '../protocol/fold.ts'
+import { isSid } from '../protocol/guards.ts'
 import { readRow, type WireRow } from '../protocol/row.ts'
 import type { TxOp } from '../protocol/tx.ts'
 import type { Migration, Models } from './models.ts'
@@ -46,12 +46,11 @@ function rowIn(value: unknown): WireRow | undefined {
 }
 
 function opIn(value: unknown): TxOp | undefined {
-  return isOp(value) ? value : undefined
+  return isTxOp(value) ? value : undefined
 }
 
-function isOp(value: unknown): value is TxOp {
-  if (!isObject(value)) return false
-  const { op, t, id, p, put = false, unchangedSince = 0 } = value
-  const isWhole = op === 'd' || ((op === 'i' || op === 'u') && isPayload(p))
-  return isWhole && isName(t) && isName(id) && typeof put === 'boolean' && isSid(unchangedSince)
+function isTxOp(value: unknown): value is TxOp {
+  if (!isOp(value)) return false
+  const { put = false, unchangedSince = 0 } = value
+  return typeof put === 'boolean' && isSid(unchangedSince)
 }

@@ -1,6 +1,6 @@
 import { ProtocolError } from '../base/errors.ts'
 import { isSid } from './guards.ts'
-import { isObject } from './json.ts'
+import { isObject, readJson } from './json.ts'
 
 /** The `sid` of a message. Throws a ProtocolError where it is missing or not a safe integer. */
 export function readSid(value: { readonly [name: string]: unknown }, what: string): number {
@@ -12,11 +12,9 @@ export function readSid(value: { readonly [name: string]: unknown }, what: strin
 
 /** The text of an answer as JSON. Throws a ProtocolError where it is something else, a sign-in page for example. */
 export function parseJson(text: string, what: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw notJson(what)
-  }
+  const value = readJson(text)
+  if (value === undefined) throw notJson(what)
+  return value
 }
 
 /** It quotes nothing of the text, as the engine's own error would: that may be anybody's data. */

@@ -1,5 +1,5 @@
 import type * as z from 'zod/mini'
-import { isObject } from './json.ts'
+import { isObject, readJson } from './json.ts'
 import type { errorBodySchema } from './schema/error-body.ts'
 
 export type ErrorBody = z.infer<typeof errorBodySchema>
@@ -9,12 +9,7 @@ export type ErrorBody = z.infer<typeof errorBodySchema>
  * {@link errorBodySchema} holds.
  */
 export function readErrorBody(text: string): ErrorBody['error'] | undefined {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    return undefined
-  }
+  const value = readJson(text)
   const error = isObject(value) ? value.error : undefined
   if (!isObject(error) || typeof error.code !== 'string') return undefined
   const { code, message } = error

@@ -1,5 +1,6 @@
 import type { DeltaMessage } from './delta.ts'
-import { jsonEqual, type Payload } from './json.ts'
+import { isName, isPayload } from './guards.ts'
+import { isObject, jsonEqual, type Payload } from './json.ts'
 import type { WireRow } from './row.ts'
 
 /** A change to one record, without its place in the history: what is applied, and what a journal keeps. */
@@ -13,6 +14,12 @@ export type RowOp =
     }
   | { readonly op: 'u'; readonly t: string; readonly id: string; readonly p: Payload }
   | { readonly op: 'd'; readonly t: string; readonly id: string }
+
+/** Whether `value` is an op, whatever else it carries. */
+export function isOp(value: unknown): value is RowOp & { readonly [name: string]: unknown } {
+  if (!isObject(value) || !isName(value.t) || !isName(value.id)) return false
+  return value.op === 'd' || ((value.op === 'i' || value.op === 'u') && isPayload(value.p))
+}
 
 /** Rows, as a fold reads them. */
 export interface RowSource {

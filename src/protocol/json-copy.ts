@@ -1,5 +1,5 @@
 import { isName } from './guards.ts'
-import { isObject, type JsonValue, maxDepth, type Payload } from './json.ts'
+import { isObject, isPlain, type JsonValue, maxDepth, type Payload } from './json.ts'
 
 /** What about a value is no JSON. */
 export interface JsonFault {
@@ -93,12 +93,6 @@ function copyObject(value: object, path: readonly string[], count: Count): JsonV
   return Object.fromEntries(
     Object.entries(value).map(([name, item]) => [named(name, path), copy(item, [...path, name], count)]),
   )
-}
-
-/** Whether `value` is an object as JSON makes it, of whichever realm. */
-function isPlain(value: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(value)
-  return prototype === null || Object.getPrototypeOf(prototype) === null
 }
 
 function named(name: string, path: readonly string[]): string {

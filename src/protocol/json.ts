@@ -23,6 +23,22 @@ export function isObject(value: unknown): value is { readonly [name: string]: un
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** Whether `value`, no array, is an object as JSON makes it, of whichever realm: no Date and no Map. */
+export function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === null || Object.getPrototypeOf(prototype) === null
+}
+
+/** What `text` says as JSON; `undefined` where it is no text, or no JSON. */
+export function readJson(text: unknown): unknown {
+  if (typeof text !== 'string') return undefined
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
 /** Whether `value` nests more than `levels` arrays and objects. Needs no stack, however deep it is. */
 export function isDeeperThan(levels: number, value: unknown): boolean {
   let layer: unknown[] = [value]

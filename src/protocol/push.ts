@@ -2,7 +2,7 @@ import type * as z from 'zod/mini'
 import { isSyncError } from '../base/errors.ts'
 import { type DeltaMessage, readDelta, readFrames } from './delta.ts'
 import { isSid } from './guards.ts'
-import { isObject } from './json.ts'
+import { isObject, readJson } from './json.ts'
 import type { helloSchema } from './schema/hello.ts'
 
 export type Hello = Readonly<z.infer<typeof helloSchema>['hello']>
@@ -19,13 +19,8 @@ export type Push =
 
 /** Reads one message; `data` is what the socket's event holds. Never throws. */
 export function readPush(data: unknown): Push {
-  if (typeof data !== 'string') return { kind: 'garbage' }
-  let value: unknown
-  try {
-    value = JSON.parse(data)
-  } catch {
-    return { kind: 'garbage' }
-  }
+  const value = readJson(data)
+  if (value === undefined) return { kind: 'garbage' }
   if (Array.isArray(value)) return readFrameArray(value)
   if (!isObject(value)) return { kind: 'hint' }
   const hello = readHello(value.hello)

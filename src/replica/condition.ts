@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../base/errors.ts'
-import { isObject, type JsonValue, jsonEqual } from '../protocol/json.ts'
+import { isObject, isPlain, type JsonValue, jsonEqual } from '../protocol/json.ts'
 import type { Condition } from './query-spec.ts'
 import { compareKinds, compareValues, isLast } from './values.ts'
 
@@ -105,8 +105,5 @@ function isJsonList(value: unknown): value is readonly JsonValue[] {
 /** Whether `value` is of a kind that JSON has; what it nests is not looked at. */
 function isJson(value: unknown): value is JsonValue {
   if (value === null || Array.isArray(value)) return true
-  if (typeof value !== 'object') return ['string', 'number', 'boolean'].includes(typeof value)
-  const prototype: unknown = Object.getPrototypeOf(value)
-  // A plain object of this realm or another, and not a Date or a Map.
-  return prototype === null || Object.getPrototypeOf(prototype) === null
+  return typeof value === 'object' ? isPlain(value) : ['string', 'number', 'boolean'].includes(typeof value)
 }
