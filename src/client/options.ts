@@ -53,7 +53,7 @@ export interface ResolvedOptions<M extends ModelDefinitions> {
   readonly credentials: CredentialOptions
   readonly identity: string | null
   readonly onUnauthenticated: NonNullable<SyncClientOptions['onUnauthenticated']>
-  readonly models: Models<M> | undefined
+  readonly models: Models<M>
   readonly store: Store | undefined
   readonly worker: SnapshotWorker | undefined
   readonly pollInterval: number
@@ -111,7 +111,7 @@ export function resolveOptions<M extends ModelDefinitions>(
     credentials: { token, apiKey },
     identity: options.identity ?? null,
     onUnauthenticated: options.onUnauthenticated ?? (() => undefined),
-    models: models && defineModels<M>(models),
+    models: defineModels<M>(models ?? ({} as M)),
     store,
     worker: options.worker,
     pollInterval: options.pollInterval ?? 30_000,

@@ -69,7 +69,7 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
       replica: createReplica({
         clock: world.clock,
         onListenerError: (error) => logger.error('A listener or a filter of a query threw.', { error }),
-        ...(models && { indexes: indexesOf(models) }),
+        indexes: indexesOf(models),
       }),
     })
     this.outbox = outboxOf(this.#session)

@@ -36,7 +36,7 @@ export type DraftRecord = { readonly id: string } & Payload
 export interface DraftOptions {
   /** The rows as they are shown. */
   readonly rows: RowSource
-  readonly models: Models | undefined
+  readonly models: Models
   readonly newId: () => string
   /** The position on top of which it is made. */
   readonly since: number

@@ -22,7 +22,7 @@ export interface LocalSessionOptions {
   readonly credentials: Credentials
   /** Called once for each credential that was refused; a token that it gives is used. */
   readonly onUnauthenticated: (error: SyncError) => unknown
-  readonly models: Models | undefined
+  readonly models: Models
   readonly codec: TxCodec
   readonly canWrite: boolean
   readonly merge: Merge | undefined

@@ -32,7 +32,7 @@ export class LocalSession implements Session {
   readonly #scheduler: Scheduler<SyncResult>
   readonly #pace: Pace
   readonly #reporter: Reporter
-  readonly #modelCheck: ModelCheck | undefined
+  readonly #modelCheck: ModelCheck
   #closing: Promise<void> | undefined
   #unsubscribe: Undo = () => {}
   #inStepAt: number | undefined
@@ -71,12 +71,12 @@ export class LocalSession implements Session {
     this.#copy = new LocalCopy({
       openDatabase,
       replica,
-      lazy: models ? lazyTypes(models) : [],
+      lazy: lazyTypes(models),
       clock,
       settlement: this.writer.settlement,
       listener: this.#copyListener(),
     })
-    this.#modelCheck = models && new ModelCheck({ models, replica, clock, reporter })
+    this.#modelCheck = new ModelCheck({ models, replica, clock, reporter })
     this.#fetcher = new Fetcher({
       transport,
       copy: this.#copy,
@@ -169,7 +169,7 @@ export class LocalSession implements Session {
 
   async #close(): Promise<void> {
     this.#board.update({ lifecycle: 'closed' })
-    this.#modelCheck?.stop()
+    this.#modelCheck.stop()
     await this.#halt()
     await this.writer.close()
     await this.#copy.close()
@@ -225,12 +225,12 @@ export class LocalSession implements Session {
       change: (changes, lifted, apply) => {
         const records = lifted.flatMap((id) => this.writer.get(id)?.records ?? [])
         this.#change('delta', [...changes, ...records], apply)
-        this.#modelCheck?.changed(changes)
+        this.#modelCheck.changed(changes)
       },
       replaced: (types) => {
         this.#refresh()
         this.events.emit('change', { kind: 'snapshot', lastSyncId: this.status.lastSyncId })
-        void this.#modelCheck?.replaced(types)
+        void this.#modelCheck.replaced(types)
       },
       unknown: (ops) => {
         if (this.#fetcher.repairs(ops)) this.#scheduler.tell({ type: 'want' })

@@ -34,7 +34,7 @@ export interface LocalWriterOptions {
   /** Whether there is somewhere to send transactions. */
   readonly canWrite: boolean
   readonly replica: Replica
-  readonly models: Models | undefined
+  readonly models: Models
   readonly merge: Merge | undefined
   /** How long the data may take to show what was accepted, before it is fetched, in ms. */
   readonly echoWait: number

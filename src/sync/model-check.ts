@@ -54,7 +54,8 @@ export class ModelCheck {
 
   /** A few records are looked at now, many a little later, so that neither showing nor storing them waits. */
   changed(changes: readonly RowChange[]): void {
-    const rows = changes.flatMap(({ after }) => after ?? [])
+    const { models } = this.#options
+    const rows = changes.flatMap(({ t, after }) => (after && models.types.has(t) ? after : []))
     if (rows.length > few) {
       this.#waiting = [...this.#waiting, ...rows]
       this.#later.within(laterMs)

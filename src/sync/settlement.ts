@@ -14,7 +14,7 @@ export interface SettlementOptions {
   readonly outbox: Outbox
   readonly log: OutboxLog
   readonly writes: Writes
-  readonly models: Models | undefined
+  readonly models: Models
   /** A transaction is on disk: what is made from now on comes after it. */
   readonly follow: (id: string) => void
   readonly listener: Pick<WritesListener, 'counted' | 'queued' | 'judged' | 'error'>
@@ -138,9 +138,9 @@ export class Settlement {
 /** `record` in the shape that the models have now, or as it is and why it cannot be brought there. */
 function migrated(
   record: OutboxRecord,
-  models: Models | undefined,
+  models: Models,
 ): { readonly record: OutboxRecord; readonly fault?: RejectedError } {
-  if (!models || record.version >= models.version) return { record }
+  if (record.version >= models.version) return { record }
   const { version, ops, earlier = [], before } = record
   try {
     const migrated = {

@@ -29,7 +29,7 @@ export interface WritesOptions {
   readonly replica: Replica
   /** The rows as they are shown. Throws where they are not loaded. */
   readonly rows: RowSource
-  readonly models: Models | undefined
+  readonly models: Models
   /** The position up to which the data is proven. */
   readonly position: () => number
   readonly isClosed: () => boolean
@@ -167,7 +167,7 @@ export class Writes implements TransactionHost {
       id: ids.next(),
       at: clock.now(),
       since: position(),
-      version: models?.version ?? 1,
+      version: models.version,
       joined: joined?.record,
     })
     const transaction = new LocalTransaction(

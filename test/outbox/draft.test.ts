@@ -11,11 +11,11 @@ function rowOf(t: string, id: string) {
   return t === 'Note' && Object.hasOwn(shown, id) ? { t, id, p: shown[id] ?? {} } : undefined
 }
 
-function write(body: (m: Mutator) => unknown, models?: Parameters<typeof defineModels>[0]) {
+function write(body: (m: Mutator) => unknown, models: Parameters<typeof defineModels>[0] = {}) {
   let made = 0
   return draft(body, {
     rows: { get: (t, id) => rowOf(t, id) },
-    models: models && defineModels(models),
+    models: defineModels(models),
     newId: () => `new ${++made}`,
     since: 9,
   })

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { defineModels } from '../../src/models/models.ts'
 import { draft, type Mutator } from '../../src/outbox/draft.ts'
 import { effectsOf, takeBack, tryAgain } from '../../src/outbox/inverse.ts'
 import { applyOp } from '../../src/protocol/fold.ts'
@@ -11,7 +12,7 @@ type Rows = { readonly [id: string]: Payload }
 function write(rows: Rows, body: (m: Mutator) => void) {
   return draft(body, {
     rows: { get: (t, id) => (rows[id] ? { t, id, p: rows[id] } : undefined) },
-    models: undefined,
+    models: defineModels({}),
     newId: () => 'new',
     since: 0,
   })
