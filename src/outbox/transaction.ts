@@ -57,7 +57,7 @@ export interface TransactionHost {
   undo(transaction: LocalTransaction): Promise<LocalTransaction | undefined>
   /** The state of one is another. */
   changed(): void
-  onListenerError(error: unknown): void
+  readonly onListenerError: (error: unknown) => void
 }
 
 export class LocalTransaction implements Transaction {
@@ -132,7 +132,7 @@ export class LocalTransaction implements Transaction {
   }
 
   subscribe(listener: Listener<Transaction>): Undo {
-    this.#emitter ??= new Emitter((error) => this.#host.onListenerError(error))
+    this.#emitter ??= new Emitter(this.#host.onListenerError)
     return this.#emitter.on('change', listener)
   }
 

@@ -12,6 +12,7 @@ import { download, isComplete } from './download.ts'
 import { isWithin } from './is-within.ts'
 import type { LocalCopy } from './local-copy.ts'
 import { LoopGuard } from './loop-guard.ts'
+import type { Reporter } from './reporter.ts'
 
 /** A bootstrap that repairs what cannot be read or does not fit is not made more often than this. */
 const repairEveryMs = 3_600_000
@@ -26,12 +27,12 @@ export interface FetcherOptions {
   readonly transport: Transport
   readonly copy: LocalCopy
   readonly clock: Clock
+  readonly reporter: Pick<Reporter, 'anomaly'>
   readonly listener: FetchListener
 }
 
 export interface FetchListener {
   progress(progress: SnapshotProgress): void
-  anomaly(anomaly: Anomaly): void
   reset(event: ResetEvent): void
 }
 
@@ -162,7 +163,7 @@ export class Fetcher {
   }
 
   #tell(anomalies: readonly Anomaly[]): void {
-    for (const anomaly of anomalies) this.#options.listener.anomaly(anomaly)
+    for (const anomaly of anomalies) this.#options.reporter.anomaly(anomaly)
   }
 
   /** What a delta's failure asks for: a bootstrap, or, where that cannot help, to try again later. */

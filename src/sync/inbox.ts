@@ -5,6 +5,7 @@ import type { Outbox } from '../outbox/outbox.ts'
 import type { OutboxLog } from '../outbox/outbox-log.ts'
 import type { LocalTransaction, Transaction } from '../outbox/transaction.ts'
 import type { Merge } from '../session/writer.ts'
+import type { Reporter } from './reporter.ts'
 import type { Writes, WritesListener } from './writes.ts'
 
 /** A merge that is rejected, too, is merged again so many times; then it waits for somebody to decide. */
@@ -15,10 +16,11 @@ export interface InboxOptions {
   readonly log: OutboxLog
   readonly writes: Writes
   readonly merge: Merge | undefined
+  readonly reporter: Pick<Reporter, 'error'>
   readonly listener: InboxListener
 }
 
-export type InboxListener = Pick<WritesListener, 'counted' | 'error'> & {
+export type InboxListener = Pick<WritesListener, 'counted'> & {
   rejected(transaction: Transaction): void
   /** `transaction` stands in the place of `rejected`. */
   retried(rejected: LocalTransaction, transaction: LocalTransaction): void
@@ -36,13 +38,13 @@ export class Inbox {
 
   /** The application may have something better to write than what was rejected; otherwise it is told, and waits. */
   settle(transaction: LocalTransaction): void {
-    const { merge, listener } = this.#options
+    const { merge, reporter, listener } = this.#options
     const merges = this.#merges.get(transaction) ?? 0
     try {
       const edit = merges < mostMerges && transaction.state === 'rejected' && merge?.(transaction)
       if (edit) this.#merges.set(this.retry(transaction.id, edit), merges + 1)
     } catch (thrown) {
-      listener.error(toSyncError(thrown))
+      reporter.error(toSyncError(thrown))
     }
     if (transaction.state === 'rejected') listener.rejected(transaction)
   }

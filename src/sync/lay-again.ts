@@ -1,9 +1,5 @@
 import type { LocalTransaction } from '../outbox/transaction.ts'
-import type { OverlayChange, PendingOps } from '../replica/overlay.ts'
-
-export function pendingOf({ record }: LocalTransaction): PendingOps {
-  return { id: record.id, ops: record.ops }
-}
+import type { OverlayChange } from '../replica/overlay.ts'
 
 /** Lays `transactions` on top of all others, in their order, those that are rejected left out; `gone` are laid no more. */
 export function layAgain(
@@ -12,6 +8,6 @@ export function layAgain(
 ): OverlayChange {
   return {
     lift: [...gone, ...transactions].map(({ id }) => id),
-    lay: transactions.filter(({ state }) => state !== 'rejected').map(pendingOf),
+    lay: transactions.filter(({ state }) => state !== 'rejected').map(({ record }) => record),
   }
 }

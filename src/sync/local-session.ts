@@ -42,9 +42,9 @@ export class LocalSession implements Session {
   constructor(options: LocalSessionOptions) {
     const { world, logger, transport, createLink, openDatabase, replica, models, pollInterval } = options
     const { clock } = world
-    const listenerFailed = (error: unknown) => logger.error('A listener threw.', { error })
+    const onListenerError = (error: unknown) => logger.error('A listener threw.', { error })
     this.#options = options
-    this.events = new Emitter(listenerFailed)
+    this.events = new Emitter(onListenerError)
     this.#board = new StatusBoard(this.events)
     const reporter = new Reporter({
       ...options,
@@ -58,14 +58,13 @@ export class LocalSession implements Session {
       ...options,
       copy: () => this.#copy,
       isClosed: () => this.status.lifecycle === 'closed',
+      reporter,
+      onListenerError,
       listener: {
         change: (records, apply) => this.#change('mutation', records, apply),
         rejected: (transaction) => this.events.emit('rejected', transaction),
         changed: () => this.#showWrites(),
-        failed: (error) => reporter.failure(error),
         missing: () => this.#scheduler.tell({ type: 'want' }),
-        error: (error) => reporter.error(error),
-        listenerFailed,
       },
     })
     this.#copy = new LocalCopy({
@@ -81,8 +80,8 @@ export class LocalSession implements Session {
       transport,
       copy: this.#copy,
       clock,
+      reporter,
       listener: {
-        anomaly: (anomaly) => reporter.anomaly(anomaly),
         progress: (progress) => this.#showProgress(progress),
         reset: (event) => {
           if (event.reason !== 'repair') this.#realtime.renew()
@@ -94,8 +93,8 @@ export class LocalSession implements Session {
       copy: this.#copy,
       fetcher: this.#fetcher,
       createLink,
+      reporter,
       listener: {
-        anomaly: (anomaly) => reporter.anomaly(anomaly),
         missing: (urgency) => this.#pace.missing(urgency),
         unproven: () => this.#pace.unproven(),
         heard: () => this.#heard(),

@@ -1,6 +1,6 @@
 import { Alarm } from '../base/alarm.ts'
 import type { Undo } from '../base/emitter.ts'
-import { ConfigurationError, isSyncError, type RejectedError, type SyncError } from '../base/errors.ts'
+import { ConfigurationError, isSyncError, type RejectedError } from '../base/errors.ts'
 import { createIds } from '../base/ids.ts'
 import type { World } from '../base/world.ts'
 import type { Models } from '../models/models.ts'
@@ -18,6 +18,7 @@ import { noTxUrl } from '../transport/http.ts'
 import type { Transport } from '../transport/transport.ts'
 import { Inbox } from './inbox.ts'
 import type { LocalCopy } from './local-copy.ts'
+import type { Reporter } from './reporter.ts'
 import { rowsToWrite } from './rows-to-write.ts'
 import { Scheduler } from './scheduler.ts'
 import { isPause, Sender } from './sender.ts'
@@ -41,19 +42,18 @@ export interface LocalWriterOptions {
   readonly copy: () => LocalCopy
   /** Whether it is over: what is asked of it then is refused. */
   readonly isClosed: () => boolean
+  readonly reporter: Pick<Reporter, 'error' | 'failure'>
+  readonly onListenerError: (error: unknown) => void
   readonly listener: LocalWriterListener
 }
 
-export type LocalWriterListener = Pick<WritesListener, 'change' | 'error'> & {
+export type LocalWriterListener = Pick<WritesListener, 'change'> & {
   /** A transaction waits for somebody to decide. */
   rejected(transaction: Transaction): void
   /** `status` may be another. */
   changed(): void
-  /** Sending failed; it is tried again. */
-  failed(error: SyncError): void
   /** The server judged something long enough ago, and the data does not show by what. */
   missing(): void
-  listenerFailed(error: unknown): void
 }
 
 /** The writing half of a session: it joins the parts that make, keep, send and settle transactions. */
@@ -69,9 +69,10 @@ export class LocalWriter implements Writer {
   readonly #echo: Alarm
 
   constructor(options: LocalWriterOptions) {
-    const { world, transport, codec, replica, models, merge, copy, listener } = options
+    const { world, transport, codec, replica, models, merge, copy, reporter, onListenerError, listener } =
+      options
     this.#options = options
-    const outbox = new Outbox((error) => listener.listenerFailed(error))
+    const outbox = new Outbox(onListenerError)
     this.#outbox = outbox
     this.#log = new OutboxLog((change) => copy().writeOutbox(change))
     const ids = createIds(world.clock, world.random)
@@ -82,7 +83,6 @@ export class LocalWriter implements Writer {
       },
       queued: () => this.#scheduler.tell({ type: 'want' }),
       judged: (transaction: LocalTransaction) => this.#inbox.settle(transaction),
-      error: (error: SyncError) => listener.error(error),
     }
     this.#writes = new Writes({
       clock: world.clock,
@@ -93,19 +93,21 @@ export class LocalWriter implements Writer {
       rows: rowsToWrite(copy),
       models,
       position: () => copy().continuity?.proven ?? 0,
-      isClosed: () => options.isClosed(),
+      isClosed: options.isClosed,
+      reporter,
+      onListenerError,
       listener: {
         ...told,
         change: (records, apply) => listener.change(records, apply),
         stands: (transaction, lost) => this.#history.stands(transaction, lost),
       },
-      onListenerError: (error) => listener.listenerFailed(error),
     })
     this.#inbox = new Inbox({
       outbox,
       log: this.#log,
       writes: this.#writes,
       merge,
+      reporter,
       listener: {
         ...told,
         rejected: (transaction) => listener.rejected(transaction),
@@ -118,6 +120,7 @@ export class LocalWriter implements Writer {
       writes: this.#writes,
       models,
       follow: (id) => ids.follow(id),
+      reporter,
       listener: told,
     })
     const sender = new Sender({
@@ -150,7 +153,7 @@ export class LocalWriter implements Writer {
       },
       proves: () => true,
       floorMs: (error) => (isPause(error) ? pauseMs : undefined),
-      onFailure: (error) => listener.failed(error),
+      onFailure: (error) => reporter.failure(error),
       onChange: () => listener.changed(),
     })
     this.#history = new History({

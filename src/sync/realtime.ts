@@ -1,4 +1,3 @@
-import type { Anomaly } from '../protocol/anomaly.ts'
 import type { DeltaMessage } from '../protocol/delta.ts'
 import { type Hello, readPush } from '../protocol/push.ts'
 import type { Link, LinkListener } from '../transport/link.ts'
@@ -6,6 +5,7 @@ import { ofDelta } from './anomalies.ts'
 import type { Fetcher } from './fetcher.ts'
 import type { LocalCopy } from './local-copy.ts'
 import { PushBuffer } from './push-buffer.ts'
+import type { Reporter } from './reporter.ts'
 
 /** A server whose deltas still end below its hello after so many has no more for this client. */
 const mostDeltas = 4
@@ -16,6 +16,7 @@ const unauthenticated = 4401
 export interface RealtimeOptions {
   readonly copy: LocalCopy
   readonly fetcher: Fetcher
+  readonly reporter: Pick<Reporter, 'anomaly'>
   readonly listener: RealtimeListener
   readonly createLink: (listener: LinkListener) => Link
 }
@@ -27,7 +28,6 @@ export interface RealtimeListener {
   unproven(): void
   /** Something came, or the socket is there, or gone. */
   heard(): void
-  anomaly(anomaly: Anomaly): void
 }
 
 /**
@@ -122,7 +122,7 @@ export class Realtime {
   }
 
   #message(data: unknown): void {
-    const { copy, fetcher, listener } = this.#options
+    const { copy, fetcher, reporter, listener } = this.#options
     const push = readPush(data)
     // A keep-alive says that the socket lives, and nothing about the data.
     if (push.kind !== 'garbage') listener.heard()
@@ -140,7 +140,7 @@ export class Realtime {
         listener.missing('hint')
         return
       case 'garbage':
-        listener.anomaly({ kind: 'push', message: 'A message on the socket is not JSON; it is ignored.' })
+        reporter.anomaly({ kind: 'push', message: 'A message on the socket is not JSON; it is ignored.' })
         return
       case 'delta':
         if (this.#state === 'live' && !fetcher.bootstrapping) this.#take(push.delta)
@@ -156,8 +156,8 @@ export class Realtime {
   }
 
   #take(delta: DeltaMessage): void {
-    const { copy, fetcher, listener } = this.#options
-    for (const anomaly of ofDelta(delta)) listener.anomaly(anomaly)
+    const { copy, fetcher, reporter, listener } = this.#options
+    for (const anomaly of ofDelta(delta)) reporter.anomaly(anomaly)
     const outcome = copy.pushed(delta)
     if (!outcome) return
     if (fetcher.repairs(outcome.unknown) || outcome.want === 'delta') listener.missing('want')

@@ -8,6 +8,7 @@ import { LocalTransaction, stateOf } from '../outbox/transaction.ts'
 import type { DeltaMessage } from '../protocol/delta.ts'
 import type { OverlayChange } from '../replica/overlay.ts'
 import { layAgain } from './lay-again.ts'
+import type { Reporter } from './reporter.ts'
 import type { Writes, WritesListener } from './writes.ts'
 
 export interface SettlementOptions {
@@ -17,7 +18,8 @@ export interface SettlementOptions {
   readonly models: Models
   /** A transaction is on disk: what is made from now on comes after it. */
   readonly follow: (id: string) => void
-  readonly listener: Pick<WritesListener, 'counted' | 'queued' | 'judged' | 'error'>
+  readonly reporter: Pick<Reporter, 'error'>
+  readonly listener: Pick<WritesListener, 'counted' | 'queued' | 'judged'>
 }
 
 /** What becomes of the transactions by the data that comes, and by a restart. */
@@ -90,12 +92,11 @@ export class Settlement {
 
   /** What is on disk is here again. Calls `show` to lay it over the data. */
   restored({ records, unreadable }: StoredOutbox, show: (overlay: OverlayChange) => void): void {
-    const { listener } = this.#options
     this.#unreadable = unreadable
     if (unreadable.length > 0) {
       const what = `${unreadable.length} unsent transactions in the local database cannot be read`
       const advice = '`outbox.export()` gives them as they are stored'
-      listener.error(new StorageError('unreadable', `${what}: ${advice}.`))
+      this.#options.reporter.error(new StorageError('unreadable', `${what}: ${advice}.`))
     }
     this.found(records, show)
   }

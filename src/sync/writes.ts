@@ -18,8 +18,9 @@ import { LocalTransaction, type TouchedRecord, type TransactionHost } from '../o
 import type { RowSource } from '../protocol/fold.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { MutateOptions } from '../session/writer.ts'
-import { layAgain, pendingOf } from './lay-again.ts'
+import { layAgain } from './lay-again.ts'
 import { newRecord } from './new-record.ts'
+import type { Reporter } from './reporter.ts'
 
 export interface WritesOptions {
   readonly clock: Clock
@@ -33,8 +34,9 @@ export interface WritesOptions {
   /** The position up to which the data is proven. */
   readonly position: () => number
   readonly isClosed: () => boolean
-  readonly listener: WritesListener
+  readonly reporter: Pick<Reporter, 'error'>
   readonly onListenerError: (error: unknown) => void
+  readonly listener: WritesListener
 }
 
 export interface WritesListener {
@@ -48,7 +50,6 @@ export interface WritesListener {
   stands(transaction: LocalTransaction, lost: LocalTransaction): void
   /** It was rejected, and the data shows by what. */
   judged(transaction: LocalTransaction): void
-  error(error: SyncError): void
 }
 
 interface AddOptions extends MutateOptions {
@@ -136,8 +137,8 @@ export class Writes implements TransactionHost {
     this.#options.outbox.tell()
   }
 
-  onListenerError(error: unknown): void {
-    this.#options.onListenerError(error)
+  get onListenerError(): (error: unknown) => void {
+    return this.#options.onListenerError
   }
 
   #draft(body: (mutator: Mutator) => unknown): Draft {
@@ -182,7 +183,7 @@ export class Writes implements TransactionHost {
     if (!isEmpty) outbox.add(transaction)
     if (!isEmpty || instead) void this.#store(transaction)
     listener.change(record.ops, () =>
-      replica.apply([], { lift: joined ? [joined.id] : [], lay: isEmpty ? [] : [pendingOf(transaction)] }),
+      replica.apply([], { lift: joined ? [joined.id] : [], lay: isEmpty ? [] : [record] }),
     )
     joined?.dispatch({ type: 'cancel' })
     instead?.dispatch({ type: 'discard' })
@@ -209,12 +210,12 @@ export class Writes implements TransactionHost {
 
   /** It could not be stored, so it is taken back; what it was to take the place of stands again. */
   #lost(transaction: LocalTransaction, error: SyncError): void {
-    const { listener } = this.#options
+    const { reporter, listener } = this.#options
     // What it was joined with does that, too, and may be stored yet.
     const replaced = this.#joined.has(transaction) ? [] : this.#standing(transaction)
     this.#takeOut(transaction, { type: 'lost', error }, replaced)
     for (const one of replaced) listener.stands(one, transaction)
-    listener.error(error)
+    reporter.error(error)
     if (transaction.state === 'failed') this.writeAgain(replaced, [transaction.id])
   }
 
@@ -322,7 +323,7 @@ export class Writes implements TransactionHost {
   /** All are taken back before anybody hears of it. */
   #rejectAll(rejections: readonly (readonly [LocalTransaction, RejectedError])[], sid?: number): void {
     if (rejections.length === 0) return
-    const { outbox, log, listener } = this.#options
+    const { outbox, log, reporter, listener } = this.#options
     this.#lift(rejections.map(([transaction]) => transaction))
     const rejected: LocalTransaction[] = []
     for (const [transaction, error] of rejections) {
@@ -330,7 +331,7 @@ export class Writes implements TransactionHost {
       rejected.push(transaction)
       // Whoever heard of it may have tried it anew.
       if (transaction.state !== 'rejected') continue
-      log.put(transaction.record).catch((thrown) => listener.error(toStorageError(thrown)))
+      log.put(transaction.record).catch((thrown) => reporter.error(toStorageError(thrown)))
     }
     listener.counted()
     for (const transaction of rejected) {
