@@ -3,10 +3,10 @@ import type { Clock } from '../base/world.ts'
 import type { Database } from '../database/database.ts'
 import { noDatabase } from '../database/none.ts'
 import type { OutboxChange, OutboxRecord } from '../database/outbox.ts'
+import type { LocalTransaction, Transaction } from '../outbox/transaction.ts'
 import type { SnapshotHead } from '../protocol/bootstrap.ts'
 import type { DeltaMessage } from '../protocol/delta.ts'
 import type { RowChange, RowOp } from '../protocol/fold.ts'
-import type { OverlayChange } from '../replica/overlay.ts'
 import type { Replica, Staging } from '../replica/replica.ts'
 import type { StorageStatus } from '../session/status.ts'
 import {
@@ -18,6 +18,7 @@ import {
   type Outcome,
   pushed,
 } from './continuity.ts'
+import { layAgain } from './lay-again.ts'
 import { LazyTypes } from './lazy-types.ts'
 import { LocalDisk } from './local-disk.ts'
 import type { PageSink } from './page-sink.ts'
@@ -35,8 +36,8 @@ export interface LocalCopyOptions {
 
 /** Hears what becomes of a copy. */
 export interface CopyListener {
-  /** Calls `apply` to show `changes`, and that the transactions `lifted` are no longer laid over them. */
-  change(changes: readonly RowChange[], lifted: readonly string[], apply: () => void): void
+  /** Calls `apply` to show `changes`, and that `transactions` are laid over them otherwise, or no longer. */
+  change(changes: readonly RowChange[], transactions: readonly Transaction[], apply: () => void): void
   /** Other data stands in place of the old: of all types, or of those that were loaded. */
   replaced(types?: ReadonlySet<string>): void
   /** Changes to records that turn out, now that their type is loaded, not to be here. */
@@ -117,9 +118,7 @@ export class LocalCopy {
   async readOthers(): Promise<void> {
     const { settlement } = this.#options
     const { records } = await this.disk.database.outbox.read((id) => settlement.knows(id))
-    if (records.length === 0) return
-    this.#load(records)
-    settlement.found(records, (overlay) => this.#lay(overlay))
+    this.#found(records)
   }
 
   /** A transaction that was stored, as it is on disk now: `gone` once another client of the same data has seen its end. */
@@ -244,17 +243,17 @@ export class LocalCopy {
   }
 
   async #restoreOutbox(): Promise<void> {
-    const outbox = await this.disk.database.outbox.read()
-    this.#load(outbox.records)
-    this.#options.settlement.restored(outbox, (overlay) => this.#lay(overlay))
+    const { records, unreadable } = await this.disk.database.outbox.read()
+    this.#options.settlement.leave(unreadable)
+    this.#found(records)
   }
 
-  #load(records: readonly OutboxRecord[]): void {
+  #found(records: readonly OutboxRecord[]): void {
+    const { settlement, listener } = this.#options
     for (const { t } of records.flatMap(({ ops }) => ops)) this.use(t)
-  }
-
-  #lay(overlay: OverlayChange): void {
-    this.#options.listener.change([], [...(overlay.lift ?? [])], () => this.replica.apply([], overlay))
+    settlement.found(records, (transactions) => {
+      listener.change([], transactions, () => this.replica.apply([], layAgain(transactions)))
+    })
   }
 
   #take(
@@ -285,30 +284,31 @@ export class LocalCopy {
   /** Shows `changes`, and the transactions that they bring, in one step. */
   #change(changes: readonly RowChange[], proven: number, mark: number): void {
     const { settlement, listener } = this.#options
-    const lift = settlement.shownAt(proven, mark)
-    if (changes.length > 0 || lift.length > 0) {
-      listener.change(changes, lift, () => this.replica.apply(changes, { lift }))
+    const shown = settlement.shownAt(proven, mark)
+    if (changes.length > 0 || shown.length > 0) {
+      listener.change(changes, shown, () => this.replica.apply(changes, layAgain([], shown)))
     }
-    this.#settled(lift, proven, mark)
+    this.#settled(shown, proven, mark)
   }
 
   /** Puts what was fetched or stored at the time `at` in place of the data, with the transactions that it brings. */
   #place(staging: Staging, position: Pick<SnapshotHead, 'sid' | 'epoch'>, at: number, mark: number): void {
     const { settlement, listener } = this.#options
     const { sid, epoch } = position
-    const lift = settlement.shownAt(sid, mark)
+    const shown = settlement.shownAt(sid, mark)
+    const { lift } = layAgain([], shown)
     this.#placedAt = at
     this.replica.swap(staging, lift)
     this.#continuity = continuityAt(sid, epoch)
     listener.replaced()
     this.#lazy.replaced(position)
-    this.#settled(lift, sid, mark)
+    this.#settled(shown, sid, mark)
   }
 
-  /** The data is proven up to `sid`, and the transactions `lifted` are no longer laid over it. */
-  #settled(lifted: readonly string[], sid: number, mark: number): void {
+  /** The data is proven up to `sid`, and what of the transactions it has `shown` is no longer laid over it. */
+  #settled(shown: readonly LocalTransaction[], sid: number, mark: number): void {
     const { settlement } = this.#options
-    if (lifted.length > 0) settlement.synced(lifted, this.disk.stored())
+    if (shown.length > 0) settlement.synced(shown, this.disk.stored())
     settlement.judgedAt(sid, mark)
   }
 

@@ -221,8 +221,8 @@ export class LocalSession implements Session {
 
   #copyListener(): CopyListener {
     return {
-      change: (changes, lifted, apply) => {
-        const records = lifted.flatMap((id) => this.writer.get(id)?.records ?? [])
+      change: (changes, transactions, apply) => {
+        const records = transactions.flatMap((transaction) => transaction.records)
         this.#change('delta', [...changes, ...records], apply)
         this.#modelCheck.changed(changes)
       },

@@ -6,8 +6,6 @@ import type { Outbox } from '../outbox/outbox.ts'
 import type { OutboxLog } from '../outbox/outbox-log.ts'
 import { LocalTransaction, stateOf } from '../outbox/transaction.ts'
 import type { DeltaMessage } from '../protocol/delta.ts'
-import type { OverlayChange } from '../replica/overlay.ts'
-import { layAgain } from './lay-again.ts'
 import type { Reporter } from './reporter.ts'
 import type { Writes, WritesListener } from './writes.ts'
 
@@ -61,8 +59,8 @@ export class Settlement {
   }
 
   /** Those that the data shows once it is proven up to `sid`, by a fetch that began at `mark`. */
-  shownAt(sid: number, mark: number): readonly string[] {
-    return this.#options.outbox.shownAt(sid, mark).map(({ id }) => id)
+  shownAt(sid: number, mark: number): readonly LocalTransaction[] {
+    return this.#options.outbox.shownAt(sid, mark)
   }
 
   /** By the same measure, what was rejected can now be compared with what the server has. */
@@ -72,17 +70,15 @@ export class Settlement {
   }
 
   /** These are shown by the data, and no longer laid over it. `stored` resolves once a restart would show them, too. */
-  synced(ids: readonly string[], stored: Promise<void>): void {
+  synced(transactions: readonly LocalTransaction[], stored: Promise<void>): void {
     const { outbox, log, listener } = this.#options
-    for (const id of ids) {
-      const transaction = outbox.get(id)
-      if (!transaction) continue
+    for (const transaction of transactions) {
       outbox.remove(transaction)
       transaction.dispatch({ type: 'sync' })
     }
     listener.counted()
     // What stays on disk, the next start finds to be synced.
-    stored.then(() => log.change({ remove: ids })).catch(() => {})
+    stored.then(() => log.change({ remove: transactions.map(({ id }) => id) })).catch(() => {})
   }
 
   /** Whether a transaction on disk is here, or was. */
@@ -90,24 +86,23 @@ export class Settlement {
     return this.#options.outbox.knows(id)
   }
 
-  /** What is on disk is here again. Calls `show` to lay it over the data. */
-  restored({ records, unreadable }: StoredOutbox, show: (overlay: OverlayChange) => void): void {
+  /** What of the disk cannot be read is left there, and told. */
+  leave(unreadable: StoredOutbox['unreadable']): void {
     this.#unreadable = unreadable
-    if (unreadable.length > 0) {
-      const what = `${unreadable.length} unsent transactions in the local database cannot be read`
-      const advice = '`outbox.export()` gives them as they are stored'
-      this.#options.reporter.error(new StorageError('unreadable', `${what}: ${advice}.`))
-    }
-    this.found(records, show)
+    if (unreadable.length === 0) return
+    const what = `${unreadable.length} unsent transactions in the local database cannot be read`
+    const advice = '`outbox.export()` gives them as they are stored'
+    this.#options.reporter.error(new StorageError('unreadable', `${what}: ${advice}.`))
   }
 
-  /** The same for `records` that another client has stored since. */
-  found(records: readonly OutboxRecord[], show: (overlay: OverlayChange) => void): void {
+  /** What is on disk, or another client has stored since, is here. Calls `show` to lay it, in its order, over the data. */
+  found(records: readonly OutboxRecord[], show: (transactions: readonly LocalTransaction[]) => void): void {
     const { outbox, writes, models, follow, listener } = this.#options
     const faults = new Map<LocalTransaction, RejectedError>()
     // They are in their order.
     const last = records.at(-1)
-    if (last) follow(last.id)
+    if (!last) return
+    follow(last.id)
     const others = records.filter(({ id }) => !outbox.knows(id))
     const found = others.map((stored) => {
       const { record, fault } = migrated(stored, models)
@@ -117,7 +112,7 @@ export class Settlement {
       if (stored.state === 'sending' && record !== stored) this.#keep(transaction)
       return transaction
     })
-    show(layAgain(outbox.insert(found).filter((transaction) => !faults.has(transaction))))
+    show(outbox.insert(found).filter((transaction) => !faults.has(transaction)))
     // What cannot be migrated is parked, never lost.
     for (const [transaction, fault] of faults) writes.reject(transaction, fault)
     listener.counted()
