@@ -1,4 +1,4 @@
-import type { Undo } from './emitter.ts'
+import { Alarm } from './alarm.ts'
 import type { Clock } from './world.ts'
 
 /** Settles as `promise` does, or rejects with what `late` gives once `ms` have gone by. */
@@ -8,9 +8,27 @@ export function withDeadline<T>(
   promise: Promise<T>,
   late: () => Error,
 ): Promise<T> {
-  let cancel: Undo = () => {}
-  const deadline = new Promise<never>((_, reject) => {
-    cancel = clock.after(ms, () => reject(late()))
+  return whileAlive(clock, ms, () => promise, late)
+}
+
+/** Settles as what `start` gives does, or rejects with what `late` gives once `ms` have gone by without a call of `alive`. */
+export function whileAlive<T>(
+  clock: Clock,
+  ms: number,
+  start: (alive: () => void) => Promise<T>,
+  late: () => Error,
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const alarm = new Alarm(clock, () => reject(late()))
+    let over = false
+    const alive = () => {
+      if (!over) alarm.set(ms)
+    }
+    const end = () => {
+      over = true
+      alarm.clear()
+    }
+    alive()
+    start(alive).finally(end).then(resolve, reject)
   })
-  return Promise.race([promise, deadline]).finally(cancel)
 }

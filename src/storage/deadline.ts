@@ -1,5 +1,4 @@
-import { Alarm } from '../base/alarm.ts'
-import { withDeadline } from '../base/deadline.ts'
+import { whileAlive, withDeadline } from '../base/deadline.ts'
 import { StorageError } from '../base/errors.ts'
 import type { Clock } from '../base/world.ts'
 import { inWorkers, isInWorkers, type Store, type StoreConnection, type StoreTransaction } from './store.ts'
@@ -57,8 +56,12 @@ function limitTransactions(connection: StoreConnection, clock: Clock, ms: number
       if (signal?.aborted) abort()
       signal?.addEventListener('abort', abort)
       try {
-        return await whileAlive(clock, ms, (alive) =>
-          connection.transaction({ ...options, signal: own.signal }, (tx) => body(reporting(tx, alive))),
+        return await whileAlive(
+          clock,
+          ms,
+          (alive) =>
+            connection.transaction({ ...options, signal: own.signal }, (tx) => body(reporting(tx, alive))),
+          () => late(ms),
         )
       } catch (error) {
         abort()
@@ -70,23 +73,6 @@ function limitTransactions(connection: StoreConnection, clock: Clock, ms: number
     close: () => connection.close(),
     onLost: (listener) => connection.onLost(listener),
   }
-}
-
-/** Settles as what `start` returns does, or rejects once `ms` have gone by without a call of `alive`. */
-function whileAlive<T>(clock: Clock, ms: number, start: (alive: () => void) => Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const alarm = new Alarm(clock, () => reject(late(ms)))
-    let over = false
-    const alive = () => {
-      if (!over) alarm.set(ms)
-    }
-    const end = () => {
-      over = true
-      alarm.clear()
-    }
-    alive()
-    start(alive).finally(end).then(resolve, reject)
-  })
 }
 
 function late(ms: number): StorageError {

@@ -1,18 +1,17 @@
-import type { Undo } from '../base/emitter.ts'
+import { Alarm } from '../base/alarm.ts'
 import type { Clock } from '../base/world.ts'
 
 /** Notices the silence of a peer that has promised to say something now and then. */
 export class Heartbeat {
   readonly #clock: Clock
-  readonly #onSilence: () => void
+  readonly #silence: Alarm
   #expectedMs = Number.POSITIVE_INFINITY
   #heardAt: number
-  #cancel: Undo = () => {}
 
   /** `onSilence` is called once nothing was heard for twice the time that is expected. */
   constructor(clock: Clock, onSilence: () => void) {
     this.#clock = clock
-    this.#onSilence = onSilence
+    this.#silence = new Alarm(clock, onSilence)
     this.#heardAt = clock.now()
   }
 
@@ -28,14 +27,11 @@ export class Heartbeat {
   }
 
   heard(): void {
-    this.stop()
     this.#heardAt = this.#clock.now()
-    if (this.#expectedMs < Number.POSITIVE_INFINITY) {
-      this.#cancel = this.#clock.after(2 * this.#expectedMs, this.#onSilence)
-    }
+    if (this.#expectedMs < Number.POSITIVE_INFINITY) this.#silence.set(2 * this.#expectedMs)
   }
 
   stop(): void {
-    this.#cancel()
+    this.#silence.clear()
   }
 }

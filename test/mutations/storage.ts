@@ -6,7 +6,7 @@ export const storage: readonly Mutation[] = [
     invariant: 30,
     test: 'test/database/time-limits.test.ts',
     name: 'invariant 30: %s settles in bounded time, whatever step of the store hangs, and the next try succeeds',
-    file: 'src/storage/deadline.ts',
+    file: 'src/base/deadline.ts',
     from: 'alive()',
     to: '',
   },
