@@ -21,22 +21,29 @@ export function parseArray(text: unknown): readonly unknown[] | undefined {
   return Array.isArray(value) ? value : undefined
 }
 
+/** How many of `rows` there are of each type. */
+export function typesOf(rows: readonly WireRow[]): Page['types'] {
+  const types = new Map<string, number>()
+  for (const { t } of rows) types.set(t, (types.get(t) ?? 0) + 1)
+  return [...types]
+}
+
 /** `rows` as pages, made one at a time as they are asked for. */
 export function* pagesOf(rows: Iterable<WireRow>): Generator<Page> {
   let texts: string[] = []
-  let types = new Map<string, number>()
+  let held: WireRow[] = []
   let units = 0
-  const page = (): Page => ({ text: `[${texts.join()}]`, types: [...types] })
+  const page = (): Page => ({ text: `[${texts.join()}]`, types: typesOf(held) })
   for (const row of rows) {
     const text = JSON.stringify(row)
     if (texts.length === mostRows || (texts.length > 0 && units + text.length > mostUnits)) {
       yield page()
       texts = []
-      types = new Map()
+      held = []
       units = 0
     }
     texts.push(text)
-    types.set(row.t, (types.get(row.t) ?? 0) + 1)
+    held.push(row)
     units += text.length
   }
   if (texts.length > 0) yield page()

@@ -1,6 +1,7 @@
 import { type SyncError, toStorageError } from '../base/errors.ts'
 import type { Database, Page, SnapshotWriter } from '../database/database.ts'
 import { PageBatches } from '../database/page-batches.ts'
+import { typesOf } from '../database/pages.ts'
 import type { SnapshotHead } from '../protocol/bootstrap.ts'
 import type { SnapshotPlace, SnapshotSlice } from '../transport/transport.ts'
 
@@ -32,10 +33,8 @@ export class PageSink {
   /** Resolves when there is room for the next one. */
   async add({ text, rows, elsewhere }: SnapshotSlice): Promise<void> {
     if (this.#failure || rows.length === 0) return
-    const types = new Map<string, number>()
-    for (const { t } of rows) types.set(t, (types.get(t) ?? 0) + 1)
     if (elsewhere) void this.#attempt(() => elsewhere.stored)
-    await this.#batches.add({ text, types: [...types], elsewhere })
+    await this.#batches.add({ text, types: typesOf(rows), elsewhere })
   }
 
   /** Makes the snapshot the stored copy. Resolves with why it could not, if it could not. */
