@@ -1,26 +1,26 @@
-import { ConfigurationError, toStorageError, toSyncError } from '../base/errors.ts'
+import { ConfigurationError, toSyncError } from '../base/errors.ts'
 import type { Mutator } from '../outbox/draft.ts'
 import { tryAgain } from '../outbox/inverse.ts'
 import type { Outbox } from '../outbox/outbox.ts'
-import type { OutboxLog } from '../outbox/outbox-log.ts'
 import type { LocalTransaction, Transaction } from '../outbox/transaction.ts'
 import type { Merge } from '../session/writer.ts'
 import type { Reporter } from './reporter.ts'
-import type { Writes, WritesListener } from './writes.ts'
+import type { Standing } from './standing.ts'
+import type { Writes } from './writes.ts'
 
 /** A merge that is rejected, too, is merged again so many times; then it waits for somebody to decide. */
 const mostMerges = 5
 
 export interface InboxOptions {
   readonly outbox: Outbox
-  readonly log: OutboxLog
   readonly writes: Writes
+  readonly standing: Standing
   readonly merge: Merge | undefined
   readonly reporter: Pick<Reporter, 'error'>
   readonly listener: InboxListener
 }
 
-export type InboxListener = Pick<WritesListener, 'counted'> & {
+export interface InboxListener {
   rejected(transaction: Transaction): void
   /** `transaction` stands in the place of `rejected`. */
   retried(rejected: LocalTransaction, transaction: LocalTransaction): void
@@ -60,19 +60,9 @@ export class Inbox {
 
   /** Gives up a rejected transaction. Resolves once it is gone from the disk; where that refuses, it stands as before. */
   async discard(id: string): Promise<void> {
-    const { outbox, log, writes, listener } = this.#options
+    const { writes, standing } = this.#options
     writes.refuseClosed()
-    const transaction = this.#rejected(id)
-    outbox.remove(transaction)
-    const gone = log.change({ remove: [id] })
-    transaction.dispatch({ type: 'discard' })
-    listener.counted()
-    try {
-      await gone
-    } catch (thrown) {
-      writes.standAgain(transaction)
-      throw toStorageError(thrown)
-    }
+    await standing.discard(this.#rejected(id))
   }
 
   #rejected(id: string): LocalTransaction {

@@ -23,7 +23,8 @@ import { rowsToWrite } from './rows-to-write.ts'
 import { Scheduler } from './scheduler.ts'
 import { isPause, Sender } from './sender.ts'
 import { Settlement } from './settlement.ts'
-import { Writes, type WritesListener } from './writes.ts'
+import { Standing, type StandingListener } from './standing.ts'
+import { Writes } from './writes.ts'
 
 /** A server that takes no transactions is asked again after this. */
 const pauseMs = 300_000
@@ -47,7 +48,7 @@ export interface LocalWriterOptions {
   readonly listener: LocalWriterListener
 }
 
-export type LocalWriterListener = Pick<WritesListener, 'change'> & {
+export type LocalWriterListener = Pick<StandingListener, 'change'> & {
   /** A transaction waits for somebody to decide. */
   rejected(transaction: Transaction): void
   /** `status` may be another. */
@@ -62,6 +63,7 @@ export class LocalWriter implements Writer {
   readonly #options: LocalWriterOptions
   readonly #outbox: Outbox
   readonly #log: OutboxLog
+  readonly #standing: Standing
   readonly #writes: Writes
   readonly #inbox: Inbox
   readonly #scheduler: Scheduler<void>
@@ -76,40 +78,39 @@ export class LocalWriter implements Writer {
     this.#outbox = outbox
     this.#log = new OutboxLog((change) => copy().writeOutbox(change))
     const ids = createIds(world.clock, world.random)
-    const told = {
+    const told: StandingListener = {
+      change: (records, apply) => listener.change(records, apply),
       counted: () => {
         outbox.tell()
         listener.changed()
       },
       queued: () => this.#scheduler.tell({ type: 'want' }),
-      judged: (transaction: LocalTransaction) => this.#inbox.settle(transaction),
+      stands: (transaction, lost) => this.#history.stands(transaction, lost),
+      judged: (transaction) => this.#inbox.settle(transaction),
     }
+    const standing = new Standing({ outbox, log: this.#log, replica, reporter, listener: told })
+    this.#standing = standing
     this.#writes = new Writes({
       clock: world.clock,
       ids,
       outbox,
       log: this.#log,
+      standing,
       replica,
       rows: rowsToWrite(copy),
       models,
       position: () => copy().continuity?.proven ?? 0,
       isClosed: options.isClosed,
-      reporter,
       onListenerError,
-      listener: {
-        ...told,
-        change: (records, apply) => listener.change(records, apply),
-        stands: (transaction, lost) => this.#history.stands(transaction, lost),
-      },
+      listener: told,
     })
     this.#inbox = new Inbox({
       outbox,
-      log: this.#log,
       writes: this.#writes,
+      standing,
       merge,
       reporter,
       listener: {
-        ...told,
         rejected: (transaction) => listener.rejected(transaction),
         retried: (rejected, transaction) => this.#history.replace(rejected, transaction),
       },
@@ -117,7 +118,8 @@ export class LocalWriter implements Writer {
     this.settlement = new Settlement({
       outbox,
       log: this.#log,
-      writes: this.#writes,
+      host: this.#writes,
+      standing,
       models,
       follow: (id) => ids.follow(id),
       reporter,
@@ -134,7 +136,7 @@ export class LocalWriter implements Writer {
         sending: async (transactions) => {
           const send = transactions.map(({ record }) => record)
           const cancelled = new Set(await this.#log.change({ send }).catch((): string[] => []))
-          for (const one of transactions) if (cancelled.has(one.id)) this.#writes.withdraw(one)
+          for (const one of transactions) if (cancelled.has(one.id)) this.#standing.withdraw(one)
         },
         accepted: (transaction, sid) => this.#accepted(transaction, sid),
         rejected: (transaction, error, sid) => this.#rejected(transaction, error, sid),
@@ -250,7 +252,7 @@ export class LocalWriter implements Writer {
   }
 
   #rejected(transaction: LocalTransaction, error: RejectedError, sid: number): void {
-    this.#writes.reject(transaction, error, sid)
+    this.#standing.reject(transaction, error, sid)
     // What was made after it, and waited for it, may be shown by now.
     this.#options.copy().settle()
     if (this.#outbox.isAwaitingTruth) this.#echo.within(this.#options.echoWait)

@@ -4,20 +4,21 @@ import { migrateOp, migrateRow } from '../models/migrate.ts'
 import type { Models } from '../models/models.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import type { OutboxLog } from '../outbox/outbox-log.ts'
-import { LocalTransaction, stateOf } from '../outbox/transaction.ts'
+import { LocalTransaction, stateOf, type TransactionHost } from '../outbox/transaction.ts'
 import type { DeltaMessage } from '../protocol/delta.ts'
 import type { Reporter } from './reporter.ts'
-import type { Writes, WritesListener } from './writes.ts'
+import type { Standing, StandingListener } from './standing.ts'
 
 export interface SettlementOptions {
   readonly outbox: Outbox
   readonly log: OutboxLog
-  readonly writes: Writes
+  readonly host: TransactionHost
+  readonly standing: Standing
   readonly models: Models
   /** A transaction is on disk: what is made from now on comes after it. */
   readonly follow: (id: string) => void
   readonly reporter: Pick<Reporter, 'error'>
-  readonly listener: Pick<WritesListener, 'counted' | 'queued' | 'judged'>
+  readonly listener: Pick<StandingListener, 'counted' | 'queued' | 'judged'>
 }
 
 /** What becomes of the transactions by the data that comes, and by a restart. */
@@ -97,7 +98,7 @@ export class Settlement {
 
   /** What is on disk, or another client has stored since, is here. Calls `show` to lay it, in its order, over the data. */
   found(records: readonly OutboxRecord[], show: (transactions: readonly LocalTransaction[]) => void): void {
-    const { outbox, writes, models, follow, listener } = this.#options
+    const { outbox, host, standing, models, follow, listener } = this.#options
     const faults = new Map<LocalTransaction, RejectedError>()
     // They are in their order.
     const last = records.at(-1)
@@ -106,7 +107,7 @@ export class Settlement {
     const others = records.filter(({ id }) => !outbox.knows(id))
     const found = others.map((stored) => {
       const { record, fault } = migrated(stored, models)
-      const transaction = new LocalTransaction(record, stateOf(record), writes)
+      const transaction = new LocalTransaction(record, stateOf(record), host)
       if (fault) faults.set(transaction, fault)
       // As what it may be sent from now on, the next version has to know, too.
       if (stored.state === 'sending' && record !== stored) this.#keep(transaction)
@@ -114,15 +115,15 @@ export class Settlement {
     })
     show(outbox.insert(found).filter((transaction) => !faults.has(transaction)))
     // What cannot be migrated is parked, never lost.
-    for (const [transaction, fault] of faults) writes.reject(transaction, fault)
+    for (const [transaction, fault] of faults) standing.reject(transaction, fault)
     listener.counted()
     listener.queued()
   }
 
   /** The disk may have lost all that it held of them. */
   storeAgain(): void {
-    const { outbox, writes } = this.#options
-    writes.writeAgain(outbox.list())
+    const { outbox, standing } = this.#options
+    standing.writeAgain(outbox.list())
   }
 
   /** Where this fails, a restart sends it once more, and gets the same answer. */

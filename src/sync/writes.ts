@@ -1,10 +1,4 @@
-import {
-  ClosedError,
-  ConfigurationError,
-  RejectedError,
-  type SyncError,
-  toStorageError,
-} from '../base/errors.ts'
+import { ClosedError, ConfigurationError, toStorageError } from '../base/errors.ts'
 import type { Ids } from '../base/ids.ts'
 import type { Clock } from '../base/world.ts'
 import type { OutboxChange, OutboxRecord } from '../database/outbox.ts'
@@ -18,9 +12,8 @@ import { LocalTransaction, type TouchedRecord, type TransactionHost } from '../o
 import type { RowSource } from '../protocol/fold.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { MutateOptions } from '../session/writer.ts'
-import { layAgain } from './lay-again.ts'
 import { newRecord } from './new-record.ts'
-import type { Reporter } from './reporter.ts'
+import type { Standing, StandingListener } from './standing.ts'
 
 export interface WritesOptions {
   readonly clock: Clock
@@ -34,22 +27,9 @@ export interface WritesOptions {
   /** The position up to which the data is proven. */
   readonly position: () => number
   readonly isClosed: () => boolean
-  readonly reporter: Pick<Reporter, 'error'>
+  readonly standing: Standing
   readonly onListenerError: (error: unknown) => void
-  readonly listener: WritesListener
-}
-
-export interface WritesListener {
-  /** Calls `apply` to show that transactions are laid over the data, or no longer: those that touch `records`. */
-  change(records: readonly { readonly t: string; readonly id: string }[], apply: () => void): void
-  /** How many are pending or rejected may be another. */
-  counted(): void
-  /** There is something to send. */
-  queued(): void
-  /** `transaction` stands again: `lost`, which was to take its place, could not be stored. */
-  stands(transaction: LocalTransaction, lost: LocalTransaction): void
-  /** It was rejected, and the data shows by what. */
-  judged(transaction: LocalTransaction): void
+  readonly listener: Pick<StandingListener, 'change' | 'counted' | 'queued'>
 }
 
 interface AddOptions extends MutateOptions {
@@ -58,7 +38,7 @@ interface AddOptions extends MutateOptions {
   readonly instead?: LocalTransaction | undefined
 }
 
-/** Makes the user's transactions, and takes them back: in what is shown, and on disk. */
+/** Makes the user's transactions: in the outbox, in what is shown, and on disk. */
 export class Writes implements TransactionHost {
   readonly #options: WritesOptions
   /** What each takes the place of that is not stored yet, or never was. */
@@ -103,26 +83,13 @@ export class Writes implements TransactionHost {
 
   async undo(transaction: LocalTransaction): Promise<LocalTransaction | undefined> {
     this.refuseClosed()
-    if (isUnsent(transaction)) await this.#cancel(transaction)
+    if (isUnsent(transaction)) await this.#options.standing.cancel(transaction)
     if (!isSent(transaction)) return undefined
     const { record } = transaction
     const { label, group } = record
     const requires = [transaction]
     const made = this.#draft((m) => takeBack(effectsOf(record), m))
     return made.ops.length > 0 ? this.#add(made, { label, group, requires }) : undefined
-  }
-
-  /**
-   * `transaction` is refused, and so are all that require it: by the server, from what it has at `sid`, or here. What the
-   * server refused is told when the data shows that.
-   */
-  reject(transaction: LocalTransaction, error: RejectedError, sid?: number): void {
-    const because = lacking(`was rejected (${error.reason})`)
-    const all = this.#options.outbox.requiring(transaction)
-    this.#rejectAll(
-      all.map((one) => [one, one === transaction ? error : because]),
-      sid,
-    )
   }
 
   records(record: OutboxRecord): readonly TouchedRecord[] {
@@ -192,7 +159,7 @@ export class Writes implements TransactionHost {
   }
 
   async #store(transaction: LocalTransaction): Promise<void> {
-    const { log, listener } = this.#options
+    const { log, standing, listener } = this.#options
     const { record, state } = transaction
     const put = state === 'writing' ? [record] : []
     try {
@@ -201,29 +168,11 @@ export class Writes implements TransactionHost {
         if (sent.length > 0) await this.#goOnTopOf(transaction, sent)
       } else await log.put(record)
     } catch (thrown) {
-      this.#lost(transaction, toStorageError(thrown))
+      standing.lose(transaction, toStorageError(thrown), this.#standingBut(transaction))
       return
     }
     this.#replaced.delete(transaction)
     if (transaction.dispatch({ type: 'stored' })) listener.queued()
-  }
-
-  /** It could not be stored, so it is taken back; what it was to take the place of stands again. */
-  #lost(transaction: LocalTransaction, error: SyncError): void {
-    const { reporter, listener } = this.#options
-    // What it was joined with does that, too, and may be stored yet.
-    const replaced = this.#joined.has(transaction) ? [] : this.#standing(transaction)
-    this.#takeOut(transaction, { type: 'lost', error }, replaced)
-    for (const one of replaced) listener.stands(one, transaction)
-    reporter.error(error)
-    if (transaction.state === 'failed') this.writeAgain(replaced, [transaction.id])
-  }
-
-  /** Writes what stands, without what is lost: a store that told of no end in time may have done its work all the same. */
-  writeAgain(standing: readonly LocalTransaction[], lost: readonly string[] = []): void {
-    const { log, outbox } = this.#options
-    const put = () => standing.filter((one) => outbox.get(one.id) === one).map(({ record }) => record)
-    log.change(() => ({ put: put(), remove: lost })).catch(() => {})
   }
 
   /** How what it takes the place of leaves the disk. */
@@ -236,14 +185,15 @@ export class Writes implements TransactionHost {
 
   /** Another client of the same data may have sent what it was joined with: that stands, and this writes all once more. */
   async #goOnTopOf(transaction: LocalTransaction, sent: readonly string[]): Promise<void> {
+    const { log, standing } = this.#options
     const { ops, bases, requires } = transaction.record
     transaction.amend({
       ops: ops.map((op) => (op.op === 'i' ? { ...op, put: true } : op)),
       bases: [...sent, ...bases],
       requires: [...sent, ...requires],
     })
-    this.#standSent(this.#leaving(transaction).filter(({ id }) => sent.includes(id)))
-    await this.#options.log.put(transaction.record)
+    standing.standSent(this.#leaving(transaction).filter(({ id }) => sent.includes(id)))
+    await log.put(transaction.record)
   }
 
   /** What leaves the disk for it: also what was to leave for one that was lost. */
@@ -252,92 +202,11 @@ export class Writes implements TransactionHost {
     return replaced.flatMap((one) => (one.state === 'failed' ? [one, ...this.#leaving(one)] : [one]))
   }
 
-  /** What stands again where it is lost, too. */
-  #standing(transaction: LocalTransaction): readonly LocalTransaction[] {
+  /** What stands again where `transaction` cannot be stored. */
+  #standingBut(transaction: LocalTransaction): readonly LocalTransaction[] {
+    // What it was joined with takes their place, too, and may be stored yet.
+    if (this.#joined.has(transaction)) return []
     return this.#leaving(transaction).filter(({ state }) => state !== 'failed')
-  }
-
-  /** Where another client of the same data may have sent it, it stands as one that was sent. */
-  async #cancel(transaction: LocalTransaction): Promise<void> {
-    const { id } = transaction
-    const sent = this.#options.log.change({ cancel: [id] })
-    this.#takeOut(transaction, { type: 'cancel' }, [])
-    try {
-      if ((await sent).length === 0) return
-    } catch (thrown) {
-      this.standAgain(transaction)
-      throw toStorageError(thrown)
-    }
-    this.#standSent([transaction])
-  }
-
-  /** Another client of the same data has taken `transaction` back before it was sent. */
-  withdraw(transaction: LocalTransaction): void {
-    this.#takeOut(transaction, { type: 'cancel' }, [], true)
-  }
-
-  /** What became of them, the server says when they are sent once more. */
-  #standSent(transactions: readonly LocalTransaction[]): void {
-    this.#lift([], transactions)
-    for (const transaction of transactions) {
-      for (const type of ['send', 'unsent'] as const) transaction.dispatch({ type })
-    }
-  }
-
-  /** The disk did not let `transaction` go, where a restart would find it: it stands as before. */
-  standAgain(transaction: LocalTransaction): void {
-    this.#lift([], [transaction])
-    this.writeAgain([transaction])
-  }
-
-  #takeOut(
-    transaction: LocalTransaction,
-    event: { readonly type: 'cancel' } | { readonly type: 'lost'; readonly error: SyncError },
-    replaced: readonly LocalTransaction[],
-    isOut = isUnsent(transaction),
-  ): void {
-    const { outbox, listener } = this.#options
-    const [, ...dependents] = outbox.requiring(transaction)
-    if (isOut) outbox.remove(transaction)
-    this.#lift(isOut ? [transaction] : [], replaced)
-    if (!transaction.dispatch(event)) return
-    listener.counted()
-    const error = lacking(`was ${transaction.state}`)
-    this.#rejectAll(dependents.map((one) => [one, error]))
-  }
-
-  /** Shows `transactions` no more, and puts those of `replaced` back where they stood. */
-  #lift(transactions: readonly LocalTransaction[], replaced: readonly LocalTransaction[] = []): void {
-    const { outbox, listener, replica } = this.#options
-    const again = replaced.filter((one) => one.dispatch({ type: 'restore' }))
-    const behind = outbox.insert(again)
-    listener.change(
-      [...transactions, ...again].flatMap(({ record }) => record.ops),
-      () => replica.apply([], layAgain(behind, transactions)),
-    )
-    if (again.length === 0) return
-    listener.counted()
-    listener.queued()
-  }
-
-  /** All are taken back before anybody hears of it. */
-  #rejectAll(rejections: readonly (readonly [LocalTransaction, RejectedError])[], sid?: number): void {
-    if (rejections.length === 0) return
-    const { outbox, log, reporter, listener } = this.#options
-    this.#lift(rejections.map(([transaction]) => transaction))
-    const rejected: LocalTransaction[] = []
-    for (const [transaction, error] of rejections) {
-      if (!outbox.reject(transaction, error)) continue
-      rejected.push(transaction)
-      // Whoever heard of it may have tried it anew.
-      if (transaction.state !== 'rejected') continue
-      log.put(transaction.record).catch((thrown) => reporter.error(toStorageError(thrown)))
-    }
-    listener.counted()
-    for (const transaction of rejected) {
-      if (sid === undefined) listener.judged(transaction)
-      else if (transaction.state === 'rejected') outbox.awaitTruth(transaction, sid)
-    }
   }
 
   /** Throws a ClosedError where the client is closed. */
@@ -348,8 +217,4 @@ export class Writes implements TransactionHost {
 
 function optionsOf({ label, group, coalesce }: OutboxRecord): MutateOptions {
   return { label, group, coalesce }
-}
-
-function lacking(why: string): RejectedError {
-  return new RejectedError('dependency_rejected', `It requires another transaction, which ${why}.`)
 }

@@ -47,7 +47,7 @@ export const writes: readonly Mutation[] = [
     test: 'test/writes/migrations.test.ts',
     name: 'invariant 12: are parked and told, never lost, where the migration %s',
     file: 'src/sync/settlement.ts',
-    from: 'for (const [transaction, fault] of faults) writes.reject(transaction, fault)',
+    from: 'for (const [transaction, fault] of faults) standing.reject(transaction, fault)',
     to: '',
   },
   {
@@ -214,7 +214,7 @@ export const writes: readonly Mutation[] = [
     invariant: 29,
     test: 'test/writes/rejected.test.ts',
     name: 'invariant 29: a rejection takes back itself and what requires it, and no other',
-    file: 'src/sync/writes.ts',
+    file: 'src/sync/standing.ts',
     from: 'this.#lift(rejections.map(([transaction]) => transaction))',
     to: '',
   },

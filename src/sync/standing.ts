@@ -1,0 +1,161 @@
+import { RejectedError, type SyncError, toStorageError } from '../base/errors.ts'
+import { isUnsent, type Outbox } from '../outbox/outbox.ts'
+import type { OutboxLog } from '../outbox/outbox-log.ts'
+import type { LocalTransaction } from '../outbox/transaction.ts'
+import type { Replica } from '../replica/replica.ts'
+import { layAgain } from './lay-again.ts'
+import type { Reporter } from './reporter.ts'
+
+export interface StandingOptions {
+  readonly outbox: Outbox
+  readonly log: OutboxLog
+  readonly replica: Replica
+  readonly reporter: Pick<Reporter, 'error'>
+  readonly listener: StandingListener
+}
+
+export interface StandingListener {
+  /** Calls `apply` to show that transactions are laid over the data, or no longer: those that touch `records`. */
+  change(records: readonly { readonly t: string; readonly id: string }[], apply: () => void): void
+  /** How many are pending or rejected may be another. */
+  counted(): void
+  /** There is something to send. */
+  queued(): void
+  /** `transaction` stands again: `lost`, which was to take its place, could not be stored. */
+  stands(transaction: LocalTransaction, lost: LocalTransaction): void
+  /** It was rejected, and the data shows by what. */
+  judged(transaction: LocalTransaction): void
+}
+
+/** Takes transactions that do not stand out of the outbox and of what is shown, and puts back those that stand after all. */
+export class Standing {
+  readonly #options: StandingOptions
+
+  constructor(options: StandingOptions) {
+    this.#options = options
+  }
+
+  /**
+   * `transaction` is refused, and so are all that require it: by the server, from what it has at `sid`, or here. What the
+   * server refused is told when the data shows that.
+   */
+  reject(transaction: LocalTransaction, error: RejectedError, sid?: number): void {
+    const because = lacking(`was rejected (${error.reason})`)
+    const all = this.#options.outbox.requiring(transaction)
+    this.#rejectAll(
+      all.map((one) => [one, one === transaction ? error : because]),
+      sid,
+    )
+  }
+
+  /** Takes back one that was not sent. Where another client of the same data may have sent it, it stands as one that was. */
+  async cancel(transaction: LocalTransaction): Promise<void> {
+    const sent = this.#options.log.change({ cancel: [transaction.id] })
+    this.#takeOut(transaction, { type: 'cancel' }, [])
+    if ((await this.#leaves(transaction, sent)).length > 0) this.standSent([transaction])
+  }
+
+  /** Another client of the same data has taken `transaction` back before it was sent. */
+  withdraw(transaction: LocalTransaction): void {
+    this.#takeOut(transaction, { type: 'cancel' }, [], true)
+  }
+
+  /** Gives up one that was rejected. */
+  async discard(transaction: LocalTransaction): Promise<void> {
+    const { outbox, log, listener } = this.#options
+    outbox.remove(transaction)
+    const gone = log.change({ remove: [transaction.id] })
+    transaction.dispatch({ type: 'discard' })
+    listener.counted()
+    await this.#leaves(transaction, gone)
+  }
+
+  /** It could not be stored, so it is taken back; what it was to take the place of stands again. */
+  lose(transaction: LocalTransaction, error: SyncError, replaced: readonly LocalTransaction[]): void {
+    const { reporter, listener } = this.#options
+    this.#takeOut(transaction, { type: 'lost', error }, replaced)
+    for (const one of replaced) listener.stands(one, transaction)
+    reporter.error(error)
+    if (transaction.state === 'failed') this.writeAgain(replaced, [transaction.id])
+  }
+
+  /** What became of them, the server says when they are sent once more. */
+  standSent(transactions: readonly LocalTransaction[]): void {
+    this.#lift([], transactions)
+    for (const transaction of transactions) {
+      for (const type of ['send', 'unsent'] as const) transaction.dispatch({ type })
+    }
+  }
+
+  /** Writes what stands, without what is lost: a store that told of no end in time may have done its work all the same. */
+  writeAgain(standing: readonly LocalTransaction[], lost: readonly string[] = []): void {
+    const { log, outbox } = this.#options
+    const put = () => standing.filter((one) => outbox.get(one.id) === one).map(({ record }) => record)
+    log.change(() => ({ put: put(), remove: lost })).catch(() => {})
+  }
+
+  /** Where the disk does not let `transaction` go, a restart would find it: it stands as before. */
+  async #leaves<T>(transaction: LocalTransaction, written: Promise<T>): Promise<T> {
+    try {
+      return await written
+    } catch (thrown) {
+      this.#lift([], [transaction])
+      this.writeAgain([transaction])
+      throw toStorageError(thrown)
+    }
+  }
+
+  #takeOut(
+    transaction: LocalTransaction,
+    event: { readonly type: 'cancel' } | { readonly type: 'lost'; readonly error: SyncError },
+    replaced: readonly LocalTransaction[],
+    isOut = isUnsent(transaction),
+  ): void {
+    const { outbox, listener } = this.#options
+    const [, ...dependents] = outbox.requiring(transaction)
+    if (isOut) outbox.remove(transaction)
+    this.#lift(isOut ? [transaction] : [], replaced)
+    if (!transaction.dispatch(event)) return
+    listener.counted()
+    const error = lacking(`was ${transaction.state}`)
+    this.#rejectAll(dependents.map((one) => [one, error]))
+  }
+
+  /** Shows `transactions` no more, and puts those of `replaced` back where they stood. */
+  #lift(transactions: readonly LocalTransaction[], replaced: readonly LocalTransaction[] = []): void {
+    const { outbox, listener, replica } = this.#options
+    const again = replaced.filter((one) => one.dispatch({ type: 'restore' }))
+    const behind = outbox.insert(again)
+    listener.change(
+      [...transactions, ...again].flatMap(({ record }) => record.ops),
+      () => replica.apply([], layAgain(behind, transactions)),
+    )
+    if (again.length === 0) return
+    listener.counted()
+    listener.queued()
+  }
+
+  /** All are taken back before anybody hears of it. */
+  #rejectAll(rejections: readonly (readonly [LocalTransaction, RejectedError])[], sid?: number): void {
+    if (rejections.length === 0) return
+    const { outbox, log, reporter, listener } = this.#options
+    this.#lift(rejections.map(([transaction]) => transaction))
+    const rejected: LocalTransaction[] = []
+    for (const [transaction, error] of rejections) {
+      if (!outbox.reject(transaction, error)) continue
+      rejected.push(transaction)
+      // Whoever heard of it may have tried it anew.
+      if (transaction.state !== 'rejected') continue
+      log.put(transaction.record).catch((thrown) => reporter.error(toStorageError(thrown)))
+    }
+    listener.counted()
+    for (const transaction of rejected) {
+      if (sid === undefined) listener.judged(transaction)
+      else if (transaction.state === 'rejected') outbox.awaitTruth(transaction, sid)
+    }
+  }
+}
+
+function lacking(why: string): RejectedError {
+  return new RejectedError('dependency_rejected', `It requires another transaction, which ${why}.`)
+}
