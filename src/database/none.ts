@@ -16,7 +16,12 @@ export const noDatabase: Database = {
   append: async () => {},
   checkpoint: async () => false,
   size: { pageBytes: 0, journalBytes: 0 },
-  outbox: { read: async () => ({ records: [], unreadable: [] }), write: async () => [] },
+  outbox: {
+    read: async () => ({ records: [], unreadable: [] }),
+    find: async () => undefined,
+    readOthers: async () => ({ records: [], ids: new Set() }),
+    write: async () => [],
+  },
   drop: async () => {},
   close: () => {},
   onLost: () => () => {},

@@ -15,8 +15,8 @@ export interface OutboxRecord {
   /** The position on top of which it was made. */
   readonly since: number
   readonly ops: readonly TxOp[]
-  /** As which the server may have it: its ops before each migration since it was sent first. */
-  readonly earlier?: readonly (readonly TxOp[])[] | undefined
+  /** In which the server may have it, too: its ops as other versions of the application have them. */
+  readonly shapes?: readonly (readonly TxOp[])[] | undefined
   /** The records that it touches, as they were shown before. */
   readonly before: readonly RecordImage[]
   readonly bases: readonly string[]
@@ -48,10 +48,19 @@ export interface StoredOutbox {
   readonly unreadable: readonly StoreValue[]
 }
 
+/** What other clients of the same data have made of the outbox. */
+export interface OtherTransactions {
+  readonly records: readonly OutboxRecord[]
+  readonly ids: ReadonlySet<string>
+}
+
 /** The transactions of one identity on disk. Each write is one transaction of the store, and flushed when it resolves. */
 export interface OutboxStore {
-  /** What is there, or of that what `isKnown` does not name. */
-  read(isKnown?: (id: string) => boolean): Promise<StoredOutbox>
+  read(): Promise<StoredOutbox>
+  /** One that was there; `undefined` where it cannot be told what has become of it. */
+  find(id: string): Promise<OutboxRecord | 'gone' | undefined>
+  /** What has become of all since: those that `isKnown` does not name, and the ids of all. */
+  readOthers(isKnown: (id: string) => boolean): Promise<OtherTransactions>
   /** Gives the ids of those to `cancel` that another client may have sent, and of those to `send` that one has cancelled. */
   write(change: OutboxChange): Promise<readonly string[]>
 }
@@ -77,13 +86,27 @@ export function openOutbox(connection: StoreConnection): OutboxStore {
   const within = <T>(mode: 'read' | 'write', body: (tx: StoreTransaction) => Promise<T>) =>
     connection.transaction({ tables: ['outbox'], mode, durability: 'strict' }, body)
   return {
-    read: (isKnown) =>
+    read: () =>
       within('read', async (tx) => {
-        const stored = await valuesIn(tx, isKnown)
+        const stored = await tx.values('outbox', { to: mark })
         const read = stored.map((value) => ({ value, record: readRecord(value) }))
         return {
           records: read.flatMap(({ record }) => record ?? []),
-          unreadable: read.flatMap(({ value, record }) => (record || value === undefined ? [] : [value])),
+          unreadable: read.flatMap(({ value, record }) => (record ? [] : [value])),
+        }
+      }),
+    find: (id) =>
+      within('read', async (tx) => {
+        const value = await tx.get('outbox', id)
+        return value === undefined ? 'gone' : readRecord(value)
+      }),
+    readOthers: (isKnown) =>
+      within('read', async (tx) => {
+        const ids = await tx.keys('outbox', { to: mark })
+        const others = ids.filter((id) => !isKnown(id)).map((id) => tx.get('outbox', id))
+        return {
+          records: (await Promise.all(others)).flatMap((value) => readRecord(value) ?? []),
+          ids: new Set(ids),
         }
       }),
     write: ({ put = [], remove = [], cancel = [], send = [] }) =>
@@ -108,15 +131,6 @@ export function openOutbox(connection: StoreConnection): OutboxStore {
   }
 }
 
-async function valuesIn(
-  tx: StoreTransaction,
-  isKnown: ((id: string) => boolean) | undefined,
-): Promise<readonly (StoreValue | undefined)[]> {
-  if (!isKnown) return tx.values('outbox', { to: mark })
-  const ids = await tx.keys('outbox', { to: mark })
-  return Promise.all(ids.filter((id) => !isKnown(id)).map((id) => tx.get('outbox', id)))
-}
-
 async function standingOf(tx: StoreTransaction, id: string): Promise<'queued' | 'cancelled' | 'other'> {
   const [value, marked] = await Promise.all([tx.get('outbox', id), tx.get('outbox', `${mark}${id}`)])
   if (value === undefined && marked !== undefined) return 'cancelled'
@@ -135,7 +149,7 @@ function readRecord(text: StoreValue | undefined): OutboxRecord | undefined {
 
 function isRecord(value: unknown): value is OutboxRecord {
   if (!isObject(value)) return false
-  const { id, state, at, since, ops, earlier, before, bases, requires, version } = value
+  const { id, state, at, since, ops, shapes, before, bases, requires, version } = value
   return (
     typeof id === 'string' &&
     (state === 'queued' ||
@@ -145,7 +159,7 @@ function isRecord(value: unknown): value is OutboxRecord {
     typeof at === 'number' &&
     isSid(since) &&
     isOps(ops) &&
-    (earlier === undefined || isListOf(earlier, isOps)) &&
+    (shapes === undefined || isListOf(shapes, isOps)) &&
     isListOf(before, isImage) &&
     isListOf(bases, isName) &&
     isListOf(requires, isName) &&

@@ -145,6 +145,11 @@ export class LocalTransaction implements Transaction {
     return this.#record
   }
 
+  /** Whether it was ever on disk. */
+  get isDurable(): boolean {
+    return this.#isDurable
+  }
+
   /** Whether the server may have it, though no answer came. */
   get wasSent(): boolean {
     return this.#record.state !== 'queued'
@@ -155,10 +160,15 @@ export class LocalTransaction implements Transaction {
     return this.#sentAs ?? this.#record.ops
   }
 
-  /** Lets it be sent in another shape that `record`, which is of the same id, has or had. Gives whether one is left. */
-  sendOtherwise({ ops, earlier = [] }: OutboxRecord): boolean {
+  /** Takes in the shapes of `other`, which is the same transaction as another client has it. */
+  learn({ ops, shapes = [] }: OutboxRecord): void {
+    this.#record = { ...this.#record, shapes: [...(this.#record.shapes ?? []), ...shapes, ops] }
+  }
+
+  /** Lets it be sent in another of its shapes. Gives whether one is left. */
+  sendOtherwise(): boolean {
     this.#tried = [...this.#tried, JSON.stringify(this.sent)]
-    const sentAs = [...earlier, ops].findLast((shape) => !this.#tried.includes(JSON.stringify(shape)))
+    const sentAs = this.#record.shapes?.findLast((shape) => !this.#tried.includes(JSON.stringify(shape)))
     if (sentAs) this.#sentAs = sentAs
     return sentAs !== undefined
   }

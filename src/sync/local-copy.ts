@@ -114,25 +114,23 @@ export class LocalCopy {
     await this.#readOutbox()
   }
 
-  /** Takes in the transactions on disk that other clients of the same data have added since. Rejects where it cannot. */
+  /** Takes in what other clients of the same data have made of the transactions on disk. Rejects where it cannot. */
   async readOthers(): Promise<void> {
     const { settlement } = this.#options
-    const { records } = await this.disk.database.outbox.read((id) => settlement.knows(id))
+    const { database } = this.disk
+    if (database === noDatabase) return
+    await settlement.stored()
+    const inbox = settlement.storedInbox
+    const { records, ids } = await database.outbox.readOthers((id) => settlement.knows(id))
     this.#found(records)
+    settlement.gone(inbox.filter(({ id }) => !ids.has(id)))
   }
 
-  /** A transaction that was stored, as it is on disk now: `gone` once another client of the same data has seen its end. */
+  /** A transaction as it is on disk now: `gone` once another client of the same data has seen its end. */
   async storedOf(id: string): Promise<OutboxRecord | 'gone' | undefined> {
     const { database } = this.disk
-    if (database === noDatabase) return undefined
-    const { records } = await database.outbox.read((other) => other !== id)
-    return records[0] ?? 'gone'
-  }
-
-  /** The transaction `id`, which was accepted, is shown no more: another client of the same data has seen its end. */
-  leave(id: string): void {
-    this.#lay({ lift: [id] })
-    this.#options.settlement.synced([id], Promise.resolve())
+    await this.#options.settlement.stored()
+    return database.outbox.find(id).catch(() => undefined)
   }
 
   /** Opens nothing any more. Resolves once what is being opened is here. */

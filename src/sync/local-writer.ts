@@ -140,7 +140,6 @@ export class LocalWriter implements Writer {
         },
         accepted: (transaction, sid) => this.#accepted(transaction, sid),
         rejected: (transaction, error, sid) => this.#rejected(transaction, error, sid),
-        reused: (transaction, error, sid) => this.#reused(transaction, error, sid),
       },
     })
     this.#scheduler = new Scheduler<void>({
@@ -251,19 +250,21 @@ export class LocalWriter implements Writer {
     if (transaction.state === 'accepted') this.#echo.within(this.#options.echoWait)
   }
 
-  #rejected(transaction: LocalTransaction, error: RejectedError, sid: number): void {
+  /** Of what another client of the same data has made of it, the disk tells. */
+  async #rejected(transaction: LocalTransaction, error: RejectedError, sid: number): Promise<void> {
+    const stored = await this.#options.copy().storedOf(transaction.id)
+    if (error.reason === 'id_reused') {
+      // Another version of the application sent it, before an update or beside this one: the verdict is on its shape.
+      if (stored === 'gone') return this.#standing.leave(transaction, sid)
+      if (stored) transaction.learn(stored)
+      if (stored?.sid !== undefined) return this.#accepted(transaction, stored.sid)
+      if (transaction.sendOtherwise()) return
+    }
     this.#standing.reject(transaction, error, sid)
+    // It was discarded there, or tried again.
+    if (stored === 'gone') this.#standing.discard(transaction).catch(() => {})
     // What was made after it, and waited for it, may be shown by now.
     this.#options.copy().settle()
     if (this.#outbox.isAwaitingTruth) this.#echo.within(this.#options.echoWait)
-  }
-
-  /** Another version of the application has sent it, before an update or beside this one: the verdict is on its shape. */
-  async #reused(transaction: LocalTransaction, error: RejectedError, sid: number): Promise<void> {
-    if (transaction.sendOtherwise(transaction.record)) return
-    const stored = await this.#options.copy().storedOf(transaction.id)
-    if (stored === 'gone') {
-      if (this.#outbox.accept(transaction, sid)) this.#options.copy().leave(transaction.id)
-    } else if (!stored || !transaction.sendOtherwise(stored)) this.#rejected(transaction, error, sid)
   }
 }

@@ -25,9 +25,7 @@ export interface SenderListener {
   /** The server has `transaction`, as the changes up to `sid`. */
   accepted(transaction: LocalTransaction, sid: number): void
   /** The server refuses `transaction`, by what it has at `sid`. */
-  rejected(transaction: LocalTransaction, error: RejectedError, sid: number): void
-  /** The same, since it had another one of this id, at `sid` at the latest. */
-  reused(transaction: LocalTransaction, error: RejectedError, sid: number): Promise<void>
+  rejected(transaction: LocalTransaction, error: RejectedError, sid: number): Promise<void>
 }
 
 /** Sends what is queued, in order and in batches, one request at a time. No answer, and it stays queued under its id. */
@@ -70,7 +68,7 @@ export class Sender {
       const [first] = batch
       if (failure.kind === 'rejected' && first) {
         const rejection = new RejectedError(failure.code, toError(error).message)
-        listener.rejected(first, rejection, Number.POSITIVE_INFINITY)
+        await listener.rejected(first, rejection, Number.POSITIVE_INFINITY)
         return true
       }
       if (failure.kind === 'split') return false
@@ -110,9 +108,7 @@ export class Sender {
     if ('sid' in result) listener.accepted(transaction, result.sid)
     else {
       const { code, message, details } = result.error
-      const error = new RejectedError(code, message, details)
-      if (code === 'id_reused') await listener.reused(transaction, error, sid)
-      else listener.rejected(transaction, error, sid)
+      await listener.rejected(transaction, new RejectedError(code, message, details), sid)
     }
   }
 }

@@ -120,6 +120,26 @@ export class Settlement {
     listener.queued()
   }
 
+  /** Resolves once nothing of the transactions is being written. */
+  stored(): Promise<void> {
+    return this.#options.log.settled()
+  }
+
+  /** The rejected ones that are on disk. */
+  get storedInbox(): readonly LocalTransaction[] {
+    return this.#options.outbox.list().filter(({ state, isDurable }) => state === 'rejected' && isDurable)
+  }
+
+  /** Another client of the same data has discarded these, or tried them again. */
+  gone(rejected: readonly LocalTransaction[]): void {
+    const { outbox, listener } = this.#options
+    if (rejected.length === 0) return
+    for (const transaction of rejected) {
+      if (transaction.dispatch({ type: 'discard' })) outbox.remove(transaction)
+    }
+    listener.counted()
+  }
+
   /** The disk may have lost all that it held of them. */
   storeAgain(): void {
     const { outbox, standing } = this.#options
@@ -138,11 +158,11 @@ function migrated(
   models: Models,
 ): { readonly record: OutboxRecord; readonly fault?: RejectedError } {
   if (record.version >= models.version) return { record }
-  const { version, ops, earlier = [], before } = record
+  const { version, ops, shapes = [], before } = record
   try {
     const migrated = {
       // A client of the older version may have sent it.
-      earlier: [...earlier, ops],
+      shapes: [...shapes, ops],
       ops: ops.map((op) => migrateOp(models, version, op)),
       before: before.map((image) => migrateImage(models, version, image)),
     }

@@ -50,14 +50,26 @@ export class Standing {
 
   /** Takes back one that was not sent. Where another client of the same data may have sent it, it stands as one that was. */
   async cancel(transaction: LocalTransaction): Promise<void> {
-    const sent = this.#options.log.change({ cancel: [transaction.id] })
-    this.#takeOut(transaction, { type: 'cancel' }, [])
-    if ((await this.#leaves(transaction, sent)).length > 0) this.standSent([transaction])
+    const written = this.#options.log.change({ cancel: [transaction.id] })
+    this.#takeOut(transaction, { type: 'cancel' })
+    const sent = await this.#leaves(transaction, written)
+    if (sent.length > 0) this.standSent([transaction])
+    else this.#rejectDependents(transaction)
   }
 
   /** Another client of the same data has taken `transaction` back before it was sent. */
   withdraw(transaction: LocalTransaction): void {
-    this.#takeOut(transaction, { type: 'cancel' }, [], true)
+    if (this.#takeOut(transaction, { type: 'cancel' }, [], true)) this.#rejectDependents(transaction)
+  }
+
+  /** Another client of the same data has seen the end of `transaction`, which the server has since `sid` at the latest. */
+  leave(transaction: LocalTransaction, sid: number): void {
+    const { outbox, listener } = this.#options
+    outbox.remove(transaction)
+    this.#lift([transaction])
+    transaction.dispatch({ type: 'accept', sid })
+    transaction.dispatch({ type: 'sync' })
+    listener.counted()
   }
 
   /** Gives up one that was rejected. */
@@ -73,7 +85,7 @@ export class Standing {
   /** It could not be stored, so it is taken back; what it was to take the place of stands again. */
   lose(transaction: LocalTransaction, error: SyncError, replaced: readonly LocalTransaction[]): void {
     const { reporter, listener } = this.#options
-    this.#takeOut(transaction, { type: 'lost', error }, replaced)
+    if (this.#takeOut(transaction, { type: 'lost', error }, replaced)) this.#rejectDependents(transaction)
     for (const one of replaced) listener.stands(one, transaction)
     reporter.error(error)
     if (transaction.state === 'failed') this.writeAgain(replaced, [transaction.id])
@@ -105,18 +117,23 @@ export class Standing {
     }
   }
 
+  /** Gives whether that is new. */
   #takeOut(
     transaction: LocalTransaction,
     event: { readonly type: 'cancel' } | { readonly type: 'lost'; readonly error: SyncError },
-    replaced: readonly LocalTransaction[],
+    replaced: readonly LocalTransaction[] = [],
     isOut = isUnsent(transaction),
-  ): void {
+  ): boolean {
     const { outbox, listener } = this.#options
-    const [, ...dependents] = outbox.requiring(transaction)
     if (isOut) outbox.remove(transaction)
     this.#lift(isOut ? [transaction] : [], replaced)
-    if (!transaction.dispatch(event)) return
+    if (!transaction.dispatch(event)) return false
     listener.counted()
+    return true
+  }
+
+  #rejectDependents(transaction: LocalTransaction): void {
+    const [, ...dependents] = this.#options.outbox.requiring(transaction)
     const error = lacking(`was ${transaction.state}`)
     this.#rejectAll(dependents.map((one) => [one, error]))
   }

@@ -83,7 +83,10 @@ describe.each(Object.entries(stores))('the outbox on %s', (_, makeStore) => {
   test('reads what one does not know yet', async () => {
     const { outbox } = await open(makeStore())
     await outbox.write({ put: [record('1'), record('2')] })
-    expect(await outbox.read((id) => id === '1')).toEqual({ records: [record('2')], unreadable: [] })
+    expect(await outbox.readOthers((id) => id === '1')).toEqual({
+      records: [record('2')],
+      ids: new Set(['1', '2']),
+    })
   })
 
   test('invariant 35: a transaction that cannot be read is given as it is stored, and stays', async () => {

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
+import type { SyncClient } from '../../src/index.ts'
 import { notes } from '../support/office.ts'
 import { Browser } from './tabs/browser.ts'
 import { step, take } from './tabs/steps.ts'
@@ -31,6 +32,7 @@ test('whatever several tabs of one disk write and take back, each shows in the e
         expect(client.status).toMatchObject({ data: { state: 'current' }, writes: { pending: 0 } })
         const reasons = client.outbox.list().map(({ rejection }) => rejection?.reason)
         expect(reasons.filter((reason) => !reason || reason === 'id_reused')).toEqual([])
+        expect(idsOf(client)).toEqual(idsOf(tabs[0]?.client))
         expect(unversioned(notes(client))).toEqual(unversioned(rows))
       }
       expect([browser.lost, browser.happened, faults]).toEqual([[], [], []])
@@ -43,6 +45,8 @@ test('whatever several tabs of one disk write and take back, each shows in the e
     },
   )
 }, 120_000)
+
+const idsOf = (client: SyncClient | undefined) => client?.outbox.list().map(({ id }) => id)
 
 /** What was migrated here, the server may have as it was. */
 function unversioned(rows: { readonly [id: string]: unknown }): unknown {
