@@ -128,6 +128,11 @@ export class ConfigurationError extends SyncError<'ConfigurationError'> {
   }
 }
 
+/** Says of `option` what is wrong: the sentence begins with its name. */
+export function wrongOption(option: string, what: string): ConfigurationError {
+  return new ConfigurationError(option, `\`${option}\` ${what}`)
+}
+
 export interface ValidationErrorOptions extends SyncErrorOptions {
   /** @default 'validation' */
   readonly code?: ErrorCodes['ValidationError']

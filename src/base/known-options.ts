@@ -1,9 +1,8 @@
-import { ConfigurationError } from './errors.ts'
+import { wrongOption } from './errors.ts'
 
 /** Throws a ConfigurationError for the first of `options` that is none of `known`. */
 export function refuseUnknown(options: object, known: object): void {
   const unknown = Object.keys(options).find((option) => !Object.hasOwn(known, option))
   if (unknown === undefined) return
-  const message = `\`${unknown}\` is no option; expected one of ${Object.keys(known).join(', ')}.`
-  throw new ConfigurationError(unknown, message)
+  throw wrongOption(unknown, `is no option; expected one of ${Object.keys(known).join(', ')}.`)
 }

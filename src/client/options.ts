@@ -1,4 +1,4 @@
-import { ConfigurationError, type SyncError } from '../base/errors.ts'
+import { ConfigurationError, type SyncError, wrongOption } from '../base/errors.ts'
 import { refuseUnknown } from '../base/known-options.ts'
 import { harmless, type Logger } from '../base/logger.ts'
 import { consoleLogger, resolveWorld } from '../base/world.default.ts'
@@ -102,9 +102,10 @@ export function resolveOptions<M extends ModelDefinitions>(
   checkOptions(options)
   const { baseUrl, endpoints, token, apiKey, models, store } = options
   if (store?.kind === 'durable' && options.identity === undefined) {
-    const message =
-      '`identity` is missing; a durable store needs to know whose data it keeps (null: keep none).'
-    throw new ConfigurationError('identity', message)
+    throw wrongOption(
+      'identity',
+      'is missing; a durable store needs to know whose data it keeps (null: keep none).',
+    )
   }
   return {
     endpoints: { baseUrl, endpoints },
@@ -128,8 +129,6 @@ function checkOptions(options: unknown): void {
   refuseUnknown(options, expected)
   for (const [name, [accepts, what]] of Object.entries(expected)) {
     const value = options[name]
-    if (value !== undefined && !accepts(value)) {
-      throw new ConfigurationError(name, `\`${name}\` must be ${what}.`)
-    }
+    if (value !== undefined && !accepts(value)) throw wrongOption(name, `must be ${what}.`)
   }
 }

@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../base/errors.ts'
+import { ConfigurationError, wrongOption } from '../base/errors.ts'
 import { isName } from '../protocol/guards.ts'
 import { isObject } from '../protocol/json.ts'
 import type { WireRow } from '../protocol/row.ts'
@@ -62,7 +62,7 @@ export function defineModels<const Definitions extends ModelDefinitions>(
   declared: Definitions | Models<Definitions>,
   options: ModelsOptions = {},
 ): Models<Definitions> {
-  if (!isObject(declared)) throw new ConfigurationError('models', '`models` is not an object of schemas.')
+  if (!isObject(declared)) throw wrongOption('models', 'is not an object of schemas.')
   if (isModels<Definitions>(declared)) return declared
   const types = new Map(Object.entries(declared).map(([t, definition]) => [t, readType(t, definition)]))
   const { version = 1, migrate = {} } = options
@@ -98,14 +98,11 @@ function readType(t: string, definition: unknown): DeclaredType {
     ? definition
     : {}
   if (!isSchema(schema) || !isObject(options)) {
-    throw new ConfigurationError(
-      option,
-      `\`${option}\` is neither a Standard Schema nor a \`model(schema)\`.`,
-    )
+    throw wrongOption(option, 'is neither a Standard Schema nor a `model(schema)`.')
   }
   const { indexes = [], load = 'eager' } = options
   if (load !== 'eager' && load !== 'lazy') {
-    throw new ConfigurationError(`${option}.load`, `\`${option}.load\` is neither 'eager' nor 'lazy'.`)
+    throw wrongOption(`${option}.load`, "is neither 'eager' nor 'lazy'.")
   }
   return { schema, indexes: readIndexes(`${option}.indexes`, indexes), load }
 }
@@ -121,8 +118,7 @@ function isSchema(value: unknown): value is StandardSchema {
 function readIndexes(option: string, indexes: unknown): readonly Index[] {
   const read: unknown[] = Array.isArray(indexes) ? indexes.map(asList) : [undefined]
   if (read.every(isIndex)) return read
-  const message = `\`${option}\` is not a list whose items are each a field, or a list of different fields.`
-  throw new ConfigurationError(option, message)
+  throw wrongOption(option, 'is not a list whose items are each a field, or a list of different fields.')
 }
 
 function asList(index: unknown): unknown {

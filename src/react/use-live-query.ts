@@ -1,5 +1,5 @@
 import { useMemo } from 'react'
-import { ClosedError, ConfigurationError } from '../base/errors.ts'
+import { ClosedError, wrongOption } from '../base/errors.ts'
 import type { SyncClient } from '../client/sync-client.ts'
 import type { DataRecord, QuerySpec } from '../client/types.ts'
 import { isObject } from '../protocol/json.ts'
@@ -37,7 +37,7 @@ export function useSuspenseQuery(type: string, spec?: QuerySpec): QueryResult<Da
 
 /** What `spec` says apart from its filter. JSON would say the same of all that it does not have. */
 function textOf(spec: QuerySpec): string {
-  if (!isObject(spec)) throw new ConfigurationError('spec', '`spec` is not an object.')
+  if (!isObject(spec)) throw wrongOption('spec', 'is not an object.')
   return JSON.stringify(spec, (_, value: unknown) => {
     if (typeof value === 'string') return `=${value}`
     return typeof value === 'number' || typeof value === 'bigint' ? `${typeof value} ${value}` : value

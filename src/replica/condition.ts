@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../base/errors.ts'
+import { ConfigurationError, wrongOption } from '../base/errors.ts'
 import { isObject, isPlain, type JsonValue, jsonEqual } from '../protocol/json.ts'
 import type { Condition } from './query-spec.ts'
 import { compareKinds, compareValues, isLast } from './values.ts'
@@ -36,13 +36,15 @@ const operators: { readonly [Name in keyof Condition]-?: Operator } = {
 
 /** What `condition` demands of a field. Throws a ConfigurationError that names `option` where it is none. */
 export function readCondition(condition: unknown, option: string): readonly FieldTest[] {
-  if (!isJson(condition)) throw new ConfigurationError(option, `\`${option}\` is not JSON.`)
+  if (!isJson(condition)) throw wrongOption(option, 'is not JSON.')
   if (!isObject(condition)) return [equality(condition)]
   const demanded = Object.entries(condition).filter(([, operand]) => operand !== undefined)
   return demanded.map(([name, operand]) => {
     if (!isOperator(name)) {
-      const message = `\`${option}\` has no operator \`${name}\`; there are ${Object.keys(operators).join(', ')}.`
-      throw new ConfigurationError(option, message)
+      throw wrongOption(
+        option,
+        `has no operator \`${name}\`; there are ${Object.keys(operators).join(', ')}.`,
+      )
     }
     const { takes, read } = operators[name]
     const test = read(operand)

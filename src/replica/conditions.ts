@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../base/errors.ts'
+import { wrongOption } from '../base/errors.ts'
 import { isObject } from '../protocol/json.ts'
 import { type FieldTest, readCondition } from './condition.ts'
 import { type Row, reading } from './values.ts'
@@ -19,7 +19,7 @@ export function readWhere(where: unknown = {}, option = 'where'): Conditions {
   const fields = new Map<string, readonly FieldTest[]>()
   const others: RowTest[] = []
   const read = (part: unknown, path: string) => {
-    if (!isObject(part)) throw new ConfigurationError(path, `\`${path}\` is not an object.`)
+    if (!isObject(part)) throw wrongOption(path, 'is not an object.')
     for (const [name, value] of Object.entries(part)) {
       const inner = `${path}.${name}`
       if (value === undefined) continue
@@ -54,7 +54,6 @@ function negation(value: unknown, option: string): RowTest {
 }
 
 function list(value: unknown, option: string): readonly (readonly [index: number, item: unknown])[] {
-  if (!Array.isArray(value))
-    throw new ConfigurationError(option, `\`${option}\` is not a list of conditions.`)
+  if (!Array.isArray(value)) throw wrongOption(option, 'is not a list of conditions.')
   return [...value.entries()]
 }

@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../base/errors.ts'
+import { wrongOption } from '../base/errors.ts'
 import { isObject } from '../protocol/json.ts'
 import type { Cursor, QuerySpec } from './query-spec.ts'
 import { compareDescending, compareValues, type FieldReader, isLast, type Row, reading } from './values.ts'
@@ -60,8 +60,7 @@ export function readOrder(orderBy: QuerySpec['orderBy'] = []): Order {
   const fields = given.map((term) => {
     const [field, direction] = Array.isArray(term) ? term : [term, 'asc']
     if (typeof field !== 'string' || (direction !== 'asc' && direction !== 'desc')) {
-      const message = "`orderBy` is not a field, or a list of fields and of [field, 'asc' | 'desc']."
-      throw new ConfigurationError('orderBy', message)
+      throw wrongOption('orderBy', "is not a field, or a list of fields and of [field, 'asc' | 'desc'].")
     }
     return termOf(field, direction === 'desc')
   })
@@ -72,7 +71,7 @@ export function readOrder(orderBy: QuerySpec['orderBy'] = []): Order {
 export function readCursor(cursor: Cursor, { fields }: Order): Row {
   const { values, id }: { values?: unknown; id?: unknown } = isObject(cursor) ? cursor : {}
   if (!Array.isArray(values) || values.length !== fields.length || typeof id !== 'string') {
-    throw new ConfigurationError('after', '`after` is not a cursor of a query with the same `orderBy`.')
+    throw wrongOption('after', 'is not a cursor of a query with the same `orderBy`.')
   }
   return { id, p: Object.fromEntries(fields.map(({ field }, index) => [field, values[index]])) }
 }

@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../base/errors.ts'
+import { wrongOption } from '../base/errors.ts'
 import { type Conditions, readWhere } from './conditions.ts'
 import { type Order, readCursor, readOrder } from './order.ts'
 import type { QuerySpec } from './query-spec.ts'
@@ -17,17 +17,15 @@ export interface Query {
 
 /** Throws a ConfigurationError that names what is wrong, as in `where.title` or `limit`. */
 export function readQuery(spec: QuerySpec): Query {
-  if (typeof spec !== 'object' || spec === null) {
-    throw new ConfigurationError('spec', '`spec` is not an object.')
-  }
+  if (typeof spec !== 'object' || spec === null) throw wrongOption('spec', 'is not an object.')
   const { where, filter, orderBy, limit = Number.POSITIVE_INFINITY, after, ...others } = spec
   const [other] = Object.keys(others)
-  if (other !== undefined) throw new ConfigurationError(other, `\`${other}\` is no part of a query.`)
+  if (other !== undefined) throw wrongOption(other, 'is no part of a query.')
   if (filter !== undefined && typeof filter !== 'function') {
-    throw new ConfigurationError('filter', '`filter` is not a function.')
+    throw wrongOption('filter', 'is not a function.')
   }
   if (limit !== Number.POSITIVE_INFINITY && !(Number.isSafeInteger(limit) && limit >= 0)) {
-    throw new ConfigurationError('limit', '`limit` is not a whole number of records.')
+    throw wrongOption('limit', 'is not a whole number of records.')
   }
   const order = readOrder(orderBy)
   return {

@@ -1,4 +1,4 @@
-import { ConfigurationError, isSyncError, NetworkError, UnauthenticatedError } from '../base/errors.ts'
+import { isSyncError, NetworkError, UnauthenticatedError, wrongOption } from '../base/errors.ts'
 import { outline } from './outline.ts'
 
 /** A credential, or what gives the present one; nothing, where nobody is signed in. */
@@ -40,7 +40,7 @@ export interface Credentials {
 /** Throws a ConfigurationError where the options are wrong. */
 export function createCredentials({ token, apiKey }: CredentialOptions): Credentials {
   if (token !== undefined && apiKey !== undefined) {
-    throw new ConfigurationError('apiKey', '`apiKey` is given beside `token`; expected one of the two.')
+    throw wrongOption('apiKey', 'is given beside `token`; expected one of the two.')
   }
   const option = apiKey === undefined ? 'token' : 'apiKey'
   const source = token ?? apiKey
@@ -109,5 +109,5 @@ export function headersOf(credential: Credential | undefined): Readonly<Record<s
 function check(option: string, value: unknown): string {
   if (typeof value === 'string' && /^[!-~]*$/.test(value)) return value
   const fault = typeof value === 'string' ? 'holds a character that no header can carry' : 'is no string'
-  throw new ConfigurationError(option, `\`${option}\` ${fault}; expected visible ASCII without spaces.`)
+  throw wrongOption(option, `${fault}; expected visible ASCII without spaces.`)
 }

@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../base/errors.ts'
+import { wrongOption } from '../base/errors.ts'
 import { isObject } from '../protocol/json.ts'
 
 /** Where the service is: one base address, one for HTTP and one for sockets, or every address. */
@@ -117,5 +117,5 @@ function urlOf(value: string, base?: string): URL | undefined {
 }
 
 function fail(option: string, fault: string, expected: string): never {
-  throw new ConfigurationError(option, `\`${option}\` ${fault}; expected ${expected}.`)
+  throw wrongOption(option, `${fault}; expected ${expected}.`)
 }
