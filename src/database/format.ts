@@ -1,5 +1,5 @@
 import { StorageError } from '../base/errors.ts'
-import { isSid } from '../protocol/guards.ts'
+import { epochOf, isSid } from '../protocol/guards.ts'
 import { isObject } from '../protocol/json.ts'
 import type { StoreValue } from '../storage/store.ts'
 
@@ -46,10 +46,10 @@ export const metaKeys = { fence: 'fence', head: 'head', manifest: 'manifest', le
 /** `value` as a head; `undefined` where there is none, or one of another format. */
 export function readHead(value: StoreValue | undefined): Head | undefined {
   if (!isObject(value) || value.format !== format) return undefined
-  const { generation, base, at, version = 1, epoch } = value
+  const { generation, base, at, version = 1 } = value
   if (typeof generation !== 'string' || !isSid(base)) return undefined
   if (typeof at !== 'number' || typeof version !== 'number') return undefined
-  return { format, generation, base, at, version, ...(typeof epoch === 'string' ? { epoch } : undefined) }
+  return { format, generation, base, at, version, ...epochOf(value) }
 }
 
 /** Throws a StorageError of code `unreadable` where `value` is no manifest. */

@@ -1,6 +1,6 @@
 import type * as z from 'zod/mini'
 import { readSid } from './envelope.ts'
-import { isCount } from './guards.ts'
+import { epochOf, isCount } from './guards.ts'
 import type { bootstrapResultSchema } from './schema/bootstrap.ts'
 
 export type BootstrapResult = z.infer<typeof bootstrapResultSchema>
@@ -10,10 +10,10 @@ export type SnapshotHead = Readonly<Omit<BootstrapResult, 'rows'>>
 
 /** The head from the values at a snapshot's top level. Throws a ProtocolError where the `sid` is missing or wrong. */
 export function readSnapshotHead(values: { readonly [name: string]: unknown }): SnapshotHead {
-  const { epoch, count } = values
+  const { count } = values
   return {
     sid: readSid(values, 'The snapshot'),
-    ...(typeof epoch === 'string' ? { epoch } : undefined),
+    ...epochOf(values),
     ...(isCount(count) ? { count } : undefined),
   }
 }

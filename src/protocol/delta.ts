@@ -1,7 +1,7 @@
 import { ProtocolError } from '../base/errors.ts'
 import { readEnvelope, readSid } from './envelope.ts'
 import { readFrame, type SyncFrame } from './frame.ts'
-import { isSid } from './guards.ts'
+import { epochOf, isSid } from './guards.ts'
 import { isDeeperThan, maxDepth } from './json.ts'
 import { readRow, type WireRow } from './row.ts'
 
@@ -25,10 +25,10 @@ export interface DeltaMessage {
 export function readDelta(value: unknown): DeltaMessage {
   const what = 'The delta'
   const message = readEnvelope(value, what)
-  const { epoch, since, frames, rows } = message
+  const { since, frames, rows } = message
   const common = {
     sid: readSid(message, what),
-    ...(typeof epoch === 'string' ? { epoch } : undefined),
+    ...epochOf(message),
     ...(isSid(since) ? { since } : undefined),
   }
   if (Array.isArray(frames)) return { ...common, ...readFrames(frames) }

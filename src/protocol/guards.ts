@@ -17,6 +17,15 @@ export function isPayload(value: unknown): value is Payload {
   return isObject(value) && !Object.hasOwn(value, reserved)
 }
 
+/** The `epoch` that a message says, or something stored. */
+export function epochOf({
+  epoch,
+}: {
+  readonly [name: string]: unknown
+}): { readonly epoch: string } | undefined {
+  return typeof epoch === 'string' ? { epoch } : undefined
+}
+
 export function isCount(value: unknown): value is number {
   return isSid(value) && value >= 0
 }

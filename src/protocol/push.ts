@@ -1,7 +1,7 @@
 import type * as z from 'zod/mini'
 import { isSyncError } from '../base/errors.ts'
 import { type DeltaMessage, readDelta, readFrames } from './delta.ts'
-import { isSid } from './guards.ts'
+import { epochOf, isSid } from './guards.ts'
 import { isObject, readJson } from './json.ts'
 import type { helloSchema } from './schema/hello.ts'
 
@@ -38,10 +38,10 @@ export function readPush(data: unknown): Push {
 /** It holds what {@link helloSchema} holds. */
 function readHello(value: unknown): Hello | undefined {
   if (!isObject(value) || !isSid(value.sid)) return undefined
-  const { sid, epoch, heartbeatMs } = value
+  const { sid, heartbeatMs } = value
   return {
     sid,
-    ...(typeof epoch === 'string' ? { epoch } : undefined),
+    ...epochOf(value),
     ...(typeof heartbeatMs === 'number' && heartbeatMs > 0 ? { heartbeatMs } : undefined),
   }
 }

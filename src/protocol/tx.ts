@@ -1,6 +1,6 @@
 import type * as z from 'zod/mini'
 import { readEnvelope, readSid } from './envelope.ts'
-import { isSid } from './guards.ts'
+import { epochOf, isSid } from './guards.ts'
 import { isObject } from './json.ts'
 import type { txOpSchema, txRequestSchema, wireTransactionSchema } from './schema/tx.ts'
 
@@ -72,11 +72,10 @@ export const standardTxCodec: TxCodec = {
 export function readTxResponse(value: unknown): TxResponse {
   const what = 'The answer to a transaction'
   const message = readEnvelope(value, what)
-  const { epoch } = message
   const results = Array.isArray(message.results) ? message.results : []
   return {
     sid: readSid(message, what),
-    ...(typeof epoch === 'string' ? { epoch } : undefined),
+    ...epochOf(message),
     results: results.flatMap((item) => readResult(item) ?? []),
   }
 }
