@@ -10,7 +10,7 @@ import type { QuerySpec } from './query-spec.ts'
 import { type DataRecord, Records } from './record.ts'
 import type { LiveQuery, Replica, Rows } from './replica.ts'
 import { type QueryHost, ReplicaQuery } from './replica-query.ts'
-import { StagedCopy } from './staging.ts'
+import { type Current, StagedCopy } from './staging.ts'
 import { Table } from './table.ts'
 import { finish } from './turns.ts'
 import type { View } from './view.ts'
@@ -27,13 +27,14 @@ export function createReplica(options: ReplicaOptions): Replica {
   return new MemoryReplica(options)
 }
 
-class MemoryReplica implements Replica, QueryHost {
+class MemoryReplica implements Replica, QueryHost, Current {
+  readonly clock: Clock
   readonly records = new Records()
   readonly onListenerError: (error: unknown) => void
   readonly rows: Rows = { get: (t, id) => this.confirmed(t, id), has: (t) => !this.#unloaded.has(t) }
   readonly shown: RowSource = { get: (t, id) => this.table(t).get(id) }
   readonly #overlay = new Overlay()
-  readonly #options: ReplicaOptions
+  readonly #indexes: ReadonlyMap<string, readonly Index[]>
   #tables = new Map<string, Table>()
   #ready = false
   #unloaded = new Set<string>()
@@ -43,7 +44,8 @@ class MemoryReplica implements Replica, QueryHost {
   #telling = false
 
   constructor(options: ReplicaOptions) {
-    this.#options = options
+    this.clock = options.clock
+    this.#indexes = options.indexes ?? new Map()
     this.onListenerError = options.onListenerError
   }
 
@@ -107,14 +109,7 @@ class MemoryReplica implements Replica, QueryHost {
   }
 
   stage(unloaded: ReadonlySet<string> = new Set()): StagedCopy {
-    const current = {
-      clock: this.#options.clock,
-      records: this.records,
-      table: (t: string) => this.table(t),
-      indexesOf: (t: string) => this.#indexesOf(t),
-      queries: () => [...this.#queries.values()].flatMap((queries) => [...queries]),
-    }
-    return new StagedCopy(current, unloaded)
+    return new StagedCopy(this, unloaded)
   }
 
   swap(staging: StagedCopy, lift: Iterable<string> = []): void {
@@ -161,7 +156,7 @@ class MemoryReplica implements Replica, QueryHost {
   }
 
   table(t: string): Table {
-    const table = this.#tables.get(t) ?? finish(Table.over(new Map(), this.#indexesOf(t), this.records))
+    const table = this.#tables.get(t) ?? finish(Table.over(new Map(), this.indexesOf(t), this.records))
     this.#tables.set(t, table)
     return table
   }
@@ -174,8 +169,12 @@ class MemoryReplica implements Replica, QueryHost {
     this.#queriesOf(query.t).delete(query)
   }
 
-  #indexesOf(t: string): readonly Index[] {
-    return this.#options.indexes?.get(t) ?? []
+  indexesOf(t: string): readonly Index[] {
+    return this.#indexes.get(t) ?? []
+  }
+
+  queries(): readonly ReplicaQuery[] {
+    return [...this.#queries.values()].flatMap((queries) => [...queries])
   }
 
   #queriesOf(t: string): Set<ReplicaQuery> {
