@@ -72,7 +72,8 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
         indexes: indexesOf(models),
       }),
     })
-    this.outbox = outboxOf(this.#session)
+    // The models say what the application may take the mutator's records for.
+    this.outbox = this.#session.writer.outbox as OutboxView<M>
   }
 
   /** Where the client stands: the same object until something changes. */
@@ -230,17 +231,6 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
 
 /** The type of a client with models: `M` is what `defineModels` takes or gives. */
 export type ClientOf<M extends ModelDefinitions | Models> = SyncClient<DefinitionsOf<M>>
-
-function outboxOf<M extends ModelDefinitions>({ writer }: Session): OutboxView<M> {
-  return {
-    list: ({ state } = {}) => writer.list(state),
-    get: (id) => writer.get(id),
-    subscribe: (listener) => writer.subscribe(listener),
-    retry: (id, edit) => writer.retry(id, edit as (mutator: Mutator) => void),
-    discard: (id) => writer.discard(id),
-    export: () => writer.export(),
-  }
-}
 
 interface TypedReader<R> {
   get(t: string, id: string): R | undefined

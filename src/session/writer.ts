@@ -37,7 +37,12 @@ export interface Writer {
   undo(): Promise<boolean>
   /** Does the step again that was undone last. Resolves with whether there was one. */
   redo(): Promise<boolean>
-  list(state?: TransactionState['name']): readonly Transaction[]
+  readonly outbox: WriterOutbox
+}
+
+/** What the user changed that has not settled. Its functions need no `this`. */
+export interface WriterOutbox {
+  list(options?: { readonly state?: TransactionState['name'] }): readonly Transaction[]
   get(id: string): Transaction | undefined
   /** Calls `listener` when a transaction comes, goes, or is in another state, or what can be undone is another. */
   subscribe(listener: () => void): Undo

@@ -1,5 +1,4 @@
 import { Alarm } from '../base/alarm.ts'
-import type { Undo } from '../base/emitter.ts'
 import { ConfigurationError, isSyncError, type RejectedError } from '../base/errors.ts'
 import { createIds } from '../base/ids.ts'
 import type { World } from '../base/world.ts'
@@ -9,11 +8,10 @@ import { History } from '../outbox/history.ts'
 import { Outbox } from '../outbox/outbox.ts'
 import { OutboxLog } from '../outbox/outbox-log.ts'
 import type { LocalTransaction, Transaction } from '../outbox/transaction.ts'
-import type { TransactionState } from '../outbox/transaction-state.ts'
 import type { TxCodec } from '../protocol/tx.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { Status } from '../session/status.ts'
-import type { ExportedOutbox, Merge, MutateOptions, Writer } from '../session/writer.ts'
+import type { Merge, MutateOptions, Writer, WriterOutbox } from '../session/writer.ts'
 import { noTxUrl } from '../transport/http.ts'
 import type { Transport } from '../transport/transport.ts'
 import { Inbox } from './inbox.ts'
@@ -59,6 +57,7 @@ export type LocalWriterListener = Pick<StandingListener, 'change'> & {
 
 /** The writing half of a session: it joins the parts that make, keep, send and settle transactions. */
 export class LocalWriter implements Writer {
+  readonly outbox: WriterOutbox
   readonly settlement: Settlement
   readonly #options: LocalWriterOptions
   readonly #outbox: Outbox
@@ -163,6 +162,18 @@ export class LocalWriter implements Writer {
       changed: () => outbox.tell(),
     })
     this.#echo = new Alarm(world.clock, () => listener.missing())
+    this.outbox = {
+      list: ({ state } = {}) => outbox.list().filter((one) => state === undefined || one.state === state),
+      get: (id) => outbox.get(id),
+      subscribe: (told) => outbox.subscribe(told),
+      retry: (id, edit) => this.#inbox.retry(id, edit),
+      discard: (id) => this.#inbox.discard(id),
+      export: async () => {
+        await options.copy().openOutbox()
+        const transactions = outbox.list().map(({ record }) => record)
+        return { transactions, unreadable: this.settlement.unreadable }
+      },
+    }
   }
 
   get status(): Status['writes'] {
@@ -213,33 +224,6 @@ export class LocalWriter implements Writer {
 
   redo(): Promise<boolean> {
     return this.#history.redo()
-  }
-
-  list(state?: TransactionState['name']): readonly Transaction[] {
-    const all = this.#outbox.list()
-    return state === undefined ? all : all.filter((transaction) => transaction.state === state)
-  }
-
-  get(id: string): Transaction | undefined {
-    return this.#outbox.get(id)
-  }
-
-  subscribe(listener: () => void): Undo {
-    return this.#outbox.subscribe(listener)
-  }
-
-  retry(id: string, edit?: (mutator: Mutator) => unknown): Transaction {
-    return this.#inbox.retry(id, edit)
-  }
-
-  discard(id: string): Promise<void> {
-    return this.#inbox.discard(id)
-  }
-
-  async export(): Promise<ExportedOutbox> {
-    await this.#options.copy().openOutbox()
-    const transactions = this.#outbox.list().map(({ record }) => record)
-    return { transactions, unreadable: this.settlement.unreadable }
   }
 
   #accepted(transaction: LocalTransaction, sid: number): void {
