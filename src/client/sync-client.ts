@@ -1,5 +1,4 @@
 import type { Listener, Undo } from '../base/emitter.ts'
-import { ClosedError } from '../base/errors.ts'
 import { noDatabase } from '../database/none.ts'
 import { openDatabase } from '../database/open.ts'
 import type { Index } from '../models/model.ts'
@@ -148,7 +147,6 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
    * await tx.synced
    */
   mutate(body: (mutator: TypedMutator<M>) => void, options: MutateOptions = {}): Transaction {
-    if (this.status.lifecycle === 'closed') throw new ClosedError()
     // The models say what the application may take the mutator's records for.
     return this.#session.writer.mutate(body as (mutator: Mutator) => void, options)
   }

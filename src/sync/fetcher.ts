@@ -1,6 +1,5 @@
 import { ProtocolError } from '../base/errors.ts'
 import type { Clock } from '../base/world.ts'
-import type { Anomaly } from '../protocol/anomaly.ts'
 import type { DeltaMessage } from '../protocol/delta.ts'
 import type { RowOp } from '../protocol/fold.ts'
 import type { ResetEvent, ResetReason } from '../session/events.ts'
@@ -27,7 +26,7 @@ export interface FetcherOptions {
   readonly transport: Transport
   readonly copy: LocalCopy
   readonly clock: Clock
-  readonly reporter: Pick<Reporter, 'anomaly'>
+  readonly reporter: Pick<Reporter, 'anomalies'>
   readonly listener: FetchListener
 }
 
@@ -79,7 +78,7 @@ export class Fetcher {
 
   /** Whether a bootstrap follows, to bring the records that changes came for and that are not here. */
   repairs(unknown: readonly RowOp[]): boolean {
-    this.#tell(ofUnknown(unknown))
+    this.#options.reporter.anomalies(ofUnknown(unknown))
     return unknown.length > 0 && this.#repair()
   }
 
@@ -101,7 +100,7 @@ export class Fetcher {
 
   /** One delta. Resolves with nothing where a bootstrap has to follow. */
   async #delta(since: number, signal: AbortSignal): Promise<SyncResult | undefined> {
-    const { transport, copy } = this.#options
+    const { transport, copy, reporter } = this.#options
     const mark = copy.mark()
     let delta: DeltaMessage
     try {
@@ -110,7 +109,7 @@ export class Fetcher {
       return this.#afterFailure(error)
     }
     this.#refusals = noRefusals
-    this.#tell(ofDelta(delta))
+    reporter.anomalies(ofDelta(delta))
     if (delta.changes.kind === 'frames' && delta.broken.length > 0 && this.#repair()) return undefined
     const outcome = copy.fetched(delta, since, mark)
     if (outcome?.reset) return this.#reset(outcome.reset, discontinuous(outcome.reset))
@@ -130,7 +129,7 @@ export class Fetcher {
   }
 
   async #replace(signal: AbortSignal): Promise<SyncResult> {
-    const { transport, copy, listener } = this.#options
+    const { transport, copy, reporter, listener } = this.#options
     const position = copy.continuity
     const mark = copy.mark()
     const reason = this.#due
@@ -149,8 +148,8 @@ export class Fetcher {
       await pages.abort()
       throw error
     }
-    this.#tell(ofBroken('row', broken, head.sid))
-    if (!isComplete(loaded)) this.#tell([ofCount(head.count, rows + broken.length, head.sid)])
+    reporter.anomalies(ofBroken('row', broken, head.sid))
+    if (!isComplete(loaded)) reporter.anomalies([ofCount(head.count, rows + broken.length, head.sid)])
     // What the disk did not take, though it was to be there alone, has to come again.
     if (!(await copy.replace(head, staging, pages, mark))) return this.#replace(signal)
     this.#due = undefined
@@ -160,10 +159,6 @@ export class Fetcher {
     this.#refusals = noRefusals
     if (reason) listener.reset({ reason, since: position?.shown ?? 0 })
     return { kind: 'bootstrap', sid: head.sid, changes: rows }
-  }
-
-  #tell(anomalies: readonly Anomaly[]): void {
-    for (const anomaly of anomalies) this.#options.reporter.anomaly(anomaly)
   }
 
   /** What a delta's failure asks for: a bootstrap, or, where that cannot help, to try again later. */

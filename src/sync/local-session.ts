@@ -82,7 +82,10 @@ export class LocalSession implements Session {
       clock,
       reporter,
       listener: {
-        progress: (progress) => this.#showProgress(progress),
+        progress: (progress) => {
+          this.#progress = progress
+          this.#refresh()
+        },
         reset: (event) => {
           if (event.reason !== 'repair') this.#realtime.renew()
           this.events.emit('reset', event)
@@ -131,8 +134,7 @@ export class LocalSession implements Session {
       this.#board.update({ lifecycle: 'running' })
       this.#unsubscribe = this.#options.world.lifecycle.subscribe((event) => this.#onLifecycle(event))
       this.#pace.start()
-      this.#scheduler.tell({ type: 'start' })
-      this.writer.tell({ type: 'start' })
+      this.#tell('start')
     }
     await this.#copy.open()
   }
@@ -157,8 +159,7 @@ export class LocalSession implements Session {
   resume(token?: string): void {
     this.#refuseClosed()
     if (token !== undefined) this.#options.credentials.use(token)
-    this.#scheduler.tell({ type: 'resume' })
-    this.writer.tell({ type: 'resume' })
+    this.#tell('resume')
   }
 
   close(): Promise<void> {
@@ -213,10 +214,14 @@ export class LocalSession implements Session {
   }
 
   #onLifecycle(event: LifecycleEvent): void {
-    if (event === 'online' || event === 'visible') {
-      this.#scheduler.tell({ type: 'hurry' })
-      this.writer.tell({ type: 'hurry' })
-    } else this.#refresh()
+    if (event === 'online' || event === 'visible') this.#tell('hurry')
+    else this.#refresh()
+  }
+
+  /** To what fetches, and to what sends. */
+  #tell(type: 'start' | 'hurry' | 'resume'): void {
+    this.#scheduler.tell({ type })
+    this.writer.tell({ type })
   }
 
   #copyListener(): CopyListener {
@@ -258,11 +263,6 @@ export class LocalSession implements Session {
   /** All that a write of one's own has to do with. */
   #showWrites(): void {
     this.#board.update({ writes: this.writer.status })
-  }
-
-  #showProgress(progress: SnapshotProgress): void {
-    this.#progress = progress
-    this.#refresh()
   }
 
   /** Lets the socket and the status follow from how things are. */

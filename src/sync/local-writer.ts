@@ -204,6 +204,7 @@ export class LocalWriter implements Writer {
   }
 
   mutate(body: (mutator: Mutator) => unknown, options: MutateOptions): Transaction {
+    this.#writes.refuseClosed()
     if (!this.#options.canWrite) throw new ConfigurationError('endpoints.txUrl', noTxUrl)
     const transaction = this.#writes.mutate(body, options)
     this.#history.note(transaction, options.group)

@@ -26,7 +26,7 @@ export interface ModelCheckOptions {
   readonly models: Models
   readonly replica: Replica
   readonly clock: Clock
-  readonly reporter: Pick<Reporter, 'anomaly' | 'error'>
+  readonly reporter: Pick<Reporter, 'anomalies' | 'error'>
 }
 
 /**
@@ -63,7 +63,7 @@ export class ModelCheck {
     }
     const faults = new Faults()
     for (const row of rows) this.#look(faults, row)
-    this.#tell(faults)
+    this.#options.reporter.anomalies(faults.anomalies())
   }
 
   /** Other data stands in place of the old, or that of `types` has come to it. */
@@ -96,7 +96,7 @@ export class ModelCheck {
       seen += 1
       if (seen % stride === 0) await pauseIfLong()
     }
-    this.#tell(faults)
+    this.#options.reporter.anomalies(faults.anomalies())
   }
 
   #look(faults: Faults, row: WireRow): void {
@@ -107,10 +107,6 @@ export class ModelCheck {
       this.#unusable.add(row.t)
       this.#options.reporter.error(toSyncError(error))
     }
-  }
-
-  #tell(faults: Faults): void {
-    for (const anomaly of faults.anomalies()) this.#options.reporter.anomaly(anomaly)
   }
 }
 

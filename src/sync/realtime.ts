@@ -16,7 +16,7 @@ const unauthenticated = 4401
 export interface RealtimeOptions {
   readonly copy: LocalCopy
   readonly fetcher: Fetcher
-  readonly reporter: Pick<Reporter, 'anomaly'>
+  readonly reporter: Pick<Reporter, 'anomalies'>
   readonly listener: RealtimeListener
   readonly createLink: (listener: LinkListener) => Link
 }
@@ -140,7 +140,7 @@ export class Realtime {
         listener.missing('hint')
         return
       case 'garbage':
-        reporter.anomaly({ kind: 'push', message: 'A message on the socket is not JSON; it is ignored.' })
+        reporter.anomalies([{ kind: 'push', message: 'A message on the socket is not JSON; it is ignored.' }])
         return
       case 'delta':
         if (this.#state === 'live' && !fetcher.bootstrapping) this.#take(push.delta)
@@ -157,7 +157,7 @@ export class Realtime {
 
   #take(delta: DeltaMessage): void {
     const { copy, fetcher, reporter, listener } = this.#options
-    for (const anomaly of ofDelta(delta)) reporter.anomaly(anomaly)
+    reporter.anomalies(ofDelta(delta))
     const outcome = copy.pushed(delta)
     if (!outcome) return
     if (fetcher.repairs(outcome.unknown) || outcome.want === 'delta') listener.missing('want')

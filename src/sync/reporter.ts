@@ -28,9 +28,11 @@ export class Reporter {
     this.#options.events.emit('error', error)
   }
 
-  anomaly(anomaly: Anomaly): void {
-    this.#options.logger.warn(anomaly.message, anomaly)
-    this.#options.events.emit('anomaly', anomaly)
+  anomalies(anomalies: readonly Anomaly[]): void {
+    for (const anomaly of anomalies) {
+      this.#options.logger.warn(anomaly.message, anomaly)
+      this.#options.events.emit('anomaly', anomaly)
+    }
   }
 
   /** A call to the server has failed. That there is no network is a state, and the status tells it. */

@@ -18,7 +18,7 @@ function checkOf(definitions: ModelDefinitions, rows: readonly WireRow[] = []) {
     replica,
     clock,
     reporter: {
-      anomaly: ({ message }) => log.push(message),
+      anomalies: (found) => log.push(...found.map(({ message }) => message)),
       error: ({ message }) => log.push(`error: ${message}`),
     },
   })
