@@ -18,16 +18,26 @@ export class StatusBoard {
   }
 
   update(patch: Partial<Status>): void {
-    this.#status = reduceStatus(this.#status, patch)
-    if (this.#telling) return
+    this.during(() => {
+      this.#status = reduceStatus(this.#status, patch)
+    })
+  }
+
+  /** Makes `change`, whose updates are told when all of it is done: a listener may change anything. */
+  during<T>(change: () => T): T {
+    if (this.#telling) return change()
     this.#telling = true
-    // What a listener changes is told after the rest have heard.
-    while (this.#told !== this.#status) {
-      const before = this.#told
-      this.#told = this.#status
-      this.#events.emit('status', this.#told)
-      if (this.#told.storage !== before.storage) this.#events.emit('storage', this.#told.storage)
+    try {
+      return change()
+    } finally {
+      // What a listener changes is told after the rest have heard.
+      while (this.#told !== this.#status) {
+        const before = this.#told
+        this.#told = this.#status
+        this.#events.emit('status', this.#told)
+        if (this.#told.storage !== before.storage) this.#events.emit('storage', this.#told.storage)
+      }
+      this.#telling = false
     }
-    this.#telling = false
   }
 }

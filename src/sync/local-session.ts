@@ -129,20 +129,13 @@ export class LocalSession implements Session {
 
   async start(): Promise<void> {
     this.#refuseClosed()
-    if (this.status.lifecycle !== 'running') {
-      this.#fetched = false
-      this.#board.update({ lifecycle: 'running' })
-      this.#unsubscribe = this.#options.world.lifecycle.subscribe((event) => this.#onLifecycle(event))
-      this.#pace.start()
-      this.#tell('start')
-    }
+    if (this.status.lifecycle !== 'running') this.#board.during(() => this.#run())
     await this.#copy.open()
   }
 
   async stop(): Promise<void> {
     this.#refuseClosed()
-    if (this.status.lifecycle === 'running') this.#board.update({ lifecycle: 'stopped' })
-    await this.#halt()
+    await this.#halt(this.status.lifecycle === 'running' ? 'stopped' : this.status.lifecycle)
   }
 
   async sync(): Promise<SyncResult> {
@@ -168,19 +161,30 @@ export class LocalSession implements Session {
   }
 
   async #close(): Promise<void> {
-    this.#board.update({ lifecycle: 'closed' })
     this.#modelCheck.stop()
-    await this.#halt()
+    await this.#halt('closed')
     await this.writer.close()
     await this.#copy.close()
     this.events.clear()
   }
 
-  async #halt(): Promise<void> {
-    this.#unsubscribe()
-    this.#pace.stop()
-    this.#progress = undefined
-    await Promise.all([this.#scheduler.stop(), this.writer.stop()])
+  #run(): void {
+    this.#fetched = false
+    this.#board.update({ lifecycle: 'running' })
+    this.#unsubscribe = this.#options.world.lifecycle.subscribe((event) => this.#onLifecycle(event))
+    this.#pace.start()
+    this.#tell('start')
+  }
+
+  async #halt(lifecycle: Status['lifecycle']): Promise<void> {
+    const halted = this.#board.during(() => {
+      this.#board.update({ lifecycle })
+      this.#unsubscribe()
+      this.#pace.stop()
+      this.#progress = undefined
+      return Promise.all([this.#scheduler.stop(), this.writer.stop()])
+    })
+    await halted
     this.#progress = undefined
     await this.#copy.disk.settled()
   }

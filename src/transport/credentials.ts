@@ -60,6 +60,8 @@ export function createCredentials({ token, apiKey }: CredentialOptions): Credent
   }
 
   const ask = async (): Promise<string> => {
+    // In a turn of its own: it is the application's, and may use the client.
+    await undefined
     try {
       return ((typeof source === 'function' ? await source() : source) ?? '') as string
     } catch (error) {
