@@ -131,7 +131,7 @@ export class Realtime {
       case 'hello':
         this.#hello = push.hello
         if (push.hello.heartbeatMs !== undefined) this.link.expectHeartbeat(push.hello.heartbeatMs)
-        if (this.#state === 'live' && push.hello.sid > proven) listener.missing('want')
+        if (this.#state === 'live' && push.hello.sid > proven) listener.missing('hint')
         return
       case 'position':
         if (push.sid > proven) listener.missing('hint')
@@ -160,7 +160,9 @@ export class Realtime {
     reporter.anomalies(ofDelta(delta))
     const outcome = copy.pushed(delta)
     if (!outcome) return
-    if (fetcher.repairs(outcome.unknown) || outcome.want === 'delta') listener.missing('want')
+    if (fetcher.repairs(outcome.unknown)) listener.missing('want')
+    // A delta may lag behind what is pushed.
+    else if (outcome.want === 'delta') listener.missing('hint')
     else if (outcome.want === 'confirm') listener.unproven()
   }
 }

@@ -67,6 +67,25 @@ describe('the pace of asking', () => {
     expect(shown(client)).toEqual({ 1: {}, 2: {} })
   })
 
+  test.each([
+    ['a gap', { since: 1_000, sid: 1_001, frames: [] }],
+    ['a later position', { sid: 1_001, frames: [] }],
+    ['a broken frame', { since: 0, sid: 1_001, frames: [{ op: 'i' }] }],
+    ['a hello', { hello: { sid: 1_001 } }],
+  ])('pushes of what no delta brings are asked about once a second: %s', async (_, message) => {
+    const device = new Device()
+    device.insert('1')
+    await device.live()
+    const asked = device.requests.length
+    for (let time = 0; time < 200; time += 1) {
+      device.server.sockets.send('ada', JSON.stringify(message))
+      await device.clock.advance(50)
+    }
+    expect(device.requests.length - asked).toBeGreaterThan(5)
+    expect(device.requests.length - asked).toBeLessThan(13)
+    expect(device.log.filter((line) => line.startsWith('error'))).toEqual([])
+  })
+
   test('a push that its confirming delta does not reach is confirmed a second later', async () => {
     const device = new Device()
     device.insert('1')
