@@ -1,42 +1,59 @@
 import type { Undo } from '../base/emitter.ts'
-import { StorageError } from '../base/errors.ts'
+import { StorageError, toStorageError } from '../base/errors.ts'
 import type { StoreConnection, StoreTransaction, Table } from '../storage/store.ts'
 import type { SnapshotPlace } from '../transport/transport.ts'
 import { metaKeys, readHead } from './format.ts'
 import { type OutboxStore, openOutbox } from './outbox.ts'
 
+/** All but the outbox. */
+const data = { tables: ['meta', 'pages', 'journal'], mode: 'write' } as const
+
 /** A connection whose every write is refused once somebody else has opened the database. */
 export class FencedConnection {
-  readonly fence: number
   readonly outbox: OutboxStore
   readonly #connection: StoreConnection
   /** What has to be lent still: whoever writes pages for another is refused once they are not wanted any more. */
   readonly #lent: string | undefined
+  /** 0 until it is raised. */
+  #fence: number
+  #raising: Promise<number> | undefined
   #writes = 0
 
   private constructor(connection: StoreConnection, fence: number, lent?: string) {
     this.#connection = connection
-    this.fence = fence
+    this.#fence = fence
     this.#lent = lent
     this.outbox = openOutbox(connection)
   }
 
-  /** Raises the fence, so that whoever was here before is refused, and drops data of another format. */
+  /**
+   * Raises the fence, so that whoever was here before is refused. Where there is no room for that, what is there can be read
+   * all the same.
+   */
   static async raise(connection: StoreConnection): Promise<FencedConnection> {
-    const options = { tables: ['meta', 'pages', 'journal'], mode: 'write' } as const
-    const fence = await connection.transaction(options, async (tx) => {
-      const [last, head] = await Promise.all([tx.get('meta', metaKeys.fence), tx.get('meta', metaKeys.head)])
-      const next = (typeof last === 'number' ? last : 0) + 1
-      tx.put('meta', metaKeys.fence, next)
-      if (head !== undefined && readHead(head) === undefined) drop(tx)
-      return next
+    const database = new FencedConnection(connection, 0)
+    await database.own().catch((error) => {
+      if (toStorageError(error).code !== 'quota') throw error
     })
-    return new FencedConnection(connection, fence)
+    return database
   }
 
   /** Writes on behalf of whoever lent `place`, for as long as it is lent. */
   static join(connection: StoreConnection, { fence, generation }: SnapshotPlace): FencedConnection {
     return new FencedConnection(connection, fence, generation)
+  }
+
+  get fence(): number {
+    return this.#fence
+  }
+
+  /** Raises the fence, unless it was. To be called before its number is used. */
+  async own(): Promise<void> {
+    if (this.#fence > 0) return
+    this.#raising ??= raised(this.#connection).finally(() => {
+      this.#raising = undefined
+    })
+    this.#fence = await this.#raising
   }
 
   /** How many writes were begun: while it stays the same, nothing has changed, or is about to. */
@@ -45,8 +62,9 @@ export class FencedConnection {
   }
 
   /** Runs `body` in one write transaction. Rejects with a StorageError of code `fenced` where somebody came after us. */
-  write<T>(tables: readonly Table[], body: (tx: StoreTransaction) => Promise<T>): Promise<T> {
+  async write<T>(tables: readonly Table[], body: (tx: StoreTransaction) => Promise<T>): Promise<T> {
     this.#writes += 1
+    await this.own()
     return this.#connection.transaction({ tables: ['meta', ...tables], mode: 'write' }, async (tx) => {
       // Side by side with the reads of `body`; whatever it has put by then, a throw takes back.
       const [, result] = await Promise.all([this.#compare(tx), body(tx)])
@@ -59,8 +77,10 @@ export class FencedConnection {
   }
 
   /** Removes all that can be fetched again. */
-  drop(): Promise<void> {
-    return this.write(['pages', 'journal'], async (tx) => drop(tx))
+  async drop(): Promise<void> {
+    if (this.#fence > 0) return this.write(data.tables, drop)
+    // To raise the fence takes room, which this is to make.
+    return this.#connection.transaction(data, drop)
   }
 
   close(): void {
@@ -76,14 +96,25 @@ export class FencedConnection {
       tx.get('meta', metaKeys.fence),
       this.#lent === undefined ? undefined : tx.get('meta', metaKeys.lent),
     ])
-    if (fence === this.fence && lent === this.#lent) return
-    if (fence === this.fence) throw new StorageError('aborted', 'These pages are not wanted any more.')
+    if (fence === this.#fence && lent === this.#lent) return
+    if (fence === this.#fence) throw new StorageError('aborted', 'These pages are not wanted any more.')
     const advice = 'this one is no longer the one that writes'
     throw new StorageError('fenced', `The local database was opened by another client: ${advice}.`)
   }
 }
 
-function drop(tx: StoreTransaction): void {
+/** Gives the fence, which nobody else has. Drops data of another format. */
+function raised(connection: StoreConnection): Promise<number> {
+  return connection.transaction(data, async (tx) => {
+    const [last, head] = await Promise.all([tx.get('meta', metaKeys.fence), tx.get('meta', metaKeys.head)])
+    const next = (typeof last === 'number' ? last : 0) + 1
+    tx.put('meta', metaKeys.fence, next)
+    if (head !== undefined && readHead(head) === undefined) await drop(tx)
+    return next
+  })
+}
+
+async function drop(tx: StoreTransaction): Promise<void> {
   tx.delete('meta', metaKeys.head)
   tx.delete('meta', metaKeys.manifest)
   tx.delete('meta', metaKeys.lent)

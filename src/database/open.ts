@@ -124,6 +124,7 @@ class StoredDatabase implements Database {
       this.#size = { pageBytes: sizeOf(manifest), journalBytes: 0 }
     }
     const { version } = this.#models
+    await this.#database.own()
     return new StoredSnapshot(this.#database, this.#generations, {
       clock: this.#clock,
       version,
@@ -143,6 +144,7 @@ class StoredDatabase implements Database {
     if (this.#checkpointing) return false
     this.#checkpointing = true
     try {
+      await this.#database.own()
       const [database, generations, clock] = [this.#database, this.#generations, this.#clock]
       const done = await checkpoint({ database, generations, clock, signal })
       if (done) {

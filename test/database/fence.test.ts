@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Database } from '../../src/database/database.ts'
+import { FullStore } from '../support/full-store.ts'
 import { open, stores } from '../support/store-databases.ts'
 import { pageOf, plain, restoreState, rowsNamed, snapshotOf, storeSnapshot } from '../support/store-state.ts'
 
@@ -45,5 +46,21 @@ describe.each(Object.entries(stores))('over %s', (_, make) => {
       'rejected',
       'rejected',
     ])
+  })
+
+  test('whoever opened it without room can read, and is the one that writes as soon as there is some', async () => {
+    const disk = new FullStore(make())
+    const former = await open(disk.store)
+    await storeSnapshot(former, first)
+    disk.full = true
+    const present = await open(disk.store)
+    expect(plain(await restoreState(present))).toEqual(plain(first))
+    await expect(present.append(delta)).rejects.toMatchObject({ name: 'StorageError', code: 'quota' })
+    await expect(present.snapshot()).rejects.toMatchObject({ code: 'quota' })
+    disk.full = false
+    await Promise.all([present.append(delta), present.checkpoint()])
+    await storeSnapshot(present, snapshotOf(12, rowsNamed('d')))
+    await expect(former.append({ since: 12, sid: 13, ops: [] })).rejects.toMatchObject({ code: 'fenced' })
+    expect(plain(await restoreState(present))).toEqual(plain(snapshotOf(12, rowsNamed('d'))))
   })
 })

@@ -60,6 +60,14 @@ export const storage: readonly Mutation[] = [
   },
   {
     invariant: 33,
+    test: 'test/writes/no-room.test.ts',
+    name: 'invariant 33: what is written after a start without room takes the room of the data',
+    file: 'src/database/fence.ts',
+    from: 'if (this.#fence > 0) return this.write(data.tables, drop)',
+    to: 'return this.write(data.tables, drop)',
+  },
+  {
+    invariant: 33,
     test: 'test/sync/local-disk.test.ts',
     name: 'invariant 33: a snapshot that is given up for the outbox before it is shown is not called durable',
     file: 'src/sync/local-disk.ts',

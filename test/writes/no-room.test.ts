@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { StorageError } from '../../src/base/errors.ts'
 import type { SyncClient, Transaction } from '../../src/index.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
+import { FullStore } from '../support/full-store.ts'
 import { notes, Office } from '../support/office.ts'
 import { watching, writesOutbox } from '../support/watching-store.ts'
 
@@ -47,4 +48,43 @@ test('invariant 33: a write that takes the room of a snapshot under way leaves n
   expect(Object.keys(notes(client))).toEqual(['1', '2', '3', '4', '5', 'mine'])
   const again = await restarted(scene)
   expect([Object.keys(notes(again)), again.status.storage.reason]).toEqual([['mine'], undefined])
+})
+
+/** A desk that has lost its network and all room on its disk, on which a transaction waits to be sent. */
+async function fullDesk() {
+  const office = await Office.open()
+  await office.insert('1')
+  const disk = new FullStore()
+  const desk = office.desk({ store: disk.store })
+  const client = await desk.live()
+  desk.network.cut()
+  const waiting = client.mutate((m) => m.insert('Note', { id: '2' }))
+  await office.clock.until(waiting.durable)
+  await desk.kill()
+  desk.network.cut()
+  disk.full = true
+  return { office, desk }
+}
+
+test('invariant 33: a start without room shows what is stored, and sends what waits', async () => {
+  const { office, desk } = await fullDesk()
+  const client = desk.client()
+  await client.start()
+  expect(notes(client)).toEqual({ 1: {}, 2: {} })
+  desk.network.mend()
+  await office.clock.advance(60_000)
+  expect(await office.rows()).toEqual({ 1: {}, 2: {} })
+})
+
+test('invariant 33: what is written after a start without room takes the room of the data', async () => {
+  const { office, desk } = await fullDesk()
+  const client = desk.client()
+  await client.start()
+  const tx = client.mutate((m) => m.insert('Note', { id: '3' }))
+  await office.clock.until(tx.durable)
+  await desk.kill()
+  desk.network.cut()
+  const again = desk.client()
+  await again.start()
+  expect(notes(again)).toEqual({ 2: {}, 3: {} })
 })
