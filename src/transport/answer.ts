@@ -28,11 +28,8 @@ const reasonBytes = 16 * 1024
 export async function answerOf(sending: Promise<Response>, call: Call): Promise<Fetched> {
   const response = await sending
   const { ok, status, headers } = response
-  const reason = () => {
-    const body = readText(response, call, reasonBytes)
-    // The status says enough, so a body that fails or never ends changes nothing.
-    return call.wait(body, idleMs, 'Reading why').catch(() => '')
-  }
+  // The status says enough, so a body that fails or never ends changes nothing.
+  const reason = () => readText(response, call, idleMs, reasonBytes).catch(() => '')
   return { ok, status, headers, response, reason }
 }
 

@@ -34,18 +34,22 @@ export async function* readBody(response: Response, call: Call): AsyncGenerator<
   }
 }
 
-/** The whole body as text, or its beginning of about `limit` bytes. */
-export async function readText(
+/** The whole body as text, or its beginning of about `limit` bytes. Rejects with a NetworkError after `ms`, too. */
+export function readText(
   response: Response,
   call: Call,
+  ms: number,
   limit = Number.POSITIVE_INFINITY,
 ): Promise<string> {
-  const buffer = new ByteBuffer()
-  for await (const bytes of readBody(response, call)) {
-    buffer.append(bytes)
-    if (buffer.length > limit) break
+  const read = async () => {
+    const buffer = new ByteBuffer()
+    for await (const bytes of readBody(response, call)) {
+      buffer.append(bytes)
+      if (buffer.length > limit) break
+    }
+    return buffer.take().replace(/^\uFEFF/, '')
   }
-  return buffer.take().replace(/^\uFEFF/, '')
+  return call.wait(read(), ms, 'Waiting for all of an answer')
 }
 
 function brokeOff(cause: unknown): never {

@@ -19,6 +19,9 @@ const answerMs = 30_000
 /** Until a snapshot begins, for which a service may have to read all its rows first, in ms. */
 const snapshotMs = 120_000
 
+/** Until an answer that is read whole has come, once it has begun, in ms: one that trickles on may never end. */
+const textMs = 600_000
+
 export interface TransportOptions {
   readonly world: Pick<World, 'fetch' | 'clock'>
   readonly endpoints: Endpoints
@@ -89,7 +92,7 @@ export function createTransport(options: TransportOptions): Transport {
   const askForText = async (call: Call, url: string, json?: string): Promise<string> => {
     const exchange: Exchange<Fetched> = (url, init) => answerOf(world.fetch(url, init), call)
     const { response } = await ask(call, url, answerMs, exchange, json)
-    return readText(response, call)
+    return readText(response, call, textMs)
   }
 
   return {

@@ -3,6 +3,7 @@ import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { isSyncError } from '../../src/base/errors.ts'
 import { createCredentials } from '../../src/transport/credentials.ts'
+import type { Transport } from '../../src/transport/transport.ts'
 import { ListSink, outcomeOf, setup } from '../support/transport-calls.ts'
 import { json, ManualBody } from '../support/transport-fetch.ts'
 import { settle } from '../support/virtual-clock.ts'
@@ -219,6 +220,21 @@ describe('limits', () => {
     await made.clock.advance(30_000)
     expect(result.error).toMatchObject({ name: 'NetworkError', code: 'timeout' })
     expect([body.cancelled, made.clock.timers]).toEqual([true, 0])
+  })
+
+  test.each([
+    ['delta', 'timeout', (transport: Transport) => transport.delta(1)],
+    ['snapshot', undefined, (transport: Transport) => transport.bootstrap(new ListSink())],
+  ])('ten minutes of an answer that trickles on, a %s: %s', async (_, code, call) => {
+    const body = new ManualBody()
+    const made = setup(() => new Response(body.stream))
+    const result = outcomeOf<unknown>(call(made.transport))
+    for (let ms = 0; ms < 600_000; ms += 20_000) {
+      expect(result.settled).toBe(false)
+      body.sends(' ')
+      await made.clock.advance(20_000)
+    }
+    expect(isSyncError(result.error) ? result.error.code : undefined).toBe(code)
   })
 
   test('leave no timer behind a call that went well', async () => {
