@@ -2,6 +2,7 @@ export type { Listener, Undo } from './base/emitter.ts'
 export {
   ClosedError,
   ConfigurationError,
+  type ErrorClasses,
   type ErrorCodes,
   type ErrorName,
   HttpError,

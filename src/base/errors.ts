@@ -60,11 +60,26 @@ export class SyncError<Name extends ErrorName = ErrorName> extends Error {
   }
 }
 
+/** The class of each name. */
+export interface ErrorClasses {
+  SyncError: SyncError<'SyncError'>
+  UnauthenticatedError: UnauthenticatedError
+  ProtocolError: ProtocolError
+  HttpError: HttpError
+  NetworkError: NetworkError
+  StorageError: StorageError
+  ConfigurationError: ConfigurationError
+  ValidationError: ValidationError
+  RejectedError: RejectedError
+  PendingError: SyncError<'PendingError'>
+  ClosedError: ClosedError
+}
+
 /** Whether `value` is an error of Instep's, of any class or of the class `name`. */
 export function isSyncError<Name extends ErrorName = ErrorName>(
   value: unknown,
   name?: Name,
-): value is SyncError<Name> {
+): value is ErrorClasses[Name] {
   return value instanceof Error && brand in value && (name === undefined || value.name === name)
 }
 

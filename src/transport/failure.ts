@@ -1,4 +1,4 @@
-import { type HttpError, isSyncError } from '../base/errors.ts'
+import { isSyncError } from '../base/errors.ts'
 
 /** What a call that failed means for syncing. */
 export type Failure =
@@ -20,15 +20,11 @@ const passing = [403, 408, 425, 429]
  */
 export function failureOf(error: unknown): Failure {
   if (isSyncError(error, 'UnauthenticatedError')) return { kind: 'unauthenticated' }
-  if (!isHttpError(error)) return { kind: 'other' }
+  if (!isSyncError(error, 'HttpError')) return { kind: 'other' }
   const { status, retryAfterMs } = error
   if (status === 410 || status === 409) return { kind: 'reset' }
   if (status >= 400 && status < 500 && !passing.includes(status)) return { kind: 'refused', status }
   return { kind: 'other', retryAfterMs }
-}
-
-function isHttpError(error: unknown): error is HttpError {
-  return isSyncError(error, 'HttpError')
 }
 
 /** What the failure of a request with transactions means for them. None of it loses one. */
@@ -47,7 +43,7 @@ const ofEndpoint = [403, 404, 405, 501]
 
 /** What `error` means for the `count` transactions of a request (the protocol's "Transactions"). */
 export function txFailureOf(error: unknown, count: number): TxFailure {
-  if (!isHttpError(error)) return { kind: 'other' }
+  if (!isSyncError(error, 'HttpError')) return { kind: 'other' }
   const { status, serverCode } = error
   if (ofEndpoint.includes(status)) return { kind: 'paused' }
   if (passing.includes(status) || status >= 500) return { kind: 'other' }
