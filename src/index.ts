@@ -39,7 +39,7 @@ export {
   type Models,
   type ModelsOptions,
 } from './models/models.ts'
-export type { RecordOf, TypeName } from './models/record-of.ts'
+export type { DefinitionsOf, RecordOf, TypeName } from './models/record-of.ts'
 export type { StandardSchema } from './models/standard-schema.ts'
 export type { Fields, WriteOptions } from './outbox/draft.ts'
 export type { TouchedRecord, Transaction } from './outbox/transaction.ts'
