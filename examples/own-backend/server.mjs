@@ -1,32 +1,23 @@
-// A backend of one's own, in plain Node: what every server gives a client of Instep, and little else.
+// A backend of one's own, in plain Node: what a client of Instep reads and writes, and little else.
 import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
+import { json } from 'node:stream/consumers'
 import { WebSocketServer } from 'ws'
 
-const cors = { 'access-control-allow-origin': '*', 'access-control-allow-headers': 'authorization' }
+const cors = {
+  'access-control-allow-origin': '*',
+  'access-control-allow-headers': 'authorization, content-type',
+}
+const keyOf = (...parts) => JSON.stringify(parts)
 
 /** `userOf(token)` says whose token it is, if anybody's; `keep` is how many changes are remembered. */
 export async function startBackend({ port = 0, userOf, keep = 10_000 }) {
   const epoch = randomUUID() // What is in memory ends with the process, and so does its history.
   const rows = new Map()
   const log = []
+  const verdicts = new Map()
   const sockets = new Map()
   let sid = 0
-
-  /** The only way in which anything changes: one number, one row, one line of the log, one push. */
-  function write(userId, { op, t, id, p }) {
-    const key = JSON.stringify([t, id])
-    const before = rows.get(key)
-    if (before && before.userId !== userId) throw new Error(`${t} ${id} is not ${userId}'s.`)
-    if (op === 'd') rows.delete(key)
-    else rows.set(key, { userId, t, id, p: op === 'u' ? { ...before?.p, ...p } : p })
-    sid += 1
-    const frame = { sid, op, t, id, ...(op === 'd' ? {} : { p }) }
-    log.push({ userId, frame })
-    if (log.length > keep) log.shift()
-    for (const [socket, owner] of sockets) if (owner === userId) socket.send(JSON.stringify(frame))
-    return sid
-  }
 
   const snapshot = (user) => ({
     sid,
@@ -36,11 +27,54 @@ export async function startBackend({ port = 0, userOf, keep = 10_000 }) {
   const framesSince = (user, since) =>
     log.filter(({ userId, frame }) => userId === user && frame.sid > since).map(({ frame }) => frame)
 
-  function answer(request, url) {
+  /** The only way in which anything changes, all of the ops or none: a number, a row, and a line of the log for each. */
+  function commit(userId, ops, { id: tx, bases = [] } = {}) {
+    const draft = new Map()
+    const frames = []
+    for (const { op, t, id, p, put, unchangedSince } of ops) {
+      const key = keyOf(t, id)
+      const found = draft.has(key) ? draft.get(key) : rows.get(key)
+      const before = found?.userId === userId ? found : undefined
+      const isOfOthers = (frame) => keyOf(frame.t, frame.id) === key && !bases.includes(frame.tx)
+      const refused = (code) => ({ error: { code, message: `${t} ${id}: ${code}.` } })
+      if (op === 'i' && found && !(put && before)) return refused('exists')
+      if (op === 'u' && !before) return refused('not_found')
+      if (unchangedSince < sid - log.length) return refused('conflict')
+      if (framesSince(userId, unchangedSince).some(isOfOthers)) return refused('conflict')
+      if (op === 'd' && !before) continue
+      draft.set(key, op === 'd' ? undefined : { userId, t, id, p: op === 'u' ? { ...before.p, ...p } : p })
+      frames.push({ sid: sid + frames.length + 1, op, t, id, p, tx })
+    }
+    for (const [key, row] of draft) row ? rows.set(key, row) : rows.delete(key)
+    sid += frames.length
+    log.push(...frames.map((frame) => ({ userId, frame })))
+    log.splice(0, log.length - keep)
+    for (const [socket, owner] of sockets) if (owner === userId) socket.send(JSON.stringify(frames))
+    return { sid }
+  }
+
+  /** The verdict on a client's transaction. It is kept: what comes again, its answer lost, must not be done again. */
+  function decide(userId, tx) {
+    const key = keyOf(userId, tx.id)
+    const isDone = (id) => verdicts.get(keyOf(userId, id))?.sid !== undefined
+    const refused = { error: { code: 'dependency_rejected', message: 'What it requires was refused.' } }
+    if (!verdicts.has(key))
+      verdicts.set(key, {
+        id: tx.id,
+        ...(tx.requires?.every(isDone) === false ? refused : commit(userId, tx.ops, tx)),
+      })
+    return verdicts.get(key)
+  }
+
+  async function answer(request, url) {
     if (request.method === 'OPTIONS') return [204]
     const user = userOf(/^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1])
     if (!user) return [401]
     if (url.pathname === '/sync/v1/bootstrap') return [200, snapshot(user)]
+    if (url.pathname === '/sync/v1/tx') {
+      const { txs } = await json(request)
+      return [200, { results: txs.map((tx) => decide(user, tx)), sid, epoch }]
+    }
     if (url.pathname !== '/sync/v1/delta') return [404]
     const since = Number(url.searchParams.get('since') ?? Number.NaN)
     if (!Number.isSafeInteger(since) || since < 0) return [400]
@@ -49,8 +83,8 @@ export async function startBackend({ port = 0, userOf, keep = 10_000 }) {
   }
 
   const urlOf = (request) => new URL(request.url, 'http://localhost')
-  const http = createServer((request, response) => {
-    const [status, body] = answer(request, urlOf(request))
+  const http = createServer(async (request, response) => {
+    const [status, body] = await answer(request, urlOf(request)).catch(() => [400])
     response.writeHead(status, { ...cors, 'content-type': 'application/json', 'cache-control': 'no-store' })
     response.end(body && JSON.stringify(body))
   })
@@ -69,6 +103,11 @@ export async function startBackend({ port = 0, userOf, keep = 10_000 }) {
     for (const socket of upgrades.clients) socket.close(1012)
     http.closeAllConnections()
     await new Promise((resolve) => http.close(resolve))
+  }
+  const write = (userId, op) => {
+    const { error, sid } = commit(userId, [op])
+    if (error) throw new Error(error.message)
+    return sid
   }
   return { baseUrl: `http://127.0.0.1:${http.address().port}/sync/v1`, write, close }
 }

@@ -81,6 +81,59 @@ describe.each([
     expect(reasons).toEqual(['gone', 'epoch'])
   })
 
+  test('what clients write is done once and all or nothing, and told to the others', async () => {
+    const [desk, phone] = [await start(), await start()]
+    await desk.ready()
+    await phone.ready()
+    const added = desk.mutate((m) => {
+      m.insert('Issue', { id: '3', title: 'Door stuck' })
+      m.update('Issue', '1', { open: false })
+    })
+    await added.synced
+    await expect.poll(() => phone.get('Issue', '1')?.open, soon).toBe(false)
+    expect(shown(phone)).toEqual(shown(desk))
+
+    backend.write('ada', { op: 'd', t: 'Issue', id: '3' })
+    const late = desk.mutate((m) => {
+      m.update('Issue', '1', { open: true })
+      m.put('Issue', { id: '2', title: 'His' })
+    })
+    await late.settled
+    expect(late.rejection?.reason).toBe('exists')
+    expect(desk.get('Issue', '1')?.open).toBe(false)
+  })
+
+  test('a write that asks for an unchanged record is refused after a change by another, and not after its own', async () => {
+    const client = await start()
+    await client.ready()
+    const unchanged = { unchanged: true } as const
+    const first = client.mutate((m) => m.update('Issue', '1', { n: 1 }, unchanged))
+    const second = client.mutate((m) => m.update('Issue', '1', { n: 2 }, unchanged))
+    await second.synced
+    backend.write('ada', { op: 'u', t: 'Issue', id: '1', p: { n: 3 } })
+    const third = client.mutate((m) => m.update('Issue', '1', { n: 4 }, unchanged))
+    const fourth = client.mutate((m) => m.insert('Issue', { n: 5 }), { requires: [third] })
+    await fourth.settled
+    expect([first.state, third.rejection?.reason]).toEqual(['synced', 'conflict'])
+    expect(fourth.rejection?.reason).toBe('dependency_rejected')
+  })
+
+  test('what comes again, as its answer was lost, is not done again', async () => {
+    const headers = { Authorization: 'Bearer token-of-ada' }
+    const tx = { id: 'tx-1', since: 1, ops: [{ op: 'i', t: 'Issue', id: '3', p: {} }] }
+    const send = async () => {
+      const answer = await fetch(`${backend.baseUrl}/tx`, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify({ txs: [tx] }),
+      })
+      return ((await answer.json()) as { results: unknown }).results
+    }
+    const verdict = await send()
+    expect(verdict).toEqual([{ id: 'tx-1', sid: 3 }])
+    expect(await send()).toEqual(verdict)
+  })
+
   test('a client without a token that is known is told so', async () => {
     const client = await start({ token: 'nobody' })
     await expect.poll(() => client.status.connection.state, soon).toBe('unauthenticated')
