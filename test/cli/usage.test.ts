@@ -178,7 +178,7 @@ describe('what is called wrongly ends with 2 and one sentence on stderr', () => 
       'an import of no format',
       ['import', 'x', '--database', 'x', '--type', 'T'],
       {},
-      /`--format` is missing/,
+      /does not tell its format; say by `--format`: json, ndjson, csv\./,
     ],
   ])('%s', async (_, args, variables, sentence) => {
     const { code, stdout, stderr } = await instep(args, variables)
