@@ -73,7 +73,7 @@ export interface TransactionOptions {
   readonly mode: 'read' | 'write'
   /** `strict`: complete means flushed to the disk. @default 'relaxed' */
   readonly durability?: 'relaxed' | 'strict'
-  /** Aborts the transaction; its promise then rejects with a StorageError of code `aborted`. */
+  /** Aborts the transaction: its reads reject from then on, and its promise with a StorageError of code `aborted`. */
   readonly signal?: AbortSignal
 }
 

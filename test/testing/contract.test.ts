@@ -36,4 +36,26 @@ describe('the store contract', () => {
     }
     expect(broken.length).toBeGreaterThan(0)
   })
+
+  test('comes to an end with a store that takes no signals, and names what that breaks', async () => {
+    const deaf = memoryStore()
+    const store: Store = {
+      ...deaf,
+      async open(name) {
+        const connection = await deaf.open(name)
+        return {
+          ...connection,
+          transaction: ({ tables, mode }, body) => connection.transaction({ tables, mode }, body),
+        }
+      },
+    }
+    const broken: string[] = []
+    for (const [index, { name, run }] of storeContract.entries()) {
+      await run({ store, name: `contract ${index}` }).catch(() => broken.push(name))
+    }
+    expect(broken).toEqual([
+      'a signal aborts a transaction under way',
+      'a signal that is aborted already keeps a transaction from beginning',
+    ])
+  })
 })

@@ -173,7 +173,7 @@ export const transactionCases: readonly StoreContractCase[] = [
       connection,
       async (tx) => {
         tx.put('meta', 'a', 1)
-        for (let turn = 0; ; turn += 1) {
+        for (let turn = 0; turn < 1_000; turn += 1) {
           await tx.get('meta', 'a')
           if (turn === 5) controller.abort()
         }
