@@ -98,7 +98,8 @@ export class MockSyncServer<C extends Clock = Clock> {
    * is offline, none that has something to send, and for a moment nothing new. Rejects with an Error that says what
    * keeps it, where that does not come about. What follows from a fault without an end is not waited for.
    */
-  settle(options: SettleOptions = {}): Promise<void> {
+  async settle(options: SettleOptions = {}): Promise<void> {
+    await this.#backend.service.ready()
     const { clock, wait, settling } = this.#time
     const scene = { clock, wait, backend: this.#backend, devices: this.#devices }
     return settled(scene, { ...settling, ...options })

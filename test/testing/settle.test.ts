@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { mockSyncServer } from '../../src/testing/index.ts'
 import { setScene } from './scene.ts'
 
 const scene = setScene()
@@ -34,4 +35,12 @@ test('settle takes no longer than it must', async () => {
   const before = server.clock.now()
   await server.settle()
   expect(server.clock.now() - before).toBeLessThan(2_000)
+})
+
+test('settle says what keeps the service from answering, as a package that is missing', async () => {
+  const ready = () => Promise.reject(new Error('A package is missing.'))
+  const server = mockSyncServer({ rateLimit: { take: async () => undefined, ready } })
+  await server.client({ identity: 'ada' }).start()
+  await expect(server.settle()).rejects.toThrow('A package is missing.')
+  await server.close()
 })
