@@ -69,8 +69,9 @@ export function defineModels<const Definitions extends ModelDefinitions>(
   if (!Number.isSafeInteger(version) || version < 1) {
     throw new ConfigurationError('models.version', '`version` is not a whole number of 1 or more.')
   }
-  if (!isObject(migrate) || !Object.entries(migrate).every(isMigration)) {
-    const message = '`migrate` is not an object that holds { row?, op? }, functions, by version.'
+  if (!isObject(migrate) || !Object.entries(migrate).every((step) => leadsTo(version, step))) {
+    const message =
+      '`migrate` holds something else than { row?, op? }, functions, by version from 2 to `version`.'
     throw new ConfigurationError('models.migrate', message)
   }
   return { definitions: declared, types, version, migrate }
@@ -81,9 +82,11 @@ export function lazyTypes({ types }: Models): readonly string[] {
   return [...types].flatMap(([t, { load }]) => (load === 'lazy' ? t : []))
 }
 
-function isMigration([version, migration]: readonly [string, unknown]): boolean {
-  const isStep = (step: unknown) => step === undefined || typeof step === 'function'
-  return Number(version) > 1 && isObject(migration) && isStep(migration.row) && isStep(migration.op)
+/** Whether it is a step on the way to `version`; one beyond it would never be taken. */
+function leadsTo(version: number, [to, step]: readonly [string, unknown]): boolean {
+  const isFunction = (value: unknown) => value === undefined || typeof value === 'function'
+  const isOnTheWay = Number(to) > 1 && Number(to) <= version
+  return isOnTheWay && isObject(step) && isFunction(step.row) && isFunction(step.op)
 }
 
 function isModels<Definitions extends ModelDefinitions>(value: object): value is Models<Definitions> {

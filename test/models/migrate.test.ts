@@ -63,9 +63,11 @@ test.each([
   ['version', { version: '2' }],
   ['migrate', { migrate: [] }],
   ['migrate', { migrate: { 1: {} } }],
-  ['migrate', { migrate: { two: {} } }],
-  ['migrate', { migrate: { 2: { row: 'x' } } }],
-  ['migrate', { migrate: { 2: null } }],
+  ['migrate', { version: 2, migrate: { two: {} } }],
+  ['migrate', { version: 2, migrate: { 2: {}, 3: {} } }],
+  ['migrate', { migrate: { 2: {} } }],
+  ['migrate', { version: 2, migrate: { 2: { row: 'x' } } }],
+  ['migrate', { version: 2, migrate: { 2: null } }],
 ])('a wrong %s is named: %j', (option, options) => {
   expect(() => defineModels({}, options as never)).toThrow(
     expect.objectContaining({ name: 'ConfigurationError', option: `models.${option}` }),
