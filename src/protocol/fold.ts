@@ -39,7 +39,7 @@ export interface RowChange {
 export interface Folded {
   /** One for each record that is now another; what says the same as before is not listed. */
   readonly changes: readonly RowChange[]
-  /** The `u` ops whose record is not there: the copy and the server disagree. */
+  /** The first `u` of each record that is not there, nor made or removed behind it: the copy and the server disagree. */
   readonly unknown: readonly RowOp[]
 }
 
@@ -64,7 +64,7 @@ export function fold(rows: RowSource, ops: Iterable<RowOp & { readonly at?: numb
   // By type and id apart: to join them into one key costs more than all else that is done with it.
   const byType = new Map<string, Map<string, Touched>>()
   const again = new Set<Touched>()
-  const unknown: RowOp[] = []
+  const unknown = new Map<Touched, RowOp>()
   for (const op of ops) {
     const { t, id, at } = op
     const byId = byType.get(t) ?? new Map<string, Touched>()
@@ -77,13 +77,14 @@ export function fold(rows: RowSource, ops: Iterable<RowOp & { readonly at?: numb
       byId.set(id, change)
       touched.push(change)
     }
-    if (op.op === 'u' && change.after === undefined) unknown.push(op)
+    if (op.op !== 'u') unknown.delete(change)
+    else if (change.after === undefined && !unknown.has(change)) unknown.set(change, op)
     change.after = applyOp(change.after, op)
     change.at = at
   }
   // An op alone knows whether it changed anything; of several, only the last row tells.
   for (const change of again) if (change.after) change.after = reuse(change.before, change.after)
-  return { changes: touched.filter(({ before, after }) => before !== after), unknown }
+  return { changes: touched.filter(({ before, after }) => before !== after), unknown: [...unknown.values()] }
 }
 
 type Touched = { -readonly [Key in keyof RowChange]: RowChange[Key] }

@@ -49,6 +49,19 @@ describe('ops', () => {
     expect(rows.apply([op])).toEqual({ changes: [], unknown: [op] })
   })
 
+  test('u on an unknown record is not told where the record is made or removed behind it, and once otherwise', () => {
+    const [change, other]: RowOp[] = ['1', '2'].map((id) => ({ op: 'u', t: 'a', id, p: { x: 1 } }))
+    if (!change || !other) throw new Error('There are two.')
+    expect(copy().apply([change, other, { op: 'd', t: 'a', id: '1' }])).toEqual({
+      changes: [],
+      unknown: [other],
+    })
+    expect(copy().apply([change, { op: 'i', t: 'a', id: '1', p: {} }]).unknown).toEqual([])
+    expect(copy([base]).apply([{ op: 'd', t: 'a', id: '1' }, change, { ...change }]).unknown).toEqual([
+      change,
+    ])
+  })
+
   test('d removes, and on an unknown record is nothing', () => {
     const rows = copy([base])
     rows.apply([{ op: 'd', t: 'a', id: '1' }])

@@ -18,6 +18,8 @@ export interface BareBehaviour {
   text: 'compact' | 'loose'
   /** Where a snapshot has its `sid`. @default 'first' */
   snapshotSid: 'first' | 'last'
+  /** A snapshot's `sid`: the highest of all data, or of the changes to the rows that are in it. @default 'head' */
+  snapshotTo: 'head' | 'rows'
   /** `row`: a single row with `sid`, where just one record changed. @default 'frames' */
   delta: 'frames' | 'rows' | 'row' | 'both'
   /** A delta's `sid`: that of its last frame (or `since` again), or the highest of all data. @default 'frames' */
@@ -67,6 +69,7 @@ export class BareServer {
     this.behaviour = {
       text: 'loose',
       snapshotSid: 'first',
+      snapshotTo: 'head',
       delta: 'frames',
       deltaSid: 'frames',
       push: 'frame',
@@ -130,8 +133,14 @@ export class BareServer {
   }
 
   #snapshot(owner: string): [string, unknown][] {
-    const sid: [string, unknown] = ['sid', this.data.sid]
-    const rows: [string, unknown] = ['rows', this.data.rows(owner)]
+    const all = this.data.rows(owner)
+    const there = new Set(all.map(keyOf))
+    const last = this.data.framesSince(owner, 0).findLast((frame) => there.has(keyOf(frame)))
+    const sid: [string, unknown] = [
+      'sid',
+      this.behaviour.snapshotTo === 'head' ? this.data.sid : (last?.sid ?? 0),
+    ]
+    const rows: [string, unknown] = ['rows', all]
     return this.behaviour.snapshotSid === 'first' ? [sid, rows] : [rows, sid]
   }
 

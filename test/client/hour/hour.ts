@@ -37,6 +37,7 @@ export class Hour {
       seed,
       now: () => clock.now(),
       snapshotSid: this.pick(['first', 'last']),
+      snapshotTo: this.pick(['head', 'rows']),
       delta: this.pick(['frames', 'both']),
       deltaSid: this.pick(['frames', 'head']),
       push: this.pick(['none', 'frame', 'frames', 'delta', 'sid', 'hint']),
