@@ -140,14 +140,6 @@ export class Fetcher {
       loaded = await load()
     }
     const { head, staging, pages, rows, broken } = loaded
-    if (reason === 'repair' && position && head.sid < position.proven) {
-      // Older than what it is to repair. A delta tells whether that is the server's history now.
-      const error = discontinuous('restored')
-      this.#due = undefined
-      copy.disk.suspend(error)
-      await pages.abort()
-      throw error
-    }
     reporter.anomalies(ofBroken('row', broken, head.sid))
     if (!isComplete(loaded)) reporter.anomalies([ofCount(head.count, rows + broken.length, head.sid)])
     // What the disk did not take, though it was to be there alone, has to come again.

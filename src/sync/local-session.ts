@@ -87,7 +87,9 @@ export class LocalSession implements Session {
           this.#refresh()
         },
         reset: (event) => {
-          if (event.reason !== 'repair') this.#realtime.renew()
+          // Its snapshot may reach less far than what it repairs: only as far as the rows that are there.
+          if (event.reason === 'repair') this.#scheduler.tell({ type: 'want' })
+          else this.#realtime.renew()
           this.events.emit('reset', event)
         },
       },

@@ -23,7 +23,7 @@ describe('a repair', () => {
     expect(shown(client)).toEqual({ 1: {}, 2: {}, 3: {} })
   })
 
-  test('that brings an older snapshot leaves nothing that is called durable and is not', async () => {
+  test('that brings an older snapshot is followed by the delta from there, and all is stored', async () => {
     const device = new Device({ push: 'none' })
     device.insert('1')
     device.insert('2')
@@ -32,18 +32,15 @@ describe('a repair', () => {
     const broken = { sid: 3, op: 'x', t: 'Issue', id: '3' }
     device.server.failNext(json({ sid: 3, frames: [broken] }), { path: 'delta' })
     device.server.failNext(json({ sid: 1, rows: [{ t: 'Issue', id: '1', p: {} }] }), { path: 'bootstrap' })
-    await expect(device.clock.until(client.sync())).rejects.toThrow('continue')
-    device.insert('4')
-    await expect(device.clock.until(client.sync())).rejects.toThrow('continue')
-    expect(client.status.storage.reason).toMatch('continue')
-    await device.clock.advance(3_700_000)
     await device.clock.until(client.sync())
+    await device.clock.advance(1_000)
+    expect([client.lastSyncId, shown(client)]).toEqual([3, { 1: {}, 2: {}, 3: {} }])
     expect(client.status.storage.reason).toBeUndefined()
     await device.quit()
     device.network.cut()
     const again = device.client()
     await again.start()
-    expect([again.lastSyncId, shown(again)]).toEqual([4, { 1: {}, 2: {}, 3: {}, 4: {} }])
+    expect([again.lastSyncId, shown(again)]).toEqual([3, { 1: {}, 2: {}, 3: {} }])
   })
 
   test('a field `op` of a row means nothing', async () => {
@@ -66,5 +63,37 @@ describe('a repair', () => {
     device.update('1', {})
     await device.clock.until(client.sync())
     expect(changes).toEqual([])
+  })
+})
+
+describe('a snapshot that reaches as far as its rows, and not as far as what was removed', () => {
+  test('is continued by a delta that tells of records which are not in it, and nothing is wrong', async () => {
+    const device = new Device({ snapshotTo: 'rows' })
+    device.insert('2')
+    device.insert('1')
+    device.update('2', { n: 1 })
+    device.remove('2')
+    const client = await device.live()
+    expect([client.lastSyncId, shown(client), device.log]).toEqual([4, { 1: {} }, []])
+  })
+
+  test('repairs what is missing', async () => {
+    const device = new Device({ snapshotTo: 'rows' })
+    device.insert('1')
+    device.insert('2')
+    const client = await device.live()
+    const sid = device.insert('9')
+    const moved = { sid, t: 'Issue', id: '9', op: 'u', p: {} }
+    const removal = { sid: sid + 1, t: 'Issue', id: '2', op: 'd' }
+    device.server.failNext(json({ sid: sid + 1, frames: [moved, removal] }), { path: 'delta' })
+    device.remove('2')
+    await device.clock.advance(2_000)
+    expect(shown(client)).toEqual({ 1: {}, 9: {} })
+    await device.clock.until(client.sync())
+    expect(client.lastSyncId).toBe(sid + 1)
+    expect(device.log).toEqual([
+      'anomaly unknown_record: A change came for Issue 9, which is not here.',
+      `reset repair since ${sid + 1}`,
+    ])
   })
 })
