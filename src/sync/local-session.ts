@@ -187,7 +187,6 @@ export class LocalSession implements Session {
       return Promise.all([this.#scheduler.stop(), this.writer.stop()])
     })
     await halted
-    this.#progress = undefined
     await this.#copy.disk.settled()
   }
 
@@ -196,9 +195,10 @@ export class LocalSession implements Session {
     signal.throwIfAborted()
     const suspicious = this.#pace.began()
     const mark = this.#realtime.mark()
-    const result = await this.#fetcher.fetch(signal, asked)
+    const result = await this.#fetcher.fetch(signal, asked).finally(() => {
+      this.#progress = undefined
+    })
     if (signal.aborted) return result
-    this.#progress = undefined
     this.#fetched = true
     this.#inStepAt = this.#options.world.clock.now()
     if (suspicious && result.changes > 0) this.#realtime.link.renew()
@@ -208,7 +208,6 @@ export class LocalSession implements Session {
   }
 
   #fail(error: SyncError): void {
-    this.#progress = undefined
     this.#realtime.failed()
     this.#reporter.failure(error)
   }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { memoryStore } from '../../src/storage/memory.ts'
+import { faults } from '../support/bare-server-faults.ts'
 import { Device, shown } from '../support/device.ts'
 import { withSteps } from '../support/store-steps.ts'
 
@@ -25,6 +26,15 @@ describe('stop and close', () => {
     await device.clock.advance(500)
     expect(client.status.data.state).toBe('loading')
     await device.clock.until(client.stop())
+    expect(client.status.data.state).toBe('none')
+  })
+
+  test('a snapshot that breaks off ends the loading, until the next one', async () => {
+    const device = new Device()
+    device.insert('1')
+    const client = device.client()
+    device.server.failNext(faults.truncated(0.5), { path: 'bootstrap' })
+    await expect(device.clock.until(client.sync())).rejects.toThrow('broke off')
     expect(client.status.data.state).toBe('none')
   })
 
