@@ -7,7 +7,7 @@ export function readSid(value: { readonly [name: string]: unknown }, what: strin
   const { sid } = value
   if (isSid(sid)) return sid
   if (sid === undefined) throw new ProtocolError('bad_envelope', `${what} carries no \`sid\`.`)
-  throw new ProtocolError('bad_sid', `The \`sid\` of ${what} is not an integer below 2^53.`)
+  throw new ProtocolError('bad_sid', `${what} carries a \`sid\` that is no safe integer.`)
 }
 
 /** The text of an answer as JSON. Throws a ProtocolError where it is something else, a sign-in page for example. */
