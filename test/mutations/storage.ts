@@ -131,6 +131,14 @@ export const storage: readonly Mutation[] = [
     to: 'if (failure) tx.abort()',
   },
   {
+    invariant: 39,
+    test: 'test/writes/sending.test.ts',
+    name: 'invariant 19, invariant 39: sent by two clients of one disk at once, it happens once, and both learn it',
+    file: 'src/sync/settlement.ts',
+    from: 'migrated(stored, models)',
+    to: 'migrated({ ...stored, id: crypto.randomUUID() }, models)',
+  },
+  {
     invariant: 40,
     test: 'test/database/fence.test.ts',
     name: 'invariant 40: whoever opened it before is refused, and has changed nothing',

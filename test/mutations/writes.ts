@@ -85,7 +85,7 @@ export const writes: readonly Mutation[] = [
   {
     invariant: 19,
     test: 'test/writes/sending.test.ts',
-    name: 'invariant 19: sent by two clients of one disk at once, it happens once, and both learn it',
+    name: 'invariant 19, invariant 39: sent by two clients of one disk at once, it happens once, and both learn it',
     file: 'src/sync/settlement.ts',
     from: 'migrated(stored, models)',
     to: 'migrated({ ...stored, id: crypto.randomUUID() }, models)',

@@ -328,7 +328,7 @@ describe('the same transaction', () => {
     expect(notes(again)).toEqual({ 1: {} })
   })
 
-  test('invariant 19: sent by two clients of one disk at once, it happens once, and both learn it', async () => {
+  test('invariant 19, invariant 39: sent by two clients of one disk at once, it happens once, and both learn it', async () => {
     const office = await Office.open()
     const store = memoryStore()
     const first = office.desk({ store })
