@@ -111,8 +111,11 @@ function prove(state: Continuity, delta: DeltaMessage, rows: Rows): Outcome {
     const entry = { since: proven, sid: proven, ops: [], epoch }
     return { ...nothing({ ...state, epoch }), ...(epoch === state.epoch ? undefined : { entry }) }
   }
-  const ops = opsOf(delta, (had) => had <= proven)
   const rest = state.unproven.filter((one) => one.sid > sid)
+  // Rows tell of no removal: one that was pushed stands.
+  const removals = delta.changes.kind === 'rows' ? state.unproven.filter((one) => one.op.op === 'd') : []
+  const reached = removals.filter((one) => one.sid <= sid).map(({ op }) => op)
+  const ops = [...reached, ...opsOf(delta, (had) => had <= proven)]
   const laid = layOver(state, ops, rest, rows)
   return {
     state: { proven: sid, shown: rest.at(-1)?.sid ?? sid, epoch, unproven: rest, under: laid.under },

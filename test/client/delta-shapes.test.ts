@@ -41,3 +41,22 @@ test.each(['frame', 'frames', 'delta', 'sid', 'hint'] as const)(
     expect([again.lastSyncId, shown(again)]).toEqual([3, { 1: { n: 2 }, 2: {} }])
   },
 )
+
+test.each(['rows', 'row'] as const)(
+  'a removal that was pushed stands, on the disk too, though deltas as %s do not tell of it',
+  async (delta) => {
+    const device = new Device({ delta, push: 'frame' })
+    for (const id of ['1', '2', '3']) device.insert(id)
+    const client = await device.live()
+    device.remove('1')
+    device.remove('2')
+    device.insert('2', { n: 2 })
+    await device.clock.advance(2_000)
+    expect([client.lastSyncId, shown(client)]).toEqual([6, { 2: { n: 2 }, 3: {} }])
+    await device.quit()
+    device.network.cut()
+    const again = device.client()
+    await again.start()
+    expect([again.lastSyncId, shown(again)]).toEqual([6, { 2: { n: 2 }, 3: {} }])
+  },
+)

@@ -183,6 +183,21 @@ describe('a push without since', () => {
     expect(copy.shown).toEqual({})
   })
 
+  test('of a removal stands where the confirming delta has rows alone, as far as it reaches', () => {
+    const copy = client()
+    copy.fetch(delta(102, [insert(101, '1'), insert(102, '2')]))
+    for (const [sid, id] of [
+      [103, '1'],
+      [105, '2'],
+    ] as const)
+      copy.push(lone({ sid, op: 'd', t: 'a', id }))
+    copy.fetch({ sid: 104, changes: { kind: 'rows', rows: [{ t: 'a', id: '3', p: {} }] }, broken: [] })
+    expect({ shown: copy.shown, stored: copy.stored }).toEqual({
+      shown: { 'a 3': {} },
+      stored: { 'a 2': {}, 'a 3': {} },
+    })
+  })
+
   test('that the confirming delta does not reach yet stays shown, and the position is not lowered', () => {
     const copy = client()
     copy.push(lone(insert(105, '1')))
