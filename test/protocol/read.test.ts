@@ -100,6 +100,23 @@ describe('a delta', () => {
     expect(readDelta({ sid: 7, frames: [insert], rows: [whole] }).changes.kind).toBe('frames')
   })
 
+  test('with `null` for what it leaves out is read as if it were left out', () => {
+    const bare = { epoch: null, since: null, at: null, tx: null }
+    const { changes } = readDelta({ ...bare, sid: 7, frames: null, rows: [{ ...whole, v: null }] })
+    expect(changes).toEqual({ kind: 'rows', rows: [{ t: 'a', id: '1', p: { x: 1 } }] })
+    const removal = { sid: 7, t: 'a', id: '1', op: 'd' }
+    expect(readDelta({ ...bare, sid: 7, rows: null, frames: [{ ...bare, ...removal, p: null }] })).toEqual({
+      sid: 7,
+      changes: { kind: 'frames', frames: [removal] },
+      broken: [],
+    })
+  })
+
+  test('without a change may be of frames or of rows', () => {
+    expect(readDelta({ sid: 7, frames: [] }).changes).toEqual({ kind: 'frames', frames: [] })
+    expect(readDelta({ sid: 7, rows: [] }).changes).toEqual({ kind: 'rows', rows: [] })
+  })
+
   test('of a single row with a sid is read', () => {
     const { sid, changes } = readDelta({ sid: 7, ...whole })
     expect({ sid, kind: changes.kind }).toEqual({ sid: 7, kind: 'rows' })
