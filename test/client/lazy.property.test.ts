@@ -4,6 +4,7 @@ import { StorageError } from '../../src/base/errors.ts'
 import { type LiveQuery, model, type StandardSchema, type SyncClient } from '../../src/index.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import type { Store } from '../../src/storage/store.ts'
+import type { BareServerOptions } from '../support/bare-server.ts'
 import { faults } from '../support/bare-server-faults.ts'
 import { Device, shown } from '../support/device.ts'
 import { slowStore } from '../support/slow-store.ts'
@@ -60,8 +61,8 @@ class Pair {
   #n = 0
 
   /** Each transaction of the disks begins and ends with a wait of `slowness` ms. */
-  constructor(push: 'frame' | 'none', slowness: number) {
-    this.device = new Device({ push })
+  constructor(server: Pick<BareServerOptions, 'push' | 'snapshotTo'>, slowness: number) {
+    this.device = new Device(server)
     const slow = (store: Store) => slowStore(store, this.device.clock, slowness)
     const lazy = stuckable(memoryStore(), () => this.stuck)
     this.#stores = { eager: slow(memoryStore()), lazy: slow(lazy) }
@@ -188,11 +189,14 @@ const expected = /^(reset gone|error HttpError)/
 test('a client with lazy types, used at any moment, shows what one with eager types shows', async () => {
   await fc.assert(
     fc.asyncProperty(
-      fc.constantFrom('frame' as const, 'none' as const),
+      fc.record({
+        push: fc.constantFrom('frame' as const, 'none' as const),
+        snapshotTo: fc.constantFrom('head' as const, 'rows' as const),
+      }),
       fc.constantFrom(0, 7),
       fc.array(step, { minLength: 1, maxLength: 30 }),
-      async (push, slowness, steps) => {
-        const pair = new Pair(push, slowness)
+      async (server, slowness, steps) => {
+        const pair = new Pair(server, slowness)
         await pair.begin()
         for (const take of steps) {
           await take(pair)
