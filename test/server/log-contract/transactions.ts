@@ -40,6 +40,20 @@ export function describeTransactions(what: string, logTest: LogTest): void {
       expect(await log.transact(tx, as('ann'))).toEqual(verdict)
     })
 
+    logTest('gives a rejection again, whichever way it comes with one that requires it', async (log) => {
+      const tx = txOf('a', [update('1', { n: 1 })])
+      const verdict = await log.transact(tx, as('ann'))
+      const dependent = (id: string) => txOf(id, [insert('2')], { requires: ['a'] })
+      for (const pair of [
+        [tx, dependent('b')],
+        [dependent('c'), tx],
+      ]) {
+        // The first keeps the pair waiting, so that both are decided together.
+        const all = [txOf('first', [remove('3')]), ...pair].map((each) => log.transact(each, as('ann')))
+        expect(await Promise.all(all)).toContainEqual(verdict)
+      }
+    })
+
     logTest('keeps what a rejection tells', async (log) => {
       const refused = {
         code: 'invalid',

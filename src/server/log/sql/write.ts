@@ -107,7 +107,11 @@ async function find(
     select history, head, horizon, writer is distinct from (select xmin from instep_state) as stale, (
       select json_agg(json_build_object('caller', v.caller, 'id', v.id, 'digest', v.digest, 'sid', v.sid,
         'error', case when k.own then v.error end))
-      from json_to_recordset(${JSON.stringify(named)}::json) as k(caller text, id text, own boolean)
+      from (
+        select caller, id, bool_or(own) as own
+        from json_to_recordset(${JSON.stringify(named)}::json) as n(caller text, id text, own boolean)
+        group by caller, id
+      ) k
       join instep_verdict v on v.caller = k.caller and v.id = k.id
     ) as verdicts, (${recordsOf(wanted)}) as records, (${changedAmong(writes)}) as changed
     from state`.execute(db)
