@@ -47,8 +47,8 @@ export const sql: readonly Mutation[] = [
     test: 'test/server-sql/hints.test.ts',
     name: 'invariant 15: on PostgreSQL too, what is written between a bootstrap and the subscription is delivered',
     file: 'src/server/log/sql/read.ts',
-    from: 'sid <= s.till',
-    to: 'sid < s.till',
+    from: 'sid <= till',
+    to: 'sid < till',
   },
   {
     invariant: 16,

@@ -40,7 +40,7 @@ export interface Log {
   snapshot(owner: string): Promise<Snapshot>
   /** The changes of `owner` after `since`, as the texts of frames. There are no batches where `since < horizon`. */
   delta(owner: string, since: number): Promise<Read>
-  /** The oldest changes of all owners after `after`, about `limit` of them. It never ends inside a write. */
+  /** The oldest changes of all owners after `after`, about `limit` of them or fewer. It never ends inside a write. */
   changes(after: number, limit: number): Promise<Changes>
   position(): Promise<Position>
   /**

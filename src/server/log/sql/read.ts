@@ -6,6 +6,9 @@ import type { Db, SqlDatabase } from './database.ts'
 import { type Int8, toNumber } from './int8.ts'
 import { type PositionRow, positionOf } from './position.ts'
 
+/** How long changes are together, in bytes, once no more of them are read: they are all held at once. */
+const changesBytes = 1_048_576
+
 /** Where a read stands; one snapshot for all of it. */
 export interface OpenRead {
   readonly position: Position
@@ -51,15 +54,24 @@ export async function readChanges(
   limit: number,
 ): Promise<Changes> {
   const { rows } = await sql<PositionRow & { till: Int8; sid: Int8 | null; owner: string; frame: string }>`
-    select s.*, l.sid, l.owner, l.frame::text as frame
-    from (
+    with reach as (
       select ${history} as history, head, horizon, coalesce(
         (select sid from instep_log where last and sid >= ${after + limit}::bigint order by sid limit 1), head
-      ) as till
+      ) as most
       from instep_state
-    ) s
-    left join lateral (
-      select sid, owner, frame from instep_log where sid > greatest(${after}, s.horizon) and sid <= s.till
+    ), part as materialized (
+      select history, head, horizon, coalesce((
+        select sid from (
+          select sid, last, sum(octet_length(frame::text)) over (order by sid) as bytes
+          from instep_log where sid > greatest(${after}, horizon) and sid <= most
+        ) as ahead
+        where last and bytes >= ${sql.lit(changesBytes)} order by sid limit 1
+      ), most) as till
+      from reach
+    )
+    select part.*, l.sid, l.owner, l.frame::text as frame
+    from part left join lateral (
+      select sid, owner, frame from instep_log where sid > greatest(${after}, horizon) and sid <= till
     ) l on true
     order by l.sid`.execute(followers)
   const changes = rows.flatMap(({ sid, owner, frame }) =>
