@@ -51,13 +51,15 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
   const lost = ({ message }: Error) => logger.warn('A connection to PostgreSQL is lost.', { reason: message })
   const unset = ({ message }: Error) => logger.warn('PostgreSQL refuses a setting.', { reason: message })
   const connect = (max: number, answerMs: number, prepared = false, more: ClientConfig = {}): Db => {
-    const pool = new Pool({ ...config, ...more, max })
+    // What is given up here ends there too, and with it the locks that it holds.
+    const pool = new Pool({ ...config, ...more, max, statement_timeout: answerMs })
     pool.on('error', lost)
     pool.on('connect', (client) => {
       // A connection that is in use, and waits for no answer, has nobody else to tell that it has ended.
       client.on('error', lost)
-      // A plan for good would be one for the size that the tables have now.
-      if (prepared) client.query('set plan_cache_mode = force_custom_plan').catch(unset)
+      // What is read is little, however much there is: to compile a plan takes longer. One for good would be one for the
+      // size that the tables have now.
+      client.query('set jit = off; set plan_cache_mode = force_custom_plan').catch(unset)
     })
     const reached = reaching(pool, { clock, prepared, answerMs })
     return new Kysely({ dialect: new PostgresDialect({ pool: reached }) })

@@ -1,0 +1,41 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { silentLogger } from '../../src/base/logger.ts'
+import { resolveWorld } from '../../src/base/world.default.ts'
+import { openSqlLog } from '../../src/server/log/sql/open.ts'
+import { openPostgres } from '../../src/server/log/sql/postgres.ts'
+import { insert } from '../server/harness.ts'
+import { type Postgres, startPostgres } from '../support/postgres.ts'
+import { asService, eventually } from './judge.ts'
+
+let postgres: Postgres
+
+beforeAll(async () => {
+  postgres = await startPostgres()
+}, 60_000)
+
+afterAll(async () => {
+  await postgres.stop()
+})
+
+test('a write that is given up ends in PostgreSQL too, and keeps nobody from the lock', async () => {
+  const log = await openSqlLog(await postgres.database('slow'), { maxWaitMs: 1_000 })
+  await postgres.run(
+    'slow',
+    `create function sleep() returns trigger language plpgsql as $$ begin perform pg_sleep(60); return new; end $$;
+    create trigger slow before insert on instep_log for each row when (new.id = 'slow') execute function sleep()`,
+  )
+  await expect(log.write([insert('slow')], asService)).rejects.toMatchObject({ name: 'NetworkError' })
+  await eventually(async () => (await log.write([insert('quick')], asService).catch(() => 0)) === 1, 5_000)
+  await log.close()
+})
+
+test('what is read is little, and no plan for it is compiled', async () => {
+  const { clock, random } = resolveWorld()
+  const options = { clock, random, logger: silentLogger, maxReaders: 1, maxDeltaReaders: 1 }
+  const { close, ...database } = await openPostgres(await postgres.database('plans'), options)
+  for (const db of [database.writers, database.followers, database.readers, database.deltas]) {
+    expect((await sql`show jit`.execute(db)).rows).toEqual([{ jit: 'off' }])
+  }
+  await close()
+})
