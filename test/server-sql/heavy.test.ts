@@ -41,6 +41,20 @@ test('many ops on one long record read it once', async () => {
   await log.close()
 }, 60_000)
 
+test('many ops that ask what has changed read the history once', async () => {
+  const log = await openSqlLog(await postgres.database('asked'))
+  await log.write([insert('1')], asService)
+  await postgres.run(
+    'asked',
+    `insert into instep_log (sid, owner, t, id, caller, tx, at, last, frame)
+      select n, 'ann', 'Todo', '1', 'ann', 'base', 0, true, '{}' from generate_series(2, 100001) as n;
+    update instep_state set head = 100001`,
+  )
+  const ops = Array.from({ length: 1_000 }, (_, n) => ({ ...update('1', { n }), unchangedSince: 1 }))
+  expect(await log.transact(txOf('a', ops, { bases: ['base'] }), as('ann'))).toEqual({ sid: 101_001 })
+  await log.close()
+}, 60_000)
+
 test('a transaction may change as many records as 64 MiB hold, and no more', async () => {
   const log = await heavyLog('most', 70)
   const touch = (count: number) => ids(count).map((id) => update(id, { n: 1 }))

@@ -11,6 +11,21 @@ export interface Before {
   readonly changed: boolean
 }
 
+/**
+ * Whether a record, which now is `record`, has changed after `since`, as {@link Judge} says. Where the history still knows,
+ * `happened` does.
+ */
+export function hasChanged(
+  since: number | undefined,
+  horizon: number,
+  record: StoredRecord | undefined,
+  happened: (since: number) => boolean,
+): boolean {
+  if (since === undefined) return false
+  // The first change of all has a sid above 0.
+  return Math.max(0, since) < horizon ? !record || record.sid > since : happened(since)
+}
+
 /** What ops come to, before any of it has happened. */
 export interface Draft {
   /** The last `sid` of it, or the head where nothing changes. */

@@ -4,7 +4,7 @@ import { rowKey } from '../../protocol/fold.ts'
 import type { WireRow } from '../../protocol/row.ts'
 import type { TxOp } from '../../protocol/tx.ts'
 import { decideOn, type KeptVerdict } from './decide-on.ts'
-import { type Draft, draft as draftOf } from './draft.ts'
+import { type Draft, draft as draftOf, hasChanged } from './draft.ts'
 import type {
   Changes,
   ClientTransaction,
@@ -110,9 +110,15 @@ export class MemoryLog implements Log {
   }
 
   #draft(ops: readonly TxOp[], judge: Judge, transaction?: ClientTransaction): Draft {
+    const bases = new Set(transaction?.bases.map((id) => verdictKey(transaction, id)))
+    const counts = ({ owner, by }: Entry) =>
+      (transaction === undefined || owner === transaction.owner) && (by === undefined || !bases.has(by))
     const befores = ops.map(({ t, id, unchangedSince }) => {
       const key = rowKey(t, id)
-      return { record: this.#records.get(key), changed: this.#hasChanged(key, unchangedSince, transaction) }
+      const record = this.#records.get(key)
+      const happened = (since: number) =>
+        this.#entriesAfter(since).some((entry) => entry.key === key && counts(entry))
+      return { record, changed: hasChanged(unchangedSince, this.#horizon, record, happened) }
     })
     const stamp = { at: this.#clock.now(), ...(transaction && { tx: transaction.id }) }
     return draftOf(ops, befores, judge, this.#head, stamp)
@@ -133,20 +139,6 @@ export class MemoryLog implements Log {
     if (entries.length === 0) return
     for (const listener of [...this.#listeners]) listener()
     tell?.(entries)
-  }
-
-  #hasChanged(key: string, since: number | undefined, transaction?: ClientTransaction): boolean {
-    if (since === undefined) return false
-    const record = this.#records.get(key)
-    // The first change of all has a sid above 0.
-    if (Math.max(0, since) < this.#horizon) return !record || record.sid > since
-    const bases = new Set(transaction?.bases.map((id) => verdictKey(transaction, id)))
-    return this.#entriesAfter(since).some(
-      (entry) =>
-        entry.key === key &&
-        (transaction === undefined || entry.owner === transaction.owner) &&
-        (entry.by === undefined || !bases.has(entry.by)),
-    )
   }
 
   #position(): Position {

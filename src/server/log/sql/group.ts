@@ -2,7 +2,7 @@ import { rowKey } from '../../../protocol/fold.ts'
 import type { SyncFrame } from '../../../protocol/frame.ts'
 import type { TxOp } from '../../../protocol/tx.ts'
 import { attempted, type Decided, decideOn, type KeptVerdict } from '../decide-on.ts'
-import { type Before, type Draft, draft } from '../draft.ts'
+import { type Before, type Draft, draft, hasChanged } from '../draft.ts'
 import type { ClientTransaction, Judge } from '../log.ts'
 
 /** A write of the service itself, or a client's transaction, which is given a verdict. */
@@ -79,7 +79,8 @@ export class Group {
   #decide({ ops, judge, transaction }: Write, befores: readonly Before[]): Decided {
     const drafted = () => {
       const stamp = { at: this.#at, ...(transaction && { tx: transaction.id }) }
-      const current = ops.map((op, index) => this.#current(op, befores[index], transaction))
+      const counts = countsFor(transaction)
+      const current = ops.map((op, index) => this.#current(op, befores[index], counts))
       return draft(ops, current, judge, this.#head, stamp)
     }
     if (!transaction) return this.#keep(attempted(drafted))
@@ -105,31 +106,25 @@ export class Group {
   }
 
   /** What the log would say about the record of `op` if the writes before this one were stored. */
-  #current(op: TxOp, before: Before = { record: undefined, changed: false }, by?: ClientTransaction): Before {
-    const kept = this.#records.get(rowKey(op.t, op.id))
-    return kept
-      ? { record: kept.after, changed: before.changed || this.#hasChanged(op, kept.after, by) }
-      : before
-  }
-
-  #hasChanged(
-    { t, id, unchangedSince }: TxOp,
-    record: Before['record'],
-    by: ClientTransaction | undefined,
-  ): boolean {
-    if (unchangedSince === undefined) return false
-    if (Math.max(0, unchangedSince) < this.#before.horizon) return !record || record.sid > unchangedSince
-    return this.#entries.some(
-      (entry) => entry.sid > unchangedSince && entry.t === t && entry.id === id && counts(entry, by),
-    )
+  #current(op: TxOp, before: Before = { record: undefined, changed: false }, counts: Counts): Before {
+    const { t, id, unchangedSince } = op
+    const kept = this.#records.get(rowKey(t, id))
+    if (!kept) return before
+    const happened = (since: number) =>
+      this.#entries.some((entry) => entry.sid > since && entry.t === t && entry.id === id && counts(entry))
+    const changed = hasChanged(unchangedSince, this.#before.horizon, kept.after, happened)
+    return { record: kept.after, changed: before.changed || changed }
   }
 }
 
-/** Whether a change is one that the caller `by` could not know of, as {@link Judge} says. */
-function counts({ owner, caller, tx }: Entry, by: ClientTransaction | undefined): boolean {
-  if (!by) return true
-  const isOwn = tx !== undefined && caller === by.caller && by.bases.includes(tx)
-  return owner === by.owner && !isOwn
+/** Whether a change is one that a writer could not know of, as {@link Judge} says. */
+type Counts = (change: Entry) => boolean
+
+function countsFor(by: ClientTransaction | undefined): Counts {
+  if (!by) return () => true
+  const bases = new Set(by.bases)
+  return ({ owner, caller, tx }) =>
+    owner === by.owner && !(tx !== undefined && caller === by.caller && bases.has(tx))
 }
 
 function verdictKey(caller: string, id: string): string {

@@ -1,8 +1,10 @@
-import { type RawBuilder, sql } from 'kysely'
+import { sql } from 'kysely'
 import { rowKey } from '../../../protocol/fold.ts'
 import type { Rejection } from '../../../protocol/tx.ts'
 import type { Decided, KeptVerdict } from '../decide-on.ts'
+import { hasChanged } from '../draft.ts'
 import type { Position, Written } from '../log.ts'
+import { type Asked, askedBy, changesFound, changesOf, type FoundChange } from './changes.ts'
 import type { Db, SqlDatabase } from './database.ts'
 import { Group, type GroupBefore, type Write } from './group.ts'
 import { type PositionRow, positionOf } from './position.ts'
@@ -53,8 +55,7 @@ interface Found extends PositionRow {
   readonly stale: boolean
   readonly verdicts: readonly FoundVerdict[] | null
   readonly records: readonly FoundRecord[] | null
-  /** The places of the ops whose records have changed. */
-  readonly changed: readonly number[] | null
+  readonly changes: readonly FoundChange[] | null
 }
 
 type Look = Pick<GroupBefore, 'befores' | 'verdictOn'> & { readonly position: Position }
@@ -65,23 +66,25 @@ type Look = Pick<GroupBefore, 'befores' | 'verdictOn'> & { readonly position: Po
  */
 async function look(db: Db, history: SqlDatabase['history'], writes: readonly Write[]): Promise<Look> {
   const wanted = wantedBy(writes)
-  let found = await find(db, history, writes, wanted)
+  const asked = askedBy(writes)
+  let found = await find(db, history, writes, wanted, asked)
   // Whoever held the lock before has written since this statement began. The next one sees it, and nobody writes now.
-  if (found?.stale) found = await find(db, history, writes, wanted)
+  if (found?.stale) found = await find(db, history, writes, wanted, asked)
   const kept = new Map<string, KeptVerdict>()
   for (const { caller, id, digest, sid, error } of found?.verdicts ?? []) {
     kept.set(rowKey(caller, id), { digest, verdict: sid === null ? { error: error ?? unread } : { sid } })
   }
   const records = await readRecords(db, wanted, found?.records ?? [])
-  const changed = new Set(found?.changed)
-  let n = -1
-  const befores = writes.map(({ ops }) =>
-    ops.map(({ t, id }) => {
-      n += 1
-      return { record: records.get(rowKey(t, id)), changed: changed.has(n) }
+  const position = positionOf(found)
+  const changed = changesFound(asked, found?.changes ?? [])
+  const befores = writes.map(({ ops }, w) =>
+    ops.map((op) => {
+      const record = records.get(rowKey(op.t, op.id))
+      const happened = (since: number) => changed(w, op, since)
+      return { record, changed: hasChanged(op.unchangedSince, position.horizon, record, happened) }
     }),
   )
-  return { position: positionOf(found), befores, verdictOn: (caller, id) => kept.get(rowKey(caller, id)) }
+  return { position, befores, verdictOn: (caller, id) => kept.get(rowKey(caller, id)) }
 }
 
 /**
@@ -94,6 +97,7 @@ async function find(
   history: SqlDatabase['history'],
   writes: readonly Write[],
   wanted: readonly Wanted[],
+  asked: readonly Asked[],
 ): Promise<Found | undefined> {
   const senders = writes.flatMap(({ transaction }, w) => (transaction ? [{ w, ...transaction }] : []))
   const named = senders.flatMap(({ caller, id, requires }) => [
@@ -113,36 +117,9 @@ async function find(
         group by caller, id
       ) k
       join instep_verdict v on v.caller = k.caller and v.id = k.id
-    ) as verdicts, (${recordsOf(wanted)}) as records, (${changedAmong(writes)}) as changed
+    ) as verdicts, (${recordsOf(wanted)}) as records, (${changesOf(asked, writes)}) as changes
     from state`.execute(db)
   return rows[0]
-}
-
-/** The places of the ops whose records have changed since they say, among those of all `writes`. */
-function changedAmong(writes: readonly Write[]): RawBuilder<unknown> {
-  const ops = writes
-    .flatMap(({ ops }, w) => ops.map(({ t, id, unchangedSince: since }) => ({ w, t, id, since })))
-    .flatMap((op, n) => (op.since === undefined ? [] : [{ n, ...op }]))
-  // Planning this takes longer than all else, and hardly any op asks for it.
-  if (ops.length === 0) return sql`null`
-  const asked = writes.flatMap(({ transaction }, w) =>
-    transaction
-      ? [{ w, owner: transaction.owner, caller: transaction.caller, bases: transaction.bases }]
-      : [],
-  )
-  return sql`
-    select json_agg(k.n)
-    from json_to_recordset(${JSON.stringify(ops)}::json) as k(n int, w int, t text, id text, since bigint)
-    left join instep_record r on r.t = k.t and r.id = k.id
-    left join json_to_recordset(${JSON.stringify(asked)}::json) as s(w int, owner text, caller text, bases json)
-      on s.w = k.w
-    where case
-      when greatest(k.since, 0) < state.horizon then r.sid is null or r.sid > k.since
-      else exists (
-        select from instep_log l where l.t = k.t and l.id = k.id and l.sid > k.since and (
-          s.w is null or l.owner = s.owner and (l.tx is null or l.caller <> s.caller or l.tx not in
-            (select json_array_elements_text(s.bases))))
-      ) end`
 }
 
 /** All that a group leaves, in one statement. */
