@@ -19,7 +19,7 @@ const answerMs = 2_000
 export interface AttachedSockets {
   /** Closes those that are open with 1012, and opens none any more. Those that say nothing to it end within 2 s. */
   close(): void
-  /** Ends those that are still open, at once. */
+  /** Ends those that are still open, and requests for one that nothing is decided about, at once. */
   terminate(): void
 }
 
@@ -37,8 +37,10 @@ export function attachSockets(
   const failed = (error: unknown) => {
     logger.debug('A socket failed.', { reason: toError(error).message })
   }
+  const undecided = new Set<Duplex>()
   const upgrade = async (incoming: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', failed)
+    undecided.add(socket)
     try {
       const request = toRequest(incoming)
       const accept = request ? await service.upgrade(request) : badRequest()
@@ -50,6 +52,8 @@ export function attachSockets(
     } catch (error) {
       failed(error)
       socket.destroy()
+    } finally {
+      undecided.delete(socket)
     }
   }
   const leave = takeUpgrades(server, {
@@ -62,6 +66,7 @@ export function attachSockets(
       for (const socket of sockets.clients) end(socket, clock)
     },
     terminate() {
+      for (const socket of undecided) socket.destroy()
       for (const socket of sockets.clients) socket.terminate()
     },
   }

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { connect as connectTcp } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
+import { Deferred } from '../../src/base/deferred.ts'
 import {
   createSyncService,
   jwtAuthentication,
@@ -163,6 +164,24 @@ test('what is no proper request harms nobody', async () => {
 test.each([Number.NaN, -1, 65_536, 80.5, 'x'])('%s is refused as a port', async (port) => {
   const serving = serve(service, { port: port as number })
   await expect(serving).rejects.toMatchObject({ name: 'ConfigurationError', option: 'port' })
+})
+
+test('a request for a socket that nothing is decided about does not keep it from closing', async () => {
+  const asked = new Deferred<void>()
+  const undecided = createSyncService({
+    database: 'memory:',
+    authenticate: () => {
+      asked.resolve()
+      return new Promise(() => {})
+    },
+    ownerField: 'userId',
+  })
+  const { url, close } = await serve(undecided, { port: 0, graceMs: 200 })
+  const socket = new WebSocket(`${url.replace('http', 'ws')}/ws?token=${token}`)
+  const ended = once(socket, 'error')
+  await asked.promise
+  await close()
+  await ended
 })
 
 test('a port that is taken is an error', async () => {
