@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import {
   existsSync,
   mkdirSync,
@@ -16,7 +18,7 @@ import { lockFolder } from '../../src/server/log/sql/folder-lock.ts'
 import { openSqlLog } from '../../src/server/log/sql/open.ts'
 import { insert } from '../server/harness.ts'
 import { type Child, runChild } from '../support/child.ts'
-import { asService, idsOf } from './judge.ts'
+import { asService, eventually, idsOf } from './judge.ts'
 
 interface Said {
   readonly ready?: boolean
@@ -161,6 +163,21 @@ describe('the lock of a folder', () => {
     await expect(lock()).rejects.toThrow(`in use by the process ${process.pid} on ${hostname()}`)
     unlock()
   })
+
+  test.runIf(existsSync('/proc/self/stat'))(
+    'invariant 58: is taken over from a process whose parent never asks what became of it',
+    async () => {
+      // `sleep` takes the place of the shell, and knows nothing of the child.
+      const parent = spawn('sh', ['-c', 'true & echo $!; exec sleep 60'])
+      const [said] = await once(parent.stdout, 'data')
+      const pid = Number(said)
+      const stat = () => readFileSync(`/proc/${pid}/stat`, 'utf8').split(' ')
+      await eventually(() => stat()[2] === 'Z')
+      await leave({ pid, started: stat()[21] })
+      ;(await lock())()
+      parent.kill()
+    },
+  )
 
   test('invariant 58: is not taken over from another host, whatever runs here', async () => {
     await leave({ host: 'another.host', pid: 2 ** 22 + 1, boot: 'another' })

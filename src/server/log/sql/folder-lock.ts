@@ -91,12 +91,14 @@ function isRunning(holder: number): boolean {
   }
 }
 
-/** When the process began, in a unit of the system's own; `undefined` where it does not tell. */
+/** When the process began, in a unit of the system's own, or that it has ended; `undefined` where it does not tell. */
 function startOf(holder: number): string | undefined {
   try {
-    // The 22nd field; the second is a name in parentheses, which may hold anything (proc(5)).
+    // The 3rd field and the 22nd; the second is a name in parentheses, which may hold anything (proc(5)).
     const stat = readFileSync(`/proc/${holder}/stat`, 'utf8')
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]
+    const [state, ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    // It has a pid for as long as its parent has not asked what became of it.
+    return state === 'Z' ? 'ended' : fields[18]
   } catch {
     return holder === pid ? String(performance.timeOrigin) : undefined
   }
