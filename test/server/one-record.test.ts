@@ -4,7 +4,7 @@ import * as z from 'zod'
 import type { Payload } from '../../src/protocol/json.ts'
 import { bytesOf } from '../../src/server/log/check-size.ts'
 import { Copies } from '../../src/server/log/copies.ts'
-import { insert, update } from './harness.ts'
+import { insert, remove, update } from './harness.ts'
 import { asService, items } from './log-contract/support.ts'
 import { make, put, tx, txServiceOf } from './tx-support.ts'
 
@@ -94,4 +94,20 @@ test('an op that breaks a field which it does not write is refused, also behind 
   await codes([tx('a', [make('1', { from: 1, to: 3 })])])
   expect(await codes([tx('b', [update('1', { from: 2 }), update('1', { from: 4 })])])).toEqual(['invalid'])
   expect(await codes([tx('c', [update('1', { from: 2 }), update('1', { from: 3 })])])).toEqual(['accepted'])
+})
+
+test('a record has to satisfy its model as the transaction leaves it, which is looked at once', async () => {
+  let checks = 0
+  const schema = z.looseObject({ n: z.number() }).refine(() => {
+    checks += 1
+    return true
+  })
+  const { codes } = txServiceOf({ models: { Todo: schema } })
+  const ops = Array.from({ length: 900 }, (_, n) => update('1', { n }))
+  expect(await codes([tx('a', [make('1', { n: 0 }), ...ops])])).toEqual(['accepted'])
+  expect(checks).toBe(1)
+  expect(await codes([tx('b', [update('1', { n: 'x' }), ...ops])])).toEqual(['accepted'])
+  expect(await codes([tx('c', [update('1', { n: 'x' }), update('1', { m: 1 })])])).toEqual(['invalid'])
+  expect(await codes([tx('d', [update('1', { n: 'x' }), remove('1')])])).toEqual(['accepted'])
+  expect(await codes([tx('e', [make('1', { n: 'x' }), update('1', { m: 1 })])])).toEqual(['invalid'])
 })

@@ -1,30 +1,62 @@
-import { brokenBy, check, type ModelIssue } from '../../models/check.ts'
+import { brokenBy, check } from '../../models/check.ts'
 import type { Models } from '../../models/models.ts'
+import { rowKey } from '../../protocol/fold.ts'
 import type { Payload } from '../../protocol/json.ts'
 import type { TxOp } from '../../protocol/tx.ts'
 import { WriteRejectedError } from './rejection.ts'
 
-/**
- * Throws a WriteRejectedError of reason `invalid`, whose details name the fields, where `op` would leave a record that
- * breaks its model by it, as {@link brokenBy} says. `known` keeps what was wrong with a payload that may have been changed in
- * place since, as the write has left it last.
- */
-export function checkModel(
-  models: Models | undefined,
-  op: Exclude<TxOp, { op: 'd' }>,
-  before: Payload | undefined,
-  after: Payload,
-  known: Map<Payload, readonly ModelIssue[]>,
-): void {
-  if (!models) return
-  const { t, id } = op
-  const found = check(models, t, after)
-  const had =
-    found.length > 0 && op.op === 'u' && before ? (known.get(before) ?? check(models, t, before)) : []
-  known.set(after, found)
-  const issues = brokenBy(op.p, found, had)
-  const [first] = issues
-  if (!first) return
-  const details = { issues: issues.map(({ path, message }) => ({ t, id, field: path.join('.'), message })) }
-  throw new WriteRejectedError('invalid', `The ${t} ${id} breaks its model: ${first.message}`, details)
+/** What a write makes of a record. */
+interface Made {
+  readonly models: Models
+  readonly t: string
+  readonly id: string
+  /** What was there, unless it was replaced. */
+  readonly before: Payload | undefined
+  readonly written: { [field: string]: Payload[string] }
+  after: Payload
+}
+
+/** The records that one write makes, each to be checked once, however many ops make it: a schema looks at all of it. */
+export class ModelChecks {
+  readonly #made = new Map<string, Made>()
+
+  /** `op` makes `after` of the record `before`, both of which may be changed in place by ops that follow. */
+  add(
+    models: Models | undefined,
+    op: Exclude<TxOp, { op: 'd' }>,
+    before: Payload | undefined,
+    after: Payload,
+  ): void {
+    if (!models) return
+    const { t, id } = op
+    const isUpdate = op.op === 'u'
+    const earlier = isUpdate ? this.#made.get(rowKey(t, id)) : undefined
+    const made = earlier ?? { models, t, id, before: isUpdate ? before : undefined, written: {}, after }
+    Object.assign(made.written, op.p)
+    made.after = after
+    this.#made.set(rowKey(t, id), made)
+  }
+
+  /** The record is there no longer. */
+  remove({ t, id }: TxOp): void {
+    this.#made.delete(rowKey(t, id))
+  }
+
+  /**
+   * Throws a WriteRejectedError of reason `invalid`, whose details name the fields, for a record that the write has left
+   * breaking its model, as {@link brokenBy} says.
+   */
+  run(): void {
+    for (const { models, t, id, before, written, after } of this.#made.values()) {
+      const found = check(models, t, after)
+      const had = found.length > 0 && before ? check(models, t, before) : []
+      const issues = brokenBy(written, found, had)
+      const [first] = issues
+      if (!first) continue
+      const details = {
+        issues: issues.map(({ path, message }) => ({ t, id, field: path.join('.'), message })),
+      }
+      throw new WriteRejectedError('invalid', `The ${t} ${id} breaks its model: ${first.message}`, details)
+    }
+  }
 }

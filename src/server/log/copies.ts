@@ -1,5 +1,5 @@
-import type { ModelIssue } from '../../models/check.ts'
 import type { JsonValue, Payload } from '../../protocol/json.ts'
+import { ModelChecks } from './check-model.ts'
 import { bytesOf } from './check-size.ts'
 
 interface Copy {
@@ -21,8 +21,8 @@ export interface Merged {
  * however many ops change it, and each costs what it changes itself.
  */
 export class Copies {
-  /** What is wrong with payloads by their models, as far as that was found out. */
-  readonly issues = new Map<Payload, readonly ModelIssue[]>()
+  /** Of what it makes, to be run once it is done. */
+  readonly checks = new ModelChecks()
   readonly #own = new Map<Payload, Copy>()
 
   merge(p: Payload | undefined, fields: Payload): Merged {

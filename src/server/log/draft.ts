@@ -64,5 +64,6 @@ export function draft(
     }
     if (told.length > 0) records.set(key, { t, id, after: after && { sid, ...after } })
   }
+  copies.checks.run()
   return { sid, frames, records: [...records.values()] }
 }

@@ -114,7 +114,8 @@ export interface StoredRecord {
  * there, and whose `sid` is not above it, is known not to have changed. It is `false` where nothing is asked.
  *
  * Of a record that is only removed `before` may have no fields. What is given `copies`, the same for all ops of one
- * write, may change in `before` what an earlier one of these ops has left.
+ * write, may change in `before` what an earlier one of these ops has left, and adds to their checks, which are to be run
+ * behind the last op.
  */
 export type Judge = (before: StoredRecord | undefined, op: TxOp, changed: boolean, copies?: Copies) => Effect
 

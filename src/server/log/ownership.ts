@@ -2,7 +2,6 @@ import type { Models } from '../../models/models.ts'
 import type { Payload } from '../../protocol/json.ts'
 import { isStorableName } from '../../protocol/json-copy.ts'
 import type { TxOp } from '../../protocol/tx.ts'
-import { checkModel } from './check-model.ts'
 import { checkSize, defaultRecordBytes } from './check-size.ts'
 import { Copies, type Merged } from './copies.ts'
 import type { Effect, Judge, StoredRecord, Told } from './log.ts'
@@ -32,12 +31,13 @@ export interface WriteRules {
 export function ownershipJudge(rules: WriteRules): Judge {
   const { ownerField, models, maxRecordBytes = defaultRecordBytes, owner, mayChangeOwner } = rules
   const mayName = owner === undefined || mayChangeOwner === true
-  return (stored, op, changed, copies = new Copies()) => {
+  const judge = (stored: StoredRecord | undefined, op: TxOp, changed: boolean, copies: Copies): Effect => {
     const isForeign = stored !== undefined && owner !== undefined && stored.owner !== owner
     const before = isForeign ? undefined : stored
     if (op.op === 'd') {
       if (!before) return nothing
       refuseChanged(op, changed)
+      copies.checks.remove(op)
       return { after: undefined, told: [{ owner: before.owner, change: removal }] }
     }
     if (!mayName && Object.hasOwn(op.p, ownerField) && op.p[ownerField] !== owner) {
@@ -52,12 +52,19 @@ export function ownershipJudge(rules: WriteRules): Judge {
       op.op === 'u' ? copies.merge(before?.p, op.p) : whole(before?.p, stamped(op.p, ownerField, owner))
     const next = ownerIn(ownerField, op, p)
     checkSize(maxRecordBytes, op, was, is)
-    checkModel(models, op, before?.p, p, copies.issues)
+    copies.checks.add(models, op, before?.p, p)
     if (op.op === 'u' && next === before?.owner) {
       return { after: { owner: next, p }, told: [{ owner: next, change: { op: 'u', p: op.p } }] }
     }
     copies.share(p)
     return replaced(before, next, p)
+  }
+  return (stored, op, changed, copies) => {
+    if (copies) return judge(stored, op, changed, copies)
+    const own = new Copies()
+    const effect = judge(stored, op, changed, own)
+    own.checks.run()
+    return effect
   }
 }
 
