@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { toError } from '../base/errors.ts'
-import { type Logger, silentLogger } from '../base/logger.ts'
+import { harmless, type Logger, silentLogger } from '../base/logger.ts'
 import { resolveWorld } from '../base/world.default.ts'
 import type { Clock } from '../base/world.ts'
 import { badRequest, refuseUpgrade, toRequest } from './node-http.ts'
@@ -35,7 +35,7 @@ export function attachSockets(
   const { logger = silentLogger, clock = resolveWorld().clock } = options
   const sockets = new WebSocketServer({ noServer: true, maxPayload: maxMessageBytes })
   const failed = (error: unknown) => {
-    logger.debug('A socket failed.', { reason: toError(error).message })
+    harmless(logger).debug('A socket failed.', { reason: toError(error).message })
   }
   const undecided = new Set<Duplex>()
   const upgrade = async (incoming: IncomingMessage, socket: Duplex, head: Buffer) => {

@@ -1,5 +1,5 @@
 import { toError } from '../base/errors.ts'
-import { type Logger, silentLogger } from '../base/logger.ts'
+import { harmless, type Logger, silentLogger } from '../base/logger.ts'
 import { badRequest, dropRest, type Incoming, type Outgoing, sendResponse, toRequest } from './node-http.ts'
 import type { SyncService } from './service.ts'
 
@@ -18,7 +18,7 @@ export function nodeHandler(
       dropRest(incoming)
     } catch (error) {
       // The client went away, or the answer broke off: there is nobody left to tell.
-      logger.debug('A connection ended early.', { reason: toError(error).message })
+      harmless(logger).debug('A connection ended early.', { reason: toError(error).message })
       if ('stream' in outgoing) outgoing.stream.close()
       else outgoing.destroy()
     }

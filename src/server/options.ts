@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../base/errors.ts'
-import { type Logger, silentLogger } from '../base/logger.ts'
+import { harmless, type Logger, silentLogger } from '../base/logger.ts'
 import { resolveWorld } from '../base/world.default.ts'
 import type { Clock, Random } from '../base/world.ts'
 import { defineModels, type ModelDefinitions, type Models } from '../models/models.ts'
@@ -171,7 +171,7 @@ export function resolveOptions(options: SyncServiceOptions): ResolvedOptions {
     expect(option, typeof value === 'number' && value > 0, 'a number above 0')
   }
   expect('maxRecordBytes', resolved.maxRecordBytes <= mostRecordBytes, `${mostRecordBytes} bytes at most`)
-  return resolved
+  return { ...resolved, logger: harmless(logger) }
 }
 
 /** What {@link isOrigin} asks for. */

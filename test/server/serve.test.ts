@@ -188,3 +188,20 @@ test('a port that is taken is an error', async () => {
   const port = Number(new URL(served.url).port)
   await expect(serve(service, { port })).rejects.toThrow('EADDRINUSE')
 })
+
+test('a logger that throws stops nothing', async () => {
+  const broken = () => {
+    throw new Error('The logger broke.')
+  }
+  const logger = { debug: broken, info: broken, warn: broken, error: broken }
+  const authenticate = jwtAuthentication({ secret })
+  const logging = createSyncService({ database: 'memory:', authenticate, ownerField: 'userId', logger })
+  const { url, close } = await serve(logging, { port: 0, logger, graceMs: 200 })
+  await logging.write(Array.from({ length: 20 }, (_, n) => insert(`${n}`, { text: 'x'.repeat(500_000) })))
+  const get = (path: string) => fetch(`${url}/${path}`, { headers: { authorization: `Bearer ${token}` } })
+  await (await get('bootstrap')).body?.cancel()
+  expect((await get('delta?since=20')).status).toBe(200)
+  expect((await fetch(`${url}/delta`)).status).toBe(401)
+  await close()
+  await logging.close()
+})

@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../../../base/errors.ts'
-import { type Logger, silentLogger } from '../../../base/logger.ts'
+import { harmless, type Logger, silentLogger } from '../../../base/logger.ts'
 import { resolveWorld } from '../../../base/world.default.ts'
 import type { Clock, Random } from '../../../base/world.ts'
 import { given } from '../../given.ts'
@@ -55,11 +55,11 @@ export async function openSqlLog(database: string, options: SqlLogOptions = {}):
     maxReaders: 8,
     maxDeltaReaders: 4,
     maxWaitMs: 10_000,
-    logger: silentLogger,
     clock,
     random,
     retention: undefined,
     ...given(options),
+    logger: harmless(options.logger ?? silentLogger),
   }
   const { KyselyLog, openDatabase } = await peer('kysely', () => import('./open-database.ts'))
   return new KyselyLog(await openDatabase(database, resolved), resolved)
