@@ -1,9 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { openSqlLog } from '../../src/server/log/sql/open.ts'
-import type { Retention } from '../../src/server/log/sql/retention.ts'
+import { forgettable, type Retention } from '../../src/server/log/sql/retention.ts'
 import type { SqlLog } from '../../src/server/log/sql/sql-log.ts'
 import { insert } from '../server/harness.ts'
 import { type Postgres, startPostgres } from '../support/postgres.ts'
+import { logsIn } from '../support/postgres-log.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 import { asService, eventually, idsOf } from './judge.ts'
 
@@ -60,3 +61,21 @@ describe.each<[string, (name: string) => string | Promise<string>]>([
     await passing(clock, 600_000, async () => (await horizon()) === 7)
   }, 30_000)
 })
+
+test('a history that has become long is looked through part by part, and forgotten in one go', async () => {
+  const address = await postgres.database('long')
+  const { database, close } = await logsIn(address)
+  await postgres.run(
+    'long',
+    `insert into instep_log (sid, owner, t, id, at, last, frame)
+      select n, 'ann', 'Todo', '1', 0, true, '{}' from generate_series(1, 250000) as n;
+    update instep_state set head = 250000`,
+  )
+  expect(await forgettable(database.followers, { maxAgeMs: 1 }, 2)).toBe(100_000)
+  await close()
+  const clock = new VirtualClock()
+  const made = await openSqlLog(address, { clock, retention: { maxAgeMs: 1 } })
+  log = made
+  await clock.advance(600_000)
+  await eventually(async () => (await made.position()).horizon === 250_000)
+}, 60_000)

@@ -187,7 +187,11 @@ export class KyselyLog implements SqlLog {
   async #forget(): Promise<void> {
     const { clock, logger, retention = {} } = this.#options
     try {
-      await this.trim(await forgettable(this.#database.followers, retention, clock.now()))
+      const next = () => forgettable(this.#database.followers, retention, clock.now())
+      for (let sid = await next(), before = 0; sid > before; sid = await next()) {
+        await this.trim(sid)
+        before = sid
+      }
     } catch (error) {
       logger.warn('The log could not forget; trying again later.', { reason: toError(error).message })
     }

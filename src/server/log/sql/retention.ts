@@ -10,19 +10,24 @@ export interface Retention {
   readonly maxChanges?: number
 }
 
-/** The `sid` up to which the history may be forgotten; 0 where nothing may. */
+/** How many changes are looked at in one go, so that it ends in time, however many may be forgotten. */
+const lookedAtOnce = 100_000
+
+/** A `sid` up to which the history may be forgotten, and once it is, perhaps further; 0 where nothing may. */
 export async function forgettable(
   db: Db,
   { maxAgeMs = Number.POSITIVE_INFINITY, maxChanges = Number.POSITIVE_INFINITY }: Retention,
   now: number,
 ): Promise<number> {
-  // The first change that is young enough is soon found: what is older, was forgotten the last time.
-  const { rows } = await sql<{ head: Int8; young: Int8 }>`
+  const oldest = sql`(select sid, at from instep_log order by sid limit ${sql.lit(lookedAtOnce)}) as oldest`
+  const { rows } = await sql<{ head: Int8; old: Int8 }>`
     select head, coalesce(
-      (select sid from instep_log where at >= ${Math.max(0, now - maxAgeMs)} order by sid limit 1), head + 1
-    ) as young
+      (select sid - 1 from ${oldest} where at >= ${Math.max(0, now - maxAgeMs)} order by sid limit 1),
+      (select max(sid) from ${oldest}),
+      head
+    ) as old
     from instep_state`.execute(db)
   const [row] = rows
   if (!row) return 0
-  return Math.max(0, toNumber(row.young) - 1, toNumber(row.head) - maxChanges)
+  return Math.max(0, toNumber(row.old), toNumber(row.head) - maxChanges)
 }
