@@ -19,7 +19,7 @@ export class Outbox {
   readonly #untold = new Map<LocalTransaction, { readonly sid: number; readonly verdict: number }>()
   readonly #coalescing = new Map<string, LocalTransaction>()
   readonly #byRecord = new Map<string, Set<LocalTransaction>>()
-  /** The ids of all that were ever here: of these, more is known than the disk says. */
+  /** The ids of all that are here, or were and may still be on disk: of these, more is known than the disk says. */
   readonly #known = new Set<string>()
   readonly #emitter: Emitter<{ change: undefined }>
 
@@ -74,6 +74,11 @@ export class Outbox {
   /** Whether one of this id is here, or was. */
   knows(id: string): boolean {
     return this.#known.has(id)
+  }
+
+  /** `stored` are all that the disk has: of others, nothing has to be known any longer. */
+  forgetAllBut(stored: ReadonlySet<string>): void {
+    for (const id of this.#known) if (!stored.has(id) && !this.#all.has(id)) this.#known.delete(id)
   }
 
   /** Adds what was made before some that are here. Gives all from the first of it on, in their order. */

@@ -123,7 +123,7 @@ export class LocalCopy {
     const inbox = settlement.storedInbox
     const { records, ids } = await database.outbox.readOthers((id) => settlement.knows(id))
     this.#found(records)
-    settlement.gone(inbox.filter(({ id }) => !ids.has(id)))
+    settlement.compare(inbox, ids)
   }
 
   /** A transaction as it is on disk now: `gone` once another client of the same data has seen its end. */

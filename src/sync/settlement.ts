@@ -130,14 +130,13 @@ export class Settlement {
     return this.#options.outbox.list().filter(({ state, isDurable }) => state === 'rejected' && isDurable)
   }
 
-  /** Another client of the same data has discarded these, or tried them again. */
-  gone(rejected: readonly LocalTransaction[]): void {
+  /** Of `inbox`, what is not among all that is `stored` another client of the same data has discarded, or tried again. */
+  compare(inbox: readonly LocalTransaction[], stored: ReadonlySet<string>): void {
     const { outbox, listener } = this.#options
-    if (rejected.length === 0) return
-    for (const transaction of rejected) {
-      if (transaction.dispatch({ type: 'discard' })) outbox.remove(transaction)
-    }
-    listener.counted()
+    outbox.forgetAllBut(stored)
+    const gone = inbox.filter(({ id }) => !stored.has(id))
+    for (const transaction of gone) if (transaction.dispatch({ type: 'discard' })) outbox.remove(transaction)
+    if (gone.length > 0) listener.counted()
   }
 
   /** The disk may have lost all that it held of them. */
