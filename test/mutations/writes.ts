@@ -7,8 +7,8 @@ export const writes: readonly Mutation[] = [
     test: 'test/writes/echo.test.ts',
     name: 'invariant 10: the outbox survives a position that the server no longer reaches back to',
     file: 'src/database/outbox.ts',
-    from: 'records: read.flatMap(({ record }) => record ?? []),',
-    to: 'records: [],',
+    from: 'return isRecord(value) ? value : undefined',
+    to: 'return undefined',
   },
   {
     invariant: 11,
