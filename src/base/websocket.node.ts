@@ -1,7 +1,7 @@
 import IsomorphicWebSocket from 'isomorphic-ws'
 import type { WebSocketConstructor } from './world.ts'
 
-/** For a Node without a WebSocket of its own (before 22). Unlike the standard one it can send headers. */
+/** For a Node without a WebSocket of its own (before 22), and for headers, which the standard one cannot send. */
 export const fallbackWebSocket: WebSocketConstructor | undefined = class extends IsomorphicWebSocket {
   static readonly sendsHeaders = true
 } as unknown as WebSocketConstructor

@@ -73,11 +73,15 @@ const lifecycle: Lifecycle = {
   },
 }
 
-/** The parts that `overrides` leaves out, from the globals as they are at the time of the call. */
-export function resolveWorld(overrides: Partial<World> = {}): World {
+/**
+ * The parts that `overrides` leaves out, from the globals as they are at the time of the call; where the WebSocket is to
+ * send headers, which the global one cannot, the other one, if there is one.
+ */
+export function resolveWorld(overrides: Partial<World> = {}, sendsHeaders = false): World {
+  const { WebSocket } = globalThis
   return {
     fetch: (url, init) => globalThis.fetch(url, init),
-    WebSocket: globalThis.WebSocket ?? fallbackWebSocket,
+    WebSocket: sendsHeaders ? (fallbackWebSocket ?? WebSocket) : (WebSocket ?? fallbackWebSocket),
     clock,
     random,
     lifecycle,

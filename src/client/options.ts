@@ -120,7 +120,7 @@ export function resolveOptions<M extends ModelDefinitions>(
     merge: options.merge,
     echoWait: options.echoWait ?? 1_000,
     logger: harmless(options.logger ?? consoleLogger),
-    world: resolveWorld(options.world),
+    world: resolveWorld(options.world, apiKey !== undefined),
   }
 }
 

@@ -110,3 +110,12 @@ test('a part that is given takes the place of the default', () => {
   expect(resolveWorld({ fetch, location: 'https://h/' })).toMatchObject({ fetch, location: 'https://h/' })
   expect(resolveWorld({ WebSocket: undefined }).WebSocket).toBeUndefined()
 })
+
+test('the WebSocket is the global one, unless it is missing or headers are to be sent', () => {
+  expect(resolveWorld().WebSocket?.sendsHeaders).toBe(globalThis.WebSocket ? undefined : true)
+  const Own = class {}
+  vi.stubGlobal('WebSocket', Own)
+  expect(resolveWorld().WebSocket).toBe(Own)
+  expect(resolveWorld({}, true).WebSocket?.sendsHeaders).toBe(true)
+  vi.unstubAllGlobals()
+})
