@@ -90,6 +90,8 @@ export async function startBackend({ port = 0, userOf, keep = 10_000 }) {
   })
   const upgrades = new WebSocketServer({ noServer: true })
   http.on('upgrade', (request, socket, head) => {
+    // Until it is a WebSocket nobody else listens, and a reset would end the process.
+    socket.on('error', () => {})
     const header = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1]
     const user = userOf(header ?? urlOf(request).searchParams.get('token'))
     if (!user) return socket.end('HTTP/1.1 401 Unauthorized\r\nconnection: close\r\n\r\n')

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { type Backend, startBackend } from '../../examples/own-backend/server.mjs'
@@ -139,4 +141,15 @@ describe.each([
     await expect.poll(() => client.status.connection.state, soon).toBe('unauthenticated')
     await expect(client.sync()).rejects.toThrow('401')
   })
+})
+
+test('the backend of the example lives on where a client resets a connection that it was refused', async () => {
+  const backend = await startBackend({ userOf, port: 0 })
+  const { hostname, port } = new URL(backend.baseUrl)
+  const socket = connect(Number(port), hostname)
+  socket.write('GET /sync/v1/ws HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n')
+  await once(socket, 'data')
+  socket.resetAndDestroy()
+  await expect.poll(async () => (await fetch(`${backend.baseUrl}/bootstrap`)).status, soon).toBe(401)
+  await backend.close()
 })
