@@ -66,7 +66,7 @@ export class LocalCopy {
       clock,
       onStatus: (status, failure) => options.listener.storage(status, failure),
       onReopened: () => {
-        options.settlement.storeAgain()
+        void options.settlement.storeAgain()
         this.#checkStored()
       },
       onLost: () => {
@@ -127,10 +127,12 @@ export class LocalCopy {
   }
 
   /** A transaction as it is on disk now: `gone` once another client of the same data has seen its end. */
-  async storedOf(id: string): Promise<OutboxRecord | 'gone' | undefined> {
+  async storedOf(transaction: LocalTransaction): Promise<OutboxRecord | 'gone' | undefined> {
+    const { settlement } = this.#options
     const { database } = this.disk
-    await this.#options.settlement.stored()
-    return database.outbox.find(id).catch(() => undefined)
+    await settlement.stored()
+    const stored = await database.outbox.find(transaction.id).catch(() => undefined)
+    return stored === 'gone' && !settlement.isStored(transaction) ? undefined : stored
   }
 
   /** Opens nothing any more. Resolves once what is being opened is here. */

@@ -237,7 +237,7 @@ export class LocalWriter implements Writer {
 
   /** Of what another client of the same data has made of it, the disk tells. */
   async #rejected(transaction: LocalTransaction, error: RejectedError, sid: number): Promise<void> {
-    const stored = await this.#options.copy().storedOf(transaction.id)
+    const stored = await this.#options.copy().storedOf(transaction)
     if (error.reason === 'id_reused') {
       // Another version of the application sent it, before an update or beside this one: the verdict is on its shape.
       if (stored === 'gone') return this.#standing.leave(transaction, sid)

@@ -25,6 +25,8 @@ export interface SettlementOptions {
 export class Settlement {
   readonly #options: SettlementOptions
   #unreadable: StoredOutbox['unreadable'] = []
+  /** What the disk may have lost: that it is not there says nothing. */
+  readonly #lost = new WeakSet<LocalTransaction>()
 
   constructor(options: SettlementOptions) {
     this.#options = options
@@ -125,9 +127,14 @@ export class Settlement {
     return this.#options.log.settled()
   }
 
+  /** Whether `transaction` is on disk, unless another client of the same data has removed it. */
+  isStored(transaction: LocalTransaction): boolean {
+    return transaction.isDurable && !this.#lost.has(transaction)
+  }
+
   /** The rejected ones that are on disk. */
   get storedInbox(): readonly LocalTransaction[] {
-    return this.#options.outbox.list().filter(({ state, isDurable }) => state === 'rejected' && isDurable)
+    return this.#options.outbox.list().filter((one) => one.state === 'rejected' && this.isStored(one))
   }
 
   /** Of `inbox`, what is not among all that is `stored` another client of the same data has discarded, or tried again. */
@@ -140,9 +147,11 @@ export class Settlement {
   }
 
   /** The disk may have lost all that it held of them. */
-  storeAgain(): void {
+  async storeAgain(): Promise<void> {
     const { outbox, standing } = this.#options
-    standing.writeAgain(outbox.list())
+    const all = outbox.list()
+    for (const transaction of all) this.#lost.add(transaction)
+    if (await standing.writeAgain(all)) for (const transaction of all) this.#lost.delete(transaction)
   }
 
   /** Where this fails, a restart sends it once more, and gets the same answer. */

@@ -88,7 +88,7 @@ export class Standing {
     if (this.#takeOut(transaction, { type: 'lost', error }, replaced)) this.#rejectDependents(transaction)
     for (const one of replaced) listener.stands(one, transaction)
     reporter.error(error)
-    if (transaction.state === 'failed') this.writeAgain(replaced, [transaction.id])
+    if (transaction.state === 'failed') void this.writeAgain(replaced, [transaction.id])
   }
 
   /** What became of them, the server says when they are sent once more. */
@@ -99,11 +99,18 @@ export class Standing {
     }
   }
 
-  /** Writes what stands, without what is lost: a store that told of no end in time may have done its work all the same. */
-  writeAgain(standing: readonly LocalTransaction[], lost: readonly string[] = []): void {
+  /**
+   * Writes what stands, without what is lost: a store that told of no end in time may have done its work all the same.
+   * Resolves with whether it could.
+   */
+  writeAgain(standing: readonly LocalTransaction[], lost: readonly string[] = []): Promise<boolean> {
     const { log, outbox } = this.#options
     const put = () => standing.filter((one) => outbox.get(one.id) === one).map(({ record }) => record)
-    log.change(() => ({ put: put(), remove: lost })).catch(() => {})
+    const written = log.change(() => ({ put: put(), remove: lost }))
+    return written.then(
+      () => true,
+      () => false,
+    )
   }
 
   /** Where the disk does not let `transaction` go, a restart would find it: it stands as before. */
@@ -112,7 +119,7 @@ export class Standing {
       return await written
     } catch (thrown) {
       this.#lift([], [transaction])
-      this.writeAgain([transaction])
+      void this.writeAgain([transaction])
       throw toStorageError(thrown)
     }
   }

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { StorageError } from '../../src/base/errors.ts'
 import type { SyncClient } from '../../src/index.ts'
 import { ClosableStore } from '../support/closable-store.ts'
 import { at, type Desk, failure, notes, Office } from '../support/office.ts'
+import { type Step, withSteps } from '../support/store-steps.ts'
 
 async function open() {
   const office = await Office.open()
@@ -119,6 +121,29 @@ test('a client that was told that another has its database does not take it back
   await office.insert('3')
   await office.clock.advance(1_000)
   expect(disk.opened).toBe(3)
+})
+
+test('what is rejected waits in the inbox where the database comes back empty, and nothing can be stored', async () => {
+  const office = await Office.open()
+  await office.insert('2', {}, 'bob')
+  const disk = new ClosableStore()
+  let isFull = false
+  const immediate = ({ name }: Step) => {
+    if (name === 'put' && isFull) throw new StorageError('quota', 'The disk is full.')
+  }
+  const desk = office.desk({ store: withSteps(disk.store, { awaited: () => undefined, immediate }) })
+  const client = await desk.live()
+  insert(client, '2')
+  await office.clock.advance(10_000)
+  desk.network.cut()
+  await insert(client, '2').durable
+  isFull = true
+  disk.close('nothing')
+  await office.clock.advance(10_000)
+  desk.network.mend()
+  await office.clock.advance(60_000)
+  expect(client.outbox.list().map(({ state }) => state)).toEqual(['rejected', 'rejected'])
+  expect(desk.log.filter((line) => line.startsWith('rejected'))).toHaveLength(2)
 })
 
 describe('opening the database again', () => {
