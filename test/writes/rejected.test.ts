@@ -26,6 +26,13 @@ async function restarted(desk: Desk, options: Parameters<Desk['live']>[0] = {}):
 const rejectedOf = (client: SyncClient) => client.outbox.list({ state: 'rejected' })
 
 describe('a rejected transaction', () => {
+  test.each([{}, { identity: null }])('waits, however often more is sent, with %o', async (options) => {
+    const { office, client, tx } = await conflict(options)
+    const next = client.mutate((m) => m.insert('Note', { id: '2' }))
+    await office.clock.until(next.synced)
+    expect(rejectedOf(client)).toEqual([tx])
+  })
+
   test('is told, and waits with its reason, before, mine and theirs, also after a restart', async () => {
     const { desk, client, tx } = await conflict()
     expect(desk.log).toEqual(['rejected Rename conflict'])
