@@ -242,7 +242,6 @@ export class LocalWriter implements Writer {
       // Another version of the application sent it, before an update or beside this one: the verdict is on its shape.
       if (stored === 'gone') return this.#standing.leave(transaction, sid)
       if (stored) transaction.learn(stored)
-      if (stored?.sid !== undefined) return this.#accepted(transaction, stored.sid)
       if (transaction.sendOtherwise()) return
     }
     this.#standing.reject(transaction, error, sid)
