@@ -231,6 +231,10 @@ export class LocalWriter implements Writer {
     if (!this.#outbox.accept(transaction, sid)) return
     // Where this fails, a restart sends it once more, and gets the same answer.
     this.#log.put(transaction.record).catch(() => {})
+    this.#awaitEcho(transaction)
+  }
+
+  #awaitEcho(transaction: LocalTransaction): void {
     this.#options.copy().settle()
     if (transaction.state === 'accepted') this.#echo.within(this.#options.echoWait)
   }
@@ -240,7 +244,11 @@ export class LocalWriter implements Writer {
     const stored = await this.#options.copy().storedOf(transaction)
     if (error.reason === 'id_reused') {
       // Another version of the application sent it, before an update or beside this one: the verdict is on its shape.
-      if (stored === 'gone') return this.#standing.leave(transaction, sid)
+      if (stored === 'gone') {
+        // That has seen its end, so the server has it since `sid` at the latest.
+        if (this.#outbox.accept(transaction, sid)) this.#awaitEcho(transaction)
+        return
+      }
       if (stored) transaction.learn(stored)
       if (transaction.sendOtherwise()) return
     }

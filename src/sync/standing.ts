@@ -62,16 +62,6 @@ export class Standing {
     if (this.#takeOut(transaction, { type: 'cancel' }, [], true)) this.#rejectDependents(transaction)
   }
 
-  /** Another client of the same data has seen the end of `transaction`, which the server has since `sid` at the latest. */
-  leave(transaction: LocalTransaction, sid: number): void {
-    const { outbox, listener } = this.#options
-    outbox.remove(transaction)
-    this.#lift([transaction])
-    transaction.dispatch({ type: 'accept', sid })
-    transaction.dispatch({ type: 'sync' })
-    listener.counted()
-  }
-
   /** Gives up one that was rejected. */
   async discard(transaction: LocalTransaction): Promise<void> {
     const { outbox, log, listener } = this.#options

@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest'
 import { memoryStore } from '../../src/storage/memory.ts'
-import { at, type Desk, failure, notes, Office } from '../support/office.ts'
+import { at, type Desk, failure, notes, Office, watched } from '../support/office.ts'
 import { modelsOf } from './tabs/models.ts'
 
 /** Two tabs offline, the second of a newer version of the application: both have what was written in the first. */
 async function twoVersions() {
   const office = await Office.open()
+  await office.insert('1', { version: 2 })
   const store = memoryStore()
   const desks = [office.desk({ store }), office.desk({ store })] as const
   const older = await desks[0].live(modelsOf(1))
@@ -26,7 +27,7 @@ async function twoVersions() {
     expect(desks.flatMap(({ log }) => log.filter((line) => line.startsWith('rejected')))).toEqual([])
     expect(written.state).toBe('synced')
   }
-  return { office, desks, mend, expectOnce }
+  return { office, desks, older, mend, expectOnce }
 }
 
 test('what the older version has sent, the newer asks for in the shape of the older', async () => {
@@ -40,11 +41,16 @@ test('what the older version has sent, the newer asks for in the shape of the ol
   await expectOnce()
 })
 
-test('what the newer version has sent and seen, the older takes for done', async () => {
-  const { desks, mend, expectOnce } = await twoVersions()
+test('what the newer version has sent and seen, the older takes for done, and shows all the time', async () => {
+  const { office, desks, older, mend, expectOnce } = await twoVersions()
   await mend(desks[1])
+  const titles = watched(older, '2', 'title')
+  office.intercept = at('delta', async () => failure(503))
   await mend(desks[0])
+  office.intercept = (_, pass) => pass()
+  await office.clock.advance(60_000)
   await expectOnce()
+  expect(titles).toEqual(['Bread'])
 })
 
 test('what the newer version has sent and heard nothing of, the older asks for in the shape of the newer', async () => {
