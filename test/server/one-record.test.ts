@@ -1,9 +1,11 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import * as z from 'zod'
+import { defineModels } from '../../src/models/models.ts'
 import type { Payload } from '../../src/protocol/json.ts'
 import { bytesOf } from '../../src/server/log/check-size.ts'
 import { Copies } from '../../src/server/log/copies.ts'
+import { ownershipJudge } from '../../src/server/log/ownership.ts'
 import { insert, remove, update } from './harness.ts'
 import { asService, items } from './log-contract/support.ts'
 import { make, put, tx, txServiceOf } from './tx-support.ts'
@@ -110,4 +112,18 @@ test('a record has to satisfy its model as the transaction leaves it, which is l
   expect(await codes([tx('c', [update('1', { n: 'x' }), update('1', { m: 1 })])])).toEqual(['invalid'])
   expect(await codes([tx('d', [update('1', { n: 'x' }), remove('1')])])).toEqual(['accepted'])
   expect(await codes([tx('e', [make('1', { n: 'x' }), update('1', { m: 1 })])])).toEqual(['invalid'])
+})
+
+test('a record that is replaced has to satisfy its model, whatever was wrong with it before', async () => {
+  const { log, codes } = txServiceOf({ models: { Todo: z.looseObject({ n: z.number() }) } })
+  await log.write([insert('1', {})], asService)
+  expect(await codes([tx('a', [update('1', { m: 1 })])])).toEqual(['accepted'])
+  expect(await codes([tx('b', [update('1', { m: 2 }), put('1', { m: 3 })])])).toEqual(['invalid'])
+})
+
+test('a log that keeps no copies has each op checked by itself', () => {
+  const models = defineModels({ Todo: z.looseObject({ n: z.number() }) })
+  const judge = ownershipJudge({ ownerField: 'userId', models, owner: 'ann' })
+  expect(judge(undefined, make('1', { n: 1 }), false).told).toHaveLength(1)
+  expect(() => judge(undefined, make('1'), false)).toThrow('breaks its model')
 })
