@@ -14,8 +14,10 @@ export default defineConfig({
   },
   test: {
     include: ['test/**/*.test.ts'],
-    testTimeout: 20_000,
-    hookTimeout: 60_000,
+    // For what hangs: a test never shows by these how quick something is, and a busy machine is several times as slow.
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 20_000, interval: 20 } },
     // By default one core stays idle, which of two is a half: many tests wait for a browser or a database.
     maxWorkers: 2,
     // No test changes what its process shares with others, and loading everything anew for each file doubles the time.

@@ -54,7 +54,7 @@ export function testInBrowser(
         told.set(message.name, message)
       }
       await server.next('done')
-    }, 60_000)
+    })
     afterAll(async () => {
       for (const step of undo) await step()
     })

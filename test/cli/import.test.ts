@@ -15,7 +15,7 @@ let databases = 0
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'instep-import-'))
   postgres = await startPostgres()
-}, 60_000)
+})
 
 afterAll(async () => {
   await postgres.stop()
@@ -213,7 +213,7 @@ test('long records are written fewer at a time, so that many of them need no mor
   const { stdout, stderr } = await instep(args, { NODE_OPTIONS: '--max-old-space-size=96' })
   rmSync(path)
   expect([stdout, stderr]).toEqual(['150 records written; the database is at 150.\n', ''])
-}, 60_000)
+})
 
 test('what is no file is refused', async () => {
   const { code, stderr } = await importing(folder, '--format', 'csv')
@@ -295,5 +295,5 @@ describe('with a database in use', () => {
       code: 1,
       stderr: expect.stringContaining('There is no database in the folder'),
     })
-  }, 60_000)
+  })
 })

@@ -68,11 +68,11 @@ test('a provider’s key set lets in who has a token of it for this service, wit
     Promise.resolve('nonsense'),
   ]
   expect(await statusesWith(args, {}, tokens)).toEqual([200, 200, 401, 401, 401])
-}, 60_000)
+})
 
 test('the environment and the config file say the same; `any` checks no audience, and other algorithms are none', async () => {
   const config = join(folder, 'instep.json')
   writeFileSync(config, JSON.stringify({ jwks, algorithms: ['RS256'] }))
   const env = { INSTEP_CONFIG: config, INSTEP_AUDIENCE: 'any' }
   expect(await statusesWith([], env, [sign({}, 'RS256'), sign({}, 'ES256')])).toEqual([200, 401])
-}, 60_000)
+})

@@ -7,7 +7,6 @@ import { shown } from '../support/device.ts'
 import { type Postgres, startPostgres } from '../support/postgres.ts'
 import { instep, type Serving, secret, startCommand } from './command-line.ts'
 
-const soon = { timeout: 10_000, interval: 20 }
 const env = { INSTEP_JWT_SECRET: secret }
 
 let postgres: Postgres
@@ -18,7 +17,7 @@ const clients: SyncClient[] = []
 beforeAll(async () => {
   postgres = await startPostgres()
   folder = mkdtempSync(join(tmpdir(), 'instep-restore-'))
-}, 60_000)
+})
 
 afterEach(async () => {
   for (const client of clients.splice(0)) await client.close()
@@ -109,8 +108,8 @@ test.each<[string, () => Kept | Promise<Kept>]>([
     for (const id of ['a', 'b', 'c']) await write(other, id).synced
     const after = await clientOn(store)
     const expected = { kept: {}, a: {}, b: {}, c: {}, queued: {} }
-    await expect.poll(() => shown(after), soon).toEqual(expected)
-    await expect.poll(() => shown(other), soon).toEqual(expected)
+    await expect.poll(() => shown(after)).toEqual(expected)
+    await expect.poll(() => shown(other)).toEqual(expected)
   },
   120_000,
 )

@@ -11,7 +11,6 @@ import { shown } from '../support/device.ts'
 import { instep, type Serving, secret, startServing } from './command-line.ts'
 
 const env = { INSTEP_JWT_SECRET: secret }
-const soon = { timeout: 10_000, interval: 20 }
 const running: Serving[] = []
 const clients: SyncClient[] = []
 const folders: string[] = []
@@ -48,12 +47,12 @@ test('two devices of a user keep in step, over HTTP and WebSocket, and another u
   const one = await clientOf(url, token, 'u1')
   const other = await clientOf(url, token, 'u1')
   const stranger = await clientOf(url, await tokenOf('--user', 'u2'), 'u2')
-  await expect.poll(() => other.status.connection.state, soon).toBe('socket')
+  await expect.poll(() => other.status.connection.state).toBe('socket')
   const { accepted } = one.mutate((m) => {
     m.insert('Issue', { id: 'i1', title: 'Cable cut' })
   })
   await accepted
-  await expect.poll(() => shown(other), soon).toEqual({ i1: { title: 'Cable cut' } })
+  await expect.poll(() => shown(other)).toEqual({ i1: { title: 'Cable cut' } })
   await stranger.sync()
   expect(shown(stranger)).toEqual({})
 })
@@ -83,7 +82,7 @@ test('between the first signal and the last answer /healthz says 503; a second s
   const health = () => fetch(new URL('/healthz', serving.url)).then(({ status }) => status)
   expect(await health()).toBe(200)
   serving.signal('SIGTERM')
-  await expect.poll(health, soon).toBe(503)
+  await expect.poll(health).toBe(503)
   const token = await tokenOf('--user', 'u1')
   const headers = { authorization: `Bearer ${token}` }
   expect((await fetch(`${serving.url}/bootstrap`, { headers })).status).toBe(200)
@@ -106,7 +105,7 @@ test('what was accepted in a folder is there after kill -9 and another start', a
   await first.end('SIGKILL')
   const second = await serve(['--database', folder])
   const again = await clientOf(second.url, token, 'u1')
-  await expect.poll(() => Object.keys(shown(again)).sort(), soon).toEqual(['i1', 'i2', 'i3'])
+  await expect.poll(() => Object.keys(shown(again)).sort()).toEqual(['i1', 'i2', 'i3'])
   expect(await second.end()).toBe(0)
 }, 90_000)
 

@@ -17,8 +17,6 @@ const withoutHeaders = class extends WebSocket {
 } as unknown as WebSocketConstructor
 
 /** Over the network, nothing comes at once. */
-const soon = { timeout: 10_000, interval: 20 }
-
 describe.each([
   ['a bare server', bareOnNetwork],
   ['the service', serviceOnNetwork],
@@ -55,11 +53,11 @@ describe.each([
     test('a client bootstraps, is pushed to, restores without the server, and catches up with it', async () => {
       await client.ready()
       await server.insert('1')
-      await expect.poll(() => shown(client), soon).toEqual({ 1: {} })
-      await expect.poll(() => client.status.connection.state, soon).toBe('socket')
+      await expect.poll(() => shown(client)).toEqual({ 1: {} })
+      await expect.poll(() => client.status.connection.state).toBe('socket')
       expect(new Set(server.carriers)).toEqual(new Set([carrier]))
       await server.insert('2')
-      await expect.poll(() => shown(client), soon).toEqual({ 1: {}, 2: {} })
+      await expect.poll(() => shown(client)).toEqual({ 1: {}, 2: {} })
       expect((await client.sync()).sid).toBe(2)
 
       await client.close()
@@ -71,12 +69,12 @@ describe.each([
         storage: { kind: 'durable' },
         lastSyncId: 2,
       })
-      await expect.poll(() => client.status.connection.state, soon).toBe('offline')
+      await expect.poll(() => client.status.connection.state).toBe('offline')
 
       await server.insert('3')
       await server.up()
-      await expect.poll(() => shown(client), soon).toEqual({ 1: {}, 2: {}, 3: {} })
-      await expect.poll(() => client.status.connection.state, soon).toBe('socket')
+      await expect.poll(() => shown(client)).toEqual({ 1: {}, 2: {}, 3: {} })
+      await expect.poll(() => client.status.connection.state).toBe('socket')
       expect(client.status.data.state).toBe('current')
     })
   })

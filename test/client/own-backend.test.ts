@@ -21,8 +21,6 @@ const ofBrowsers = class extends WebSocket {
   }
 } as unknown as WebSocketConstructor
 
-const soon = { timeout: 10_000, interval: 20 }
-
 describe.each([
   ['that sends headers', fallbackWebSocket],
   ['of a browser', ofBrowsers],
@@ -53,14 +51,14 @@ describe.each([
 
   test('a client shows what is its own, and every change to it', async () => {
     const client = await start()
-    await expect.poll(() => shown(client), soon).toEqual({ 1: { title: 'Cable cut' } })
+    await expect.poll(() => shown(client)).toEqual({ 1: { title: 'Cable cut' } })
     const state = WebSocket ? 'socket' : 'polling'
-    await expect.poll(() => client.status.connection.state, soon).toBe(state)
+    await expect.poll(() => client.status.connection.state).toBe(state)
     backend.write('ada', { op: 'u', t: 'Issue', id: '1', p: { open: false } })
     backend.write('ada', { op: 'i', t: 'Issue', id: '3', p: {} })
-    await expect.poll(() => shown(client), soon).toEqual({ 1: { title: 'Cable cut', open: false }, 3: {} })
+    await expect.poll(() => shown(client)).toEqual({ 1: { title: 'Cable cut', open: false }, 3: {} })
     backend.write('ada', { op: 'd', t: 'Issue', id: '1' })
-    await expect.poll(() => shown(client), soon).toEqual({ 3: {} })
+    await expect.poll(() => shown(client)).toEqual({ 3: {} })
   })
 
   test('a client that was away for too long, or meets another history, fetches a snapshot', async () => {
@@ -71,7 +69,7 @@ describe.each([
     const away = await start()
     const reasons: string[] = []
     away.on('reset', ({ reason }) => reasons.push(reason))
-    await expect.poll(() => Object.keys(shown(away)).length, soon).toBe(7)
+    await expect.poll(() => Object.keys(shown(away)).length).toBe(7)
     expect(reasons).toEqual(['gone'])
     await away.sync()
 
@@ -79,7 +77,7 @@ describe.each([
     await backend.close()
     backend = await startBackend({ userOf, port: Number(port) })
     for (let n = 0; n < 20; n += 1) backend.write('ada', { op: 'i', t: 'Issue', id: `b${n}`, p: {} })
-    await expect.poll(() => Object.keys(shown(away)).length, soon).toBe(20)
+    await expect.poll(() => Object.keys(shown(away)).length).toBe(20)
     expect(reasons).toEqual(['gone', 'epoch'])
   })
 
@@ -92,7 +90,7 @@ describe.each([
       m.update('Issue', '1', { open: false })
     })
     await added.synced
-    await expect.poll(() => phone.get('Issue', '1')?.open, soon).toBe(false)
+    await expect.poll(() => phone.get('Issue', '1')?.open).toBe(false)
     expect(shown(phone)).toEqual(shown(desk))
 
     backend.write('ada', { op: 'd', t: 'Issue', id: '3' })
@@ -138,7 +136,7 @@ describe.each([
 
   test('a client without a token that is known is told so', async () => {
     const client = await start({ token: 'nobody' })
-    await expect.poll(() => client.status.connection.state, soon).toBe('unauthenticated')
+    await expect.poll(() => client.status.connection.state).toBe('unauthenticated')
     await expect(client.sync()).rejects.toThrow('401')
   })
 })

@@ -12,14 +12,12 @@ let opened: DemoPage
 let page: Page
 let ada: Pane
 let ben: Pane
-const patient = { timeout: 10_000 }
-
 beforeAll(async () => {
   opened = await DemoPage.open()
   page = opened.page
   ada = opened.ada
   ben = opened.ben
-}, 60_000)
+})
 afterAll(() => opened?.close())
 
 /** Changes rows by the command; gives the server's position then, as the page writes it. */
@@ -38,7 +36,7 @@ test('both panes show how far the first sync has come, and then every place', as
     await pane.says(allPlaces)
     await pane.says('Live')
   }
-}, 60_000)
+})
 
 test('a change by the command reaches both panes, and is marked for a while', async () => {
   const position = await change(7)
@@ -46,7 +44,7 @@ test('a change by the command reaches both panes, and is marked for a while', as
     await pane.says('7 just now')
     await pane.standsAt(position)
   }
-  await expect.poll(() => page.locator('[data-fresh=true]').count(), patient).toBe(0)
+  await expect.poll(() => page.locator('[data-fresh=true]').count()).toBe(0)
 })
 
 test('a cut cable says offline and misses a change, and catches up when it is mended', async () => {
@@ -68,7 +66,7 @@ test('the button changes rows as well', async () => {
 
 test('a search by name and country shows what matches', async () => {
   await ada.search('reykj')
-  await expect.poll(() => ada.names(), patient).toContain('Reykjavík')
+  await expect.poll(() => ada.names()).toContain('Reykjavík')
   await ada.chooseCountry(/^Andorra/)
   await ada.says('0 places')
   await ada.chooseCountry(/^All/)
@@ -79,9 +77,9 @@ test('a search by name and country shows what matches', async () => {
 test('the end of the list is a jump away, in either order', async () => {
   const [first] = await ben.names()
   await ben.press('Name')
-  await expect.poll(() => ben.names(), patient).not.toContain(first)
+  await expect.poll(() => ben.names()).not.toContain(first)
   await ben.scrollToEnd()
-  await expect.poll(async () => (await ben.names()).at(-1), patient).toBe(first)
+  await expect.poll(async () => (await ben.names()).at(-1)).toBe(first)
 })
 
 test('a reload restores both copies from disk, with the cables cut', async () => {
@@ -97,7 +95,7 @@ test('a reload restores both copies from disk, with the cables cut', async () =>
   }
   expect([await ada.fact('Position'), await ben.fact('Position')]).toEqual(positions)
   expect(asked.filter((path) => path.startsWith('/sync') || path === '/token')).toEqual([])
-}, 60_000)
+})
 
 test('nothing failed in the page, and Ctrl-C stops the demo with exit code 0', async () => {
   expect(opened.failures).toEqual([])

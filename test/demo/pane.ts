@@ -1,8 +1,6 @@
 import type { Locator, Page } from 'playwright-core'
 import { expect } from 'vitest'
 
-const patient = { timeout: 10_000 }
-
 /** What a user writes about a place, by the names that the form has for it. */
 export interface Written {
   readonly Name?: string
@@ -29,7 +27,7 @@ export class Pane {
   }
 
   async standsAt(position: string): Promise<void> {
-    await expect.poll(() => this.fact('Position'), patient).toBe(position)
+    await expect.poll(() => this.fact('Position')).toBe(position)
   }
 
   async fact(name: string): Promise<string> {
@@ -99,7 +97,7 @@ export class Pane {
       has: this.#page.getByRole('button', { name, exact: true }),
     })
     const said = () => row.locator('td.rating, td.note').allTextContents()
-    await expect.poll(said, patient).toEqual(['★'.repeat(Rating), Note])
+    await expect.poll(said).toEqual(['★'.repeat(Rating), Note])
   }
 
   /** Resolves once the newest edit is called `label`, and has come so far. */
@@ -112,7 +110,7 @@ export class Pane {
         .getAttribute('aria-label', { timeout: 1_000 })
         .catch(() => undefined)) ?? (await edit.locator('.end').textContent()),
     ]
-    await expect.poll(said, patient).toEqual([expect.stringContaining(label), lights])
+    await expect.poll(said).toEqual([expect.stringContaining(label), lights])
   }
 
   /** A refused edit, which waits for the user. */

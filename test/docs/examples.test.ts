@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { blocksOf, readDocuments } from './documents.ts'
 import { codeLanguages, programsOf, titleOf } from './programs.ts'
 import { run } from './run.ts'
@@ -28,7 +28,7 @@ test('every block says in what language it is, and code is never called by anoth
 
 test('the examples are what the compiler accepts', () => {
   expect(typeFaults(documents.flatMap(programsOf))).toEqual([])
-}, 60_000)
+})
 
 describe.each(documents.filter((document) => programsOf(document).length > 0))('$path', (document) => {
   let stage: Stage
@@ -46,8 +46,7 @@ describe.each(documents.filter((document) => programsOf(document).length > 0))('
 
   const page = shown[document.path]
   if (page) {
-    test('leaves a page that shows what it is to show', () =>
-      vi.waitFor(() => expect(stage.shown()).toMatch(page)))
+    test('leaves a page that shows what it is to show', () => expect.poll(() => stage.shown()).toMatch(page))
   }
 })
 

@@ -29,7 +29,7 @@ ${code("new SyncClient({ baseUrl: 'https://a.test', polInterval: 5 })\nsession.u
       expect.stringMatching(/^docs\/planted\.md:9: .*username/),
       expect.stringMatching(/^docs\/planted\.md:10: .*undeclared/),
     ])
-  }, 60_000)
+  })
 
   test('what throws', async () => {
     await expect(ran(code("import { SyncClient } from 'instep'\nnew SyncClient({})"))).rejects.toThrow(

@@ -12,8 +12,6 @@ import { attachSockets, createSyncService, nodeHandler, signToken } from '../../
 import { shown } from '../support/device.ts'
 
 const secret = 'a secret that is long enough to sign with'
-const soon = { timeout: 10_000, interval: 20 }
-
 /** What Next does with a route: it picks the function of the method, and answers 405 where there is none. */
 const next = {
   prepare: async () => {},
@@ -57,7 +55,7 @@ describe.each<[string, () => Promise<App>]>([
     const client = new SyncClient({ ...options, logger: silentLogger, pollInterval: 60_000 })
     clients.push(client)
     await client.start()
-    await expect.poll(() => client.status.connection.state, soon).toBe('socket')
+    await expect.poll(() => client.status.connection.state).toBe('socket')
     return client
   }
 
@@ -66,7 +64,7 @@ describe.each<[string, () => Promise<App>]>([
     await one.mutate((m) => {
       m.insert('Issue', { id: 'i1', title: 'Cable cut' })
     }).accepted
-    await expect.poll(() => shown(other), soon).toEqual({ i1: { title: 'Cable cut' } })
+    await expect.poll(() => shown(other)).toEqual({ i1: { title: 'Cable cut' } })
   })
 
   test('who has no token is told so, over HTTP, across origins, and at the upgrade', async () => {

@@ -117,4 +117,4 @@ test('src takes from the globals what reaches nothing outside; all else comes fr
   ]) {
     expect(seen).toContain(name)
   }
-}, 60_000)
+})

@@ -21,7 +21,7 @@ beforeAll(async () => {
       .filter(({ resolved }) => resolved.startsWith('src/'))
       .map(({ resolved, circular }) => ({ from: module.source, to: resolved, circular })),
   )
-}, 60_000)
+})
 
 const room = (path: string) => path.match(/^src\/([^/]+)\//)?.[1]
 const print = ({ from, to }: Import) => `${from} → ${to}`

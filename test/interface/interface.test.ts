@@ -11,7 +11,7 @@ let grounds: Grounds
 
 beforeAll(async () => {
   grounds = await openGrounds()
-}, 120_000)
+})
 
 afterAll(() => grounds.close())
 

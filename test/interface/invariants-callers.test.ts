@@ -10,7 +10,7 @@ let grounds: Grounds
 
 beforeAll(async () => {
   grounds = await openGrounds()
-}, 120_000)
+})
 
 afterAll(() => grounds.close())
 
@@ -90,7 +90,7 @@ describe.each(['PGlite', 'PostgreSQL'] as const)('on %s', (kind) => {
     expect(position).toBeLessThan(31)
     const { sid, frames } = await site.json(`delta?since=${position}`)
     expect([sid, frames.length]).toEqual([31, 31 - position])
-  }, 40_000)
+  })
 
   test('invariant 56: a forged or careless token, and the page of a foreign origin, are refused, and none is logged', async () => {
     const site = await serveOn(await grounds.log(kind), {

@@ -9,7 +9,7 @@ let grounds: Grounds
 
 beforeAll(async () => {
   grounds = await openGrounds()
-}, 120_000)
+})
 
 afterAll(() => grounds.close())
 
@@ -90,7 +90,7 @@ describe.each(['PGlite', 'PostgreSQL'] as const)('on %s', (kind) => {
         Array.from({ length: 3_000 }, () => 0),
       ])
     }
-  }, 20_000)
+  })
 
   test('invariant 15: what is committed between a snapshot and the opening of the socket is delivered', async () => {
     const site = await serveOn(await grounds.log(kind), { heartbeatMs: 1_000_000 })

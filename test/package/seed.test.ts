@@ -30,4 +30,4 @@ test('the package brings an empty database, from which PGlite starts in memory a
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
-}, 60_000)
+})

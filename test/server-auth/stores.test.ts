@@ -46,7 +46,7 @@ beforeAll(async () => {
   pool = new Pool({ connectionString: await postgres.database('auth') })
   const made = databases.flatMap(([, run]) => [createAuthTables(run), createAuthTables(run)])
   await Promise.all(made)
-}, 60_000)
+})
 
 afterAll(async () => {
   await Promise.all([pglite.close(), pool.end()])

@@ -18,7 +18,7 @@ let grounds: Grounds
 
 beforeAll(async () => {
   grounds = await openGrounds()
-}, 120_000)
+})
 
 afterAll(() => grounds.close())
 
@@ -106,7 +106,7 @@ describe.each(kinds)('on %s', (kind) => {
       await Promise.all(asked)
     }
     await settle()
-  }, 60_000)
+  })
 
   test('whatever the headers of a request say, the answer is a refusal or a proper one', async () => {
     const { send, settle, token } = await watched(kind)
@@ -114,7 +114,7 @@ describe.each(kinds)('on %s', (kind) => {
       await Promise.all(headers.map((changed) => send(requestFor(target, `Bearer ${token}`, changed))))
     }
     await settle()
-  }, 60_000)
+  })
 
   test('no token is logged, whichever way a request for a socket is broken', async () => {
     const { send, settle, token, key } = await watched(kind)
@@ -130,7 +130,7 @@ describe.each(kinds)('on %s', (kind) => {
       await send(requestFor({ ...target, headers: [] }, '', [], line))
     }
     await settle()
-  }, 60_000)
+  })
 
   test('what is no HTTP at all is refused, or hung up on', async () => {
     const { send, settle, port } = await watched(kind)
@@ -150,7 +150,7 @@ describe.each(kinds)('on %s', (kind) => {
       await sendRaw(port, text, { after: 'reset' })
     }
     await settle()
-  }, 60_000)
+  })
 
   test('nothing that a client says on its socket is taken for anything', async () => {
     const { listen, service, lines } = await watched(kind)

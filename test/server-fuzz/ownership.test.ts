@@ -10,7 +10,7 @@ let grounds: Grounds
 
 beforeAll(async () => {
   grounds = await openGrounds()
-}, 120_000)
+})
 
 afterAll(() => grounds.close())
 
@@ -190,5 +190,5 @@ describe.each(combinations)('on %s, owned by %s', (kind, ownerField) => {
     })
     const secrets = [secret, ...(await Promise.all(users.map((name) => tokenOf(name))))]
     expect(secrets.filter((text) => lines.join('').includes(text))).toEqual([])
-  }, 60_000)
+  })
 })

@@ -6,7 +6,6 @@ import { type Balancer, startBalancer } from './balancer.ts'
 import { WritingClient } from './writing-client.ts'
 
 const owners = ['ann', 'bob', 'cid']
-const soon = { timeout: 20_000, interval: 20 }
 
 let postgres: Postgres
 let database = ''
@@ -17,7 +16,7 @@ let all: WritingClient[] = []
 beforeAll(async () => {
   postgres = await startPostgres()
   database = await postgres.database('shared')
-}, 60_000)
+})
 
 afterEach(async () => {
   await Promise.all(all.map(({ client }) => client.close()))
@@ -39,7 +38,7 @@ async function start(): Promise<void> {
   const { url: baseUrl } = balancer
   all = await Promise.all(names.map((who) => WritingClient.start({ ...who, baseUrl, secret })))
   for (const { client } of all) {
-    await expect.poll(() => client.status.connection.state, soon).toBe('socket')
+    await expect.poll(() => client.status.connection.state).toBe('socket')
   }
   const boards = all.filter(({ name }) => name === 'desk')
   await Promise.all(
@@ -48,7 +47,7 @@ async function start(): Promise<void> {
         client.mutate((m) => void m.insert('Board', { id: `${owner}-board`, desk: -1, phone: -1 })).synced,
     ),
   )
-  for (const { client } of all) await expect.poll(() => client.count('Board'), soon).toBe(1)
+  for (const { client } of all) await expect.poll(() => client.count('Board')).toBe(1)
 }
 
 const transactions = () => all.flatMap((writing) => writing.transactions)
@@ -64,12 +63,12 @@ test('a process killed while clients write through it and another: nothing is lo
       for (; writing; await pause(20)) if (client.pending < 5) client.write()
     }),
   )
-  await expect.poll(() => count('synced'), soon).toBeGreaterThan(40)
+  await expect.poll(() => count('synced')).toBeGreaterThan(40)
 
   await balancer.silence(victim.url)
   await victim.end('SIGKILL')
   const before = count('synced')
-  await expect.poll(() => count('synced'), soon).toBeGreaterThan(before + 40)
+  await expect.poll(() => count('synced')).toBeGreaterThan(before + 40)
   writing = false
   await written
   const sids = new Map<unknown, number>()
@@ -87,7 +86,7 @@ test('a process killed while clients write through it and another: nothing is lo
     expect(client.get('Board', `${owner}-board`)?.[name]).toBe(transactions.length - 1)
     for (const t of ['Board', 'Note']) expect(shown(client, t)).toEqual(await recordsOf(owner, t))
   }
-}, 60_000)
+})
 
 /** What the database holds of `owner`, in the shape of {@link shown}. */
 async function recordsOf(owner: string, t: string) {

@@ -10,7 +10,7 @@ let postgres: Postgres
 
 beforeAll(async () => {
   postgres = await startPostgres()
-}, 60_000)
+})
 
 afterAll(async () => {
   await postgres.stop()
@@ -90,7 +90,7 @@ describe.each(['PostgreSQL', 'PGlite'])('what %s refuses', (kind) => {
 
   beforeAll(async () => {
     logs = await logsIn(kind === 'PGlite' ? 'memory:' : await postgres.database('refusals'))
-  }, 60_000)
+  })
 
   afterAll(() => logs.close())
 

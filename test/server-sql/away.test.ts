@@ -9,7 +9,7 @@ let postgres: Postgres
 
 beforeAll(async () => {
   postgres = await startPostgres()
-}, 60_000)
+})
 
 afterAll(async () => {
   await postgres.stop()

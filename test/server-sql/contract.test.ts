@@ -11,7 +11,7 @@ beforeAll(async () => {
   postgres = await startPostgres()
   inPostgres = await logsIn(await postgres.database('contract'))
   inPGlite = await logsIn('memory:')
-}, 60_000)
+})
 
 afterAll(async () => {
   await inPostgres.close()

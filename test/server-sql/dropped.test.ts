@@ -15,7 +15,7 @@ let count = 0
 
 beforeAll(async () => {
   postgres = await startPostgres()
-}, 60_000)
+})
 
 afterAll(async () => {
   await postgres.stop()

@@ -11,7 +11,7 @@ let logs: Awaited<ReturnType<typeof logsIn>>
 
 beforeAll(async () => {
   logs = await logsIn('memory:')
-}, 60_000)
+})
 
 afterAll(() => logs.close())
 
@@ -99,4 +99,4 @@ test('writes that are asked at once are done as if each had been asked after the
     }),
     { numRuns: 150 },
   )
-}, 60_000)
+})

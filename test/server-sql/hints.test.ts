@@ -10,7 +10,7 @@ let postgres: Postgres
 
 beforeAll(async () => {
   postgres = await startPostgres()
-}, 60_000)
+})
 
 afterAll(async () => {
   await postgres.stop()
@@ -111,7 +111,7 @@ test('a database that is away for a while is heard again', async () => {
   await eventually(() => idsOn(socket).includes('1'))
   expect(idsOn(socket)).toEqual(['0', '1'])
   await service.close()
-}, 30_000)
+})
 
 test('invariant 15: on PostgreSQL too, what is written between a bootstrap and the subscription is delivered', async () => {
   const address = await postgres.database('gap')
@@ -149,4 +149,4 @@ test('invariant 15: on PostgreSQL too, what is written between a bootstrap and t
   expect(written.length).toBeGreaterThan(10)
   await writer.close()
   await service.close()
-}, 30_000)
+})

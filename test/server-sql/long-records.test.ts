@@ -11,7 +11,7 @@ let postgres: Postgres
 
 beforeAll(async () => {
   postgres = await startPostgres()
-}, 60_000)
+})
 
 afterAll(async () => {
   await postgres.stop()
@@ -57,7 +57,7 @@ describe.each(kinds)('long records in %s', (_, open) => {
     const { batches } = await log.delta('ann', lengths.length - 1)
     expect((await batchesOf({ ...(await log.position()), batches })).ids).toEqual(ids.slice(-1))
     await log.close()
-  }, 60_000)
+  })
 
   test('are followed a few at a time, and never to within a write', async () => {
     const log = await open()
@@ -75,5 +75,5 @@ describe.each(kinds)('long records in %s', (_, open) => {
     }
     if (!(log instanceof MemoryLog)) expect(lengths).toEqual([4, 4, 4, 4, 2])
     await log.close()
-  }, 60_000)
+  })
 })

@@ -10,7 +10,7 @@ let postgres: Postgres
 
 beforeAll(async () => {
   postgres = await startPostgres()
-}, 120_000)
+})
 
 afterAll(async () => {
   await postgres.stop()

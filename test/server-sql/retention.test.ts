@@ -13,7 +13,7 @@ let postgres: Postgres
 
 beforeAll(async () => {
   postgres = await startPostgres()
-}, 60_000)
+})
 
 afterAll(async () => {
   await postgres.stop()
@@ -54,12 +54,12 @@ describe.each<[string, (name: string) => string | Promise<string>]>([
     expect(await idsOf(made)).toHaveLength(10)
     await clock.advance(24 * 3_600_000)
     await passing(clock, 600_000, async () => (await horizon()) === 10)
-  }, 30_000)
+  })
 
   test('all but so many changes are forgotten', async () => {
     const { clock, horizon } = await logWith(await database('counted'), { maxChanges: 3 })
     await passing(clock, 600_000, async () => (await horizon()) === 7)
-  }, 30_000)
+  })
 })
 
 test('a history that has become long is looked through part by part, and forgotten in one go', async () => {
@@ -78,4 +78,4 @@ test('a history that has become long is looked through part by part, and forgott
   log = made
   await clock.advance(600_000)
   await eventually(async () => (await made.position()).horizon === 250_000)
-}, 60_000)
+})

@@ -18,7 +18,7 @@ let folder = ''
 beforeAll(async () => {
   postgres = await startPostgres()
   folder = mkdtempSync(join(tmpdir(), 'instep-service-'))
-}, 60_000)
+})
 
 afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
@@ -42,7 +42,7 @@ describe.each(['a folder', 'PostgreSQL'])('a service on %s', (kind) => {
     expect(await second.json('bootstrap')).toEqual(before)
     expect(await second.json('delta?since=0')).toMatchObject({ sid: 1, frames: [{ op: 'i', id: '1' }] })
     await second.service.close()
-  }, 60_000)
+  })
 })
 
 test('a service passes on what its log may forget, which a log that is open already has been told', async () => {
@@ -59,7 +59,7 @@ test('a service passes on what its log may forget, which a log that is open alre
   expect(() => serviceOf({ retention })).toThrow(
     expect.objectContaining({ name: 'ConfigurationError', option: 'retention' }),
   )
-}, 30_000)
+})
 
 test('a service whose database cannot be opened says so when it starts, and not with its password', async () => {
   const { service } = serviceOf({ database: 'postgres://ann:secret@127.0.0.1:1/none' })

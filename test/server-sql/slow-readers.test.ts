@@ -14,7 +14,7 @@ let log: SqlLog
 
 beforeAll(async () => {
   postgres = await startPostgres()
-}, 60_000)
+})
 
 afterAll(() => postgres.stop())
 

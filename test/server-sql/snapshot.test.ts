@@ -16,7 +16,7 @@ beforeAll(async () => {
   postgres = await startPostgres()
   logs.PostgreSQL = await logsIn(await postgres.database('snapshot'))
   logs.PGlite = await logsIn('memory:')
-}, 60_000)
+})
 
 afterAll(async () => {
   for (const { close } of Object.values(logs)) await close()

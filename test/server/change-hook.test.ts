@@ -17,7 +17,7 @@ let services: SyncService[] = []
 beforeAll(async () => {
   postgres = await startPostgres()
   folder = mkdtempSync(join(tmpdir(), 'instep-hook-'))
-}, 60_000)
+})
 
 afterEach(async () => {
   await Promise.all(services.map((service) => service.close()))
@@ -88,7 +88,7 @@ describe.each(Object.entries(databases))('the hook of a service on %s', (_, data
       },
     ])
     expect(commits.map(({ by }) => by?.tx)).toEqual([undefined, 't1', undefined])
-  }, 120_000)
+  })
 
   test('is told nothing of what changed nothing: a removal of nothing, a rejection, a verdict given again', async () => {
     const told: unknown[] = []
@@ -103,7 +103,7 @@ describe.each(Object.entries(databases))('the hook of a service on %s', (_, data
     const first = await send(txs)
     expect(await send(txs)).toEqual(first)
     expect(told).toEqual([[1, 't1']])
-  }, 120_000)
+  })
 
   test('that throws, rejects or never ends holds up neither writes nor the calls after it', async () => {
     const told: number[] = []
@@ -124,7 +124,7 @@ describe.each(Object.entries(databases))('the hook of a service on %s', (_, data
       'The hook `onCommit` failed. {"sid":1,"reason":"It throws."}',
       'The hook `onCommit` failed. {"sid":2,"reason":"It rejects."}',
     ])
-  }, 120_000)
+  })
 
   test('may change what it is told, and write by itself', async () => {
     const counted: number[] = []
@@ -138,7 +138,7 @@ describe.each(Object.entries(databases))('the hook of a service on %s', (_, data
     const answer = await service.fetch(requestTo('bootstrap', 'ann'))
     const { rows } = await answer.json()
     expect(rows).toMatchObject([{ id: '1', p: { title: 'Cable' } }, { id: 'count' }])
-  }, 120_000)
+  })
 })
 
 test('of two services on one PostgreSQL, the one that has committed tells its own hook, in order', async () => {
@@ -159,4 +159,4 @@ test('of two services on one PostgreSQL, the one that has committed tells its ow
     expect(sids).toEqual([...sids].sort((a, b) => a - b))
   }
   expect(new Set([...told.one, ...told.other]).size).toBe(80)
-}, 120_000)
+})

@@ -101,7 +101,7 @@ describe('a limit that processes share in PostgreSQL', () => {
 
   beforeAll(async () => {
     postgres = await startPostgres()
-  }, 60_000)
+  })
 
   afterAll(async () => {
     for (const pool of pools) await pool.end()

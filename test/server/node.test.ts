@@ -103,7 +103,7 @@ test('over TLS a client reads, writes, and is pushed on its socket', async () =>
     world: trusting(cert),
   })
   await client.start()
-  await expect.poll(() => client.status.connection.state, { timeout: 5_000 }).toBe('socket')
+  await expect.poll(() => client.status.connection.state).toBe('socket')
   await client.mutate((m) => {
     m.insert('Todo', { id: '2', n: 2 })
   }).accepted

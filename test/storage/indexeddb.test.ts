@@ -117,7 +117,7 @@ describe('losing the connection', () => {
     connection.onLost(lost)
     const [handle] = handles
     if (handle) forceCloseDatabase(handle as never)
-    await vi.waitFor(() => expect(lost).toHaveBeenCalledTimes(1))
+    await expect.poll(() => lost).toHaveBeenCalledTimes(1)
     await expect(connection.transaction(writing, async () => {})).rejects.toMatchObject({
       code: 'closed',
       retryable: true,

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type MockSyncServer, mockSyncServer } from '../../src/testing/index.ts'
 import { issue } from './scene.ts'
 
@@ -19,7 +19,7 @@ test('in real time a client is in step soon, by itself', async () => {
   await server.settle()
   expect(client.status.connection.state).toBe('socket')
   await server.write([issue('2')], 'ada')
-  await vi.waitFor(() => expect(client.count('Issue')).toBe(2))
+  await expect.poll(() => client.count('Issue')).toBe(2)
 })
 
 test('settle gives up after a while', async () => {
@@ -34,7 +34,7 @@ test('closed in the middle of everything, it leaves no timer', async () => {
   server.late(60_000)
   const client = server.client({ identity: 'ada' })
   await client.start()
-  await vi.waitFor(() => expect(timers()).toBeGreaterThan(before))
+  await expect.poll(timers).toBeGreaterThan(before)
   await server.close()
   expect(timers()).toBe(before)
 })
