@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { DemoPage } from './demo-page.ts'
 import { run } from './demo-process.ts'
@@ -26,6 +26,9 @@ async function change(rows: number): Promise<string> {
   const [, position] = /position (\d+)/.exec(output) ?? []
   return Number(position).toLocaleString('en')
 }
+
+const isFocused = (locator: Locator) =>
+  expect.poll(() => locator.evaluate((element) => element === document.activeElement), patient).toBe(true)
 
 test('both panes show how far the first sync has come, and then every place', async () => {
   await page.waitForFunction(() => {
@@ -80,6 +83,35 @@ test('the end of the list is a jump away, in either order', async () => {
   await expect.poll(() => ben.names()).not.toContain(first)
   await ben.scrollToEnd()
   await expect.poll(async () => (await ben.names()).at(-1)).toBe(first)
+})
+
+test('the rows of a list are one stop for Tab, which the arrows move', async () => {
+  const { keyboard } = page
+  const [first = '', second = ''] = await ada.names()
+  await ada.place(first).focus()
+  await keyboard.press('ArrowDown')
+  await keyboard.press('Tab')
+  await isFocused(ben.region.getByRole('button', { name: 'Cut Ben’s cable' }))
+  await keyboard.press('Shift+Tab')
+  await isFocused(ada.place(second))
+})
+
+test('the focus stays in a list that is scrolled away from its row', async () => {
+  await page.keyboard.press('End')
+  await isFocused(ada.list)
+  await page.keyboard.press('Home')
+  await expect.poll(() => ada.list.evaluate(({ scrollTop }) => scrollTop), patient).toBe(0)
+})
+
+test('a row that the arrows come to is not covered by the heads', async () => {
+  const [first = ''] = await ada.names()
+  await ada.place(first).focus()
+  const { keyboard } = page
+  for (let rows = 0; rows < 20; rows += 1) await keyboard.press('ArrowDown')
+  for (let rows = 0; rows < 15; rows += 1) await keyboard.press('ArrowUp')
+  const row = await ada.list.locator('tr:has(:focus)').boundingBox()
+  const heads = await ada.list.locator('thead').boundingBox()
+  expect(row?.y).toBeGreaterThanOrEqual((heads?.y ?? 0) + (heads?.height ?? 0))
 })
 
 test('a reload restores both copies from disk, with the cables cut', async () => {

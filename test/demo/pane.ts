@@ -64,14 +64,19 @@ export class Pane {
     return this.region.locator('td.key').allTextContents()
   }
 
+  /** What the list scrolls in. */
+  get list(): Locator {
+    return this.region.locator('.scroller')
+  }
+
   async scrollToEnd(): Promise<void> {
-    await this.region.locator('.scroller').focus()
+    await this.list.focus()
     await this.#page.keyboard.press('End')
   }
 
   /** The button that stands for a place in the list. */
   place(name: string): Locator {
-    return this.region.locator('.scroller').getByRole('button', { name, exact: true })
+    return this.list.getByRole('button', { name, exact: true })
   }
 
   /** Opens a place, writes into it, and saves. */
@@ -93,7 +98,7 @@ export class Pane {
 
   /** Resolves once the row of a place says just this of it. */
   async shows(name: string, { Note = '', Rating = 0 }: Written): Promise<void> {
-    const row = this.region.locator('.scroller tbody tr', {
+    const row = this.list.locator('tbody tr', {
       has: this.#page.getByRole('button', { name, exact: true }),
     })
     const said = () => row.locator('td.rating, td.note').allTextContents()

@@ -8,18 +8,20 @@ interface PlaceRowProps {
   readonly index: number
   /** Whether it has just changed. */
   readonly fresh: boolean
+  /** Whether it is the one that Tab comes to: the arrows go on from there. */
+  readonly isTabStop: boolean
   readonly onOpen: (id: string) => void
 }
 
 export const PlaceRow = memo(function PlaceRow(props: PlaceRowProps) {
-  const { place, countryName, index, fresh, onOpen } = props
+  const { place, countryName, index, fresh, isTabStop, onOpen } = props
   const { id, name, lat, rating = 0, note } = place
   return (
     // The heads are the first row.
     <tr aria-rowindex={index + 2} data-fresh={fresh}>
       <td className="key" title={name}>
         {/* It covers the row. */}
-        <button type="button" value={id} onClick={() => onOpen(id)}>
+        <button type="button" value={id} tabIndex={isTabStop ? 0 : -1} onClick={() => onOpen(id)}>
           {name}
         </button>
       </td>

@@ -8,6 +8,7 @@ import { PlaceRow } from './place-row.tsx'
 import type { Reader } from './reader.ts'
 import { useStore } from './store.ts'
 import { Tools } from './tools.tsx'
+import { useRowFocus } from './use-row-focus.ts'
 import { specOf, type View } from './view.ts'
 
 /** As `--row` in `style/base.css`, in px. */
@@ -37,9 +38,12 @@ export function PlaceTable({ reader, view, onChange, onOpen }: PlaceTableProps) 
     scroller.current?.scrollTo(0, 0)
   }, [view])
 
+  const focus = useRowFocus(scroller)
   const items = virtualizer.getVirtualItems()
   const first = items[0]?.index ?? 0
   const rows = places.slice(first, first + items.length)
+  const tabStop =
+    rows.find(({ id }) => id === focus.last) ?? rows[(virtualizer.range?.startIndex ?? first) - first]
   const above = items[0]?.start ?? 0
   const below = virtualizer.getTotalSize() - (items.at(-1)?.end ?? 0)
   return (
@@ -56,7 +60,11 @@ export function PlaceTable({ reader, view, onChange, onOpen }: PlaceTableProps) 
           style={{ marginTop: above, marginBottom: below }}
         >
           <ColumnHeads view={view} onChange={onChange} />
-          <tbody onKeyDown={(event) => onPlaceKey(client, event)}>
+          <tbody
+            onKeyDown={(event) => onPlaceKey(client, event)}
+            onFocus={focus.onFocus}
+            onBlur={focus.onBlur}
+          >
             {items.map(({ index }) => {
               const place = rows[index - first]
               if (!place) return null
@@ -67,6 +75,7 @@ export function PlaceTable({ reader, view, onChange, onOpen }: PlaceTableProps) 
                   countryName={client.get('Country', place.country)?.name ?? place.country}
                   index={index}
                   fresh={recent.has(place.id)}
+                  isTabStop={place === tabStop}
                   onOpen={onOpen}
                 />
               )
