@@ -70,6 +70,7 @@ describe('with both cables whole', () => {
     await ada.shows('Reykjavík', { Note: 'Bring a coat', Rating: 2 })
     await refused.getByRole('button', { name: 'Discard' }).click()
     await refused.waitFor({ state: 'detached' })
+    expect(await ada.list.evaluate((list) => list === document.activeElement)).toBe(true)
   })
 
   test('a town that nobody added cannot be deleted: it goes, and is back', async () => {
@@ -153,11 +154,16 @@ describe('the same field, with both cables cut', () => {
     await ben.shows('Reykjavík', { Note: 'Ben was here', Rating: 1 })
   })
 
-  test('with nothing to undo, it says so', async () => {
+  test('with nothing to undo, it says so, above what was refused', async () => {
+    await ben.edit('Reykjavík', { Rating: 6 })
+    const refused = ben.refused('Edit Reykjavík')
+    await refused.waitFor()
     await ben.press('Reload')
     await ben.says(/places$/)
     await ben.press('Undo')
-    await ben.says('There is nothing to undo.')
+    const notice = ben.region.getByText('There is nothing to undo.')
+    const { y, height } = (await notice.boundingBox()) ?? { y: Number.NaN, height: 0 }
+    expect(y + height).toBeLessThan((await refused.boundingBox())?.y ?? 0)
   })
 })
 

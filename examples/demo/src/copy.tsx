@@ -2,8 +2,8 @@ import { describeConnection, describeWaiting } from './describe-status.ts'
 import { Facts } from './facts.tsx'
 import { FirstSync } from './first-sync.tsx'
 import { useSyncStatus } from './hooks.ts'
+import { Notice } from './notice.tsx'
 import type { Reader } from './reader.ts'
-import { useStore } from './store.ts'
 import { Workplace } from './workplace.tsx'
 
 interface CopyProps {
@@ -15,7 +15,6 @@ interface CopyProps {
 /** A user's copy of the data, and how it is doing. */
 export function Copy({ reader, name, onReload }: CopyProps) {
   const status = useSyncStatus()
-  const notice = useStore(reader.notice)
   const { tone, text } = describeConnection(status)
   const { data, storage } = status
   return (
@@ -42,14 +41,12 @@ export function Copy({ reader, name, onReload }: CopyProps) {
       </header>
       {storage.reason && <p className="notice">{storage.reason}</p>}
       {data.state === 'none' || data.state === 'loading' ? (
-        <FirstSync status={status} name={name} />
+        <>
+          <FirstSync status={status} name={name} />
+          <Notice reader={reader} />
+        </>
       ) : (
         <Workplace reader={reader} />
-      )}
-      {notice && (
-        <p className="notice passing" role="status">
-          {notice}
-        </p>
       )}
     </div>
   )

@@ -1,4 +1,5 @@
 import type { Transaction } from 'instep'
+import type { MouseEvent } from 'react'
 import { compareFields } from './compare-edit.ts'
 import { ComparedFields } from './compared-fields.tsx'
 import { useClient, useRecord } from './hooks.ts'
@@ -9,22 +10,31 @@ export function RefusedEdit({ edit }: { readonly edit: Transaction }) {
   // What others write meanwhile shows in what is compared.
   useRecord('Place', edit.records[0]?.id)
   const compared = compareFields(edit)
+  const leaving = (work: (id: string) => void) => (event: MouseEvent) => {
+    passFocus(event.currentTarget)
+    work(edit.id)
+  }
   return (
     <article aria-label={edit.label}>
-      <p>
+      <p role="alert">
         <strong>{edit.label}</strong> was refused: {describeReason(edit)}
       </p>
       {compared.length > 0 && <ComparedFields fields={compared} />}
       <div className="actions">
-        <button type="button" onClick={() => outbox.retry(edit.id)}>
+        <button type="button" onClick={leaving((id) => outbox.retry(id))}>
           Retry
         </button>
-        <button type="button" onClick={() => outbox.discard(edit.id)}>
+        <button type="button" onClick={leaving((id) => outbox.discard(id))}>
           Discard
         </button>
       </div>
     </article>
   )
+}
+
+/** From what is about to go, to the list. */
+function passFocus(from: Element): void {
+  from.closest('.workplace')?.querySelector<HTMLElement>('.scroller')?.focus({ preventScroll: true })
 }
 
 function describeReason({ rejection }: Transaction): string {

@@ -2,6 +2,7 @@ import { memo, useCallback, useRef, useState } from 'react'
 import { Edits } from './edits.tsx'
 import { Inbox } from './inbox.tsx'
 import { Latest } from './latest.tsx'
+import { Notice } from './notice.tsx'
 import { PlaceEditor } from './place-editor.tsx'
 import { Places } from './places.tsx'
 import type { Reader } from './reader.ts'
@@ -33,6 +34,7 @@ export const Workplace = memo(function Workplace({ reader }: { readonly reader: 
         <Edits reader={reader} />
       </div>
       <Places reader={reader} onOpen={open} />
+      <Notice reader={reader} />
       <div className="dock">
         <Inbox />
         {edited && <PlaceEditor key={edited.id} id={edited.id} onClose={close} />}
