@@ -114,6 +114,14 @@ test('a row that the arrows come to is not covered by the heads', async () => {
   expect(row?.y).toBeGreaterThanOrEqual((heads?.y ?? 0) + (heads?.height ?? 0))
 })
 
+test('a change moves nothing in a narrow window', async () => {
+  await page.setViewportSize({ width: 1_024, height: 768 })
+  const before = await ada.list.boundingBox()
+  await change(11)
+  await ada.says('11 just now')
+  expect(await ada.list.boundingBox()).toEqual(before)
+})
+
 test('a reload restores both copies from disk, with the cables cut', async () => {
   const positions = [await ada.fact('Position'), await ben.fact('Position')]
   for (const pane of opened.panes) await pane.cut()

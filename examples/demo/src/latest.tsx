@@ -21,7 +21,7 @@ export const Latest = memo(function Latest({ reader, onOpen }: LatestProps) {
   return (
     <div className="latest">
       <h3>
-        Latest changes
+        Changes
         <span aria-live="polite">{recent.size > 0 && `${formatCount(recent.size)} just now`}</span>
       </h3>
       <ol>
