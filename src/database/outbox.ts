@@ -61,7 +61,10 @@ export interface OutboxStore {
   find(id: string): Promise<OutboxRecord | 'gone' | undefined>
   /** What has become of all since: those that `isKnown` does not name, and the ids of all. */
   readOthers(isKnown: (id: string) => boolean): Promise<OtherTransactions>
-  /** Gives the ids of those to `cancel` that another client may have sent, and of those to `send` that one has cancelled. */
+  /**
+   * Gives the ids of those to `cancel` that another client may have sent, and of those to `send` or to `keep` that one has
+   * cancelled or discarded.
+   */
   write(change: OutboxChange): Promise<readonly string[]>
 }
 
@@ -69,13 +72,17 @@ export interface OutboxStore {
 export interface OutboxChange {
   readonly put?: readonly OutboxRecord[]
   readonly remove?: readonly string[]
+  /** Are removed, with a mark that they are neither to be sent nor to be kept. */
+  readonly discard?: readonly string[]
+  /** Are put, unless another client has cancelled or discarded them. */
+  readonly keep?: readonly OutboxRecord[]
   /** Are removed if they are queued, with a mark that they are not to be sent. */
   readonly cancel?: readonly string[]
   /** Are about to be sent for the first time: kept as such where they are queued. */
   readonly send?: readonly OutboxRecord[]
 }
 
-/** Before the id of each one that was cancelled, where it sorts behind all ids. */
+/** Before the id of each one that was cancelled or discarded, where it sorts behind all ids. */
 const mark = '~'
 
 /** So many marks stay, which is more than clients can hold that have not heard of it. */
@@ -109,29 +116,32 @@ export function openOutbox(connection: StoreConnection): OutboxStore {
           ids: new Set(ids),
         }
       }),
-    write: ({ put = [], remove = [], cancel = [], send = [] }) =>
+    write: ({ put = [], remove = [], discard = [], keep = [], cancel = [], send = [] }) =>
       within('write', async (tx) => {
-        const [toCancel, toSend] = await Promise.all([
-          Promise.all(cancel.map((id) => standingOf(tx, id))),
-          Promise.all(send.map(({ id }) => standingOf(tx, id))),
-        ])
-        const sent = cancel.filter((_, index) => toCancel[index] === 'other')
-        const cancelled = send.filter((_, index) => toSend[index] === 'cancelled')
-        const queued = send.filter((_, index) => toSend[index] === 'queued')
-        for (const record of [...put, ...queued]) tx.put('outbox', record.id, JSON.stringify(record))
+        const standings = new Map<string, Standing>()
+        const toStay = [...send, ...keep].map(({ id }) => id)
+        const look = async (id: string) => standings.set(id, await standingOf(tx, id))
+        await Promise.all([...cancel, ...toStay].map(look))
+        const are = (standing: Standing) => (id: string) => standings.get(id) === standing
+        const [areQueued, areMarked] = [are('queued'), are('cancelled')]
+        const queued = send.filter(({ id }) => areQueued(id))
+        const kept = keep.filter(({ id }) => !areMarked(id))
+        for (const record of [...put, ...queued, ...kept]) tx.put('outbox', record.id, JSON.stringify(record))
         for (const id of remove) tx.delete('outbox', id)
-        for (const [index, id] of cancel.entries()) {
-          if (toCancel[index] !== 'queued') continue
+        const gone = [...cancel.filter(areQueued), ...discard]
+        for (const id of gone) {
           tx.delete('outbox', id)
           tx.put('outbox', `${mark}${id}`, true)
         }
-        if (cancel.length > 0) await forgetOldest(tx)
-        return [...sent, ...cancelled.map(({ id }) => id)]
+        if (gone.length > 0) await forgetOldest(tx)
+        return [...cancel.filter(are('other')), ...toStay.filter(areMarked)]
       }),
   }
 }
 
-async function standingOf(tx: StoreTransaction, id: string): Promise<'queued' | 'cancelled' | 'other'> {
+type Standing = 'queued' | 'cancelled' | 'other'
+
+async function standingOf(tx: StoreTransaction, id: string): Promise<Standing> {
   const [value, marked] = await Promise.all([tx.get('outbox', id), tx.get('outbox', `${mark}${id}`)])
   if (value === undefined && marked !== undefined) return 'cancelled'
   return readRecord(value)?.state === 'queued' ? 'queued' : 'other'

@@ -139,11 +139,9 @@ export class Settlement {
 
   /** Of `inbox`, what is not among all that is `stored` another client of the same data has discarded, or tried again. */
   compare(inbox: readonly LocalTransaction[], stored: ReadonlySet<string>): void {
-    const { outbox, listener } = this.#options
+    const { outbox, standing } = this.#options
     outbox.forgetAllBut(stored)
-    const gone = inbox.filter(({ id }) => !stored.has(id))
-    for (const transaction of gone) if (transaction.dispatch({ type: 'discard' })) outbox.remove(transaction)
-    if (gone.length > 0) listener.counted()
+    standing.drop(inbox.filter(({ id }) => !stored.has(id)))
   }
 
   /** The disk may have lost all that it held of them. */

@@ -66,10 +66,21 @@ export class Standing {
   async discard(transaction: LocalTransaction): Promise<void> {
     const { outbox, log, listener } = this.#options
     outbox.remove(transaction)
-    const gone = log.change({ remove: [transaction.id] })
+    const gone = log.change({ discard: [transaction.id] })
     transaction.dispatch({ type: 'discard' })
     listener.counted()
     await this.#leaves(transaction, gone)
+  }
+
+  /** Another client of the same data has discarded these, or tried them again. */
+  drop(rejected: readonly LocalTransaction[]): void {
+    const { outbox, listener } = this.#options
+    if (rejected.length === 0) return
+    for (const transaction of rejected) {
+      outbox.remove(transaction)
+      transaction.dispatch({ type: 'discard' })
+    }
+    listener.counted()
   }
 
   /** It could not be stored, so it is taken back; what it was to take the place of stands again. */
@@ -158,10 +169,13 @@ export class Standing {
     for (const [transaction, error] of rejections) {
       if (!outbox.reject(transaction, error)) continue
       rejected.push(transaction)
-      // Whoever heard of it may have tried it anew.
-      if (transaction.state !== 'rejected') continue
-      log.put(transaction.record).catch((thrown) => reporter.error(toStorageError(thrown)))
     }
+    // Whoever heard of it may have tried it anew.
+    const kept = rejected.filter(({ state }) => state === 'rejected')
+    log
+      .change({ keep: kept.map(({ record }) => record) })
+      .then((gone) => this.drop(kept.filter(({ id }) => gone.includes(id))))
+      .catch((thrown) => reporter.error(toStorageError(thrown)))
     listener.counted()
     for (const transaction of rejected) {
       if (sid === undefined) listener.judged(transaction)

@@ -176,11 +176,11 @@ export class Writes implements TransactionHost {
   }
 
   /** How what it takes the place of leaves the disk. */
-  #leave(transaction: LocalTransaction): Pick<OutboxChange, 'cancel' | 'remove'> {
+  #leave(transaction: LocalTransaction): Pick<OutboxChange, 'cancel' | 'discard'> {
     const leaving = this.#leaving(transaction)
     const idsOf = (joined: boolean) =>
       leaving.filter(({ state }) => (state === 'cancelled') === joined).map(({ id }) => id)
-    return { cancel: idsOf(true), remove: idsOf(false) }
+    return { cancel: idsOf(true), discard: idsOf(false) }
   }
 
   /** Another client of the same data may have sent what it was joined with: that stands, and this writes all once more. */

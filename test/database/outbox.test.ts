@@ -71,6 +71,15 @@ describe.each(Object.entries(stores))('the outbox on %s', (_, makeStore) => {
     expect(records).toEqual([record('2', { state: 'sending' }), record('3', { state: 'accepted', sid: 4 })])
   })
 
+  test('keeps what another client has not discarded, and tells what it has', async () => {
+    const { outbox } = await open(makeStore())
+    await outbox.write({ put: [record('1'), record('2', { state: 'sending' })] })
+    expect(await outbox.write({ discard: ['1'] })).toEqual([])
+    expect(await outbox.write({ keep: ['1', '2', '3'].map((id) => record(id)) })).toEqual(['1'])
+    expect((await outbox.read()).records).toEqual([record('2'), record('3')])
+    expect(await outbox.write({ send: [record('1', { state: 'sending' })] })).toEqual(['1'])
+  })
+
   test('remembers a thousand that were cancelled, the last ones', async () => {
     const { outbox } = await open(makeStore())
     const ids = Array.from({ length: 1_002 }, (_, n) => `${10_000 + n}`)

@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { defineModels } from '../../src/index.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import { at, type Desk, failure, notes, Office, watched } from '../support/office.ts'
 import { modelsOf } from './tabs/models.ts'
@@ -65,4 +66,42 @@ test('what the newer version has sent and heard nothing of, the older asks for i
   await mend(desks[0])
   await mend(desks[1])
   await expectOnce()
+})
+
+describe('what the newer version cannot migrate, and the older has yet to send', () => {
+  /** The older one does not send. */
+  async function parked() {
+    const office = await Office.open()
+    const store = memoryStore()
+    const older = await office.desk({ store }).live(modelsOf(1))
+    await office.clock.until(older.stop())
+    const written = older.mutate((m) => m.insert('Note', { id: '2', title: 'Bread' }))
+    await office.clock.until(written.durable)
+    const op = () => undefined
+    const newer = await office.desk({ store }).live({
+      models: defineModels({}, { version: 2, migrate: { 2: { op } } }),
+    })
+    expect(newer.outbox.get(written.id)?.rejection?.reason).toBe('migration')
+    const send = async () => {
+      await office.clock.until(older.start())
+      await office.clock.advance(60_000)
+    }
+    return { office, older, newer, written, send }
+  }
+
+  test('does not happen once it was discarded', async () => {
+    const { office, older, newer, written, send } = await parked()
+    await office.clock.until(newer.outbox.discard(written.id))
+    await send()
+    expect([written.state, office.received, older.outbox.list()]).toEqual(['cancelled', [], []])
+  })
+
+  test('happens once where it was tried again', async () => {
+    const { office, older, newer, written, send } = await parked()
+    const again = newer.outbox.retry(written.id)
+    await office.clock.until(again.synced)
+    await send()
+    expect([written.state, office.received, older.outbox.list()]).toEqual(['cancelled', [again.id], []])
+    expect(await office.rows()).toEqual({ 2: { title: 'Bread' } })
+  })
 })
