@@ -28,7 +28,7 @@ async function change(rows: number): Promise<string> {
 }
 
 const isFocused = (locator: Locator) =>
-  expect.poll(() => locator.evaluate((element) => element === document.activeElement), patient).toBe(true)
+  expect.poll(() => locator.evaluate((element) => element === document.activeElement)).toBe(true)
 
 test('both panes show how far the first sync has come, and then every place', async () => {
   await page.waitForFunction(() => {
@@ -100,7 +100,7 @@ test('the focus stays in a list that is scrolled away from its row', async () =>
   await page.keyboard.press('End')
   await isFocused(ada.list)
   await page.keyboard.press('Home')
-  await expect.poll(() => ada.list.evaluate(({ scrollTop }) => scrollTop), patient).toBe(0)
+  await expect.poll(() => ada.list.evaluate(({ scrollTop }) => scrollTop)).toBe(0)
 })
 
 test('a row that the arrows come to is not covered by the heads', async () => {
