@@ -19,7 +19,7 @@ export const noDatabase: Database = {
   outbox: {
     read: async () => ({ records: [], unreadable: [] }),
     find: async () => undefined,
-    readOthers: async () => ({ records: [], ids: new Set() }),
+    readOthers: async () => ({ records: [], ids: new Set(), gone: [] }),
     write: async () => [],
   },
   drop: async () => {},

@@ -51,7 +51,10 @@ export interface StoredOutbox {
 /** What other clients of the same data have made of the outbox. */
 export interface OtherTransactions {
   readonly records: readonly OutboxRecord[]
+  /** Of all that are there. */
   readonly ids: ReadonlySet<string>
+  /** Of those that were cancelled or discarded, the last ones. */
+  readonly gone: readonly string[]
 }
 
 /** The transactions of one identity on disk. Each write is one transaction of the store, and flushed when it resolves. */
@@ -59,7 +62,7 @@ export interface OutboxStore {
   read(): Promise<StoredOutbox>
   /** One that was there; `undefined` where it cannot be told what has become of it. */
   find(id: string): Promise<OutboxRecord | 'gone' | undefined>
-  /** What has become of all since: those that `isKnown` does not name, and the ids of all. */
+  /** What has become of all since; of what is there, the records that `isKnown` does not name. */
   readOthers(isKnown: (id: string) => boolean): Promise<OtherTransactions>
   /**
    * Gives the ids of those to `cancel` that another client may have sent, and of those to `send` or to `keep` that one has
@@ -109,11 +112,13 @@ export function openOutbox(connection: StoreConnection): OutboxStore {
       }),
     readOthers: (isKnown) =>
       within('read', async (tx) => {
-        const ids = await tx.keys('outbox', { to: mark })
+        const [ids, marks] = await Promise.all([tx.keys('outbox', { to: mark }), marksIn(tx)])
         const others = ids.filter((id) => !isKnown(id)).map((id) => tx.get('outbox', id))
+        const stored = new Set(ids)
         return {
           records: (await Promise.all(others)).flatMap((value) => readRecord(value) ?? []),
-          ids: new Set(ids),
+          ids: stored,
+          gone: marks.map((key) => key.slice(mark.length)).filter((id) => !stored.has(id)),
         }
       }),
     write: ({ put = [], remove = [], discard = [], keep = [], cancel = [], send = [] }) =>
@@ -147,8 +152,12 @@ async function standingOf(tx: StoreTransaction, id: string): Promise<Standing> {
   return readRecord(value)?.state === 'queued' ? 'queued' : 'other'
 }
 
+function marksIn(tx: StoreTransaction): Promise<readonly string[]> {
+  return tx.keys('outbox', { from: mark })
+}
+
 async function forgetOldest(tx: StoreTransaction): Promise<void> {
-  const marks = await tx.keys('outbox', { from: mark })
+  const marks = await marksIn(tx)
   for (const key of marks.slice(0, -mostMarks)) tx.delete('outbox', key)
 }
 

@@ -145,11 +145,6 @@ export class LocalTransaction implements Transaction {
     return this.#record
   }
 
-  /** Whether it was ever on disk. */
-  get isDurable(): boolean {
-    return this.#isDurable
-  }
-
   /** Whether the server may have it, though no answer came. */
   get wasSent(): boolean {
     return this.#record.state !== 'queued'

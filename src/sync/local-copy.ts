@@ -118,21 +118,17 @@ export class LocalCopy {
   async readOthers(): Promise<void> {
     const { settlement } = this.#options
     const { database } = this.disk
-    if (database === noDatabase) return
     await settlement.stored()
-    const inbox = settlement.storedInbox
-    const { records, ids } = await database.outbox.readOthers((id) => settlement.knows(id))
+    const { records, ids, gone } = await database.outbox.readOthers((id) => settlement.knows(id))
     this.#found(records)
-    settlement.compare(inbox, ids)
+    settlement.compare(ids, gone)
   }
 
   /** A transaction as it is on disk now: `gone` once another client of the same data has seen its end. */
-  async storedOf(transaction: LocalTransaction): Promise<OutboxRecord | 'gone' | undefined> {
-    const { settlement } = this.#options
+  async storedOf({ id }: LocalTransaction): Promise<OutboxRecord | 'gone' | undefined> {
     const { database } = this.disk
-    await settlement.stored()
-    const stored = await database.outbox.find(transaction.id).catch(() => undefined)
-    return stored === 'gone' && !settlement.isStored(transaction) ? undefined : stored
+    await this.#options.settlement.stored()
+    return database.outbox.find(id).catch(() => undefined)
   }
 
   /** Opens nothing any more. Resolves once what is being opened is here. */

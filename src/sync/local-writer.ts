@@ -239,24 +239,23 @@ export class LocalWriter implements Writer {
     if (transaction.state === 'accepted') this.#echo.within(this.#options.echoWait)
   }
 
-  /** Of what another client of the same data has made of it, the disk tells. */
   async #rejected(transaction: LocalTransaction, error: RejectedError, sid: number): Promise<void> {
-    const stored = await this.#options.copy().storedOf(transaction)
-    if (error.reason === 'id_reused') {
-      // Another version of the application sent it, before an update or beside this one: the verdict is on its shape.
-      if (stored === 'gone') {
-        // That has seen its end, so the server has it since `sid` at the latest.
-        if (this.#outbox.accept(transaction, sid)) this.#awaitEcho(transaction)
-        return
-      }
-      if (stored) transaction.learn(stored)
-      if (transaction.sendOtherwise()) return
-    }
+    if (error.reason === 'id_reused' && (await this.#isKnownOtherwise(transaction, sid))) return
     this.#standing.reject(transaction, error, sid)
-    // It was discarded there, or tried again.
-    if (stored === 'gone') this.#standing.discard(transaction).catch(() => {})
     // What was made after it, and waited for it, may be shown by now.
     this.#options.copy().settle()
     if (this.#outbox.isAwaitingTruth) this.#echo.within(this.#options.echoWait)
+  }
+
+  /** Whether another version of the application has sent it, before an update or beside this one: the verdict is on its shape. */
+  async #isKnownOtherwise(transaction: LocalTransaction, sid: number): Promise<boolean> {
+    const stored = await this.#options.copy().storedOf(transaction)
+    if (stored === 'gone') {
+      // That has seen its end, so the server has it since `sid` at the latest.
+      if (this.#outbox.accept(transaction, sid)) this.#awaitEcho(transaction)
+      return true
+    }
+    if (stored) transaction.learn(stored)
+    return transaction.sendOtherwise()
   }
 }

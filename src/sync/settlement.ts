@@ -25,8 +25,6 @@ export interface SettlementOptions {
 export class Settlement {
   readonly #options: SettlementOptions
   #unreadable: StoredOutbox['unreadable'] = []
-  /** What the disk may have lost: that it is not there says nothing. */
-  readonly #lost = new WeakSet<LocalTransaction>()
 
   constructor(options: SettlementOptions) {
     this.#options = options
@@ -127,29 +125,19 @@ export class Settlement {
     return this.#options.log.settled()
   }
 
-  /** Whether `transaction` is on disk, unless another client of the same data has removed it. */
-  isStored(transaction: LocalTransaction): boolean {
-    return transaction.isDurable && !this.#lost.has(transaction)
-  }
-
-  /** The rejected ones that are on disk. */
-  get storedInbox(): readonly LocalTransaction[] {
-    return this.#options.outbox.list().filter((one) => one.state === 'rejected' && this.isStored(one))
-  }
-
-  /** Of `inbox`, what is not among all that is `stored` another client of the same data has discarded, or tried again. */
-  compare(inbox: readonly LocalTransaction[], stored: ReadonlySet<string>): void {
+  /** Of what is neither here nor `stored`, nothing has to be known; what is `gone` leaves here, too. */
+  compare(stored: ReadonlySet<string>, gone: readonly string[]): void {
     const { outbox, standing } = this.#options
     outbox.forgetAllBut(stored)
-    standing.drop(inbox.filter(({ id }) => !stored.has(id)))
+    const leaving = gone.flatMap((id) => outbox.get(id) ?? [])
+    standing.drop(leaving.filter(({ state }) => state === 'rejected'))
+    for (const transaction of leaving) if (transaction.state === 'queued') standing.withdraw(transaction)
   }
 
   /** The disk may have lost all that it held of them. */
-  async storeAgain(): Promise<void> {
+  storeAgain(): void {
     const { outbox, standing } = this.#options
-    const all = outbox.list()
-    for (const transaction of all) this.#lost.add(transaction)
-    if (await standing.writeAgain(all)) for (const transaction of all) this.#lost.delete(transaction)
+    standing.writeAgain(outbox.list())
   }
 
   /** Where this fails, a restart sends it once more, and gets the same answer. */

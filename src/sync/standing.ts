@@ -89,7 +89,7 @@ export class Standing {
     if (this.#takeOut(transaction, { type: 'lost', error }, replaced)) this.#rejectDependents(transaction)
     for (const one of replaced) listener.stands(one, transaction)
     reporter.error(error)
-    if (transaction.state === 'failed') void this.writeAgain(replaced, [transaction.id])
+    if (transaction.state === 'failed') this.writeAgain(replaced, [transaction.id])
   }
 
   /** What became of them, the server says when they are sent once more. */
@@ -100,18 +100,11 @@ export class Standing {
     }
   }
 
-  /**
-   * Writes what stands, without what is lost: a store that told of no end in time may have done its work all the same.
-   * Resolves with whether it could.
-   */
-  writeAgain(standing: readonly LocalTransaction[], lost: readonly string[] = []): Promise<boolean> {
+  /** Writes what stands, without what is lost: a store that told of no end in time may have done its work all the same. */
+  writeAgain(standing: readonly LocalTransaction[], lost: readonly string[] = []): void {
     const { log, outbox } = this.#options
     const put = () => standing.filter((one) => outbox.get(one.id) === one).map(({ record }) => record)
-    const written = log.change(() => ({ put: put(), remove: lost }))
-    return written.then(
-      () => true,
-      () => false,
-    )
+    log.change(() => ({ put: put(), remove: lost })).catch(() => {})
   }
 
   /** Where the disk does not let `transaction` go, a restart would find it: it stands as before. */
@@ -120,7 +113,7 @@ export class Standing {
       return await written
     } catch (thrown) {
       this.#lift([], [transaction])
-      void this.writeAgain([transaction])
+      this.writeAgain([transaction])
       throw toStorageError(thrown)
     }
   }
@@ -165,11 +158,9 @@ export class Standing {
     if (rejections.length === 0) return
     const { outbox, log, reporter, listener } = this.#options
     this.#lift(rejections.map(([transaction]) => transaction))
-    const rejected: LocalTransaction[] = []
-    for (const [transaction, error] of rejections) {
-      if (!outbox.reject(transaction, error)) continue
-      rejected.push(transaction)
-    }
+    const rejected = rejections
+      .filter(([transaction, error]) => outbox.reject(transaction, error))
+      .map(([transaction]) => transaction)
     // Whoever heard of it may have tried it anew.
     const kept = rejected.filter(({ state }) => state === 'rejected')
     log

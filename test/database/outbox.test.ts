@@ -91,10 +91,12 @@ describe.each(Object.entries(stores))('the outbox on %s', (_, makeStore) => {
 
   test('reads what one does not know yet', async () => {
     const { outbox } = await open(makeStore())
-    await outbox.write({ put: [record('1'), record('2')] })
+    await outbox.write({ put: [record('1'), record('2'), record('3')] })
+    await outbox.write({ discard: ['3'] })
     expect(await outbox.readOthers((id) => id === '1')).toEqual({
       records: [record('2')],
       ids: new Set(['1', '2']),
+      gone: ['3'],
     })
   })
 
