@@ -3,6 +3,7 @@ import type { SyncFrame } from '../../src/protocol/frame.ts'
 import type { TxResult } from '../../src/protocol/tx.ts'
 import {
   createSyncService,
+  type Log,
   MemoryLog,
   type SyncService,
   type SyncServiceOptions,
@@ -62,7 +63,7 @@ export class Office {
   /** What the service pushes: calls `send` with it, or with something else, at once or later. */
   push: (message: Message, send: (message: unknown) => void) => void = (message, send) => send(message)
   readonly #options: Partial<SyncServiceOptions>
-  #log = this.#emptyLog()
+  #log: Log = this.#emptyLog()
   #service: SyncService
   readonly #server: VirtualServer
   #desks = 0
@@ -79,10 +80,11 @@ export class Office {
     this.#service = this.#serviceOf()
     this.#server = {
       fetch: async (request) => {
-        if (!request.url.endsWith('/tx')) return this.intercept(request, () => this.service.fetch(request))
+        if (!request.url.endsWith('/tx'))
+          return this.intercept(request, () => this.service.fetch(request.clone()))
         const text = await request.clone().text()
         for (const { id } of JSON.parse(text).txs ?? []) this.received.push(id)
-        return this.intercept(request, () => this.service.fetch(request))
+        return this.intercept(request, () => this.service.fetch(request.clone()))
       },
       upgrade: async (request) => {
         const accept = await this.service.upgrade(request)
@@ -91,7 +93,7 @@ export class Office {
     }
   }
 
-  get log(): MemoryLog {
+  get log(): Log {
     return this.#log
   }
 
@@ -100,9 +102,14 @@ export class Office {
   }
 
   /** Another service takes over, which has lost all that there was: its history is another one. */
-  async startOver(): Promise<void> {
+  startOver(): Promise<void> {
+    return this.goOnWith(this.#emptyLog())
+  }
+
+  /** Another service takes over, with this history. */
+  async goOnWith(log: Log): Promise<void> {
     await this.#service.close()
-    this.#log = this.#emptyLog()
+    this.#log = log
     this.#service = this.#serviceOf()
     await this.#service.ready()
   }

@@ -1,10 +1,12 @@
 import * as fc from 'fast-check'
+import type { Mutator } from '../../../src/outbox/draft.ts'
+import { faults as storeFaults } from '../../support/store-faults.ts'
 import type { Answer, Browser } from './browser.ts'
 import type { Tab } from './tab.ts'
 
 /** Something happens to one tab, by `n` in one of its ways, and then time goes by. */
 export interface Step {
-  readonly what: keyof typeof deeds
+  readonly what: keyof typeof deeds | keyof typeof troubles
   readonly tab: number
   readonly n: number
   readonly ms: number
@@ -55,45 +57,72 @@ const deeds = {
   redo: ({ tab }: Moment) => void tab.client.redo().catch(() => {}),
   retry({ browser, tab, n }: Moment) {
     const one = pick(tab.client.outbox.list({ state: 'rejected' }), n)
-    if (one) tab.retry(one, (m) => m.put('Note', { id: idOf(n), n: browser.next() }))
+    const edit = (m: Mutator) => m.put('Note', { id: idOf(n), n: browser.next() })
+    if (one) tab.retry(one, n % 2 === 0 ? edit : undefined)
   },
   discard({ tab, n }: Moment) {
     const one = pick(tab.client.outbox.list({ state: 'rejected' }), n)
-    if (one) tab.client.outbox.discard(one.id).catch(() => {})
+    if (one) tab.discard(one)
   },
   show: ({ tab }: Moment) => tab.show(),
+  load: ({ tab }: Moment) => tab.load(),
   cut: ({ browser, index }: Moment) => browser.networks[index]?.cut(),
   mend: ({ browser, index }: Moment) => browser.networks[index]?.mend(),
   close: ({ browser, index }: Moment) => browser.close(index),
   crash: ({ browser, index }: Moment) => browser.crash(index),
   'update the application'({ browser }: Moment) {
-    browser.version = 2
+    if (!browser.wasRestored) browser.version = 2
   },
   stop: ({ tab }: Moment) => void tab.client.stop(),
   start: ({ tab }: Moment) => void tab.client.start(),
   'bend an answer': ({ browser, n }: Moment) => void browser.answers.push(pick(answers, n) ?? 'lost'),
   'write elsewhere': ({ browser, n }: Moment) =>
-    browser.office.service.write([
-      { op: 'i', put: true, t: 'Note', id: idOf(n), p: { n: browser.next(), userId: 'ada' } },
-    ]),
-  'remove elsewhere': ({ browser, n }: Moment) => browser.office.remove(idOf(n)),
+    browser.write([{ op: 'i', put: true, t: 'Note', id: idOf(n), p: { n: browser.next(), userId: 'ada' } }]),
+  'remove elsewhere': ({ browser, n }: Moment) => browser.write([{ op: 'd', t: 'Note', id: idOf(n) }]),
+}
+
+/** What happens in some runs, and not in others. */
+const troubles = {
+  'store fault': ({ tab, n }: Moment) => tab.store.arm((n >> 2) % 12, storeFaults[n % 5] ?? 'crash'),
+  'mend the store': ({ tab }: Moment) => tab.store.disarm(),
+  'close the database'({ tab, n }: Moment) {
+    tab.engine.refusals = n % 4
+    tab.engine.close('all')
+  },
+  'restore the server': ({ browser, n }: Moment) => browser.restore(n % 5),
+  'trim the log': ({ browser, n }: Moment) => browser.log.trim(browser.log.writes - (n % 3)),
+  'restart the service': ({ browser }: Moment) => browser.office.goOnWith(browser.log),
+  'deliver twice': ({ browser }: Moment) => void browser.answers.push('again'),
+  'refuse the size': ({ browser }: Moment) => void browser.answers.push('too large'),
+  'restore when it is committed': ({ browser }: Moment) => void browser.answers.push('restored'),
+  'set the clock': ({ browser, n }: Moment) => browser.clock.jump((n - 500) * 1_000),
+  'sign out': ({ browser, index }: Moment) => browser.signOut(index),
 }
 
 const names = Object.keys(deeds) as (keyof typeof deeds)[]
+const troubleNames = Object.keys(troubles) as (keyof typeof troubles)[]
 
 export const step: fc.Arbitrary<Step> = fc.record({
-  what: fc.constantFrom(...names),
+  what: fc.oneof(
+    { weight: 3, arbitrary: fc.constantFrom(...names) },
+    { weight: 1, arbitrary: fc.constantFrom(...troubleNames) },
+  ),
   tab: fc.nat(2),
   n: fc.nat(999),
   ms: fc.constantFrom(0, 0, 30, 100, 700, 5_000, 40_000),
 })
 
+/** The troubles of one run: the fewer they are, the longer the stories between them. */
+export const someTroubles: fc.Arbitrary<readonly string[]> = fc.subarray(troubleNames)
+
 export async function take(browser: Browser, { what, tab: index, n, ms }: Step): Promise<void> {
-  await deeds[what]({
+  if (what in troubles && !browser.options.troubles.includes(what)) return
+  await { ...deeds, ...troubles }[what]({
     browser,
     index: index % browser.networks.length,
     tab: browser.tab(index % browser.networks.length),
     n,
   })
   await browser.office.clock.advance(ms)
+  for (const tab of browser.tabs) tab.check()
 }
