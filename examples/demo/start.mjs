@@ -18,8 +18,9 @@ const { port } = readOptions({
   check: ({ port }) => ({ port: port === undefined ? undefined : readNumber('port', port, 0, 65_535) }),
 })
 
-// Until there is something to end in good order.
-process.once('SIGINT', () => process.exit(130))
+// Until there is something to end in good order. To change listeners would lose a signal that comes meanwhile.
+let stop = () => process.exit(130)
+process.once('SIGINT', () => stop())
 
 const number = new Intl.NumberFormat('en')
 const terminal = createTerminal(process)
@@ -44,16 +45,13 @@ const served = await listen({
 
 const { origin } = new URL(served.url)
 const isDefault = new URL(origin).port === String(defaultPort)
+stop = async () => {
+  await served.close()
+  await atlas.service.close()
+}
+process.once('SIGTERM', stop)
 terminal.print(`
   Open ${origin}
 
   To change rows from another terminal:  npm run demo:change -- --rows 5${isDefault ? '' : ` --url ${origin}`}
   Ctrl-C stops it.`)
-
-const stop = async () => {
-  await served.close()
-  await atlas.service.close()
-}
-process.removeAllListeners('SIGINT')
-process.once('SIGINT', stop)
-process.once('SIGTERM', stop)
