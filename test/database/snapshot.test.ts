@@ -32,6 +32,16 @@ describe('a snapshot', () => {
     expect(pages).toEqual([rowsNamed('a', 'b'), rowsNamed('c', 'd')])
   })
 
+  test('may be written several pages at a time', async () => {
+    const { store, database } = await setUp()
+    const writer = await database.snapshot()
+    await writer.page(pageOf(rowsNamed('a', 'b')), pageOf(rowsNamed('c')))
+    await writer.page(pageOf(rowsNamed('d')), pageOf(rowsNamed('e')))
+    await writer.commit({ sid: 20 })
+    const all = rowsNamed('a', 'b', 'c', 'd', 'e')
+    expect(plain(await restoreState(await open(store)))).toEqual(plain(snapshotOf(20, all)))
+  })
+
   test('that is empty, at position 0, is another thing than none', async () => {
     const store = memoryStore()
     expect(await restoreState(await open(store))).toBeUndefined()
