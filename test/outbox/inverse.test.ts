@@ -48,6 +48,19 @@ const run = (steps: readonly Step[]) => (m: Mutator) => {
 }
 
 describe('taking back', () => {
+  test('goes backwards: what was made last, which may hang on the first, goes first', () => {
+    const add = run([
+      { kind: 'put', id: '1', p: {} },
+      { kind: 'put', id: '2', p: {} },
+    ])
+    const effects = effectsOf(write({}, add))
+    const { ops } = write(made({}, add), (m) => takeBack(effects, m))
+    expect(ops.map(({ op, id }) => [op, id])).toEqual([
+      ['d', '2'],
+      ['d', '1'],
+    ])
+  })
+
   test('restores all, where nobody changed anything meanwhile', () => {
     fc.assert(
       fc.property(stored, fc.array(step), (rows, steps) => {
