@@ -71,6 +71,19 @@ describe('where a snapshot fails, a worker tells what the page would have told:'
     expect(device.workers).toHaveLength(2)
   })
 
+  test('nothing, where the client was stopped, and the next snapshot is read by one again', async () => {
+    const device = new WorkerDevice()
+    fill(device, 2_000)
+    device.server.failNext(faults.truncated(0.5, 'stalled'), { path: '/bootstrap' })
+    const client = device.client(device.options)
+    await client.start()
+    await device.clock.advance(1_000)
+    await client.stop()
+    expect(await device.clock.until(client.sync())).toMatchObject({ kind: 'bootstrap', changes: 2_000 })
+    expect(device.warnings).toEqual([])
+    expect(device.workers).toHaveLength(2)
+  })
+
   test('rows that are left out', async () => {
     const body = `{"sid":1,"rows":[7,${'['.repeat(501)}${']'.repeat(501)},{"t":"Issue","id":"1","p":{}}]}`
     const logs: string[][] = []
