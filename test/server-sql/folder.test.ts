@@ -167,10 +167,12 @@ describe('the lock of a folder', () => {
   test.runIf(existsSync('/proc/self/stat'))(
     'invariant 58: is taken over from a process whose parent never asks what became of it',
     async () => {
-      // `sleep` takes the place of the shell, and knows nothing of the child.
-      const parent = spawn('sh', ['-c', 'true & echo $!; exec sleep 60'])
+      // The second `sleep` takes the place of the shell, and knows nothing of the child, which is to end only then.
+      const parent = spawn('sh', ['-c', 'sleep 60 & echo $!; exec sleep 60'])
       const [said] = await once(parent.stdout, 'data')
       const pid = Number(said)
+      await eventually(() => readFileSync(`/proc/${parent.pid}/comm`, 'utf8') === 'sleep\n')
+      process.kill(pid)
       const stat = () => readFileSync(`/proc/${pid}/stat`, 'utf8').split(' ')
       await eventually(() => stat()[2] === 'Z')
       await leave({ pid, started: stat()[21] })
