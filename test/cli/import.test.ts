@@ -4,21 +4,19 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { WireRow } from '../../src/protocol/row.ts'
 import { openSqlLog } from '../../src/server/log/sql/open.ts'
-import { type Postgres, startPostgres } from '../support/postgres.ts'
+import { ownPostgres } from '../support/own-postgres.ts'
 import { instep, secret, startServing } from './command-line.ts'
 
-let postgres: Postgres
+const postgres = ownPostgres()
 let folder: string
 let database: string
 let databases = 0
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'instep-import-'))
-  postgres = await startPostgres()
 })
 
 afterAll(async () => {
-  await postgres.stop()
   rmSync(folder, { recursive: true, force: true })
 })
 

@@ -4,18 +4,17 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { memoryStore, SyncClient, silentLogger } from '../../src/index.ts'
 import { shown } from '../support/device.ts'
-import { type Postgres, startPostgres } from '../support/postgres.ts'
+import { ownPostgres } from '../support/own-postgres.ts'
 import { instep, type Serving, secret, startCommand } from './command-line.ts'
 
 const env = { INSTEP_JWT_SECRET: secret }
 
-let postgres: Postgres
+const postgres = ownPostgres()
 let folder: string
 const running: Serving[] = []
 const clients: SyncClient[] = []
 
 beforeAll(async () => {
-  postgres = await startPostgres()
   folder = mkdtempSync(join(tmpdir(), 'instep-restore-'))
 })
 
@@ -25,7 +24,6 @@ afterEach(async () => {
 })
 
 afterAll(async () => {
-  await postgres.stop()
   rmSync(folder, { recursive: true, force: true })
 })
 

@@ -14,7 +14,7 @@ import {
   sqlSessionStore,
 } from '../../src/server/index.ts'
 import { bearing } from '../support/auth-tokens.ts'
-import { type Postgres, startPostgres } from '../support/postgres.ts'
+import { ownPostgres } from '../support/own-postgres.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
 const clock = new VirtualClock()
@@ -22,7 +22,7 @@ const anHour = 3_600_000
 const expiresAt = clock.now() + anHour
 
 let pglite: PGlite
-let postgres: Postgres
+const postgres = ownPostgres()
 let pool: Pool
 const inPGlite: RunSql = async (statement, values) =>
   (await pglite.query<Record<string, unknown>>(statement, [...values])).rows
@@ -42,7 +42,6 @@ async function dump(run: RunSql): Promise<string> {
 
 beforeAll(async () => {
   pglite = await PGlite.create()
-  postgres = await startPostgres()
   pool = new Pool({ connectionString: await postgres.database('auth') })
   const made = databases.flatMap(([, run]) => [createAuthTables(run), createAuthTables(run)])
   await Promise.all(made)
@@ -50,7 +49,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await Promise.all([pglite.close(), pool.end()])
-  await postgres.stop()
 })
 
 const withKey = (key: string) => new Request('https://sync.test/', { headers: { 'x-api-key': key } })

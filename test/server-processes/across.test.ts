@@ -1,25 +1,17 @@
 import { Client } from 'pg'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
 import { memoryStore, SyncClient, silentLogger } from '../../src/index.ts'
 import { type Child, runChild } from '../support/child.ts'
 import { shown } from '../support/device.ts'
-import { type Postgres, startPostgres } from '../support/postgres.ts'
+import { ownPostgres } from '../support/own-postgres.ts'
 
-let postgres: Postgres
+const postgres = ownPostgres()
 const children: Child<{ url: string }>[] = []
 const clients: SyncClient[] = []
-
-beforeAll(async () => {
-  postgres = await startPostgres()
-})
 
 afterEach(async () => {
   await Promise.all(clients.splice(0).map((client) => client.close()))
   await Promise.all(children.splice(0).map((child) => child.kill()))
-})
-
-afterAll(async () => {
-  await postgres.stop()
 })
 
 /** Two clients of one user, each with a socket to a process of its own. */

@@ -1,20 +1,19 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterEach, beforeAll, expect, test } from 'vitest'
 import { type Serving, secret, startServing } from '../cli/command-line.ts'
 import { shown } from '../support/device.ts'
-import { type Postgres, startPostgres } from '../support/postgres.ts'
+import { ownPostgres } from '../support/own-postgres.ts'
 import { type Balancer, startBalancer } from './balancer.ts'
 import { WritingClient } from './writing-client.ts'
 
 const owners = ['ann', 'bob', 'cid']
 
-let postgres: Postgres
+const postgres = ownPostgres()
 let database = ''
 let balancer: Balancer
 let processes: Serving[] = []
 let all: WritingClient[] = []
 
 beforeAll(async () => {
-  postgres = await startPostgres()
   database = await postgres.database('shared')
 })
 
@@ -22,10 +21,6 @@ afterEach(async () => {
   await Promise.all(all.map(({ client }) => client.close()))
   await balancer.close()
   await Promise.all(processes.map((serving) => serving.end('SIGKILL')))
-})
-
-afterAll(async () => {
-  await postgres.stop()
 })
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))

@@ -2,19 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ClientTransaction } from '../../src/server/log/log.ts'
 import { openSqlLog } from '../../src/server/log/sql/open.ts'
 import { insert } from '../server/harness.ts'
-import { type Postgres, startPostgres } from '../support/postgres.ts'
+import { ownPostgres } from '../support/own-postgres.ts'
 import { logsIn } from '../support/postgres-log.ts'
 import { asService, idsOf } from './judge.ts'
 
-let postgres: Postgres
-
-beforeAll(async () => {
-  postgres = await startPostgres()
-})
-
-afterAll(async () => {
-  await postgres.stop()
-})
+const postgres = ownPostgres()
 
 /** Breaks the first commits of writes about the record `id` with `state`. */
 const breaking = (id: string, state: string, times: number) => `

@@ -1,19 +1,11 @@
 import { Client } from 'pg'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { openSqlLog, type SqlLogOptions } from '../../src/server/log/sql/open.ts'
 import { insert, serviceOf } from '../server/harness.ts'
-import { type Postgres, startPostgres } from '../support/postgres.ts'
+import { ownPostgres } from '../support/own-postgres.ts'
 import { asService, eventually } from './judge.ts'
 
-let postgres: Postgres
-
-beforeAll(async () => {
-  postgres = await startPostgres()
-})
-
-afterAll(async () => {
-  await postgres.stop()
-})
+const postgres = ownPostgres()
 
 async function serviceOn(name: string, options: SqlLogOptions = {}) {
   const log = await openSqlLog(await postgres.database(name), options)

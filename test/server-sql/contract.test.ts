@@ -1,14 +1,13 @@
 import { afterAll, beforeAll } from 'vitest'
 import { describeLog, type MakeLog } from '../server/log-contract.ts'
-import { type Postgres, startPostgres } from '../support/postgres.ts'
+import { ownPostgres } from '../support/own-postgres.ts'
 import { logsIn } from '../support/postgres-log.ts'
 
-let postgres: Postgres
+const postgres = ownPostgres()
 let inPostgres: Awaited<ReturnType<typeof logsIn>>
 let inPGlite: Awaited<ReturnType<typeof logsIn>>
 
 beforeAll(async () => {
-  postgres = await startPostgres()
   inPostgres = await logsIn(await postgres.database('contract'))
   inPGlite = await logsIn('memory:')
 })
@@ -16,7 +15,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await inPostgres.close()
   await inPGlite.close()
-  await postgres.stop()
 })
 
 const postgresLog: MakeLog = () => inPostgres.make()

@@ -1,25 +1,17 @@
 import { Client } from 'pg'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openSqlLog } from '../../src/server/log/sql/open.ts'
 import { serviceOf } from '../server/harness.ts'
 import { type ForgetfulProxy, startForgetfulProxy } from '../support/forgetful-proxy.ts'
-import { type Postgres, startPostgres } from '../support/postgres.ts'
+import { ownPostgres } from '../support/own-postgres.ts'
 import { eventually } from './judge.ts'
 
 const maxWaitMs = 1_000
 
-let postgres: Postgres
+const postgres = ownPostgres()
 let proxy: ForgetfulProxy
 let made: Awaited<ReturnType<typeof serviceOn>>
 let count = 0
-
-beforeAll(async () => {
-  postgres = await startPostgres()
-})
-
-afterAll(async () => {
-  await postgres.stop()
-})
 
 beforeEach(async () => {
   count += 1

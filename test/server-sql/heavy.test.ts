@@ -1,23 +1,15 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Log } from '../../src/server/log/log.ts'
 import { openSqlLog } from '../../src/server/log/sql/open.ts'
 import { insert, remove, update } from '../server/harness.ts'
 import { as, txOf } from '../server/log-contract/support.ts'
-import { type Postgres, startPostgres } from '../support/postgres.ts'
+import { ownPostgres } from '../support/own-postgres.ts'
 import { asService, idsOf } from './judge.ts'
 
 /** However busy the machine is. */
 const patient = { maxWaitMs: 60_000 }
 
-let postgres: Postgres
-
-beforeAll(async () => {
-  postgres = await startPostgres()
-})
-
-afterAll(async () => {
-  await postgres.stop()
-})
+const postgres = ownPostgres()
 
 /** A log of its own with `count` records of almost a mebibyte, of which PostgreSQL stores little. */
 async function heavyLog(name: string, count: number): Promise<Log> {

@@ -1,20 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createSyncService } from '../../src/server/index.ts'
 import type { Log } from '../../src/server/log/log.ts'
 import { openSqlLog, type SqlLogOptions } from '../../src/server/log/sql/open.ts'
 import { authenticate, FakeSocket, insert, recorder, requestTo } from '../server/harness.ts'
-import { type Postgres, startPostgres } from '../support/postgres.ts'
+import { ownPostgres } from '../support/own-postgres.ts'
 import { asService, eventually } from './judge.ts'
 
-let postgres: Postgres
-
-beforeAll(async () => {
-  postgres = await startPostgres()
-})
-
-afterAll(async () => {
-  await postgres.stop()
-})
+const postgres = ownPostgres()
 
 const killListeners =
   "select pg_terminate_backend(pid) from pg_stat_activity where query = 'listen instep' and datname = current_database()"

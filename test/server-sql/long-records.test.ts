@@ -1,21 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { resolveWorld } from '../../src/base/world.default.ts'
 import type { Log, Read } from '../../src/server/log/log.ts'
 import { MemoryLog } from '../../src/server/log/memory-log.ts'
 import { openSqlLog } from '../../src/server/log/sql/open.ts'
 import { insert } from '../server/harness.ts'
-import { type Postgres, startPostgres } from '../support/postgres.ts'
+import { ownPostgres } from '../support/own-postgres.ts'
 import { asService } from './judge.ts'
 
-let postgres: Postgres
-
-beforeAll(async () => {
-  postgres = await startPostgres()
-})
-
-afterAll(async () => {
-  await postgres.stop()
-})
+const postgres = ownPostgres()
 
 const kinds: readonly (readonly [string, () => Promise<Log>])[] = [
   [

@@ -1,23 +1,15 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { openSqlLog } from '../../src/server/log/sql/open.ts'
 import { forgettable, type Retention } from '../../src/server/log/sql/retention.ts'
 import type { SqlLog } from '../../src/server/log/sql/sql-log.ts'
 import { insert } from '../server/harness.ts'
-import { type Postgres, startPostgres } from '../support/postgres.ts'
+import { ownPostgres } from '../support/own-postgres.ts'
 import { logsIn } from '../support/postgres-log.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 import { asService, eventually, idsOf } from './judge.ts'
 
 let log: SqlLog | undefined
-let postgres: Postgres
-
-beforeAll(async () => {
-  postgres = await startPostgres()
-})
-
-afterAll(async () => {
-  await postgres.stop()
-})
+const postgres = ownPostgres()
 
 afterEach(async () => {
   await log?.close()

@@ -7,22 +7,20 @@ import type { Log } from '../../src/server/log/log.ts'
 import { LateLog } from '../../src/server/log/sql/late-log.ts'
 import { namesDatabase, openSqlLog } from '../../src/server/log/sql/open.ts'
 import { insert, serviceOf } from '../server/harness.ts'
-import { type Postgres, startPostgres } from '../support/postgres.ts'
+import { ownPostgres } from '../support/own-postgres.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 import { seededRandom } from '../support/virtual-world.ts'
 import { asService, eventually } from './judge.ts'
 
-let postgres: Postgres
+const postgres = ownPostgres()
 let folder = ''
 
 beforeAll(async () => {
-  postgres = await startPostgres()
   folder = mkdtempSync(join(tmpdir(), 'instep-service-'))
 })
 
 afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
-  await postgres.stop()
 })
 
 describe.each(['a folder', 'PostgreSQL'])('a service on %s', (kind) => {

@@ -1,22 +1,16 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { Read } from '../../src/server/log/log.ts'
 import { openSqlLog, type SqlLogOptions } from '../../src/server/log/sql/open.ts'
 import type { SqlLog } from '../../src/server/log/sql/sql-log.ts'
 import { insert } from '../server/harness.ts'
-import { type Postgres, startPostgres } from '../support/postgres.ts'
+import { ownPostgres } from '../support/own-postgres.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 import { asService, idsOf } from './judge.ts'
 
-let postgres: Postgres
+const postgres = ownPostgres()
 let databases = 0
 let clock: VirtualClock
 let log: SqlLog
-
-beforeAll(async () => {
-  postgres = await startPostgres()
-})
-
-afterAll(() => postgres.stop())
 
 afterEach(async () => {
   vi.unstubAllEnvs()

@@ -4,23 +4,21 @@ import type { Log, Read } from '../../src/server/log/log.ts'
 import { openSqlLog } from '../../src/server/log/sql/open.ts'
 import { writeIn } from '../../src/server/log/sql/write.ts'
 import { insert, remove, update } from '../server/harness.ts'
-import { type Postgres, startPostgres } from '../support/postgres.ts'
+import { ownPostgres } from '../support/own-postgres.ts'
 import { logsIn } from '../support/postgres-log.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 import { asService, eventually, idsOf } from './judge.ts'
 
-let postgres: Postgres
+const postgres = ownPostgres()
 const logs: { [kind: string]: Awaited<ReturnType<typeof logsIn>> } = {}
 
 beforeAll(async () => {
-  postgres = await startPostgres()
   logs.PostgreSQL = await logsIn(await postgres.database('snapshot'))
   logs.PGlite = await logsIn('memory:')
 })
 
 afterAll(async () => {
   for (const { close } of Object.values(logs)) await close()
-  await postgres.stop()
 })
 
 describe.each(['PostgreSQL', 'PGlite'])('a read in %s', (kind) => {

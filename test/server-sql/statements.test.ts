@@ -1,22 +1,14 @@
 import { sql } from 'kysely'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { silentLogger } from '../../src/base/logger.ts'
 import { resolveWorld } from '../../src/base/world.default.ts'
 import { openSqlLog } from '../../src/server/log/sql/open.ts'
 import { openPostgres } from '../../src/server/log/sql/postgres.ts'
 import { insert } from '../server/harness.ts'
-import { type Postgres, startPostgres } from '../support/postgres.ts'
+import { ownPostgres } from '../support/own-postgres.ts'
 import { asService, eventually } from './judge.ts'
 
-let postgres: Postgres
-
-beforeAll(async () => {
-  postgres = await startPostgres()
-})
-
-afterAll(async () => {
-  await postgres.stop()
-})
+const postgres = ownPostgres()
 
 test('a write that is given up ends in PostgreSQL too, and keeps nobody from the lock', async () => {
   const log = await openSqlLog(await postgres.database('slow'), { maxWaitMs: 1_000 })

@@ -4,18 +4,17 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { Commit, OnCommit, SyncService } from '../../src/server/index.ts'
 import { createSyncService, MemoryLog } from '../../src/server/index.ts'
-import { type Postgres, startPostgres } from '../support/postgres.ts'
+import { ownPostgres } from '../support/own-postgres.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 import { seededRandom } from '../support/virtual-world.ts'
 import { authenticate, insert, recorder, remove, requestTo, update } from './harness.ts'
 import { make, tx } from './tx-support.ts'
 
-let postgres: Postgres
+const postgres = ownPostgres()
 let folder = ''
 let services: SyncService[] = []
 
 beforeAll(async () => {
-  postgres = await startPostgres()
   folder = mkdtempSync(join(tmpdir(), 'instep-hook-'))
 })
 
@@ -26,7 +25,6 @@ afterEach(async () => {
 
 afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
-  await postgres.stop()
 })
 
 let count = 0

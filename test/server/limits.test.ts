@@ -1,7 +1,7 @@
 import { Pool } from 'pg'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, describe, expect, test, vi } from 'vitest'
 import { type RateLimit, rateLimiter } from '../../src/server/index.ts'
-import { type Postgres, startPostgres } from '../support/postgres.ts'
+import { ownPostgres } from '../support/own-postgres.ts'
 import { FakeSocket, requestTo, serviceOf } from './harness.ts'
 
 const once = { requests: 1, windowMs: 60_000 }
@@ -90,7 +90,7 @@ describe('a limit to the rate of requests', () => {
 })
 
 describe('a limit that processes share in PostgreSQL', () => {
-  let postgres: Postgres
+  const postgres = ownPostgres()
   const pools: Pool[] = []
   const poolOf = async (name: string) => {
     const pool = new Pool({ connectionString: await postgres.database(name), connectionTimeoutMillis: 2_000 })
@@ -99,13 +99,8 @@ describe('a limit that processes share in PostgreSQL', () => {
     return pool
   }
 
-  beforeAll(async () => {
-    postgres = await startPostgres()
-  })
-
   afterAll(async () => {
     for (const pool of pools) await pool.end()
-    await postgres.stop()
   })
 
   test('counts what all of them were asked', async () => {

@@ -1,0 +1,16 @@
+import { afterAll, beforeAll } from 'vitest'
+import { type Postgres, startPostgres } from './postgres.ts'
+
+/** A PostgreSQL for the tests that follow. It is stopped after all that a file declares to be done after them. */
+export function ownPostgres(): Omit<Postgres, 'stop'> {
+  let own: Postgres
+  beforeAll(async () => {
+    own = await startPostgres()
+  })
+  afterAll(() => own.stop())
+  return {
+    database: (name) => own.database(name),
+    run: (name, sql) => own.run(name, sql),
+    crash: () => own.crash(),
+  }
+}
