@@ -41,6 +41,19 @@ describe('the pace of asking', () => {
     expect(client.status.data.state).toBe('current')
   })
 
+  test('`Retry-After` is believed for an hour at most', async () => {
+    const device = new Device({ push: 'none' })
+    device.insert('1')
+    const client = await device.live({ world: { ...device.world, WebSocket: undefined } })
+    device.server.failNext(faults.tooMany('604800'), { path: 'delta' })
+    await expect(device.clock.until(client.sync())).rejects.toThrow('429')
+    const asked = device.requests.length
+    await device.clock.advance(3_590_000)
+    expect(device.requests.length).toBe(asked)
+    await device.clock.advance(20_000)
+    expect(client.status.data.state).toBe('current')
+  })
+
   test('a handler that always has a new token, all of which are refused, asks with backoff', async () => {
     const device = new Device()
     device.network.latencyMs = 75
