@@ -264,6 +264,18 @@ describe('a socket that says nothing', () => {
     expect(shown(client)).toEqual({ 1: {}, 2: {} })
     expect(device.server.sockets.opened).toBe(2)
   })
+
+  test('is left alone where a poll brought no news, whatever is fetched after it', async () => {
+    const device = new Device({ push: 'none' })
+    device.insert('1')
+    const client = await device.live({ pollInterval: 10_000 })
+    await device.clock.advance(11_000)
+    device.insert('2')
+    await device.clock.until(client.sync())
+    await device.clock.advance(1_000)
+    expect(shown(client)).toEqual({ 1: {}, 2: {} })
+    expect(device.server.sockets.opened).toBe(1)
+  })
 })
 
 describe('the surroundings', () => {
