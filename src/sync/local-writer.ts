@@ -240,15 +240,18 @@ export class LocalWriter implements Writer {
   }
 
   async #rejected(transaction: LocalTransaction, error: RejectedError, sid: number): Promise<void> {
-    if (error.reason === 'id_reused' && (await this.#isKnownOtherwise(transaction, sid))) return
+    if (error.reason === 'id_reused' && (await this.#goesOnOtherwise(transaction, sid))) return
     this.#standing.reject(transaction, error, sid)
     // What was made after it, and waited for it, may be shown by now.
     this.#options.copy().settle()
     if (this.#outbox.isAwaitingTruth) this.#echo.within(this.#options.echoWait)
   }
 
-  /** Whether another version of the application has sent it, before an update or beside this one: the verdict is on its shape. */
-  async #isKnownOtherwise(transaction: LocalTransaction, sid: number): Promise<boolean> {
+  /**
+   * Another version of the application may have sent it, before an update or beside this one: the verdict is on its shape.
+   * Gives whether it goes on from there.
+   */
+  async #goesOnOtherwise(transaction: LocalTransaction, sid: number): Promise<boolean> {
     const stored = await this.#options.copy().storedOf(transaction)
     if (stored === 'gone') {
       // That has seen its end, so the server has it since `sid` at the latest.

@@ -34,22 +34,34 @@ export async function* readBody(response: Response, call: Call): AsyncGenerator<
   }
 }
 
-/** The whole body as text, or its beginning of about `limit` bytes. Rejects with a NetworkError after `ms`, too. */
-export function readText(
+/**
+ * The whole body as text, or its beginning of about `limit` bytes. Rejects with a NetworkError, too, where `ms` bring
+ * neither 64 KiB of it nor its end.
+ */
+export async function readText(
   response: Response,
   call: Call,
   ms: number,
   limit = Number.POSITIVE_INFINITY,
 ): Promise<string> {
-  const read = async () => {
-    const buffer = new ByteBuffer()
-    for await (const bytes of readBody(response, call)) {
-      buffer.append(bytes)
-      if (buffer.length > limit) break
+  const buffer = new ByteBuffer()
+  const body = readBody(response, call)
+  const readsMore = async () => {
+    const enough = Math.min(buffer.length + partBytes, limit)
+    while (buffer.length < enough) {
+      const next = await body.next()
+      if (next.done) return false
+      buffer.append(next.value)
     }
-    return buffer.take().replace(/^\uFEFF/, '')
+    return buffer.length < limit
   }
-  return call.wait(read(), ms, 'Waiting for all of an answer')
+  try {
+    let isMore = true
+    while (isMore) isMore = await call.wait(readsMore(), ms, 'Waiting for 64 KiB more of an answer')
+  } finally {
+    body.return(undefined).catch(() => {})
+  }
+  return buffer.take().replace(/^\uFEFF/, '')
 }
 
 function brokeOff(cause: unknown): never {

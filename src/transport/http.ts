@@ -19,7 +19,7 @@ const answerMs = 30_000
 /** Until a snapshot begins, for which a service may have to read all its rows first, in ms. */
 const snapshotMs = 120_000
 
-/** Until an answer that is read whole has come, once it has begun, in ms: one that trickles on may never end. */
+/** Until 64 KiB more, or the end, of an answer that is read whole, in ms: one that trickles on may never end. */
 const textMs = 600_000
 
 export interface TransportOptions {

@@ -82,7 +82,7 @@ describe('an answer that is no 2xx', () => {
     const body = new ManualBody()
     const { transport, clock } = setup(() => new Response(body.stream, { status: 401 }))
     const outcome = outcomeOf(transport.delta(1))
-    for (let time = 0; time < 4; time += 1) {
+    for (let time = 0; time < 4 && !body.cancelled; time += 1) {
       body.sends(' ')
       await clock.advance(20_000)
     }
@@ -235,6 +235,17 @@ describe('limits', () => {
       await made.clock.advance(20_000)
     }
     expect(isSyncError(result.error) ? result.error.code : undefined).toBe(code)
+  })
+
+  test('any time for a delta that goes on coming, however slowly', async () => {
+    const body = new ManualBody()
+    const made = setup(() => new Response(body.stream))
+    const result = outcomeOf<unknown>(made.transport.delta(1))
+    for (let ms = 0; ms < 3_600_000; ms += 20_000) {
+      body.sends(' '.repeat(4_000))
+      await made.clock.advance(20_000)
+    }
+    expect(result.settled).toBe(false)
   })
 
   test('leave no timer behind a call that went well', async () => {

@@ -31,10 +31,10 @@ export interface RecordFile {
 /** Rejects with a CommandError where the file cannot be read, and with a UsageError where its format is not known. */
 export async function recordFile(path: string, given: Format | undefined): Promise<RecordFile> {
   const format = given ?? endings[extname(path).toLowerCase()]
-  if (!format)
-    throw new UsageError(
-      `The name ${path} does not tell its format; say by \`--format\`: ${formats.join(', ')}.`,
-    )
+  if (!format) {
+    const advice = `say by \`--format\`: ${formats.join(', ')}`
+    throw new UsageError(`The name ${path} does not tell its format; ${advice}.`)
+  }
   const found = await stat(path).catch((error: unknown) => {
     const reason = codeOf(error) === 'ENOENT' ? 'is not there' : 'cannot be read'
     throw new CommandError(`The file ${path} ${reason}.`)
