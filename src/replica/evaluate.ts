@@ -9,8 +9,8 @@ import { stride, type Work } from './turns.ts'
 
 /** All rows that match a query, in its order. */
 export interface Matches extends Stretch {
-  /** The query's own list, for it to keep up; otherwise an index, which keeps itself. */
-  readonly own: boolean
+  /** The query's own list, for it to keep up; without one they are in an index, which keeps itself. */
+  readonly own?: OrderedList<WireRow>
 }
 
 /** Finds what matches; `accepts` is asked about each row that may, unless an index alone can tell. */
@@ -25,7 +25,7 @@ export function* evaluate(table: Table, query: Query, accepts: (row: WireRow) =>
     if (seen % stride === 0) yield
   }
   const rows = yield* OrderedList.over<WireRow>(query.order, yield* sort(found, query.order.terms))
-  return { rows, place: () => 0, own: true }
+  return { rows, place: () => 0, own: rows }
 }
 
 /** How many rows `where` accepts. */
@@ -47,7 +47,7 @@ function servedBy(table: Table, { where, filter, order }: Query): Matches | unde
       terms.every(({ desc }) => desc === order.descends) && !(order.descends && terms.length > 1)
     const inOrder = terms.length === rest.length && terms.every(({ field }, index) => field === rest[index])
     if (!exact || !walkable || !inOrder) continue
-    return { rows, place, backwards: order.descends ? { by: terms[0]?.read } : undefined, own: false }
+    return { rows, place, backwards: order.descends ? { by: terms[0]?.read } : undefined }
   }
   return undefined
 }

@@ -6,9 +6,6 @@ const longest = 512
 /** How full chunks are made, so that the first insertions do not cut them all. */
 const fill = 384
 
-/** To find one item takes about as long as to pass by so many. */
-const many = 32
-
 /** A total order: by a key, which is kept beside each item since to read an item costs far more, then by the rest. */
 export interface ListOrder<T> {
   key(item: T): unknown
@@ -93,25 +90,6 @@ export class OrderedList<T extends object> {
     const removed = before !== undefined && this.remove(before)
     if (after) this.add(after)
     return removed
-  }
-
-  /**
-   * As {@link replace} for each of `changes`. `now` gives what has become of an item that stayed in its place. Where the
-   * changes are many, to ask it for all items costs less than to find theirs.
-   */
-  replaceAll(
-    changes: readonly { readonly before: T | undefined; readonly after: T | undefined }[],
-    now: (item: T) => T,
-  ): void {
-    const areMany = changes.length * many > this.#length
-    for (const { before, after } of changes) {
-      if (!(areMany && before && after && this.#compare(before, after) === 0)) this.replace(before, after)
-    }
-    if (!areMany) return
-    for (const [at, chunk] of this.#chunks.entries()) {
-      for (const [index, item] of chunk.items.entries()) chunk.items[index] = now(item)
-      this.#noteLast(at, chunk)
-    }
   }
 
   /** How many items `isBefore`, told their keys too, says yes to: it must be all up to one place, and none behind it. */

@@ -2,12 +2,12 @@ import type { WireRow } from '../protocol/row.ts'
 import type { FieldTest } from './condition.ts'
 import type { Conditions } from './conditions.ts'
 import type { OrderedList } from './ordered-list.ts'
-import type { OrderedIndex } from './table.ts'
+import type { TableIndex } from './table-index.ts'
 import { type FieldReader, isLast, type Row, reading } from './values.ts'
 
 /** A stretch of ordered rows. It is said by values, so it stays the same while the rows change. */
 export interface Stretch {
-  readonly rows: OrderedList<WireRow>
+  readonly rows: Pick<OrderedList<WireRow>, 'rank' | 'slice'>
   /** Whether a row, whose key in `rows` is `key`, lies before the stretch (below 0), in it, or behind it (above 0). */
   readonly place: (row: Row, key: unknown) => number
   /** Walked from the end, though what is missing in the field `by` is still last. */
@@ -32,7 +32,8 @@ interface Bound {
   readonly tests: readonly FieldTest[]
 }
 
-export function stretchOf({ fields, rows }: OrderedIndex, where: Conditions): IndexStretch {
+export function stretchOf(rows: TableIndex, where: Conditions): IndexStretch {
+  const { fields } = rows
   const bounds: Bound[] = []
   let held = 0
   for (const field of fields) {

@@ -1,43 +1,31 @@
 import type { Index } from '../models/model.ts'
 import type { RowChange } from '../protocol/fold.ts'
 import type { WireRow } from '../protocol/row.ts'
-import { ascending } from './order.ts'
-import { OrderedList } from './ordered-list.ts'
 import type { DataRecord, Records } from './record.ts'
-import { sort } from './sort.ts'
+import { type Change, TableIndex } from './table-index.ts'
 import type { Work } from './turns.ts'
-
-/** What became of one row, where its record shows it. */
-export interface Change {
-  readonly before: WireRow | undefined
-  readonly after: WireRow | undefined
-}
 
 /** The rows of one type as a reader sees them, and the declared indexes over them. */
 export class Table {
   readonly #rows: Map<string, WireRow>
-  readonly #indexes: readonly OrderedIndex[]
+  readonly #indexes: readonly TableIndex[]
   readonly #records: Records
   #all: readonly DataRecord[] | undefined
   #revision = 0
 
-  private constructor(rows: Map<string, WireRow>, indexes: readonly OrderedIndex[], records: Records) {
+  private constructor(rows: Map<string, WireRow>, indexes: readonly TableIndex[], records: Records) {
     this.#rows = rows
     this.#indexes = indexes
     this.#records = records
   }
 
   static *over(rows: Map<string, WireRow>, declared: readonly Index[], records: Records): Work<Table> {
-    const indexes: OrderedIndex[] = []
-    for (const fields of declared) {
-      const order = ascending(fields)
-      const sorted = yield* sort([...rows.values()], order.terms)
-      indexes.push({ fields, rows: yield* OrderedList.over<WireRow>(order, sorted) })
-    }
+    const indexes: TableIndex[] = []
+    for (const fields of declared) indexes.push(yield* TableIndex.over(fields, rows))
     return new Table(rows, indexes, records)
   }
 
-  get indexes(): readonly OrderedIndex[] {
+  get indexes(): readonly TableIndex[] {
     return this.#indexes
   }
 
@@ -68,11 +56,7 @@ export class Table {
     const shown = changes
       .map(({ id, after }) => this.#put(id, after))
       .filter(({ before, after }) => before?.p !== after?.p)
-    if (this.#indexes.length > 0) {
-      // Few enough to stay in a processor's cache, which all rows are not.
-      const now = new Map(shown.flatMap(({ after }) => (after ? [[after.id, after]] : [])))
-      for (const { rows } of this.#indexes) rows.replaceAll(shown, (row) => now.get(row.id) ?? row)
-    }
+    for (const index of this.#indexes) index.apply(shown)
     if (shown.length > 0) {
       this.#all = undefined
       this.#revision += 1
@@ -87,10 +71,4 @@ export class Table {
     else this.#rows.delete(id)
     return { before, after }
   }
-}
-
-export interface OrderedIndex {
-  readonly fields: Index
-  /** Ascending by the fields, then by `id`. */
-  readonly rows: OrderedList<WireRow>
 }

@@ -4,7 +4,8 @@ import { partition } from './ordered-list.ts'
 import type { Predicate } from './predicate.ts'
 import type { Query } from './query.ts'
 import { type Walk, walk } from './stretch.ts'
-import type { Change, Table } from './table.ts'
+import type { Table } from './table.ts'
+import type { Change } from './table-index.ts'
 import type { Work } from './turns.ts'
 
 /**
@@ -59,14 +60,14 @@ export class View {
 
   /** Takes over what the table already has; gives whether the result is another. */
   apply(changes: readonly Change[]): boolean {
-    const { own, rows } = this.#matches
+    const { own } = this.#matches
     let touched = false
     this.#walk = undefined
     this.#predicate.rearm()
     for (const { before, after } of changes) {
       const match = after && this.#predicate.accepts(after) ? after : undefined
       // An own list knows what is in it, and asks no filter.
-      const was = own ? rows.replace(before, match) : before && this.#predicate.accepts(before)
+      const was = own ? own.replace(before, match) : before && this.#predicate.accepts(before)
       if ((was && before && this.#reaches(before)) || (match && this.#reaches(match))) touched = true
     }
     this.#revision = this.#table.revision

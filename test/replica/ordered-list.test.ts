@@ -78,32 +78,3 @@ test('finding among 100 000 items asks about few of them', () => {
   list.remove({ key: 77_777, id: 77_777 })
   expect(asked).toBeLessThan(25)
 })
-
-test('many that are replaced at once come out as if they were replaced one by one, however many they are', () => {
-  fc.assert(
-    fc.property(items, fc.nat({ max: 100 }), fc.nat({ max: 9 }), (items, share, keys) => {
-      const [one, all] = [items, items].map((initial) =>
-        finish(OrderedList.over(order, [...initial].sort(compare))),
-      )
-      const rows = new Map(items.map((item) => [item.id, item]))
-      const changes = items
-        .filter(({ id }) => (id * 7_919) % 100 < share)
-        .map((before) => {
-          const isGone = before.id % 10 === 0
-          const after = isGone
-            ? undefined
-            : { key: before.id % 10 < keys ? before.key + 5 : before.key, id: before.id }
-          if (after) rows.set(after.id, after)
-          else rows.delete(before.id)
-          return { before, after }
-        })
-      for (const { before, after } of changes) one?.replace(before, after)
-      all?.replaceAll(changes, (item) => rows.get(item.id) ?? item)
-      const result = all?.slice(0, Infinity) ?? []
-      expect(result).toEqual(one?.slice(0, Infinity))
-      for (const item of result) expect(rows.get(item.id)).toBe(item)
-      expect(all?.rank((item) => item.key < 20)).toBe(result.filter((item) => item.key < 20).length)
-    }),
-    { numRuns: 60 },
-  )
-})

@@ -1,0 +1,52 @@
+import type { Index } from '../models/model.ts'
+import type { WireRow } from '../protocol/row.ts'
+import { ascending } from './order.ts'
+import { OrderedList } from './ordered-list.ts'
+import { sort } from './sort.ts'
+import type { Work } from './turns.ts'
+import { type FieldReader, reading } from './values.ts'
+
+/** What became of one row, where its record shows it. */
+export interface Change {
+  readonly before: WireRow | undefined
+  readonly after: WireRow | undefined
+}
+
+/** A declared index: the rows of a table, ascending by its fields, then by `id`. */
+export class TableIndex {
+  readonly fields: Index
+  readonly #reads: readonly FieldReader[]
+  /** Each as it was when one of the fields last became another: to find a row whose place stays is most of a change. */
+  readonly #rows: OrderedList<WireRow>
+  readonly #current: ReadonlyMap<string, WireRow>
+
+  private constructor(fields: Index, rows: OrderedList<WireRow>, current: ReadonlyMap<string, WireRow>) {
+    this.fields = fields
+    this.#reads = fields.map(reading)
+    this.#rows = rows
+    this.#current = current
+  }
+
+  static *over(fields: Index, current: ReadonlyMap<string, WireRow>): Work<TableIndex> {
+    const order = ascending(fields)
+    const sorted = yield* sort([...current.values()], order.terms)
+    return new TableIndex(fields, yield* OrderedList.over<WireRow>(order, sorted), current)
+  }
+
+  /** As that of a list; `isBefore` may read the index's fields alone. */
+  rank(isBefore: (row: WireRow, key: unknown) => boolean): number {
+    return this.#rows.rank(isBefore)
+  }
+
+  /** The rows from rank `from` to `to`, the latter not included, as they are now. */
+  slice(from: number, to: number): WireRow[] {
+    return this.#rows.slice(from, to).map((row) => this.#current.get(row.id) ?? row)
+  }
+
+  apply(changes: readonly Change[]): void {
+    for (const { before, after } of changes) {
+      const stays = before && after && this.#reads.every((read) => read(before) === read(after))
+      if (!stays) this.#rows.replace(before, after)
+    }
+  }
+}
