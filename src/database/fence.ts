@@ -64,7 +64,8 @@ export class FencedConnection {
   /** Runs `body` in one write transaction. Rejects with a StorageError of code `fenced` where somebody came after us. */
   async write<T>(tables: readonly Table[], body: (tx: StoreTransaction) => Promise<T>): Promise<T> {
     this.#writes += 1
-    await this.own()
+    // In the same turn, so that the disk works while what is written is applied.
+    if (this.#fence === 0) await this.own()
     return this.#connection.transaction({ tables: ['meta', ...tables], mode: 'write' }, async (tx) => {
       // Side by side with the reads of `body`; whatever it has put by then, a throw takes back.
       const [, result] = await Promise.all([this.#compare(tx), body(tx)])

@@ -75,8 +75,6 @@ export class Recorder {
   }
 
   async #write(): Promise<void> {
-    // Begins in a turn of its own, so that the changes of one turn are one write.
-    await undefined
     try {
       if (this.#current) await this.#writeAgain(this.#current)
       while (this.#waiting) {

@@ -4,18 +4,20 @@ import type { JournalEntry } from '../../src/database/database.ts'
 import { noDatabase } from '../../src/database/none.ts'
 import { Recorder } from '../../src/sync/recorder.ts'
 
-/** A recorder, what its database took, and what it told; the next writes fail as `failures` says. */
+/** A recorder, what it began to write, what its database took, and what it told; the next writes fail as `failures` says. */
 function recorderOf(failures: (Error | undefined)[] = []) {
+  const begun: number[] = []
   const stored: string[] = []
   const told: (string | undefined)[] = []
   const append = async ({ since, sid, ops }: JournalEntry) => {
+    begun.push(since)
     await undefined
     const failure = failures.shift()
     if (failure) throw failure
     stored.push(`${since}-${sid}: ${ops.map(({ id }) => id)}`)
   }
   const recorder = new Recorder({ ...noDatabase, append }, (failure) => told.push(failure?.code))
-  return { recorder, stored, told }
+  return { recorder, begun, stored, told }
 }
 
 const entry = (since: number, sid = since + 1): JournalEntry => ({
@@ -27,23 +29,15 @@ const entry = (since: number, sid = since + 1): JournalEntry => ({
 const full = new StorageError('quota', 'Full.')
 
 describe('a recorder', () => {
-  test('writes the changes of one turn as one entry, and those of another as another', async () => {
-    const { recorder, stored } = recorderOf()
-    for (const since of [0, 1, 2]) recorder.record(entry(since))
+  test('begins to write at once, writes one at a time, and joins what waits meanwhile', async () => {
+    const { recorder, begun, stored } = recorderOf()
+    recorder.record(entry(0))
+    expect(begun).toEqual([0])
+    for (const since of [1, 2]) recorder.record(entry(since))
     await recorder.settled()
     recorder.record(entry(3))
     await recorder.settled()
-    expect(stored).toEqual(['0-3: 1,2,3', '3-4: 4'])
-  })
-
-  test('writes one at a time, and joins what waits meanwhile', async () => {
-    const { recorder, stored } = recorderOf()
-    recorder.record(entry(0))
-    await undefined
-    await undefined
-    for (const since of [1, 2]) recorder.record(entry(since))
-    await recorder.settled()
-    expect(stored).toEqual(['0-1: 1', '1-3: 2,3'])
+    expect(stored).toEqual(['0-1: 1', '1-3: 2,3', '3-4: 4'])
   })
 
   test('invariant 59: a write that fails is done before the next one, so that there is no hole', async () => {
@@ -104,11 +98,12 @@ describe('a recorder', () => {
 
   test('suspended, writes neither what waits nor what comes', async () => {
     const { recorder, stored, told } = recorderOf()
-    recorder.record(entry(0))
+    for (const since of [0, 1]) recorder.record(entry(since))
     recorder.suspend()
-    recorder.record(entry(1))
+    recorder.record(entry(2))
     await recorder.settled()
-    expect({ stored, told }).toEqual({ stored: [], told: [] })
+    // The first was under way.
+    expect({ stored, told }).toEqual({ stored: ['0-1: 1'], told: [] })
   })
 
   test('where a snapshot could not be stored, says so until one was', async () => {
