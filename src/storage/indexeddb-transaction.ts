@@ -1,12 +1,9 @@
-import type { IDBPDatabase, IDBPTransaction } from 'idb'
+import { wrap } from 'idb'
 import { Disposer } from '../base/disposer.ts'
 import { StorageError } from '../base/errors.ts'
 import { closedConnection, transactionFailure } from './indexeddb-failures.ts'
 import type { Loss } from './loss.ts'
 import type { KeyRange, KeySpan, StoreTransaction, StoreValue, Table, TransactionOptions } from './store.ts'
-
-/** Typed for writing: a write in a read transaction is refused by the engine. */
-type Transaction = IDBPTransaction<unknown, string[], 'readwrite'>
 
 /** How a connection comes to its end. */
 export interface Ending {
@@ -18,7 +15,7 @@ export interface Ending {
 
 /** Runs one transaction. */
 export async function transact<T>(
-  db: IDBPDatabase,
+  db: IDBDatabase,
   { forced, meant }: Ending,
   options: TransactionOptions,
   body: (tx: StoreTransaction) => Promise<T>,
@@ -42,15 +39,15 @@ export async function transact<T>(
   signal?.addEventListener('abort', abort)
   undo.add(() => signal?.removeEventListener('abort', abort))
   const cut = new Promise<never>((_, reject) => undo.add(forced.on(reject)))
-  const over = Promise.race([endOf(tx), cut.catch(() => {})])
+  const end = endOf(tx)
   try {
-    const [result] = await Promise.race([Promise.all([run(body, handleOf(tx, fail)), tx.done]), cut])
+    const [result] = await Promise.race([Promise.all([run(body, handleOf(tx, fail)), end]), cut])
     // It may have completed under a body that awaited something else, before all was put.
     if (failure !== undefined) throw failure
     return result
   } catch (error) {
     abort()
-    await over
+    await Promise.race([end, cut]).catch(() => {})
     if (signal?.aborted) throw abortedBySignal()
     if (forced.told) throw closedConnection(true, error)
     // A request that failed because its transaction was aborted does not know why; the transaction does.
@@ -61,22 +58,21 @@ export async function transact<T>(
 }
 
 function begin(
-  db: IDBPDatabase,
+  db: IDBDatabase,
   meant: Ending['meant'],
   { tables, mode, durability = 'relaxed' }: TransactionOptions,
-): Transaction {
+): IDBTransaction {
   try {
-    const tx = db.transaction([...tables], mode === 'write' ? 'readwrite' : 'readonly', { durability })
-    return tx as Transaction
+    return db.transaction([...tables], mode === 'write' ? 'readwrite' : 'readonly', { durability })
   } catch (cause) {
     throw closedConnection(!meant(), cause)
   }
 }
 
-function endOf(tx: Transaction): Promise<unknown> {
-  return new Promise((resolve) => {
-    tx.addEventListener('complete', resolve)
-    tx.addEventListener('abort', resolve)
+function endOf(tx: IDBTransaction): Promise<void> {
+  return new Promise((resolve, reject) => {
+    tx.addEventListener('complete', () => resolve())
+    tx.addEventListener('abort', () => reject(tx.error ?? endedUntold()))
   })
 }
 
@@ -85,27 +81,27 @@ async function run<T>(body: (tx: StoreTransaction) => Promise<T>, tx: StoreTrans
   return body(tx)
 }
 
-function handleOf(tx: Transaction, fail: (error: unknown) => void): StoreTransaction {
-  const attempt = (request: () => Promise<unknown>) => {
+function handleOf(tx: IDBTransaction, fail: (error: unknown) => void): StoreTransaction {
+  /** Writes. What a request fails of, its transaction tells. */
+  const attempt = (request: () => unknown) => {
     try {
-      // What the request fails of, its transaction tells.
-      request().catch(() => {})
+      request()
     } catch (error) {
       fail(error)
     }
   }
   // All reads are async functions: they reject where the transaction is over, and never throw.
   const keys = async (table: Table, range: KeyRange): Promise<string[]> => {
-    const found = await tx.objectStore(table).getAllKeys(queryOf(range), forwardLimit(range))
+    const found = await wrap(tx.objectStore(table).getAllKeys(queryOf(range), forwardLimit(range)))
     return found.map(String)
   }
   const lastKey = async (table: Table, range: KeyRange): Promise<string[]> => {
-    const cursor = await tx.objectStore(table).openKeyCursor(queryOf(range), 'prev')
+    const cursor = await wrap(tx.objectStore(table).openKeyCursor(queryOf(range), 'prev'))
     return cursor ? [String(cursor.key)] : []
   }
   return {
     async get(table, key) {
-      return tx.objectStore(table).get(key)
+      return wrap<StoreValue | undefined>(tx.objectStore(table).get(key))
     },
     async keys(table, range = {}) {
       if (isEmpty(range)) return []
@@ -115,8 +111,8 @@ function handleOf(tx: Transaction, fail: (error: unknown) => void): StoreTransac
     },
     async values(table, range = {}) {
       if (isEmpty(range)) return []
-      const found: StoreValue[] = await tx.objectStore(table).getAll(queryOf(range), forwardLimit(range))
-      return inOrder(found, range)
+      const request = tx.objectStore(table).getAll(queryOf(range), forwardLimit(range))
+      return inOrder(await wrap<StoreValue[]>(request), range)
     },
     put: (table, key, value) => attempt(() => tx.objectStore(table).put(value, key)),
     delete(table, key) {
@@ -142,6 +138,10 @@ function forwardLimit({ reverse, limit }: KeyRange): number | undefined {
 
 function queryOf({ from = '', to }: KeySpan): IDBKeyRange {
   return to === undefined ? IDBKeyRange.lowerBound(from) : IDBKeyRange.bound(from, to, false, true)
+}
+
+function endedUntold(): StorageError {
+  return new StorageError('aborted', 'The local database ended the transaction, and did not say why.')
 }
 
 function abortedBySignal(): StorageError {

@@ -1,4 +1,4 @@
-import { type IDBPDatabase, wrap } from 'idb'
+import { wrap } from 'idb'
 import { StorageError } from '../base/errors.ts'
 import { closedConnection, openFailure } from './indexeddb-failures.ts'
 import { transact } from './indexeddb-transaction.ts'
@@ -40,12 +40,13 @@ export function indexedDbStore(options: IndexedDbOptions = {}): Store {
   return options.indexedDB ? store : inWorkers(store)
 }
 
-async function openDatabase(factory: IDBFactory, name: string): Promise<IDBPDatabase> {
+async function openDatabase(factory: IDBFactory, name: string): Promise<IDBDatabase> {
   const request = factory.open(name, version)
   request.onupgradeneeded = () => {
     for (const table of tables) request.result.createObjectStore(table)
   }
-  const db = (await wrap(request)) as IDBPDatabase
+  await wrap(request)
+  const db = request.result
   const missing = tables.find((table) => !db.objectStoreNames.contains(table))
   if (missing === undefined) return db
   db.close()
@@ -55,7 +56,7 @@ async function openDatabase(factory: IDBFactory, name: string): Promise<IDBPData
   )
 }
 
-function connect(db: IDBPDatabase): StoreConnection {
+function connect(db: IDBDatabase): StoreConnection {
   const loss = new Loss()
   const forced = new Loss()
   let isMeant = false
