@@ -33,29 +33,17 @@ export class ByteBuffer {
     this.#length = Math.min(length, this.#length)
   }
 
-  /** All of it, as a copy; the buffer is empty then. */
-  takeBytes(): Uint8Array<ArrayBuffer> {
-    const bytes = this.#bytes.slice(0, this.#length)
-    this.#length = 0
-    return bytes
-  }
-
   /** All of it as text; the buffer is empty then. Throws a ProtocolError where it is not UTF-8. */
   take(): string {
     const bytes = this.#bytes.subarray(0, this.#length)
     this.#length = 0
-    return textOf(bytes)
+    try {
+      return decoder.decode(bytes)
+    } catch {
+      throw new ProtocolError('not_json', 'The answer is not UTF-8; is something between client and server?')
+    }
   }
 }
 
 // A BOM is for the reader of a document to pass over, not for each part of one.
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-
-/** Throws a ProtocolError where `bytes` are not UTF-8. */
-export function textOf(bytes: Uint8Array): string {
-  try {
-    return decoder.decode(bytes)
-  } catch {
-    throw new ProtocolError('not_json', 'The answer is not UTF-8; is something between client and server?')
-  }
-}

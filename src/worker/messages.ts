@@ -8,7 +8,7 @@ import type { Fault } from './fault.ts'
  * `taken` in time, until the `end`. Raised when the messages or what is stored become others: a page may find the worker
  * of an older version in a cache.
  */
-export const version = 2
+export const version = 3
 
 export interface Ask {
   readonly kind: 'ask'
@@ -35,7 +35,9 @@ export type ToPage =
     }
   | {
       readonly kind: 'slice'
-      readonly bytes: Uint8Array<ArrayBuffer>
+      /** Not its bytes: to decode them is more for the page to do than to be handed a text. */
+      readonly text: string
+      readonly bytes: number
       readonly cut: Cut
       /** Of the page of the database that the worker makes of it. */
       readonly key: string | undefined

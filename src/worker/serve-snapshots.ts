@@ -3,7 +3,6 @@ import type { World } from '../base/world.ts'
 import { indexedDbStore } from '../storage/indexeddb.ts'
 import type { Store } from '../storage/store.ts'
 import { answerOf } from '../transport/answer.ts'
-import { textOf } from '../transport/byte-buffer.ts'
 import { runCall } from '../transport/call.ts'
 import { cutSnapshot } from '../transport/cut-snapshot.ts'
 import type { SnapshotProgress } from '../transport/transport.ts'
@@ -19,7 +18,7 @@ const progressMs = 100
 
 /** A worker's global scope, as far as it is used here. */
 export interface WorkerScope {
-  postMessage(message: unknown, transfer: Transferable[]): void
+  postMessage(message: unknown): void
   onmessage: ((event: MessageEvent<unknown>) => void) | null
 }
 
@@ -41,7 +40,7 @@ export function serveSnapshots(options: ServeSnapshotsOptions = {}): void {
   // A worker has the scope of one.
   const { scope = globalThis as unknown as WorkerScope, store = indexedDbStore() } = options
   const { fetch, clock } = resolveWorld(options.world)
-  const say = (message: ToPage, ...transfer: Transferable[]) => scope.postMessage(message, transfer)
+  const say = (message: ToPage) => scope.postMessage(message)
   let untaken = 0
   let onTaken = () => {}
 
@@ -59,11 +58,11 @@ export function serveSnapshots(options: ServeSnapshotsOptions = {}): void {
       const head = await cutSnapshot(
         { response, call, clock },
         {
-          read: (buffer, cut) => ({ bytes: buffer.takeBytes(), cut }),
-          async slice({ bytes, cut }) {
-            const key = await writer?.add(textOf(bytes))
-            untaken += bytes.length
-            say({ kind: 'slice', bytes, cut, key, progress }, bytes.buffer)
+          read: (buffer, cut) => ({ bytes: buffer.length, text: buffer.take(), cut }),
+          async slice({ bytes, text, cut }) {
+            const key = await writer?.add(text)
+            untaken += bytes
+            say({ kind: 'slice', text, bytes, cut, key, progress })
             while (untaken >= mostUntaken) {
               await new Promise<void>((resolve) => {
                 onTaken = resolve

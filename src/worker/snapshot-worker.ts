@@ -25,9 +25,15 @@ export function snapshotWorker(create: () => WorkerLike): SnapshotWorker {
         logger.warn(message, { error: toSyncError(error) })
       }
       if (isLost) return undefined
+      const onLost = (error: unknown) => {
+        isLost = true
+        warn(error)
+      }
       let worker: Conversation | undefined
+      let exchange: WorkerExchange
       try {
         worker = new Conversation(create())
+        exchange = new WorkerExchange(worker, request, onLost)
         await call.wait(ready(worker), readyMs, 'Starting the worker')
       } catch (error) {
         worker?.end()
@@ -35,11 +41,6 @@ export function snapshotWorker(create: () => WorkerLike): SnapshotWorker {
         warn(error)
         return undefined
       }
-      const onLost = (error: unknown) => {
-        isLost = true
-        warn(error)
-      }
-      const exchange = new WorkerExchange(worker, request, onLost)
       return (url, init) => exchange.ask(url, init, inPage(request))
     },
   }

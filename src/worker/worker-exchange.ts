@@ -3,19 +3,21 @@ import { StorageError, type SyncError } from '../base/errors.ts'
 import { turnsOf } from '../base/turns.ts'
 import type { SnapshotHead } from '../protocol/bootstrap.ts'
 import { idleMs } from '../transport/body.ts'
-import { textOf } from '../transport/byte-buffer.ts'
 import { readCut } from '../transport/cut.ts'
 import { turnMs } from '../transport/cut-snapshot.ts'
 import type { SnapshotAnswer, SnapshotFetch, SnapshotRequest } from '../transport/snapshot.ts'
+import type { SnapshotPlace } from '../transport/transport.ts'
 import { type Conversation, unexpected } from './conversation.ts'
 import { revived } from './fault.ts'
 import type { ToPage } from './messages.ts'
 
-/** One snapshot, fetched and read through a worker that is ready. */
+/** One snapshot, fetched and read through a worker. */
 export class WorkerExchange {
   readonly #worker: Conversation
   readonly #request: SnapshotRequest
   readonly #onLost: (error: unknown) => void
+  /** Asked for while the worker loads its script. */
+  readonly #place: Promise<SnapshotPlace | undefined> | undefined
   /** Settles for all slices alike that the worker said it would store. */
   readonly #stored = new Deferred<void>()
   /** Whether there are any. */
@@ -26,6 +28,7 @@ export class WorkerExchange {
     this.#worker = worker
     this.#request = request
     this.#onLost = onLost
+    this.#place = request.sink.place?.()
     request.call.signal.addEventListener('abort', () => worker.end())
   }
 
@@ -43,7 +46,7 @@ export class WorkerExchange {
   }
 
   async #ask(url: string, init: RequestInit): Promise<SnapshotAnswer> {
-    const place = await this.#request.sink.place?.()
+    const place = await this.#place
     // A signal cannot be sent.
     this.#worker.say({ kind: 'ask', url, init: { ...init, signal: null }, place })
     let message = await this.#worker.next()
@@ -81,16 +84,15 @@ export class WorkerExchange {
     if (message.kind === 'unstored') this.#unstored(revived(message.fault))
     else if (message.kind === 'progress') sink.progress(message.progress)
     else if (message.kind === 'slice') {
-      const { bytes, cut, key, progress } = message
+      const { text, bytes, cut, key, progress } = message
       sink.progress(progress)
-      const text = textOf(bytes)
       const slice = readCut(text, cut)
       // What is to be stored otherwise than it came, the page stores.
       const elsewhere =
         key !== undefined && slice.text === text ? { key, stored: this.#stored.promise } : undefined
       this.#stores ||= key !== undefined
       await sink.slice({ ...slice, elsewhere })
-      this.#worker.say({ kind: 'taken', bytes: bytes.length })
+      this.#worker.say({ kind: 'taken', bytes })
     } else throw unexpected(message)
   }
 

@@ -28,11 +28,11 @@ export class FakeWorker implements WorkerLike {
   constructor({ world, store, edit = (message) => message }: FakeWorkerOptions) {
     this.#scope = {
       onmessage: null,
-      postMessage: (message, transfer) => {
+      postMessage: (message) => {
         const edited = this.#crashed ? undefined : edit(message as { kind: string })
         if (!edited) return
         this.said.add((message as { kind: string }).kind)
-        const data: unknown = structuredClone(edited, { transfer })
+        const data: unknown = structuredClone(edited)
         this.#toPage = this.#toPage.then(turn).then(() => {
           if (!this.terminated) this.onmessage?.(new MessageEvent('message', { data }))
         })
