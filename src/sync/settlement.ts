@@ -43,13 +43,17 @@ export class Settlement {
   /** A message came. A frame that names a transaction says that the server has it, also where the answer was lost. */
   heard({ changes }: DeltaMessage): void {
     if (changes.kind === 'rows') return
-    const { outbox } = this.#options
+    const { outbox, standing } = this.#options
     const reached = new Map<LocalTransaction, number>()
     for (const { tx, sid } of changes.frames) {
       const transaction = tx === undefined ? undefined : outbox.get(tx)
       if (transaction) reached.set(transaction, Math.max(sid, reached.get(transaction) ?? sid))
     }
-    for (const [transaction, sid] of reached) if (outbox.accept(transaction, sid)) this.#keep(transaction)
+    for (const [transaction, sid] of reached) {
+      if (outbox.accept(transaction, sid)) this.#keep(transaction)
+      // An older version of the application has sent what this one could not migrate.
+      else if (transaction.state === 'rejected') standing.discard(transaction).catch(() => {})
+    }
   }
 
   /** Another history came: what had been accepted in the old one is sent again. */

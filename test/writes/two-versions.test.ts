@@ -78,15 +78,14 @@ describe('what the newer version cannot migrate, and the older has yet to send',
     const written = older.mutate((m) => m.insert('Note', { id: '2', title: 'Bread' }))
     await office.clock.until(written.durable)
     const op = () => undefined
-    const newer = await office.desk({ store }).live({
-      models: defineModels({}, { version: 2, migrate: { 2: { op } } }),
-    })
+    const models = defineModels({}, { version: 2, migrate: { 2: { op } } })
+    const newer = await office.desk({ store }).live({ models })
     expect(newer.outbox.get(written.id)?.rejection?.reason).toBe('migration')
     const send = async () => {
       await office.clock.until(older.start())
       await office.clock.advance(60_000)
     }
-    return { office, older, newer, written, send }
+    return { office, store, models, older, newer, written, send }
   }
 
   test('does not happen once it was discarded', async () => {
@@ -103,5 +102,17 @@ describe('what the newer version cannot migrate, and the older has yet to send',
     await send()
     expect([written.state, office.received, older.outbox.list()]).toEqual(['cancelled', [again.id], []])
     expect(await office.rows()).toEqual({ 2: { title: 'Bread' } })
+  })
+
+  test('has happened where the older one sends it: nobody is left to decide', async () => {
+    const { office, store, models, newer, written, send } = await parked()
+    await send()
+    expect([written.state, notes(newer)]).toEqual(['synced', { 2: { title: 'Bread' } }])
+    expect([newer.outbox.list(), newer.status.writes.rejected]).toEqual([[], 0])
+    const { transactions } = await office.clock.until(newer.outbox.export())
+    expect(transactions).toEqual([])
+    await office.clock.until(newer.close())
+    const next = await office.desk({ store }).live({ models })
+    expect(next.outbox.list()).toEqual([])
   })
 })
