@@ -3,7 +3,7 @@ import { isSpace } from './value-follower.ts'
 
 /** Bytes of UTF-8 that come in pieces and are wanted as one text. Many small pieces cost no more than a few large. */
 export class ByteBuffer {
-  #bytes = new Uint8Array(4096)
+  #bytes = new Uint8Array(0)
   #length = 0
 
   get length(): number {
