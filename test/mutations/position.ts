@@ -8,7 +8,7 @@ export const position: readonly Mutation[] = [
     test: 'test/database/atomicity.test.ts',
     name: 'invariant 1, invariant 36: ${what} with a %s at any step leaves rows and position both old or both new',
     file: 'src/storage/indexeddb-transaction.ts',
-    from: 'Promise.all([run(body, handleOf(tx, fail)), tx.done])',
+    from: 'Promise.all([run(body, handleOf(tx, fail)), end])',
     to: 'Promise.all([run(body, handleOf(tx, fail))])',
   },
   {

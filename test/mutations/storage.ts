@@ -15,8 +15,8 @@ export const storage: readonly Mutation[] = [
     test: 'test/storage/indexeddb.test.ts',
     name: 'invariant 30: one that gets no event when the engine closes the connection settles',
     file: 'src/storage/indexeddb-transaction.ts',
-    from: 'tx.done]), cut])',
-    to: 'tx.done])])',
+    from: 'end]), cut])',
+    to: 'end])])',
   },
   {
     invariant: 31,
@@ -119,8 +119,8 @@ export const storage: readonly Mutation[] = [
     test: 'test/storage/indexeddb.test.ts',
     name: 'invariant 36: one whose every request fails leaves no rejection unheard',
     file: 'src/storage/indexeddb-transaction.ts',
-    from: 'request().catch(() => {})',
-    to: 'void request()',
+    from: 'attempt(() => tx.objectStore(table).put(value, key))',
+    to: 'attempt(() => wrap(tx.objectStore(table).put(value, key)))',
   },
   {
     invariant: 38,

@@ -116,7 +116,7 @@ export const writes: readonly Mutation[] = [
   },
   {
     invariant: 23,
-    test: 'test/writes/sending.test.ts',
+    test: 'test/writes/refused-requests.test.ts',
     name: 'invariant 23, invariant 24: %s loses and parks nothing, and is asked again after a while',
     file: 'src/transport/failure.ts',
     from: "return serverCode === undefined ? { kind: 'paused' } : { kind: 'rejected', code: serverCode }",
@@ -124,7 +124,7 @@ export const writes: readonly Mutation[] = [
   },
   {
     invariant: 24,
-    test: 'test/writes/sending.test.ts',
+    test: 'test/writes/refused-requests.test.ts',
     name: 'invariant 23, invariant 24: %s loses and parks nothing, and is asked again after a while',
     file: 'src/transport/failure.ts',
     from: 'const ofEndpoint = [403, 404, 405, 501]',
@@ -140,7 +140,7 @@ export const writes: readonly Mutation[] = [
   },
   {
     invariant: 25,
-    test: 'test/writes/sending.test.ts',
+    test: 'test/writes/refused-requests.test.ts',
     name: 'invariant 25: %s keeps all, and is asked again after waits that grow',
     file: 'src/transport/failure.ts',
     from: "if (passing.includes(status) || status >= 500) return { kind: 'other' }",
@@ -148,7 +148,7 @@ export const writes: readonly Mutation[] = [
   },
   {
     invariant: 25,
-    test: 'test/writes/sending.test.ts',
+    test: 'test/writes/refused-requests.test.ts',
     name: 'invariant 25: Retry-After is a floor, whatever happens meanwhile',
     file: 'src/sync/scheduler.ts',
     from: 'this.#options.floorMs?.(error) ?? asked ?? 0',
@@ -164,8 +164,8 @@ export const writes: readonly Mutation[] = [
   },
   {
     invariant: 27,
-    test: 'test/writes/storage.test.ts',
-    name: 'invariant 27: whose outbox cannot be read at first sends nothing before it',
+    test: 'test/writes/unread-outbox.test.ts',
+    name: 'invariant 27: that cannot be read at first lets nothing be sent before it',
     file: 'src/sync/local-writer.ts',
     from: 'await copy().openOutbox()',
     to: 'await copy().open()',
@@ -236,8 +236,8 @@ export const writes: readonly Mutation[] = [
   },
   {
     invariant: 35,
-    test: 'test/writes/storage.test.ts',
-    name: 'invariant 35: a transaction that cannot be read is told, exported as it is, and stays',
+    test: 'test/writes/unread-outbox.test.ts',
+    name: 'invariant 35: tells what of it cannot be read, exports it as it is, and keeps it',
     file: 'src/sync/settlement.ts',
     from: 'this.#unreadable = unreadable',
     to: '',

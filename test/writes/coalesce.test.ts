@@ -1,11 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { notes, Office } from '../support/office.ts'
+import { notes } from '../support/office.ts'
+import { oneNote } from '../support/one-note.ts'
 
 async function open() {
-  const office = await Office.open()
-  await office.insert('1', { title: 'Milk', n: 1 })
-  const desk = office.desk()
-  const client = await desk.live()
+  const { office, desk, client } = await oneNote()
   const type = (fields: object, coalesce = 'edit') =>
     client.mutate((m) => m.update('Note', '1', { ...fields }), { coalesce })
   return { office, desk, client, type }

@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest'
 import { notes, Office } from '../support/office.ts'
+import { oneNote } from '../support/one-note.ts'
 
 test('a change is shown at once, is sent, and stays when the data has it', async () => {
-  const office = await Office.open()
-  await office.insert('1', { title: 'Milk', n: 1 })
-  const client = await office.desk().live()
+  const { office, client } = await oneNote()
   const seen: unknown[] = []
   client.query('Note', { where: { id: '1' } }).subscribe(({ rows }) => seen.push(rows[0]?.title))
 

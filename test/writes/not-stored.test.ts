@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { at, failure, type Message, notes, Office } from '../support/office.ts'
+import { at, failure, type Message, notes } from '../support/office.ts'
+import { oneNote } from '../support/one-note.ts'
 
 /** `message`, as if it were about a record that is not here. */
 function misled(message: Message): Message {
@@ -7,10 +8,7 @@ function misled(message: Message): Message {
 }
 
 test('invariant 18: what was accepted stays on the disk as long as the data there does not show it', async () => {
-  const office = await Office.open()
-  await office.insert('1', { title: 'Milk', n: 1 })
-  const desk = office.desk()
-  const client = await desk.live()
+  const { office, desk, client } = await oneNote()
   // The change leads to a repair, and until that has succeeded nothing of the data is stored.
   office.intercept = at('bootstrap', async () => failure(500))
   office.push = (message, send) => send(misled(message))

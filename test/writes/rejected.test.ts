@@ -1,22 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { SyncClient, Transaction } from '../../src/index.ts'
 import { type Desk, notes, Office } from '../support/office.ts'
-
-/** A note that somebody else has changed since this client saw it, and an update that asks for the conflict. */
-async function conflict(options: Parameters<Desk['live']>[0] = {}) {
-  const office = await Office.open()
-  await office.insert('1', { title: 'Milk', n: 1 })
-  const desk = office.desk()
-  const client = await desk.live(options)
-  desk.network.cut()
-  const tx = client.mutate((m) => m.update('Note', '1', { title: 'mine' }, { unchanged: true }), {
-    label: 'Rename',
-  })
-  await office.update('1', { title: 'theirs', n: 2 })
-  desk.network.mend()
-  await office.clock.advance(60_000)
-  return { office, desk, client, tx }
-}
+import { conflict, oneNote } from '../support/one-note.ts'
 
 async function restarted(desk: Desk, options: Parameters<Desk['live']>[0] = {}): Promise<SyncClient> {
   await desk.kill()
@@ -59,10 +44,7 @@ describe('a rejected transaction', () => {
   })
 
   test('is no conflict with what this client wrote itself', async () => {
-    const office = await Office.open()
-    await office.insert('1', { title: 'Milk', n: 1 })
-    const desk = office.desk()
-    const client = await desk.live()
+    const { office, desk, client } = await oneNote()
     desk.network.cut()
     const all = [1, 2, 3].map((n) => client.mutate((m) => m.update('Note', '1', { n }, { unchanged: true })))
     desk.network.mend()
@@ -116,10 +98,7 @@ describe('a rejected transaction', () => {
   })
 
   test('puts a record whole that somebody deleted', async () => {
-    const office = await Office.open()
-    await office.insert('1', { title: 'Milk', n: 1 })
-    const desk = office.desk()
-    const client = await desk.live()
+    const { office, desk, client } = await oneNote()
     desk.network.cut()
     const tx = client.mutate((m) => m.update('Note', '1', { title: 'mine' }))
     await office.remove('1')
@@ -230,63 +209,6 @@ describe('what requires another', () => {
     await office.clock.until(Promise.all(made.map((tx) => tx.synced)))
     expect(await office.rows()).toEqual({ x: { n: 2 }, other: { n: 5, m: 1 } })
     expect(office.received.slice(-3)).toEqual(made.map(({ id }) => id))
-  })
-})
-
-describe('the option merge', () => {
-  test('gives what is written in place of a rejected one, with all that is known', async () => {
-    const asked: Transaction[] = []
-    const { office, desk, client, tx } = await conflict({
-      merge: (rejected) => {
-        asked.push(rejected)
-        const [record] = rejected.records
-        return (m) => m.update('Note', '1', { title: `${record?.mine?.title} and ${record?.theirs?.title}` })
-      },
-    })
-    expect(asked).toEqual([tx])
-    expect(desk.log).toEqual([])
-    expect(await office.rows()).toEqual({ 1: { title: 'mine and theirs', n: 2 } })
-    expect(client.outbox.list()).toEqual([])
-  })
-
-  test('that gives nothing leaves it in the outbox', async () => {
-    const { desk, tx } = await conflict({ merge: () => undefined })
-    expect([tx.state, desk.log]).toEqual(['rejected', ['rejected Rename conflict']])
-  })
-
-  test.each([
-    [
-      'throws',
-      () => {
-        throw new Error('Mine.')
-      },
-    ],
-    [
-      'gives what throws',
-      () => () => {
-        throw new Error('Mine.')
-      },
-    ],
-    [
-      'gives what is refused',
-      () => (m: { update(t: string, id: string, p: object): void }) => m.update('Note', 'none', {}),
-    ],
-    ['gives no function', () => Promise.resolve()],
-  ])('that %s leaves it in the outbox, and says so', async (_, merge) => {
-    const { desk, tx } = await conflict({ merge: merge as never })
-    expect(tx.state).toBe('rejected')
-    expect(desk.log).toEqual([expect.stringMatching(/^error /), 'rejected Rename conflict'])
-  })
-
-  test('whose result is rejected again and again ends in the outbox', async () => {
-    const office = await Office.open({ authorize: () => ({ message: 'Never.' }) })
-    const desk = office.desk()
-    const client = await desk.live({ merge: () => (m) => m.insert('Note', { id: 'x' }) })
-    client.mutate((m) => m.insert('Note', { id: 'x' }), { label: 'Add' })
-    await office.clock.advance(600_000)
-    expect(office.received).toHaveLength(6)
-    expect(desk.log).toEqual(['rejected Add forbidden'])
-    expect(client.status.writes).toEqual({ pending: 0, rejected: 1 })
   })
 })
 

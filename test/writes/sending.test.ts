@@ -1,38 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import type { SyncClient } from '../../src/index.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
-import { at, type Desk, failure, type Intercept, notes, Office } from '../support/office.ts'
-
-const add = (client: SyncClient, id: string, label = id) =>
-  client.mutate((m) => m.insert('Note', { id }), { label })
-
-/** Ids in the order in which their transactions are made. */
-const names = (count: number) => Array.from({ length: count }, (_, n) => `n${String(n).padStart(3, '0')}`)
-
-async function open(
-  options: Parameters<Desk['live']>[0] = {},
-  service: Parameters<typeof Office.open>[0] = {},
-) {
-  const office = await Office.open(service)
-  const desk = office.desk()
-  return { office, desk, client: await desk.live(options) }
-}
-
-/** Counts the requests for transactions, and answers them with `answer`. */
-function counting(office: Office, answer: Intercept) {
-  const times: number[] = []
-  const sizes: number[] = []
-  office.intercept = at('tx', async (request, pass) => {
-    times.push(office.clock.now())
-    sizes.push(JSON.parse(await request.clone().text()).txs.length)
-    return answer(request, pass)
-  })
-  return { times, sizes }
-}
+import { at, failure, notes, Office } from '../support/office.ts'
+import { add, counting, names, noNotes } from '../support/sending.ts'
 
 describe('sending', () => {
   test('invariant 27: transactions go in their order, over restarts and lost answers, and none is passed over', async () => {
-    const { office, desk, client } = await open()
+    const { office, desk, client } = await noNotes()
     const accepted: string[] = []
     const made: string[] = []
     let turn = 0
@@ -65,7 +38,7 @@ describe('sending', () => {
   })
 
   test('what is queued goes in batches of a hundred, and no larger than a request should be', async () => {
-    const { office, desk, client } = await open()
+    const { office, desk, client } = await noNotes()
     desk.network.cut()
     for (const name of names(250)) add(client, name)
     for (const n of [1, 2, 3])
@@ -78,7 +51,7 @@ describe('sending', () => {
   })
 
   test('what cannot be stored yet is not sent, and holds up what was made after it', async () => {
-    const { office, client } = await open()
+    const { office, client } = await noNotes()
     const tx = add(client, '1')
     expect(tx.state).toBe('writing')
     expect(office.received).toEqual([])
@@ -91,7 +64,7 @@ describe('sending', () => {
     ['of 413', 413, 'too_large'],
     ['with the error of one of them', 422, 'invalid'],
   ])('a batch that is refused by an answer %s is sent in halves', async (_, status, code) => {
-    const { office, desk, client } = await open()
+    const { office, desk, client } = await noNotes()
     desk.network.cut()
     const all = names(9).map((name) => add(client, name))
     const { sizes } = counting(office, async (request, pass) =>
@@ -104,7 +77,7 @@ describe('sending', () => {
   })
 
   test('invariant 23: an error body to one transaction alone rejects it, and the others go on', async () => {
-    const { office, desk, client } = await open()
+    const { office, desk, client } = await noNotes()
     desk.network.cut()
     const made = names(5).map((name) => add(client, name))
     const poison = made[2]
@@ -122,153 +95,10 @@ describe('sending', () => {
   })
 })
 
-describe('an endpoint that takes no transactions', () => {
-  test.each([
-    ['404', () => failure(404)],
-    ['405', () => failure(405)],
-    ['501', () => failure(501)],
-    ['403 of a portal', () => new Response('<html>Sign in</html>', { status: 403 })],
-    ['403 of its own', () => failure(403, 'forbidden')],
-    ['413 to one alone', () => failure(413)],
-    ['a 422 that is not the protocol’s', () => failure(422)],
-  ])(
-    'invariant 23, invariant 24: %s loses and parks nothing, and is asked again after a while',
-    async (_, answer) => {
-      const { office, desk, client } = await open()
-      const { times } = counting(office, async () => answer())
-      const tx = add(client, '1')
-      await office.clock.advance(10_000)
-      expect(client.status.writes).toMatchObject({
-        pending: 1,
-        rejected: 0,
-        paused: expect.stringContaining('/tx'),
-      })
-      expect([tx.state, client.get('Note', '1'), times.length]).toEqual(['queued', { id: '1' }, 1])
-      add(client, '2')
-      desk.world.lifecycle.set({ visible: false })
-      desk.world.lifecycle.set({ visible: true })
-      await office.clock.advance(280_000)
-      expect(times).toHaveLength(1)
-      await office.clock.advance(60_000)
-      expect([2, 3]).toContain(times.length)
-
-      office.intercept = (_request, pass) => pass()
-      await office.clock.advance(400_000)
-      expect(tx.state).toBe('synced')
-      expect(client.status.writes).toEqual({ pending: 0, rejected: 0 })
-      expect(Object.keys(await office.rows())).toEqual(['1', '2'])
-    },
-  )
-
-  test('a page with 200 is no answer: nothing is lost, and it is asked again soon', async () => {
-    const { office, desk, client } = await open()
-    const { times } = counting(office, async () => new Response('<html>Sign in</html>'))
-    const tx = add(client, '1')
-    await office.clock.advance(120_000)
-    expect(tx.state).toBe('queued')
-    expect(times.length).toBeGreaterThan(3)
-    expect(new Set(desk.log)).toEqual(new Set(['error ProtocolError not_json']))
-    office.intercept = (_request, pass) => pass()
-    await office.clock.until(tx.synced)
-  })
-
-  test.each([
-    ['resume', async (client: SyncClient) => client.resume()],
-    ['start after stop', async (client: SyncClient) => client.stop().then(() => client.start())],
-  ])('%s asks at once', async (_, act) => {
-    const { office, client } = await open()
-    office.intercept = at('tx', async () => failure(404))
-    const tx = add(client, '1')
-    await office.clock.advance(1_000)
-    office.intercept = (_request, pass) => pass()
-    await office.clock.until(act(client))
-    await office.clock.advance(1_000)
-    expect(tx.state).toBe('synced')
-  })
-})
-
-describe('a server that fails', () => {
-  test.each([
-    ['500', async () => failure(500)],
-    ['503', async () => failure(503)],
-    ['429', async () => failure(429)],
-    ['408', async () => failure(408)],
-    ['an error body of 500', async () => failure(500, 'internal')],
-    ['nothing', async () => Promise.reject(new TypeError('fetch failed'))],
-  ])('invariant 25: %s keeps all, and is asked again after waits that grow', async (_, answer) => {
-    const { office, client } = await open()
-    const { times } = counting(office, answer)
-    const tx = add(client, '1')
-    await office.clock.advance(600_000)
-    expect(tx.state).toBe('queued')
-    expect(client.status.writes).toEqual({ pending: 1, rejected: 0 })
-    const waits = times.slice(1).map((time, n) => time - (times[n] ?? 0))
-    expect(waits.length).toBeGreaterThan(20)
-    expect(waits.length).toBeLessThan(90)
-    expect(Math.max(...waits.slice(8))).toBeGreaterThan(15_000)
-    expect(new Set(waits.slice(8)).size).toBeGreaterThan(5)
-    office.intercept = (_request, pass) => pass()
-    await office.clock.until(tx.synced)
-  })
-
-  test('invariant 25: Retry-After is a floor, whatever happens meanwhile', async () => {
-    const { office, desk, client } = await open()
-    const { times } = counting(office, async () => failure(503, undefined, { 'Retry-After': '120' }))
-    add(client, '1')
-    await office.clock.advance(1_000)
-    add(client, '2')
-    desk.world.lifecycle.set({ online: false })
-    desk.world.lifecycle.set({ online: true })
-    await office.clock.advance(118_000)
-    expect(times).toHaveLength(1)
-    await office.clock.advance(40_000)
-    expect(times).toHaveLength(2)
-  })
-
-  test('the network that comes back is used at once', async () => {
-    const { office, desk, client } = await open()
-    desk.network.cut()
-    const tx = add(client, '1')
-    await office.clock.advance(600_000)
-    desk.network.mend()
-    desk.world.lifecycle.set({ online: false })
-    desk.world.lifecycle.set({ online: true })
-    await office.clock.advance(1_000)
-    expect(tx.state).toBe('synced')
-  })
-
-  test('an answer that says nothing of what was sent is none', async () => {
-    const { office, desk, client } = await open()
-    office.intercept = at('tx', async () =>
-      Response.json({ sid: 5, results: [{ id: 'another', sid: 5 }, 'x'] }),
-    )
-    const tx = add(client, '1')
-    await office.clock.advance(10_000)
-    expect(tx.state).toBe('queued')
-    expect(new Set(desk.log)).toEqual(new Set(['error ProtocolError bad_envelope']))
-    office.intercept = (_request, pass) => pass()
-    await office.clock.until(tx.synced)
-  })
-
-  test('a verdict that is missing from an answer is asked for again, at once', async () => {
-    const { office, desk, client } = await open()
-    desk.network.cut()
-    const all = names(3).map((name) => add(client, name))
-    const { sizes } = counting(office, async (_, pass) => {
-      const { sid, results } = await (await pass()).json()
-      return Response.json({ sid, results: results.slice(-1) })
-    })
-    desk.network.mend()
-    await office.clock.until(Promise.all(all.map((tx) => tx.synced)))
-    expect(sizes).toEqual([3, 2, 1])
-    expect(desk.log).toEqual([])
-  })
-})
-
 describe('credentials that ended', () => {
   test('invariant 24: a 401 runs the handler once and keeps all, which is sent with the new token', async () => {
     const told: string[] = []
-    const { office, desk, client } = await open({ onUnauthenticated: ({ message }) => told.push(message) })
+    const { office, desk, client } = await noNotes({ onUnauthenticated: ({ message }) => told.push(message) })
     desk.token = 'expired'
     office.service.revoke(() => true)
     const all = names(3).map((name) => add(client, name))
@@ -286,7 +116,7 @@ describe('credentials that ended', () => {
 
   test('a token that the handler gives is used at once, for sending, too', async () => {
     let asked = 0
-    const { office, desk, client } = await open({
+    const { office, desk, client } = await noNotes({
       onUnauthenticated: async () => {
         asked += 1
         return 'ada'
@@ -301,7 +131,7 @@ describe('credentials that ended', () => {
 
 describe('the same transaction', () => {
   test('invariant 21: whose answer was lost is sent again after a restart, and gets the same answer', async () => {
-    const { office, desk, client } = await open()
+    const { office, desk, client } = await noNotes()
     const answers: unknown[] = []
     office.intercept = at('tx', async (_, pass) => {
       const response = await pass()
@@ -349,7 +179,7 @@ describe('the same transaction', () => {
   })
 
   test('a frame that names it is as good as its answer', async () => {
-    const { office, client } = await open()
+    const { office, client } = await noNotes()
     office.intercept = at('tx', async (_, pass) => {
       await pass()
       return new Promise(() => {})

@@ -1,178 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { at, failure, notes, Office } from '../support/office.ts'
-
-async function open() {
-  const office = await Office.open()
-  await office.insert('1', { title: 'Milk', n: 1 })
-  const desk = office.desk()
-  return { office, desk, client: await desk.live() }
-}
-
-type Writing = Parameters<Awaited<ReturnType<typeof open>>['client']['mutate']>[0]
-
-const kinds: { readonly [kind: string]: Writing } = {
-  insert: (m) => m.insert('Note', { id: '2', title: 'Bread' }),
-  update: (m) => m.update('Note', '1', { title: 'Oat milk', more: true }),
-  'put of what is there': (m) => m.put('Note', { id: '1', other: 1 }),
-  'put of what is not': (m) => m.put('Note', { id: '2', title: 'Bread' }),
-  delete: (m) => m.delete('Note', '1'),
-  'all of them': (m) => {
-    m.delete('Note', '1')
-    m.insert('Note', { id: '1', title: 'Again' })
-    m.insert('Note', { id: '2', n: 1 })
-    m.update('Note', '2', { n: 2 })
-    m.put('Note', { id: '3' })
-    m.delete('Note', '3')
-  },
-}
-
-describe.each(Object.keys(kinds))('undoing %s', (kind) => {
-  const body: Writing = kinds[kind] ?? (() => {})
-
-  test('before it is sent takes it back without a trace', async () => {
-    const { office, desk, client } = await open()
-    const before = notes(client)
-    await client.stop()
-    const tx = client.mutate(body)
-    await office.clock.until(tx.durable)
-    expect(tx.state).toBe('queued')
-    expect(await office.clock.until(tx.undo())).toBeUndefined()
-    expect([tx.state, client.outbox.list(), notes(client)]).toEqual(['cancelled', [], before])
-    await expect(tx.accepted).rejects.toMatchObject({ name: 'RejectedError', reason: 'cancelled' })
-    await desk.kill()
-    const again = await desk.live()
-    await office.clock.advance(10_000)
-    expect([notes(again), office.received]).toEqual([before, []])
-  })
-
-  test('that may have been sent, though no answer came, takes another transaction', async () => {
-    const { office, desk, client } = await open()
-    const before = notes(client)
-    let lost = false
-    office.intercept = at('tx', async (_, pass) => {
-      const response = await pass()
-      if (lost) return response
-      lost = true
-      return failure(503)
-    })
-    office.push = () => {}
-    const tx = client.mutate(body)
-    await office.clock.advance(100)
-    expect(tx.state).toBe('queued')
-    const inverse = await office.clock.until(tx.undo())
-    expect(notes(client)).toEqual(before)
-    await office.clock.until(inverse?.synced ?? Promise.reject())
-    await office.clock.advance(60_000)
-    expect([tx.state, notes(client), await office.rows()]).toEqual(['synced', before, before])
-    await desk.kill()
-  })
-
-  test('that was not sent before a restart takes it back without a trace', async () => {
-    const { office, desk, client } = await open()
-    const before = notes(client)
-    await client.stop()
-    const tx = client.mutate(body)
-    await office.clock.until(tx.durable)
-    await desk.kill()
-    const again = desk.client()
-    await office.clock.until(again.sync())
-    const restored = again.outbox.get(tx.id)
-    expect(await office.clock.until(restored?.undo() ?? Promise.reject())).toBeUndefined()
-    expect([restored?.state, again.outbox.list(), notes(again)]).toEqual(['cancelled', [], before])
-    await desk.kill()
-    expect(notes(await desk.live())).toEqual(before)
-    await office.clock.advance(60_000)
-    expect([office.received, await office.rows()]).toEqual([[], before])
-  })
-
-  test.each(['before the request left', 'before the answer came'])(
-    'when the process died %s takes another transaction after a restart',
-    async (moment) => {
-      const { office, desk, client } = await open()
-      const before = notes(client)
-      desk.network.latencyMs = 500
-      office.push = () => {}
-      office.intercept = at('tx', async () => failure(503))
-      const tx = client.mutate(body)
-      await office.clock.until(tx.durable)
-      await office.clock.advance(moment === 'before the request left' ? 0 : 700)
-      expect(tx.state).toBe('sending')
-      await desk.kill()
-      expect(office.received).toEqual(moment === 'before the request left' ? [] : [tx.id])
-      desk.network.latencyMs = 10
-      office.intercept = (_, pass) => pass()
-      office.push = (message, send) => send(message)
-      desk.network.cut()
-      const again = await desk.live()
-      const inverse = await office.clock.until(again.outbox.get(tx.id)?.undo() ?? Promise.reject())
-      expect([inverse?.state, notes(again)]).toEqual(['queued', before])
-      desk.network.mend()
-      await office.clock.advance(60_000)
-      expect([notes(again), await office.rows()]).toEqual([before, before])
-    },
-  )
-
-  test('while it is stored takes it back without a trace', async () => {
-    const { office, client } = await open()
-    const before = notes(client)
-    const tx = client.mutate(body)
-    expect(tx.state).toBe('writing')
-    expect(await office.clock.until(tx.undo())).toBeUndefined()
-    await office.clock.advance(10_000)
-    expect([tx.state, notes(client), office.received]).toEqual(['cancelled', before, []])
-  })
-
-  test.each(['sending', 'accepted', 'synced'])('once it is %s takes another transaction', async (state) => {
-    const { office, client } = await open()
-    const before = notes(client)
-    if (state !== 'synced') office.push = () => {}
-    if (state === 'sending') {
-      office.intercept = at('tx', async (_, pass) => {
-        await new Promise<void>((resolve) => void office.clock.after(500, resolve))
-        return pass()
-      })
-    }
-    const tx = client.mutate(body, { label: 'Write' })
-    await office.clock.until<unknown>(
-      state === 'sending' ? tx.durable : state === 'accepted' ? tx.accepted : tx.synced,
-    )
-    expect(tx.state).toBe(state)
-    const inverse = await office.clock.until(tx.undo())
-    expect(inverse?.label).toBe('Write')
-    expect(notes(client)).toEqual(before)
-    await office.clock.until(inverse?.synced ?? Promise.reject())
-    await office.clock.advance(60_000)
-    expect([notes(client), await office.rows()]).toEqual([before, before])
-  })
-
-  test('and doing it again, step by step, on and offline', async () => {
-    const { office, desk, client } = await open()
-    const before = notes(client)
-    for (const isOnline of [true, false, true]) {
-      if (isOnline) desk.network.mend()
-      else desk.network.cut()
-      await office.clock.advance(60_000)
-      client.mutate(body)
-      const after = notes(client)
-      for (let n = 0; n < 3; n += 1) {
-        if (isOnline) await office.clock.advance(20_000)
-        expect(await office.clock.until(client.undo())).toBe(true)
-        expect(notes(client)).toEqual(before)
-        if (isOnline) await office.clock.advance(20_000)
-        expect(await office.clock.until(client.redo())).toBe(true)
-        expect(notes(client)).toEqual(after)
-      }
-      await office.clock.until(client.undo())
-    }
-    await office.clock.advance(60_000)
-    expect([notes(client), await office.rows()]).toEqual([before, before])
-    expect(client.outbox.list()).toEqual([])
-  })
-})
+import { oneNote } from '../support/one-note.ts'
 
 describe('undo', () => {
   test('of one that another client of the same data has sent takes it back there, too', async () => {
-    const { office, desk, client } = await open()
+    const { office, desk, client } = await oneNote()
     await client.stop()
     const tx = client.mutate((m) => m.update('Note', '1', { n: 5 }))
     await office.clock.until(tx.durable)
@@ -188,7 +20,7 @@ describe('undo', () => {
   })
 
   test('restores only fields that still hold what was written', async () => {
-    const { office, client } = await open()
+    const { office, client } = await oneNote()
     const tx = client.mutate((m) => m.update('Note', '1', { title: 'mine', n: 2 }))
     await office.clock.until(tx.synced)
     await office.update('1', { title: 'theirs' })
@@ -199,7 +31,7 @@ describe('undo', () => {
   })
 
   test('of a rejected one does nothing', async () => {
-    const { office, client } = await open()
+    const { office, client } = await oneNote()
     office.intercept = at('tx', async () => failure(422, 'invalid'))
     const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }))
     await office.clock.advance(1_000)
@@ -208,7 +40,7 @@ describe('undo', () => {
   })
 
   test('of one that was rejected, and tried anew, takes back what took its place', async () => {
-    const { office, client } = await open()
+    const { office, client } = await oneNote()
     const title = () => client.get('Note', '1')?.title
     office.intercept = at('tx', async () => failure(422, 'invalid'))
     const tx = client.mutate((m) => m.update('Note', '1', { title: 'Bread' }))
@@ -224,7 +56,7 @@ describe('undo', () => {
   })
 
   test('that was rejected, and tried anew, is done again by taking back what took its place', async () => {
-    const { office, client } = await open()
+    const { office, client } = await oneNote()
     const title = () => client.get('Note', '1')?.title
     await office.clock.until(client.mutate((m) => m.update('Note', '1', { title: 'Bread' })).synced)
     office.intercept = at('tx', async () => failure(422, 'invalid'))
@@ -238,7 +70,7 @@ describe('undo', () => {
   })
 
   test('and redo say whether there is something, and that this has changed', async () => {
-    const { office, client } = await open()
+    const { office, client } = await oneNote()
     const told: (readonly [boolean, boolean])[] = []
     const look = () => {
       const now = [client.canUndo, client.canRedo] as const
@@ -261,7 +93,7 @@ describe('undo', () => {
   })
 
   test('of one that is rejected later goes with it', async () => {
-    const { office, client } = await open()
+    const { office, client } = await oneNote()
     office.intercept = at('tx', async () => {
       await new Promise<void>((resolve) => void office.clock.after(500, resolve))
       return failure(422, 'invalid')
@@ -275,7 +107,7 @@ describe('undo', () => {
   })
 
   test('takes transactions of one group together, the last first', async () => {
-    const { office, client } = await open()
+    const { office, client } = await oneNote()
     const write = (title: string, group?: string) =>
       client.mutate((m) => m.update('Note', '1', { title }), group === undefined ? {} : { group })
     write('a')
@@ -293,7 +125,7 @@ describe('undo', () => {
   })
 
   test('asked for twice at once takes two steps, each after the other', async () => {
-    const { office, client } = await open()
+    const { office, client } = await oneNote()
     for (const n of [2, 3, 4]) client.mutate((m) => m.update('Note', '1', { n }))
     client.mutate((m) => m.update('Note', '1', { n: 5 }), { group: 'g' })
     client.mutate((m) => m.update('Note', '1', { n: 6 }), { group: 'g' })
@@ -305,7 +137,7 @@ describe('undo', () => {
   test.each(['of its own', 'joined with the one before'])(
     'and doing it again, over and over, costs none of the steps before: each %s',
     async (kind) => {
-      const { office, client } = await open()
+      const { office, client } = await oneNote()
       await client.stop()
       for (let n = 2; n <= 61; n += 1) {
         const options = kind === 'of its own' ? {} : { group: `${n}`, coalesce: `${n}` }
@@ -323,7 +155,7 @@ describe('undo', () => {
   )
 
   test('leaves nothing to do again once something else was written', async () => {
-    const { office, client } = await open()
+    const { office, client } = await oneNote()
     client.mutate((m) => m.update('Note', '1', { n: 2 }))
     await office.clock.until(client.undo())
     client.mutate((m) => m.update('Note', '1', { n: 3 }))

@@ -3,22 +3,16 @@ import * as z from 'zod/mini'
 import { defineModels, type SyncClient } from '../../src/index.ts'
 import type { Mutator } from '../../src/outbox/draft.ts'
 import { notes, Office, officeUrl } from '../support/office.ts'
+import { oneNote } from '../support/one-note.ts'
 
 const named = (name: string, more: object = {}) => expect.objectContaining({ name, ...more })
-
-async function open() {
-  const office = await Office.open()
-  await office.insert('1', { title: 'Milk', n: 1 })
-  const desk = office.desk()
-  return { office, desk, client: await desk.live() }
-}
 
 /** The client's state, as far as a refused write could have changed it. */
 const stateOf = (client: SyncClient) => [notes(client), client.outbox.list(), client.status]
 
 describe('mutate', () => {
   test('that throws changes nothing, and tells nobody', async () => {
-    const { office, client } = await open()
+    const { office, client } = await oneNote()
     const before = stateOf(client)
     let told = 0
     client.on('change', () => (told += 1))
@@ -53,7 +47,7 @@ describe('mutate', () => {
   })
 
   test('inside of another is refused, and the outer one can go on without it', async () => {
-    const { client } = await open()
+    const { client } = await oneNote()
     let inner: unknown
     const tx = client.mutate((m) => {
       try {
@@ -69,7 +63,7 @@ describe('mutate', () => {
   })
 
   test('in a listener comes after what it hears of, here and at the server', async () => {
-    const { office, client } = await open()
+    const { office, client } = await oneNote()
     const heard: unknown[] = []
     const follow = (n: number) => {
       if (client.get('Note', '1')?.n === n) client.mutate((m) => m.update('Note', '1', { n: n + 1 }))
@@ -92,7 +86,7 @@ describe('mutate', () => {
   })
 
   test('by a listener that throws is a transaction all the same, and the other listeners hear', async () => {
-    const { office, client } = await open()
+    const { office, client } = await oneNote()
     let told = 0
     client.outbox.subscribe(() => {
       throw new Error('Mine.')
@@ -124,7 +118,7 @@ describe('mutate', () => {
   })
 
   test('before the disk is read stands behind what the disk holds', async () => {
-    const { office, desk, client } = await open()
+    const { office, desk, client } = await oneNote()
     desk.network.cut()
     await office.clock.until(client.mutate((m) => m.update('Note', '1', { title: 'first' })).durable)
     await desk.kill()
@@ -142,7 +136,7 @@ describe('mutate', () => {
   })
 
   test('after stop goes on, and is sent after the next start', async () => {
-    const { office, client } = await open()
+    const { office, client } = await oneNote()
     await office.clock.until(client.stop())
     const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }))
     await office.clock.until(tx.durable)
@@ -153,7 +147,7 @@ describe('mutate', () => {
   })
 
   test('after close is refused, like all else that writes', async () => {
-    const { office, client } = await open()
+    const { office, client } = await oneNote()
     const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }))
     await office.clock.until(tx.synced)
     const closing = client.close()
@@ -178,7 +172,7 @@ describe('mutate', () => {
   })
 
   test('without models takes every type; with them, what they say, and types that they do not name', async () => {
-    const { office, client } = await open()
+    const { office, client } = await oneNote()
     const tx = client.mutate((m) => m.insert('Anything', { id: '1', userId: 'ada', list: [1, { a: null }] }))
     await office.clock.until(tx.synced)
     const models = defineModels({ Note: z.object({ title: z.string() }) })

@@ -1,0 +1,61 @@
+import { describe, expect, test } from 'vitest'
+import type { Transaction } from '../../src/index.ts'
+import { Office } from '../support/office.ts'
+import { conflict } from '../support/one-note.ts'
+
+describe('the option merge', () => {
+  test('gives what is written in place of a rejected one, with all that is known', async () => {
+    const asked: Transaction[] = []
+    const { office, desk, client, tx } = await conflict({
+      merge: (rejected) => {
+        asked.push(rejected)
+        const [record] = rejected.records
+        return (m) => m.update('Note', '1', { title: `${record?.mine?.title} and ${record?.theirs?.title}` })
+      },
+    })
+    expect(asked).toEqual([tx])
+    expect(desk.log).toEqual([])
+    expect(await office.rows()).toEqual({ 1: { title: 'mine and theirs', n: 2 } })
+    expect(client.outbox.list()).toEqual([])
+  })
+
+  test('that gives nothing leaves it in the outbox', async () => {
+    const { desk, tx } = await conflict({ merge: () => undefined })
+    expect([tx.state, desk.log]).toEqual(['rejected', ['rejected Rename conflict']])
+  })
+
+  test.each([
+    [
+      'throws',
+      () => {
+        throw new Error('Mine.')
+      },
+    ],
+    [
+      'gives what throws',
+      () => () => {
+        throw new Error('Mine.')
+      },
+    ],
+    [
+      'gives what is refused',
+      () => (m: { update(t: string, id: string, p: object): void }) => m.update('Note', 'none', {}),
+    ],
+    ['gives no function', () => Promise.resolve()],
+  ])('that %s leaves it in the outbox, and says so', async (_, merge) => {
+    const { desk, tx } = await conflict({ merge: merge as never })
+    expect(tx.state).toBe('rejected')
+    expect(desk.log).toEqual([expect.stringMatching(/^error /), 'rejected Rename conflict'])
+  })
+
+  test('whose result is rejected again and again ends in the outbox', async () => {
+    const office = await Office.open({ authorize: () => ({ message: 'Never.' }) })
+    const desk = office.desk()
+    const client = await desk.live({ merge: () => (m) => m.insert('Note', { id: 'x' }) })
+    client.mutate((m) => m.insert('Note', { id: 'x' }), { label: 'Add' })
+    await office.clock.advance(600_000)
+    expect(office.received).toHaveLength(6)
+    expect(desk.log).toEqual(['rejected Add forbidden'])
+    expect(client.status.writes).toEqual({ pending: 0, rejected: 1 })
+  })
+})

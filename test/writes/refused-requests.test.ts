@@ -1,0 +1,147 @@
+import { describe, expect, test } from 'vitest'
+import type { SyncClient } from '../../src/index.ts'
+import { at, failure } from '../support/office.ts'
+import { add, counting, names, noNotes } from '../support/sending.ts'
+
+describe('an endpoint that takes no transactions', () => {
+  test.each([
+    ['404', () => failure(404)],
+    ['405', () => failure(405)],
+    ['501', () => failure(501)],
+    ['403 of a portal', () => new Response('<html>Sign in</html>', { status: 403 })],
+    ['403 of its own', () => failure(403, 'forbidden')],
+    ['413 to one alone', () => failure(413)],
+    ['a 422 that is not the protocol’s', () => failure(422)],
+  ])(
+    'invariant 23, invariant 24: %s loses and parks nothing, and is asked again after a while',
+    async (_, answer) => {
+      const { office, desk, client } = await noNotes()
+      const { times } = counting(office, async () => answer())
+      const tx = add(client, '1')
+      await office.clock.advance(10_000)
+      expect(client.status.writes).toMatchObject({
+        pending: 1,
+        rejected: 0,
+        paused: expect.stringContaining('/tx'),
+      })
+      expect([tx.state, client.get('Note', '1'), times.length]).toEqual(['queued', { id: '1' }, 1])
+      add(client, '2')
+      desk.world.lifecycle.set({ visible: false })
+      desk.world.lifecycle.set({ visible: true })
+      await office.clock.advance(280_000)
+      expect(times).toHaveLength(1)
+      await office.clock.advance(60_000)
+      expect([2, 3]).toContain(times.length)
+
+      office.intercept = (_request, pass) => pass()
+      await office.clock.advance(400_000)
+      expect(tx.state).toBe('synced')
+      expect(client.status.writes).toEqual({ pending: 0, rejected: 0 })
+      expect(Object.keys(await office.rows())).toEqual(['1', '2'])
+    },
+  )
+
+  test('a page with 200 is no answer: nothing is lost, and it is asked again soon', async () => {
+    const { office, desk, client } = await noNotes()
+    const { times } = counting(office, async () => new Response('<html>Sign in</html>'))
+    const tx = add(client, '1')
+    await office.clock.advance(120_000)
+    expect(tx.state).toBe('queued')
+    expect(times.length).toBeGreaterThan(3)
+    expect(new Set(desk.log)).toEqual(new Set(['error ProtocolError not_json']))
+    office.intercept = (_request, pass) => pass()
+    await office.clock.until(tx.synced)
+  })
+
+  test.each([
+    ['resume', async (client: SyncClient) => client.resume()],
+    ['start after stop', async (client: SyncClient) => client.stop().then(() => client.start())],
+  ])('%s asks at once', async (_, act) => {
+    const { office, client } = await noNotes()
+    office.intercept = at('tx', async () => failure(404))
+    const tx = add(client, '1')
+    await office.clock.advance(1_000)
+    office.intercept = (_request, pass) => pass()
+    await office.clock.until(act(client))
+    await office.clock.advance(1_000)
+    expect(tx.state).toBe('synced')
+  })
+})
+
+describe('a server that fails', () => {
+  test.each([
+    ['500', async () => failure(500)],
+    ['503', async () => failure(503)],
+    ['429', async () => failure(429)],
+    ['408', async () => failure(408)],
+    ['an error body of 500', async () => failure(500, 'internal')],
+    ['nothing', async () => Promise.reject(new TypeError('fetch failed'))],
+  ])('invariant 25: %s keeps all, and is asked again after waits that grow', async (_, answer) => {
+    const { office, client } = await noNotes()
+    const { times } = counting(office, answer)
+    const tx = add(client, '1')
+    await office.clock.advance(600_000)
+    expect(tx.state).toBe('queued')
+    expect(client.status.writes).toEqual({ pending: 1, rejected: 0 })
+    const waits = times.slice(1).map((time, n) => time - (times[n] ?? 0))
+    expect(waits.length).toBeGreaterThan(20)
+    expect(waits.length).toBeLessThan(90)
+    expect(Math.max(...waits.slice(8))).toBeGreaterThan(15_000)
+    expect(new Set(waits.slice(8)).size).toBeGreaterThan(5)
+    office.intercept = (_request, pass) => pass()
+    await office.clock.until(tx.synced)
+  })
+
+  test('invariant 25: Retry-After is a floor, whatever happens meanwhile', async () => {
+    const { office, desk, client } = await noNotes()
+    const { times } = counting(office, async () => failure(503, undefined, { 'Retry-After': '120' }))
+    add(client, '1')
+    await office.clock.advance(1_000)
+    add(client, '2')
+    desk.world.lifecycle.set({ online: false })
+    desk.world.lifecycle.set({ online: true })
+    await office.clock.advance(118_000)
+    expect(times).toHaveLength(1)
+    await office.clock.advance(40_000)
+    expect(times).toHaveLength(2)
+  })
+
+  test('the network that comes back is used at once', async () => {
+    const { office, desk, client } = await noNotes()
+    desk.network.cut()
+    const tx = add(client, '1')
+    await office.clock.advance(600_000)
+    desk.network.mend()
+    desk.world.lifecycle.set({ online: false })
+    desk.world.lifecycle.set({ online: true })
+    await office.clock.advance(1_000)
+    expect(tx.state).toBe('synced')
+  })
+
+  test('an answer that says nothing of what was sent is none', async () => {
+    const { office, desk, client } = await noNotes()
+    office.intercept = at('tx', async () =>
+      Response.json({ sid: 5, results: [{ id: 'another', sid: 5 }, 'x'] }),
+    )
+    const tx = add(client, '1')
+    await office.clock.advance(10_000)
+    expect(tx.state).toBe('queued')
+    expect(new Set(desk.log)).toEqual(new Set(['error ProtocolError bad_envelope']))
+    office.intercept = (_request, pass) => pass()
+    await office.clock.until(tx.synced)
+  })
+
+  test('a verdict that is missing from an answer is asked for again, at once', async () => {
+    const { office, desk, client } = await noNotes()
+    desk.network.cut()
+    const all = names(3).map((name) => add(client, name))
+    const { sizes } = counting(office, async (_, pass) => {
+      const { sid, results } = await (await pass()).json()
+      return Response.json({ sid, results: results.slice(-1) })
+    })
+    desk.network.mend()
+    await office.clock.until(Promise.all(all.map((tx) => tx.synced)))
+    expect(sizes).toEqual([3, 2, 1])
+    expect(desk.log).toEqual([])
+  })
+})
