@@ -1,24 +1,6 @@
-import { model, type Store, SyncClient, type Transaction } from 'instep'
-import * as z from 'zod/mini'
+import { type Store, SyncClient, type Transaction } from 'instep'
 import { rowOf } from './data.mjs'
-
-const row = z.object({
-  title: z.string(),
-  status: z.enum(['open', 'closed']),
-  projectId: z.string(),
-  createdAt: z.number(),
-  points: z.number(),
-  done: z.boolean(),
-  text: z.string(),
-})
-
-const models = {
-  Issue: model(row, { indexes: [['status', 'createdAt']] }),
-  Comment: row,
-  Project: row,
-  User: row,
-  Label: row,
-}
+import { models } from './models.ts'
 
 const pending = 1_000
 const queued = 10_000

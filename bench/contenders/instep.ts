@@ -1,25 +1,7 @@
-import { indexedDbStore, model, SyncClient, type SyncClientOptions } from 'instep'
+import { indexedDbStore, SyncClient, type SyncClientOptions } from 'instep'
 import { snapshotWorker } from 'instep/worker'
-import * as z from 'zod/mini'
+import { models } from '../models.ts'
 import type { Contender } from './contender.ts'
-
-const row = z.object({
-  title: z.string(),
-  status: z.enum(['open', 'closed']),
-  projectId: z.string(),
-  createdAt: z.number(),
-  points: z.number(),
-  done: z.boolean(),
-  text: z.string(),
-})
-
-const models = {
-  Issue: model(row, { indexes: [['status', 'createdAt']] }),
-  Comment: row,
-  Project: row,
-  User: row,
-  Label: row,
-}
 
 /** What the next delta brings; without one, the server is asked for a snapshot, and has no news beside it. */
 let next: Uint8Array<ArrayBuffer> | undefined
