@@ -259,10 +259,11 @@ export class LocalCopy {
   ): Outcome | undefined {
     if (!this.#continuity) return undefined
     const outcome = receive(this.#continuity)
-    const { state, changes, unloadedOps, entry, reset } = outcome
+    const { state, changes, unknown, unloadedOps, entry, reset } = outcome
     this.#continuity = state
     this.#lazy.keep(unloadedOps)
-    if (entry) this.disk.record(entry)
+    // Where a repair is to follow, it is not stored: a restart has to come upon what is missing again.
+    if (entry) this.disk.record(entry, unknown.length > 0)
     // What another history says is no verdict on what was sent to this one.
     if (reset || isOtherEpoch(state, delta.epoch)) return outcome
     this.#options.settlement.heard(delta)

@@ -84,11 +84,11 @@ export class LocalDisk {
     return true
   }
 
-  /** Stores a proven delta, in its turn. */
-  record(entry: JournalEntry): void {
+  /** Stores a proven delta, after those before it; see `Recorder.record` for `later`. */
+  record(entry: JournalEntry, later?: boolean): void {
     // Opening it again may have been given up before.
     void this.#openAfter(this.database, this.failure)
-    this.#recorder.record(entry)
+    this.#recorder.record(entry, later)
     this.#checkpointer.soon()
   }
 

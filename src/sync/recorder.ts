@@ -34,12 +34,13 @@ export class Recorder {
     return this.#suspended
   }
 
-  record(entry: JournalEntry): void {
+  /** `later`: not in this turn, in which it may yet be given up by `suspend`. */
+  record(entry: JournalEntry, later = false): void {
     if (this.#suspended) return
     this.#waiting = this.#waiting ? joined(this.#waiting, entry) : entry
     const kept = this.#waiting.ops.length + (this.#current?.ops.length ?? 0)
     if (this.#failure && kept > mostOpsKept) this.suspend()
-    else this.#writing ??= this.#write()
+    else this.#writing ??= this.#write(later)
   }
 
   /** Resolves once all that was recorded is stored, or cannot be. What failed before is tried again. */
@@ -74,7 +75,8 @@ export class Recorder {
     this.#report(undefined)
   }
 
-  async #write(): Promise<void> {
+  async #write(later = false): Promise<void> {
+    if (later) await undefined
     try {
       if (this.#current) await this.#writeAgain(this.#current)
       while (this.#waiting) {

@@ -43,6 +43,20 @@ describe('a repair', () => {
     expect([again.lastSyncId, shown(again)]).toEqual([3, { 1: {}, 2: {}, 3: {} }])
   })
 
+  test('that a restart comes before is still made: what shows that it is needed was not stored', async () => {
+    const device = new Device({ push: 'none' })
+    device.insert('1')
+    const client = await device.live()
+    const sid = device.insert('2')
+    const frame = { sid, t: 'Issue', id: '2', op: 'u', p: {} }
+    device.server.failNext(json({ sid, frames: [frame] }), { path: 'delta' })
+    device.server.failNext(faults.answer(500, ''), { path: 'bootstrap' })
+    await device.clock.until(client.sync().catch(() => {}))
+    await device.quit()
+    const again = await device.live()
+    expect(shown(again)).toEqual({ 1: {}, 2: {} })
+  })
+
   test('a field `op` of a row means nothing', async () => {
     const device = new Device({ push: 'none' })
     device.insert('1')

@@ -106,6 +106,19 @@ describe('a recorder', () => {
     expect({ stored, told }).toEqual({ stored: ['0-1: 1'], told: [] })
   })
 
+  test('leaves time in its turn to give up what is to be written later', async () => {
+    const { recorder, begun, stored } = recorderOf()
+    recorder.record(entry(0), true)
+    recorder.suspend()
+    await recorder.settled()
+    recorder.resume()
+    recorder.record(entry(1), true)
+    expect(begun).toEqual([])
+    recorder.record(entry(2))
+    await recorder.settled()
+    expect(stored).toEqual(['1-3: 2,3'])
+  })
+
   test('where a snapshot could not be stored, says so until one was', async () => {
     const { recorder, stored, told } = recorderOf()
     recorder.fail(full)
