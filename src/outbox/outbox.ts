@@ -203,7 +203,7 @@ export class Outbox {
     const ids = new Set([transaction.id])
     const found = [transaction]
     for (const one of this.#all.values()) {
-      if (!one.record.requires.some((id) => ids.has(id)) || !isPending(one)) continue
+      if (!one.record.requires.some((id) => ids.has(id)) || !isUnjudged(one)) continue
       ids.add(one.id)
       found.push(one)
     }
@@ -211,7 +211,7 @@ export class Outbox {
   }
 
   reject(transaction: LocalTransaction, error: RejectedError): boolean {
-    if (!isPending(transaction)) return false
+    if (!isUnjudged(transaction)) return false
     // Noted first: whoever hears of it may already try it anew.
     this.#rejected.add(transaction)
     return transaction.dispatch({ type: 'reject', error })
@@ -256,7 +256,7 @@ function byId(a: LocalTransaction, b: LocalTransaction): number {
 }
 
 /** Whether the server may still refuse it. */
-function isPending({ state }: LocalTransaction): boolean {
+function isUnjudged({ state }: LocalTransaction): boolean {
   return state === 'writing' || state === 'queued' || state === 'sending'
 }
 

@@ -2,11 +2,10 @@ import type * as z from 'zod/mini'
 import { readEnvelope, readSid } from './envelope.ts'
 import { epochOf, isSid } from './guards.ts'
 import { isObject } from './json.ts'
-import type { txOpSchema, txRequestSchema, wireTransactionSchema } from './schema/tx.ts'
+import type { txOpSchema, wireTransactionSchema } from './schema/tx.ts'
 
 export type TxOp = Readonly<z.infer<typeof txOpSchema>>
 export type WireTransaction = Readonly<z.infer<typeof wireTransactionSchema>>
-export type TxRequest = Readonly<z.infer<typeof txRequestSchema>>
 
 /** Why a transaction was refused. */
 export const rejectionCodes = [

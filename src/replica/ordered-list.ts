@@ -56,10 +56,6 @@ export class OrderedList<T extends object> {
     return list
   }
 
-  get length(): number {
-    return this.#length
-  }
-
   /** Adds `item`, in place of the one that equals it, if there is one. */
   add(item: T): void {
     const place = this.#find(item)

@@ -293,8 +293,8 @@ export class LocalCopy {
     const { settlement, listener } = this.#options
     const { sid, epoch } = position
     const shown = settlement.shownAt(sid, mark)
-    const { lift } = layAgain([], shown)
     this.#placedAt = at
+    const lift = shown.map(({ id }) => id)
     this.replica.swap(staging, lift)
     this.#continuity = continuityAt(sid, epoch)
     listener.replaced()

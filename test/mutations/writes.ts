@@ -207,7 +207,7 @@ export const writes: readonly Mutation[] = [
     test: 'test/writes/rejected.test.ts',
     name: 'invariant 29: a rejection takes back itself and what requires it, and no other',
     file: 'src/outbox/outbox.ts',
-    from: 'if (!one.record.requires.some((id) => ids.has(id)) || !isPending(one)) continue',
+    from: 'if (!one.record.requires.some((id) => ids.has(id)) || !isUnjudged(one)) continue',
     to: 'continue',
   },
   {

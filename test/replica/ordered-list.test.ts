@@ -39,7 +39,6 @@ test('holds what was added and not removed, in order, through any number of both
       }
       const sorted = [...model].sort(compare)
       expect(list.slice(0, Infinity)).toEqual(sorted)
-      expect(list.length).toBe(sorted.length)
       for (let key = 0; key <= 40; key += 8) {
         const rank = sorted.filter((item) => item.key < key).length
         expect(list.rank((item) => item.key < key)).toBe(rank)
@@ -54,8 +53,24 @@ test('an item takes the place of the one that equals it', () => {
   const list = finish(OrderedList.over(order, [{ key: 1, id: 1 }]))
   const other = { key: 1, id: 1 }
   list.add(other)
-  expect(list.length).toBe(1)
-  expect(list.slice(0, 1)[0]).toBe(other)
+  const held = list.slice(0, 9)
+  expect(held).toHaveLength(1)
+  expect(held[0]).toBe(other)
+})
+
+test('a part of it may be emptied, and filled again', () => {
+  const items = Array.from({ length: 2_000 }, (_, id) => ({ key: id, id }))
+  const [before, part, behind] = [items.slice(0, 300), items.slice(300, 1_700), items.slice(1_700)]
+  const list = finish(OrderedList.over(order, items))
+  for (const item of part) list.remove(item)
+  expect(list.slice(0, Infinity)).toEqual([...before, ...behind])
+  expect(list.rank(({ key }) => key < 1_800)).toBe(400)
+  for (const item of part) list.add(item)
+  expect(list.slice(0, Infinity)).toEqual(items)
+  expect(list.rank(({ key }) => key < 1_800)).toBe(1_800)
+  expect(list.slice(1_600, 1_800)).toEqual(items.slice(1_600, 1_800))
+  for (const item of items) list.remove(item)
+  expect(list.slice(0, Infinity)).toEqual([])
 })
 
 test('replacing tells whether there was something to replace', () => {
