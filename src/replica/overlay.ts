@@ -127,6 +127,6 @@ function changeOf(covered: Covered, before: WireRow | undefined, now: WireRow | 
 }
 
 /** What one op shows over a row: one that was inserted elsewhere meanwhile is shown as it is there. */
-export function layOp(row: WireRow | undefined, op: TxOp): WireRow | undefined {
+function layOp(row: WireRow | undefined, op: TxOp): WireRow | undefined {
   return op.op === 'i' && row && !op.put ? row : applyOp(row, op)
 }
