@@ -64,3 +64,24 @@ test('an index narrows the rows that a filter is asked about at first', () => {
   replica.query(t, { where: { id: { in: ['r1', 'r2', 'r2', 'none'] } }, filter }).rows
   expect(asked).toBe(12)
 })
+
+test('a query to which nobody is subscribed any more costs a change nothing', () => {
+  let asked = 0
+  const filter = () => {
+    asked += 1
+    return true
+  }
+  const { replica } = replicaOf([row('r1')])
+  const query = replica.query(t, { filter })
+  const undos = [query.subscribe(() => {}), query.subscribe(() => {})]
+  const calls = (id: string) => {
+    asked = 0
+    apply(replica, row(id))
+    return asked
+  }
+  undos[0]?.()
+  expect(calls('r2')).toBe(1)
+  undos[1]?.()
+  expect(calls('r3')).toBe(0)
+  expect(query.rows).toHaveLength(3)
+})
