@@ -4,6 +4,8 @@ import type { Simulation } from './simulation.ts'
 /** What a device was told of one transaction of its user's. */
 interface Entry {
   transaction: Transaction
+  /** Where it stood as its process died. */
+  last: Transaction['state'] | undefined
   durable: boolean
   /** It was told, and found to be true, that the data shows it. */
   synced: boolean
@@ -33,8 +35,9 @@ export class Ledger {
     for (const transaction of transactions) {
       const known = this.#entries.get(transaction.id)
       if (known?.transaction === transaction) continue
-      const entry = known ?? { transaction, durable: false, synced: false, withdrawn: false }
+      const entry = known ?? { transaction, last: undefined, durable: false, synced: false, withdrawn: false }
       entry.transaction = transaction
+      entry.last = undefined
       this.#entries.set(transaction.id, entry)
       this.#follow(entry, transaction, position)
     }
@@ -52,14 +55,20 @@ export class Ledger {
     )
   }
 
+  /** Its process died: what it makes of its transactions from now on, nobody is told. */
+  end(): void {
+    for (const entry of this.#entries.values()) entry.last ??= entry.transaction.state
+  }
+
   /** Nothing that was durable is gone without a reason, where `outbox` is what its client has. */
   check(outbox: ReadonlySet<string>, position: number): readonly string[] {
     return [...this.#entries.values()].flatMap((entry) => this.#faultsOf(entry, outbox, position))
   }
 
   #faultsOf(entry: Entry, outbox: ReadonlySet<string>, position: number): readonly string[] {
-    const { transaction, durable, synced, withdrawn } = entry
-    const { id, state } = transaction
+    const { transaction, last, durable, synced, withdrawn } = entry
+    const { id, state: now } = transaction
+    const state = last ?? now
     const { histories } = this.#simulation
     if (withdrawn && this.#simulation.wasAccepted(id)) return [`${id} was cancelled, and happened`]
     if (!durable || synced || outbox.has(id) || takenBack.has(state)) return []

@@ -149,6 +149,7 @@ export class Process {
   die(): void {
     if (this.dead) return
     this.dead = true
+    this.#device.ledger.end()
     this.network.cut()
     this.store.crash()
     void this.client.close()
