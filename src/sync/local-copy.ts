@@ -1,8 +1,7 @@
-import { ClosedError, type SyncError, toStorageError } from '../base/errors.ts'
+import { type SyncError, toStorageError } from '../base/errors.ts'
 import type { Clock } from '../base/world.ts'
 import type { Database } from '../database/database.ts'
 import { noDatabase } from '../database/none.ts'
-import type { OutboxChange, OutboxRecord } from '../database/outbox.ts'
 import type { LocalTransaction, Transaction } from '../outbox/transaction.ts'
 import type { SnapshotHead } from '../protocol/bootstrap.ts'
 import type { DeltaMessage } from '../protocol/delta.ts'
@@ -18,6 +17,7 @@ import {
   type Outcome,
   pushed,
 } from './continuity.ts'
+import { DiskOutbox } from './disk-outbox.ts'
 import { layAgain } from './lay-again.ts'
 import { LazyTypes } from './lazy-types.ts'
 import { LocalDisk } from './local-disk.ts'
@@ -50,10 +50,10 @@ export interface CopyListener {
 /** One identity's data, in memory and on disk, and how far it has come. */
 export class LocalCopy {
   readonly disk: LocalDisk
+  readonly outbox: DiskOutbox
   readonly #options: LocalCopyOptions
   readonly #lazy: LazyTypes
   #opening: Promise<void> | undefined
-  #outbox: Promise<void> | undefined
   #isSealed = false
   #continuity: Continuity | undefined
   #placedAt: number | undefined
@@ -71,6 +71,15 @@ export class LocalCopy {
       },
       onLost: () => {
         if (this.#continuity) options.listener.lost()
+      },
+    })
+    this.outbox = new DiskOutbox({
+      disk: this.disk,
+      opened: () => this.open(),
+      settlement: options.settlement,
+      use: (t) => this.use(t),
+      show: (transactions) => {
+        options.listener.change([], transactions, () => replica.apply([], layAgain(transactions)))
       },
     })
     this.#lazy = new LazyTypes({
@@ -107,35 +116,11 @@ export class LocalCopy {
     return this.#opening
   }
 
-  /** The same, and the transactions on disk are here. Rejects where they cannot be read; the next call tries again. */
-  async openOutbox(): Promise<void> {
-    await this.open()
-    if (this.#isSealed && !this.#outbox) throw new ClosedError()
-    await this.#readOutbox()
-  }
-
-  /** Takes in what other clients of the same data have made of the transactions on disk. Rejects where it cannot. */
-  async readOthers(): Promise<void> {
-    const { settlement } = this.#options
-    const { database } = this.disk
-    await settlement.stored()
-    const { records, ids, gone } = await database.outbox.readOthers((id) => settlement.knows(id))
-    this.#found(records)
-    settlement.compare(ids, gone)
-  }
-
-  /** A transaction as it is on disk now: `gone` once another client of the same data has seen its end. */
-  async storedOf({ id }: LocalTransaction): Promise<OutboxRecord | 'gone' | undefined> {
-    const { database } = this.disk
-    await this.#options.settlement.stored()
-    return database.outbox.find(id).catch(() => undefined)
-  }
-
   /** Opens nothing any more. Resolves once what is being opened is here. */
   async seal(): Promise<void> {
     this.#isSealed = true
     await this.#opening
-    await this.#outbox?.catch(() => {})
+    await this.outbox.seal()
   }
 
   /** The records of `t` are wanted here from now on: those that are on the disk alone are loaded. */
@@ -194,12 +179,6 @@ export class LocalCopy {
     return true
   }
 
-  /** Changes the transactions on disk. A store without room gives up the data for them, which can be fetched again. */
-  async writeOutbox(change: OutboxChange): Promise<readonly string[]> {
-    await this.open()
-    return this.disk.writeOutbox(change)
-  }
-
   async close(): Promise<void> {
     await this.#opening
     await this.#lazy.close()
@@ -209,7 +188,7 @@ export class LocalCopy {
   async #open(): Promise<void> {
     if (!(await this.disk.open())) return
     // Where this fails, sending waits until it has succeeded.
-    await this.#readOutbox().catch(() => {})
+    await this.outbox.read().catch(() => {})
     try {
       await this.#restore()
     } catch (error) {
@@ -228,28 +207,6 @@ export class LocalCopy {
     await staging.prepare()
     this.disk.resume()
     this.#place(staging, restored, restored.at, 0)
-  }
-
-  #readOutbox(): Promise<void> {
-    this.#outbox ??= this.#restoreOutbox().catch((error) => {
-      this.#outbox = undefined
-      throw error
-    })
-    return this.#outbox
-  }
-
-  async #restoreOutbox(): Promise<void> {
-    const { records, unreadable } = await this.disk.database.outbox.read()
-    this.#options.settlement.leave(unreadable)
-    this.#found(records)
-  }
-
-  #found(records: readonly OutboxRecord[]): void {
-    const { settlement, listener } = this.#options
-    for (const { t } of records.flatMap(({ ops }) => ops)) this.use(t)
-    settlement.found(records, (transactions) => {
-      listener.change([], transactions, () => this.replica.apply([], layAgain(transactions)))
-    })
   }
 
   #take(

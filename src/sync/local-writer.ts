@@ -75,7 +75,7 @@ export class LocalWriter implements Writer {
     this.#options = options
     const outbox = new Outbox(onListenerError)
     this.#outbox = outbox
-    this.#log = new OutboxLog((change) => copy().writeOutbox(change))
+    this.#log = new OutboxLog((change) => copy().outbox.write(change))
     const ids = createIds(world.clock, world.random)
     const told: StandingListener = {
       change: (records, apply) => listener.change(records, apply),
@@ -144,10 +144,10 @@ export class LocalWriter implements Writer {
     this.#scheduler = new Scheduler<void>({
       world,
       run: async (signal) => {
-        await copy().openOutbox()
+        await copy().outbox.open()
         // Older ones go first. Where this fails, those that are here are safer at the server all the same.
         await copy()
-          .readOthers()
+          .outbox.readOthers()
           .catch(() => {})
         await sender.flush(signal)
       },
@@ -169,7 +169,7 @@ export class LocalWriter implements Writer {
       retry: (id, edit) => this.#inbox.retry(id, edit),
       discard: (id) => this.#inbox.discard(id),
       export: async () => {
-        await options.copy().openOutbox()
+        await options.copy().outbox.open()
         const transactions = outbox.list().map(({ record }) => record)
         return { transactions, unreadable: this.settlement.unreadable }
       },
@@ -252,7 +252,7 @@ export class LocalWriter implements Writer {
    * Gives whether it goes on from there.
    */
   async #goesOnOtherwise(transaction: LocalTransaction, sid: number): Promise<boolean> {
-    const stored = await this.#options.copy().storedOf(transaction)
+    const stored = await this.#options.copy().outbox.storedOf(transaction)
     if (stored === 'gone') {
       // That has seen its end, so the server has it since `sid` at the latest.
       if (this.#outbox.accept(transaction, sid)) this.#awaitEcho(transaction)

@@ -167,7 +167,7 @@ export const writes: readonly Mutation[] = [
     test: 'test/writes/unread-outbox.test.ts',
     name: 'invariant 27: that cannot be read at first lets nothing be sent before it',
     file: 'src/sync/local-writer.ts',
-    from: 'await copy().openOutbox()',
+    from: 'await copy().outbox.open()',
     to: 'await copy().open()',
   },
   {
