@@ -175,6 +175,26 @@ describe('a body beyond the limits', () => {
     expect(read).toBeLessThan(400)
   })
 
+  test('keeps none of the pieces in which it comes, so that many small ones take no more room than few large', async () => {
+    const bytes = new TextEncoder().encode(text)
+    const piece = new Uint8Array(1)
+    let at = 0
+    const body = new ReadableStream<Uint8Array>(
+      {
+        // Whoever kept the piece would have the last byte, and nothing else.
+        pull(controller) {
+          piece.set(bytes.subarray(at, at + 1))
+          controller.enqueue(piece)
+          at += 1
+          if (at === bytes.length) controller.close()
+        },
+      },
+      { highWaterMark: 0 },
+    )
+    const response = await txServiceOf().post(body, { duplex: 'half' } as RequestInit)
+    expect(response.status).toBe(200)
+  })
+
   test('invariant 57: a body that is compressed is not unpacked', async () => {
     const { post } = txServiceOf()
     const bomb = gzipSync(Buffer.alloc(10_000_000, 0x20))
