@@ -117,6 +117,14 @@ test('what breaks its model is invalid, and the fields are named', async () => {
   ).toEqual(['accepted', 'invalid', 'invalid', 'accepted', 'accepted'])
 })
 
+test('of much that breaks its model as much is named as helps, so that no verdict outgrows what it is about', async () => {
+  const { send } = txServiceOf({ models })
+  const answer = await send([tx('a', [make('1', { title: 'x', tags: Array(10_000).fill(1) })])])
+  const fields = Array.from({ length: 20 }, (_, at) => ({ field: `tags.${at}` }))
+  expect(answer.results).toMatchObject([{ error: { code: 'invalid', details: { issues: fields } } }])
+  expect(JSON.stringify(answer).length).toBeLessThan(10_000)
+})
+
 test('the models hold for what the service writes too', async () => {
   const { service } = txServiceOf({ models })
   const details = { issues: [{ t: 'Todo', id: '1', field: 'title', message: expect.any(String) }] }

@@ -5,6 +5,9 @@ import type { Payload } from '../../protocol/json.ts'
 import type { TxOp } from '../../protocol/tx.ts'
 import { WriteRejectedError } from './rejection.ts'
 
+/** Verdicts are kept, and a list of what is no text breaks a model at each item. */
+const mostIssues = 20
+
 /** What a write makes of a record. */
 interface Made {
   readonly models: Models
@@ -43,8 +46,8 @@ export class ModelChecks {
   }
 
   /**
-   * Throws a WriteRejectedError of reason `invalid`, whose details name the fields, for a record that the write has left
-   * breaking its model, as {@link brokenBy} says.
+   * Throws a WriteRejectedError of reason `invalid`, whose details name the first fields, for a record that the write has
+   * left breaking its model, as {@link brokenBy} says.
    */
   run(): void {
     for (const { models, t, id, before, written, after } of this.#made.values()) {
@@ -53,8 +56,9 @@ export class ModelChecks {
       const issues = brokenBy(written, found, had)
       const [first] = issues
       if (!first) continue
+      const named = issues.slice(0, mostIssues)
       const details = {
-        issues: issues.map(({ path, message }) => ({ t, id, field: path.join('.'), message })),
+        issues: named.map(({ path, message }) => ({ t, id, field: path.join('.'), message })),
       }
       throw new WriteRejectedError('invalid', `The ${t} ${id} breaks its model: ${first.message}`, details)
     }
