@@ -58,6 +58,14 @@ test('a transaction may change as many records as 64 MiB hold, and no more', asy
   await log.close()
 })
 
+test('those of others do not count, so that nobody learns how long they are', async () => {
+  const log = await heavyLog('others', 70)
+  const ops = ids(70).map((id) => update(id, { n: 1 }))
+  const verdict = await log.transact(txOf('a', ops, { caller: 'bob', owner: 'bob' }), as('bob'))
+  expect(verdict).toMatchObject({ error: { code: 'not_found' } })
+  await log.close()
+})
+
 test('it may remove any number', async () => {
   const log = await heavyLog('removed', 70)
   expect(await log.transact(txOf('a', ids(70).map(remove)), as('ann'))).toEqual({ sid: 140 })

@@ -113,9 +113,9 @@ export interface StoredRecord {
  * `caller` made by a transaction of `bases`. Where the horizon has passed `unchangedSince`, only a record that is
  * there, and whose `sid` is not above it, is known not to have changed. It is `false` where nothing is asked.
  *
- * Of a record that is only removed `before` may have no fields. What is given `copies`, the same for all ops of one
- * write, may change in `before` what an earlier one of these ops has left, and adds to their checks, which are to be run
- * behind the last op.
+ * Of a record that is only removed, or is another's than a transaction's `owner`, `before` may have no fields. What is
+ * given `copies`, the same for all ops of one write, may change in `before` what an earlier one of these ops has left, and
+ * adds to their checks, which are to be run behind the last op.
  */
 export type Judge = (before: StoredRecord | undefined, op: TxOp, changed: boolean, copies?: Copies) => Effect
 

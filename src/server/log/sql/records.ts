@@ -23,26 +23,34 @@ export interface Wanted {
   readonly id: string
   /** Whether its fields are. */
   readonly whole: boolean
+  /** Who wants it, where that is one transaction's owner or several of the same: of the records of others no fields. */
+  readonly owner: string | null
 }
 
 export interface FoundRecord {
   readonly n: number
   readonly owner: string
   readonly sid: number
+  /** Whether its fields are still to be read. */
+  readonly left: boolean
   /** How long its fields are; `null` where they are not here. */
   readonly bytes: number | null
   readonly p: Payload | null
 }
 
-/** The records that `writes` are about, each once. What is refused already needs none, and what removes one only its owner. */
+/**
+ * The records that `writes` are about, each once. What is refused already needs none, and what removes one only its owner;
+ * so does a transaction of another's, which it is not to find: how long it is would tell.
+ */
 export function wantedBy(writes: readonly Write[]): readonly Wanted[] {
   const wanted = new Map<string, Wanted>()
   for (const { ops, transaction } of writes) {
     if (transaction?.refused) continue
+    const by = transaction?.owner ?? null
     for (const { op, t, id } of ops) {
       const key = rowKey(t, id)
-      const { n = wanted.size, whole = false } = wanted.get(key) ?? {}
-      wanted.set(key, { n, t, id, whole: whole || op !== 'd' })
+      const { n = wanted.size, whole = false, owner = by } = wanted.get(key) ?? {}
+      wanted.set(key, { n, t, id, whole: whole || op !== 'd', owner: owner === by ? by : null })
     }
   }
   return [...wanted.values()]
@@ -51,13 +59,17 @@ export function wantedBy(writes: readonly Write[]): readonly Wanted[] {
 /** Those of `wanted` that are there, as a document. What is long comes without its fields, but for the first. */
 export function recordsOf(wanted: readonly Wanted[]): RawBuilder<unknown> {
   return sql`
-    select json_agg(json_build_object('n', f.n, 'owner', f.owner, 'sid', f.sid,
+    select json_agg(json_build_object('n', f.n, 'owner', f.owner, 'sid', f.sid, 'left', f.whole and not f.brought,
       'bytes', case when f.brought then octet_length(f.p::text) end, 'p', case when f.brought then f.p end))
     from (
-      select k.n, r.owner, r.sid, r.p, k.whole and coalesce(sum(pg_column_size(r.p)) filter (where k.whole)
+      select w.*, w.whole and coalesce(sum(pg_column_size(w.p)) filter (where w.whole)
         over (rows between unbounded preceding and 1 preceding), 0) < ${sql.lit(storedAtOnce)} as brought
-      from json_to_recordset(${JSON.stringify(wanted)}::json) as k(n int, t text, id text, whole boolean)
-      join instep_record r on r.t = k.t and r.id = k.id
+      from (
+        select k.n, r.owner, r.sid, r.p, k.whole and coalesce(r.owner = k.owner, true) as whole
+        from json_to_recordset(${JSON.stringify(wanted)}::json)
+          as k(n int, t text, id text, whole boolean, owner text)
+        join instep_record r on r.t = k.t and r.id = k.id
+      ) w
     ) f`
 }
 
@@ -74,9 +86,9 @@ export async function readRecords(
   let bytes = 0
   for (let read = found; ; ) {
     const left: Wanted[] = []
-    for (const { n, owner, sid, p, bytes: length } of read) {
+    for (const { n, owner, sid, left: isLeft, p, bytes: length } of read) {
       const one = wanted[n]
-      if (one?.whole && p === null) left.push(one)
+      if (one && isLeft) left.push(one)
       else if (one) records.set(rowKey(one.t, one.id), { owner, sid, p: p ?? {} })
       bytes += length ?? 0
     }
