@@ -13,8 +13,12 @@ export function sentenceOf(error: unknown): string {
   return oneLine(isOurs ? message : `Something unexpected failed: ${message}`)
 }
 
+/** `text` without what a terminal would take for another line, or for a command. */
 export function oneLine(text: string): string {
-  return text.trim().replace(/\s*\n\s*/g, ' ')
+  return text
+    .trim()
+    .replace(/\s*\n\s*/g, ' ')
+    .replace(/\p{Cc}/gu, '?')
 }
 
 /** The code of an error of Node's or of PostgreSQL's; '' where it has none. */

@@ -283,6 +283,24 @@ describe('with a database in use', () => {
     expect(await serving.end()).toBe(0)
   })
 
+  test('what callers and files name says nothing to the terminal, and makes no line of its own', async () => {
+    const evil = '\u001b]0;x\u0007\u009b31m\nrecords  0'
+    const path = file('evil.json', JSON.stringify([{ id: evil, userId: evil }]))
+    expect((await importing(path)).code).toBe(0)
+    const { stdout } = await instep(['status', '--database', database])
+    expect(stdout.split('\n').slice(-2)).toEqual([
+      expect.stringMatching(/^owner \?.*records {2}0 +1 records$/),
+      '',
+    ])
+    const again = await importing(path)
+    expect(again.stderr).toMatch(/^Line 1: .*exists already.*\n$/)
+    const deep = file('deep.json', JSON.stringify([{ id: '1', userId: 'ann', [evil]: '\0' }]))
+    const { stderr } = await importing(deep)
+    expect(stderr).toContain('cannot be stored')
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: it looks for them
+    for (const text of [stdout, again.stderr, stderr]) expect(text).not.toMatch(/[\0-\x09\x0b-\x1f\x7f-\x9f]/)
+  })
+
   test('a folder is as good as a PostgreSQL', async () => {
     database = join(folder, 'data')
     const path = file('one.csv', 'id,userId\n1,ann\n')

@@ -6,7 +6,7 @@ import { WriteRejectedError } from '../../server/log/rejection.ts'
 import type { SqlLog } from '../../server/log/sql/sql-log.ts'
 import type { Command } from '../command.ts'
 import { lastingDatabaseIn, lastingDatabaseOption, openLog, reaching } from '../database.ts'
-import { CommandError, UsageError } from '../failure.ts'
+import { CommandError, oneLine, UsageError } from '../failure.ts'
 import { loggerIn, logOptions } from '../log.ts'
 import { maxRecordBytesIn, maxRecordBytesOption } from '../max-record-bytes.ts'
 import { ownerFieldIn, ownerFieldOption } from '../owner-field.ts'
@@ -107,7 +107,7 @@ async function check(file: RecordFile, rules: OpRules, progress: Progress, outpu
     faults += 1
     if (faults > mostFaults) continue
     progress.clear()
-    output.write(`Line ${numbered.line}: the record ${fault}.\n`)
+    output.write(`${oneLine(`Line ${numbered.line}: the record ${fault}.`)}\n`)
   }
   progress.clear()
   if (faults === 0) return

@@ -3,6 +3,7 @@ import type { Census } from '../../server/ops/census.ts'
 import { peer } from '../../server/peer.ts'
 import type { Command } from '../command.ts'
 import { lastingDatabaseOption, presentDatabaseIn, reaching } from '../database.ts'
+import { oneLine } from '../failure.ts'
 import { loggerIn, logOptions } from '../log.ts'
 import { configOption } from '../settings.ts'
 
@@ -39,7 +40,8 @@ function table({ history, head, horizon, records, types, owners }: Census): stri
   ])
   const largest = owners.largest.map(({ owner, records: count }) => [`owner ${owner}`, `${count} records`])
   const rows = [...facts, ...counts, ...largest].map(
-    ([name, value]) => [String(name), String(value)] as const,
+    // Types and owners are what callers call them.
+    ([name, value]) => [oneLine(String(name)), String(value)] as const,
   )
   const width = Math.max(...rows.map(([name]) => name.length))
   return rows.map(([name, value]) => `${name.padEnd(width)}  ${value}\n`).join('')
