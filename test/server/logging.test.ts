@@ -63,3 +63,18 @@ test('no line holds a credential, wherever it came and whatever became of it', a
     for (const part of token.split('.').slice(1)) expect(lines.join()).not.toContain(part)
   }
 })
+
+test('an authentication that quotes a credential, as it came or within an address, puts none into the log', async () => {
+  const { logger, parsed } = recorded()
+  const authenticate = async ({ headers }: Request) => {
+    const value = headers.get('x-api-key') ?? headers.get('authorization')?.replace('Bearer ', '') ?? ''
+    throw new Error(`No answer to ${value} from https://login.test/?token=${encodeURIComponent(value)}.`)
+  }
+  const { service } = serviceOf({ logger, authenticate })
+  const url = 'https://sync.test/sync/v1/ws'
+  await service.fetch(new Request(url, { headers: { authorization: 'Bearer ab+cd/ef==' } }))
+  await service.fetch(new Request(url, { headers: { 'x-api-key': 'ab+cd/ef==' } }))
+  await service.upgrade(new Request(`${url}?token=ab%2Bcd%2Fef%3D%3D`))
+  const reasons = parsed().flatMap(({ reason }) => reason ?? [])
+  expect(reasons).toEqual(Array(3).fill('No answer to … from https://login.test/?token=….'))
+})

@@ -50,8 +50,9 @@ export function socketRequest(request: Request): Request {
   return new Request(url, { headers })
 }
 
-/** `text` without the request's credentials, for a log. */
+/** `text` without the request's credentials, as they came or within an address, for a log. */
 export function withoutCredentials(text: string, { headers }: Request): string {
-  const secrets = [headers.get('Authorization')?.replace(/^\S+ +/, ''), headers.get('X-API-Key')]
-  return secrets.reduce<string>((rest, secret) => (secret ? rest.replaceAll(secret, '…') : rest), text)
+  const values = [headers.get('Authorization')?.replace(/^\S+ +/, ''), headers.get('X-API-Key')]
+  const secrets = values.flatMap((value) => (value ? [value, encodeURIComponent(value)] : []))
+  return secrets.reduce((rest, secret) => rest.replaceAll(secret, '…'), text)
 }
