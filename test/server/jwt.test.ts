@@ -145,6 +145,13 @@ test('a secret that is too short to be one is refused when it is given', () => {
   }
 })
 
+test.each(['issuer', 'audience'])(
+  'an empty %s, which is no name to check, is refused when it is given',
+  (option) => {
+    expect(() => jwtAuthentication({ secret, [option]: '' })).toThrow(expect.objectContaining({ option }))
+  },
+)
+
 test('with neither a secret nor keys, it says that one of them is missing', () => {
   const withNeither = () => jwtAuthentication({} as never)
   expect(withNeither).toThrow(

@@ -82,6 +82,10 @@ describe('/metrics', () => {
     expect(await linesOf(scene, 'Bearer of-the-monitoring')).toContain('instep_sockets 0')
   })
 
+  test('is not opened to everybody by a token that is empty', () => {
+    expect(() => prometheusMetrics({ token: '' })).toThrow(expect.objectContaining({ option: 'token' }))
+  })
+
   test('can be elsewhere, and in the registry of the application', async () => {
     const registry = new Registry()
     new Counter({ name: 'own', help: 'Of the application.', registers: [registry] }).inc()

@@ -1,4 +1,5 @@
 import type { JWTPayload, JWTVerifyOptions } from 'jose'
+import { ConfigurationError } from '../../base/errors.ts'
 import { resolveWorld } from '../../base/world.default.ts'
 import type { Clock } from '../../base/world.ts'
 import { type Authenticate, type Caller, endingAt, refuse } from './caller.ts'
@@ -36,6 +37,11 @@ export type JwtOptions = JwtRules & (JwtSecret | JwtKeySet)
 export function jwtAuthentication(options: JwtOptions): Authenticate {
   const { caller = callerOf, maxLifetimeMs = 30 * aDay, clock = resolveWorld().clock, issuer } = options
   const audience = options.audience ?? undefined
+  for (const [option, name] of Object.entries({ issuer, audience })) {
+    // As from a variable that is not set; some versions of `jose` would check nothing then.
+    if (name === '')
+      throw new ConfigurationError(option, `\`${option}\` is empty; name one, or leave it out.`)
+  }
   const keys = verificationKeys(options)
   const rules: JWTVerifyOptions = {
     algorithms: [...keys.algorithms],

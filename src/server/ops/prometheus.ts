@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Registry } from 'prom-client'
+import { ConfigurationError } from '../../base/errors.ts'
 import { bearerToken } from '../auth/credentials.ts'
 import { peer } from '../peer.ts'
 import type { Answered, Metrics, ServiceState } from './metrics.ts'
@@ -22,9 +23,11 @@ interface Instruments {
   stand(state: ServiceState): void
 }
 
-/** Metrics for Prometheus, by the package `prom-client`. */
+/** Metrics for Prometheus, by the package `prom-client`. Throws a ConfigurationError for a token that is empty. */
 export function prometheusMetrics(options: PrometheusOptions = {}): Metrics {
   const { path = '/metrics', token } = options
+  if (token === '')
+    throw new ConfigurationError('token', '`token` is empty, which anybody has; give one, or leave it out.')
   let made: Instruments | undefined
   return {
     path,
