@@ -82,11 +82,18 @@ export async function startBackend({ port = 0, userOf, keep = 10_000 }) {
     return [200, { sid, epoch, frames: framesSince(user, since) }]
   }
 
-  const urlOf = (request) => new URL(request.url, 'http://localhost')
+  // Not by `new URL`, which throws for some of what comes.
+  const urlOf = ({ url }) => {
+    const [pathname, query] = url.split('?')
+    return { pathname, searchParams: new URLSearchParams(query) }
+  }
+  const asText = ([status, body]) => [status, body && JSON.stringify(body)]
   const http = createServer(async (request, response) => {
-    const [status, body] = await answer(request, urlOf(request)).catch(() => [400])
+    const [status, text] = await answer(request, urlOf(request))
+      .then(asText)
+      .catch(() => [400])
     response.writeHead(status, { ...cors, 'content-type': 'application/json', 'cache-control': 'no-store' })
-    response.end(body && JSON.stringify(body))
+    response.end(text)
   })
   const upgrades = new WebSocketServer({ noServer: true })
   http.on('upgrade', (request, socket, head) => {

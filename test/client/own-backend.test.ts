@@ -6,6 +6,7 @@ import { type Backend, startBackend } from '../../examples/own-backend/server.mj
 import { fallbackWebSocket } from '../../src/base/websocket.node.ts'
 import type { WebSocketConstructor } from '../../src/base/world.ts'
 import { memoryStore, SyncClient, silentLogger } from '../../src/index.ts'
+import { sendRaw, wire } from '../server-fuzz/raw.ts'
 import { shown } from '../support/device.ts'
 
 const tokens = new Map([
@@ -149,5 +150,25 @@ test('the backend of the example lives on where a client resets a connection tha
   await once(socket, 'data')
   socket.resetAndDestroy()
   await expect.poll(async () => (await fetch(`${backend.baseUrl}/bootstrap`)).status).toBe(401)
+  await backend.close()
+})
+
+test('the backend of the example lives on where an address is none, or what is written nests too deep to be sent', async () => {
+  const backend = await startBackend({ userOf, port: 0 })
+  const port = Number(new URL(backend.baseUrl).port)
+  const upgrade = ['Host: x', 'Connection: upgrade', 'Upgrade: websocket']
+  const statuses = [
+    await sendRaw(port, wire('GET // HTTP/1.1', ['Host: x'])),
+    await sendRaw(port, wire('GET //?token=x HTTP/1.1', upgrade)),
+  ].map(({ status }) => status)
+  expect(statuses).toEqual([401, 401])
+
+  const ask = (path: string, init: RequestInit = {}) =>
+    fetch(`${backend.baseUrl}/${path}`, { ...init, headers: { authorization: 'Bearer token-of-ada' } })
+  const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`
+  const op = `{"op":"i","t":"Issue","id":"1","p":{"deep":${deep}}}`
+  await ask('tx', { method: 'POST', body: `{"txs":[{"id":"a","since":0,"ops":[${op}]}]}` })
+  expect((await ask('bootstrap')).status).toBe(400)
+  expect((await ask('delta?since=1')).status).toBe(200)
   await backend.close()
 })
