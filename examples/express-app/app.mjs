@@ -15,7 +15,8 @@ export async function start({ port = 0, secret, database = 'memory:' }) {
   app.use([service.path, '/healthz'], nodeHandler(service))
   app.use(express.json())
 
-  // The rest is the application's. Here a user signs in, and there a route writes.
+  // The rest is the application's. Here a user signs in, and there a route writes; in yours, the one checks a password,
+  // and the other who asks.
   app.post('/sign-in', async (request, response) => {
     response.send(await signToken({ secret, userId: request.body.user }))
   })

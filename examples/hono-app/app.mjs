@@ -14,7 +14,8 @@ export async function start({ port = 0, secret, database = 'memory:' }) {
   app.all(`${service.path}/*`, (c) => service.fetch(c.req.raw))
   app.get('/healthz', (c) => service.fetch(c.req.raw))
 
-  // The rest is the application's. Here a user signs in, and there a route writes.
+  // The rest is the application's. Here a user signs in, and there a route writes; in yours, the one checks a password,
+  // and the other who asks.
   app.post('/sign-in', async (c) => c.text(await signToken({ secret, userId: (await c.req.json()).user })))
   app.post('/welcome/:user', async (c) => {
     const user = c.req.param('user')
