@@ -53,6 +53,17 @@ test('an authentication that throws at once is no different', async () => {
   expect((await ask('bootstrap')).status).toBe(503)
 })
 
+test('a caller whose proof has ended is refused, whoever gives it', async () => {
+  let expiresAt = 0
+  const { ask, service, clock } = serviceOf({ authenticate: async () => ({ userId: 'ann', expiresAt }) })
+  expiresAt = clock.now() + 1
+  expect((await ask('bootstrap')).status).toBe(200)
+  await clock.advance(1)
+  const response = await ask('bootstrap')
+  expect([response.status, (await response.json()).error.code]).toEqual([401, 'token_expired'])
+  expect(await service.upgrade(wsRequest(''))).toMatchObject({ status: 401 })
+})
+
 test.each([undefined, null, { refused: 'because' }])('to give %j refuses', async (answer) => {
   const { ask } = serviceOf({ authenticate: async () => answer as never })
   const response = await ask('bootstrap')

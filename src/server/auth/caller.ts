@@ -4,7 +4,7 @@ import { isObject } from '../../protocol/json.ts'
 export interface Caller {
   readonly userId: string
   readonly organizationId?: string | undefined
-  /** When the proof ends, in ms since the epoch; a socket is closed then. */
+  /** When the proof ends, in ms since the epoch: from then on it is none, and a socket is closed. */
   readonly expiresAt?: number | undefined
   /** Which session or key proved it, so that this one alone can be revoked. It is no secret. */
   readonly credentialId?: string | undefined
@@ -38,13 +38,16 @@ export function isCaller(result: Caller | Refusal | null): result is Caller {
   return isObject(result) && !('refused' in result)
 }
 
-/** The answer of an {@link Authenticate}, which an application may have made of anything. Throws where it is none. */
-export function checkedAnswer(result: unknown): Caller | Refusal | null {
+/**
+ * The answer of an {@link Authenticate}, which an application may have made of anything: a proof that has ended by `now`
+ * is refused. Throws where it is none.
+ */
+export function checkedAnswer(result: unknown, now: number): Caller | Refusal | null {
   if (result === null || result === undefined) return null
   if (isObject(result) && 'refused' in result) {
     return refuse(codes.find((code) => code === result.refused) ?? 'invalid_token')
   }
-  if (isWholeCaller(result)) return result
+  if (isWholeCaller(result)) return (result.expiresAt ?? now + 1) > now ? result : refuse('token_expired')
   throw new TypeError(
     '`authenticate` is to give { userId, organizationId?, expiresAt? } with texts and a number, a refusal, or null.',
   )

@@ -1,5 +1,6 @@
 import { toError } from '../../base/errors.ts'
 import type { Logger } from '../../base/logger.ts'
+import type { Clock } from '../../base/world.ts'
 import {
   type Authenticate,
   type Caller,
@@ -20,6 +21,7 @@ export interface Identity {
 export interface IdentifyOptions {
   readonly authenticate: Authenticate
   readonly ownerField: OwnerField
+  readonly clock: Clock
   readonly logger: Logger
 }
 
@@ -31,11 +33,11 @@ const messages: Record<RefusalCode, string> = {
 
 /** Who makes `request`. Throws a {@link Failure} where that is nobody, or cannot be told. */
 export async function identify(request: Request, options: IdentifyOptions): Promise<Identity> {
-  const { ownerField, logger } = options
+  const { ownerField, clock, logger } = options
   const path = new URL(request.url).pathname
   let result: Caller | Refusal | null
   try {
-    result = checkedAnswer(await options.authenticate(request))
+    result = checkedAnswer(await options.authenticate(request), clock.now())
   } catch (error) {
     const reason = withoutCredentials(toError(error).message, request)
     logger.error('Authentication is not possible.', { path, reason })
