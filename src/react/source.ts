@@ -14,25 +14,32 @@ export interface SourceOptions<V> {
 export class Source<V> {
   readonly #options: SourceOptions<V>
   #value: V | undefined
+  #isFollowed = false
 
   constructor(options: SourceOptions<V>) {
     this.#options = options
   }
 
   readonly get = (): V => {
-    this.#value ??= this.#options.read()
+    const { isCurrent, read } = this.#options
+    // Before it has subscribed, React asks again whether all that it is about to show is of one moment.
+    const isOver = !this.#isFollowed && this.#value !== undefined && !isCurrent(this.#value)
+    if (isOver) this.#value = undefined
+    this.#value ??= read()
     return this.#value
   }
 
   readonly subscribe = (listener: () => void): Undo => {
-    const { subscribe, isCurrent } = this.#options
-    const undo = subscribe(() => {
+    const undo = this.#options.subscribe(() => {
       this.#value = undefined
       listener()
     })
-    // React reads it again once it has subscribed.
-    if (this.#value !== undefined && !isCurrent(this.#value)) this.#value = undefined
-    return undo
+    this.get()
+    this.#isFollowed = true
+    return () => {
+      this.#isFollowed = false
+      undo()
+    }
   }
 }
 

@@ -36,19 +36,35 @@ class Writes implements PendingWrites {
   readonly #outbox: SyncClient['outbox']
   #pending: readonly Transaction[] | undefined
   #rejected: readonly Transaction[] | undefined
+  /** All of them with their states, as they were when they were first read. */
+  #read: readonly unknown[] | undefined
 
   constructor(outbox: SyncClient['outbox']) {
     this.#outbox = outbox
   }
 
   get pending(): readonly Transaction[] {
+    this.#read ??= this.#states()
     this.#pending ??= this.#outbox.list().filter(({ state }) => state !== 'rejected')
     return this.#pending
   }
 
   get rejected(): readonly Transaction[] {
+    this.#read ??= this.#states()
     this.#rejected ??= this.#outbox.list({ state: 'rejected' })
     return this.#rejected
+  }
+
+  /** Whether all that was read of it is what there is now. */
+  get isCurrent(): boolean {
+    const read = this.#read
+    if (!read) return true
+    const now = this.#states()
+    return now.length === read.length && now.every((item, index) => item === read[index])
+  }
+
+  #states(): readonly unknown[] {
+    return this.#outbox.list().flatMap((transaction) => [transaction, transaction.state])
   }
 }
 
@@ -56,7 +72,6 @@ function pendingSource({ outbox }: SyncClient): Source<PendingWrites> {
   return new Source<PendingWrites>({
     subscribe: (listener) => outbox.subscribe(listener),
     read: () => new Writes(outbox),
-    // The same transactions may be in other states.
-    isCurrent: () => false,
+    isCurrent: (writes) => writes instanceof Writes && writes.isCurrent,
   })
 }

@@ -1,5 +1,6 @@
 import { describe } from 'vitest'
 import { testInBrowser } from '../browser/in-browser.ts'
+import { concurrentCases } from './concurrent-cases.tsx'
 import { queryCases } from './query-cases.tsx'
 import { statusCases } from './status-cases.tsx'
 
@@ -9,7 +10,7 @@ const versions = [
 ]
 
 describe.each(versions)('with React $version', ({ alias }) => {
-  testInBrowser(new URL('./page.ts', import.meta.url), [...queryCases, ...statusCases], {
+  testInBrowser(new URL('./page.ts', import.meta.url), [...queryCases, ...statusCases, ...concurrentCases], {
     engines: ['chromium'],
     alias,
   })

@@ -1,5 +1,6 @@
 import { isSyncError } from '../../src/index.ts'
 import { runCases } from '../browser/in-page.ts'
+import { concurrentCases } from './concurrent-cases.tsx'
 import { queryCases } from './query-cases.tsx'
 import { statusCases } from './status-cases.tsx'
 
@@ -11,4 +12,4 @@ addEventListener('error', (event) => {
   if (isSyncError(event.error, 'ClosedError')) event.stopImmediatePropagation()
 })
 
-await runCases([...queryCases, ...statusCases])
+await runCases([...queryCases, ...statusCases, ...concurrentCases])
