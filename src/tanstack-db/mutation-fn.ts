@@ -63,7 +63,7 @@ export async function instepMutationFn({
 function write(m: TypedMutator<ModelDefinitions>, mutation: CollectionMutation): void {
   const { type: t } = utilsOf(mutation)
   const { type, key: id, modified } = mutation
-  const changes: Fields = { ...mutation.changes }
+  const changes = ownFields({ ...mutation.changes })
   if (type === 'insert') m.insert(t, ownFields({ ...modified }))
   else if (type === 'delete') m.delete(t, id)
   else if (m.get(t, id) && Object.values(changes).includes(undefined)) {

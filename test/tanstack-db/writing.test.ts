@@ -151,6 +151,24 @@ test('a row that was read can be inserted under another id', async () => {
   expect(await titleOf('i4')).toBe('Door stuck')
 })
 
+test('a row that was read can be assigned to a draft, and be put in place of itself', async () => {
+  const [cable, door] = issues.toArray
+  if (!cable || !door) throw new Error('There are no rows.')
+  issues.update('i1', (draft) => {
+    Object.assign(draft, { ...cable, title: 'Cable mended' })
+  })
+  const again = createTransaction({ mutationFn: instepMutationFn })
+  again.mutate(() => {
+    issues.delete('i2')
+    issues.insert({ ...door, projectId: 'p2' })
+  })
+  await server.settle()
+  expect(sent().flat(2)).toEqual([
+    { op: 'u', t: 'Issue', id: 'i1', p: { title: 'Cable mended' } },
+    { op: 'u', t: 'Issue', id: 'i2', p: { projectId: 'p2' } },
+  ])
+})
+
 describe('a transaction over several collections', () => {
   const projectsOf = (of: Client) =>
     createCollection(instepCollectionOptions({ client: of, type: 'Project' }))
