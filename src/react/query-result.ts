@@ -1,4 +1,5 @@
 import type { Cursor, LiveQuery } from '../client/types.ts'
+import type { Reading } from './source.ts'
 
 /**
  * What a query gives: another object once its rows or its status change. All that is read of it is what the query gives
@@ -26,59 +27,43 @@ export const noResult: QueryResult<never> = Object.freeze({
   cursor: undefined,
 })
 
-export class LiveResult<R> implements QueryResult<R> {
-  readonly #query: LiveQuery<R>
+/** Its members are the result's own, so that a copy, as `{ ...result }`, has them, too. */
+export function readResult<R>(query: LiveQuery<R>): Reading<QueryResult<R>> {
   // What it gave first.
-  readonly #status: 'pending' | 'ready'
-  readonly #length: number
-  #rows: readonly R[] | undefined
+  const { status, length } = query
+  let rows: readonly R[] | undefined
   /** The records of parts, by their place. */
-  readonly #given = new Map<number, R>()
-
-  constructor(query: LiveQuery<R>) {
-    this.#query = query
-    this.#status = query.status
-    this.#length = query.length
-  }
-
-  get status(): 'pending' | 'ready' {
-    return this.#query.status
-  }
-
-  get length(): number {
-    return this.#query.length
-  }
-
-  get rows(): readonly R[] {
-    const { rows } = this.#query
-    this.#rows ??= rows
-    return rows
-  }
-
-  /** Bound, since results are taken apart. */
-  readonly slice = (from: number, to: number): readonly R[] => {
-    const part = this.#query.slice(from, to)
-    for (const [index, record] of part.entries()) {
-      const place = Math.max(from, 0) + index
-      if (!this.#given.has(place)) this.#given.set(place, record)
-    }
-    return part
-  }
-
-  get cursor(): Cursor | undefined {
-    // It is where the rows end.
-    this.#rows ??= this.#query.rows
-    return this.#query.cursor
-  }
-
-  /** Whether all that was read of it is what the query gives now. */
-  get isCurrent(): boolean {
-    const query = this.#query
-    return (
-      this.#status === query.status &&
-      this.#length === query.length &&
-      (this.#rows === undefined || this.#rows === query.rows) &&
-      [...this.#given].every(([place, record]) => query.slice(place, place + 1)[0] === record)
-    )
+  const given = new Map<number, R>()
+  return {
+    value: {
+      get status() {
+        return query.status
+      },
+      get length() {
+        return query.length
+      },
+      get rows() {
+        rows ??= query.rows
+        return query.rows
+      },
+      get cursor() {
+        // It is where the rows end.
+        rows ??= query.rows
+        return query.cursor
+      },
+      slice: (from, to) => {
+        const part = query.slice(from, to)
+        for (const [index, record] of part.entries()) {
+          const place = Math.max(from, 0) + index
+          if (!given.has(place)) given.set(place, record)
+        }
+        return part
+      },
+    },
+    isCurrent: () =>
+      status === query.status &&
+      length === query.length &&
+      (rows === undefined || rows === query.rows) &&
+      [...given].every(([place, record]) => query.slice(place, place + 1)[0] === record),
   }
 }

@@ -1,19 +1,24 @@
 import { useSyncExternalStore } from 'react'
 import type { Undo } from '../base/emitter.ts'
 
+/** What was read of something outside of React. */
+export interface Reading<V> {
+  readonly value: V
+  /** Whether all that a component has read of `value` is still what there is. */
+  isCurrent(): boolean
+}
+
 export interface SourceOptions<V> {
   /** Calls `listener` after each change of what is read. */
   subscribe(listener: () => void): Undo
   /** What there is now, as a new value. */
-  read(): V
-  /** Whether `value`, read while nobody was subscribed, is still what there is. */
-  isCurrent(value: V): boolean
+  read(): Reading<V>
 }
 
 /** Something outside of React, as a value that is the same by reference until it changes. */
 export class Source<V> {
   readonly #options: SourceOptions<V>
-  #value: V | undefined
+  #reading: Reading<V> | undefined
   #isFollowed = false
 
   constructor(options: SourceOptions<V>) {
@@ -21,17 +26,15 @@ export class Source<V> {
   }
 
   readonly get = (): V => {
-    const { isCurrent, read } = this.#options
     // Before it has subscribed, React asks again whether all that it is about to show is of one moment.
-    const isOver = !this.#isFollowed && this.#value !== undefined && !isCurrent(this.#value)
-    if (isOver) this.#value = undefined
-    this.#value ??= read()
-    return this.#value
+    if (!this.#isFollowed && !this.#reading?.isCurrent()) this.#reading = undefined
+    this.#reading ??= this.#options.read()
+    return this.#reading.value
   }
 
   readonly subscribe = (listener: () => void): Undo => {
     const undo = this.#options.subscribe(() => {
-      this.#value = undefined
+      this.#reading = undefined
       listener()
     })
     this.get()

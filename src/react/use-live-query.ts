@@ -4,7 +4,7 @@ import type { SyncClient } from '../client/sync-client.ts'
 import type { DataRecord, QuerySpec } from '../client/types.ts'
 import { isObject } from '../protocol/json.ts'
 import { useClient } from './client-context.ts'
-import { LiveResult, noResult, type QueryResult } from './query-result.ts'
+import { noResult, type QueryResult, readResult } from './query-result.ts'
 import { startForProviders } from './running.ts'
 import { Source, useSource } from './source.ts'
 
@@ -48,8 +48,7 @@ function querySource(client: SyncClient, type: string, spec: QuerySpec) {
   const query = client.query(type, spec)
   return new Source<QueryResult<DataRecord>>({
     subscribe: (listener) => query.subscribe(listener),
-    read: () => new LiveResult(query),
-    isCurrent: (result) => result instanceof LiveResult && result.isCurrent,
+    read: () => readResult(query),
   })
 }
 

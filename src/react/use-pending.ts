@@ -2,7 +2,7 @@ import { useCallback, useMemo, useSyncExternalStore } from 'react'
 import type { SyncClient } from '../client/sync-client.ts'
 import type { Transaction } from '../outbox/transaction.ts'
 import { useClient } from './client-context.ts'
-import { Source, useSource } from './source.ts'
+import { type Reading, Source, useSource } from './source.ts'
 
 /** The user's changes that have not arrived: the same object until one comes, goes, or is in another state. */
 export interface PendingWrites {
@@ -31,47 +31,33 @@ export function useTransactionState(transaction: Transaction): Transaction['stat
   return useSyncExternalStore(subscribe, read, read)
 }
 
-/** Sorts them when they are read: there may be many, and many changes before anybody looks. */
-class Writes implements PendingWrites {
-  readonly #outbox: SyncClient['outbox']
-  #pending: readonly Transaction[] | undefined
-  #rejected: readonly Transaction[] | undefined
-  /** All of them with their states, as they were when they were first read. */
-  #read: readonly unknown[] | undefined
-
-  constructor(outbox: SyncClient['outbox']) {
-    this.#outbox = outbox
-  }
-
-  get pending(): readonly Transaction[] {
-    this.#read ??= this.#states()
-    this.#pending ??= this.#outbox.list().filter(({ state }) => state !== 'rejected')
-    return this.#pending
-  }
-
-  get rejected(): readonly Transaction[] {
-    this.#read ??= this.#states()
-    this.#rejected ??= this.#outbox.list({ state: 'rejected' })
-    return this.#rejected
-  }
-
-  /** Whether all that was read of it is what there is now. */
-  get isCurrent(): boolean {
-    const read = this.#read
-    if (!read) return true
-    const now = this.#states()
-    return now.length === read.length && now.every((item, index) => item === read[index])
-  }
-
-  #states(): readonly unknown[] {
-    return this.#outbox.list().flatMap((transaction) => [transaction, transaction.state])
-  }
+function pendingSource({ outbox }: SyncClient): Source<PendingWrites> {
+  return new Source({ subscribe: (listener) => outbox.subscribe(listener), read: () => readWrites(outbox) })
 }
 
-function pendingSource({ outbox }: SyncClient): Source<PendingWrites> {
-  return new Source<PendingWrites>({
-    subscribe: (listener) => outbox.subscribe(listener),
-    read: () => new Writes(outbox),
-    isCurrent: (writes) => writes instanceof Writes && writes.isCurrent,
-  })
+/** Sorts them when they are read: there may be many, and many changes before anybody looks. */
+function readWrites(outbox: SyncClient['outbox']): Reading<PendingWrites> {
+  let pending: readonly Transaction[] | undefined
+  let rejected: readonly Transaction[] | undefined
+  /** All of them with their states, as they were when they were first read. */
+  let read: readonly unknown[] | undefined
+  const states = () => outbox.list().flatMap((transaction) => [transaction, transaction.state])
+  return {
+    value: {
+      get pending() {
+        read ??= states()
+        pending ??= outbox.list().filter(({ state }) => state !== 'rejected')
+        return pending
+      },
+      get rejected() {
+        read ??= states()
+        rejected ??= outbox.list({ state: 'rejected' })
+        return rejected
+      },
+    },
+    isCurrent() {
+      const now = states()
+      return !read || (read.length === now.length && read.every((one, index) => one === now[index]))
+    },
+  }
 }

@@ -6,6 +6,7 @@ import {
   SyncProvider,
   useClient,
   useLiveQuery,
+  usePending,
   useRecord,
   useSuspenseQuery,
 } from '../../src/react/index.ts'
@@ -37,6 +38,21 @@ function Length(): ReactNode {
   const result = useLiveQuery('Issue', { orderBy: 'title' })
   results.push(result)
   return result.length
+}
+
+/** As a hook of an application's own gives more than it takes. */
+function Copied(): ReactNode {
+  const { status, rows, length, slice, cursor } = { ...useLiveQuery('Issue', { orderBy: 'title' }) }
+  const { pending, rejected } = { ...usePending() }
+  return [
+    status,
+    rows?.length,
+    length,
+    slice(0, 1)[0]?.id,
+    cursor?.id,
+    pending?.length,
+    rejected?.length,
+  ].join()
 }
 
 let renders = 0
@@ -168,6 +184,13 @@ export const queryCases: readonly PageCase[] = [
       }
     },
   ),
+
+  pageCase('a copy of a result says the same', async (scene) => {
+    await scene.render(<Copied />)
+    scene.shows('pending,0,0,,,0,0')
+    await scene.write(['i1', 'Cable'], ['i2', 'Door'])
+    scene.shows('ready,2,2,i1,i2,0,0')
+  }),
 
   pageCase('a long list reads a part; another filter is another query', async (scene) => {
     const all = () => true
