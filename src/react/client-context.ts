@@ -20,8 +20,8 @@ export interface SyncProviderProps<M extends ModelDefinitions = ModelDefinitions
 const ClientContext: Context<SyncClient | undefined> = createContext<SyncClient | undefined>(undefined)
 
 /**
- * Gives the components below it a client. While it is mounted the client runs: one that does not run yet is started,
- * and stopped by the last of its providers. The client is closed by whoever made it.
+ * Gives the components below it a client. While it is mounted the client runs: one that does not run yet is started by
+ * the first of its providers, and stopped by the last. The client is closed by whoever made it.
  */
 export function SyncProvider<M extends ModelDefinitions>({
   client,

@@ -11,8 +11,9 @@ const started = new WeakSet<Running>()
 
 /** Lets `client` run for one more provider, until that calls what it gives. */
 export function keepRunning(client: Running): Undo {
+  // One that does not run below another provider was stopped by the application.
+  if (providersOf(client) === 0) start(client)
   providers.set(client, providersOf(client) + 1)
-  start(client)
   return () => {
     providers.set(client, providersOf(client) - 1)
     // Not at once: in strict mode, and where another provider takes its place, it is to go on.

@@ -147,6 +147,24 @@ export const statusCases: readonly PageCase[] = [
     same(scene.client.status.connection.state, 'socket', 'the connection')
   }),
 
+  pageCase('one more provider does not start a client that the application stopped', async (scene) => {
+    const { client } = scene
+    await scene.render(<Connection />)
+    await scene.settle()
+    await act(() => client.stop())
+    await scene.render(
+      <SyncProvider client={client}>
+        <Connection />
+      </SyncProvider>,
+    )
+    await scene.settle()
+    scene.shows('idle')
+    await scene.leave()
+    await scene.render(<Connection />)
+    await scene.settle()
+    scene.shows('socket')
+  }),
+
   pageCase('another client takes the place of the one before', async (scene) => {
     await scene.render(<Issue />)
     await scene.write(['i1', 'Cable'])
