@@ -7,6 +7,7 @@ import { type App, start as startExpress } from '../../examples/express-app/app.
 import { start as startHono } from '../../examples/hono-app/app.mjs'
 import * as route from '../../examples/next-app/app/sync/v1/[...path]/route.js'
 import { start as startNext } from '../../examples/next-app/server.mjs'
+import manifest from '../../package.json' with { type: 'json' }
 import { memoryStore, SyncClient, silentLogger } from '../../src/index.ts'
 import { attachSockets, createSyncService, nodeHandler, signToken } from '../../src/server/index.ts'
 import { shown } from '../support/device.ts'
@@ -100,6 +101,17 @@ describe.each<[string, () => Promise<App>]>([
     expect((await fetch(`${app.url}/healthz`)).status).toBe(200)
     expect((await fetch(`${app.url}/nothing`)).status).toBe(404)
   })
+})
+
+test('Next leaves the service out of its bundle, and takes in the hooks, which need its own React', async () => {
+  const path = new URL('../../examples/next-app/next.config.mjs', import.meta.url).href
+  const config: { default: { serverExternalPackages: readonly string[] } } = await import(path)
+  // It looks for each as a folder in `node_modules`.
+  const isLeftOut = (entry: './server' | './react') =>
+    config.default.serverExternalPackages.some((folder) =>
+      manifest.exports[entry].import.default.replace('.', 'instep').startsWith(`${folder}/`),
+    )
+  expect([isLeftOut('./server'), isLeftOut('./react')]).toEqual([true, false])
 })
 
 test('a server on which others open sockets too leaves them what is theirs', async () => {

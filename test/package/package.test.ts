@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { build } from 'esbuild'
@@ -51,6 +52,13 @@ describe('the built package', () => {
       const imported = await inNode('--input-type=module', '-e', `import * as m from '${entry}'; ${names}`)
       expect(imported.split(',').length, entry).toBeGreaterThan(0)
       expect(await inNode('-e', `const m = require('${entry}'); ${names}`)).toBe(imported)
+    }
+  })
+
+  test('tells a framework with server components that the hooks are for the page', async () => {
+    const { import: esm, require: commonJs } = manifest.exports['./react']
+    for (const { default: path } of [esm, commonJs]) {
+      expect(await readFile(new URL(`../../${path}`, import.meta.url), 'utf8')).toMatch(/^'use client'\n/)
     }
   })
 
