@@ -114,6 +114,10 @@ test('Next leaves the service out of its bundle, and takes in the hooks, which n
   expect([isLeftOut('./server'), isLeftOut('./react')]).toEqual([true, false])
 })
 
+test('the route of Next has methods alone, since with `cacheComponents` it takes no settings', () => {
+  expect(Object.keys(route).sort()).toEqual(['GET', 'OPTIONS', 'POST'])
+})
+
 test('a server on which others open sockets too leaves them what is theirs', async () => {
   const service = createSyncService({
     database: 'memory:',

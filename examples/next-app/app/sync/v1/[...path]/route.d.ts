@@ -3,5 +3,3 @@ type Route = (request: Request) => Promise<Response>
 export const GET: Route
 export const POST: Route
 export const OPTIONS: Route
-export const dynamic: string
-export const runtime: string

@@ -6,5 +6,3 @@ const answer = (request) => syncService().fetch(request)
 export const GET = answer
 export const POST = answer
 export const OPTIONS = answer
-export const dynamic = 'force-dynamic'
-export const runtime = 'nodejs'
