@@ -132,8 +132,6 @@ describe('a recorder', () => {
   test('invariant 33: given up on, stays so when the write that was under way succeeds', async () => {
     const { recorder, stored, told } = recorderOf()
     recorder.record(entry(0))
-    await undefined
-    await undefined
     recorder.fail(full)
     await recorder.settled()
     expect(stored).toEqual(['0-1: 1'])
@@ -143,7 +141,6 @@ describe('a recorder', () => {
   test('given up on, says why, also where the write that was under way fails of it', async () => {
     const { recorder, told } = recorderOf([new StorageError('broken_link', 'It does not follow.')])
     recorder.record(entry(0))
-    await undefined
     recorder.fail(full)
     await recorder.settled()
     expect({ failure: recorder.failure, told }).toEqual({ failure: full, told: ['quota'] })
