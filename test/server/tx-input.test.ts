@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import * as fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { isStorable } from '../../src/protocol/json-copy.ts'
 import { serve } from '../../src/server/index.ts'
 import { insert, update } from './harness.ts'
@@ -49,6 +49,13 @@ describe('a malformed body', () => {
     expect(await (await post('{"secret')).text()).not.toContain('secret')
     expect(lines).toEqual([])
   })
+})
+
+test('a body is read where requests have no `body`, as in Firefox', async () => {
+  const { codes } = txServiceOf()
+  const body = vi.spyOn(Request.prototype, 'body', 'get').mockReturnValue(undefined as never)
+  expect(await codes([tx('a', [make('1')])])).toEqual(['accepted'])
+  body.mockRestore()
 })
 
 describe('an op that is none', () => {

@@ -30,7 +30,7 @@ async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array
   }
   // Not by `for await`, which would cancel the stream on the way out: on Node this ends the connection before the
   // answer is sent.
-  const reader = request.body?.getReader()
+  const reader = (await bodyOf(request))?.getReader()
   const read = () => reader?.read().catch(gone)
   for (let next = await read(); next?.value; next = await read()) {
     const before = length
@@ -44,4 +44,10 @@ async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array
     bytes.set(next.value, before)
   }
   return bytes.subarray(0, length)
+}
+
+/** Firefox 153 has no `Request.body`: there, a body is read whole at once. */
+async function bodyOf(request: Request): Promise<Request['body']> {
+  const { body = new Response(await request.arrayBuffer()).body } = request
+  return body
 }
