@@ -13,13 +13,15 @@ export interface Ending {
   readonly meant: () => boolean
 }
 
-/** Runs one transaction. */
+/** Runs one transaction; once more where that is what Firefox asks for. */
 export async function transact<T>(
   db: IDBDatabase,
-  { forced, meant }: Ending,
+  ending: Ending,
   options: TransactionOptions,
   body: (tx: StoreTransaction) => Promise<T>,
+  isFirst = true,
 ): Promise<T> {
+  const { forced, meant } = ending
   const { signal } = options
   if (signal?.aborted) throw abortedBySignal()
   const tx = begin(db, meant, options)
@@ -49,13 +51,22 @@ export async function transact<T>(
     abort()
     await Promise.race([end, cut]).catch(() => {})
     if (signal?.aborted) throw abortedBySignal()
-    if (forced.told) throw closedConnection(true, error)
+    // Each engine may end the transactions of a connection that it closes before it tells of that.
+    await Promise.race([cut, endOf(begin(db, meant, nothing))]).catch((cause) => {
+      throw closedConnection(!meant(), cause)
+    })
+    // Firefox 153 lets the first transaction after one without room do nothing but delete.
+    const isRefused = String(failure).startsWith('InvalidState')
+    if (isFirst && isRefused) return transact(db, ending, options, body, false)
     // A request that failed because its transaction was aborted does not know why; the transaction does.
     throw transactionFailure(failure ?? tx.error ?? error)
   } finally {
     undo.dispose()
   }
 }
+
+/** What an open connection completes at once. */
+const nothing: TransactionOptions = { tables: ['meta'], mode: 'read' }
 
 function begin(
   db: IDBDatabase,
@@ -72,7 +83,7 @@ function begin(
 function endOf(tx: IDBTransaction): Promise<void> {
   return new Promise((resolve, reject) => {
     tx.addEventListener('complete', () => resolve())
-    tx.addEventListener('abort', () => reject(tx.error ?? endedUntold()))
+    tx.addEventListener('abort', () => reject(tx.error ?? new DOMException('', 'AbortError')))
   })
 }
 
@@ -138,10 +149,6 @@ function forwardLimit({ reverse, limit }: KeyRange): number | undefined {
 
 function queryOf({ from = '', to }: KeySpan): IDBKeyRange {
   return to === undefined ? IDBKeyRange.lowerBound(from) : IDBKeyRange.bound(from, to, false, true)
-}
-
-function endedUntold(): StorageError {
-  return new StorageError('aborted', 'The local database ended the transaction, and did not say why.')
 }
 
 function abortedBySignal(): StorageError {

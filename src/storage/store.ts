@@ -54,9 +54,10 @@ export type StoreValue =
 export interface StoreConnection {
   /**
    * Runs `body` over the named tables. `body` awaits nothing but the transaction's own reads, else the transaction
-   * may complete under it. What it returns comes back once the transaction is complete; what it throws comes back
-   * after the abort. Rejects with a StorageError where the engine fails; of code `closed` where the connection was closed,
-   * `retryable` unless somebody meant that: the client then opens another.
+   * may complete under it, and may be run once more, from its beginning. What it returns comes back once the
+   * transaction is complete; what it throws comes back after the abort. Rejects with a StorageError where the engine
+   * fails; of code `closed` where the connection was closed, `retryable` unless somebody meant that: the client then
+   * opens another.
    */
   transaction<T>(options: TransactionOptions, body: (tx: StoreTransaction) => Promise<T>): Promise<T>
   /** Ends the connection; transactions under way still end. Safe to call again. */

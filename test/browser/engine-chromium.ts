@@ -32,15 +32,9 @@ export async function launchChromium(profile: string): Promise<Engine> {
   if (!context || !blank) throw new Error('Chromium opened no page.')
   const protocol = await context.newCDPSession(blank)
   return {
-    storage: {
-      async limit(url, bytes) {
-        const { origin } = new URL(url)
-        await protocol.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: bytes })
-      },
-      async clear(url) {
-        const { origin } = new URL(url)
-        await protocol.send('Storage.clearDataForOrigin', { origin, storageTypes: 'indexeddb' })
-      },
+    async limit(url, bytes) {
+      const { origin } = new URL(url)
+      await protocol.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: bytes })
     },
     async open(url) {
       const page = await context.newPage()

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises'
+import { appendFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { findFirefox } from '../setup/find-browsers.mjs'
 import type { Engine } from './engine.ts'
@@ -20,13 +20,13 @@ const preferences = {
 /** Firefox opens the address that it is started with: it needs no driver. */
 export async function launchFirefox(profile: string): Promise<Engine> {
   const path = found('Firefox', findFirefox())
-  const lines = Object.entries(preferences).map(
-    ([name, value]) => `user_pref(${JSON.stringify(name)}, ${JSON.stringify(value)});`,
-  )
-  await writeFile(join(profile, 'user.js'), lines.join('\n'))
+  const file = join(profile, 'user.js')
+  await writeFile(file, Object.entries(preferences).map(lineOf).join(''))
   let running: EngineProcess | undefined
   return {
-    storage: undefined,
+    // That of all pages together, in KiB.
+    limit: (_, bytes) =>
+      appendFile(file, lineOf(['dom.quotaManager.temporaryStorage.fixedLimit', Math.floor(bytes / 1024)])),
     async open(url) {
       await running?.quit()
       const env = { ...process.env, HOME: profile, MOZ_HEADLESS: '1', MOZ_CRASHREPORTER_DISABLE: '1' }
@@ -35,4 +35,8 @@ export async function launchFirefox(profile: string): Promise<Engine> {
     close: async () => running?.quit(),
     kill: async () => running?.kill(),
   }
+}
+
+function lineOf([name, value]: readonly [name: string, value: unknown]): string {
+  return `user_pref(${JSON.stringify(name)}, ${JSON.stringify(value)});\n`
 }

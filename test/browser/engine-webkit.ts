@@ -20,7 +20,7 @@ export async function launchWebKit(profile: string): Promise<Engine> {
   }
   let running: EngineProcess | undefined
   return {
-    storage: undefined,
+    limit: undefined,
     async open(url) {
       await running?.quit()
       running = startProcess(path, [url], { env, stdio: 'ignore' })

@@ -6,13 +6,6 @@ export interface Engine {
   close(): Promise<void>
   /** Ends its process as a crash would: nothing of it runs on. */
   kill(): Promise<void>
-  /** What only a browser can that is driven from outside; `undefined` for one that is not. */
-  readonly storage: StorageControl | undefined
-}
-
-export interface StorageControl {
-  /** Leaves pages of `url`'s origin this much room for what they store. */
-  limit(url: string, bytes: number): Promise<void>
-  /** Removes what pages of `url`'s origin have stored, as a user may in the settings. */
-  clear(url: string): Promise<void>
+  /** Leaves pages of `url`'s origin, before it is opened, this much room for what they store. Where it cannot, `undefined`. */
+  readonly limit: ((url: string, bytes: number) => Promise<void>) | undefined
 }

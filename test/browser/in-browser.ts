@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Engine } from './engine.ts'
 import { type EngineName, engineNames, launchEngine } from './engines.ts'
-import { type Aliases, type Message, type PageBackend, type PageServer, servePage } from './page-server.ts'
+import { type Aliases, type Message, type PageBackend, servePage } from './page-server.ts'
 
 /** A folder for a browser's profile, removed by the function that comes with it. */
 export async function makeProfile() {
@@ -21,8 +21,6 @@ export interface BrowserRun {
   readonly engines?: readonly EngineName[]
   /** Called before the page is opened at `url`. */
   before?(engine: Engine, url: string): Promise<void>
-  /** Called once it is opened, to do what it asks for. */
-  during?(engine: Engine, server: PageServer): Promise<void>
 }
 
 /**
@@ -33,7 +31,7 @@ export interface BrowserRun {
 export function testInBrowser(
   entry: URL,
   cases: readonly { readonly name: string }[],
-  { engines = engineNames, backend, alias, before, during }: BrowserRun = {},
+  { engines = engineNames, backend, alias, before }: BrowserRun = {},
 ): void {
   describe.each(engines)('in %s', (engineName) => {
     const told = new Map<string | undefined, Message>()
@@ -48,7 +46,6 @@ export function testInBrowser(
       undo.unshift(engine.close)
       await before?.(engine, server.url)
       await engine.open(server.url)
-      await during?.(engine, server)
       for (const _ of cases) {
         const message = await server.next('case')
         told.set(message.name, message)

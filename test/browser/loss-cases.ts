@@ -2,50 +2,21 @@ import { isSyncError } from '../../src/base/errors.ts'
 import { resolveWorld } from '../../src/base/world.default.ts'
 import type { Database } from '../../src/database/database.ts'
 import { openDatabase } from '../../src/database/open.ts'
+import type { Transaction } from '../../src/index.ts'
 import { same, storageError } from '../../src/storage/contract/context.ts'
 import { indexedDbStore } from '../../src/storage/indexeddb.ts'
 import { mockSyncServer } from '../../src/testing/index.ts'
-import {
-  appended,
-  plain,
-  restoreState,
-  rowsNamed,
-  snapshotOf,
-  storeSnapshot,
-} from '../support/store-state.ts'
-import { type PageCase, tell } from './in-page.ts'
+import { restoreState, rowsNamed, snapshotOf, storeSnapshot } from '../support/store-state.ts'
+import type { PageCase } from './in-page.ts'
 
 const { clock } = resolveWorld()
 const store = indexedDbStore()
 const first = snapshotOf(10, rowsNamed('a', 'b', 'c'))
 
-/** How much room the page is left. */
-export const quotaBytes = 4_000_000
-
-export interface LossCase extends PageCase {
-  /** Whether it asks, once, by telling `clear`, to have the data of the page cleared. */
-  readonly clears?: boolean
-}
-
-/** What an engine may do to its pages' data. */
-export const lossCases: readonly LossCase[] = [
-  {
-    name: 'without room, a write is refused with the code `quota`, and what was stored is whole',
-    async run() {
-      const database = await openDatabase({ store, name: 'quota', clock })
-      await storeSnapshot(database, first)
-      const p = { text: incompressible(2 * quotaBytes) }
-      const ops = [{ op: 'i', t: 'Issue', id: 'big', p }] as const
-      await storageError(database.append({ since: 10, sid: 11, ops }), 'an append', 'quota')
-      same(plain(await restoreState(database)), plain(first), 'what is stored')
-      const small = { since: 10, sid: 11, ops: [] }
-      await database.append(small)
-      same(plain(await restoreState(database)), plain(appended(first, small)), 'what is stored then')
-    },
-  },
+/** What becomes of a page whose data is cleared. */
+export const lossCases: readonly PageCase[] = [
   {
     name: 'where the data is cleared, a connection tells once and refuses with `closed`, and another finds nothing',
-    clears: true,
     async run() {
       const connection = await store.open('cleared')
       const database = await openDatabase({ store, name: 'cleared', clock })
@@ -63,7 +34,6 @@ export const lossCases: readonly LossCase[] = [
   },
   {
     name: 'where the data is cleared under a client, what it wrote and writes is there after a restart, and its copy too',
-    clears: true,
     async run() {
       const server = mockSyncServer({ clock: 'real' })
       const options = { identity: 'ada', store }
@@ -96,7 +66,6 @@ export const lossCases: readonly LossCase[] = [
   },
   {
     name: 'where the data is cleared under a client that is left alone, what it wrote is there after a restart',
-    clears: true,
     async run() {
       const server = mockSyncServer({ clock: 'real' })
       const options = { identity: 'ben', store }
@@ -121,6 +90,40 @@ export const lossCases: readonly LossCase[] = [
       await server.close()
     },
   },
+  {
+    name: 'where the data is cleared while a client writes, all that it writes is durable, and there after a restart',
+    async run() {
+      const server = mockSyncServer({ clock: 'real' })
+      const options = { identity: 'cid', store }
+      const client = server.client(options)
+      await client.start()
+      await server.settle()
+      server.down()
+      const written: Transaction[] = []
+      for (let round = 0; round < 5; round += 1) {
+        let cleared = false
+        const clearing = clearAll().then(() => {
+          cleared = true
+        })
+        while (!cleared) {
+          written.push(client.mutate((m) => m.insert('Note', {})))
+          await new Promise((resolve) => setTimeout(resolve, 1))
+        }
+        await clearing
+      }
+      await Promise.all(written.map(({ durable }) => durable))
+      await client.close()
+      const again = server.client(options)
+      await again.start()
+      same(
+        again.outbox.list().map(({ id }) => id),
+        written.map(({ id }) => id),
+        'what waits after a restart',
+      )
+      await again.close()
+      await server.close()
+    },
+  },
 ]
 
 /** Has all that the page stored cleared, and waits until its connections are lost. */
@@ -129,7 +132,7 @@ async function clearAll(): Promise<void> {
   const lost = new Promise<void>((resolve) => {
     connection.onLost(() => resolve())
   })
-  await tell({ type: 'clear' })
+  await fetch('/clear')
   await lost
 }
 
@@ -142,13 +145,4 @@ async function reopened(name: string): Promise<Database> {
       if (!isSyncError(error, 'StorageError') || error.code !== 'closed') throw error
     }
   }
-}
-
-/** An engine may compress what it stores. */
-function incompressible(length: number): string {
-  const bytes = new Uint8Array(length / 2)
-  for (let from = 0; from < bytes.length; from += 65_536) {
-    crypto.getRandomValues(bytes.subarray(from, from + 65_536))
-  }
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 }

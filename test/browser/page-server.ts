@@ -52,6 +52,9 @@ export async function servePage(entry: URL, backend?: PageBackend, alias?: Alias
     } else if (backend && request.method === 'POST' && request.url === '/command') {
       const { name, args } = JSON.parse(await text(request))
       response.end(JSON.stringify((await backend.commands[name]?.(...(args as never[]))) ?? null))
+    } else if (request.url === '/clear') {
+      // All that pages of this origin have stored, as a user may in the settings.
+      response.setHeader('Clear-Site-Data', '"storage"').end()
     } else if (request.method === 'POST') {
       mailbox.add(await messageOf(request))
       response.end()

@@ -27,6 +27,14 @@ export const storage: readonly Mutation[] = [
     to: 'throw error',
   },
   {
+    invariant: 31,
+    test: 'test/storage/indexeddb.test.ts',
+    name: 'invariant 31: one that the engine ends before it tells that it has closed the connection is `closed`',
+    file: 'src/storage/indexeddb-transaction.ts',
+    from: 'Promise.race([cut, endOf(begin(db, meant, nothing))])',
+    to: 'Promise.resolve()',
+  },
+  {
     invariant: 32,
     test: 'test/writes/reopened.test.ts',
     name: 'invariant 32: what was written before without a network is there after a restart, and arrives once',
@@ -81,6 +89,14 @@ export const storage: readonly Mutation[] = [
     file: 'src/sync/recorder.ts',
     from: 'if (!this.#suspended) this.#report(undefined)',
     to: 'this.#report(undefined)',
+  },
+  {
+    invariant: 33,
+    test: 'test/storage/indexeddb.test.ts',
+    name: 'invariant 33: one that may only delete, as after one without room, is begun once more',
+    file: 'src/storage/indexeddb-transaction.ts',
+    from: 'if (isFirst && isRefused) return transact(db, ending, options, body, false)',
+    to: '',
   },
   {
     invariant: 34,

@@ -140,6 +140,30 @@ describe('a transaction', () => {
     stopped = true
   })
 
+  test('invariant 31: one that the engine ends before it tells that it has closed the connection is `closed`', async () => {
+    const { store, transactions } = setUp()
+    const connection = await store.open('db')
+    const done = connection.transaction(writing, async () => {
+      const engine = transactions.at(-1) as unknown as { _abort(name: string): void }
+      engine._abort('UnknownError')
+      vi.mocked(IDBDatabase.prototype.transaction).mockImplementation(() => {
+        throw new DOMException('The connection is closing.', 'InvalidStateError')
+      })
+    })
+    await expect(done).rejects.toMatchObject({ name: 'StorageError', code: 'closed', retryable: true })
+  })
+
+  test('invariant 33: one that may only delete, as after one without room, is begun once more', async () => {
+    const { store } = setUp()
+    const connection = await store.open('db')
+    vi.spyOn(IDBObjectStore.prototype, 'put').mockImplementationOnce(() => {
+      throw new DOMException('A mutation is not allowed.', 'InvalidStateError')
+    })
+    await connection.transaction(writing, async (tx) => tx.put('meta', 'a', 1))
+    expect(await connection.transaction(writing, (tx) => tx.keys('meta'))).toEqual(['a'])
+    connection.close()
+  })
+
   test.each(['QuotaExceededError', 'UnknownError'])(
     'is stored only when it is complete: %s after every request succeeded',
     async (name) => {
