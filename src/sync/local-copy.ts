@@ -219,7 +219,7 @@ export class LocalCopy {
     const { state, changes, unknown, unloadedOps, entry, reset } = outcome
     this.#continuity = state
     this.#lazy.keep(unloadedOps)
-    // Where a repair is to follow, it is not stored: a restart has to come upon what is missing again.
+    // What a repair is to follow at once is not stored: a restart has to come upon what is missing again.
     if (entry) this.disk.record(entry, unknown.length > 0)
     // What another history says is no verdict on what was sent to this one.
     if (reset || isOtherEpoch(state, delta.epoch)) return outcome
