@@ -142,12 +142,13 @@ export class LocalCopy {
   /** Takes the answer to a delta that was asked for with `since`; what came of it is shown, and will be stored. */
   fetched(delta: DeltaMessage, since: number, mark: number): Outcome | undefined {
     const receive = (continuity: Continuity) => fetched(continuity, delta, since, this.replica.rows)
-    return this.#take(delta, mark, receive)
+    return this.#take(delta, mark, receive, false)
   }
 
   /** Takes a delta that was pushed. */
   pushed(delta: DeltaMessage): Outcome | undefined {
-    return this.#take(delta, 0, (continuity) => pushed(continuity, delta, this.replica.rows))
+    const receive = (continuity: Continuity) => pushed(continuity, delta, this.replica.rows)
+    return this.#take(delta, 0, receive, true)
   }
 
   /** Shows the transactions that the data has come to hold meanwhile as the data holds them. */
@@ -209,10 +210,12 @@ export class LocalCopy {
     this.#place(staging, restored, restored.at, 0)
   }
 
+  /** `isPushed`: nobody waits until it is stored, so that it is shown first. */
   #take(
     delta: DeltaMessage,
     mark: number,
     receive: (continuity: Continuity) => Outcome,
+    isPushed: boolean,
   ): Outcome | undefined {
     if (!this.#continuity) return undefined
     const outcome = receive(this.#continuity)
@@ -220,7 +223,7 @@ export class LocalCopy {
     this.#continuity = state
     this.#lazy.keep(unloadedOps)
     // What a repair is to follow at once is not stored: a restart has to come upon what is missing again.
-    if (entry) this.disk.record(entry, unknown.length > 0)
+    if (entry) this.disk.record(entry, isPushed || unknown.length > 0)
     // What another history says is no verdict on what was sent to this one.
     if (reset || isOtherEpoch(state, delta.epoch)) return outcome
     this.#options.settlement.heard(delta)

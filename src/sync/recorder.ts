@@ -34,7 +34,7 @@ export class Recorder {
     return this.#suspended
   }
 
-  /** `later`: not in this turn, in which it may yet be given up by `suspend`. */
+  /** `later`: not in this turn, in which it is to be shown first, or may yet be given up by `suspend`. */
   record(entry: JournalEntry, later = false): void {
     if (this.#suspended) return
     this.#waiting = this.#waiting ? joined(this.#waiting, entry) : entry
