@@ -31,7 +31,7 @@ export class SimulatedDevice {
     await this.#simulation.clock.until(process.client.start())
     const { lastSyncId } = process.client
     expect(lastSyncId).toBeGreaterThanOrEqual(this.#durable)
-    expect(process.shown).toEqual(this.#simulation.truthAt(lastSyncId))
+    expect(this.#simulation.storedAt(lastSyncId)).toContainEqual(process.shown)
     process.network.mend()
     return process
   }

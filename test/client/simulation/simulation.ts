@@ -60,6 +60,12 @@ export class Simulation {
     return this.#truths.findLast((truth) => truth.sid <= sid)?.shown ?? {}
   }
 
+  /** What may be on a disk at the position `sid`: a snapshot that reaches as far as its rows lacks what was removed since. */
+  storedAt(sid: number): readonly Shown[] {
+    const later = this.#truths.filter((truth) => this.options.snapshotTo === 'rows' && truth.sid > sid)
+    return [this.truthAt(sid), ...later.map(({ shown }) => shown)]
+  }
+
   /** Lets everything work again. */
   async heal(): Promise<void> {
     this.server.heal()
