@@ -7,21 +7,23 @@ const mostUnderWay = 2
 /** Gathers the pages of a snapshot into transactions. */
 export class PageBatches<Page extends { readonly text: string }> {
   readonly #write: (pages: readonly Page[]) => Promise<void>
+  readonly #mostUnits: number
   readonly #underWay = new Set<Promise<void>>()
   /** What the next transaction takes. */
   #batch: Page[] = []
   #units = 0
 
-  /** `write` stores pages in one transaction. It never rejects. */
-  constructor(write: (pages: readonly Page[]) => Promise<void>) {
+  /** `write` stores pages in one transaction, which takes so many `units` of text. It never rejects. */
+  constructor(write: (pages: readonly Page[]) => Promise<void>, units = batchUnits) {
     this.#write = write
+    this.#mostUnits = units
   }
 
   /** Resolves when there is room for the next one. */
   async add(page: Page): Promise<void> {
     this.#batch.push(page)
     this.#units += page.text.length
-    if (this.#units < batchUnits) return
+    if (this.#units < this.#mostUnits) return
     const writing = this.#writeBatch()
     this.#underWay.add(writing)
     void writing.then(() => this.#underWay.delete(writing))

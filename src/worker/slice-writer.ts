@@ -7,6 +7,9 @@ import { withTimeLimits } from '../storage/deadline.ts'
 import type { Store } from '../storage/store.ts'
 import type { SnapshotPlace } from '../transport/transport.ts'
 
+/** What a transaction takes, in UTF-16 units: it is a long turn, which matters in a page, but not here. */
+const batchUnits = 4_000_000
+
 interface KeyedPage {
   readonly key: string
   readonly text: string
@@ -17,7 +20,7 @@ export class SliceWriter {
   readonly #database: FencedConnection
   readonly #generation: string
   readonly #onFailure: (error: unknown) => void
-  readonly #batches = new PageBatches<KeyedPage>((pages) => this.#write(pages))
+  readonly #batches = new PageBatches<KeyedPage>((pages) => this.#write(pages), batchUnits)
   #count = 0
   #failed = false
 

@@ -55,9 +55,9 @@ export class WorkerDevice extends Device {
   }
 }
 
-/** Writes `count` records of about 1 kB. */
+/** Writes `count` records of about 4 kB. */
 export function fill(device: Device, count: number): void {
-  const text = 'x'.repeat(1_000)
+  const text = 'x'.repeat(4_000)
   const ops = Array.from(
     { length: count },
     (_, n) => ({ op: 'i', t: 'Issue', id: `${n}`, p: { n, text } }) as const,

@@ -52,7 +52,7 @@ test('a worker writes nothing more into a database whose data was given up for a
     throw new StorageError('quota', 'The disk is full.')
   })
   const device = new WorkerDevice({ store: sharedStore(watched) })
-  fill(device, 20_000)
+  fill(device, 6_000)
   let writes = 0
   let after = 0
   let tx: ReturnType<typeof client.mutate> | undefined
@@ -60,7 +60,7 @@ test('a worker writes nothing more into a database whose data was given up for a
     if (mode !== 'write' || !tables.includes('pages')) return
     if (is.dropped) after += 1
     writes += 1
-    if (writes !== 5) return
+    if (writes !== 2) return
     is.full = true
     tx = client.mutate((m) => m.insert('Issue', { id: 'mine' }))
     await tx.durable
@@ -118,7 +118,7 @@ test.each(['page', 'worker'])(
     const beforeWrite = (options: TransactionOptions) => {
       if (!isOfPages(options)) return
       writes += 1
-      if (writes !== 5) return
+      if (writes !== 2) return
       is.full = true
       tx = client.mutate((m) => m.insert('Issue', { id: 'mine' }))
     }
@@ -146,7 +146,7 @@ test.each(['page', 'worker'])(
       },
     }
     if (device instanceof WorkerDevice) device.workerStore = watching(inner, beforeWrite)
-    fill(device, 20_000)
+    fill(device, 6_000)
     const client = device.client({
       ...(device instanceof WorkerDevice ? device.options : {}),
       store: sharedStore(store),
