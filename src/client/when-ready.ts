@@ -1,5 +1,6 @@
 import { Disposer } from '../base/disposer.ts'
 import { ClosedError } from '../base/errors.ts'
+import { onAbort } from '../base/on-abort.ts'
 import type { Session } from '../session/session.ts'
 
 /**
@@ -13,10 +14,7 @@ export function whenReady(session: Session, signal: AbortSignal | undefined, t?:
       if (session.status.lifecycle === 'closed') reject(new ClosedError())
       else if (session.replica.isReady(t)) resolve()
     }
-    const abort = () => reject(signal?.reason)
-    if (signal?.aborted) abort()
-    signal?.addEventListener('abort', abort)
-    waiting.add(() => signal?.removeEventListener('abort', abort))
+    waiting.add(onAbort(signal, () => reject(signal?.reason)))
     waiting.add(session.events.on('status', look))
     if (t !== undefined) waiting.add(session.events.on('change', look))
     look()

@@ -1,5 +1,6 @@
 import { whileAlive, withDeadline } from '../base/deadline.ts'
 import { StorageError } from '../base/errors.ts'
+import { onAbort } from '../base/on-abort.ts'
 import type { Clock } from '../base/world.ts'
 import { inWorkers, isInWorkers, type Store, type StoreConnection, type StoreTransaction } from './store.ts'
 
@@ -50,11 +51,8 @@ export function withTimeLimits(store: Store, clock: Clock, limits = defaultTimeL
 function limitTransactions(connection: StoreConnection, clock: Clock, ms: number): StoreConnection {
   return {
     async transaction(options, body) {
-      const { signal } = options
       const own = new AbortController()
-      const abort = () => own.abort()
-      if (signal?.aborted) abort()
-      signal?.addEventListener('abort', abort)
+      const undo = onAbort(options.signal, () => own.abort())
       try {
         return await whileAlive(
           clock,
@@ -64,10 +62,10 @@ function limitTransactions(connection: StoreConnection, clock: Clock, ms: number
           () => late(ms),
         )
       } catch (error) {
-        abort()
+        own.abort()
         throw error
       } finally {
-        signal?.removeEventListener('abort', abort)
+        undo()
       }
     },
     close: () => connection.close(),

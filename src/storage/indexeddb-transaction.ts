@@ -1,6 +1,7 @@
 import { wrap } from 'idb'
 import { Disposer } from '../base/disposer.ts'
 import { StorageError } from '../base/errors.ts'
+import { onAbort } from '../base/on-abort.ts'
 import { closedConnection, transactionFailure } from './indexeddb-failures.ts'
 import type { Loss } from './loss.ts'
 import type { KeyRange, KeySpan, StoreTransaction, StoreValue, Table, TransactionOptions } from './store.ts'
@@ -38,8 +39,7 @@ export async function transact<T>(
     abort()
   }
   const undo = new Disposer()
-  signal?.addEventListener('abort', abort)
-  undo.add(() => signal?.removeEventListener('abort', abort))
+  undo.add(onAbort(signal, abort))
   const cut = new Promise<never>((_, reject) => undo.add(forced.on(reject)))
   const end = endOf(tx)
   try {

@@ -1,4 +1,5 @@
 import { StorageError } from '../base/errors.ts'
+import { onAbort } from '../base/on-abort.ts'
 import { Loss } from './loss.ts'
 import type {
   KeyRange,
@@ -89,10 +90,9 @@ class MemoryDatabase {
 function rejectionOf(signal: AbortSignal | undefined) {
   let forget = () => {}
   const promise = new Promise<never>((_, reject) => {
-    const abort = () => reject(new StorageError('aborted', 'The transaction was aborted by its signal.'))
-    if (signal?.aborted) abort()
-    signal?.addEventListener('abort', abort)
-    forget = () => signal?.removeEventListener('abort', abort)
+    forget = onAbort(signal, () => {
+      reject(new StorageError('aborted', 'The transaction was aborted by its signal.'))
+    })
   })
   return { promise, forget }
 }

@@ -1,4 +1,5 @@
 import type { Undo } from '../base/emitter.ts'
+import { onAbort } from '../base/on-abort.ts'
 import type { Clock, Fetch, WebSocketConstructor } from '../base/world.ts'
 import { Timers } from './timers.ts'
 import { ClientEnd, type ServerEnd, SocketPair } from './virtual-socket.ts'
@@ -96,12 +97,10 @@ export class VirtualNetwork {
   readonly fetch: Fetch = async (url, init) => {
     const { signal, ...rest } = init
     const call = new AbortController()
-    const abort = () => call.abort(signal?.reason)
-    if (signal?.aborted) abort()
-    else signal?.addEventListener('abort', abort)
+    const undo = onAbort(signal, () => call.abort(signal?.reason))
     this.#calls.add(call)
     const done = () => {
-      signal?.removeEventListener('abort', abort)
+      undo()
       this.#calls.delete(call)
     }
     try {
@@ -191,9 +190,7 @@ export class VirtualNetwork {
 /** Settles as `promise` does, or rejects with the signal's reason. */
 function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason)
-    if (signal.aborted) abort()
-    else signal.addEventListener('abort', abort)
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+    const undo = onAbort(signal, () => reject(signal.reason))
+    promise.then(resolve, reject).finally(undo)
   })
 }

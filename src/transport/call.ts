@@ -1,5 +1,6 @@
 import { withDeadline } from '../base/deadline.ts'
 import { NetworkError } from '../base/errors.ts'
+import { onAbort } from '../base/on-abort.ts'
 import type { Clock } from '../base/world.ts'
 
 /** One exchange with the service, from its first byte to its last. */
@@ -19,11 +20,10 @@ export async function runCall<T>(
   signal?.throwIfAborted()
   const controller = new AbortController()
   let giveUp: (reason: unknown) => void = () => {}
-  const onAbort = () => {
+  const undo = onAbort(signal, () => {
     giveUp(signal?.reason)
     controller.abort()
-  }
-  signal?.addEventListener('abort', onAbort)
+  })
   const call: Call = {
     signal: controller.signal,
     wait(promise, ms, what) {
@@ -39,7 +39,7 @@ export async function runCall<T>(
   try {
     return await body(call)
   } finally {
-    signal?.removeEventListener('abort', onAbort)
+    undo()
     controller.abort()
     // Whatever came of the body: a caller that gave up gets its own reason.
     signal?.throwIfAborted()
