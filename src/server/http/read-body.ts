@@ -1,3 +1,4 @@
+import { GrowingBytes } from '../../base/growing-bytes.ts'
 import { Failure } from './failure.ts'
 
 /**
@@ -23,8 +24,7 @@ async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array
     new Failure(413, 'too_large', `The body is longer than ${maxBytes} bytes; send less at once.`)
   if (Number(request.headers.get('Content-Length')) > maxBytes) throw tooLarge()
   // Pieces are not kept: one of a byte takes hundreds.
-  let bytes = new Uint8Array(0)
-  let length = 0
+  const bytes = new GrowingBytes()
   const gone = () => {
     throw new Failure(400, 'bad_request', 'The body broke off.')
   }
@@ -33,17 +33,11 @@ async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array
   const reader = (await bodyOf(request))?.getReader()
   const read = () => reader?.read().catch(gone)
   for (let next = await read(); next?.value; next = await read()) {
-    const before = length
-    length += next.value.byteLength
+    const length = bytes.length + next.value.byteLength
     if (length > maxBytes) throw tooLarge()
-    if (length > bytes.length) {
-      const grown = new Uint8Array(Math.max(length, 2 * before))
-      grown.set(bytes)
-      bytes = grown
-    }
-    bytes.set(next.value, before)
+    bytes.append(next.value)
   }
-  return bytes.subarray(0, length)
+  return bytes.all
 }
 
 /** Firefox 153 has no `Request.body`: there, a body is read whole at once. */
