@@ -6,10 +6,6 @@ export class Loss {
   readonly #listeners = new Set<(failure: StorageError) => void>()
   #told = false
 
-  get told(): boolean {
-    return this.#told
-  }
-
   on(listener: (failure: StorageError) => void): Undo {
     const own = (failure: StorageError) => listener(failure)
     this.#listeners.add(own)

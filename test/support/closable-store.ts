@@ -12,7 +12,7 @@ export class ClosableStore {
   /** The database that was opened last. */
   name = ''
   #inner: Store
-  #closing = new Loss()
+  #closing = new Closing()
 
   constructor(inner = memoryStore()) {
     this.#inner = inner
@@ -26,9 +26,10 @@ export class ClosableStore {
   /** Closes what is open, in the middle of whatever it does; with what it held, or without. */
   close(left: 'all' | 'nothing'): void {
     const closing = this.#closing
-    this.#closing = new Loss()
+    this.#closing = new Closing()
     if (left === 'nothing') this.#inner = memoryStore()
-    closing.tell(closed())
+    closing.isOver = true
+    closing.loss.tell(closed())
   }
 
   async #open(name: string): Promise<StoreConnection> {
@@ -43,15 +44,21 @@ export class ClosableStore {
   }
 }
 
-function until(closing: Loss, connection: StoreConnection): StoreConnection {
+/** What becomes of the connections that are open at once. */
+class Closing {
+  readonly loss = new Loss()
+  isOver = false
+}
+
+function until(closing: Closing, connection: StoreConnection): StoreConnection {
   return {
     ...connection,
     async transaction(options, body) {
-      if (closing.told) throw closed()
+      if (closing.isOver) throw closed()
       const cut = new AbortController()
       const signal = options.signal ? AbortSignal.any([options.signal, cut.signal]) : cut.signal
       return new Promise((resolve, reject) => {
-        const undo = closing.on((failure) => {
+        const undo = closing.loss.on((failure) => {
           // What has come to its end by now stays stored, and is told like the rest.
           reject(failure)
           cut.abort()
@@ -63,7 +70,7 @@ function until(closing: Loss, connection: StoreConnection): StoreConnection {
       })
     },
     onLost(listener) {
-      const undo = [closing.on(listener), connection.onLost(listener)]
+      const undo = [closing.loss.on(listener), connection.onLost(listener)]
       return () => {
         for (const one of undo) one()
       }
