@@ -49,12 +49,8 @@ class MemoryReplica implements Replica, QueryHost, Current {
     this.onListenerError = options.onListenerError
   }
 
-  get unloaded(): ReadonlySet<string> {
-    return this.#unloaded
-  }
-
   isReady(t?: string): boolean {
-    return this.#ready && (t === undefined || !this.#unloaded.has(t))
+    return this.#ready && (t === undefined || this.rows.has(t))
   }
 
   get(t: string, id: string): DataRecord | undefined {

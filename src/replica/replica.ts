@@ -21,8 +21,6 @@ export interface Replica {
   confirmedAll(t: string): Iterable<WireRow>
   query(t: string, spec: QuerySpec): LiveQuery
 
-  /** The types whose records are not here, since they stay on disk until they are first used: they read as empty. */
-  readonly unloaded: ReadonlySet<string>
   /** The confirmed rows, for a fold. */
   readonly rows: Rows
   /** The rows as they are shown, pending transactions included. */
@@ -50,7 +48,7 @@ export interface Replica {
 
 /** The confirmed rows of the types that are here. */
 export interface Rows extends RowSource {
-  /** Whether records of `t` would be here if there are any. */
+  /** Whether records of `t` are here, if there are any; those that stay on disk until they are first used read as empty. */
   has(t: string): boolean
 }
 

@@ -47,7 +47,7 @@ export class LazyTypes {
   /** The records of `t` are wanted from now on. */
   use(t: string): void {
     this.#unused.delete(t)
-    if (this.#options.replica.unloaded.has(t)) this.#loadUsed()
+    if (this.#isMissing(t)) this.#loadUsed()
   }
 
   /** Keeps what happened to records that are not here. */
@@ -77,7 +77,7 @@ export class LazyTypes {
 
   /** Adds what was used while a snapshot came, and is on the disk alone. Resolves with why it could not, if so. */
   async fill(staging: Staging, head: Position): Promise<SyncError | undefined> {
-    const types = this.#used(staging.unloaded)
+    const types = this.#used((t) => staging.unloaded.has(t))
     staging.include(types)
     try {
       if (types.size > 0) await this.#read(types, staging, head)
@@ -98,13 +98,13 @@ export class LazyTypes {
   }
 
   async #load(): Promise<void> {
-    const { replica, listener } = this.#options
+    const { listener } = this.#options
     const reads = new Map<string, number>()
     let failure: SyncError | undefined
     // What is used in one turn is read at once.
     await undefined
     for (let base = this.#base; base && !this.#isPaused; base = this.#base) {
-      const types = this.#used(replica.unloaded, (t) => (reads.get(t) ?? 0) < mostReads)
+      const types = this.#used((t) => this.#isMissing(t) && (reads.get(t) ?? 0) < mostReads)
       if (types.size === 0) break
       try {
         await this.#loadTypes(types, base)
@@ -116,7 +116,7 @@ export class LazyTypes {
       }
     }
     this.#loading = undefined
-    const isWanting = this.#base && !this.#isPaused && this.#used(replica.unloaded).size > 0
+    const isWanting = this.#base && !this.#isPaused && this.#used((t) => this.#isMissing(t)).size > 0
     if (failure && isWanting) listener.lost(failure)
   }
 
@@ -152,8 +152,13 @@ export class LazyTypes {
     return [...this.#kept.values()].filter(({ t }) => types.has(t))
   }
 
-  #used(types: ReadonlySet<string>, matches = (_: string) => true): ReadonlySet<string> {
-    return new Set([...types].filter((t) => !this.#unused.has(t) && matches(t)))
+  /** Those that were used, as far as each `matches`. */
+  #used(matches: (t: string) => boolean): ReadonlySet<string> {
+    return new Set(this.#options.types.filter((t) => !this.#unused.has(t) && matches(t)))
+  }
+
+  #isMissing(t: string): boolean {
+    return !this.#options.replica.rows.has(t)
   }
 }
 

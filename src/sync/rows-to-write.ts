@@ -8,7 +8,7 @@ export function rowsToWrite(copy: () => LocalCopy): RowSource {
     get(t, id) {
       const { replica } = copy()
       copy().use(t)
-      if (!replica.unloaded.has(t)) return replica.shown.get(t, id)
+      if (replica.rows.has(t)) return replica.shown.get(t, id)
       const reason = `its records are not loaded yet; await \`client.load('${t}')\` before you write`
       throw new ValidationError(t, '', reason, { code: 'not_loaded', retryable: true })
     },
