@@ -13,6 +13,14 @@ export function isName(value: unknown): value is string {
   return typeof value === 'string' && value !== reserved
 }
 
+/** Whether `epoch` names another history than that of `known`. It counts only where both are known: a server need not say it. */
+export function isOtherEpoch(
+  known: { readonly epoch?: string | undefined },
+  epoch: string | undefined,
+): boolean {
+  return epoch !== undefined && known.epoch !== undefined && epoch !== known.epoch
+}
+
 export function isPayload(value: unknown): value is Payload {
   return isObject(value) && !Object.hasOwn(value, reserved)
 }

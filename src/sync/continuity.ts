@@ -1,6 +1,7 @@
 import type { JournalEntry } from '../database/database.ts'
 import type { DeltaMessage } from '../protocol/delta.ts'
 import { asInsert, fold, opsOf, type RowChange, type RowOp, rowKey } from '../protocol/fold.ts'
+import { isOtherEpoch } from '../protocol/guards.ts'
 import type { WireRow } from '../protocol/row.ts'
 import type { Rows } from '../replica/replica.ts'
 import type { ResetReason } from '../session/events.ts'
@@ -84,11 +85,6 @@ export function joined(
   const unproven = state.unproven.filter(({ op }) => types.has(op.t))
   const { changes, unknown, under } = layOver({ ...state, under: [] }, ops, unproven, rows)
   return { state: { ...state, under: [...state.under, ...under] }, changes, unknown: provenOf(unknown, ops) }
-}
-
-/** It counts only where both are known: a server need not say it. */
-export function isOtherEpoch(state: Continuity, epoch: string | undefined): boolean {
-  return epoch !== undefined && state.epoch !== undefined && epoch !== state.epoch
 }
 
 /** Those of `unknown` that are proven; of the others, a delta has yet to tell. */

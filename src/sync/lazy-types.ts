@@ -3,6 +3,7 @@ import type { Database } from '../database/database.ts'
 import { unreadable } from '../database/format.ts'
 import type { SnapshotHead } from '../protocol/bootstrap.ts'
 import { type RowOp, rowKey } from '../protocol/fold.ts'
+import { isOtherEpoch } from '../protocol/guards.ts'
 import type { Replica, Staging } from '../replica/replica.ts'
 
 /** A type that the disk did not give is read once more at once, and from then on when it is used again. */
@@ -143,7 +144,7 @@ export class LazyTypes {
       ops: (ops) => staging.apply(ops.filter(isOf)),
       holds: (t) => types.has(t),
     })
-    const isSame = stored && stored.sid >= sid && (stored.epoch ?? epoch) === (epoch ?? stored.epoch)
+    const isSame = stored && stored.sid >= sid && !isOtherEpoch(stored, epoch)
     if (!isSame) throw unreadable(`What is stored of ${[...types].join(', ')}`)
   }
 

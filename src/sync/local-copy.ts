@@ -6,17 +6,10 @@ import type { LocalTransaction, Transaction } from '../outbox/transaction.ts'
 import type { SnapshotHead } from '../protocol/bootstrap.ts'
 import type { DeltaMessage } from '../protocol/delta.ts'
 import type { RowChange, RowOp } from '../protocol/fold.ts'
+import { isOtherEpoch } from '../protocol/guards.ts'
 import type { Replica, Staging } from '../replica/replica.ts'
 import type { StorageStatus } from '../session/status.ts'
-import {
-  type Continuity,
-  continuityAt,
-  fetched,
-  isOtherEpoch,
-  joined,
-  type Outcome,
-  pushed,
-} from './continuity.ts'
+import { type Continuity, continuityAt, fetched, joined, type Outcome, pushed } from './continuity.ts'
 import { DiskOutbox } from './disk-outbox.ts'
 import { layAgain } from './lay-again.ts'
 import { LazyTypes } from './lazy-types.ts'

@@ -1,6 +1,7 @@
 import { type HttpError, isSyncError, ProtocolError, RejectedError, toError } from '../base/errors.ts'
 import { type Outbox, wireOf } from '../outbox/outbox.ts'
 import type { LocalTransaction } from '../outbox/transaction.ts'
+import { isOtherEpoch } from '../protocol/guards.ts'
 import { readTxResponse, type TxCodec, type TxResponse, type TxResult } from '../protocol/tx.ts'
 import { txFailureOf } from '../transport/failure.ts'
 import type { Transport } from '../transport/transport.ts'
@@ -80,9 +81,9 @@ export class Sender {
 
   /** A `sid` of another history says nothing about the data: the answer comes again, once the data is of that, too. */
   #compare(epoch: string | undefined): void {
-    const known = this.#options.epoch()
-    if (epoch === undefined || known === undefined || epoch === known) return
-    this.#options.listener.outdated()
+    const { epoch: known, listener } = this.#options
+    if (!isOtherEpoch({ epoch: known() }, epoch)) return
+    listener.outdated()
     throw new ProtocolError(
       'discontinuous',
       'The answer to a transaction comes from another history than the data.',
