@@ -48,7 +48,7 @@ export async function checkpoint(context: CheckpointContext): Promise<Checkpoint
   try {
     const manifest = await foldPages(context, start, writer)
     if (manifest && (await finish(context, start, writer, manifest))) {
-      return { pageBytes: sizeOf(manifest), journalBytes: start.journal.size }
+      return { pageUnits: sizeOf(manifest), journalUnits: start.journal.size }
     }
   } finally {
     generations.end(writer)

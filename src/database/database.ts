@@ -39,7 +39,7 @@ export interface Database {
    * come in between. Resolves with whether anything was to do; `signal` ends it between two slices.
    */
   checkpoint(signal?: AbortSignal): Promise<boolean>
-  /** How large it is, for deciding when a checkpoint is due: bytes are UTF-16 units of text. */
+  /** How large it is, for deciding when a checkpoint is due. */
   readonly size: DatabaseSize
   /** The user's transactions. They outlive every other data. */
   readonly outbox: OutboxStore
@@ -91,7 +91,8 @@ export interface Page {
   readonly elsewhere?: StoredElsewhere | undefined
 }
 
+/** In UTF-16 units of text. */
 export interface DatabaseSize {
-  readonly pageBytes: number
-  readonly journalBytes: number
+  readonly pageUnits: number
+  readonly journalUnits: number
 }

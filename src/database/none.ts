@@ -15,7 +15,7 @@ export const noDatabase: Database = {
   snapshot: async () => nowhere,
   append: async () => {},
   checkpoint: async () => false,
-  size: { pageBytes: 0, journalBytes: 0 },
+  size: { pageUnits: 0, journalUnits: 0 },
   outbox: {
     read: async () => ({ records: [], unreadable: [] }),
     find: async () => undefined,

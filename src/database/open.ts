@@ -62,7 +62,7 @@ class StoredDatabase implements Database {
   readonly #clock: Clock
   readonly #models: Shape
   readonly #shared: string | undefined
-  #size: DatabaseSize = { pageBytes: 0, journalBytes: 0 }
+  #size: DatabaseSize = { pageUnits: 0, journalUnits: 0 }
   #checkpointing = false
 
   /** By `shared` a worker opens the same database; `undefined` where none can. */
@@ -87,7 +87,7 @@ class StoredDatabase implements Database {
   async drop(): Promise<void> {
     this.#generations.forget()
     await this.#database.drop()
-    this.#size = { pageBytes: 0, journalBytes: 0 }
+    this.#size = { pageUnits: 0, journalUnits: 0 }
   }
 
   async restore(sink: RestoreSink): Promise<Restored | undefined> {
@@ -100,8 +100,8 @@ class StoredDatabase implements Database {
       return migrating
     })
     if (!state) return undefined
-    const { pageBytes, journalBytes, ...restored } = state
-    this.#size = { pageBytes, journalBytes }
+    const { pageUnits, journalUnits, ...restored } = state
+    this.#size = { pageUnits, journalUnits }
     if (migrating) await this.#rewrite(migrating.migrated, restored, sink)
     return restored
   }
@@ -121,7 +121,7 @@ class StoredDatabase implements Database {
 
   async snapshot(): Promise<SnapshotWriter> {
     const onCommit = (manifest: Manifest) => {
-      this.#size = { pageBytes: sizeOf(manifest), journalBytes: 0 }
+      this.#size = { pageUnits: sizeOf(manifest), journalUnits: 0 }
     }
     const { version } = this.#models
     await this.#database.own()
@@ -135,9 +135,9 @@ class StoredDatabase implements Database {
 
   async append(entry: JournalEntry): Promise<void> {
     if (entry.ops.length > turnOps) await this.#clock.pause()
-    const bytes = await this.#journal.append(entry, this.#clock.now())
-    const { pageBytes, journalBytes } = this.#size
-    this.#size = { pageBytes, journalBytes: journalBytes + bytes }
+    const units = await this.#journal.append(entry, this.#clock.now())
+    const { pageUnits, journalUnits } = this.#size
+    this.#size = { pageUnits, journalUnits: journalUnits + units }
   }
 
   async checkpoint(signal?: AbortSignal): Promise<boolean> {
@@ -148,8 +148,8 @@ class StoredDatabase implements Database {
       const [database, generations, clock] = [this.#database, this.#generations, this.#clock]
       const done = await checkpoint({ database, generations, clock, signal })
       if (done) {
-        const journalBytes = Math.max(0, this.#size.journalBytes - done.journalBytes)
-        this.#size = { pageBytes: done.pageBytes, journalBytes }
+        const journalUnits = Math.max(0, this.#size.journalUnits - done.journalUnits)
+        this.#size = { pageUnits: done.pageUnits, journalUnits }
       }
       return done !== undefined
     } finally {

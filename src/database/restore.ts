@@ -1,14 +1,11 @@
-import type { Restored, RestoreSink } from './database.ts'
+import type { DatabaseSize, Restored, RestoreSink } from './database.ts'
 import type { FencedConnection } from './fence.ts'
 import { metaKeys, readHead, readManifest, sizeOf } from './format.ts'
 import { readJournal } from './journal.ts'
 import { readPage } from './pages.ts'
 
 /** What was restored, and how large it is. */
-export interface RestoredState extends Restored {
-  readonly pageBytes: number
-  readonly journalBytes: number
-}
+export interface RestoredState extends Restored, DatabaseSize {}
 
 /** What was read, and where what of the journal cannot be used begins. */
 interface Read {
@@ -53,7 +50,7 @@ export function readStored(database: FencedConnection, sinkFor: SinkFor): Promis
     }
     await Promise.all(Array.from({ length: pagesAhead }, readOn))
     const { sid, at, size, brokenAt } = await readJournal(tx, head, (ops) => sink.ops(ops))
-    const pageBytes = sizeOf(manifest)
-    return { state: { sid, epoch: head.epoch, at, pageBytes, journalBytes: size }, brokenAt }
+    const pageUnits = sizeOf(manifest)
+    return { state: { sid, epoch: head.epoch, at, pageUnits, journalUnits: size }, brokenAt }
   })
 }

@@ -227,7 +227,7 @@ describe('a checkpoint', () => {
     const again = await open(store)
     await restoreState(again)
     expect(database.size).toEqual(again.size)
-    expect(database.size.journalBytes).toBe(0)
+    expect(database.size.journalUnits).toBe(0)
   })
 
   test('changes nothing that can be seen, whatever the rows and the ops', async () => {
@@ -258,8 +258,8 @@ describe('a checkpoint', () => {
 })
 
 test('a checkpoint is due once the journal passes a share of the pages, and is not small', () => {
-  expect(checkpointDue({ pageBytes: 0, journalBytes: 100_000 })).toBe(false)
-  expect(checkpointDue({ pageBytes: 0, journalBytes: 600_000 })).toBe(true)
-  expect(checkpointDue({ pageBytes: 40_000_000, journalBytes: 9_000_000 })).toBe(false)
-  expect(checkpointDue({ pageBytes: 40_000_000, journalBytes: 11_000_000 })).toBe(true)
+  expect(checkpointDue({ pageUnits: 0, journalUnits: 100_000 })).toBe(false)
+  expect(checkpointDue({ pageUnits: 0, journalUnits: 600_000 })).toBe(true)
+  expect(checkpointDue({ pageUnits: 40_000_000, journalUnits: 9_000_000 })).toBe(false)
+  expect(checkpointDue({ pageUnits: 40_000_000, journalUnits: 11_000_000 })).toBe(true)
 })

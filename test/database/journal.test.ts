@@ -102,7 +102,7 @@ describe('an append', () => {
     const { store, database } = await setUp()
     await database.append(entry(10, 10))
     expect(await behind(store, (tx) => tx.keys('journal'))).toEqual([])
-    expect(database.size.journalBytes).toBe(0)
+    expect(database.size.journalUnits).toBe(0)
   })
 
   test('brings an epoch, alone or with ops', async () => {
@@ -205,12 +205,12 @@ test('invariant 59: an append that fails, followed by one that would succeed, le
 test('the size of the journal is known, after a restart too', async () => {
   const { store, database } = await setUp()
   await database.append(entry(10, 11, [insert('d')]))
-  const { journalBytes, pageBytes } = database.size
-  expect(journalBytes).toBeGreaterThan('[{"op":"i","t":"Issue","id":"d","p":{"title":"d"}}]'.length)
-  expect(pageBytes).toBeGreaterThan(0)
+  const { journalUnits, pageUnits } = database.size
+  expect(journalUnits).toBeGreaterThan('[{"op":"i","t":"Issue","id":"d","p":{"title":"d"}}]'.length)
+  expect(pageUnits).toBeGreaterThan(0)
   const again = await open(store)
   await restoreState(again)
-  expect(again.size).toEqual({ journalBytes, pageBytes })
+  expect(again.size).toEqual({ journalUnits, pageUnits })
 })
 
 test('a journal of many deltas that bring nothing is due to be folded', async () => {
