@@ -45,6 +45,7 @@ describe.each(kinds)('%s', (_, make) => {
     ['answers 204', async () => new Response(null, { status: 204 })],
     ['answers null', answering(null)],
     ['answers with a text', answering(token)],
+    ['answers with a list', answering([])],
     [
       'breaks off',
       async () => new Response(new ReadableStream({ start: (body) => body.error(new Error('cut')) })),

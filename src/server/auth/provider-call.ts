@@ -2,6 +2,7 @@ import { withDeadline } from '../../base/deadline.ts'
 import { HttpError, NetworkError, ProtocolError, toError } from '../../base/errors.ts'
 import { resolveWorld } from '../../base/world.default.ts'
 import type { Clock, Fetch } from '../../base/world.ts'
+import { isObject, readJson } from '../../protocol/json.ts'
 
 /** Where a provider is asked. */
 export interface ProviderAddress {
@@ -62,10 +63,6 @@ export function expectOk({ status, body }: ProviderAnswer): JsonObject {
 }
 
 function objectOf(text: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? (value as JsonObject) : undefined
-  } catch {
-    return undefined
-  }
+  const value = readJson(text)
+  return isObject(value) ? value : undefined
 }
