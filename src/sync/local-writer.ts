@@ -51,7 +51,7 @@ export type LocalWriterListener = Pick<StandingListener, 'change'> & {
   rejected(transaction: Transaction): void
   /** `status` may be another. */
   changed(): void
-  /** The server judged something long enough ago, and the data does not show by what. */
+  /** The data does not show yet what was said here: by what the server judged, which history it has, or who may ask. */
   missing(): void
 }
 
@@ -153,7 +153,11 @@ export class LocalWriter implements Writer {
       },
       proves: () => true,
       floorMs: (error) => (isPause(error) ? pauseMs : undefined),
-      onFailure: (error) => reporter.failure(error),
+      onFailure: (error) => {
+        reporter.failure(error)
+        // A delta is refused, too, where these credentials have ended: then all of syncing pauses, and the status says so.
+        if (isSyncError(error, 'UnauthenticatedError')) listener.missing()
+      },
       onChange: () => listener.changed(),
     })
     this.#history = new History({

@@ -114,6 +114,20 @@ describe('credentials that ended', () => {
     expect(client.status.writes).toEqual({ pending: 0, rejected: 0 })
   })
 
+  test('a 401 to a transaction pauses all of syncing, an open socket included, until there are others', async () => {
+    const told: string[] = []
+    const { office, desk, client } = await noNotes({ onUnauthenticated: ({ message }) => told.push(message) })
+    desk.token = 'expired'
+    const tx = add(client, '1')
+    await office.clock.advance(5_000)
+    expect(client.status.connection.state).toBe('unauthenticated')
+    expect(told).toHaveLength(1)
+    desk.token = 'ada'
+    client.resume()
+    await office.clock.advance(5_000)
+    expect([tx.state, client.status.connection.state]).toEqual(['synced', 'socket'])
+  })
+
   test('a token that the handler gives is used at once, for sending, too', async () => {
     let asked = 0
     const { office, desk, client } = await noNotes({
