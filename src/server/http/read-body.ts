@@ -2,8 +2,8 @@ import { GrowingBytes } from '../../base/growing-bytes.ts'
 import { Failure } from './failure.ts'
 
 /**
- * The body of `request` as JSON. Throws a {@link Failure} where it is longer than `maxBytes`, which is found out
- * before anything is parsed and whatever `Content-Length` says; where it is compressed; and where it is no JSON.
+ * The body of `request` as JSON. Throws a {@link Failure} where it is longer than `maxBytes`, by what `Content-Length` says
+ * or by the bytes that come, before anything is parsed; where it is compressed; and where it is no JSON.
  */
 export async function readJson(request: Request, maxBytes: number): Promise<unknown> {
   const encoding = request.headers.get('Content-Encoding') ?? 'identity'
