@@ -27,11 +27,14 @@ export interface Transaction {
    * RejectedError where, before that, it was undone, or rejected for one that it requires.
    */
   readonly durable: Promise<void>
-  /** Resolves with the server's `sid` for it; rejects with a RejectedError, or with what `durable` rejects with. */
+  /**
+   * Resolves with the server's `sid` for it. Rejects with a RejectedError, with what `durable` rejects with, or with a
+   * ClosedError where the client is closed before.
+   */
   readonly accepted: Promise<number>
   /** Resolves with that `sid` once the data that came from the server shows it; rejects as `accepted` does. */
   readonly synced: Promise<number>
-  /** Resolves with its last state, and never rejects; a rejected one has settled. */
+  /** Resolves with its last state, or with that in which the client is closed, and never rejects; a rejected one has settled. */
   readonly settled: Promise<TransactionState['name']>
   /** Calls `listener` after each change of `state`. */
   subscribe(listener: Listener<Transaction>): Undo
