@@ -8,7 +8,7 @@ import { peer } from '../peer.ts'
 import { methodNotAllowed, sendFailure, sendJson } from './answer.ts'
 import { type DecideOptions, decide } from './decide.ts'
 import { type App, type Asked, type Env, endpointOf } from './env.ts'
-import { Failure } from './failure.ts'
+import { Failure, unavailable } from './failure.ts'
 import { health, positionReader } from './health.ts'
 import { type IdentifyOptions, identify } from './identify.ts'
 import { bodyOf, documentText } from './json-body.ts'
@@ -53,10 +53,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     if (error instanceof Failure) return sendFailure(c, error)
     if (options.stopping() || (isSyncError(error) && error.retryable)) {
       c.var.logger.warn('A request cannot be answered now.', { path: c.req.path, reason: error.message })
-      return sendFailure(
-        c,
-        new Failure(503, 'unavailable', 'The data cannot be reached at the moment.', { 'Retry-After': '5' }),
-      )
+      return sendFailure(c, unavailable('The data cannot be reached at the moment.', 5))
     }
     c.var.logger.error('A request failed.', { path: c.req.path, reason: error.message })
     return sendFailure(c, new Failure(500, 'internal', 'Something went wrong in the service.'))
@@ -91,9 +88,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     }),
   )
   app.use(async (c, next) => {
-    if (options.stopping()) {
-      throw new Failure(503, 'unavailable', 'The service is stopping.', { 'Retry-After': '1' })
-    }
+    if (options.stopping()) throw unavailable('The service is stopping.', 1)
     c.set('identity', await identify(c.req.raw, { ...options, logger: c.var.logger }))
     await next()
   })

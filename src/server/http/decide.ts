@@ -10,7 +10,7 @@ import type { Log, Tell, Verdict } from '../log/log.ts'
 import { ownershipJudge } from '../log/ownership.ts'
 import { toRejection } from '../log/rejection.ts'
 import { type Authorize, type Leave, leaveOf } from './authorize.ts'
-import { Failure } from './failure.ts'
+import { unavailable } from './failure.ts'
 import type { Identity } from './identify.ts'
 import type { SentTransaction } from './read-transactions.ts'
 
@@ -29,7 +29,7 @@ export interface DecideOptions {
 
 /**
  * The verdict on a transaction, the first one or the one that it has. All that can be decided without the records is
- * decided before the log's lock. Throws a {@link Failure} where nothing can be decided now.
+ * decided before the log's lock. Throws a Failure where nothing can be decided now.
  */
 export async function decide(
   { id, since, ops, bases = [], requires = [] }: SentTransaction,
@@ -72,8 +72,6 @@ async function authorized(
       id: transaction.id,
       reason: toError(error).message,
     })
-    throw new Failure(503, 'unavailable', 'Transactions cannot be authorized at the moment.', {
-      'Retry-After': '5',
-    })
+    throw unavailable('Transactions cannot be authorized at the moment.', 5)
   }
 }

@@ -19,3 +19,8 @@ export class Failure extends Error {
     return { error: { code: this.code, message: this.message } }
   }
 }
+
+/** The answer to what cannot be done now, and may be tried again after so many seconds. */
+export function unavailable(message: string, retryAfterSeconds: number): Failure {
+  return new Failure(503, 'unavailable', message, { 'Retry-After': String(retryAfterSeconds) })
+}

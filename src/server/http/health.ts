@@ -4,7 +4,7 @@ import type { Clock } from '../../base/world.ts'
 import type { Log, Position } from '../log/log.ts'
 import { sendJson } from './answer.ts'
 import type { Asked } from './env.ts'
-import { Failure } from './failure.ts'
+import { unavailable } from './failure.ts'
 
 /** A log that takes longer than this, in ms, is of no use to anybody. */
 const longestMs = 2_000
@@ -31,17 +31,13 @@ export interface HealthOptions {
 /** Answers whether requests are welcome: 200, or 503. It needs no credentials, so it tells nothing else. */
 export function health({ position, draining }: HealthOptions): (c: Asked) => Promise<Response> {
   return async (c) => {
-    if (draining()) throw unavailable('The service is stopping.')
+    if (draining()) throw unavailable('The service is stopping.', 1)
     try {
       await position()
     } catch (error) {
       c.var.logger.error('The log cannot be read.', { reason: toError(error).message })
-      throw unavailable('The database cannot be read at the moment.')
+      throw unavailable('The database cannot be read at the moment.', 1)
     }
     return sendJson(c, 200, new TextEncoder().encode('{"status":"ok"}'))
   }
-}
-
-function unavailable(message: string): Failure {
-  return new Failure(503, 'unavailable', message, { 'Retry-After': '1' })
 }

@@ -10,7 +10,7 @@ import {
   type RefusalCode,
 } from '../auth/caller.ts'
 import { hasCredentials, withoutCredentials } from '../auth/credentials.ts'
-import { Failure } from './failure.ts'
+import { Failure, unavailable } from './failure.ts'
 
 /** Who calls, and what is theirs. */
 export interface Identity {
@@ -41,9 +41,7 @@ export async function identify(request: Request, options: IdentifyOptions): Prom
   } catch (error) {
     const reason = withoutCredentials(toError(error).message, request)
     logger.error('Authentication is not possible.', { path, reason })
-    throw new Failure(503, 'unavailable', 'Credentials cannot be checked at the moment.', {
-      'Retry-After': '5',
-    })
+    throw unavailable('Credentials cannot be checked at the moment.', 5)
   }
   if (result === null || 'refused' in result) {
     const code = result?.refused ?? (hasCredentials(request) ? 'invalid_token' : 'no_token')
