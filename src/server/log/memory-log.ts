@@ -152,7 +152,7 @@ export class MemoryLog implements Log {
 }
 
 function verdictKey({ caller }: ClientTransaction, id: string): string {
-  return `${caller.length}:${caller}${id}`
+  return rowKey(caller, id)
 }
 
 async function* batchesOf<T>(items: readonly T[], textOf: (item: T) => string): AsyncGenerator<string> {
