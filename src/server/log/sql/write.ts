@@ -99,7 +99,7 @@ async function find(
   wanted: readonly Wanted[],
   asked: readonly Asked[],
 ): Promise<Found | undefined> {
-  const senders = writes.flatMap(({ transaction }, w) => (transaction ? [{ w, ...transaction }] : []))
+  const senders = writes.flatMap(({ transaction }) => transaction ?? [])
   const named = senders.flatMap(({ caller, id, requires }) => [
     { caller, id, own: true },
     ...requires.map((required) => ({ caller, id: required, own: false })),
