@@ -1,14 +1,14 @@
-import type { Asked } from './env.ts'
+import type { AppContext } from './env.ts'
 import { Failure } from './failure.ts'
 import type { JsonBody } from './json-body.ts'
 
-export function sendFailure(c: Asked, { status, body, headers }: Failure): Response {
+export function sendFailure(c: AppContext, { status, body, headers }: Failure): Response {
   return sendJson(c, status, new TextEncoder().encode(JSON.stringify(body)), headers)
 }
 
 /** The length keeps `compress` away from what is too short to gain by it. */
 export function sendJson(
-  c: Asked,
+  c: AppContext,
   status: 200 | Failure['status'],
   body: JsonBody,
   headers: Readonly<Record<string, string>> = {},

@@ -7,14 +7,14 @@ import type { RateLimit } from '../ops/rate-limit.ts'
 import { peer } from '../peer.ts'
 import { methodNotAllowed, sendFailure, sendJson } from './answer.ts'
 import { type DecideOptions, decide } from './decide.ts'
-import { type App, type Asked, type Env, endpointOf } from './env.ts'
+import { type App, type AppContext, type Env, endpointOf } from './env.ts'
 import { Failure, unavailable } from './failure.ts'
 import { health, positionReader } from './health.ts'
 import { type IdentifyOptions, identify } from './identify.ts'
 import { bodyOf, documentText } from './json-body.ts'
 import { limitRate } from './limit-rate.ts'
 import { observe } from './observe.ts'
-import { readJson } from './read-body.ts'
+import { readJsonBody } from './read-body.ts'
 import { readTransactions, type TransactionLimits } from './read-transactions.ts'
 import { requestIds } from './request-id.ts'
 
@@ -102,7 +102,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     throw methodNotAllowed(methods[endpoint])
   })
 
-  const send = async (c: Asked, read: Read, list: string, head: Readonly<Record<string, unknown>>) => {
+  const send = async (c: AppContext, read: Read, list: string, head: Readonly<Record<string, unknown>>) => {
     const epoch = epochOf(read.history, c.var.identity.owner)
     const failed = (error: unknown) => {
       c.var.logger.error('An answer was broken off.', { path: c.req.path, reason: toError(error).message })
@@ -112,7 +112,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   }
 
   // What a page of any origin can cause by asking, with its user's cookies, though it may not read the answer.
-  const refuseForeign = (c: Asked) => {
+  const refuseForeign = (c: AppContext) => {
     const origin = c.req.header('Origin')
     if (allowedOrigins && origin !== undefined && !allowedOrigins.includes(origin)) {
       c.var.logger.warn('A request was refused for its origin.', { path: c.req.path, origin })
@@ -144,7 +144,7 @@ export async function createApp(options: AppOptions): Promise<App> {
 
   app.post(`${path}/tx`, async (c) => {
     refuseForeign(c)
-    const txs = readTransactions(await readJson(c.req.raw, options.maxBodyBytes), options)
+    const txs = readTransactions(await readJsonBody(c.req.raw, options.maxBodyBytes), options)
     const deciding = { ...options, logger: c.var.logger }
     const results: TxResult[] = []
     // One after the other: any may require what stands before it.

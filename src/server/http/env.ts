@@ -15,14 +15,14 @@ export interface Env {
 
 export type App = Hono<Env>
 
-export type Asked = Context<Env>
+export type AppContext = Context<Env>
 
 export type Middleware = MiddlewareHandler<Env>
 
 /** What can be asked for; all else is `other`, and a preflight is one wherever it goes. */
 export type Endpoint = 'bootstrap' | 'delta' | 'ws' | 'tx'
 
-export function endpointOf(c: Asked, path: string): Endpoint | 'preflight' | 'other' {
+export function endpointOf(c: AppContext, path: string): Endpoint | 'preflight' | 'other' {
   if (c.req.method === 'OPTIONS') return 'preflight'
   switch (c.req.path) {
     case `${path}/bootstrap`:

@@ -3,7 +3,7 @@ import { toError } from '../../base/errors.ts'
 import type { Clock } from '../../base/world.ts'
 import type { Log, Position } from '../log/log.ts'
 import { sendJson } from './answer.ts'
-import type { Asked } from './env.ts'
+import type { AppContext } from './env.ts'
 import { unavailable } from './failure.ts'
 
 /** A log that takes longer than this, in ms, is of no use to anybody. */
@@ -29,7 +29,7 @@ export interface HealthOptions {
 }
 
 /** Answers whether requests are welcome: 200, or 503. It needs no credentials, so it tells nothing else. */
-export function health({ position, draining }: HealthOptions): (c: Asked) => Promise<Response> {
+export function health({ position, draining }: HealthOptions): (c: AppContext) => Promise<Response> {
   return async (c) => {
     if (draining()) throw unavailable('The service is stopping.', 1)
     try {

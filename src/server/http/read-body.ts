@@ -5,7 +5,7 @@ import { Failure } from './failure.ts'
  * The body of `request` as JSON. Throws a {@link Failure} where it is longer than `maxBytes`, by what `Content-Length` says
  * or by the bytes that come, before anything is parsed; where it is compressed; and where it is no JSON.
  */
-export async function readJson(request: Request, maxBytes: number): Promise<unknown> {
+export async function readJsonBody(request: Request, maxBytes: number): Promise<unknown> {
   const encoding = request.headers.get('Content-Encoding') ?? 'identity'
   if (encoding.toLowerCase() !== 'identity') {
     throw new Failure(415, 'unsupported_encoding', 'The body is to be sent without a `Content-Encoding`.')
