@@ -1,11 +1,11 @@
 import { ConfigurationError } from '../base/errors.ts'
 import { refuseUnknown } from '../base/known-options.ts'
 import { epochOf } from './log/epoch.ts'
-import { sha256 } from './log/sha256.ts'
 import { LateLog } from './log/sql/late-log.ts'
 import { namesDatabase, openSqlLog, type SqlLogOptions } from './log/sql/open.ts'
 import { type SyncServiceOptions, serviceOptions } from './options.ts'
 import { createServiceWith, type SyncService } from './service.ts'
+import { sha256 } from './sha256.ts'
 
 type LogOption = Exclude<keyof SqlLogOptions, 'logger' | 'clock' | 'random'>
 

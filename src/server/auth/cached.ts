@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
 import { ConfigurationError } from '../../base/errors.ts'
 import { resolveWorld } from '../../base/world.default.ts'
 import type { Clock } from '../../base/world.ts'
+import { sha256 } from '../sha256.ts'
 import { type Authenticate, type Caller, isCaller, type Refusal } from './caller.ts'
 import { hasCredentials } from './credentials.ts'
 
@@ -82,6 +82,5 @@ export function cached(authenticate: Authenticate, options: CacheOptions = {}): 
 }
 
 function keyOf({ headers }: Request): string {
-  const credentials = JSON.stringify([headers.get('Authorization'), headers.get('X-API-Key')])
-  return createHash('sha256').update(credentials).digest('base64url')
+  return sha256(JSON.stringify([headers.get('Authorization'), headers.get('X-API-Key')]))
 }

@@ -1,5 +1,6 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
 import type { Random } from '../../base/world.ts'
+import { sha256 } from '../sha256.ts'
 
 const idBytes = 12
 const proofBytes = 32
@@ -27,16 +28,12 @@ export function readSecret(text: string): Secret | undefined {
 
 /** What is kept of a proof, in base64url. It holds 256 random bits, so that a plain hash cannot be guessed back. */
 export function hashOf(proof: string): string {
-  return digest(proof).toString('base64url')
+  return sha256(proof)
 }
 
 /** Whether `proof` has `hash`, in a time that tells nothing of either. */
 export function proves(proof: string, hash: string): boolean {
   const kept = Buffer.from(hash, 'base64url')
-  const given = digest(proof)
+  const given = Buffer.from(hashOf(proof), 'base64url')
   return kept.length === given.length && timingSafeEqual(kept, given)
-}
-
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
 }

@@ -1,4 +1,4 @@
-import { sha256 } from './sha256.ts'
+import { sha256 } from '../sha256.ts'
 
 /**
  * What a client's position counts in: another after a restore from backup, and another where the same login comes

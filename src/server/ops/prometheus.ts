@@ -1,8 +1,9 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
 import type { Registry } from 'prom-client'
 import { ConfigurationError } from '../../base/errors.ts'
 import { bearerToken } from '../auth/credentials.ts'
 import { peer } from '../peer.ts'
+import { sha256 } from '../sha256.ts'
 import type { Answered, Metrics, ServiceState } from './metrics.ts'
 
 /** In seconds: from what memory answers in, to what a large snapshot takes to begin. */
@@ -87,6 +88,6 @@ async function makeInstruments(given: Registry | undefined): Promise<Instruments
 
 /** Compares in a time that does not tell how much of it is right. */
 function isSame(one: string, other: string): boolean {
-  const digest = (text: string) => createHash('sha256').update(text).digest()
+  const digest = (text: string) => Buffer.from(sha256(text))
   return timingSafeEqual(digest(one), digest(other))
 }

@@ -1,8 +1,8 @@
 import type { RateLimiterAbstract } from 'rate-limiter-flexible'
 import { ConfigurationError } from '../../base/errors.ts'
 import type { Endpoint } from '../http/env.ts'
-import { sha256 } from '../log/sha256.ts'
 import { peer } from '../peer.ts'
+import { sha256 } from '../sha256.ts'
 import type { RateLimit } from './rate-limit.ts'
 
 /** How many requests a user may make in a time. */

@@ -3,7 +3,7 @@ import type { Pool } from 'pg'
 import { withDeadline } from '../../../base/deadline.ts'
 import { NetworkError, toError } from '../../../base/errors.ts'
 import type { Clock } from '../../../base/world.ts'
-import { sha256 } from '../sha256.ts'
+import { sha256 } from '../../sha256.ts'
 import { stateOf } from './refusal.ts'
 
 /** What a server says that takes no writes, as after another one has taken its place. */
