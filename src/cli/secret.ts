@@ -1,8 +1,6 @@
+import { leastSecretBytes } from '../server/auth/jwt-keys.ts'
 import { UsageError } from './failure.ts'
 import type { Shell } from './shell.ts'
-
-/** HS256 asks for as many (RFC 7518, section 3.2). */
-const leastBytes = 32
 
 export const secretNote =
   'INSTEP_JWT_SECRET, in the environment alone, is what tokens are signed with: 32 bytes or more. While it is\n' +
@@ -23,6 +21,6 @@ export function secretsIn(env: Shell['env']): readonly [string, ...string[]] {
 function secretIn(env: Shell['env'], variable: string): string | undefined {
   const secret = env[variable]
   if (!secret) return undefined
-  if (new TextEncoder().encode(secret).length >= leastBytes) return secret
-  throw new UsageError(`${variable} is too short; it needs ${leastBytes} bytes or more.`)
+  if (new TextEncoder().encode(secret).length >= leastSecretBytes) return secret
+  throw new UsageError(`${variable} is too short; it needs ${leastSecretBytes} bytes or more.`)
 }

@@ -1,11 +1,9 @@
+import { defaultMaxLifetimeMs } from '../../server/auth/jwt.ts'
 import { signToken } from '../../server/auth/sign-token.ts'
 import type { Command } from '../command.ts'
 import { UsageError } from '../failure.ts'
 import { secretNote, secretsIn } from '../secret.ts'
 import { configOption } from '../settings.ts'
-
-/** What lives longer is refused by the service. */
-const longestMs = 30 * 86_400_000
 
 export const token: Command = {
   name: 'token',
@@ -21,7 +19,8 @@ export const token: Command = {
     const userId = settings.required('user', 'the id of a user')
     const organizationId = settings.text('organization')
     const lifetimeMs = settings.duration('expires')
-    if (lifetimeMs !== undefined && (lifetimeMs < 1_000 || lifetimeMs > longestMs)) {
+    if (lifetimeMs !== undefined && (lifetimeMs < 1_000 || lifetimeMs > defaultMaxLifetimeMs)) {
+      // What lives longer is refused by the service.
       throw new UsageError('`--expires` is to be from 1s to 30d.')
     }
     const [secret] = secretsIn(env)

@@ -5,7 +5,7 @@ import type { Fetch } from '../../base/world.ts'
 import { peer } from '../peer.ts'
 
 /** HS256 needs a key at least as long as its digest (RFC 7518, section 3.2). */
-const leastSecretBytes = 32
+export const leastSecretBytes = 32
 
 const asymmetric = [
   ...(['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'] as const),

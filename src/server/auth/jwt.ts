@@ -12,7 +12,8 @@ import {
   verificationKeys,
 } from './jwt-keys.ts'
 
-const aDay = 86_400_000
+/** The longest life of a token where nothing else is said, in ms: 30 days. */
+export const defaultMaxLifetimeMs = 30 * 86_400_000
 
 /** What has failed with one of these says nothing about the token: the keys could not be had. */
 const unknowable = ['ERR_JOSE_GENERIC', 'ERR_JWKS_INVALID', 'ERR_JWKS_TIMEOUT']
@@ -35,7 +36,12 @@ export type JwtOptions = JwtRules & (JwtSecret | JwtKeySet)
  * Throws a ConfigurationError, as for a secret that is too short.
  */
 export function jwtAuthentication(options: JwtOptions): Authenticate {
-  const { caller = callerOf, maxLifetimeMs = 30 * aDay, clock = resolveWorld().clock, issuer } = options
+  const {
+    caller = callerOf,
+    maxLifetimeMs = defaultMaxLifetimeMs,
+    clock = resolveWorld().clock,
+    issuer,
+  } = options
   const audience = options.audience ?? undefined
   for (const [option, name] of Object.entries({ issuer, audience })) {
     // As from a variable that is not set; some versions of `jose` would check nothing then.
