@@ -201,6 +201,11 @@ export function toError(value: unknown): Error {
   return value instanceof Error ? value : new Error(String(value))
 }
 
+/** The code of an error of Node's or of a database's; '' where it has none. */
+export function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
+}
+
 /** What was thrown, as an error of Instep's. */
 export function toSyncError(value: unknown): SyncError {
   if (isSyncError(value)) return value

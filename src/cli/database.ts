@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { isSyncError, toError } from '../base/errors.ts'
+import { codeOf, isSyncError, toError } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
 import { isPostgres } from '../server/log/sql/address.ts'
 import { namesDatabase, openSqlLog } from '../server/log/sql/open.ts'
 import type { Retention } from '../server/log/sql/retention.ts'
 import type { SqlLog } from '../server/log/sql/sql-log.ts'
-import { CommandError, codeOf, UsageError } from './failure.ts'
+import { CommandError, UsageError } from './failure.ts'
 import type { Settings } from './settings.ts'
 
 export const databaseOption = {

@@ -20,8 +20,3 @@ export function oneLine(text: string): string {
     .replace(/\s*\n\s*/g, ' ')
     .replace(/\p{Cc}/gu, '?')
 }
-
-/** The code of an error of Node's or of PostgreSQL's; '' where it has none. */
-export function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
-}

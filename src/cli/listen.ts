@@ -1,6 +1,7 @@
+import { codeOf } from '../base/errors.ts'
 import { type Served, type ServeOptions, serve } from '../server/serve.ts'
 import type { SyncService } from '../server/service.ts'
-import { CommandError, codeOf } from './failure.ts'
+import { CommandError } from './failure.ts'
 import type { Settings } from './settings.ts'
 import type { Shell } from './shell.ts'
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { kill, pid } from 'node:process'
 import type { Undo } from '../../../base/emitter.ts'
-import { ConfigurationError } from '../../../base/errors.ts'
+import { ConfigurationError, codeOf } from '../../../base/errors.ts'
 import type { Clock } from '../../../base/world.ts'
 
 /** Longer than it takes to judge a lock and to replace it. In ms. */
@@ -117,8 +117,4 @@ function taken(folder: string, path: string, holder: Holder | undefined): Config
   const who = holder ? `the process ${holder.pid} on ${holder.host}` : 'another process'
   const advice = `if that no longer runs, delete ${path}; for several processes use a PostgreSQL`
   return new ConfigurationError('database', `The folder ${folder} is in use by ${who}; ${advice}.`)
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined
 }

@@ -1,5 +1,5 @@
 import { backoffMs } from '../../../base/backoff.ts'
-import { NetworkError } from '../../../base/errors.ts'
+import { codeOf, NetworkError } from '../../../base/errors.ts'
 import type { Clock, Random } from '../../../base/world.ts'
 import { WriteRejectedError } from '../rejection.ts'
 
@@ -48,6 +48,6 @@ function refusalOf(error: unknown): WriteRejectedError {
 
 /** The SQLSTATE of `error`; '' where it has none. Codes of Node's look alike, and begin with an E. */
 export function stateOf(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const code = codeOf(error)
   return /^[^E][0-9A-Z]{4}$/.test(code) ? code : ''
 }
