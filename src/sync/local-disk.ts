@@ -62,7 +62,7 @@ export class LocalDisk {
     this.#checkpointer = new Checkpointer({
       clock,
       database: () => this.database,
-      onEnd: (failure) => this.#failed(failure ?? this.failure),
+      onEnd: (failure) => this.#heard(failure ?? this.failure),
     })
   }
 
@@ -78,7 +78,7 @@ export class LocalDisk {
   /** Gives whether there is a database. What is recorded is not stored until `resume`: it would follow from nothing. */
   async open(): Promise<boolean> {
     if (!(await this.#opener.open())) return false
-    this.#recorder = new Recorder(this.database, (failure) => this.#failed(failure))
+    this.#recorder = new Recorder(this.database, (failure) => this.#heard(failure))
     this.#recorder.suspend()
     this.#tell(undefined)
     return true
@@ -177,7 +177,8 @@ export class LocalDisk {
     await this.#opener.close()
   }
 
-  #failed(failure: SyncError | undefined): void {
+  /** Storing fails with `failure`, or does not. */
+  #heard(failure: SyncError | undefined): void {
     this.#tell(failure)
     if (failure?.code === 'broken_link') this.#options.onLost()
     else void this.#openAfter(this.database, failure)
