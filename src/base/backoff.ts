@@ -1,7 +1,7 @@
 export interface BackoffOptions {
-  /** The first ceiling, in ms. @default 500 */
+  /** The first ceiling, in ms. */
   readonly baseMs: number
-  /** The highest ceiling, in ms. @default 30_000 */
+  /** The highest ceiling, in ms. */
   readonly capMs: number
 }
 

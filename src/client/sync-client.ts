@@ -113,15 +113,19 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
 
   /**
    * One bootstrap or delta, shared by all who ask meanwhile. Resolves when what came is applied and durable. Works
-   * before `start` and while paused. Rejects with an UnauthenticatedError, HttpError, NetworkError, ProtocolError or
-   * ClosedError; the data is then as it was, and a client that runs tries again by itself. Rejects with a StorageError
-   * where what came is applied, and could not be made durable.
+   * before `start` and while paused. Rejects with an UnauthenticatedError, HttpError, NetworkError, ProtocolError,
+   * ClosedError, or a ConfigurationError for a credential that no header can carry; the data is then as it was, and a
+   * client that runs tries again by itself. Rejects with a StorageError where what came is applied, and could not be made
+   * durable.
    */
   sync(): Promise<SyncResult> {
     return this.#session.sync()
   }
 
-  /** Offline by choice, until the next `start`. Resolves once nothing is under way. Reading goes on. */
+  /**
+   * Offline by choice, until the next `start`. Resolves once nothing is under way. Reading goes on. Rejects with a
+   * ClosedError after `close`.
+   */
   stop(): Promise<void> {
     return this.#session.stop()
   }
@@ -131,7 +135,10 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
     return this.#session.close()
   }
 
-  /** Ends the pause after a 401, with a new token or with what the token function gives now. */
+  /**
+   * Ends the pause after a 401, with a new token or with what the token function gives now. Throws a ClosedError after
+   * `close`, and a ConfigurationError for a token that no header can carry.
+   */
   resume(token?: string): void {
     this.#session.resume(token)
   }

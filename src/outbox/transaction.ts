@@ -41,6 +41,7 @@ export interface Transaction {
   /**
    * Takes it back: one that was not sent is cancelled; otherwise another transaction restores each field that still
    * holds what this one wrote. Resolves with that other one; with `undefined` where there is nothing to restore.
+   * Rejects with what `mutate` throws, and with a StorageError where the disk does not let it go: then it stands.
    */
   undo(): Promise<Transaction | undefined>
 }

@@ -19,7 +19,7 @@ export interface Store {
   readonly kind: 'durable' | 'memory'
   /** Opens the database `name`, made where there is none. Rejects with a StorageError. */
   open(name: string): Promise<StoreConnection>
-  /** Deletes the database `name`, if there is one; its connections are closed first. */
+  /** Deletes the database `name`, if there is one; its connections are closed first. Rejects with a StorageError. */
   destroy(name: string): Promise<void>
 }
 
@@ -80,6 +80,7 @@ export interface TransactionOptions {
 
 /** Reads reject and never throw; so what was asked side by side with one that fails is not left unheard. */
 export interface StoreTransaction {
+  /** The value of `key`; `undefined` where there is none. */
   get(table: Table, key: string): Promise<StoreValue | undefined>
   /** The keys in `range`, in order. */
   keys(table: Table, range?: KeyRange): Promise<readonly string[]>

@@ -4,7 +4,8 @@ import { bearerToken, hasCredentials } from './credentials.ts'
 
 /**
  * Several authentications at once, asked in order: the first that knows the caller wins. One that says that the token
- * has expired has known it, and ends the search. Where none knows, and one could not tell, nobody can.
+ * has expired has known it, and ends the search. Where none knows, and one could not tell, nobody can. Throws a
+ * ConfigurationError where it is given none.
  */
 export function anyOf(...authentications: readonly Authenticate[]): Authenticate {
   if (authentications.length === 0) {

@@ -25,7 +25,7 @@ interface Entry {
 
 /**
  * `authenticate`, which is to go by the headers `Authorization` and `X-API-Key` alone, asked once in a while for the
- * same ones. Refusals are not kept. Of credentials, only a hash is.
+ * same ones. Refusals are not kept. Of credentials, only a hash is. Throws a ConfigurationError for a wrong option.
  */
 export function cached(authenticate: Authenticate, options: CacheOptions = {}): CachedAuthenticate {
   const { ttlMs = 60_000, maxEntries = 10_000, clock = resolveWorld().clock } = options

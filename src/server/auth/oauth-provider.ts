@@ -26,7 +26,10 @@ export interface IntrospectionOptions extends ProviderAddress {
   readonly scope?: string
 }
 
-/** Asks by token introspection (RFC 7662), as a client of the provider's. */
+/**
+ * Asks by token introspection (RFC 7662), as a client of the provider's. Throws a ConfigurationError for a `url` that is
+ * no whole address, and where `audience` is missing.
+ */
 export function introspection(options: IntrospectionOptions): ProfileOf {
   const { clientId, clientSecret, audience, scope } = options
   checkAddress(options)
@@ -61,7 +64,8 @@ export function introspection(options: IntrospectionOptions): ProfileOf {
 
 /**
  * Asks for the user's profile (OpenID Connect Core, section 5.3). The answer tells neither for whom a token was made
- * nor when it ends: where the provider has introspection, take that.
+ * nor when it ends: where the provider has introspection, take that. Throws a ConfigurationError for a `url` that is no
+ * whole address.
  */
 export function userinfo(options: ProviderAddress): ProfileOf {
   checkAddress(options)

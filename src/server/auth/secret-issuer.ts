@@ -21,6 +21,7 @@ export interface IssuedSecret {
 
 /** Gives out secrets, and takes them back. */
 export interface SecretIssuer<For extends Holder> {
+  /** A new one for `holder`. Rejects with a ConfigurationError for an `expiresAt` that is no whole number. */
   create(holder: For): Promise<IssuedSecret>
   /**
    * Revokes those that all of `which` fits. Their open sockets are the service's to close, by `revoke`. Rejects with a

@@ -8,12 +8,15 @@ export interface SignTokenOptions {
   readonly secret: string
   readonly userId: string
   readonly organizationId?: string
-  /** @default 7 days */
+  /** How long it holds, in ms. @default 7 days */
   readonly lifetimeMs?: number
   readonly clock?: Clock
 }
 
-/** A token that {@link jwtAuthentication} with the same secret accepts: for a demo, a test, or a first sign-in. */
+/**
+ * A token that {@link jwtAuthentication} with the same secret accepts: for a demo, a test, or a first sign-in. Rejects
+ * with a ConfigurationError for a secret that is too short.
+ */
 export async function signToken(options: SignTokenOptions): Promise<string> {
   const {
     secret,

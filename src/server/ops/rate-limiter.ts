@@ -30,7 +30,8 @@ export interface RatePool {
 
 /**
  * Limits how often a user may ask, 100 times a minute unless it is told otherwise, by the package
- * `rate-limiter-flexible`. While the database of the pool does not answer, each process counts for itself.
+ * `rate-limiter-flexible`. While the database of the pool does not answer, each process counts for itself. Throws a
+ * ConfigurationError for a wrong rate.
  */
 export function rateLimiter(options: RateLimiterOptions = {}): RateLimit {
   const { requests = 100, windowMs = 60_000, endpoints = {}, pool } = options
