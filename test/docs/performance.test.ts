@@ -13,6 +13,7 @@ test('the plot of docs/performance.md is that of the result that is kept', () =>
 test.each(['README.md', 'docs/performance.md'])('the table of %s has the figures of that result', (path) => {
   const number = (value = 0) => new Intl.NumberFormat('en').format(value).replaceAll(',', ' ')
   const page = read(path)
+  expect(Object.keys(result.figures)).toContain('Instep')
   for (const [name, figure] of Object.entries(result.figures)) {
     const deltas = ['delta 1', 'delta 100', 'delta 5000'].map((column) => number(figure[column]))
     const row = page.split('\n').find((line) => line.startsWith(`| ${name}`)) ?? ''

@@ -34,7 +34,7 @@ const answering =
 
 const found = { findOrCreate: async ({ subject }: { subject: string }) => ({ userId: subject }), clock }
 
-describe.each(kinds)('%s', (_, make) => {
+describe.each(kinds)('%s', (kind, make) => {
   test.each<[string, Fetch]>([
     ['cannot be reached', () => Promise.reject(new TypeError(`connect to ${token} ${clientSecret}`))],
     ['answers 500', answering({}, { status: 500 })],
@@ -93,7 +93,10 @@ describe.each(kinds)('%s', (_, make) => {
   })
 
   test.each([undefined, '', 7, null])('a profile whose subject is %j is nobody’s', async (sub) => {
-    expect(await make(answering({ active: true, sub }))(token)).toBeNull()
+    const asked = make(answering({ active: true, sub }))(token)
+    // Not every token of introspection is a user's; but every profile is.
+    if (kind === 'introspection') expect(await asked).toBeNull()
+    else await expect(asked).rejects.toMatchObject({ name: 'ProtocolError', code: 'bad_envelope' })
   })
 })
 

@@ -73,7 +73,11 @@ export function userinfo(options: ProviderAddress): ProfileOf {
     const headers = { Authorization: `Bearer ${token}`, Accept: 'application/json' }
     const answer = await callProvider(options, { method: 'GET', headers })
     // What RFC 6750, section 3.1, has for a token that is malformed, not in force, or for less than this.
-    return [400, 401, 403].includes(answer.status) ? null : profileOf(expectOk(answer))
+    if ([400, 401, 403].includes(answer.status)) return null
+    const profile = profileOf(expectOk(answer))
+    // Each has one (OpenID Connect Core, section 5.3.2): this is a page of an error, or of something else.
+    if (!profile) throw new ProtocolError('bad_envelope', 'The provider of tokens answered without a `sub`.')
+    return profile
   }
 }
 
