@@ -166,6 +166,18 @@ describe('a socket is closed', () => {
     expect((await connect()).hello.epoch).not.toBe(socket.hello.epoch)
   })
 
+  test('with 1012 when the log ends before what it was told already', async () => {
+    const { service, log, clock, connect } = serviceOf({ heartbeatMs: 1_000 })
+    const socket = await connect()
+    await service.write([insert('1'), insert('2')])
+    await settle()
+    const changes = log.changes.bind(log)
+    log.changes = async (...args) => ({ ...(await changes(...args)), head: 1, sid: 1, changes: [] })
+    await clock.advance(1_000)
+    expect(socket.closed).toEqual([1012, 'restart'])
+    expect((await connect()).hello).toMatchObject({ sid: 1 })
+  })
+
   test('invariant 48: with 4401 when the caller’s right to be there is revoked', async () => {
     const { service, connect } = serviceOf()
     const [mine, other] = [await connect(), await connect('bob')]

@@ -178,7 +178,8 @@ export class Hub {
   }
 
   #deliver({ history, horizon, head, sid, changes }: Changes): void {
-    if (history !== this.#history || this.#cursor < horizon) {
+    // A head that went back is another history too, though it does not say so.
+    if (history !== this.#history || this.#cursor < horizon || head < this.#cursor) {
       this.#history = history
       this.#cursor = head
       this.#restart()
