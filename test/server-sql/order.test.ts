@@ -101,6 +101,18 @@ test('processes that start at once on an empty database make its tables once', a
   await Promise.all(logs.map((log) => log.close()))
 })
 
+test('two schemas of a database hold a history each, and what a search path finds is taken', async () => {
+  const address = await postgres.database('schemas')
+  await postgres.run('schemas', 'create schema one; create schema two; create schema empty')
+  const open = (path: string) => openSqlLog(`${address}&options=-csearch_path%3D${path}`)
+  const [one, two] = [await open('one'), await open('two')]
+  await one.write([insert('x')], asService)
+  expect([(await one.position()).head, (await two.position()).head]).toEqual([1, 0])
+  const again = await open('empty,one')
+  expect(await again.position()).toEqual(await one.position())
+  await Promise.all([one, two, again].map((log) => log.close()))
+})
+
 test('a process that is killed while it writes loses nothing that was answered, and stops nobody', async () => {
   const address = await postgres.database('killed')
   const log = await openSqlLog(address)

@@ -60,12 +60,27 @@ const migrations: Readonly<Record<string, Migration>> = {
 
 /** Brings the tables to the newest version. Any number of processes may do so at once. */
 export async function migrate(db: Db): Promise<void> {
+  const schema = await schemaIn(db)
   const migrator = new Migrator({
     db,
     provider: { getMigrations: async () => ({ ...migrations }) },
+    ...(schema !== null && { migrationTableSchema: schema }),
     migrationTableName: 'instep_migration',
     migrationLockTableName: 'instep_migration_lock',
   })
   const { error } = await migrator.migrateToLatest()
   if (error) throw error
+}
+
+/**
+ * Where the search path finds the tables, or else has new ones made. Whoever looks everywhere takes those in another
+ * schema, which are not to be seen from here, for these.
+ */
+async function schemaIn(db: Db): Promise<string | null> {
+  const { rows } = await sql<{ name: string | null }>`
+    select coalesce((
+      select nspname from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where c.oid = to_regclass('instep_migration')
+    ), current_schema()) as name`.execute(db)
+  return rows[0]?.name ?? null
 }
