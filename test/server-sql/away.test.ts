@@ -57,6 +57,34 @@ test('a request during which the database goes away is told to come again, and t
   await service.close()
 })
 
+test('a read that a lock holds up for too long is told to come again', async () => {
+  const { ask, service } = await serviceOn('locked', { maxWaitMs: 500 })
+  expect((await ask('bootstrap')).status).toBe(200)
+  const holder = new Client({ connectionString: await postgres.database('locked') })
+  await holder.connect()
+  await holder.query('begin; lock table instep_record, instep_log')
+  for (const answer of [ask('bootstrap'), ask('delta?since=0')]) await askedLater(await answer)
+  await holder.end()
+  await eventually(async () => (await ask('bootstrap')).status === 200)
+  await service.close()
+})
+
+test('a read from a standby is told to come again, over another connection', async () => {
+  await postgres.database('recovering')
+  const run = (sql: string) => postgres.run('recovering', sql)
+  await run('create schema standby; alter database recovering set search_path = standby, pg_catalog, public')
+  const { ask, service, lines } = await serviceOn('recovering')
+  expect((await ask('delta?since=0')).status).toBe(200)
+  await run(`create function standby.pg_current_wal_lsn() returns pg_lsn language plpgsql as $$ begin
+    raise 'by %,', pg_backend_pid() using errcode = '55000'; end $$`)
+  await askedLater(await ask('delta?since=0'))
+  const [, pid] = /by (\d+),/.exec(lines.join()) ?? []
+  await eventually(async () => (await run(`select from pg_stat_activity where pid = ${pid}`)).length === 0)
+  await run('drop function standby.pg_current_wal_lsn()')
+  expect((await ask('delta?since=0')).status).toBe(200)
+  await service.close()
+})
+
 test('a write to a server that takes none is told to come again, and is answered once one does', async () => {
   const { ask, service } = await serviceOn('standby')
   const write = (id: string) => {

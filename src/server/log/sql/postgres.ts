@@ -44,7 +44,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
     connectionTimeoutMillis: maxWaitMs,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
-    lock_timeout: 10_000,
+    lock_timeout: maxWaitMs,
     // A process that hangs must not keep the log's lock.
     idle_in_transaction_session_timeout: 60_000,
   }

@@ -6,8 +6,8 @@ import type { Clock } from '../../../base/world.ts'
 import { sha256 } from '../../sha256.ts'
 import { stateOf } from './refusal.ts'
 
-/** What a server says that takes no writes, as after another one has taken its place. */
-const readOnly = '25006'
+/** What a server says that takes no writes, as after another one has taken its place, or before it takes that of another. */
+const readOnly = /^(25006|55000)/
 
 export interface ReachOptions {
   readonly clock: Clock
@@ -31,7 +31,7 @@ export function reaching(pool: Pool, { clock, prepared, answerMs }: ReachOptions
         if (late) throw late
         const name = prepared && values.length > 0 ? { name: sha256(text) } : undefined
         const answer = client.query({ ...name, text, values }).catch((error) => {
-          isReadOnly ||= stateOf(error) === readOnly
+          isReadOnly ||= readOnly.test(stateOf(error))
           return fail(error)
         })
         return withDeadline(clock, answerMs, answer, () => {
@@ -48,10 +48,11 @@ export function reaching(pool: Pool, { clock, prepared, answerMs }: ReachOptions
 
 /**
  * No connection is to be had or it is lost, which comes without a SQLSTATE; or the server says so itself (PostgreSQL,
- * appendix A: classes 08, 53 and 57; that it takes no writes, or has ended a transaction that took too long).
+ * appendix A: classes 08, 53 and 57; that it takes no writes, has ended a transaction that took too long, or has given way
+ * to another, as in class 40).
  */
 function fail(error: unknown): never {
-  if (!/^(08|53|57|25006|25P03|25P04|$)/.test(stateOf(error))) throw error
+  if (!/^(08|40|53|57|25006|25P03|25P04|55000|55P03|$)/.test(stateOf(error))) throw error
   const reason = toError(error).message.replace(/\.$/, '')
   throw new NetworkError('unreachable', `PostgreSQL does not answer now: ${reason}.`, { cause: error })
 }

@@ -1,5 +1,5 @@
 import { backoffMs } from '../../../base/backoff.ts'
-import { codeOf, NetworkError } from '../../../base/errors.ts'
+import { codeOf, isSyncError, NetworkError } from '../../../base/errors.ts'
 import type { Clock, Random } from '../../../base/world.ts'
 import { WriteRejectedError } from '../rejection.ts'
 
@@ -38,7 +38,8 @@ function isRefusal(error: unknown): boolean {
 }
 
 function isPassing(error: unknown): boolean {
-  return /^(40|55P03)/.test(stateOf(error))
+  const said = isSyncError(error, 'NetworkError') ? error.cause : error
+  return /^(40|55P03)/.test(stateOf(said))
 }
 
 /** Says nothing of what the database says, which may quote the data. */
