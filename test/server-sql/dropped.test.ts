@@ -69,6 +69,14 @@ test('a write whose commit nobody has heard of is told to come again, is there, 
   expect((await made.write('b')).body).toMatchObject({ sid: 2, results: [{ id: 'b', sid: 2 }] })
 })
 
+test('who is gone with the log’s lock holds up others for no longer than they wait', async () => {
+  proxy.forgetAfter('for update')
+  expect((await made.write('a')).status).toBe(503)
+  const other = await serviceOn(await postgres.database(`dropped_${count}`))
+  await eventually(async () => (await other.write('b')).status === 200)
+  await other.service.close()
+})
+
 test('health says so while writes get no answer, and again when they would', async () => {
   await made.write('a')
   expect(await made.health()).toBe(200)

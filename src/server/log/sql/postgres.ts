@@ -45,8 +45,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     lock_timeout: maxWaitMs,
-    // A process that hangs must not keep the log's lock.
-    idle_in_transaction_session_timeout: 60_000,
+    idle_in_transaction_session_timeout: readMs,
   }
   const lost = ({ message }: Error) => logger.warn('A connection to PostgreSQL is lost.', { reason: message })
   const unset = ({ message }: Error) => logger.warn('PostgreSQL refuses a setting.', { reason: message })
@@ -65,7 +64,11 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
     return new Kysely({ dialect: new PostgresDialect({ pool: reached }) })
   }
   // The server says first that the log's lock is not to be had, so that the connection is still of use.
-  const writers = connect(2, maxWaitMs, true, { lock_timeout: Math.ceil(maxWaitMs / 2) })
+  const writers = connect(2, maxWaitMs, true, {
+    lock_timeout: Math.ceil(maxWaitMs / 2),
+    // A process that hangs, or is gone without a word, must not keep the log's lock.
+    idle_in_transaction_session_timeout: maxWaitMs,
+  })
   const followers = connect(2, maxWaitMs)
   const [readers, deltas] = [connect(maxReaders, readMs), connect(maxDeltaReaders, readMs)]
   const close = async () => {
