@@ -13,6 +13,14 @@ import { Sockets } from './sockets.ts'
 
 const channel = 'instep'
 
+/**
+ * What is read is little, however much there is: to compile a plan takes longer. One for good would be one for the size
+ * that the tables have now. And a commit that a crash undoes after it was answered would have its sids given again.
+ */
+const session = `
+  set jit = off; set plan_cache_mode = force_custom_plan;
+  select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`
+
 /** How long an answer to a read may take, in ms: longer than any client waits for it. */
 const readMs = 60_000
 
@@ -56,9 +64,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
     pool.on('connect', (client) => {
       // A connection that is in use, and waits for no answer, has nobody else to tell that it has ended.
       client.on('error', lost)
-      // What is read is little, however much there is: to compile a plan takes longer. One for good would be one for the
-      // size that the tables have now.
-      client.query('set jit = off; set plan_cache_mode = force_custom_plan').catch(unset)
+      client.query(session).catch(unset)
     })
     const reached = reaching(pool, { clock, prepared, answerMs })
     return new Kysely({ dialect: new PostgresDialect({ pool: reached }) })
