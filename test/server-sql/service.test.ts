@@ -67,6 +67,14 @@ test('a service whose database cannot be opened says so when it starts, and not 
   await service.close()
 })
 
+test('a PostgreSQL that cannot hold every text is refused before it refuses what is written', async () => {
+  await postgres.run('postgres', "create database latin template template0 encoding 'LATIN1'")
+  await expect(openSqlLog(await postgres.database('latin'))).rejects.toMatchObject({
+    name: 'ConfigurationError',
+    message: expect.stringContaining('LATIN1'),
+  })
+})
+
 test.each([
   '',
   'mysql://localhost/x',

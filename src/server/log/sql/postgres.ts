@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Kysely, PostgresDialect, type RawBuilder, sql } from 'kysely'
 import type { ClientConfig } from 'pg'
+import { ConfigurationError } from '../../../base/errors.ts'
 import type { Logger } from '../../../base/logger.ts'
 import type { Clock, Random } from '../../../base/world.ts'
 import { peer } from '../../peer.ts'
@@ -83,10 +84,12 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
     await sockets.closed()
     undo()
   }
-  const history = await historyOf(followers).catch(async (error) => {
-    await close()
-    throw error
-  })
+  const history = await checkEncoding(followers)
+    .then(() => historyOf(followers))
+    .catch(async (error) => {
+      await close()
+      throw error
+    })
 
   /** Tells this process's own notifications, of which it knows, from those of others. */
   const origin = randomUUID()
@@ -127,6 +130,18 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
       }),
     close,
   }
+}
+
+/** Throws a ConfigurationError for a database that would refuse what one of UTF-8 holds. */
+async function checkEncoding(db: Db): Promise<void> {
+  const { rows } = await sql<{ encoding: string }>`select getdatabaseencoding() as encoding`.execute(db)
+  const encoding = rows[0]?.encoding ?? ''
+  // The second takes bytes as they come.
+  if (encoding === 'UTF8' || encoding === 'SQL_ASCII') return
+  throw new ConfigurationError(
+    'database',
+    `The encoding of the PostgreSQL's database is ${encoding}, in which not every text can be written; name one whose encoding is UTF8.`,
+  )
 }
 
 /**
