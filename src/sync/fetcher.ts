@@ -147,7 +147,8 @@ export class Fetcher {
     this.#due = undefined
     this.#owed = false
     this.#fruitless = this.#freshAt === undefined ? 0 : this.#fruitless + 1
-    this.#freshAt = this.#options.clock.now()
+    // Behind an empty one no delta is asked for.
+    this.#freshAt = head.sid > 0 ? this.#options.clock.now() : undefined
     this.#refusals = noRefusals
     if (reason) listener.reset({ reason, since: position?.shown ?? 0 })
     return { kind: 'bootstrap', sid: head.sid, changes: rows }

@@ -59,6 +59,25 @@ describe('where the history is another one', () => {
     expect(again.lastSyncId).toBe(5)
   })
 
+  test('it is taken at once by who has fetched nothing but empty snapshots', async () => {
+    const device = new Device({ push: 'none' })
+    const next = (path: string, body: object) =>
+      device.server.failNext(faults.answer(200, JSON.stringify(body)), { path })
+    const empty = { sid: 0, epoch: 'A', rows: [] }
+    next('bootstrap', empty)
+    next('bootstrap', empty)
+    const client = await device.live()
+    device.server.heal()
+    const frames = [{ sid: 1, op: 'i', ...issue('A1') }]
+    device.server.sockets.send('ada', JSON.stringify({ since: 0, sid: 1, frames }))
+    await device.clock.advance(100)
+    expect(shown(client)).toEqual({ A1: {} })
+    next('delta', { sid: 5, epoch: 'B', frames: [] })
+    next('bootstrap', { sid: 5, epoch: 'B', rows: [issue('B1')] })
+    await device.clock.until(client.sync())
+    expect(shown(client)).toEqual({ B1: {} })
+  })
+
   test('an epoch that came with a delta of no changes is known after a restart', async () => {
     const device = new Device({ push: 'none' })
     device.insert('1')
