@@ -63,6 +63,8 @@ const scripts = (format, ending, entries) => ({
     format,
     sourcemap: true,
     hoistTransitiveImports: false,
+    // `require` for packages, too: Jest, as it comes, runs CommonJS without `import()`.
+    dynamicImportInCjs: false,
     manualChunks: ownFile,
     onlyExplicitManualChunks: true,
     // So that a framework which renders on a server knows where the page begins.

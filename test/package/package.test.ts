@@ -55,6 +55,10 @@ describe('the built package', () => {
     }
   })
 
+  test('runs where CommonJS is all that there is, as in Jest', async () => {
+    expect(await inNode(fileURLToPath(new URL('by-require.mjs', import.meta.url)))).toBe('Cable cut')
+  })
+
   test('tells a framework with server components that the hooks are for the page', async () => {
     const { import: esm, require: commonJs } = manifest.exports['./react']
     for (const { default: path } of [esm, commonJs]) {
