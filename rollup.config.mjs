@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { brotliCompressSync, constants } from 'node:zlib'
 import { PGlite } from '@electric-sql/pglite'
 import nodeResolve from '@rollup/plugin-node-resolve'
@@ -49,6 +50,17 @@ const seed = {
   },
 }
 
+// The licence of what is taken in goes with every copy of it.
+const licences = {
+  name: 'licences',
+  async generateBundle() {
+    for (const name of taken) {
+      const source = await readFile(new URL(`node_modules/${name}/LICENSE`, import.meta.url))
+      this.emitFile({ type: 'asset', fileName: `cli/LICENSE-${name}`, source })
+    }
+  },
+}
+
 const scripts = (format, ending, entries) => ({
   input: entries,
   external,
@@ -56,7 +68,7 @@ const scripts = (format, ending, entries) => ({
   plugins: [
     nodeResolve({ resolveOnly: taken }),
     esbuild({ target: 'es2022', tsconfig: false }),
-    ...(format === 'es' ? [seed] : []),
+    ...(format === 'es' ? [seed, licences] : []),
   ],
   output: {
     dir: 'dist',
