@@ -40,7 +40,19 @@ export async function transact<T>(
   }
   const undo = new Disposer()
   undo.add(onAbort(signal, abort))
-  const cut = new Promise<never>((_, reject) => undo.add(forced.on(reject)))
+  const cut = new Promise<never>((_, reject) => {
+    undo.add(forced.on(reject))
+    // Firefox 153 ends what is under way in a page that it puts aside, and never says so.
+    const onShow = () => {
+      try {
+        tx.objectStore('')
+      } catch (error) {
+        if (String(error).startsWith('InvalidState')) reject(closedConnection(true, error))
+      }
+    }
+    globalThis.addEventListener?.('pageshow', onShow)
+    undo.add(() => globalThis.removeEventListener?.('pageshow', onShow))
+  })
   const end = endOf(tx)
   try {
     const [result] = await Promise.race([Promise.all([run(body, handleOf(tx, fail)), end]), cut])

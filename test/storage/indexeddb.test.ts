@@ -153,6 +153,45 @@ describe('a transaction', () => {
     await expect(done).rejects.toMatchObject({ name: 'StorageError', code: 'closed', retryable: true })
   })
 
+  describe('in a page that was put aside and is back', () => {
+    /** Gives what shows the page again. */
+    function aside() {
+      const page = new EventTarget()
+      vi.stubGlobal('addEventListener', page.addEventListener.bind(page))
+      vi.stubGlobal('removeEventListener', page.removeEventListener.bind(page))
+      return () => page.dispatchEvent(new Event('pageshow'))
+    }
+
+    test('is `closed` where the engine has ended it and never said so', async () => {
+      const show = aside()
+      const { store, transactions } = setUp()
+      const connection = await store.open('db')
+      const done = connection.transaction(writing, async () => {
+        const engine = transactions.at(-1)
+        if (!engine) throw new Error('There is no transaction.')
+        vi.spyOn(engine, 'objectStore').mockImplementation(() => {
+          throw new DOMException('It is over.', 'InvalidStateError')
+        })
+        show()
+        await new Promise(() => {})
+      })
+      await expect(done).rejects.toMatchObject({ name: 'StorageError', code: 'closed', retryable: true })
+      connection.close()
+    })
+
+    test('goes on where it is not over', async () => {
+      const show = aside()
+      const { store } = setUp()
+      const connection = await store.open('db')
+      await connection.transaction(writing, async (tx) => {
+        tx.put('meta', 'a', 1)
+        show()
+      })
+      expect(await connection.transaction(writing, (tx) => tx.keys('meta'))).toEqual(['a'])
+      connection.close()
+    })
+  })
+
   test('invariant 33: one that may only delete, as after one without room, is begun once more', async () => {
     const { store } = setUp()
     const connection = await store.open('db')
