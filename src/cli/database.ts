@@ -92,5 +92,8 @@ const reasons: Readonly<Record<string, string>> = {
 }
 
 function reasonOf(error: unknown): string {
-  return reasons[codeOf(error)] ?? toError(error).message.replace(/\.$/, '')
+  const { message } = toError(error)
+  // Of a file, as of a certificate, the message says which one is missing; else it is a socket's.
+  const known = message.startsWith('ENOENT') ? undefined : reasons[codeOf(error)]
+  return known ?? message.replace(/\.$/, '')
 }

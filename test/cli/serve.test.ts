@@ -168,6 +168,11 @@ describe('what cannot be done ends with 1 and one sentence, without a stack', ()
       /^The PostgreSQL at 127\.0\.0\.1:1\/app .*nothing/,
     ],
     [
+      'its certificate is missing',
+      'postgres://u:hush@127.0.0.1:1/app?sslmode=verify-full&sslrootcert=/nowhere.pem',
+      /^The PostgreSQL at 127\.0\.0\.1:1\/app cannot be used: ENOENT: .+ '\/nowhere\.pem'\.\n$/,
+    ],
+    [
       'its password has a slash',
       'postgres://u:12/hush@127.0.0.1:1/app',
       /^The address of the PostgreSQL cannot be read; .+ `%2F` for a \/ /,
