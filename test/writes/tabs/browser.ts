@@ -42,6 +42,8 @@ export class Browser {
   readonly histories: History[] = []
   /** Of the application that a tab opens. */
   version = 1
+  /** Whether an engine has closed a database by itself. */
+  wasClosed = false
   readonly networks: readonly VirtualNetwork[]
   readonly #disk: Store = { ...memoryStore(), kind: 'durable' }
   readonly #open = new Map<number, Tab>()

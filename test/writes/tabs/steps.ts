@@ -71,7 +71,7 @@ const deeds = {
   close: ({ browser, index }: Moment) => browser.close(index),
   crash: ({ browser, index }: Moment) => browser.crash(index),
   'update the application'({ browser }: Moment) {
-    if (!browser.wasRestored) browser.version = 2
+    if (!browser.wasRestored && !browser.wasClosed) browser.version = 2
   },
   stop: ({ tab }: Moment) => void tab.client.stop(),
   start: ({ tab }: Moment) => void tab.client.start(),
@@ -85,7 +85,10 @@ const deeds = {
 const troubles = {
   'store fault': ({ tab, n }: Moment) => tab.store.arm((n >> 2) % 12, storeFaults[n % 5] ?? 'crash'),
   'mend the store': ({ tab }: Moment) => tab.store.disarm(),
-  'close the database'({ tab, n }: Moment) {
+  'close the database'({ browser, tab, n }: Moment) {
+    // What one version stores again, another may have sent in its own shape.
+    if (browser.version > 1) return
+    browser.wasClosed = true
     tab.engine.refusals = n % 4
     tab.engine.close('all')
   },
