@@ -134,15 +134,9 @@ class MemoryReplica implements Replica, QueryHost, Current {
         this.#renew(query, views)
         this.#changed.add(query)
       }
-      // What was laid over it before knew no rows below.
-      const covered = Array.from(this.#overlay.of(t), ({ id }) => ({
-        t,
-        id,
-        before: undefined,
-        after: table?.get(id),
-      }))
-      this.#show(this.#overlay.settle(covered))
     }
+    // What was laid over them before knew no rows below.
+    this.#show(this.#overlay.rebase(this.shown, types))
     this.apply(rest())
   }
 

@@ -43,7 +43,7 @@ export class Overlay {
   }
 
   /** The records of `t` that are covered. */
-  of(t: string): Iterable<Pick<Covered, 'id' | 'confirmed'>> {
+  of(t: string): Iterable<Pick<Covered, 'confirmed'>> {
     return this.#covered.get(t)?.values() ?? []
   }
 
@@ -83,9 +83,9 @@ export class Overlay {
     return Array.from(changed, ([covered, before]) => changeOf(covered, before, covered.shown))
   }
 
-  /** Other rows stand in place of the confirmed ones: what is shown over them. */
-  rebase(confirmed: RowSource): readonly RowChange[] {
-    const all = [...this.#covered.values()].flatMap((byId) => [...byId.values()])
+  /** Other rows stand in place of the confirmed ones of `types`: what is shown over them. */
+  rebase(confirmed: RowSource, types: Iterable<string> = this.#covered.keys()): readonly RowChange[] {
+    const all = Array.from(types, (t) => [...(this.#covered.get(t)?.values() ?? [])]).flat()
     for (const covered of all) covered.confirmed = confirmed.get(covered.t, covered.id)
     return this.#showAll(all)
   }
