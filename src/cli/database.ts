@@ -71,7 +71,9 @@ function titleOf(name: string): string {
   return `The PostgreSQL at ${searchParams.get('host') ?? host}${pathname}`
 }
 
-/** Node's codes, and PostgreSQL's SQLSTATEs (its appendix A). */
+const unknownCa = 'its certificate is of no CA that is known here; name the file of its CA by `sslrootcert`'
+
+/** Node's codes, OpenSSL's, and PostgreSQL's SQLSTATEs (its appendix A). */
 const reasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing answers there',
   ENOENT: 'nothing answers there',
@@ -82,8 +84,13 @@ const reasons: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full',
   ENOTDIR: 'it is a file',
   EEXIST: 'it is a file',
+  DEPTH_ZERO_SELF_SIGNED_CERT: unknownCa,
+  SELF_SIGNED_CERT_IN_CHAIN: unknownCa,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: unknownCa,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: unknownCa,
   '28P01': 'the password is wrong',
-  '28000': 'this user may not connect',
+  '28000':
+    'this user may not connect, or only over TLS, for which the address ends in `?sslmode=verify-full`',
   '3D000': 'there is no such database',
   '42501': 'this user may not',
   '42P01': 'it holds no data of Instep’s',

@@ -25,8 +25,11 @@ interface User {
 /** What makes it quick, and gives up only what a loss of power would need. */
 const quick = ['fsync=off', 'autovacuum=off']
 
-/** Starts one with `settings`, which are a test's unless they are given. */
-export async function startPostgres(settings: readonly string[] = quick): Promise<Postgres> {
+/** Starts one with `settings`, which are a test's unless they are given. The port is part of its socket's name, too. */
+export async function startPostgres(
+  settings: readonly string[] = quick,
+  port: number = 5432,
+): Promise<Postgres> {
   const bin = findPostgres()
   if (bin === undefined) throw new Error('There is no PostgreSQL; run `npm run setup`.')
   const folder = mkdtempSync(join(realpathSync(tmpdir()), 'instep-postgres-'))
@@ -36,7 +39,7 @@ export async function startPostgres(settings: readonly string[] = quick): Promis
   const initdb = ['-D', data, '-U', 'postgres', '--auth=trust', '-E', 'UTF8', '--locale=C', '--no-sync']
   execFileSync(join(bin, 'initdb'), initdb, { ...user, cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] })
 
-  const args = ['-D', data, '-k', folder]
+  const args = ['-D', data, '-k', folder, '-p', String(port)]
   for (const setting of ['listen_addresses=', 'max_connections=100', ...settings]) args.push('-c', setting)
   const start = () => listening(join(bin, 'postgres'), args, folder, user)
   let server = await start()
@@ -46,7 +49,7 @@ export async function startPostgres(settings: readonly string[] = quick): Promis
   }
   process.on('exit', atExit)
 
-  const addressOf = (name: string) => `postgres://postgres@localhost/${name}?host=${folder}`
+  const addressOf = (name: string) => `postgres://postgres@localhost:${port}/${name}?host=${folder}`
   const run: Postgres['run'] = async (name, sql) => {
     const client = new Client({ connectionString: addressOf(name) })
     await client.connect()
