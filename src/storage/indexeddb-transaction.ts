@@ -14,7 +14,7 @@ export interface Ending {
   readonly meant: () => boolean
 }
 
-/** Runs one transaction; once more where that is what Firefox asks for. */
+/** Runs one transaction; once more where an engine has refused the first for no reason of its own. */
 export async function transact<T>(
   db: IDBDatabase,
   ending: Ending,
@@ -67,11 +67,13 @@ export async function transact<T>(
     await Promise.race([cut, endOf(begin(db, meant, nothing))]).catch((cause) => {
       throw closedConnection(!meant(), cause)
     })
-    // Firefox 153 lets the first transaction after one without room do nothing but delete.
-    const isRefused = String(failure).startsWith('InvalidState')
-    if (isFirst && isRefused) return transact(db, ending, options, body, false)
     // A request that failed because its transaction was aborted does not know why; the transaction does.
-    throw transactionFailure(failure ?? tx.error ?? error)
+    const cause = failure ?? tx.error ?? error
+    // Firefox 153 lets the first transaction after one without room do nothing but delete, and WebKitGTK 2.50 ends those
+    // of a page that it puts aside.
+    const isRefused = String(cause).startsWith('InvalidState')
+    if (isFirst && isRefused) return transact(db, ending, options, body, false)
+    throw transactionFailure(cause)
   } finally {
     undo.dispose()
   }

@@ -26,6 +26,10 @@ export interface PageServer {
 const html =
   '<!doctype html><meta charset="utf-8"><title>test</title><script type="module" src="/page.js"></script>'
 
+/** Goes back to the page that it was opened from. */
+const away =
+  '<!doctype html><title>away</title><script>onload = () => setTimeout(() => history.back(), 200)</script>'
+
 /** A server of data at the address of the page, and what the page may ask of it by `command`. */
 export interface PageBackend {
   readonly data: BareServer
@@ -60,7 +64,11 @@ export async function servePage(entry: URL, backend?: PageBackend, alias?: Alias
       response.end()
     } else if (scripts.has(request.url ?? '')) {
       response.setHeader('Content-Type', 'text/javascript').end(scripts.get(request.url ?? ''))
+    } else if (request.url === '/away') {
+      response.setHeader('Content-Type', 'text/html').end(away)
     } else {
+      // A page of `no-store` is not kept when it is left.
+      response.setHeader('Cache-Control', 'no-cache')
       response.setHeader('Content-Type', 'text/html').end(html)
     }
   })

@@ -179,6 +179,18 @@ describe('a transaction', () => {
       connection.close()
     })
 
+    test('is begun once more where the engine has ended it, and says so', async () => {
+      const { store, transactions } = setUp()
+      const connection = await store.open('db')
+      await connection.transaction(writing, async (tx) => {
+        tx.put('meta', String(transactions.length), 1)
+        const engine = transactions.at(-1) as unknown as { _abort(name: string): void }
+        if (transactions.length === 1) engine._abort('InvalidStateError')
+      })
+      expect(await connection.transaction(writing, (tx) => tx.keys('meta'))).toEqual(['2'])
+      connection.close()
+    })
+
     test('goes on where it is not over', async () => {
       const show = aside()
       const { store } = setUp()
