@@ -83,6 +83,8 @@ test.each([
   './data',
   'postgresql://localhost/x',
   'file:data',
+  '"postgres://u:secret@localhost/x"',
+  ' postgres://u:secret@localhost/x',
 ])('what is taken for a database: %s', async (name) => {
   const isRight = ['memory', 'C:\\data', './data', 'postgresql://localhost/x'].includes(name)
   expect(namesDatabase(name)).toBe(isRight)

@@ -31,9 +31,12 @@ export interface SqlLogOptions {
   readonly random?: Random
 }
 
-/** Whether `name` names a database: an address of a PostgreSQL, or a folder, which begins with no other scheme. */
+/**
+ * Whether `name` names a database: an address of a PostgreSQL, or a folder, which begins with no other scheme. An address
+ * in quotes or behind a space is none: a folder of that name would hold its password.
+ */
 export function namesDatabase(name: string): boolean {
-  return name === 'memory:' || isPostgres(name) || !/^(\w[\w+.-]+:|$)/.test(name)
+  return name === 'memory:' || isPostgres(name) || !/^(\w[\w+.-]+:|$)|:\/\//.test(name)
 }
 
 /**
