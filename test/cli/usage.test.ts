@@ -138,6 +138,12 @@ describe('what is called wrongly ends with 2 and one sentence on stderr', () => 
       /`--rate-limit` is to be/,
     ],
     [
+      'a rate in longer than a timer can wait',
+      ['serve', '--database', 'memory:', '--rate-limit', '100/30d'],
+      env,
+      /`--rate-limit` is to be .* from 1s to 24d/,
+    ],
+    [
       'changes that are kept for no time',
       ['serve', '--database', 'memory:', '--keep-changes', 'long'],
       env,

@@ -83,6 +83,7 @@ describe('a limit to the rate of requests', () => {
     { requests: 0 },
     { requests: 1.5 },
     { windowMs: 10 },
+    { windowMs: 30 * 86_400_000 },
     { endpoints: { tx: { ...once, requests: -1 } } },
   ])('%j is refused', (options) => {
     expect(() => rateLimiter(options)).toThrow('A rate is a whole number')

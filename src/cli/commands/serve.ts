@@ -2,7 +2,7 @@ import type { Logger } from '../../base/logger.ts'
 import { resolveWorld } from '../../base/world.default.ts'
 import { createSyncService } from '../../server/create-sync-service.ts'
 import { prometheusMetrics } from '../../server/ops/prometheus.ts'
-import { type Rate, rateLimiter } from '../../server/ops/rate-limiter.ts'
+import { longestWindowMs, type Rate, rateLimiter } from '../../server/ops/rate-limiter.ts'
 import { isOrigin, originExpected } from '../../server/options.ts'
 import type { SyncService } from '../../server/service.ts'
 import { authenticationIn, authenticationOptions } from '../authentication.ts'
@@ -100,6 +100,6 @@ function rateIn(settings: Settings): Rate | undefined {
   const [, count, time = ''] = /^(\d+)\/(\w+)$/.exec(text) ?? []
   const requests = Number(count)
   const windowMs = durationOf(time) ?? 0
-  if (requests > 0 && windowMs >= 1_000) return { requests, windowMs }
-  throw new UsageError('`--rate-limit` is to be a number and a time of 1s or more, as in `100/1m`.')
+  if (requests > 0 && windowMs >= 1_000 && windowMs <= longestWindowMs) return { requests, windowMs }
+  throw new UsageError('`--rate-limit` is to be a number and a time from 1s to 24d, as in `100/1m`.')
 }

@@ -5,17 +5,20 @@ import { peer } from '../peer.ts'
 import { sha256 } from '../sha256.ts'
 import type { RateLimit } from './rate-limit.ts'
 
+/** The package counts by a timer, which ends a longer time at once. */
+export const longestWindowMs = 2 ** 31 - 1
+
 /** How many requests a user may make in a time. */
 export interface Rate {
   readonly requests: number
-  /** In ms, 1 000 at least. */
+  /** In ms, from 1 000 to 2 147 483 647, which is 24 days. */
   readonly windowMs: number
 }
 
 export interface RateLimiterOptions {
   /** How many requests a user may make. @default 100 */
   readonly requests?: number
-  /** In how long, in ms, 1 000 at least. @default 60_000 */
+  /** In how long, in ms, from 1 000 to 2 147 483 647, which is 24 days. @default 60_000 */
   readonly windowMs?: number
   /** Endpoints with a rate of their own, whose requests do not count elsewhere. */
   readonly endpoints?: Readonly<Partial<Record<Endpoint, Rate>>>
@@ -96,9 +99,9 @@ function load() {
 }
 
 function check({ requests, windowMs }: Rate): void {
-  if (Number.isInteger(requests) && requests > 0 && windowMs >= 1_000) return
+  if (Number.isInteger(requests) && requests > 0 && windowMs >= 1_000 && windowMs <= longestWindowMs) return
   throw new ConfigurationError(
     'rateLimit',
-    'A rate is a whole number of `requests` above 0 in a `windowMs` of 1000 or more.',
+    `A rate is a whole number of \`requests\` above 0 in a \`windowMs\` from 1000 to ${longestWindowMs}.`,
   )
 }
