@@ -1,4 +1,5 @@
 import type { Undo } from '../../base/emitter.ts'
+import { ConfigurationError } from '../../base/errors.ts'
 import type { Clock, Random } from '../../base/world.ts'
 import { rowKey } from '../../protocol/fold.ts'
 import type { WireRow } from '../../protocol/row.ts'
@@ -100,6 +101,8 @@ export class MemoryLog implements Log {
   }
 
   async trim(sid: number): Promise<void> {
+    if (!Number.isSafeInteger(sid))
+      throw new ConfigurationError('sid', `${sid} is no sid; give a whole number.`)
     const horizon = Math.max(this.#horizon, Math.min(sid, this.#head))
     this.#entries = this.#entriesAfter(horizon)
     this.#horizon = horizon

@@ -90,6 +90,13 @@ export function describeReads(what: string, logTest: LogTest): void {
       expect((await log.changes(0, 100)).horizon).toBe(first)
     })
 
+    logTest('is not trimmed up to what is no sid', async (log) => {
+      await log.write([insert('1')], asService)
+      for (const sid of [Number.NaN, 0.5]) await expect(log.trim(sid)).rejects.toThrow()
+      expect(await log.position()).toMatchObject({ head: 1, horizon: 0 })
+      expect(await framesOf(log, 0)).toHaveLength(1)
+    })
+
     logTest('trims no further than its head, and never back', async (log) => {
       const head = await log.write([insert('1')], asService)
       await log.trim(head + 1_000)
