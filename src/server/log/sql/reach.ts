@@ -3,6 +3,7 @@ import type { Pool } from 'pg'
 import { withDeadline } from '../../../base/deadline.ts'
 import { NetworkError, toError } from '../../../base/errors.ts'
 import type { Clock } from '../../../base/world.ts'
+import { isObject } from '../../../protocol/json.ts'
 import { sha256 } from '../../sha256.ts'
 import { stateOf } from './refusal.ts'
 
@@ -49,10 +50,15 @@ export function reaching(pool: Pool, { clock, prepared, answerMs }: ReachOptions
 /**
  * No connection is to be had or it is lost, which comes without a SQLSTATE; or the server says so itself (PostgreSQL,
  * appendix A: classes 08, 53 and 57; that it takes no writes, has ended a transaction that took too long, or has given way
- * to another, as in class 40).
+ * to another, as in class 40; or that its queue of notifications is full, which a session that sleeps can do).
  */
 function fail(error: unknown): never {
-  if (!/^(08|40|53|57|25006|25P03|25P04|55000|55P03|$)/.test(stateOf(error))) throw error
+  if (!/^(08|40|53|57|25006|25P03|25P04|55000|55P03|$)/.test(stateOf(error)) && !isFull(error)) throw error
   const reason = toError(error).message.replace(/\.$/, '')
   throw new NetworkError('unreachable', `PostgreSQL does not answer now: ${reason}.`, { cause: error })
+}
+
+/** The SQLSTATE is that of data which no server takes; what raises it is the file of notifications. */
+function isFull(error: unknown): boolean {
+  return stateOf(error) === '54000' && isObject(error) && error.file === 'async.c'
 }
