@@ -21,6 +21,13 @@ test.each([
   expect(`${error} ${JSON.stringify(error)}`).not.toContain('ter2')
 })
 
+test.each(['postgres://u:ter2@h:99999/d', 'postgres://u:12@h:65536', 'postgres://h:99999?sslmode=require'])(
+  'a port that is none is named as what is wrong: %s',
+  (address) => {
+    expect(() => checkAddress(address)).toThrow(/^The port of the PostgreSQL is to be from 0 to 65535\.$/)
+  },
+)
+
 test.each([
   'postgres://u:p%23%2F@h:5432/d?sslmode=verify-full',
   'postgresql://u@localhost/d?host=/var/run/postgresql',

@@ -7,7 +7,11 @@ export function isPostgres(name: string): boolean {
 
 /** Throws a ConfigurationError, which does not quote it, for an address that cannot be read. */
 export function checkAddress(address: string): void {
-  if (!isCut(address) && canParse(address) && canDecode(address)) return
+  const isWhole = !isCut(address) && canDecode(address)
+  if (isWhole && canParse(address)) return
+  if (isWhole && canParse(address.replace(/:\d+(?=[/?]|$)/, ''))) {
+    throw new ConfigurationError('database', 'The port of the PostgreSQL is to be from 0 to 65535.')
+  }
   throw new ConfigurationError(
     'database',
     'The address of the PostgreSQL cannot be read; write what is special in its password and its names by its code, as in `%23` for a #, `%2F` for a / and `%40` for an @.',
