@@ -176,6 +176,29 @@ describe.each(kinds)('on %s', (kind) => {
     expect([socket.readyState, lines.slice(before)]).toEqual([1, []])
   })
 
+  test('a client that pings and takes no answer is cut before its answers pile up', async () => {
+    const { port, token } = await watched(kind)
+    const socket = connect(port, '127.0.0.1')
+    onTestFinished(() => void socket.destroy())
+    socket.write(requestFor({ method: 'GET', path: '/sync/v1/ws', headers: upgrade }, `Bearer ${token}`))
+    await once(socket, 'data')
+    socket.pause()
+    let gone = false
+    socket.on('error', () => {
+      gone = true
+    })
+    // Of 125 bytes, masked by zeros.
+    const ping = Buffer.alloc(131, 'x').fill(0, 2, 6)
+    ping.set([0x89, 0x80 | 125])
+    const pings = Buffer.alloc(131 * 1_000, ping)
+    let sent = 0
+    while (!gone && sent < 64 * 1_048_576) {
+      await new Promise((resolve) => socket.write(pings, resolve))
+      sent += pings.length
+    }
+    expect(gone).toBe(true)
+  })
+
   test('a refused socket is not kept by a client that never hangs up', async () => {
     const { port } = await watched(kind)
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
