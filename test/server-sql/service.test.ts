@@ -67,6 +67,26 @@ test('a service whose database cannot be opened says so when it starts, and not 
   await service.close()
 })
 
+test('a user who may only read and write the tables that another has made serves', async () => {
+  const address = await postgres.database('rights')
+  await (await openSqlLog(address)).close()
+  await postgres.run(
+    'rights',
+    `create role service login; grant usage on schema public to service;
+    grant select, insert, update, delete on all tables in schema public to service`,
+  )
+  const database = address.replace('postgres@', 'service@')
+  const { service, ask, clock } = serviceOf({ database, retention: { maxChanges: 1 } })
+  await service.write([insert('1')])
+  await service.write([insert('2')])
+  expect(await (await ask('bootstrap')).json()).toMatchObject({ sid: 2, count: 2 })
+  await eventually(async () => {
+    await clock.advance(600_000)
+    return (await ask('delta?since=0')).status === 410
+  })
+  await service.close()
+})
+
 test('a PostgreSQL that cannot hold every text is refused before it refuses what is written', async () => {
   await postgres.run('postgres', "create database latin template template0 encoding 'LATIN1'")
   await expect(openSqlLog(await postgres.database('latin'))).rejects.toMatchObject({
