@@ -109,13 +109,19 @@ export class Settings {
     const onLine = this.#onLine(option)
     if (onLine) return onLine
     const variable = `INSTEP_${option.replaceAll('-', '_').toUpperCase()}`
-    const set = this.#env[variable]
+    const set = filled(variable, this.#env[variable])
     if (set && !isOfKubernetes(variable, set)) return { text: set, name: `\`${variable}\`` }
     const key = camel(option)
     const value = this.#config[key]
     if (value === undefined) return undefined
     return { text: String(value), name: `\`${key}\` in ${this.#configPath}` }
   }
+}
+
+/** Throws a UsageError for a `variable` that is set to nothing: what it is to restrict would be open. */
+export function filled(variable: string, text: string | undefined): string | undefined {
+  if (text === '') throw new UsageError(`\`${variable}\` is empty; give it a value, or take it away.`)
+  return text
 }
 
 function isOn(found: Found | undefined): boolean {

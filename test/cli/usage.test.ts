@@ -138,6 +138,18 @@ describe('what is called wrongly ends with 2 and one sentence on stderr', () => 
       /`--rate-limit` is to be/,
     ],
     [
+      'a variable that is empty, which would let in whatever it is to keep out',
+      ['serve', '--database', 'memory:'],
+      { ...env, INSTEP_ISSUER: '' },
+      /^`INSTEP_ISSUER` is empty; give it a value, or take it away\.$/m,
+    ],
+    [
+      'a token for metrics that is empty',
+      ['serve', '--database', 'memory:', '--metrics'],
+      { ...env, INSTEP_METRICS_TOKEN: '' },
+      /^`INSTEP_METRICS_TOKEN` is empty; give it a value, or take it away\.$/m,
+    ],
+    [
       'a rate in longer than a timer can wait',
       ['serve', '--database', 'memory:', '--rate-limit', '100/30d'],
       env,

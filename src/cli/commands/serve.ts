@@ -14,7 +14,7 @@ import { loggerIn, logOptions } from '../log.ts'
 import { maxRecordBytesIn, maxRecordBytesOption } from '../max-record-bytes.ts'
 import { ownerFieldIn, ownerFieldOption } from '../owner-field.ts'
 import { secretNote } from '../secret.ts'
-import { configOption, type Settings } from '../settings.ts'
+import { configOption, filled, type Settings } from '../settings.ts'
 import type { Shell } from '../shell.ts'
 import { durationOf } from '../units.ts'
 
@@ -79,7 +79,7 @@ async function serviceOf(settings: Settings, { env }: Shell, logger: Logger): Pr
   }
   const maxAgeMs = settings.duration('keep-changes')
   const rate = rateIn(settings)
-  const token = env.INSTEP_METRICS_TOKEN
+  const token = filled('INSTEP_METRICS_TOKEN', env.INSTEP_METRICS_TOKEN)
   const options = {
     authenticate,
     ownerField: ownerFieldIn(settings),
