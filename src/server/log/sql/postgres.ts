@@ -9,7 +9,7 @@ import { checkAddress } from './address.ts'
 import type { Db, SqlDatabase } from './database.ts'
 import { keepListening } from './listener.ts'
 import { reaching } from './reach.ts'
-import { stateOf } from './refusal.ts'
+import { isDenied } from './refusal.ts'
 import { Sockets } from './sockets.ts'
 
 const channel = 'instep'
@@ -157,8 +157,7 @@ async function historyOf(db: Db): Promise<RawBuilder<string>> {
     await sql`select ${history} from (values ('')) as state(history)`.execute(db)
     return history
   } catch (error) {
-    // Not allowed, or not there.
-    if (stateOf(error) === '42501' || stateOf(error) === '42883') return sql<string>`history`
+    if (isDenied(error)) return sql<string>`history`
     throw error
   }
 }

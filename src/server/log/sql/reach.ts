@@ -3,12 +3,8 @@ import type { Pool } from 'pg'
 import { withDeadline } from '../../../base/deadline.ts'
 import { NetworkError, toError } from '../../../base/errors.ts'
 import type { Clock } from '../../../base/world.ts'
-import { isObject } from '../../../protocol/json.ts'
 import { sha256 } from '../../sha256.ts'
-import { stateOf } from './refusal.ts'
-
-/** What a server says that takes no writes, as after another one has taken its place, or before it takes that of another. */
-const readOnly = /^(25006|55000)/
+import { isAway, isOfReadOnly } from './refusal.ts'
 
 export interface ReachOptions {
   readonly clock: Clock
@@ -32,7 +28,7 @@ export function reaching(pool: Pool, { clock, prepared, answerMs }: ReachOptions
         if (late) throw late
         const name = prepared && values.length > 0 ? { name: sha256(text) } : undefined
         const answer = client.query({ ...name, text, values }).catch((error) => {
-          isReadOnly ||= readOnly.test(stateOf(error))
+          isReadOnly ||= isOfReadOnly(error)
           return fail(error)
         })
         return withDeadline(clock, answerMs, answer, () => {
@@ -47,18 +43,8 @@ export function reaching(pool: Pool, { clock, prepared, answerMs }: ReachOptions
   }
 }
 
-/**
- * No connection is to be had or it is lost, which comes without a SQLSTATE; or the server says so itself (PostgreSQL,
- * appendix A: classes 08, 53 and 57; that it takes no writes, has ended a transaction that took too long, or has given way
- * to another, as in class 40; or that its queue of notifications is full, which a session that sleeps can do).
- */
 function fail(error: unknown): never {
-  if (!/^(08|40|53|57|25006|25P03|25P04|55000|55P03|$)/.test(stateOf(error)) && !isFull(error)) throw error
+  if (!isAway(error)) throw error
   const reason = toError(error).message.replace(/\.$/, '')
   throw new NetworkError('unreachable', `PostgreSQL does not answer now: ${reason}.`, { cause: error })
-}
-
-/** The SQLSTATE is that of data which no server takes; what raises it is the file of notifications. */
-function isFull(error: unknown): boolean {
-  return stateOf(error) === '54000' && isObject(error) && error.file === 'async.c'
 }
