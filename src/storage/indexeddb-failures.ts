@@ -2,9 +2,13 @@ import { type ErrorCodes, StorageError } from '../base/errors.ts'
 
 type Code = ErrorCodes['StorageError']
 
+const noRoom = ['quota', 'There is no room left for the local database: free some, or ask for more'] as const
+
 /** What IndexedDB's own errors mean, by name, where they do not just say that something failed. */
 const meanings: { readonly [name: string]: readonly [code: Code, what: string] | undefined } = {
-  QuotaExceededError: ['quota', 'There is no room left for the local database: free some, or ask for more'],
+  QuotaExceededError: noRoom,
+  // Chromium 156, where a value of more than 64 kB cannot be written since the disk itself is full.
+  DataError: noRoom,
   VersionError: ['unavailable', 'The local database was made by a newer version: reload to get that version'],
   // A value that is lost for good (Indexed Database API 3.0, section 3.1), in Chromium when its file is gone.
   NotReadableError: ['unreadable', 'The local database holds a value that cannot be read'],

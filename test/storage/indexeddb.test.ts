@@ -215,9 +215,13 @@ describe('a transaction', () => {
     connection.close()
   })
 
-  test.each(['QuotaExceededError', 'UnknownError'])(
-    'is stored only when it is complete: %s after every request succeeded',
-    async (name) => {
+  test.each([
+    ['QuotaExceededError', 'quota'],
+    ['DataError', 'quota'],
+    ['UnknownError', 'aborted'],
+  ])(
+    'is stored only when it is complete: %s after every request succeeded is told as `%s`',
+    async (name, code) => {
       const { store, transactions } = setUp()
       const connection = await store.open('db')
       const done = connection.transaction(writing, async (tx) => {
@@ -226,7 +230,6 @@ describe('a transaction', () => {
         const engine = transactions.at(-1) as unknown as { _abort(name: string): void }
         engine._abort(name)
       })
-      const code = name === 'QuotaExceededError' ? 'quota' : 'aborted'
       await expect(done).rejects.toMatchObject({ name: 'StorageError', code, cause: { name } })
       expect(await connection.transaction(writing, (tx) => tx.keys('meta'))).toEqual([])
       connection.close()
