@@ -55,5 +55,5 @@ export type ResetReason =
   | 'epoch'
   /** The server refused the delta three times in the same way. */
   | 'refused'
-  /** A change came that could not be read, or was for a record that is not here; or the disk did not give a lazy type. */
+  /** A change could not be read, or was for a record that is not here; or the disk did not give a lazy type, or take a snapshot. */
   | 'repair'

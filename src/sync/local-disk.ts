@@ -1,3 +1,4 @@
+import { Alarm } from '../base/alarm.ts'
 import { StorageError, type SyncError, toStorageError } from '../base/errors.ts'
 import type { Clock } from '../base/world.ts'
 import type { Database, JournalEntry } from '../database/database.ts'
@@ -6,10 +7,13 @@ import type { OutboxChange } from '../database/outbox.ts'
 import type { StorageStatus } from '../session/status.ts'
 import { Checkpointer } from './checkpointer.ts'
 import { Opener } from './opener.ts'
-import { Recorder } from './recorder.ts'
+import { isHopeless, Recorder } from './recorder.ts'
 
 /** So often one change of the transactions is tried where the engine closes the database under it. */
 const mostTries = 3
+
+/** Where a snapshot did not fit, another may after this long, in ms; each one after it waits four times longer. */
+const roomMs = 3_600_000
 
 export interface LocalDiskOptions {
   readonly openDatabase: () => Promise<Database>
@@ -33,6 +37,8 @@ export class LocalDisk {
   readonly #options: LocalDiskOptions
   readonly #opener: Opener
   readonly #checkpointer: Checkpointer
+  readonly #again: Alarm
+  #againMs = roomMs
   #recorder = new Recorder(noDatabase, () => {})
   /** Why the last transaction could not be stored, if it could not. */
   #refused: SyncError | undefined
@@ -63,6 +69,12 @@ export class LocalDisk {
       clock,
       database: () => this.database,
       onEnd: (failure) => this.#heard(failure ?? this.failure),
+    })
+    this.#again = new Alarm(clock, () => {
+      this.#againMs *= 4
+      this.#again.set(this.#againMs)
+      const { failure, suspended } = this.#recorder
+      if (failure && suspended && !isHopeless(failure)) onLost()
     })
   }
 
@@ -175,11 +187,17 @@ export class LocalDisk {
     this.#checkpointer.abort()
     await this.#recorder.settled()
     await this.#opener.close()
+    this.#again.clear()
   }
 
   /** Storing fails with `failure`, or does not. */
   #heard(failure: SyncError | undefined): void {
     this.#tell(failure)
+    if (failure) this.#again.within(this.#againMs)
+    else {
+      this.#again.clear()
+      this.#againMs = roomMs
+    }
     if (failure?.code === 'broken_link') this.#options.onLost()
     else void this.#openAfter(this.database, failure)
   }

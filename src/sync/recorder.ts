@@ -126,7 +126,7 @@ export class Recorder {
 }
 
 /** Whether the same write cannot succeed later. */
-function isHopeless({ code, retryable }: SyncError): boolean {
+export function isHopeless({ code, retryable }: SyncError): boolean {
   return code === 'fenced' || code === 'broken_link' || (code === 'closed' && !retryable)
 }
 

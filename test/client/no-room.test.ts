@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest'
+import { StorageError } from '../../src/base/errors.ts'
+import { memoryStore } from '../../src/storage/memory.ts'
+import { Device, shown } from '../support/device.ts'
+import { watching } from '../support/watching-store.ts'
+
+const anHour = 3_600_000
+
+/** A client that is live, though its disk has refused all but to be opened; the server has one record. */
+async function fullDevice(code: 'quota' | 'aborted' = 'quota') {
+  const disk = { full: false }
+  const store = watching(memoryStore(), ({ tables, mode }) => {
+    if (disk.full && mode === 'write' && tables.includes('pages')) throw new StorageError(code, 'No room.')
+  })
+  const device = new Device({ store })
+  device.insert('1')
+  const client = device.client()
+  await client.start()
+  disk.full = true
+  await device.clock.advance(1_000)
+  const bootstraps = () => device.requests.filter((path) => path === 'bootstrap').length
+  return { device, disk, client, bootstraps }
+}
+
+/** What a restart without the network shows. */
+async function restarted(device: Device) {
+  await device.quit()
+  device.network.cut()
+  const client = device.client()
+  await client.start()
+  return shown(client)
+}
+
+test.each(['quota', 'aborted'] as const)(
+  'a first sync that the disk refused with `%s` is stored an hour later',
+  async (code) => {
+    const { device, disk, client } = await fullDevice(code)
+    expect(client.status.storage.reason).toBe('No room.')
+    disk.full = false
+    await device.clock.advance(anHour + 1_000)
+    expect(client.status.storage.reason).toBeUndefined()
+    device.insert('2')
+    await device.clock.advance(1_000)
+    expect(await restarted(device)).toEqual({ 1: {}, 2: {} })
+  },
+)
+
+test('while there is no room, a snapshot is fetched less and less often', async () => {
+  const { device, bootstraps } = await fullDevice()
+  const counts: number[] = []
+  for (const hours of [2, 4, 16, 64]) {
+    await device.clock.advance(hours * anHour)
+    counts.push(bootstraps())
+  }
+  expect(counts).toEqual([2, 3, 4, 5])
+})
+
+test('data that is stored is not fetched again, whatever failed before', async () => {
+  const { device, disk, bootstraps } = await fullDevice()
+  disk.full = false
+  await device.clock.advance(100 * anHour)
+  expect(bootstraps()).toBe(2)
+})
