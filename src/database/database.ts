@@ -1,5 +1,5 @@
 import type { Undo } from '../base/emitter.ts'
-import type { StorageError } from '../base/errors.ts'
+import type { StorageError, SyncError } from '../base/errors.ts'
 import type { SnapshotHead } from '../protocol/bootstrap.ts'
 import type { RowOp } from '../protocol/fold.ts'
 import type { WireRow } from '../protocol/row.ts'
@@ -62,6 +62,8 @@ export interface Restored {
   readonly epoch?: string | undefined
   /** When the position was stored, in ms since the epoch. */
   readonly at: number
+  /** Why what was migrated could not be stored, if it could not: no delta follows from what is there. */
+  readonly failure?: SyncError | undefined
 }
 
 export interface JournalEntry {

@@ -1,5 +1,5 @@
 import type { Undo } from '../base/emitter.ts'
-import type { StorageError } from '../base/errors.ts'
+import { type StorageError, toStorageError } from '../base/errors.ts'
 import type { Clock } from '../base/world.ts'
 import type { Models } from '../models/models.ts'
 import type { WireRow } from '../protocol/row.ts'
@@ -102,8 +102,7 @@ class StoredDatabase implements Database {
     if (!state) return undefined
     const { pageUnits, journalUnits, ...restored } = state
     this.#size = { pageUnits, journalUnits }
-    if (migrating) await this.#rewrite(migrating.migrated, restored, sink)
-    return restored
+    return migrating ? this.#rewrite(migrating.migrated, restored, sink) : restored
   }
 
   async read(sink: RestoreSink): Promise<Restored | undefined> {
@@ -111,12 +110,19 @@ class StoredDatabase implements Database {
     return (await readStored(this.#database, (stored) => (stored === version ? sink : undefined)))?.state
   }
 
-  /** What follows is of the new shape, so what it follows from has to be, too. */
-  async #rewrite(rows: readonly WireRow[], restored: Restored, sink: RestoreSink): Promise<void> {
-    const writer = await this.snapshot()
-    for (const page of pagesOf(rows)) await writer.page(page)
-    await writer.commit(restored)
+  /** What follows is of the new shape, so what it follows from has to be, too. Where that fails, what was read is given all the same. */
+  async #rewrite(rows: readonly WireRow[], restored: Restored, sink: RestoreSink): Promise<Restored> {
     sink.rows(rows)
+    let writer: SnapshotWriter | undefined
+    try {
+      writer = await this.snapshot()
+      for (const page of pagesOf(rows)) await writer.page(page)
+      await writer.commit(restored)
+      return restored
+    } catch (error) {
+      await writer?.abort().catch(() => {})
+      return { ...restored, failure: toStorageError(error) }
+    }
   }
 
   async snapshot(): Promise<SnapshotWriter> {

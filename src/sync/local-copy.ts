@@ -199,7 +199,8 @@ export class LocalCopy {
     })
     if (!restored) return
     await staging.prepare()
-    this.disk.resume()
+    if (restored.failure) this.disk.suspend(restored.failure)
+    else this.disk.resume()
     this.#place(staging, restored, restored.at, 0)
   }
 

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
 import { StorageError } from '../../src/base/errors.ts'
+import { defineModels } from '../../src/index.ts'
+import type { WireRow } from '../../src/protocol/row.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import { Device, shown } from '../support/device.ts'
 import { watching } from '../support/watching-store.ts'
@@ -60,4 +62,30 @@ test('data that is stored is not fetched again, whatever failed before', async (
   disk.full = false
   await device.clock.advance(100 * anHour)
   expect(bootstraps()).toBe(2)
+})
+
+test('a start with another version of the models shows what is stored where there is no room for it', async () => {
+  const { device, disk } = await fullDevice()
+  disk.full = false
+  await device.clock.advance(anHour + 1_000)
+  await device.quit()
+  device.network.cut()
+  disk.full = true
+  const row = (old: WireRow) => ({ ...old, p: { ...old.p, isNew: true } })
+  const models = defineModels({}, { version: 2, migrate: { 2: { row } } })
+  const client = device.client({ models })
+  await client.start()
+  expect(shown(client)).toEqual({ 1: { isNew: true } })
+  expect(client.status.storage.reason).toBe('No room.')
+  disk.full = false
+  device.network.mend()
+  await device.clock.advance(anHour + 1_000)
+  expect(client.status.storage.reason).toBeUndefined()
+  device.insert('2')
+  await device.clock.advance(1_000)
+  await device.quit()
+  device.network.cut()
+  const again = device.client({ models })
+  await again.start()
+  expect(shown(again)).toEqual({ 1: {}, 2: {} })
 })

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { StorageError } from '../../src/base/errors.ts'
 import { openDatabase } from '../../src/database/open.ts'
 import { defineModels, type Migrations } from '../../src/models/models.ts'
 import type { RowOp } from '../../src/protocol/fold.ts'
@@ -8,6 +9,7 @@ import { memoryStore } from '../../src/storage/memory.ts'
 import type { Store } from '../../src/storage/store.ts'
 import { name } from '../support/store-databases.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
+import { watching } from '../support/watching-store.ts'
 
 const open = (store: Store, version: number, migrate: Migrations = {}) =>
   openDatabase({ store, name, clock: new VirtualClock(), models: defineModels({}, { version, migrate }) })
@@ -26,7 +28,7 @@ async function read(store: Store, version: number, migrate?: Migrations) {
       },
       ops: (some) => void ops.push(...some),
     })
-    return restored && { sid: restored.sid, rows: Object.fromEntries(rows), ops }
+    return restored && { sid: restored.sid, rows: Object.fromEntries(rows), ops, failure: restored.failure }
   } finally {
     database.close()
   }
@@ -70,6 +72,25 @@ describe('stored data of an older version', () => {
       rows: migrated,
       ops: [],
     })
+  })
+
+  test('is given though there is no room to store it so, and leaves nothing of that', async () => {
+    const inner = await stored()
+    let left = 0
+    const store = watching(inner, ({ tables, mode }) => {
+      if (mode === 'write' && tables.includes('journal') && left++ > 0)
+        throw new StorageError('quota', 'Full.')
+    })
+    expect(await read(store, 2, { 2: toTitle })).toMatchObject({
+      rows: { 'Note 1': { title: 'Oat milk' }, 'Note 3': { title: 'Cake' } },
+      failure: { code: 'quota' },
+    })
+    const connection = await inner.open(name)
+    const tables = ['pages'] as const
+    const keys = await connection.transaction({ tables, mode: 'read' }, (tx) => tx.keys('pages'))
+    expect(keys).toHaveLength(1)
+    connection.close()
+    expect(await read(inner, 1)).toMatchObject({ sid: 6, rows: { 'Note 1': { name: 'Milk' } } })
   })
 
   test('goes through each version between, those without an entry leave it as it is', async () => {
