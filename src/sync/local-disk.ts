@@ -127,7 +127,11 @@ export class LocalDisk {
     if (this.#isLost && !wasLost) return 'again'
     if (this.#isLost) this.#recorder.fail(closedAgain())
     else if (failure) this.#recorder.fail(failure)
-    else this.#recorder.resume()
+    else {
+      this.#recorder.resume()
+      // What a checkpoint failed of is gone.
+      if (database !== noDatabase) this.#heard(undefined)
+    }
     return this.failure ? 'memory' : 'stored'
   }
 

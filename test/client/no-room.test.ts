@@ -3,6 +3,7 @@ import { StorageError } from '../../src/base/errors.ts'
 import { defineModels } from '../../src/index.ts'
 import type { WireRow } from '../../src/protocol/row.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
+import { faults } from '../support/bare-server-faults.ts'
 import { Device, shown } from '../support/device.ts'
 import { watching } from '../support/watching-store.ts'
 
@@ -88,4 +89,20 @@ test('a start with another version of the models shows what is stored where ther
   const again = device.client({ models })
   await again.start()
   expect(shown(again)).toEqual({ 1: {}, 2: {} })
+})
+
+test('a checkpoint that found no room is forgotten with the next snapshot', async () => {
+  const { device, disk, client } = await fullDevice()
+  disk.full = false
+  await device.clock.advance(anHour + 1_000)
+  disk.full = true
+  for (const id of ['2', '3']) {
+    device.insert(id, { text: 'x'.repeat(600_000) })
+    await device.clock.advance(5_000)
+  }
+  expect(client.status.storage.reason).toBe('No room.')
+  disk.full = false
+  device.server.failNext(faults.gone(), { path: '/delta' })
+  await device.clock.until(client.sync())
+  expect(client.status.storage.reason).toBeUndefined()
 })
