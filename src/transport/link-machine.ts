@@ -18,7 +18,7 @@ export type LinkEvent =
   | { readonly type: 'stop' }
   | { readonly type: 'renew' }
   | { readonly type: 'opened' }
-  /** A message came, or the socket has been open for a while. */
+  /** The socket has been open for a while. */
   | { readonly type: 'proved' }
   /** The socket closed, fell silent, or did not open: `now` in ms since the epoch, `random` in [0, 1). */
   | { readonly type: 'lost'; readonly code: number; readonly now: number; readonly random: number }

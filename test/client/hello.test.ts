@@ -28,6 +28,25 @@ describe('a hello', () => {
     expect(client.status).toMatchObject({ connection: { state: 'socket' }, lastSyncId: 2 })
   })
 
+  test('behind which the socket closes, each time, makes no storm, and ends when that does', async () => {
+    const device = greeted({ sid: 1 })
+    const { sockets } = device.server
+    const greet = sockets.add.bind(sockets)
+    sockets.add = (owner, peer) => {
+      const gone = greet(owner, peer)
+      peer.close(1013, '')
+      return gone
+    }
+    device.insert('1')
+    const client = await device.live()
+    await device.clock.advance(600_000)
+    expect(device.requests.length).toBeLessThan(120)
+    expect(client.status).toMatchObject({ connection: { state: 'polling' }, data: { state: 'current' } })
+    sockets.add = greet
+    await device.clock.advance(60_000)
+    expect(client.status.connection.state).toBe('socket')
+  })
+
   test('that no delta ever reaches makes no storm, and pushes are shown', async () => {
     const device = greeted({ sid: 1_000_000 })
     device.insert('1')
