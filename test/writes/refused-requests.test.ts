@@ -144,4 +144,16 @@ describe('a server that fails', () => {
     expect(sizes).toEqual([3, 2, 1])
     expect(desk.log).toEqual([])
   })
+
+  test('a verdict with an error is a refusal, also where it names a `sid`', async () => {
+    const { office, client } = await noNotes()
+    const error = { code: 'conflict', message: 'No.' }
+    office.intercept = at('tx', async (request) => {
+      const { txs } = JSON.parse(await request.clone().text())
+      return Response.json({ sid: 5, results: txs.map(({ id }: { id: string }) => ({ id, sid: 5, error })) })
+    })
+    const tx = add(client, '1')
+    await office.clock.advance(10_000)
+    expect([tx.state, tx.rejection?.reason]).toEqual(['rejected', 'conflict'])
+  })
 })

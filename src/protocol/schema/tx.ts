@@ -1,4 +1,5 @@
 import * as z from 'zod/mini'
+import { isObject } from '../json.ts'
 import { lenient, nameSchema, payloadSchema, sidSchema } from './parts.ts'
 
 const txIdSchema = z.string().check(z.minLength(1), z.maxLength(64))
@@ -37,7 +38,8 @@ export const txRequestSchema = z.object({ txs: z.array(wireTransactionSchema).ch
 
 /** The verdict on one transaction: the `sid` of its last frame, or why it was refused. */
 export const txResultSchema = z.union([
-  z.object({ id: z.string(), sid: sidSchema }),
+  // What has an error is refused, whatever else it says.
+  z.object({ id: z.string(), sid: sidSchema, error: z.optional(z.custom((value) => !isObject(value))) }),
   z.object({
     id: z.string(),
     error: z.object({ code: z.string(), message: z.string(), details: z.optional(z.unknown()) }),
