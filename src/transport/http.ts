@@ -16,6 +16,9 @@ import type { Transport } from './transport.ts'
 /** Until an answer begins, and until credentials are there, in ms. */
 const answerMs = 30_000
 
+/** So long again for each so many characters that are sent: a slow line has to carry them first. */
+const slowChars = 100_000
+
 /** Until a snapshot begins, for which a service may have to read all its rows first, in ms. */
 const snapshotMs = 120_000
 
@@ -91,7 +94,8 @@ export function createTransport(options: TransportOptions): Transport {
   /** The text that answers a request. */
   const askForText = async (call: Call, url: string, json?: string): Promise<string> => {
     const exchange: Exchange<Fetched> = (url, init) => answerOf(world.fetch(url, init), call)
-    const { response } = await ask(call, url, answerMs, exchange, json)
+    const beginMs = answerMs * (1 + Math.floor((json?.length ?? 0) / slowChars))
+    const { response } = await ask(call, url, beginMs, exchange, json)
     return readText(response, call, textMs)
   }
 

@@ -14,7 +14,7 @@ export const endpoints = {
   bootstrapUrl: 'https://api.test/sync/v1/bootstrap',
   deltaUrl: 'https://api.test/sync/v1/delta',
   wsUrl: 'wss://api.test/sync/v1/ws',
-  txUrl: undefined,
+  txUrl: 'https://api.test/sync/v1/tx',
 }
 
 export interface Setup extends ManualFetch {

@@ -26,6 +26,15 @@ describe('limits', () => {
     expect(made.clock.timers).toBe(0)
   })
 
+  test('the answer to much that was sent may take longer to begin: a slow line has to carry that first', async () => {
+    const made = setup(never)
+    const result = outcomeOf(made.transport.transact('x'.repeat(256_000)))
+    await made.clock.advance(89_999)
+    expect(result.settled).toBe(false)
+    await made.clock.advance(1)
+    expect(result.error).toMatchObject({ code: 'timeout', message: expect.stringContaining('90 s') })
+  })
+
   test('a snapshot may take 120 s to begin', async () => {
     const made = setup(never)
     const result = outcomeOf(made.transport.bootstrap(new ListSink()))
