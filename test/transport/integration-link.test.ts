@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { afterEach, expect, test } from 'vitest'
 import { WebSocket as NodeSocket, WebSocketServer } from 'ws'
 import { fallbackWebSocket } from '../../src/base/websocket.node.ts'
@@ -81,6 +82,21 @@ test('an upgrade that is refused, and a server that dies, are losses', async () 
   await clock.advance(state.name === 'waiting' ? state.retryAt - clock.now() : 0)
   expect((await told(3)).slice(1)).toEqual(['opened', 'lost true 1006'])
 })
+
+test('a server that breaks the protocol, and never closes its end, is lost within seconds', async () => {
+  const { link, server, told } = await connect(fallbackWebSocket)
+  server.server.once('upgrade', ({ headers }, socket) => {
+    // What a server adds to the key (RFC 6455, section 1.3).
+    const key = `${headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`
+    const accept = createHash('sha1').update(key).digest('base64')
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n')
+    socket.write(`Sec-WebSocket-Accept: ${accept}\r\n\r\n`)
+    // A frame that is masked, as those of a server are not.
+    socket.write(Uint8Array.of(0x81, 0x80, 0, 0, 0, 0))
+  })
+  link.start()
+  expect(await told(2)).toEqual(['opened', expect.stringMatching(/^lost true/)])
+}, 10_000)
 
 test('a server that never answers the upgrade has 15 s, and a stop meanwhile crashes nothing', async () => {
   const { link, server, told, clock } = await connect(fallbackWebSocket)
