@@ -7,16 +7,20 @@ import type { LocalTransaction } from './transaction.ts'
 /** A request is filled up to about so many characters. */
 const mostChars = 256_000
 
+/** The server has judged by what it has at `sid`; `count`: the how manieth verdict it was. */
+interface Verdict {
+  readonly sid: number
+  readonly count: number
+}
+
 /** The transactions that have not settled in the data yet, in their order, and those that were rejected. */
 export class Outbox {
   readonly #all = new Map<string, LocalTransaction>()
+  readonly #rejected = new Set<LocalTransaction>()
   /** How many verdicts there were, ever: what was judged before a moment is told by it. */
   #verdicts = 0
-  /** Those that are accepted, and wait to be seen: the how manieth verdict it was. */
-  readonly #accepted = new Map<LocalTransaction, number>()
-  readonly #rejected = new Set<LocalTransaction>()
-  /** Those of the rejected whose records the data may not show yet as the server judged them. */
-  readonly #untold = new Map<LocalTransaction, { readonly sid: number; readonly verdict: number }>()
+  /** The verdicts that the data may not show yet: those that are accepted, and of the rejected those that are not told. */
+  readonly #unshown = new Map<LocalTransaction, Verdict>()
   readonly #coalescing = new Map<string, LocalTransaction>()
   readonly #byRecord = new Map<string, Set<LocalTransaction>>()
   /** The ids of all that are here, or were and may still be on disk: of these, more is known than the disk says. */
@@ -67,7 +71,7 @@ export class Outbox {
       const key = rowKey(t, id)
       this.#byRecord.set(key, (this.#byRecord.get(key) ?? new Set()).add(transaction))
     }
-    if (transaction.state === 'accepted') this.#noteAccepted(transaction)
+    if (transaction.state === 'accepted') this.awaitTruth(transaction, transaction.record.sid)
     if (transaction.state === 'rejected') this.#rejected.add(transaction)
   }
 
@@ -96,9 +100,8 @@ export class Outbox {
 
   remove(transaction: LocalTransaction): void {
     this.#all.delete(transaction.id)
-    this.#accepted.delete(transaction)
     this.#rejected.delete(transaction)
-    this.#untold.delete(transaction)
+    this.#unshown.delete(transaction)
     const { coalesce, ops } = transaction.record
     if (coalesce !== undefined && this.#coalescing.get(coalesce) === transaction) {
       this.#coalescing.delete(coalesce)
@@ -158,7 +161,7 @@ export class Outbox {
 
   accept(transaction: LocalTransaction, sid: number): boolean {
     if (!transaction.dispatch({ type: 'accept', sid })) return false
-    this.#noteAccepted(transaction)
+    this.awaitTruth(transaction, sid)
     return true
   }
 
@@ -167,22 +170,22 @@ export class Outbox {
     return this.#verdicts
   }
 
-  /** `transaction` was rejected by what the server has at `sid`, which the data has yet to show. */
-  awaitTruth(transaction: LocalTransaction, sid: number): void {
+  /** `transaction` was judged by what the server has at `sid`, which the data has yet to show. */
+  awaitTruth(transaction: LocalTransaction, sid = Number.POSITIVE_INFINITY): void {
     this.#verdicts += 1
-    this.#untold.set(transaction, { sid, verdict: this.#verdicts })
+    this.#unshown.set(transaction, { sid, count: this.#verdicts })
   }
 
   /** Whether any of the rejected waits for the data. */
   get isAwaitingTruth(): boolean {
-    return this.#untold.size > 0
+    return [...this.#unshown.keys()].some(({ state }) => state === 'rejected')
   }
 
   /** The rejected ones whose truth the data shows, by the same measure as `shownAt`; each is given once. */
   judgedAt(sid: number, verdicts: number): readonly LocalTransaction[] {
-    const judged = [...this.#untold].filter(([, one]) => one.sid <= sid || one.verdict <= verdicts)
-    for (const [transaction] of judged) this.#untold.delete(transaction)
-    return judged.map(([transaction]) => transaction)
+    const judged = this.#reached('rejected', sid, verdicts)
+    for (const transaction of judged) this.#unshown.delete(transaction)
+    return judged
   }
 
   /**
@@ -191,9 +194,8 @@ export class Outbox {
    */
   shownAt(sid: number, verdicts: number): readonly LocalTransaction[] {
     const shown = new Set<LocalTransaction>()
-    for (const [one, verdict] of [...this.#accepted].sort(([a], [b]) => byId(a, b))) {
-      const isThere = (one.record.sid ?? Number.POSITIVE_INFINITY) <= sid || verdict <= verdicts
-      if (isThere && !this.#isCovered(one, shown)) shown.add(one)
+    for (const one of this.#reached('accepted', sid, verdicts).sort(byId)) {
+      if (!this.#isCovered(one, shown)) shown.add(one)
     }
     return [...shown]
   }
@@ -219,9 +221,9 @@ export class Outbox {
 
   /** The server's history is another one: what it had accepted is sent again. Gives what was. */
   requeue(): readonly LocalTransaction[] {
-    const accepted = [...this.#accepted.keys()]
-    this.#accepted.clear()
-    return accepted.filter((transaction) => transaction.dispatch({ type: 'requeue' }))
+    const accepted = [...this.#unshown.keys()].filter((one) => one.dispatch({ type: 'requeue' }))
+    for (const transaction of accepted) this.#unshown.delete(transaction)
+    return accepted
   }
 
   #touching(ops: readonly TxOp[], matches: (theirs: TxOp) => boolean): readonly string[] {
@@ -245,9 +247,11 @@ export class Outbox {
     return false
   }
 
-  #noteAccepted(transaction: LocalTransaction): void {
-    this.#verdicts += 1
-    this.#accepted.set(transaction, this.#verdicts)
+  /** Those whose verdict the data shows, once it is proven up to `sid`, by a fetch that began at `verdicts`. */
+  #reached(state: 'accepted' | 'rejected', sid: number, verdicts: number): LocalTransaction[] {
+    return [...this.#unshown].flatMap(([one, verdict]) =>
+      one.state === state && (verdict.sid <= sid || verdict.count <= verdicts) ? [one] : [],
+    )
   }
 }
 

@@ -175,7 +175,7 @@ export const writes: readonly Mutation[] = [
     test: 'test/writes/echo.test.ts',
     name: 'invariant 28: no old value shows in between where the server’s own comes %s',
     file: 'src/outbox/outbox.ts',
-    from: '(one.record.sid ?? Number.POSITIVE_INFINITY) <= sid || verdict <= verdicts',
+    from: 'verdict.sid <= sid || verdict.count <= verdicts',
     to: 'true',
   },
   {
