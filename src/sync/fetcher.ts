@@ -101,7 +101,7 @@ export class Fetcher {
   /** One delta. Resolves with nothing where a bootstrap has to follow. */
   async #delta(since: number, signal: AbortSignal): Promise<SyncResult | undefined> {
     const { transport, copy, reporter } = this.#options
-    const mark = copy.mark()
+    const { verdicts } = copy
     let delta: DeltaMessage
     try {
       delta = await transport.delta(since, signal)
@@ -111,7 +111,7 @@ export class Fetcher {
     this.#refusals = noRefusals
     reporter.anomalies(ofDelta(delta))
     if (delta.changes.kind === 'frames' && delta.broken.length > 0 && this.#repair()) return undefined
-    const outcome = copy.fetched(delta, since, mark)
+    const outcome = copy.fetched(delta, since, verdicts)
     if (outcome?.reset) return this.#reset(outcome.reset, discontinuous(outcome.reset))
     this.#freshAt = undefined
     if (outcome && this.repairs(outcome.unknown)) return undefined
@@ -131,7 +131,7 @@ export class Fetcher {
   async #replace(signal: AbortSignal): Promise<SyncResult> {
     const { transport, copy, reporter, listener } = this.#options
     const position = copy.continuity
-    const mark = copy.mark()
+    const { verdicts } = copy
     const reason = this.#due
     const load = () => download(transport, copy, signal, (progress) => listener.progress(progress))
     let loaded = await load()
@@ -143,7 +143,7 @@ export class Fetcher {
     reporter.anomalies(ofBroken('row', broken, head.sid))
     if (!isComplete(loaded)) reporter.anomalies([ofCount(head.count, rows + broken.length, head.sid)])
     // What the disk did not take, though it was to be there alone, has to come again.
-    if (!(await copy.replace(head, staging, pages, mark))) return this.#replace(signal)
+    if (!(await copy.replace(head, staging, pages, verdicts))) return this.#replace(signal)
     this.#due = undefined
     this.#owed = false
     this.#fruitless = this.#freshAt === undefined ? 0 : this.#fruitless + 1

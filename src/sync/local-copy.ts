@@ -10,12 +10,12 @@ import { isOtherEpoch } from '../protocol/guards.ts'
 import type { Replica, Staging } from '../replica/replica.ts'
 import type { StorageStatus } from '../session/status.ts'
 import { type Continuity, continuityAt, fetched, joined, type Outcome, pushed } from './continuity.ts'
-import { DiskOutbox } from './disk-outbox.ts'
 import { layAgain } from './lay-again.ts'
 import { LazyTypes } from './lazy-types.ts'
 import { LocalDisk } from './local-disk.ts'
 import type { PageSink } from './page-sink.ts'
 import type { Settlement } from './settlement.ts'
+import type { StoredTransactions } from './stored-transactions.ts'
 
 export interface LocalCopyOptions {
   readonly openDatabase: () => Promise<Database>
@@ -25,6 +25,7 @@ export interface LocalCopyOptions {
   readonly clock: Clock
   readonly listener: CopyListener
   readonly settlement: Settlement
+  readonly transactions: StoredTransactions
 }
 
 /** Hears what becomes of a copy. */
@@ -43,7 +44,6 @@ export interface CopyListener {
 /** One identity's data, in memory and on disk, and how far it has come. */
 export class LocalCopy {
   readonly disk: LocalDisk
-  readonly outbox: DiskOutbox
   readonly #options: LocalCopyOptions
   readonly #lazy: LazyTypes
   #opening: Promise<void> | undefined
@@ -59,20 +59,11 @@ export class LocalCopy {
       clock,
       onStatus: (status, failure) => options.listener.storage(status, failure),
       onReopened: () => {
-        void options.settlement.storeAgain()
+        options.transactions.storeAgain()
         this.#checkStored()
       },
       onLost: () => {
         if (this.#continuity) options.listener.lost()
-      },
-    })
-    this.outbox = new DiskOutbox({
-      disk: this.disk,
-      opened: () => this.open(),
-      settlement: options.settlement,
-      use: (t) => this.use(t),
-      show: (transactions) => {
-        options.listener.change([], transactions, () => replica.apply([], layAgain(transactions)))
       },
     })
     this.#lazy = new LazyTypes({
@@ -113,7 +104,6 @@ export class LocalCopy {
   async seal(): Promise<void> {
     this.#isSealed = true
     await this.#opening
-    await this.outbox.seal()
   }
 
   /** The records of `t` are wanted here from now on: those that are on the disk alone are loaded. */
@@ -127,21 +117,26 @@ export class LocalCopy {
     return this.replica.stage(isStored ? this.#lazy.unused : undefined)
   }
 
-  /** To be called when a fetch begins; what it gives is to be passed on with what the fetch brings. */
-  mark(): number {
-    return this.#options.settlement.mark
+  /** To be read when a fetch begins, and passed on with what the fetch brings. */
+  get verdicts(): number {
+    return this.#options.settlement.verdicts
   }
 
   /** Takes the answer to a delta that was asked for with `since`; what came of it is shown, and will be stored. */
-  fetched(delta: DeltaMessage, since: number, mark: number): Outcome | undefined {
+  fetched(delta: DeltaMessage, since: number, verdicts: number): Outcome | undefined {
     const receive = (continuity: Continuity) => fetched(continuity, delta, since, this.replica.rows)
-    return this.#take(delta, mark, receive, false)
+    return this.#take(delta, verdicts, receive, false)
   }
 
   /** Takes a delta that was pushed. */
   pushed(delta: DeltaMessage): Outcome | undefined {
     const receive = (continuity: Continuity) => pushed(continuity, delta, this.replica.rows)
     return this.#take(delta, 0, receive, true)
+  }
+
+  /** Lays `transactions`, in their order, over the data. */
+  show(transactions: readonly LocalTransaction[]): void {
+    this.#options.listener.change([], transactions, () => this.replica.apply([], layAgain(transactions)))
   }
 
   /** Shows the transactions that the data has come to hold meanwhile as the data holds them. */
@@ -154,7 +149,7 @@ export class LocalCopy {
    * what was to stay on the disk is not there, or the disk was opened again: nothing has changed here then, and another
    * one is to come.
    */
-  async replace(head: SnapshotHead, staging: Staging, pages: PageSink, mark: number): Promise<boolean> {
+  async replace(head: SnapshotHead, staging: Staging, pages: PageSink, verdicts: number): Promise<boolean> {
     const { settlement, clock } = this.#options
     const isWhole = staging.unloaded.size === 0
     this.#lazy.pause()
@@ -169,7 +164,7 @@ export class LocalCopy {
     }
     // Where there was no data, it is not known in which history something was accepted.
     if (!this.#continuity || isOtherHistory(this.#continuity, head)) settlement.requeue()
-    this.#place(staging, head, clock.now(), mark)
+    this.#place(staging, head, clock.now(), verdicts)
     return true
   }
 
@@ -182,7 +177,7 @@ export class LocalCopy {
   async #open(): Promise<void> {
     if (!(await this.disk.open())) return
     // Where this fails, sending waits until it has succeeded.
-    await this.outbox.read().catch(() => {})
+    await this.#options.transactions.read().catch(() => {})
     try {
       await this.#restore()
     } catch (error) {
@@ -207,7 +202,7 @@ export class LocalCopy {
   /** `isPushed`: nobody waits until it is stored, so that it is shown first. */
   #take(
     delta: DeltaMessage,
-    mark: number,
+    verdicts: number,
     receive: (continuity: Continuity) => Outcome,
     isPushed: boolean,
   ): Outcome | undefined {
@@ -221,7 +216,7 @@ export class LocalCopy {
     // What another history says is no verdict on what was sent to this one.
     if (reset || isOtherEpoch(state, delta.epoch)) return outcome
     this.#options.settlement.heard(delta)
-    this.#change(changes, state.proven, mark)
+    this.#change(changes, state.proven, verdicts)
     return outcome
   }
 
@@ -233,34 +228,39 @@ export class LocalCopy {
   }
 
   /** Shows `changes`, and the transactions that they bring, in one step. */
-  #change(changes: readonly RowChange[], proven: number, mark: number): void {
+  #change(changes: readonly RowChange[], proven: number, verdicts: number): void {
     const { settlement, listener } = this.#options
-    const shown = settlement.shownAt(proven, mark)
+    const shown = settlement.shownAt(proven, verdicts)
     if (changes.length > 0 || shown.length > 0) {
       listener.change(changes, shown, () => this.replica.apply(changes, layAgain([], shown)))
     }
-    this.#settled(shown, proven, mark)
+    this.#settled(shown, proven, verdicts)
   }
 
   /** Puts what was fetched or stored at the time `at` in place of the data, with the transactions that it brings. */
-  #place(staging: Staging, position: Pick<SnapshotHead, 'sid' | 'epoch'>, at: number, mark: number): void {
+  #place(
+    staging: Staging,
+    position: Pick<SnapshotHead, 'sid' | 'epoch'>,
+    at: number,
+    verdicts: number,
+  ): void {
     const { settlement, listener } = this.#options
     const { sid, epoch } = position
-    const shown = settlement.shownAt(sid, mark)
+    const shown = settlement.shownAt(sid, verdicts)
     this.#placedAt = at
     const lift = shown.map(({ id }) => id)
     this.replica.swap(staging, lift)
     this.#continuity = continuityAt(sid, epoch)
     listener.replaced()
     this.#lazy.replaced(position)
-    this.#settled(shown, sid, mark)
+    this.#settled(shown, sid, verdicts)
   }
 
   /** The data is proven up to `sid`, and what of the transactions it has `shown` is no longer laid over it. */
-  #settled(shown: readonly LocalTransaction[], sid: number, mark: number): void {
+  #settled(shown: readonly LocalTransaction[], sid: number, verdicts: number): void {
     const { settlement } = this.#options
     if (shown.length > 0) settlement.synced(shown, this.disk.stored())
-    settlement.judgedAt(sid, mark)
+    settlement.judgedAt(sid, verdicts)
   }
 
   #join(staging: Staging, types: ReadonlySet<string>, ops: readonly RowOp[]): void {

@@ -73,6 +73,7 @@ export class LocalSession implements Session {
       lazy: lazyTypes(models),
       clock,
       settlement: this.writer.settlement,
+      transactions: this.writer.transactions,
       listener: this.#copyListener(),
     })
     this.#modelCheck = new ModelCheck({ models, replica, clock, reporter })

@@ -22,6 +22,7 @@ import { Scheduler } from './scheduler.ts'
 import { isPause, Sender } from './sender.ts'
 import { Settlement } from './settlement.ts'
 import { Standing, type StandingListener } from './standing.ts'
+import { StoredTransactions } from './stored-transactions.ts'
 import { Writes } from './writes.ts'
 
 /** A server that takes no transactions is asked again after this. */
@@ -59,6 +60,7 @@ export type LocalWriterListener = Pick<StandingListener, 'change'> & {
 export class LocalWriter implements Writer {
   readonly outbox: WriterOutbox
   readonly settlement: Settlement
+  readonly transactions: StoredTransactions
   readonly #options: LocalWriterOptions
   readonly #outbox: Outbox
   readonly #log: OutboxLog
@@ -75,7 +77,10 @@ export class LocalWriter implements Writer {
     this.#options = options
     const outbox = new Outbox(onListenerError)
     this.#outbox = outbox
-    this.#log = new OutboxLog((change) => copy().outbox.write(change))
+    this.#log = new OutboxLog(async (change) => {
+      await copy().open()
+      return copy().disk.writeOutbox(change)
+    })
     const ids = createIds(world.clock, world.random)
     const told: StandingListener = {
       change: (records, apply) => listener.change(records, apply),
@@ -114,7 +119,9 @@ export class LocalWriter implements Writer {
         retried: (rejected, transaction) => this.#history.replace(rejected, transaction),
       },
     })
-    this.settlement = new Settlement({
+    this.settlement = new Settlement({ outbox, log: this.#log, standing, listener: told })
+    this.transactions = new StoredTransactions({
+      copy,
       outbox,
       log: this.#log,
       host: this.#writes,
@@ -144,11 +151,9 @@ export class LocalWriter implements Writer {
     this.#scheduler = new Scheduler<void>({
       world,
       run: async (signal) => {
-        await copy().outbox.open()
+        await this.transactions.open()
         // Older ones go first. Where this fails, those that are here are safer at the server all the same.
-        await copy()
-          .outbox.readOthers()
-          .catch(() => {})
+        await this.transactions.readOthers().catch(() => {})
         await sender.flush(signal)
       },
       proves: () => true,
@@ -172,11 +177,7 @@ export class LocalWriter implements Writer {
       subscribe: (told) => outbox.subscribe(told),
       retry: (id, edit) => this.#inbox.retry(id, edit),
       discard: (id) => this.#inbox.discard(id),
-      export: async () => {
-        await options.copy().outbox.open()
-        const transactions = outbox.list().map(({ record }) => record)
-        return { transactions, unreadable: this.settlement.unreadable }
-      },
+      export: () => this.transactions.export(),
     }
   }
 
@@ -204,6 +205,7 @@ export class LocalWriter implements Writer {
   async close(): Promise<void> {
     await this.#log.settled()
     await this.#options.copy().seal()
+    await this.transactions.seal()
     for (const transaction of this.#outbox.list()) transaction.close()
   }
 
@@ -256,7 +258,7 @@ export class LocalWriter implements Writer {
    * Gives whether it goes on from there.
    */
   async #goesOnOtherwise(transaction: LocalTransaction, sid: number): Promise<boolean> {
-    const stored = await this.#options.copy().outbox.storedOf(transaction)
+    const stored = await this.transactions.find(transaction)
     if (stored === 'gone') {
       // That has seen its end, so the server has it since `sid` at the latest.
       if (this.#outbox.accept(transaction, sid)) this.#awaitEcho(transaction)

@@ -39,7 +39,7 @@ export const storage: readonly Mutation[] = [
     test: 'test/writes/reopened.test.ts',
     name: 'invariant 32: what was written before without a network is there after a restart, and arrives once',
     file: 'src/sync/local-copy.ts',
-    from: 'options.settlement.storeAgain()',
+    from: 'options.transactions.storeAgain()',
     to: '{}',
   },
   {
@@ -150,7 +150,7 @@ export const storage: readonly Mutation[] = [
     invariant: 39,
     test: 'test/writes/sending.test.ts',
     name: 'invariant 19, invariant 39: sent by two clients of one disk at once, it happens once, and both learn it',
-    file: 'src/sync/settlement.ts',
+    file: 'src/sync/stored-transactions.ts',
     from: 'migrated(stored, models)',
     to: 'migrated({ ...stored, id: crypto.randomUUID() }, models)',
   },

@@ -1,0 +1,163 @@
+import { ClosedError, RejectedError, StorageError, toError } from '../base/errors.ts'
+import type { OutboxRecord, RecordImage, StoredOutbox } from '../database/outbox.ts'
+import { migrateOp, migrateRow } from '../models/migrate.ts'
+import type { Models } from '../models/models.ts'
+import type { Outbox } from '../outbox/outbox.ts'
+import type { OutboxLog } from '../outbox/outbox-log.ts'
+import { LocalTransaction, stateOf, type TransactionHost } from '../outbox/transaction.ts'
+import type { ExportedOutbox } from '../session/writer.ts'
+import type { LocalDisk } from './local-disk.ts'
+import type { Reporter } from './reporter.ts'
+import type { Standing, StandingListener } from './standing.ts'
+
+export interface StoredTransactionsOptions {
+  readonly copy: () => StoredCopy
+  readonly outbox: Outbox
+  readonly log: OutboxLog
+  readonly host: TransactionHost
+  readonly standing: Standing
+  readonly models: Models
+  /** A transaction is on disk: what is made from now on comes after it. */
+  readonly follow: (id: string) => void
+  readonly reporter: Pick<Reporter, 'error'>
+  readonly listener: Pick<StandingListener, 'counted' | 'queued'>
+}
+
+/** The data that they are laid over. */
+export interface StoredCopy {
+  readonly disk: LocalDisk
+  /** Resolves once the disk is open, or cannot be opened. */
+  open(): Promise<void>
+  /** Records of the type are wanted. */
+  use(t: string): void
+  /** Lays transactions, in their order, over the data. */
+  show(transactions: readonly LocalTransaction[]): void
+}
+
+/** Brings here the transactions that are on disk, where other clients of the same data keep theirs, too. */
+export class StoredTransactions {
+  readonly #options: StoredTransactionsOptions
+  #reading: Promise<void> | undefined
+  #isSealed = false
+  #unreadable: StoredOutbox['unreadable'] = []
+
+  constructor(options: StoredTransactionsOptions) {
+    this.#options = options
+  }
+
+  /** Resolves once those are here that are on an open disk. Rejects where they cannot be read; the next call tries again. */
+  read(): Promise<void> {
+    this.#reading ??= this.#read().catch((error) => {
+      this.#reading = undefined
+      throw error
+    })
+    return this.#reading
+  }
+
+  /** The same, once the disk is open. */
+  async open(): Promise<void> {
+    await this.#options.copy().open()
+    if (this.#isSealed && !this.#reading) throw new ClosedError()
+    await this.read()
+  }
+
+  /** All that is here, and what is on disk and cannot be read. */
+  async export(): Promise<ExportedOutbox> {
+    await this.open()
+    const transactions = this.#options.outbox.list().map(({ record }) => record)
+    return { transactions, unreadable: this.#unreadable }
+  }
+
+  /** Takes in what other clients have made of them. Rejects where it cannot. */
+  async readOthers(): Promise<void> {
+    const { copy, outbox, log, standing } = this.#options
+    const store = copy().disk.database.outbox
+    await log.settled()
+    const { records, ids, gone } = await store.readOthers((id) => outbox.knows(id))
+    this.#found(records)
+    outbox.forgetAllBut(ids)
+    const leaving = gone.flatMap((id) => outbox.get(id) ?? [])
+    standing.drop(leaving.filter(({ state }) => state === 'rejected'))
+    for (const transaction of leaving) if (transaction.state === 'queued') standing.withdraw(transaction)
+  }
+
+  /** One as it is on disk now: `gone` once another client has seen its end. */
+  async find({ id }: LocalTransaction): Promise<OutboxRecord | 'gone' | undefined> {
+    const { copy, log } = this.#options
+    const store = copy().disk.database.outbox
+    await log.settled()
+    return store.find(id).catch(() => undefined)
+  }
+
+  /** The disk may have lost all that it held of them. */
+  storeAgain(): void {
+    const { outbox, standing } = this.#options
+    standing.writeAgain(outbox.list())
+  }
+
+  /** Reads nothing any more that is not here yet. Resolves once what is being read is. */
+  async seal(): Promise<void> {
+    this.#isSealed = true
+    await this.#reading?.catch(() => {})
+  }
+
+  async #read(): Promise<void> {
+    const { copy, reporter } = this.#options
+    const { records, unreadable } = await copy().disk.database.outbox.read()
+    this.#unreadable = unreadable
+    if (unreadable.length > 0) {
+      const what = `${unreadable.length} unsent transactions in the local database cannot be read`
+      const advice = '`outbox.export()` gives them as they are stored'
+      reporter.error(new StorageError('unreadable', `${what}: ${advice}.`))
+    }
+    this.#found(records)
+  }
+
+  #found(records: readonly OutboxRecord[]): void {
+    const { copy, outbox, log, host, standing, models, follow, listener } = this.#options
+    const faults = new Map<LocalTransaction, RejectedError>()
+    // They are in their order.
+    const last = records.at(-1)
+    if (!last) return
+    for (const { t } of records.flatMap(({ ops }) => ops)) copy().use(t)
+    follow(last.id)
+    const others = records.filter(({ id }) => !outbox.knows(id))
+    const found = others.map((stored) => {
+      const { record, fault } = migrated(stored, models)
+      const transaction = new LocalTransaction(record, stateOf(record), host)
+      if (fault) faults.set(transaction, fault)
+      // As what it may be sent from now on, the next version has to know, too.
+      if (stored.state === 'sending' && record !== stored) log.put(record).catch(() => {})
+      return transaction
+    })
+    copy().show(outbox.insert(found).filter((transaction) => !faults.has(transaction)))
+    // What cannot be migrated is parked, never lost.
+    for (const [transaction, fault] of faults) standing.reject(transaction, fault)
+    listener.counted()
+    listener.queued()
+  }
+}
+
+/** `record` in the shape that the models have now, or as it is and why it cannot be brought there. */
+function migrated(
+  record: OutboxRecord,
+  models: Models,
+): { readonly record: OutboxRecord; readonly fault?: RejectedError } {
+  if (record.version >= models.version) return { record }
+  const { version, ops, shapes = [], before } = record
+  try {
+    const migrated = {
+      // A client of the older version may have sent it.
+      shapes: [...shapes, ops],
+      ops: ops.map((op) => migrateOp(models, version, op)),
+      before: before.map((image) => migrateImage(models, version, image)),
+    }
+    return { record: { ...record, ...migrated, version: models.version } }
+  } catch (thrown) {
+    return { record, fault: new RejectedError('migration', toError(thrown).message) }
+  }
+}
+
+function migrateImage(models: Models, version: number, { t, id, p }: RecordImage): RecordImage {
+  return p ? migrateRow(models, version, { t, id, p }) : { t, id, p }
+}
