@@ -8,16 +8,10 @@ import { failureOf } from '../transport/failure.ts'
 import type { SnapshotProgress, Transport } from '../transport/transport.ts'
 import { ofBroken, ofCount, ofDelta, ofUnknown } from './anomalies.ts'
 import { download, isComplete } from './download.ts'
-import { isWithin } from './is-within.ts'
 import type { LocalCopy } from './local-copy.ts'
 import { LoopGuard } from './loop-guard.ts'
 import type { Reporter } from './reporter.ts'
-
-/** A bootstrap that repairs what cannot be read or does not fit is not made more often than this. */
-const repairEveryMs = 3_600_000
-
-/** After a bootstrap that no delta continues, another one waits this long, and four times longer each time. */
-const fruitlessMs = 60_000
+import { Resets } from './resets.ts'
 
 /** So many equal refusals of a delta in a row, and it is not asked a fourth time. */
 const mostRefusals = 3
@@ -39,21 +33,14 @@ export interface FetchListener {
 export class Fetcher {
   readonly #options: FetcherOptions
   readonly #guard: LoopGuard
-  /** Why the next fetch must be a bootstrap. */
-  #due: ResetReason | undefined
-  /** When the last bootstrap was, in ms since the epoch, if no delta has continued it yet: another would bring the same. */
-  #freshAt: number | undefined
-  /** How many such there were in a row before it. */
-  #fruitless = 0
+  readonly #resets: Resets
   #refusals = noRefusals
-  #repairedAt = Number.NEGATIVE_INFINITY
-  /** Something is missing that only a bootstrap brings, and there was one for this cause lately. */
-  #owed = false
   #bootstrapping = false
 
   constructor(options: FetcherOptions) {
     this.#options = options
     this.#guard = new LoopGuard(options.clock)
+    this.#resets = new Resets(options.clock)
   }
 
   /** Whether other data is about to stand in place of the copy's. */
@@ -71,8 +58,8 @@ export class Fetcher {
         `The server was asked too often at position ${position ?? 'none'}; waiting.`,
       )
     }
-    if (this.#owed && !this.#due) this.#repair()
-    if (position === undefined || position <= 0 || this.#due) return this.#bootstrap(signal)
+    if (this.#resets.isOwed) this.#repair()
+    if (position === undefined || position <= 0 || this.#resets.due) return this.#bootstrap(signal)
     return (await this.#delta(position, signal)) ?? this.#bootstrap(signal)
   }
 
@@ -84,18 +71,14 @@ export class Fetcher {
 
   /** Makes the next fetch a bootstrap, unless one was made for this cause lately. */
   #repair(): boolean {
-    const { clock, copy } = this.#options
-    this.#owed = true
-    if (isWithin(clock, this.#repairedAt, repairEveryMs)) return false
-    this.#repairedAt = clock.now()
-    this.#due = 'repair'
-    copy.disk.suspend()
-    return true
+    const isDue = this.#resets.repair()
+    if (isDue) this.#options.copy.disk.suspend()
+    return isDue
   }
 
-  /** Makes the next fetch a bootstrap, for what the disk was to hold and does not give. It brings all, so that it is the last. */
+  /** Makes the next fetch a bootstrap, for what the disk was to hold and does not give. */
   refill(): void {
-    this.#due ??= 'repair'
+    this.#resets.refill()
   }
 
   /** One delta. Resolves with nothing where a bootstrap has to follow. */
@@ -113,7 +96,7 @@ export class Fetcher {
     if (delta.changes.kind === 'frames' && delta.broken.length > 0 && this.#repair()) return undefined
     const outcome = copy.fetched(delta, since, verdicts)
     if (outcome?.reset) return this.#reset(outcome.reset, discontinuous(outcome.reset))
-    this.#freshAt = undefined
+    this.#resets.continued()
     if (outcome && this.repairs(outcome.unknown)) return undefined
     const changes = outcome ? outcome.changes.length + outcome.unloadedOps.length : 0
     return { kind: 'delta', sid: copy.continuity?.proven ?? delta.sid, changes }
@@ -132,7 +115,7 @@ export class Fetcher {
     const { transport, copy, reporter, listener } = this.#options
     const position = copy.continuity
     const { verdicts } = copy
-    const reason = this.#due
+    const reason = this.#resets.due
     const load = () => download(transport, copy, signal, (progress) => listener.progress(progress))
     let loaded = await load()
     if (!isComplete(loaded)) {
@@ -144,11 +127,7 @@ export class Fetcher {
     if (!isComplete(loaded)) reporter.anomalies([ofCount(head.count, rows + broken.length, head.sid)])
     // What the disk did not take, though it was to be there alone, has to come again.
     if (!(await copy.replace(head, staging, pages, verdicts))) return this.#replace(signal)
-    this.#due = undefined
-    this.#owed = false
-    this.#fruitless = this.#freshAt === undefined ? 0 : this.#fruitless + 1
-    // Behind an empty one no delta is asked for.
-    this.#freshAt = head.sid > 0 ? this.#options.clock.now() : undefined
+    this.#resets.made(head.sid)
     this.#refusals = noRefusals
     if (reason) listener.reset({ reason, since: position?.shown ?? 0 })
     return { kind: 'bootstrap', sid: head.sid, changes: rows }
@@ -166,9 +145,7 @@ export class Fetcher {
   }
 
   #reset(reason: ResetReason, error: unknown): undefined {
-    const patienceMs = Math.min(fruitlessMs * 4 ** this.#fruitless, repairEveryMs)
-    if (this.#freshAt !== undefined && isWithin(this.#options.clock, this.#freshAt, patienceMs)) throw error
-    this.#due = reason
+    if (!this.#resets.reset(reason)) throw error
   }
 }
 

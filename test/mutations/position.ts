@@ -151,8 +151,8 @@ export const position: readonly Mutation[] = [
     invariant: 11,
     test: 'test/client/guards.test.ts',
     name: 'invariant 11, invariant 66: %s, an hour brings few snapshots and few requests, and then all is well again',
-    file: 'src/sync/fetcher.ts',
-    from: 'fruitlessMs * 4 ** this.#fruitless',
+    file: 'src/sync/resets.ts',
+    from: 'fruitlessMs * 4 ** before',
     to: 'fruitlessMs',
   },
   {
