@@ -1,5 +1,4 @@
-import { Alarm } from '../base/alarm.ts'
-import { ConfigurationError, isSyncError, type RejectedError } from '../base/errors.ts'
+import { ConfigurationError, isSyncError } from '../base/errors.ts'
 import { createIds } from '../base/ids.ts'
 import type { World } from '../base/world.ts'
 import type { Models } from '../models/models.ts'
@@ -7,20 +6,20 @@ import type { Mutator } from '../outbox/draft.ts'
 import { History } from '../outbox/history.ts'
 import { Outbox } from '../outbox/outbox.ts'
 import { OutboxLog } from '../outbox/outbox-log.ts'
-import type { LocalTransaction, Transaction } from '../outbox/transaction.ts'
+import type { Transaction } from '../outbox/transaction.ts'
 import type { TxCodec } from '../protocol/tx.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { Status } from '../session/status.ts'
 import type { Merge, MutateOptions, Writer, WriterOutbox } from '../session/writer.ts'
 import { noTxUrl } from '../transport/http.ts'
 import type { Transport } from '../transport/transport.ts'
-import { Inbox } from './inbox.ts'
+import { Inbox, type InboxListener } from './inbox.ts'
 import type { LocalCopy } from './local-copy.ts'
 import type { Reporter } from './reporter.ts'
 import { rowsToWrite } from './rows-to-write.ts'
 import { Scheduler } from './scheduler.ts'
 import { isPause, Sender } from './sender.ts'
-import { Settlement } from './settlement.ts'
+import { Settlement, type SettlementListener } from './settlement.ts'
 import { Standing, type StandingListener } from './standing.ts'
 import { StoredTransactions } from './stored-transactions.ts'
 import { Writes } from './writes.ts'
@@ -64,90 +63,37 @@ export class LocalWriter implements Writer {
   readonly #options: LocalWriterOptions
   readonly #outbox: Outbox
   readonly #log: OutboxLog
-  readonly #standing: Standing
   readonly #writes: Writes
   readonly #inbox: Inbox
   readonly #scheduler: Scheduler<void>
   readonly #history: History
-  readonly #echo: Alarm
 
   constructor(options: LocalWriterOptions) {
-    const { world, transport, codec, replica, models, merge, copy, reporter, onListenerError, listener } =
-      options
+    const { world, copy, reporter, listener } = options
     this.#options = options
-    const outbox = new Outbox(onListenerError)
+    const outbox = new Outbox(options.onListenerError)
     this.#outbox = outbox
     this.#log = new OutboxLog(async (change) => {
       await copy().open()
       return copy().disk.writeOutbox(change)
     })
-    const ids = createIds(world.clock, world.random)
-    const told: StandingListener = {
-      change: (records, apply) => listener.change(records, apply),
-      counted: () => {
-        outbox.tell()
-        listener.changed()
-      },
-      queued: () => this.#scheduler.tell({ type: 'want' }),
-      stands: (transaction, lost) => this.#history.stands(transaction, lost),
-      judged: (transaction) => this.#inbox.settle(transaction),
-    }
-    const standing = new Standing({ outbox, log: this.#log, replica, reporter, listener: told })
-    this.#standing = standing
-    this.#writes = new Writes({
+    const shared = {
+      ...options,
       clock: world.clock,
-      ids,
+      ids: createIds(world.clock, world.random),
       outbox,
       log: this.#log,
-      standing,
-      replica,
-      rows: rowsToWrite(copy),
-      models,
-      position: () => copy().continuity?.proven ?? 0,
-      isClosed: options.isClosed,
-      onListenerError,
-      listener: told,
-    })
-    this.#inbox = new Inbox({
-      outbox,
-      writes: this.#writes,
-      standing,
-      merge,
-      reporter,
-      listener: {
-        rejected: (transaction) => listener.rejected(transaction),
-        retried: (rejected, transaction) => this.#history.replace(rejected, transaction),
-      },
-    })
-    this.settlement = new Settlement({ outbox, log: this.#log, standing, listener: told })
-    this.transactions = new StoredTransactions({
-      copy,
-      outbox,
-      log: this.#log,
-      host: this.#writes,
-      standing,
-      models,
-      follow: (id) => ids.follow(id),
-      reporter,
-      listener: told,
-    })
-    const sender = new Sender({
-      transport,
-      codec,
-      outbox,
-      epoch: () => copy().continuity?.epoch,
-      listener: {
-        outdated: () => listener.missing(),
-        // A restart knows by it which ones nobody else has. Where it fails, they are safer at the server all the same.
-        sending: async (transactions) => {
-          const send = transactions.map(({ record }) => record)
-          const cancelled = new Set(await this.#log.change({ send }).catch((): string[] => []))
-          for (const one of transactions) if (cancelled.has(one.id)) this.#standing.withdraw(one)
-        },
-        accepted: (transaction, sid) => this.#accepted(transaction, sid),
-        rejected: (transaction, error, sid) => this.#rejected(transaction, error, sid),
-      },
-    })
+      listener: this.#listener(),
+    }
+    const standing = new Standing(shared)
+    const position = () => copy().continuity?.proven ?? 0
+    const writes = new Writes({ ...shared, standing, rows: rowsToWrite(copy), position })
+    this.#writes = writes
+    this.#inbox = new Inbox({ ...shared, standing, writes })
+    this.transactions = new StoredTransactions({ ...shared, standing, host: writes })
+    this.settlement = new Settlement({ ...shared, standing, transactions: this.transactions })
+    const epoch = () => copy().continuity?.epoch
+    const sender = new Sender({ ...shared, epoch, listener: this.settlement })
     this.#scheduler = new Scheduler<void>({
       world,
       run: async (signal) => {
@@ -165,12 +111,7 @@ export class LocalWriter implements Writer {
       },
       onChange: () => listener.changed(),
     })
-    this.#history = new History({
-      rehearse: (undone) => this.#writes.rehearse(undone),
-      again: (cancelled) => this.#writes.again(cancelled),
-      changed: () => outbox.tell(),
-    })
-    this.#echo = new Alarm(world.clock, () => listener.missing())
+    this.#history = new History(writes)
     this.outbox = {
       list: ({ state } = {}) => outbox.list().filter((one) => state === undefined || one.state === state),
       get: (id) => outbox.get(id),
@@ -195,7 +136,7 @@ export class LocalWriter implements Writer {
 
   /** Sends no more. Resolves once nothing is under way. */
   async stop(): Promise<void> {
-    this.#echo.clear()
+    this.settlement.stop()
     // One that is closed can undo nothing.
     if (this.#options.isClosed()) this.#outbox.tell()
     await this.#scheduler.stop()
@@ -233,38 +174,22 @@ export class LocalWriter implements Writer {
     return this.#history.redo()
   }
 
-  #accepted(transaction: LocalTransaction, sid: number): void {
-    if (!this.#outbox.accept(transaction, sid)) return
-    // Where this fails, a restart sends it once more, and gets the same answer.
-    this.#log.put(transaction.record).catch(() => {})
-    this.#awaitEcho(transaction)
-  }
-
-  #awaitEcho(transaction: LocalTransaction): void {
-    this.#options.copy().settle()
-    if (transaction.state === 'accepted') this.#echo.within(this.#options.echoWait)
-  }
-
-  async #rejected(transaction: LocalTransaction, error: RejectedError, sid: number): Promise<void> {
-    if (error.reason === 'id_reused' && (await this.#goesOnOtherwise(transaction, sid))) return
-    this.#standing.reject(transaction, error, sid)
-    // What was made after it, and waited for it, may be shown by now.
-    this.#options.copy().settle()
-    if (this.#outbox.isAwaitingTruth) this.#echo.within(this.#options.echoWait)
-  }
-
-  /**
-   * Another version of the application may have sent it, before an update or beside this one: the verdict is on its shape.
-   * Gives whether it goes on from there.
-   */
-  async #goesOnOtherwise(transaction: LocalTransaction, sid: number): Promise<boolean> {
-    const stored = await this.transactions.find(transaction)
-    if (stored === 'gone') {
-      // That has seen its end, so the server has it since `sid` at the latest.
-      if (this.#outbox.accept(transaction, sid)) this.#awaitEcho(transaction)
-      return true
+  /** What the parts tell each other, and the session. */
+  #listener(): StandingListener & InboxListener & SettlementListener {
+    const { copy, listener } = this.#options
+    return {
+      change: (records, apply) => listener.change(records, apply),
+      counted: () => {
+        this.#outbox.tell()
+        listener.changed()
+      },
+      queued: () => this.#scheduler.tell({ type: 'want' }),
+      stands: (transaction, lost) => this.#history.stands(transaction, lost),
+      judged: (transaction) => this.#inbox.settle(transaction),
+      rejected: (transaction) => listener.rejected(transaction),
+      retried: (rejected, transaction) => this.#history.replace(rejected, transaction),
+      settle: () => copy().settle(),
+      missing: () => listener.missing(),
     }
-    if (stored) transaction.learn(stored)
-    return transaction.sendOtherwise()
   }
 }

@@ -1,22 +1,72 @@
+import { Alarm } from '../base/alarm.ts'
+import type { RejectedError } from '../base/errors.ts'
+import type { Clock } from '../base/world.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import type { OutboxLog } from '../outbox/outbox-log.ts'
 import type { LocalTransaction } from '../outbox/transaction.ts'
 import type { DeltaMessage } from '../protocol/delta.ts'
+import type { SenderListener } from './sender.ts'
 import type { Standing, StandingListener } from './standing.ts'
+import type { StoredTransactions } from './stored-transactions.ts'
 
 export interface SettlementOptions {
+  readonly clock: Clock
   readonly outbox: Outbox
   readonly log: OutboxLog
   readonly standing: Standing
-  readonly listener: Pick<StandingListener, 'counted' | 'queued' | 'judged'>
+  readonly transactions: StoredTransactions
+  /** How long the data may take to show what was judged, before it is fetched, in ms. */
+  readonly echoWait: number
+  readonly listener: SettlementListener
 }
 
-/** What becomes of the transactions by the data that comes. */
-export class Settlement {
+export type SettlementListener = Pick<StandingListener, 'counted' | 'queued' | 'judged'> & {
+  /** The data may show some by now: what it has come to hold is to be shown as it holds it. */
+  settle(): void
+  /** The data does not show yet what was said here. */
+  missing(): void
+}
+
+/** What becomes of the transactions by what the server says: in its answers to them, and by the data that comes. */
+export class Settlement implements SenderListener {
   readonly #options: SettlementOptions
+  readonly #echo: Alarm
 
   constructor(options: SettlementOptions) {
     this.#options = options
+    this.#echo = new Alarm(options.clock, () => options.listener.missing())
+  }
+
+  /** Waits for the data no longer. */
+  stop(): void {
+    this.#echo.clear()
+  }
+
+  /** A restart knows by it which ones nobody else has. Where it fails, they are safer at the server all the same. */
+  async sending(transactions: readonly LocalTransaction[]): Promise<void> {
+    const { log, standing } = this.#options
+    const send = transactions.map(({ record }) => record)
+    const cancelled = new Set(await log.change({ send }).catch((): string[] => []))
+    for (const one of transactions) if (cancelled.has(one.id)) standing.withdraw(one)
+  }
+
+  outdated(): void {
+    this.#options.listener.missing()
+  }
+
+  accepted(transaction: LocalTransaction, sid: number): void {
+    if (!this.#options.outbox.accept(transaction, sid)) return
+    this.#keep(transaction)
+    this.#awaitEcho(transaction)
+  }
+
+  async rejected(transaction: LocalTransaction, error: RejectedError, sid: number): Promise<void> {
+    if (error.reason === 'id_reused' && (await this.#goesOnOtherwise(transaction, sid))) return
+    const { outbox, standing, echoWait, listener } = this.#options
+    standing.reject(transaction, error, sid)
+    // What was made after it, and waited for it, may be shown by now.
+    listener.settle()
+    if (outbox.isAwaitingTruth) this.#echo.within(echoWait)
   }
 
   /** How many verdicts of the server there were. */
@@ -70,8 +120,29 @@ export class Settlement {
     stored.then(() => log.change({ remove: transactions.map(({ id }) => id) })).catch(() => {})
   }
 
+  /**
+   * Another version of the application may have sent it, before an update or beside this one: the verdict is on its shape.
+   * Gives whether it goes on from there.
+   */
+  async #goesOnOtherwise(transaction: LocalTransaction, sid: number): Promise<boolean> {
+    const { outbox, transactions } = this.#options
+    const stored = await transactions.find(transaction)
+    if (stored === 'gone') {
+      // That has seen its end, so the server has it since `sid` at the latest.
+      if (outbox.accept(transaction, sid)) this.#awaitEcho(transaction)
+      return true
+    }
+    if (stored) transaction.learn(stored)
+    return transaction.sendOtherwise()
+  }
+
+  #awaitEcho(transaction: LocalTransaction): void {
+    this.#options.listener.settle()
+    if (transaction.state === 'accepted') this.#echo.within(this.#options.echoWait)
+  }
+
   /** Where this fails, a restart sends it once more, and gets the same answer. */
-  #keep({ record }: LocalTransaction): void {
-    this.#options.log.put(record).catch(() => {})
+  #keep(transaction: LocalTransaction): void {
+    this.#options.log.put(transaction.record).catch(() => {})
   }
 }

@@ -1,4 +1,5 @@
 import { ClosedError, RejectedError, StorageError, toError } from '../base/errors.ts'
+import type { Ids } from '../base/ids.ts'
 import type { OutboxRecord, RecordImage, StoredOutbox } from '../database/outbox.ts'
 import { migrateOp, migrateRow } from '../models/migrate.ts'
 import type { Models } from '../models/models.ts'
@@ -17,8 +18,7 @@ export interface StoredTransactionsOptions {
   readonly host: TransactionHost
   readonly standing: Standing
   readonly models: Models
-  /** A transaction is on disk: what is made from now on comes after it. */
-  readonly follow: (id: string) => void
+  readonly ids: Ids
   readonly reporter: Pick<Reporter, 'error'>
   readonly listener: Pick<StandingListener, 'counted' | 'queued'>
 }
@@ -114,13 +114,14 @@ export class StoredTransactions {
   }
 
   #found(records: readonly OutboxRecord[]): void {
-    const { copy, outbox, log, host, standing, models, follow, listener } = this.#options
+    const { copy, outbox, log, host, standing, models, ids, listener } = this.#options
     const faults = new Map<LocalTransaction, RejectedError>()
     // They are in their order.
     const last = records.at(-1)
     if (!last) return
     for (const { t } of records.flatMap(({ ops }) => ops)) copy().use(t)
-    follow(last.id)
+    // What is made from now on comes after them.
+    ids.follow(last.id)
     const others = records.filter(({ id }) => !outbox.knows(id))
     const found = others.map((stored) => {
       const { record, fault } = migrated(stored, models)

@@ -4,7 +4,7 @@ import type { Clock } from '../base/world.ts'
 import type { OutboxChange, OutboxRecord } from '../database/outbox.ts'
 import type { Models } from '../models/models.ts'
 import { type Draft, draft, type Mutator } from '../outbox/draft.ts'
-import type { HistoryEntry } from '../outbox/history.ts'
+import type { HistoryEntry, HistoryHost } from '../outbox/history.ts'
 import { effectsOf, takeBack, tryAgain } from '../outbox/inverse.ts'
 import { isSent, isUnsent, type Outbox } from '../outbox/outbox.ts'
 import type { OutboxLog } from '../outbox/outbox-log.ts'
@@ -39,7 +39,7 @@ interface AddOptions extends MutateOptions {
 }
 
 /** Makes the user's transactions: in the outbox, in what is shown, and on disk. */
-export class Writes implements TransactionHost {
+export class Writes implements TransactionHost, HistoryHost {
   readonly #options: WritesOptions
   /** What each takes the place of that is not stored yet, or never was. */
   readonly #replaced = new WeakMap<LocalTransaction, readonly LocalTransaction[]>()
