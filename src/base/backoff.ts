@@ -13,9 +13,8 @@ export const defaultBackoff: BackoffOptions = { baseMs: 500, capMs: 30_000 }
  *
  * @param failures how many tries have failed in a row, 1 or more
  * @param random a number in [0, 1)
- * @param floorMs the least to wait, as `Retry-After` asks (RFC 9110, section 10.2.3)
  */
-export function backoffMs(failures: number, random: number, options = defaultBackoff, floorMs = 0): number {
+export function backoffMs(failures: number, random: number, options = defaultBackoff): number {
   const ceiling = Math.min(options.capMs, options.baseMs * 2 ** (failures - 1))
-  return Math.max(floorMs, 0) + Math.round(random * ceiling)
+  return Math.round(random * ceiling)
 }

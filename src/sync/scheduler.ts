@@ -90,8 +90,9 @@ export class Scheduler<Result> {
         this.#flight?.abort.abort(stopped())
         break
       case 'wait': {
-        const random = this.#options.world.random.number()
-        this.#retry.set(backoffMs(effect.failures, random, undefined, effect.floorMs))
+        const { failures, floorMs } = effect
+        // Clients that were given the same floor do not come back together either.
+        this.#retry.set(floorMs + backoffMs(failures, this.#options.world.random.number()))
         break
       }
       case 'unwait':

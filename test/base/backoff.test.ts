@@ -9,12 +9,6 @@ test('the ceiling doubles with each failure up to the cap, and the wait is a ran
   expect([0, 0.25, 0.999].map((random) => backoffMs(8, random, options))).toEqual([0, 7_500, 29_970])
 })
 
-test('what Retry-After asks for is the least; the jitter comes on top', () => {
-  expect(backoffMs(1, 0, options, 7_000)).toBe(7_000)
-  expect(backoffMs(1, 0.5, options, 7_000)).toBe(7_250)
-  expect(backoffMs(1, 0.5, options, -1)).toBe(250)
-})
-
 test('the defaults are half a second and half a minute', () => {
   expect([backoffMs(1, 0.5), backoffMs(99, 0.5)]).toEqual([250, 15_000])
 })
