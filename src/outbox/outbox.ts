@@ -11,6 +11,7 @@ const mostChars = 256_000
 interface Verdict {
   readonly sid: number
   readonly count: number
+  readonly isOver: boolean
 }
 
 /** The transactions that have not settled in the data yet, in their order, and those that were rejected. */
@@ -159,9 +160,10 @@ export class Outbox {
     return batch
   }
 
-  accept(transaction: LocalTransaction, sid: number): boolean {
+  /** `isOver`: another client has seen its end, so that it is nobody's to send again. */
+  accept(transaction: LocalTransaction, sid: number, isOver = false): boolean {
     if (!transaction.dispatch({ type: 'accept', sid })) return false
-    this.awaitTruth(transaction, sid)
+    this.awaitTruth(transaction, sid, isOver)
     return true
   }
 
@@ -171,9 +173,9 @@ export class Outbox {
   }
 
   /** `transaction` was judged by what the server has at `sid`, which the data has yet to show. */
-  awaitTruth(transaction: LocalTransaction, sid = Number.POSITIVE_INFINITY): void {
+  awaitTruth(transaction: LocalTransaction, sid = Number.POSITIVE_INFINITY, isOver = false): void {
     this.#verdicts += 1
-    this.#unshown.set(transaction, { sid, count: this.#verdicts })
+    this.#unshown.set(transaction, { sid, count: this.#verdicts, isOver })
   }
 
   /** Whether any of the rejected waits for the data. */
@@ -221,7 +223,9 @@ export class Outbox {
 
   /** The server's history is another one: what it had accepted is sent again. Gives what was. */
   requeue(): readonly LocalTransaction[] {
-    const accepted = [...this.#unshown.keys()].filter((one) => one.dispatch({ type: 'requeue' }))
+    const accepted = [...this.#unshown].flatMap(([one, { isOver }]) =>
+      !isOver && one.dispatch({ type: 'requeue' }) ? [one] : [],
+    )
     for (const transaction of accepted) this.#unshown.delete(transaction)
     return accepted
   }

@@ -129,7 +129,7 @@ export class Settlement implements SenderListener {
     const stored = await transactions.find(transaction)
     if (stored === 'gone') {
       // That has seen its end, so the server has it since `sid` at the latest.
-      if (outbox.accept(transaction, sid)) this.#awaitEcho(transaction)
+      if (outbox.accept(transaction, sid, true)) this.#awaitEcho(transaction)
       return true
     }
     if (stored) transaction.learn(stored)

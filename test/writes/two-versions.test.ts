@@ -54,6 +54,28 @@ test('what the newer version has sent and seen, the older takes for done, and sh
   expect(titles).toEqual(['Bread'])
 })
 
+test('what the newer version has sent and seen, the older takes for done while it has no data yet', async () => {
+  const office = await Office.open()
+  const store = memoryStore()
+  const desks = [office.desk({ store }), office.desk({ store })] as const
+  for (const { network } of desks) network.cut()
+  const older = desks[0].client(modelsOf(1))
+  await older.start()
+  const written = older.mutate((m) => m.insert('Note', { id: '2', title: 'Bread' }))
+  await office.clock.until(written.durable)
+  desks[1].network.mend()
+  const newer = await desks[1].live(modelsOf(2))
+  expect(newer.outbox.list()).toEqual([])
+  office.intercept = at('bootstrap', async (_, pass) => {
+    await new Promise<void>((resolve) => void office.clock.after(5_000, resolve))
+    return pass()
+  })
+  desks[0].network.mend()
+  await office.clock.advance(60_000)
+  expect([written.state, older.outbox.list()]).toEqual(['synced', []])
+  expect(notes(older)).toEqual(await office.rows())
+})
+
 test('what the newer version has sent and heard nothing of, the older asks for in the shape of the newer', async () => {
   const { office, desks, mend, expectOnce } = await twoVersions()
   office.intercept = at('tx', async (_, pass) => {
