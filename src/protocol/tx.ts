@@ -83,7 +83,8 @@ export function readTxResponse(value: unknown): TxResponse {
 function readResult(value: unknown): TxResult | undefined {
   if (!isObject(value) || typeof value.id !== 'string') return undefined
   const { id, sid, error } = value
-  if (!isObject(error)) return isSid(sid) ? { id, sid } : undefined
+  if (error === undefined || error === null) return isSid(sid) ? { id, sid } : undefined
+  if (!isObject(error)) return undefined
   const { code, message, details } = error
   if (typeof code !== 'string' || typeof message !== 'string') return undefined
   return { id, error: { code, message, ...(details === undefined ? undefined : { details }) } }

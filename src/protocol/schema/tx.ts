@@ -1,5 +1,4 @@
 import * as z from 'zod/mini'
-import { isObject } from '../json.ts'
 import { lenient, nameSchema, payloadSchema, sidSchema } from './parts.ts'
 
 const txIdSchema = z.string().check(z.minLength(1), z.maxLength(64))
@@ -39,7 +38,7 @@ export const txRequestSchema = z.object({ txs: z.array(wireTransactionSchema).ch
 /** The verdict on one transaction: the `sid` of its last frame, or why it was refused. */
 export const txResultSchema = z.union([
   // What has an error is refused, whatever else it says.
-  z.object({ id: z.string(), sid: sidSchema, error: z.optional(z.custom((value) => !isObject(value))) }),
+  z.object({ id: z.string(), sid: sidSchema, error: z.optional(z.null()) }),
   z.object({
     id: z.string(),
     error: z.object({ code: z.string(), message: z.string(), details: z.optional(z.unknown()) }),

@@ -1,0 +1,43 @@
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { txResultSchema } from '../../src/protocol/schema/tx.ts'
+import { readTxResponse } from '../../src/protocol/tx.ts'
+
+const text = fc.constantFrom('', 'a', 5, null)
+const refusal = fc.record(
+  { code: text, message: text, details: fc.constantFrom(1, null) },
+  { requiredKeys: [] },
+)
+const verdict = fc.record(
+  {
+    id: text,
+    sid: fc.constantFrom(5, -1, 1.5, '5', null),
+    error: fc.oneof(refusal, fc.constantFrom(null, 'conflict', 5, [])),
+  },
+  { requiredKeys: [] },
+)
+
+test('a verdict is one to the reader where it is one to the schema', () => {
+  fc.assert(
+    fc.property(verdict, (value) => {
+      const { results } = readTxResponse({ sid: 5, results: [value] })
+      expect(results.length === 1).toBe(txResultSchema.safeParse(value).success)
+    }),
+    { numRuns: 1_000 },
+  )
+})
+
+test('a verdict with an error is a refusal, or none, whatever else it says', () => {
+  const { results } = readTxResponse({
+    sid: 5,
+    results: [
+      { id: 'a', sid: 5, error: { code: 'conflict', message: 'No.' } },
+      { id: 'b', sid: 5, error: 'conflict' },
+      { id: 'c', sid: 5, error: null },
+    ],
+  })
+  expect(results).toEqual([
+    { id: 'a', error: { code: 'conflict', message: 'No.' } },
+    { id: 'c', sid: 5 },
+  ])
+})
