@@ -38,7 +38,7 @@ export class Settings {
     this.argument = given.argument
     this.#given = given
     this.#env = env
-    this.#configPath = given.options.get('config') ?? env.INSTEP_CONFIG ?? ''
+    this.#configPath = given.options.get('config') ?? filled('INSTEP_CONFIG', env.INSTEP_CONFIG) ?? ''
     this.#config = this.#configPath === '' ? {} : readConfig(this.#configPath, known)
   }
 

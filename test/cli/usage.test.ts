@@ -144,6 +144,12 @@ describe('what is called wrongly ends with 2 and one sentence on stderr', () => 
       /^`INSTEP_ISSUER` is empty; give it a value, or take it away\.$/m,
     ],
     [
+      'a name of the settings’ file that is empty',
+      ['serve', '--database', 'memory:'],
+      { ...env, INSTEP_CONFIG: '' },
+      /^`INSTEP_CONFIG` is empty; give it a value, or take it away\.$/m,
+    ],
+    [
       'a token for metrics that is empty',
       ['serve', '--database', 'memory:', '--metrics'],
       { ...env, INSTEP_METRICS_TOKEN: '' },
