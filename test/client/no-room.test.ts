@@ -106,3 +106,31 @@ test('a checkpoint that found no room is forgotten with the next snapshot', asyn
   await device.clock.until(client.sync())
   expect(client.status.storage.reason).toBeUndefined()
 })
+
+test('a client in whose place another one stores fetches no snapshot for that', async () => {
+  const { device, disk, client, bootstraps } = await fullDevice()
+  disk.full = false
+  await device.clock.advance(anHour + 1_000)
+  await device.live()
+  device.insert('2')
+  await device.clock.advance(1_000)
+  expect(client.status.storage.reason).toMatch(/opened by another client/)
+  const before = bootstraps()
+  await device.clock.advance(100 * anHour)
+  expect(bootstraps()).toBe(before)
+})
+
+test('where the disk has taken a snapshot meanwhile, the wait begins with an hour again', async () => {
+  const { device, disk, client, bootstraps } = await fullDevice()
+  await device.clock.advance(6 * anHour)
+  disk.full = false
+  await device.clock.advance(16 * anHour)
+  expect(client.status.storage.reason).toBeUndefined()
+  disk.full = true
+  device.server.failNext(faults.gone(), { path: '/delta' })
+  await device.clock.until(client.sync().catch(() => {}))
+  expect(client.status.storage.reason).toBe('No room.')
+  const before = bootstraps()
+  await device.clock.advance(2 * anHour)
+  expect(bootstraps()).toBe(before + 1)
+})
