@@ -44,7 +44,7 @@ export class Checkpointer {
     const { database, onEnd } = this.#options
     try {
       await database().checkpoint(checkpoint.signal)
-      onEnd(undefined)
+      if (!checkpoint.signal.aborted) onEnd(undefined)
     } catch (error) {
       // What a checkpoint does not do stays in the journal.
       if (!checkpoint.signal.aborted) onEnd(toStorageError(error))

@@ -76,3 +76,35 @@ test('a snapshot is not called durable that the engine took away, with the datab
   expect([replaced, disk.failure]).toEqual(['again', undefined])
   await expect(disk.stored()).rejects.toMatchObject({ code: 'aborted' })
 })
+
+test('a checkpoint that ends after the disk was closed leaves no timer, whatever failed before', async () => {
+  const clock = new VirtualClock()
+  let end = () => {}
+  const database: Database = {
+    ...noDatabase,
+    size: { pageUnits: 0, journalUnits: 1_000_000 },
+    append: async () => {
+      throw full
+    },
+    checkpoint: () =>
+      new Promise((resolve) => {
+        end = () => resolve(false)
+      }),
+  }
+  const disk = new LocalDisk({
+    openDatabase: async () => database,
+    clock,
+    onStatus: () => {},
+    onReopened: () => {},
+    onLost: () => {},
+  })
+  await disk.open()
+  disk.resume()
+  disk.record({ since: 0, sid: 1, ops: [] })
+  await clock.advance(3_000)
+  expect([disk.failure, clock.timers]).toEqual([full, 1])
+  await disk.close()
+  end()
+  await clock.advance(0)
+  expect(clock.timers).toBe(0)
+})
