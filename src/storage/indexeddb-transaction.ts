@@ -71,7 +71,7 @@ export async function transact<T>(
     const cause = failure ?? tx.error ?? error
     // Firefox 153 lets the first transaction after one without room do nothing but delete, and WebKitGTK 2.50 ends those
     // of a page that it puts aside.
-    const isRefused = String(cause).startsWith('InvalidState')
+    const isRefused = String(failure ?? tx.error).startsWith('InvalidState')
     if (isFirst && isRefused) return transact(db, ending, options, body, false)
     throw transactionFailure(cause)
   } finally {

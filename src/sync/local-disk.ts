@@ -12,7 +12,10 @@ import { isHopeless, Recorder } from './recorder.ts'
 /** So often one change of the transactions is tried where the engine closes the database under it. */
 const mostTries = 3
 
-/** Where a snapshot did not fit, another may after this long, in ms; each one after it waits four times longer. */
+/**
+ * Where a snapshot did not fit, another may after this long, in ms; each one after it waits four times longer, even if it
+ * fits: what is written next may take its room again.
+ */
 const roomMs = 3_600_000
 
 export interface LocalDiskOptions {
@@ -71,10 +74,11 @@ export class LocalDisk {
       onEnd: (failure) => this.#heard(failure ?? this.failure),
     })
     this.#again = new Alarm(clock, () => {
+      const { failure, suspended } = this.#recorder
+      if (!failure || !suspended || isHopeless(failure)) return
       this.#againMs *= 4
       this.#again.set(this.#againMs)
-      const { failure, suspended } = this.#recorder
-      if (failure && suspended && !isHopeless(failure)) onLost()
+      onLost()
     })
   }
 
@@ -198,10 +202,7 @@ export class LocalDisk {
   #heard(failure: SyncError | undefined): void {
     this.#tell(failure)
     if (failure) this.#again.within(this.#againMs)
-    else {
-      this.#again.clear()
-      this.#againMs = roomMs
-    }
+    else this.#again.clear()
     if (failure?.code === 'broken_link') this.#options.onLost()
     else void this.#openAfter(this.database, failure)
   }

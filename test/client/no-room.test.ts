@@ -120,17 +120,35 @@ test('a client in whose place another one stores fetches no snapshot for that', 
   expect(bootstraps()).toBe(before)
 })
 
-test('where the disk has taken a snapshot meanwhile, the wait begins with an hour again', async () => {
+test('while what is written takes the room of the snapshot, one is fetched less and less often', async () => {
   const { device, disk, client, bootstraps } = await fullDevice()
-  await device.clock.advance(6 * anHour)
+  const counts: number[] = []
+  for (const hours of [2, 5, 17, 65]) {
+    disk.full = false
+    await device.clock.advance(hours * anHour)
+    expect(client.status.storage.reason).toBeUndefined()
+    counts.push(bootstraps())
+    disk.full = true
+    device.server.failNext(faults.gone(), { path: '/delta' })
+    await device.clock.until(client.sync().catch(() => {}))
+    expect(client.status.storage.reason).toBe('No room.')
+  }
+  expect(counts).toEqual([2, 4, 6, 8])
+})
+
+test('a first sync without room comes again after an hour, whatever else the disk refused before', async () => {
+  const { device, disk, client, bootstraps } = await fullDevice()
   disk.full = false
-  await device.clock.advance(16 * anHour)
-  expect(client.status.storage.reason).toBeUndefined()
+  await device.clock.advance(anHour + 1_000)
   disk.full = true
+  for (const id of ['2', '3']) {
+    device.insert(id, { text: 'x'.repeat(600_000) })
+    await device.clock.advance(50 * anHour)
+  }
+  expect(client.status.storage.reason).toBe('No room.')
   device.server.failNext(faults.gone(), { path: '/delta' })
   await device.clock.until(client.sync().catch(() => {}))
-  expect(client.status.storage.reason).toBe('No room.')
   const before = bootstraps()
-  await device.clock.advance(2 * anHour)
+  await device.clock.advance(4 * anHour + 60_000)
   expect(bootstraps()).toBe(before + 1)
 })

@@ -83,9 +83,7 @@ test('a checkpoint that ends after the disk was closed leaves no timer, whatever
   const database: Database = {
     ...noDatabase,
     size: { pageUnits: 0, journalUnits: 1_000_000 },
-    append: async () => {
-      throw full
-    },
+    append: async () => {},
     checkpoint: () =>
       new Promise((resolve) => {
         end = () => resolve(false)
@@ -102,7 +100,11 @@ test('a checkpoint that ends after the disk was closed leaves no timer, whatever
   disk.resume()
   disk.record({ since: 0, sid: 1, ops: [] })
   await clock.advance(3_000)
+  disk.suspend(full)
   expect([disk.failure, clock.timers]).toEqual([full, 1])
+  disk.resume()
+  expect([disk.failure, clock.timers]).toEqual([undefined, 0])
+  disk.suspend(full)
   await disk.close()
   end()
   await clock.advance(0)
