@@ -30,9 +30,11 @@ export class OutboxLog {
     return this.#after(() => this.#write(typeof change === 'function' ? change() : change))
   }
 
-  /** Resolves once nothing is under way. */
-  async settled(): Promise<void> {
-    await this.#last
+  /** Resolves once what is under way is not any more, with whether its end led to more. */
+  async settled(): Promise<boolean> {
+    const last = this.#last
+    await last
+    return last !== this.#last
   }
 
   /** Who awaits it hears of its end before the next one begins, and so may still say what that is to do. */

@@ -147,6 +147,8 @@ export class LocalWriter implements Writer {
     await this.#log.settled()
     await this.#options.copy().seal()
     await this.transactions.seal()
+    let isMore = true
+    while (isMore) isMore = await this.#log.settled()
     for (const transaction of this.#outbox.list()) transaction.close()
   }
 

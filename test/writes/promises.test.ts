@@ -127,6 +127,21 @@ describe('the promises of a transaction', () => {
     expect(tx && (await stateOf(tx))).toMatchObject({ state: 'queued', settled: 'resolved' })
   })
 
+  test('close waits until what follows from an undo is stored', async () => {
+    const office = await Office.open()
+    const desk = office.desk({ store: slowStore(memoryStore(), office.clock, 20) })
+    const client = desk.client()
+    const undone = client.mutate((m) => m.insert('Note', { id: '1' }))
+    const other = client.mutate((m) => m.insert('Note', { id: '2' }), { requires: [undone] })
+    await office.clock.until(other.durable)
+    const undoing = undone.undo()
+    await office.clock.until(Promise.all([undoing, client.close()]))
+    expect(other.state).toBe('rejected')
+    const again = desk.client()
+    await office.clock.until(again.start())
+    expect(again.outbox.list().map(({ id, state }) => [id, state])).toEqual([[other.id, 'rejected']])
+  })
+
   test('close leaves the disk alone that was not opened, whatever is asked of it then', async () => {
     const office = await Office.open()
     const inner = memoryStore()
