@@ -53,7 +53,8 @@ export class VirtualClock implements Clock {
     const end = this.#now + ms
     await this.#settle()
     for (let next = this.#next(end); next; next = this.#next(end)) await this.#run(next)
-    this.#now = end
+    // Another call may have gone further meanwhile.
+    if (end > this.#now) this.#now = end
   }
 
   /**
@@ -77,7 +78,7 @@ export class VirtualClock implements Clock {
 
   async #run(timer: Timer): Promise<void> {
     this.#timers.delete(timer)
-    this.#now = timer.at
+    if (timer.at > this.#now) this.#now = timer.at
     timer.callback()
     await this.#settle()
   }

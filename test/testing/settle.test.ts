@@ -29,6 +29,14 @@ test('settle rejects where requests keep coming', async () => {
   await server.settle({ quietMs: 300 })
 })
 
+test('two that let time go by at once never turn it back', async () => {
+  const { server } = scene()
+  const before = server.clock.now()
+  await Promise.all([server.clock.advance(1_000), server.clock.advance(10), server.settle()])
+  await server.clock.advance(-500)
+  expect(server.clock.now() - before).toBeGreaterThanOrEqual(1_000)
+})
+
 test('settle takes no longer than it must', async () => {
   const { server, live } = scene()
   await live()
