@@ -56,8 +56,12 @@ export function wrongAnswer(wrong: WrongAnswer, { headers = {}, body }: WrongAns
     return async () => new Response(page, { headers: { 'Content-Type': 'text/html', ...headers } })
   if (wrong === 'truncated') return cutInHalf
   const text = body === undefined ? null : JSON.stringify(body)
-  return async () =>
-    new Response(text, { status: wrong, headers: { 'Content-Type': 'application/json', ...headers } })
+  // Made here, so that whoever asks for one that cannot be hears of it.
+  const answer = new Response(text, {
+    status: wrong,
+    headers: { 'Content-Type': 'application/json', ...headers },
+  })
+  return async () => answer.clone()
 }
 
 const cutInHalf: Fault = async (ask) => {

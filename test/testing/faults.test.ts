@@ -58,6 +58,13 @@ describe('wrong:', () => {
     })
   })
 
+  test('one that no server can give is refused at once', () => {
+    const { server } = scene()
+    expect(() => server.wrong(99)).toThrow(RangeError)
+    expect(() => server.wrong(204, { body: {} })).toThrow('204')
+    expect(server.requests).toEqual([])
+  })
+
   test('a socket that is refused leaves a client that polls', async () => {
     const { server, live } = scene()
     server.wrong(403, { endpoint: 'ws', times: Number.POSITIVE_INFINITY })
