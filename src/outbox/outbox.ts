@@ -178,9 +178,9 @@ export class Outbox {
     this.#unshown.set(transaction, { sid, count: this.#verdicts, isOver })
   }
 
-  /** Whether any of the rejected waits for the data. */
+  /** Whether any of those that were judged waits for the data. */
   get isAwaitingTruth(): boolean {
-    return [...this.#unshown.keys()].some(({ state }) => state === 'rejected')
+    return this.#unshown.size > 0
   }
 
   /** The rejected ones whose truth the data shows, by the same measure as `shownAt`; each is given once. */

@@ -195,6 +195,8 @@ export class LocalDisk {
     this.#checkpointer.abort()
     await this.#recorder.settled()
     await this.#opener.close()
+    // One that was opened again meanwhile was given what was not stored.
+    await this.#recorder.settled()
     this.#again.clear()
   }
 

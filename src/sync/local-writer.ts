@@ -147,8 +147,9 @@ export class LocalWriter implements Writer {
     await this.#log.settled()
     await this.#options.copy().seal()
     await this.transactions.seal()
-    let isMore = true
-    while (isMore) isMore = await this.#log.settled()
+    while (await this.#log.settled()) {
+      // What has ended led to more.
+    }
     for (const transaction of this.#outbox.list()) transaction.close()
   }
 

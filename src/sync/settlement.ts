@@ -57,16 +57,14 @@ export class Settlement implements SenderListener {
   accepted(transaction: LocalTransaction, sid: number): void {
     if (!this.#options.outbox.accept(transaction, sid)) return
     this.#keep(transaction)
-    this.#awaitEcho(transaction)
+    this.#awaitEcho()
   }
 
   async rejected(transaction: LocalTransaction, error: RejectedError, sid: number): Promise<void> {
     if (error.reason === 'id_reused' && (await this.#goesOnOtherwise(transaction, sid))) return
-    const { outbox, standing, echoWait, listener } = this.#options
-    standing.reject(transaction, error, sid)
-    // What was made after it, and waited for it, may be shown by now.
-    listener.settle()
-    if (outbox.isAwaitingTruth) this.#echo.within(echoWait)
+    // What was made after it, and waited for it, may be shown then.
+    this.#options.standing.reject(transaction, error, sid)
+    this.#awaitEcho()
   }
 
   /** How many verdicts of the server there were. */
@@ -129,16 +127,17 @@ export class Settlement implements SenderListener {
     const stored = await transactions.find(transaction)
     if (stored === 'gone') {
       // That has seen its end, so the server has it since `sid` at the latest.
-      if (outbox.accept(transaction, sid, true)) this.#awaitEcho(transaction)
+      if (outbox.accept(transaction, sid, true)) this.#awaitEcho()
       return true
     }
     if (stored) transaction.learn(stored)
     return transaction.sendOtherwise()
   }
 
-  #awaitEcho(transaction: LocalTransaction): void {
-    this.#options.listener.settle()
-    if (transaction.state === 'accepted') this.#echo.within(this.#options.echoWait)
+  #awaitEcho(): void {
+    const { outbox, echoWait, listener } = this.#options
+    listener.settle()
+    if (outbox.isAwaitingTruth) this.#echo.within(echoWait)
   }
 
   /** Where this fails, a restart sends it once more, and gets the same answer. */

@@ -191,7 +191,7 @@ export const writes: readonly Mutation[] = [
     test: 'test/writes/echo.test.ts',
     name: 'invariant 28: a change that the data never shows ends with the next fetch, and shows what is true',
     file: 'src/sync/settlement.ts',
-    from: "if (transaction.state === 'accepted') this.#echo.within(this.#options.echoWait)",
+    from: 'if (outbox.isAwaitingTruth) this.#echo.within(echoWait)',
     to: '',
   },
   {

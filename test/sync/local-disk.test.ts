@@ -110,3 +110,33 @@ test('a checkpoint that ends after the disk was closed leaves no timer, whatever
   await clock.advance(0)
   expect(clock.timers).toBe(0)
 })
+
+test('the disk is closed once what is written in one that was opened again has ended', async () => {
+  const clock = new VirtualClock()
+  const waited = (ms: number) => new Promise<void>((resolve) => void clock.after(ms, resolve))
+  const closed = new StorageError('closed', 'Closed.', { retryable: true })
+  const first: Database = { ...noDatabase, append: () => Promise.reject(closed) }
+  const second: Database = { ...noDatabase, append: () => waited(1_000).then(() => Promise.reject(full)) }
+  let opened = 0
+  const told: unknown[] = []
+  const disk = new LocalDisk({
+    openDatabase: async () => {
+      opened += 1
+      if (opened === 1) return first
+      await waited(100)
+      return second
+    },
+    clock,
+    onStatus: (_, failure) => told.push(failure),
+    onReopened: () => {},
+    onLost: () => {},
+  })
+  await disk.open()
+  disk.resume()
+  disk.record({ since: 0, sid: 1, ops: [] })
+  await clock.advance(0)
+  await clock.until(disk.close())
+  const before = told.length
+  await clock.advance(10_000)
+  expect([opened, told.length - before, clock.timers]).toEqual([2, 0, 0])
+})
