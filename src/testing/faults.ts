@@ -1,3 +1,4 @@
+import { ConfigurationError } from '../base/errors.ts'
 import type { Clock } from '../base/world.ts'
 import type { AcceptSocket } from '../server/realtime/server-socket.ts'
 
@@ -56,12 +57,19 @@ export function wrongAnswer(wrong: WrongAnswer, { headers = {}, body }: WrongAns
     return async () => new Response(page, { headers: { 'Content-Type': 'text/html', ...headers } })
   if (wrong === 'truncated') return cutInHalf
   const text = body === undefined ? null : JSON.stringify(body)
-  // Made here, so that whoever asks for one that cannot be hears of it.
-  const answer = new Response(text, {
-    status: wrong,
-    headers: { 'Content-Type': 'application/json', ...headers },
-  })
-  return async () => answer.clone()
+  check(wrong, text)
+  return async () =>
+    new Response(text, { status: wrong, headers: { 'Content-Type': 'application/json', ...headers } })
+}
+
+/** What `Response` makes (Fetch, section 5.5); a stand-in for that, as msw has one, makes others, too. */
+function check(status: number, text: string | null): void {
+  if (!Number.isInteger(status) || status < 200 || status > 599) {
+    throw new ConfigurationError('wrong', '`wrong` takes `html`, `truncated` or a status from 200 to 599.')
+  }
+  if (text !== null && [204, 205, 304].includes(status)) {
+    throw new ConfigurationError('wrong', `An answer of status ${status} has no body; leave \`body\` out.`)
+  }
 }
 
 const cutInHalf: Fault = async (ask) => {

@@ -60,8 +60,10 @@ describe('wrong:', () => {
 
   test('one that no server can give is refused at once', () => {
     const { server } = scene()
-    expect(() => server.wrong(99)).toThrow(RangeError)
-    expect(() => server.wrong(204, { body: {} })).toThrow('204')
+    for (const status of [99, 199.5, 600, Number.NaN]) {
+      expect(() => server.wrong(status)).toThrow('a status from 200 to 599')
+    }
+    expect(() => server.wrong(204, { body: {} })).toThrow('204 has no body')
     expect(server.requests).toEqual([])
   })
 
