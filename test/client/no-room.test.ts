@@ -136,7 +136,7 @@ test('while what is written takes the room of the snapshot, one is fetched less 
   expect(counts).toEqual([2, 4, 6, 8])
 })
 
-test('a first sync without room comes again after an hour, whatever else the disk refused before', async () => {
+test('what else the disk refused before makes the wait for another snapshot no longer', async () => {
   const { device, disk, client, bootstraps } = await fullDevice()
   disk.full = false
   await device.clock.advance(anHour + 1_000)
