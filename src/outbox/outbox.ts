@@ -22,7 +22,6 @@ export class Outbox {
   #verdicts = 0
   /** The verdicts that the data may not show yet: those that are accepted, and of the rejected those that are not told. */
   readonly #unshown = new Map<LocalTransaction, Verdict>()
-  readonly #coalescing = new Map<string, LocalTransaction>()
   readonly #byRecord = new Map<string, Set<LocalTransaction>>()
   /** The ids of all that are here, or were and may still be on disk: of these, more is known than the disk says. */
   readonly #known = new Set<string>()
@@ -62,13 +61,7 @@ export class Outbox {
   add(transaction: LocalTransaction): void {
     this.#all.set(transaction.id, transaction)
     this.#known.add(transaction.id)
-    const { coalesce, ops } = transaction.record
-    if (coalesce !== undefined) {
-      const last = this.#coalescing.get(coalesce)
-      // One that comes from the disk, or stands again, may be older than what is here.
-      if (!last || last.id < transaction.id) this.#coalescing.set(coalesce, transaction)
-    }
-    for (const { t, id } of ops) {
+    for (const { t, id } of transaction.record.ops) {
       const key = rowKey(t, id)
       this.#byRecord.set(key, (this.#byRecord.get(key) ?? new Set()).add(transaction))
     }
@@ -103,11 +96,7 @@ export class Outbox {
     this.#all.delete(transaction.id)
     this.#rejected.delete(transaction)
     this.#unshown.delete(transaction)
-    const { coalesce, ops } = transaction.record
-    if (coalesce !== undefined && this.#coalescing.get(coalesce) === transaction) {
-      this.#coalescing.delete(coalesce)
-    }
-    for (const { t, id } of ops) {
+    for (const { t, id } of transaction.record.ops) {
       const key = rowKey(t, id)
       const rest = this.#byRecord.get(key)
       rest?.delete(transaction)
@@ -117,7 +106,8 @@ export class Outbox {
 
   /** The one that another of the same key is joined with: it is not sent, and nothing builds on it. */
   joinable(key: string | undefined): LocalTransaction | undefined {
-    const last = key === undefined ? undefined : this.#coalescing.get(key)
+    if (key === undefined) return undefined
+    const last = this.list().findLast(({ record }) => record.coalesce === key)
     if (!last || !isUnsent(last) || this.requiring(last).length > 1) return undefined
     const isLast = ({ t, id }: TxOp) =>
       [...(this.#byRecord.get(rowKey(t, id)) ?? [])].every(
