@@ -77,11 +77,11 @@ const table: TransitionTable<LinkMachineState, LinkEvent, LinkEffect> = {
     stop: rest,
     renew,
     opened: stay,
-    proved: (state) => (state.failures === 0 ? stay(state) : only({ ...state, failures: 0 })),
+    proved: (state) => stay(state.failures === 0 ? state : { ...state, failures: 0 }),
     lost: wait,
     retry: stay,
     online: (state) => (state.offline ? renew(state) : stay(state)),
-    offline: (state) => (state.offline ? stay(state) : only({ ...state, offline: true })),
+    offline: (state) => stay(state.offline ? state : { ...state, offline: true }),
     visible: (state, { overdue }) => (overdue ? renew(state) : stay(state)),
   },
   waiting: {
@@ -100,12 +100,8 @@ const table: TransitionTable<LinkMachineState, LinkEvent, LinkEffect> = {
 
 export const linkTransition = transitionOf(table)
 
-function only(state: LinkMachineState): LinkStep {
-  return { state, effects: [] }
-}
-
 function stay(state: LinkMachineState): LinkStep {
-  return only(state)
+  return { state, effects: [] }
 }
 
 function wait(
