@@ -117,7 +117,7 @@ export class LocalSession implements Session {
     this.#pace = new Pace({
       clock,
       pollInterval,
-      realtime: () => this.#realtime,
+      realtime: this.#realtime,
       fetch: (type) => this.#scheduler.tell({ type }),
     })
   }

@@ -12,7 +12,7 @@ export interface PaceOptions {
   readonly clock: Clock
   /** In ms. */
   readonly pollInterval: number
-  readonly realtime: () => Pick<Realtime, 'state' | 'hasHeartbeat'>
+  readonly realtime: Pick<Realtime, 'state' | 'hasHeartbeat'>
   /** It is time to fetch. `hurry`: without waiting any longer after a failure. */
   readonly fetch: (urgency: 'hurry' | 'want') => void
 }
@@ -91,7 +91,7 @@ export class Pace {
 
   #pollNow(): void {
     this.#wait()
-    const { state, hasHeartbeat } = this.#options.realtime()
+    const { state, hasHeartbeat } = this.#options.realtime
     if (hasHeartbeat) return
     this.#suspicious = state === 'live'
     this.#options.fetch('want')
