@@ -1,16 +1,15 @@
-import { migrateOp, migrateRow } from '../models/migrate.ts'
-import type { Models } from '../models/models.ts'
+import { migrateOp, migrateRow, type Shape } from '../models/migrate.ts'
 import { applyOp, type RowOp, rowKey } from '../protocol/fold.ts'
 import type { WireRow } from '../protocol/row.ts'
 import type { RestoreSink } from './database.ts'
 
 /** Gathers what is stored in an older shape, row by row in the shape that the models have now. */
 export class MigratingSink implements RestoreSink {
-  readonly #models: Pick<Models, 'version' | 'migrate'>
+  readonly #models: Shape
   readonly #from: number
   readonly #rows = new Map<string, WireRow>()
 
-  constructor(models: Pick<Models, 'version' | 'migrate'>, from: number) {
+  constructor(models: Shape, from: number) {
     this.#models = models
     this.#from = from
   }

@@ -1,7 +1,7 @@
 import type { Undo } from '../base/emitter.ts'
 import { type StorageError, toStorageError } from '../base/errors.ts'
 import type { Clock } from '../base/world.ts'
-import type { Models } from '../models/models.ts'
+import type { Shape } from '../models/migrate.ts'
 import type { WireRow } from '../protocol/row.ts'
 import { isInWorkers, type Store } from '../storage/store.ts'
 import { checkpoint } from './checkpoint.ts'
@@ -32,8 +32,6 @@ export interface OpenDatabaseOptions {
   /** The shape of the application's types. @default version 1, which nothing leads to */
   readonly models?: Shape | undefined
 }
-
-type Shape = Pick<Models, 'version' | 'migrate'>
 
 /** An entry of more ops than these is written in a turn of its own: to apply them has been one already. */
 const turnOps = 1_000

@@ -4,7 +4,8 @@ import { readRow, type WireRow } from '../protocol/row.ts'
 import type { TxOp } from '../protocol/tx.ts'
 import type { Migration, Models } from './models.ts'
 
-type Shape = Pick<Models, 'version' | 'migrate'>
+/** In which shape the types are, and what leads to it. */
+export type Shape = Pick<Models, 'version' | 'migrate'>
 
 /** `row` of the shape `from` as the models have it now. Throws where it cannot be migrated. */
 export function migrateRow(models: Shape, from: number, row: WireRow): WireRow {

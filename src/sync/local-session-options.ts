@@ -24,8 +24,9 @@ export interface LocalSessionOptions {
   readonly onUnauthenticated: (error: SyncError) => unknown
   readonly models: Models
   readonly codec: TxCodec
+  /** Whether there is somewhere to send transactions. */
   readonly canWrite: boolean
   readonly merge: Merge | undefined
-  /** In ms. */
+  /** How long the data may take to show what was accepted, before it is fetched, in ms. */
   readonly echoWait: number
 }

@@ -1,20 +1,16 @@
 import { ConfigurationError, isSyncError } from '../base/errors.ts'
 import { createIds } from '../base/ids.ts'
-import type { World } from '../base/world.ts'
-import type { Models } from '../models/models.ts'
 import type { Mutator } from '../outbox/draft.ts'
 import { History } from '../outbox/history.ts'
 import { Outbox } from '../outbox/outbox.ts'
 import { OutboxLog } from '../outbox/outbox-log.ts'
 import type { Transaction } from '../outbox/transaction.ts'
-import type { TxCodec } from '../protocol/tx.ts'
-import type { Replica } from '../replica/replica.ts'
 import type { Status } from '../session/status.ts'
-import type { Merge, MutateOptions, Writer, WriterOutbox } from '../session/writer.ts'
+import type { MutateOptions, Writer, WriterOutbox } from '../session/writer.ts'
 import { noTxUrl } from '../transport/http.ts'
-import type { Transport } from '../transport/transport.ts'
 import { Inbox, type InboxListener } from './inbox.ts'
 import type { LocalCopy } from './local-copy.ts'
+import type { LocalSessionOptions } from './local-session-options.ts'
 import type { Reporter } from './reporter.ts'
 import { rowsToWrite } from './rows-to-write.ts'
 import { Scheduler } from './scheduler.ts'
@@ -27,17 +23,10 @@ import { Writes } from './writes.ts'
 /** A server that takes no transactions is asked again after this. */
 const pauseMs = 300_000
 
-export interface LocalWriterOptions {
-  readonly world: Pick<World, 'clock' | 'random'>
-  readonly transport: Transport
-  readonly codec: TxCodec
-  /** Whether there is somewhere to send transactions. */
-  readonly canWrite: boolean
-  readonly replica: Replica
-  readonly models: Models
-  readonly merge: Merge | undefined
-  /** How long the data may take to show what was accepted, before it is fetched, in ms. */
-  readonly echoWait: number
+export type LocalWriterOptions = Pick<
+  LocalSessionOptions,
+  'world' | 'transport' | 'codec' | 'canWrite' | 'replica' | 'models' | 'merge' | 'echoWait'
+> & {
   readonly copy: () => LocalCopy
   /** Whether it is over: what is asked of it then is refused. */
   readonly isClosed: () => boolean
