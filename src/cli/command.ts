@@ -49,7 +49,7 @@ export function parse(command: Command, args: readonly string[]): Given {
   return { argument, options }
 }
 
-export function seeHelp({ name }: Pick<Command, 'name'>): string {
+function seeHelp({ name }: Pick<Command, 'name'>): string {
   return `\`instep ${name} --help\` lists what there is.`
 }
 

@@ -11,7 +11,7 @@ export interface TimeLimits {
   readonly transactionMs: number
 }
 
-export const defaultTimeLimits: TimeLimits = { openMs: 10_000, transactionMs: 15_000 }
+const defaultTimeLimits: TimeLimits = { openMs: 10_000, transactionMs: 15_000 }
 
 /**
  * `store`, with every promise settling in bounded time. Where another tab is frozen, opening may get no event at

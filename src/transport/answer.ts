@@ -62,7 +62,7 @@ export function errorOf({ url, answer, text, credentials, credential, now }: Ref
 }
 
 /** What `Retry-After` asks for, in ms: seconds or a date (RFC 9110, section 10.2.3). */
-export function retryAfterMs(value: string | null, now: number): number | undefined {
+function retryAfterMs(value: string | null, now: number): number | undefined {
   if (value === null) return undefined
   if (/^\s*\d+\s*$/.test(value)) return Number(value) * 1000
   // Of the three forms of a date, one leaves out that it is GMT (RFC 9110, section 5.6.7).

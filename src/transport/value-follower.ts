@@ -1,5 +1,5 @@
 /** The bytes that mean something to the structure of JSON. In UTF-8 none of them is part of another character. */
-export const quote = 0x22
+const quote = 0x22
 export const comma = 0x2c
 export const colon = 0x3a
 export const openBracket = 0x5b
