@@ -1,5 +1,5 @@
-import { stripVTControlCharacters } from 'node:util'
-import { type ArgsDef, type CommandDef, parseArgs, renderUsage } from 'citty'
+import { parseArgs, stripVTControlCharacters } from 'node:util'
+import { type ArgsDef, type CommandDef, renderUsage } from 'citty'
 import { UsageError } from './failure.ts'
 import type { Given, Settings } from './settings.ts'
 import type { Output, Shell } from './shell.ts'
@@ -27,20 +27,31 @@ export interface Option {
 
 /** What `args` say to `command`. Throws a UsageError for what it does not know, and for an option without its value. */
 export function parse(command: Command, args: readonly string[]): Given {
-  const { _: rest, ...parsed } = parseArgs([...args], argsOf(command.options))
+  const { tokens } = parseArgs({
+    args: [...args],
+    options: Object.fromEntries(
+      Object.entries(command.options).map(([name, { value }]) => [
+        name,
+        { type: value === undefined ? ('boolean' as const) : ('string' as const) },
+      ]),
+    ),
+    // What is wrong is said here, in one sentence.
+    strict: false,
+    tokens: true,
+  })
   const options = new Map<string, string>()
-  for (const [key, value] of Object.entries(parsed)) {
-    const name = kebab(key)
-    const times = args.filter((arg) => arg === `--${name}` || arg.startsWith(`--${name}=`)).length
-    if (times > 1) throw new UsageError(`\`--${name}\` is given ${times} times; give it once.`)
+  const rest: string[] = []
+  for (const token of tokens) {
+    if (token.kind === 'positional') rest.push(token.value)
+    if (token.kind !== 'option') continue
+    const { name, rawName, value } = token
     const option = Object.hasOwn(command.options, name) ? command.options[name] : undefined
-    if (!option) throw new UsageError(`There is no option \`${dashed(key)}\`; ${seeHelp(command)}`)
-    if (option.value !== undefined && (typeof value !== 'string' || value === '')) {
+    if (!option) throw new UsageError(`There is no option \`${rawName}\`; ${seeHelp(command)}`)
+    if (options.has(name)) throw new UsageError(`\`--${name}\` is given more than once; give it once.`)
+    if (option.value !== undefined && !value) {
       throw new UsageError(`\`--${name}\` needs a value; ${seeHelp(command)}`)
     }
-    // The parser takes whatever a flag is set to for on.
-    const set = args.find((arg) => arg.startsWith(`--${name}=`))?.slice(name.length + 3)
-    options.set(name, option.value === undefined ? (set ?? String(value)) : String(value))
+    options.set(name, value ?? 'true')
   }
   const [argument, superfluous] = command.argument ? rest : [undefined, ...rest]
   if (superfluous !== undefined) {
@@ -95,12 +106,4 @@ function argsOf(options: Options): ArgsDef {
         : { type: 'string' as const, description: about, valueHint: value },
     ]),
   )
-}
-
-function kebab(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
-}
-
-function dashed(name: string): string {
-  return name.length === 1 ? `-${name}` : `--${name}`
 }

@@ -93,7 +93,7 @@ describe('what is called wrongly ends with 2 and one sentence on stderr', () => 
       env,
       /`--allowed-origins` is to be/,
     ],
-    ['an option twice', ['token', '--user', 'a', '--user=b'], env, /`--user` is given 2 times/],
+    ['an option twice', ['token', '--user', 'a', '--user=b'], env, /`--user` is given more than once/],
     ['a flag that is neither on nor off', ['epoch', '--new=no', '--database', 'x'], {}, /`--new` is to be/],
     [
       'another one',
