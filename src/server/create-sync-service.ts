@@ -3,7 +3,7 @@ import { refuseUnknown } from '../base/known-options.ts'
 import { epochOf } from './log/epoch.ts'
 import { LateLog } from './log/sql/late-log.ts'
 import { namesDatabase, openSqlLog, type SqlLogOptions } from './log/sql/open.ts'
-import { type SyncServiceOptions, serviceOptions } from './options.ts'
+import { expected, type SyncServiceOptions } from './options.ts'
 import { createServiceWith, type SyncService } from './service.ts'
 import { sha256 } from './sha256.ts'
 
@@ -20,7 +20,7 @@ const logOptions = {
   retention: true,
 } satisfies Record<LogOption, true>
 
-const known = { ...serviceOptions, ...logOptions }
+const known = { ...expected, ...logOptions }
 
 /**
  * With the options of {@link openSqlLog} for a `database` that is named. Throws a ConfigurationError for a wrong option.

@@ -61,31 +61,6 @@ export interface SyncServiceOptions {
   readonly random?: Random
 }
 
-/** The names of all of them. */
-export const serviceOptions = {
-  database: true,
-  authenticate: true,
-  ownerField: true,
-  authorize: true,
-  models: true,
-  onCommit: true,
-  path: true,
-  allowedOrigins: true,
-  heartbeatMs: true,
-  recheckMs: true,
-  maxBufferedBytes: true,
-  maxBodyBytes: true,
-  maxTransactions: true,
-  maxOps: true,
-  maxRecordBytes: true,
-  rateLimit: true,
-  healthPath: true,
-  metrics: true,
-  logger: true,
-  clock: true,
-  random: true,
-} satisfies Record<keyof SyncServiceOptions, true>
-
 export type ResolvedOptions = Required<
   Omit<SyncServiceOptions, 'allowedOrigins' | 'authorize' | 'metrics' | 'models' | 'onCommit' | 'rateLimit'>
 > & {
@@ -95,6 +70,67 @@ export type ResolvedOptions = Required<
   readonly models: Models | undefined
   readonly onCommit: OnCommit | undefined
   readonly rateLimit: RateLimit | undefined
+}
+
+/** What {@link isOrigin} asks for. */
+export const originExpected =
+  "origins as browsers send them, like 'https://app.example.com', without a path or a slash"
+
+type Accepts = (value: unknown, path: string) => boolean
+
+const orNone =
+  (accepts: Accepts): Accepts =>
+  (value, path) =>
+    value === undefined || accepts(value, path)
+const isAbove0 = (value: unknown) => typeof value === 'number' && value > 0
+const limit = [isAbove0, 'a number above 0'] as const
+
+/** What each option must be once it has its default, where the endpoints are at `path`. */
+export const expected: {
+  readonly [Name in keyof Required<SyncServiceOptions>]: readonly [accepts: Accepts, what: string]
+} = {
+  database: [
+    (value) => value === 'memory:' || isObject(value),
+    "'memory:', a log, or on Node a folder or an address like 'postgres://…'",
+  ],
+  authenticate: [isFunction, 'a function'],
+  ownerField: [(value) => value === 'userId' || value === 'organizationId', "'userId' or 'organizationId'"],
+  authorize: [orNone(isFunction), 'a function'],
+  models: [orNone(isObject), 'what defineModels gives, or an object of schemas'],
+  onCommit: [orNone(isFunction), 'a function'],
+  path: [
+    (value) => typeof value === 'string' && /^(\/[\w.~-]+)*$/.test(value),
+    "'' or a path like '/sync/v1', without a slash at its end",
+  ],
+  allowedOrigins: [
+    orNone((value) => Array.isArray(value) && value.every(isOrigin)),
+    `a list of ${originExpected}; without it, all may`,
+  ],
+  heartbeatMs: limit,
+  recheckMs: limit,
+  maxBufferedBytes: limit,
+  maxBodyBytes: limit,
+  maxTransactions: limit,
+  maxOps: limit,
+  maxRecordBytes: [
+    (value) => isAbove0(value) && Number(value) <= mostRecordBytes,
+    `a number above 0, and ${mostRecordBytes} bytes at most`,
+  ],
+  rateLimit: [orNone((value) => hasFunctions(value, ['take'])), 'a RateLimit, as `rateLimiter()` gives it'],
+  healthPath: [
+    (value, path) => value === false || isOwnPath(value, path),
+    "a path like '/healthz' that is none of the endpoints', or false",
+  ],
+  metrics: [
+    orNone(
+      (value, path) =>
+        isObject(value) && hasFunctions(value, ['answered', 'show']) && isOwnPath(value.path, path),
+    ),
+    'Metrics, as `prometheusMetrics()` gives them, at a path that is none of the endpoints’',
+  ],
+  logger: [(value) => hasFunctions(value, ['debug', 'info', 'warn', 'error']), 'a Logger'],
+  clock: [isObject, 'a Clock'],
+  random: [isObject, 'a Random'],
 }
 
 /** All options with their defaults. Throws a ConfigurationError that names the one that is wrong. */
@@ -121,62 +157,12 @@ export function resolveOptions(options: SyncServiceOptions): ResolvedOptions {
     ...given(options),
     models: options.models && defineModels(options.models),
   }
-  const { database, authenticate, authorize, onCommit, ownerField, path, healthPath } = resolved
-  const { allowedOrigins, logger, metrics, rateLimit } = resolved
-  expect(
-    'database',
-    database === 'memory:' || typeof database === 'object',
-    "'memory:', a log, or on Node a folder or an address like 'postgres://…'",
-  )
-  expect('authenticate', typeof authenticate === 'function', 'a function')
-  expect(
-    'ownerField',
-    ownerField === 'userId' || ownerField === 'organizationId',
-    "'userId' or 'organizationId'",
-  )
-  expect('authorize', authorize === undefined || typeof authorize === 'function', 'a function')
-  expect('onCommit', onCommit === undefined || typeof onCommit === 'function', 'a function')
-  expect('path', /^(\/[\w.~-]+)*$/.test(path), "'' or a path like '/sync/v1', without a slash at its end")
-  expect(
-    'healthPath',
-    healthPath === false || isOwnPath(healthPath, path),
-    "a path like '/healthz' that is none of the endpoints', or false",
-  )
-  expect(
-    'allowedOrigins',
-    allowedOrigins === undefined || (Array.isArray(allowedOrigins) && allowedOrigins.every(isOrigin)),
-    `a list of ${originExpected}; without it, all may`,
-  )
-  expect('logger', hasFunctions(logger, ['debug', 'info', 'warn', 'error']), 'a Logger')
-  expect(
-    'metrics',
-    metrics === undefined || (hasFunctions(metrics, ['answered', 'show']) && isOwnPath(metrics.path, path)),
-    'Metrics, as `prometheusMetrics()` gives them, at a path that is none of the endpoints’',
-  )
-  expect(
-    'rateLimit',
-    rateLimit === undefined || hasFunctions(rateLimit, ['take']),
-    'a RateLimit, as `rateLimiter()` gives it',
-  )
-  for (const option of [
-    'heartbeatMs',
-    'recheckMs',
-    'maxBufferedBytes',
-    'maxBodyBytes',
-    'maxTransactions',
-    'maxOps',
-    'maxRecordBytes',
-  ] as const) {
-    const value: unknown = resolved[option]
-    expect(option, typeof value === 'number' && value > 0, 'a number above 0')
+  for (const [option, [accepts, what]] of Object.entries(expected)) {
+    if (accepts(resolved[option as keyof SyncServiceOptions], resolved.path)) continue
+    throw new ConfigurationError(option, `The option \`${option}\` is to be ${what}.`)
   }
-  expect('maxRecordBytes', resolved.maxRecordBytes <= mostRecordBytes, `${mostRecordBytes} bytes at most`)
-  return { ...resolved, logger: harmless(logger) }
+  return { ...resolved, logger: harmless(resolved.logger) }
 }
-
-/** What {@link isOrigin} asks for. */
-export const originExpected =
-  "origins as browsers send them, like 'https://app.example.com', without a path or a slash"
 
 /** Whether `text` is an origin in the only form in which a browser sends it (RFC 6454, section 6.2). */
 export function isOrigin(text: unknown): boolean {
@@ -192,10 +178,10 @@ function isOwnPath(candidate: unknown, path: string): boolean {
   return typeof candidate === 'string' && /^(\/[\w.~-]+)+$/.test(candidate) && !taken.includes(candidate)
 }
 
-function hasFunctions(value: object, names: readonly string[]): boolean {
-  return isObject(value) && names.every((name) => typeof value[name] === 'function')
+function hasFunctions(value: unknown, names: readonly string[]): boolean {
+  return isObject(value) && names.every((name) => isFunction(value[name]))
 }
 
-function expect(option: string, fulfilled: boolean, expected: string): void {
-  if (!fulfilled) throw new ConfigurationError(option, `The option \`${option}\` is to be ${expected}.`)
+function isFunction(value: unknown): boolean {
+  return typeof value === 'function'
 }
