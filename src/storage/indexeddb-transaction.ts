@@ -26,33 +26,14 @@ export async function transact<T>(
   const { signal } = options
   if (signal?.aborted) throw abortedBySignal()
   const tx = begin(db, meant, options)
-  const abort = () => {
-    try {
-      tx.abort()
-    } catch {
-      // It is over, or about to complete: then that stands.
-    }
-  }
   let failure: unknown
   const fail = (error: unknown) => {
     failure ??= error
-    abort()
+    abort(tx)
   }
   const undo = new Disposer()
-  undo.add(onAbort(signal, abort))
-  const cut = new Promise<never>((_, reject) => {
-    undo.add(forced.on(reject))
-    // Firefox 153 ends what is under way in a page that it puts aside, and never says so.
-    const onShow = () => {
-      try {
-        tx.objectStore('')
-      } catch (error) {
-        if (String(error).startsWith('InvalidState')) reject(closedConnection(true, error))
-      }
-    }
-    globalThis.addEventListener?.('pageshow', onShow)
-    undo.add(() => globalThis.removeEventListener?.('pageshow', onShow))
-  })
+  undo.add(onAbort(signal, () => abort(tx)))
+  const cut = cutOf(tx, forced, undo)
   const end = endOf(tx)
   try {
     const [result] = await Promise.race([Promise.all([run(body, handleOf(tx, fail)), end]), cut])
@@ -60,7 +41,7 @@ export async function transact<T>(
     if (failure !== undefined) throw failure
     return result
   } catch (error) {
-    abort()
+    abort(tx)
     await Promise.race([end, cut]).catch(() => {})
     if (signal?.aborted) throw abortedBySignal()
     // Each engine may end the transactions of a connection that it closes before it tells of that.
@@ -68,12 +49,11 @@ export async function transact<T>(
       throw closedConnection(!meant(), cause)
     })
     // A request that failed because its transaction was aborted does not know why; the transaction does.
-    const cause = failure ?? tx.error ?? error
+    const cause = failure ?? tx.error
     // Firefox 153 lets the first transaction after one without room do nothing but delete, and WebKitGTK 2.50 ends those
     // of a page that it puts aside.
-    const isRefused = String(failure ?? tx.error).startsWith('InvalidState')
-    if (isFirst && isRefused) return transact(db, ending, options, body, false)
-    throw transactionFailure(cause)
+    if (isFirst && isInvalidState(cause)) return transact(db, ending, options, body, false)
+    throw transactionFailure(cause ?? error)
   } finally {
     undo.dispose()
   }
@@ -92,6 +72,35 @@ function begin(
   } catch (cause) {
     throw closedConnection(!meant(), cause)
   }
+}
+
+function abort(tx: IDBTransaction): void {
+  try {
+    tx.abort()
+  } catch {
+    // It is over, or about to complete: then that stands.
+  }
+}
+
+/** Rejects where the engine ends `tx` without an event of its own; `undo` ends the waiting for that. */
+function cutOf(tx: IDBTransaction, forced: Loss, undo: Disposer): Promise<never> {
+  return new Promise((_, reject) => {
+    undo.add(forced.on(reject))
+    // Firefox 153 ends what is under way in a page that it puts aside, and never says so.
+    const onShow = () => {
+      try {
+        tx.objectStore('')
+      } catch (error) {
+        if (isInvalidState(error)) reject(closedConnection(true, error))
+      }
+    }
+    globalThis.addEventListener?.('pageshow', onShow)
+    undo.add(() => globalThis.removeEventListener?.('pageshow', onShow))
+  })
+}
+
+function isInvalidState(error: unknown): boolean {
+  return String(error).startsWith('InvalidState')
 }
 
 function endOf(tx: IDBTransaction): Promise<void> {

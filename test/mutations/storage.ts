@@ -95,7 +95,7 @@ export const storage: readonly Mutation[] = [
     test: 'test/storage/indexeddb.test.ts',
     name: 'invariant 33: one that may only delete, as after one without room, is begun once more',
     file: 'src/storage/indexeddb-transaction.ts',
-    from: 'if (isFirst && isRefused) return transact(db, ending, options, body, false)',
+    from: 'if (isFirst && isInvalidState(cause)) return transact(db, ending, options, body, false)',
     to: '',
   },
   {
@@ -144,7 +144,7 @@ export const storage: readonly Mutation[] = [
     name: 'invariant 38: an exception between two puts aborts the transaction',
     file: 'src/storage/indexeddb-transaction.ts',
     from: 'tx.abort()',
-    to: 'if (failure) tx.abort()',
+    to: '',
   },
   {
     invariant: 39,
