@@ -50,12 +50,8 @@ export function withQuery(url: string, name: string, value: string | number): st
 
 /** `url` for printing: without user and query, in which a deployment may carry a key. */
 export function redactUrl(url: string): string {
-  try {
-    const { protocol, host, pathname } = new URL(url)
-    return `${protocol}//${host}${pathname}`
-  } catch {
-    return '(not an address)'
-  }
+  const parsed = urlOf(url)
+  return parsed ? `${parsed.protocol}//${parsed.host}${parsed.pathname}` : '(not an address)'
 }
 
 function resolveBase(baseUrl: unknown, page: string | undefined): Endpoints {
