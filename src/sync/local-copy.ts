@@ -168,8 +168,8 @@ export class LocalCopy {
     return true
   }
 
+  /** To be called once it is sealed. */
   async close(): Promise<void> {
-    await this.#opening
     await this.#lazy.close()
     await this.disk.close()
   }

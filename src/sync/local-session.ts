@@ -166,6 +166,9 @@ export class LocalSession implements Session {
   async #close(): Promise<void> {
     this.#modelCheck.stop()
     await this.#halt('closed')
+    // What is not stored yet may be what opens the disk.
+    await this.writer.settled()
+    await this.#copy.seal()
     await this.writer.close()
     await this.#copy.close()
     this.events.clear()

@@ -131,10 +131,13 @@ export class LocalWriter implements Writer {
     await this.#scheduler.stop()
   }
 
-  /** What is not stored yet is stored; then nobody is left waiting. */
-  async close(): Promise<void> {
+  /** Resolves once what was to be stored is, or cannot be. */
+  async settled(): Promise<void> {
     await this.#log.settled()
-    await this.#options.copy().seal()
+  }
+
+  /** What is not stored yet is stored; then nobody is left waiting. To be called once nothing opens the disk any more. */
+  async close(): Promise<void> {
     await this.transactions.seal()
     while (await this.#log.settled()) {
       // What has ended led to more.
