@@ -1,6 +1,6 @@
 import type { Undo } from '../base/emitter.ts'
 import type { StorageError, SyncError } from '../base/errors.ts'
-import type { SnapshotHead } from '../protocol/bootstrap.ts'
+import type { HistoryPosition } from '../protocol/bootstrap.ts'
 import type { RowOp } from '../protocol/fold.ts'
 import type { WireRow } from '../protocol/row.ts'
 import type { SnapshotPlace, StoredElsewhere } from '../transport/transport.ts'
@@ -79,7 +79,7 @@ export interface SnapshotWriter {
   /** Stores pages, in one transaction, but for those that are stored elsewhere. Resolves when its own are stored. */
   page(...pages: readonly Page[]): Promise<void>
   /** Switches to the new generation in one transaction, and clears the journal and what is left of older ones. */
-  commit(head: Pick<SnapshotHead, 'sid' | 'epoch'>): Promise<void>
+  commit(position: HistoryPosition): Promise<void>
   /** Drops what was written. The current generation is as it was. */
   abort(): Promise<void>
 }

@@ -1,6 +1,6 @@
 import { StorageError } from '../base/errors.ts'
 import type { Clock } from '../base/world.ts'
-import type { SnapshotHead } from '../protocol/bootstrap.ts'
+import type { HistoryPosition } from '../protocol/bootstrap.ts'
 import type { SnapshotPlace } from '../transport/transport.ts'
 import type { Page, SnapshotWriter } from './database.ts'
 import type { FencedConnection } from './fence.ts'
@@ -46,7 +46,7 @@ export class StoredSnapshot implements SnapshotWriter {
     await this.#pages.add(...pages)
   }
 
-  async commit({ sid, epoch }: Pick<SnapshotHead, 'sid' | 'epoch'>): Promise<void> {
+  async commit({ sid, epoch }: HistoryPosition): Promise<void> {
     this.#refuseIfOver()
     const manifest = await this.#pages.manifest()
     const head: Head = {

@@ -3,12 +3,13 @@ import type { ConnectionStatus, DataStatus } from '../session/status.ts'
 import type { LinkState } from '../transport/link.ts'
 import type { SnapshotProgress } from '../transport/transport.ts'
 import type { Phase } from './phase.ts'
+import type { RealtimeState } from './realtime.ts'
 
 /** What the status of data and connection follows from. */
 export interface Facts {
   readonly phase: Phase['name']
   readonly link: LinkState
-  readonly realtime: 'closed' | 'behind' | 'live'
+  readonly realtime: RealtimeState
   readonly online: boolean
   /** Why the last fetch failed, if it did. */
   readonly failure: SyncError | undefined

@@ -1,7 +1,7 @@
 import { type SyncError, toStorageError } from '../base/errors.ts'
 import type { Database } from '../database/database.ts'
 import { unreadable } from '../database/format.ts'
-import type { SnapshotHead } from '../protocol/bootstrap.ts'
+import type { HistoryPosition } from '../protocol/bootstrap.ts'
 import { type RowOp, rowKey } from '../protocol/fold.ts'
 import { isOtherEpoch } from '../protocol/guards.ts'
 import type { Replica, Staging } from '../replica/replica.ts'
@@ -23,8 +23,6 @@ export interface LazyListener {
   lost(error: SyncError): void
 }
 
-type Position = Pick<SnapshotHead, 'sid' | 'epoch'>
-
 /** The types that stay on disk until they are first used, and what becomes of their records until then. */
 export class LazyTypes {
   readonly #options: LazyTypesOptions
@@ -32,7 +30,7 @@ export class LazyTypes {
   /** What happened to each record since it was left on the disk, as one op. */
   readonly #kept = new Map<string, RowOp>()
   /** Where the data was when it was left there: it is still there at that position, or at a later one. */
-  #base: Position | undefined
+  #base: HistoryPosition | undefined
   #isPaused = false
   #loading: Promise<void> | undefined
 
@@ -70,14 +68,14 @@ export class LazyTypes {
   }
 
   /** Other data was put in place, and the rest of it left on the disk. */
-  replaced(base: Position): void {
+  replaced(base: HistoryPosition): void {
     this.#kept.clear()
     this.#base = base
     this.resume()
   }
 
   /** Adds what was used while a snapshot came, and is on the disk alone. Resolves with why it could not, if so. */
-  async fill(staging: Staging, head: Position): Promise<SyncError | undefined> {
+  async fill(staging: Staging, head: HistoryPosition): Promise<SyncError | undefined> {
     const types = this.#used((t) => staging.unloaded.has(t))
     staging.include(types)
     try {
@@ -122,7 +120,7 @@ export class LazyTypes {
   }
 
   /** Where other data takes the place of the data meanwhile, nothing comes of it. */
-  async #loadTypes(types: ReadonlySet<string>, base: Position): Promise<void> {
+  async #loadTypes(types: ReadonlySet<string>, base: HistoryPosition): Promise<void> {
     const { replica, listener } = this.#options
     const staging = replica.stage()
     await this.#read(types, staging, base)
@@ -137,7 +135,7 @@ export class LazyTypes {
   }
 
   /** Adds what is stored of `types`. Another client may have stored more of the same history meanwhile. */
-  async #read(types: ReadonlySet<string>, staging: Staging, { sid, epoch }: Position): Promise<void> {
+  async #read(types: ReadonlySet<string>, staging: Staging, { sid, epoch }: HistoryPosition): Promise<void> {
     const isOf = ({ t }: { readonly t: string }) => types.has(t)
     const stored = await this.#options.database().read({
       rows: (rows) => staging.add(rows.filter(isOf)),

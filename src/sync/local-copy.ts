@@ -3,7 +3,7 @@ import type { Clock } from '../base/world.ts'
 import type { Database } from '../database/database.ts'
 import { noDatabase } from '../database/none.ts'
 import type { LocalTransaction, Transaction } from '../outbox/transaction.ts'
-import type { SnapshotHead } from '../protocol/bootstrap.ts'
+import type { HistoryPosition, SnapshotHead } from '../protocol/bootstrap.ts'
 import type { DeltaMessage } from '../protocol/delta.ts'
 import type { RowChange, RowOp } from '../protocol/fold.ts'
 import { isOtherEpoch } from '../protocol/guards.ts'
@@ -238,12 +238,7 @@ export class LocalCopy {
   }
 
   /** Puts what was fetched or stored at the time `at` in place of the data, with the transactions that it brings. */
-  #place(
-    staging: Staging,
-    position: Pick<SnapshotHead, 'sid' | 'epoch'>,
-    at: number,
-    verdicts: number,
-  ): void {
+  #place(staging: Staging, position: HistoryPosition, at: number, verdicts: number): void {
     const { settlement, listener } = this.#options
     const { sid, epoch } = position
     const shown = settlement.shownAt(sid, verdicts)

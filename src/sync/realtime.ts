@@ -21,6 +21,9 @@ export interface RealtimeOptions {
   readonly createLink: (listener: LinkListener) => Link
 }
 
+/** `live`: what the server pushes is shown at once. `behind`: there is a socket, and catching up comes first. */
+export type RealtimeState = 'closed' | 'behind' | 'live'
+
 export interface RealtimeListener {
   /** Something is missing, or may be. `hurry`: the network is there, so a wait can end. `hint`: no need to be quick. */
   missing(urgency: 'hurry' | 'want' | 'hint'): void
@@ -41,7 +44,7 @@ export class Realtime {
   #openings = 0
   /** Deltas that were fetched since the last opening. */
   #deltas = 0
-  #state: 'closed' | 'behind' | 'live' = 'closed'
+  #state: RealtimeState = 'closed'
   #hello: Hello | undefined
 
   constructor(options: RealtimeOptions) {
@@ -53,8 +56,7 @@ export class Realtime {
     })
   }
 
-  /** `live`: what the server pushes is shown at once. */
-  get state(): 'closed' | 'behind' | 'live' {
+  get state(): RealtimeState {
     return this.#state
   }
 

@@ -4,6 +4,7 @@ import type { OutboxLog } from '../outbox/outbox-log.ts'
 import type { LocalTransaction } from '../outbox/transaction.ts'
 import type { Replica } from '../replica/replica.ts'
 import { layAgain } from './lay-again.ts'
+import type { TouchedRow } from './record-changes.ts'
 import type { Reporter } from './reporter.ts'
 
 export interface StandingOptions {
@@ -16,7 +17,7 @@ export interface StandingOptions {
 
 export interface StandingListener {
   /** Calls `apply` to show that transactions are laid over the data, or no longer: those that touch `records`. */
-  change(records: readonly { readonly t: string; readonly id: string }[], apply: () => void): void
+  change(records: readonly TouchedRow[], apply: () => void): void
   /** How many are pending or rejected may be another. */
   counted(): void
   /** There is something to send. */
