@@ -76,6 +76,8 @@ export class StoredTransactions {
     const { records, ids, gone } = await store.readOthers((id) => outbox.knows(id))
     this.#found(records)
     outbox.forgetAllBut(ids)
+    // The least of the marks are forgotten first: what is made from now on is none of them.
+    for (const id of gone) this.#options.ids.follow(id)
     const leaving = gone.flatMap((id) => outbox.get(id) ?? [])
     standing.drop(leaving.filter(({ state }) => state === 'rejected'))
     for (const transaction of leaving) if (transaction.state === 'queued') standing.withdraw(transaction)

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { JumpingClock } from '../support/jumping-clock.ts'
 import { notes, Office } from '../support/office.ts'
 
 /** A tab that has no network, and waits for its next try to send; others of its user that send, or have just read. */
@@ -208,4 +209,33 @@ test('what was tried again in one tab stays out of the inbox when another hears 
   await office.clock.advance(120_000)
   const inboxes = [first, away, await open()].map(({ outbox }) => outbox.list().map(({ id }) => id))
   expect(inboxes).toEqual([[refused.id], [refused.id], [refused.id]])
+})
+
+test('what one tab has undone, no other sends, also where much was joined before the clock was set back', async () => {
+  const office = await Office.open()
+  const desk = office.desk()
+  const clock = new JumpingClock(office.clock)
+  const open = () => desk.client({ world: { ...desk.world, clock } })
+  const idle = async () => {
+    const client = open()
+    await client.start()
+    await office.clock.until(client.stop())
+    return client
+  }
+  const before = await idle()
+  for (let n = 0; n < 1_001; n += 1) before.mutate((m) => m.put('Note', { id: '1', n }), { coalesce: '1' })
+  await office.clock.until(before.undo())
+  await desk.kill()
+
+  clock.jump(-3_600_000)
+  const first = await idle()
+  const tx = first.mutate((m) => m.put('Note', { id: '2' }))
+  await office.clock.until(tx.durable)
+  const second = open()
+  await second.outbox.export()
+  const there = second.outbox.get(tx.id)
+  await office.clock.until(tx.undo())
+  await second.start()
+  await office.clock.advance(1_000)
+  expect([tx.state, there?.state, office.received]).toEqual(['cancelled', 'cancelled', []])
 })
