@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { HttpError } from '../../src/base/errors.ts'
 import { Scheduler } from '../../src/sync/scheduler.ts'
+import { JumpingClock } from '../support/jumping-clock.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
 test.each([
@@ -26,3 +27,29 @@ test.each([
     await scheduler.stop()
   },
 )
+
+test('who comes back when a Retry-After has passed waits no longer, though a machine that slept has held its timers', async () => {
+  const clock = new VirtualClock()
+  const its = new JumpingClock(clock)
+  let runs = 0
+  const scheduler = new Scheduler({
+    world: { clock: its, random: { number: () => 0, bytes: (length) => new Uint8Array(length) } },
+    run: async () => {
+      runs += 1
+      if (runs === 1) throw new HttpError('Busy.', { status: 503, retryAfterMs: 600_000 })
+    },
+    proves: () => true,
+    onFailure: () => {},
+    onChange: () => {},
+  })
+  scheduler.tell({ type: 'start' })
+  await clock.advance(0)
+  its.jump(599_000)
+  scheduler.tell({ type: 'hurry' })
+  await clock.advance(0)
+  expect(runs).toBe(1)
+  its.jump(1_000)
+  scheduler.tell({ type: 'hurry' })
+  await clock.advance(0)
+  expect([runs, scheduler.phase, clock.timers]).toEqual([2, 'resting', 0])
+})
