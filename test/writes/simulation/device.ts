@@ -1,4 +1,5 @@
 import { memoryStore } from '../../../src/storage/memory.ts'
+import { JumpingClock } from '../../support/jumping-clock.ts'
 import type { History } from './history.ts'
 import { Ledger } from './ledger.ts'
 import { Process } from './process.ts'
@@ -8,6 +9,8 @@ import type { Simulation } from './simulation.ts'
 export class SimulatedDevice {
   readonly user: string
   readonly ledger: Ledger
+  /** Which its user may set. */
+  readonly clock: JumpingClock
   readonly #simulation: Simulation
   readonly #disk = memoryStore()
   #process: Process | undefined
@@ -19,6 +22,7 @@ export class SimulatedDevice {
     this.#simulation = simulation
     this.user = user
     this.history = simulation.history
+    this.clock = new JumpingClock(simulation.clock)
     this.ledger = new Ledger(simulation)
     this.signIn()
   }

@@ -26,6 +26,12 @@ export class Ledger {
     return this.#entries.has(id)
   }
 
+  /** Whether its user made `later` after `id`, in whatever order a clock that was set has put them. */
+  follows(later: string, id: string): boolean {
+    const ids = [...this.#entries.keys()]
+    return ids.indexOf(later) > ids.indexOf(id)
+  }
+
   get transactions(): readonly Transaction[] {
     return [...this.#entries.values()].map(({ transaction }) => transaction)
   }

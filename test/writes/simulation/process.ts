@@ -3,6 +3,7 @@ import type { OutboxRecord } from '../../../src/database/outbox.ts'
 import { type MutateOptions, type Store, SyncClient, type Transaction } from '../../../src/index.ts'
 import type { Mutator } from '../../../src/outbox/draft.ts'
 import { ClosableStore } from '../../support/closable-store.ts'
+import type { JumpingClock } from '../../support/jumping-clock.ts'
 import { slowStore } from '../../support/slow-store.ts'
 import { FaultyStore } from '../../support/store-faults.ts'
 import { VirtualNetwork } from '../../support/virtual-network.ts'
@@ -23,7 +24,7 @@ const over: ReadonlySet<Transaction['state']> = new Set(['failed', 'cancelled', 
 export class Process {
   readonly client: SyncClient
   readonly network: VirtualNetwork
-  readonly world: VirtualWorld
+  readonly world: VirtualWorld<JumpingClock>
   readonly store: FaultyStore
   readonly engine: ClosableStore
   dead = false
@@ -39,7 +40,7 @@ export class Process {
     this.#device = device
     this.network = new VirtualNetwork({ clock, server })
     this.world = {
-      ...virtualWorld({ seed: simulation.next(), clock, network: this.network }),
+      ...virtualWorld({ seed: simulation.next(), clock: device.clock, network: this.network }),
       ...(options.sockets ? undefined : { WebSocket: undefined }),
     }
     this.store = new FaultyStore(slowStore(disk, clock, simulation.next() % 3 === 0 ? 40 : 0))

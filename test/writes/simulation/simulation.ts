@@ -174,7 +174,7 @@ export class Simulation {
   #checkOrder(id: string, history: History): void {
     if (this.wasAccepted(id)) return
     const ledger = this.devices.find((device) => device.ledger.has(id))?.ledger
-    const later = [...history.accepted.keys()].find((other) => other > id && ledger?.has(other))
+    const later = [...history.accepted.keys()].find((other) => ledger?.follows(other, id))
     if (later) this.faults.push(`${id} was accepted after ${later}`)
   }
 

@@ -191,6 +191,8 @@ const troubles = {
     pick(simulation.devices, n)?.signIn()
     process.client.resume()
   },
+  'set the clock': ({ process, n }: Moment) => process.world.clock.jump((n - 500) * 10_000),
+  sync: ({ process }: Moment) => void process.client.sync().catch(() => {}),
   'store fault': ({ process, n }: Moment) => process.store.arm((n >> 2) % 12, storeFaults[n % 5] ?? 'crash'),
   'close the database'({ process, n }: Moment) {
     process.engine.refusals = n % 4
