@@ -1,4 +1,8 @@
+import type { EventEmitter } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+
+/** What the package `next` exports. */
+export type Next = (options: { readonly dev: boolean; readonly httpServer: EventEmitter }) => NextApp
 
 export interface NextApp {
   prepare(): Promise<void>
@@ -6,6 +10,7 @@ export interface NextApp {
 }
 
 export function start(options: {
-  readonly app: NextApp
+  readonly next: Next
+  readonly dev?: boolean
   readonly port?: number
 }): Promise<{ readonly url: string; close(): Promise<void> }>

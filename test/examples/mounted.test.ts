@@ -1,31 +1,43 @@
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import { type App, start as startExpress } from '../../examples/express-app/app.mjs'
 import { start as startHono } from '../../examples/hono-app/app.mjs'
 import * as route from '../../examples/next-app/app/sync/v1/[...path]/route.js'
-import { start as startNext } from '../../examples/next-app/server.mjs'
+import { type Next, start as startNext } from '../../examples/next-app/server.mjs'
 import manifest from '../../package.json' with { type: 'json' }
 import { memoryStore, SyncClient, silentLogger } from '../../src/index.ts'
 import { attachSockets, createSyncService, nodeHandler, signToken } from '../../src/server/index.ts'
 import { shown } from '../support/device.ts'
 
 const secret = 'a secret that is long enough to sign with'
-/** What Next does with a route: it picks the function of the method, and answers 405 where there is none. */
-const next = {
-  prepare: async () => {},
-  getRequestHandler: () =>
-    nodeHandler({
-      async fetch(request) {
-        const { GET, POST, OPTIONS } = route
-        const answer = Object.entries({ GET, POST, OPTIONS }).find(
-          ([method]) => method === request.method,
-        )?.[1]
-        return answer ? answer(request) : new Response(null, { status: 405 })
-      },
-    }),
+/**
+ * What Next does with a route: it picks the function of the method, and answers 405 where there is none. From the first
+ * request on it hears of what asks for a socket, and ends that where it is for a route.
+ */
+const next: Next = ({ httpServer }) => {
+  const answer = nodeHandler({
+    async fetch(request) {
+      const { GET, POST, OPTIONS } = route
+      const method = Object.entries({ GET, POST, OPTIONS }).find(([name]) => name === request.method)?.[1]
+      return method ? method(request) : new Response(null, { status: 405 })
+    },
+  })
+  const endSocket = (request: IncomingMessage, socket: Duplex) => {
+    if (request.url?.startsWith('/sync/v1/')) socket.end()
+  }
+  return {
+    prepare: async () => {},
+    getRequestHandler: () => (request, response) => {
+      const server =
+        httpServer ?? ('server' in request.socket ? (request.socket.server as Server) : undefined)
+      if (!server?.listeners('upgrade').includes(endSocket)) server?.on('upgrade', endSocket)
+      return answer(request, response)
+    },
+  }
 }
 
 const clients: SyncClient[] = []
@@ -36,7 +48,7 @@ afterEach(async () => {
 describe.each<[string, () => Promise<App>]>([
   ['Hono', () => startHono({ secret })],
   ['Express', () => startExpress({ secret })],
-  ['Next', () => startNext({ app: next, port: 0 })],
+  ['Next', () => startNext({ next, port: 0 })],
 ])('in an application on %s', (framework, start) => {
   let app: App
 
