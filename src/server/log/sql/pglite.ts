@@ -22,6 +22,8 @@ export interface PGliteOptions {
  * ConfigurationError where another process has the folder, or where it holds a database that is none of Instep's.
  */
 export async function openPGlite(folder: string | undefined, options: PGliteOptions): Promise<SqlDatabase> {
+  // Where it is missing, nothing is made in the folder, and no seed blamed.
+  await load()
   const unlock = folder === undefined ? () => {} : await lockFolder(folder, options.clock)
   try {
     const pglite = folder === undefined ? await create(undefined, options) : await openFolder(folder, options)
@@ -72,8 +74,10 @@ async function create(path: string | undefined, { logger }: PGliteOptions): Prom
   return start(path)
 }
 
+const load = () => peer('@electric-sql/pglite', () => import('@electric-sql/pglite'))
+
 async function start(path: string | undefined, seed?: Blob): Promise<PGlite> {
-  const { PGlite } = await peer('@electric-sql/pglite', () => import('@electric-sql/pglite'))
+  const { PGlite } = await load()
   return PGlite.create({
     ...(path === undefined ? undefined : { dataDir: path }),
     ...(seed === undefined ? undefined : { loadDataDir: seed }),
