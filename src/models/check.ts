@@ -61,6 +61,12 @@ export function brokenBy(
   return found.filter((issue) => isWritten(issue) || !old.has(keyOf(issue)))
 }
 
+/** What is wrong with the record `id`, as a sentence. */
+export function sentenceOf(t: string, id: string, { path, message }: ModelIssue): string {
+  const place = path.length === 0 ? '' : ` at \`${path.join('.')}\``
+  return `${t} ${id} breaks its model${place}: ${message.replace(/\.?$/, '.')}`
+}
+
 function keyOf({ path, message }: ModelIssue): string {
   return JSON.stringify([path, message])
 }

@@ -2,7 +2,7 @@ import { Alarm } from '../base/alarm.ts'
 import { toSyncError } from '../base/errors.ts'
 import { turnsOf } from '../base/turns.ts'
 import type { Clock } from '../base/world.ts'
-import { check } from '../models/check.ts'
+import { check, sentenceOf } from '../models/check.ts'
 import type { Models } from '../models/models.ts'
 import type { Anomaly } from '../protocol/anomaly.ts'
 import type { RowChange } from '../protocol/fold.ts'
@@ -120,22 +120,12 @@ class Faults {
     if (!issue) return
     const known = this.#byType.get(t)
     if (known) known.rows += 1
-    else this.#byType.set(t, { first: anomalyOf(t, id, issue.path.join('.'), issue.message), rows: 1 })
+    else this.#byType.set(t, { first: { kind: 'model', t, id, message: sentenceOf(t, id, issue) }, rows: 1 })
   }
 
   anomalies(): readonly Anomaly[] {
     return [...this.#byType.values()].map(({ first, rows }) =>
       rows === 1 ? first : { ...first, message: `${first.message} ${rows - 1} more of the type break it.` },
     )
-  }
-}
-
-function anomalyOf(t: string, id: string, path: string, message: string): Anomaly {
-  const place = path === '' ? '' : ` at \`${path}\``
-  return {
-    kind: 'model',
-    t,
-    id,
-    message: `${t} ${id} breaks its model${place}: ${message.replace(/\.?$/, '.')}`,
   }
 }

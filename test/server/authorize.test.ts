@@ -128,7 +128,12 @@ test('of much that breaks its model as much is named as helps, so that no verdic
 test('the models hold for what the service writes too', async () => {
   const { service } = txServiceOf({ models })
   const details = { issues: [{ t: 'Todo', id: '1', field: 'title', message: expect.any(String) }] }
-  await expect(service.write([insert('1', {})])).rejects.toMatchObject({ reason: 'invalid', details })
+  const message = expect.stringMatching(/^The Todo 1 breaks its model at `title`: [^.]+\.$/)
+  await expect(service.write([insert('1', {})])).rejects.toMatchObject({
+    reason: 'invalid',
+    message,
+    details,
+  })
 })
 
 test('a record that broke its model before can be mended field by field, and not be made worse', async () => {

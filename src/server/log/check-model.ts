@@ -1,4 +1,4 @@
-import { brokenBy, check } from '../../models/check.ts'
+import { brokenBy, check, sentenceOf } from '../../models/check.ts'
 import type { Models } from '../../models/models.ts'
 import { rowKey } from '../../protocol/fold.ts'
 import type { Payload } from '../../protocol/json.ts'
@@ -60,7 +60,7 @@ export class ModelChecks {
       const details = {
         issues: named.map(({ path, message }) => ({ t, id, field: path.join('.'), message })),
       }
-      throw new WriteRejectedError('invalid', `The ${t} ${id} breaks its model: ${first.message}`, details)
+      throw new WriteRejectedError('invalid', `The ${sentenceOf(t, id, first)}`, details)
     }
   }
 }
