@@ -27,6 +27,17 @@ async function change(rows: number): Promise<string> {
   return Number(position).toLocaleString('en')
 }
 
+/** In the page: tells what stands in place of the data, whenever that is another. */
+function tellWhatIsSaid(): void {
+  const { said } = globalThis as unknown as { said(text: string): void }
+  let last = ''
+  new MutationObserver(() => {
+    const text = document.querySelector('.first-sync')?.textContent ?? ''
+    if (text !== '' && text !== last) said(text)
+    last = text
+  }).observe(document, { subtree: true, childList: true, characterData: true })
+}
+
 const isFocused = (locator: Locator) =>
   expect.poll(() => locator.evaluate((element) => element === document.activeElement)).toBe(true)
 
@@ -127,14 +138,32 @@ test('a reload restores both copies from disk, with the cables cut', async () =>
   for (const pane of opened.panes) await pane.cut()
   const asked: string[] = []
   page.on('request', (request) => asked.push(new URL(request.url()).pathname))
+  const said: string[] = []
+  await page.exposeFunction('said', (text: string) => said.push(text))
+  await page.addInitScript(tellWhatIsSaid)
   await page.reload()
   for (const pane of opened.panes) {
     await pane.says(allPlaces)
     await pane.says('Offline')
     expect(await pane.fact('Restored in')).toMatch(/^[\d,.]+ m?s$/)
+    expect(await pane.region.locator('.pulse').isVisible(), 'whether something comes').toBe(false)
   }
+  expect(new Set(said)).toEqual(new Set(['Opening what is on the disk…']))
   expect([await ada.fact('Position'), await ben.fact('Position')]).toEqual(positions)
   expect(asked.filter((path) => path.startsWith('/sync') || path === '/token')).toEqual([])
+})
+
+test('a first visit with the cables cut says that there is nothing yet', async () => {
+  const context = await page.context().browser()?.newContext()
+  const visit = await context?.newPage()
+  await visit?.addInitScript(() => {
+    for (const user of ['ada', 'ben']) sessionStorage.setItem(`cable:${user}`, 'cut')
+  })
+  await visit?.goto(opened.demo.url)
+  const texts = () => visit?.locator('.first-sync').allTextContents()
+  const nothing = 'Nothing is here yet, and there is no way to the server.'
+  await expect.poll(texts).toEqual([nothing, nothing])
+  await context?.close()
 })
 
 test('nothing failed in the page, and Ctrl-C stops the demo with exit code 0', async () => {

@@ -42,7 +42,7 @@ export function Copy({ reader, name, onReload }: CopyProps) {
       {storage.reason && <p className="notice">{storage.reason}</p>}
       {data.state === 'none' || data.state === 'loading' ? (
         <>
-          <FirstSync status={status} name={name} />
+          <FirstSync reader={reader} status={status} name={name} />
           <Notice reader={reader} />
         </>
       ) : (

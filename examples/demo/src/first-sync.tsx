@@ -1,21 +1,21 @@
 import type { Status } from 'instep'
 import { formatBytes, formatCount, formatFraction } from './format.ts'
+import type { Reader } from './reader.ts'
+import { useStore } from './store.ts'
 
 interface FirstSyncProps {
+  readonly reader: Reader
   readonly status: Status
   readonly name: string
 }
 
 /** What stands in place of the data until it is there. */
-export function FirstSync({ status: { connection, data }, name }: FirstSyncProps) {
+export function FirstSync({ reader, status: { connection, data }, name }: FirstSyncProps) {
+  const isRestored = useStore(reader.isRestored)
   if (data.state !== 'loading') {
-    return (
-      <div className="first-sync">
-        {connection.state === 'offline'
-          ? 'Nothing is here yet, and there is no way to the server.'
-          : 'Connecting…'}
-      </div>
-    )
+    const isOffline = connection.state === 'offline'
+    const otherwise = isOffline ? 'Nothing is here yet, and there is no way to the server.' : 'Connecting…'
+    return <div className="first-sync">{isRestored ? otherwise : 'Opening what is on the disk…'}</div>
   }
   const { rows, bytes, fraction } = data.progress
   return (

@@ -24,6 +24,8 @@ export class Reader {
   /** In ms since the page was opened. */
   readonly openedAt = performance.now()
   readonly opening = new Store<Opening | undefined>(undefined)
+  /** Whether what is on the disk is here, if there is anything. */
+  readonly isRestored = new Store(false)
   /** What the user is to know for a while, beside the status; empty where it is nothing. */
   readonly notice = new Store('')
   readonly #cable: Cable
@@ -49,6 +51,7 @@ export class Reader {
       this.#reconciled = this.#reconciled.then(() => this.#reconcile(edit)).catch(() => {})
     })
     this.#timeOpening()
+    this.#awaitRestored()
   }
 
   /** Shows `notice` for a while. */
@@ -75,6 +78,14 @@ export class Reader {
     const done = () => this.opening.set({ from, ms: performance.now() - this.openedAt })
     // It fails where the client is closed before.
     this.client.ready().then(done, () => {})
+  }
+
+  #awaitRestored(): void {
+    const done = () => this.isRestored.set(true)
+    this.client.on('status', ({ lifecycle }) => {
+      // The page has started it; to do so again is only to hear when that is done.
+      if (lifecycle === 'running' && !this.isRestored.get()) this.client.start().then(done, () => {})
+    })
   }
 
   async #signIn(): Promise<string> {
