@@ -165,6 +165,17 @@ describe('the same field, with both cables cut', () => {
     const { y, height } = (await notice.boundingBox()) ?? { y: Number.NaN, height: 0 }
     expect(y + height).toBeLessThan((await refused.boundingBox())?.y ?? 0)
   })
+
+  test('a place that is opened beside what was refused shows the field that it begins with', async () => {
+    await ben.list.locator('tbody button').first().click()
+    const field = ben.region.getByRole('form').getByRole('textbox', { name: 'Note' })
+    const isInSight = () =>
+      field.evaluate((input) => {
+        const { x, y, width, height } = input.getBoundingClientRect()
+        return document.elementFromPoint(x + width / 2, y + height / 2) === input
+      })
+    await expect.poll(isInSight).toBe(true)
+  })
 })
 
 test('nothing failed in the page', () => {

@@ -19,14 +19,17 @@ export function RefusedEdit({ edit }: { readonly edit: Transaction }) {
       <p role="alert">
         <strong>{edit.label}</strong> was refused: {describeReason(edit)}
       </p>
-      {compared.length > 0 && <ComparedFields fields={compared} />}
-      <div className="actions">
-        <button type="button" onClick={leaving((id) => outbox.retry(id))}>
-          Retry
-        </button>
-        <button type="button" onClick={leaving((id) => outbox.discard(id))}>
-          Discard
-        </button>
+      {/* The buttons stay in sight within it, and so cover no other's name. */}
+      <div>
+        {compared.length > 0 && <ComparedFields fields={compared} />}
+        <div className="actions">
+          <button type="button" onClick={leaving((id) => outbox.retry(id))}>
+            Retry
+          </button>
+          <button type="button" onClick={leaving((id) => outbox.discard(id))}>
+            Discard
+          </button>
+        </div>
       </div>
     </article>
   )
