@@ -28,6 +28,11 @@ describe('with both cables whole', () => {
     for (const pane of opened.panes) await pane.shows('Reykjavík', { Note: 'Bring a coat', Rating: 4 })
   })
 
+  test('what is shown by its looks is also said', async () => {
+    await ada.list.getByRole('row', { name: /4 stars/ }).waitFor()
+    await ada.region.getByRole('heading', { name: 'Ada', exact: true }).waitFor()
+  })
+
   test('a digit on a row rates its place, and the keys undo it and do it again', async () => {
     const { keyboard } = opened.page
     await ben.place('Reykjavík').focus()

@@ -21,8 +21,8 @@ export function Copy({ reader, name, onReload }: CopyProps) {
     <div className="card">
       <header>
         <div>
-          <h2>
-            <span id={reader.user}>{name}</span>
+          <div>
+            <h2 id={reader.user}>{name}</h2>
             <button
               className="reload"
               type="button"
@@ -31,7 +31,7 @@ export function Copy({ reader, name, onReload }: CopyProps) {
             >
               Reload
             </button>
-          </h2>
+          </div>
           <p className="connection" data-tone={tone} role="status">
             <span>{text}</span>
             <span className="waiting">{describeWaiting(status)}</span>

@@ -11,5 +11,6 @@ export const formatDuration = (ms: number) =>
   ms < 1_000 ? `${integer.format(Math.round(ms))} ms` : `${megabytes.format(ms / 1_000)} s`
 export const formatTime = (ms: number) => time.format(ms)
 export const formatStars = (stars: number) => '★'.repeat(stars)
+export const describeStars = (stars: number) => (stars === 1 ? '1 star' : `${stars} stars`)
 export const formatLatitude = (value: number) =>
   `${degrees.format(Math.abs(value))}° ${value < 0 ? 'S' : 'N'}`

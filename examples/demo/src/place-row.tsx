@@ -1,5 +1,5 @@
 import { memo } from 'react'
-import { formatLatitude, formatStars } from './format.ts'
+import { describeStars, formatLatitude, formatStars } from './format.ts'
 import type { Place } from './models.ts'
 
 interface PlaceRowProps {
@@ -28,7 +28,13 @@ export const PlaceRow = memo(function PlaceRow(props: PlaceRowProps) {
       <td className="country" title={countryName}>
         {countryName}
       </td>
-      <td className="rating">{formatStars(rating)}</td>
+      <td className="rating">
+        {rating > 0 && (
+          <span role="img" aria-label={describeStars(rating)}>
+            {formatStars(rating)}
+          </span>
+        )}
+      </td>
       <td className="note" title={note}>
         {note}
       </td>
