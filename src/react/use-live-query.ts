@@ -1,8 +1,7 @@
 import { useMemo } from 'react'
-import { ClosedError, wrongOption } from '../base/errors.ts'
+import { ClosedError } from '../base/errors.ts'
 import type { SyncClient } from '../client/sync-client.ts'
-import type { DataRecord, QuerySpec } from '../client/types.ts'
-import { isObject } from '../protocol/json.ts'
+import { checkQuery, type DataRecord, type QuerySpec } from '../client/types.ts'
 import { useClient } from './client-context.ts'
 import { noResult, type QueryResult, readResult } from './query-result.ts'
 import { startForProviders } from './running.ts'
@@ -14,6 +13,8 @@ import { Source, useSource } from './source.ts'
  */
 export function useLiveQuery(type: string, spec: QuerySpec = {}): QueryResult<DataRecord> {
   const client = useClient()
+  // Of a wrong one, what it says may be the same as of the one before.
+  checkQuery(spec)
   // A spec that is written in the component is another object each time; what it says is not.
   const said = textOf(spec)
   // biome-ignore lint/correctness/useExhaustiveDependencies: `said` and the filter are all of `spec`.
@@ -37,7 +38,6 @@ export function useSuspenseQuery(type: string, spec?: QuerySpec): QueryResult<Da
 
 /** What `spec` says apart from its filter. JSON would say the same of all that it does not have. */
 function textOf(spec: QuerySpec): string {
-  if (!isObject(spec)) throw wrongOption('spec', 'is not an object.')
   return JSON.stringify(spec, (_, value: unknown) => {
     if (typeof value === 'string') return `=${value}`
     return typeof value === 'number' || typeof value === 'bigint' ? `${typeof value} ${value}` : value

@@ -9,7 +9,8 @@ Object.assign(globalThis, { IS_REACT_ACT_ENVIRONMENT: true })
 
 // React 18 tells the window, too, of what it gives to a boundary.
 addEventListener('error', (event) => {
-  if (isSyncError(event.error, 'ClosedError')) event.stopImmediatePropagation()
+  if (isSyncError(event.error, 'ClosedError') || isSyncError(event.error, 'ConfigurationError'))
+    event.stopImmediatePropagation()
 })
 
 await runCases([...queryCases, ...statusCases, ...concurrentCases])

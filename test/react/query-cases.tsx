@@ -72,6 +72,10 @@ function Below({ most }: { readonly most: number }): ReactNode {
   return useLiveQuery('Issue', { where: { size: { lt: most } } }).length
 }
 
+function Titled({ title }: { readonly title: unknown }): ReactNode {
+  return useLiveQuery('Issue', { where: { title: title as string } }).length
+}
+
 /** Changes the data after it was rendered, and before it is subscribed to. */
 function useHaste(): void {
   const client = useClient()
@@ -214,6 +218,25 @@ export const queryCases: readonly PageCase[] = [
     await scene.render(<Below most={Number.NEGATIVE_INFINITY} />)
     scene.shows('0')
   }),
+
+  pageCase(
+    'a wrong spec is refused, also where JSON says the same of it as of the one before',
+    async (scene) => {
+      const { error } = console
+      // React tells of each error that it gives to a boundary.
+      console.error = () => {}
+      const page = (title: unknown) => (
+        <Caught>
+          <Titled title={title} />
+        </Caught>
+      )
+      await scene.render(page('1970-01-01T00:00:00.000Z'))
+      scene.shows('0')
+      await scene.render(page(new Date(0)))
+      console.error = error
+      scene.shows('ConfigurationError')
+    },
+  ),
 
   pageCase('a query that is another in each render is asked once for each', async (scene) => {
     const page = [<Later key="later" />, ' ', <FilteredInPlace key="filtered" />]
