@@ -271,7 +271,7 @@ export class LocalSession implements Session {
 
   /** All that a write of one's own has to do with. */
   #showWrites(): void {
-    this.#board.update({ writes: this.writer.status })
+    this.#board.update({ writes: this.writer.status(this.status.connection) })
   }
 
   /** Lets the socket and the status follow from how things are. */
@@ -297,7 +297,7 @@ export class LocalSession implements Session {
     this.#board.update({
       connection,
       data: dataStatus(facts, connection),
-      writes: this.writer.status,
+      writes: this.writer.status(connection),
       lastSyncId: this.#copy.continuity?.shown ?? 0,
     })
   }

@@ -23,6 +23,9 @@ import { Writes } from './writes.ts'
 /** A server that takes no transactions is asked again after this. */
 const pauseMs = 300_000
 
+/** So many requests in a row may get lost without a word. */
+const mostLost = 2
+
 export type LocalWriterOptions = Pick<
   LocalSessionOptions,
   'world' | 'transport' | 'codec' | 'canWrite' | 'replica' | 'models' | 'merge' | 'echoWait'
@@ -111,10 +114,12 @@ export class LocalWriter implements Writer {
     }
   }
 
-  get status(): Status['writes'] {
+  /** What the connection tells is not told twice. */
+  status({ state }: Status['connection']): Status['writes'] {
     const { pending, rejected } = this.#outbox
-    const { failure } = this.#scheduler
-    const isHeld = isPause(failure) || isSyncError(failure, 'UnauthenticatedError')
+    const { failure, failures } = this.#scheduler
+    const isLost = failures > mostLost && state !== 'offline' && isSyncError(failure, 'NetworkError')
+    const isHeld = isLost || isPause(failure) || isSyncError(failure, 'UnauthenticatedError')
     return { pending, rejected, ...(failure && isHeld ? { paused: failure.message } : undefined) }
   }
 

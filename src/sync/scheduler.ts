@@ -52,6 +52,12 @@ export class Scheduler<Result> {
     return this.#failure
   }
 
+  /** How many have failed in a row. */
+  get failures(): number {
+    const { state } = this.#machine
+    return 'failures' in state ? state.failures : 0
+  }
+
   /** When it is tried again, in ms since the epoch, while that is waited for. */
   get retryAt(): number | undefined {
     return this.phase === 'waiting' ? this.#retry.at : undefined
