@@ -33,8 +33,9 @@ export class Tokens {
     return this.#newest.get(identity) ?? this.issue(identity)
   }
 
-  /** Has those of `identity` refused from now on. Gives whom they named. */
+  /** Has those of `identity` refused from now on, the first also where nobody has asked for it yet. Gives whom they named. */
   end(identity: string, refused: RefusalCode): ReadonlySet<Caller> {
+    this.newest(identity)
     const ended = [...this.#tokens.values()].filter((token) => token.identity === identity)
     for (const token of ended) token.refused ??= refused
     return new Set(ended.map(({ caller }) => caller))

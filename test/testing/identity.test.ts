@@ -20,6 +20,18 @@ describe.each(['expire', 'revoke'] as const)('%s', (command) => {
     expect(shown(client)).toEqual({ 1: {} })
   })
 
+  test('holds for who has had no token yet, and a new one ends it', async () => {
+    const { server } = scene()
+    server[command]('ada')
+    const client = server.client({ identity: 'ada' })
+    await client.start()
+    await server.settle()
+    expect(client.status.connection.state).toBe('unauthenticated')
+    client.resume(server.token('ada'))
+    await server.settle()
+    expect(client.status.connection.state).toBe('socket')
+  })
+
   test('leaves the others alone', async () => {
     const { server, live } = scene()
     const client = await live()
