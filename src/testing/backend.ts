@@ -99,9 +99,15 @@ export class Backend {
 
   /** Has another history, in which nothing happened but `ops`. */
   async restore(ops: readonly TxOp[]): Promise<void> {
+    const next = this.#begin()
+    try {
+      await next.service.write(ops)
+    } catch (error) {
+      await next.service.close()
+      throw error
+    }
     const { service } = this
-    this.#history = this.#begin()
-    await this.service.write(ops)
+    this.#history = next
     await service.close()
   }
 

@@ -65,6 +65,18 @@ describe('another history:', () => {
     await server.settle()
     expect(Object.keys(shown(client))).toEqual(['1', '3'])
   })
+
+  test('restore that is refused leaves all as it was', async () => {
+    const { server, live } = scene()
+    await server.write([issue('1')], 'ada')
+    const client = await live()
+    const resets = resetsOf(client)
+    await expect(server.restore([issue('2'), issue('2')], 'ada')).rejects.toMatchObject({ reason: 'exists' })
+    await server.write([issue('3')], 'ada')
+    await server.settle()
+    expect(resets).toEqual([])
+    expect(shown(client)).toEqual({ 1: {}, 3: {} })
+  })
 })
 
 test('a store that is given again makes a restart: the client shows what was stored, without the network', async () => {
