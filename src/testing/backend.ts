@@ -6,6 +6,7 @@ import { MemoryLog } from '../server/log/memory-log.ts'
 import type { SyncServiceOptions } from '../server/options.ts'
 import type { AcceptSocket } from '../server/realtime/server-socket.ts'
 import { createServiceWith, type SyncService } from '../server/service.ts'
+import { check, isName } from './checks.ts'
 import { type Answer, FaultPlan } from './faults.ts'
 import { type BreakableSocket, Sockets } from './sockets.ts'
 import { Tokens } from './tokens.ts'
@@ -84,6 +85,7 @@ export class Backend {
 
   /** The rows of `identity`, as a bootstrap gives them. */
   async rows(identity: string): Promise<readonly WireRow[]> {
+    check('identity', identity, isName)
     const { service, callerOf } = this.#options
     const { batches } = await this.log.snapshot(callerOf(identity)[service.ownerField] ?? '')
     const rows: WireRow[] = []

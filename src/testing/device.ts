@@ -1,8 +1,11 @@
+import { ClosedError, toError, wrongOption } from '../base/errors.ts'
 import { silentLogger } from '../base/logger.ts'
 import type { Clock } from '../base/world.ts'
 import type { SyncClientOptions } from '../client/options.ts'
 import { SyncClient } from '../client/sync-client.ts'
 import type { ModelDefinitions } from '../models/models.ts'
+import { isObject } from '../protocol/json.ts'
+import { check, isName } from './checks.ts'
 import { VirtualNetwork, type VirtualServer } from './virtual-network.ts'
 import { type VirtualWorld, virtualWorld } from './virtual-world.ts'
 
@@ -26,14 +29,28 @@ export interface DeviceOptions<C extends Clock> {
   readonly tokenOf: (identity: string) => string
 }
 
+/** What is known of a client beside its status. */
+export interface ClientState {
+  /** By what it is to be in step. */
+  readonly inStep: 'socket' | 'polling'
+  /** Why its last request had no answer. */
+  failure?: Error
+}
+
+/** Refuses the use of a server that is closed, or of its devices. */
+export function mockClosed(): ClosedError {
+  return new ClosedError('This mock server is closed; make a new one.')
+}
+
 /** One device before the server: its own way there, and its clients. */
 export class MockDevice<C extends Clock = Clock> {
   /** What a client takes from its surroundings, for one that is made with `new SyncClient`. */
   readonly world: VirtualWorld<C>
-  /** The clients that were made here, and by what each is to be in step. */
-  readonly clients = new Map<SyncClient, 'socket' | 'polling'>()
+  /** The clients that were made here. */
+  readonly clients = new Map<SyncClient, ClientState>()
   readonly network: VirtualNetwork
   readonly #options: DeviceOptions<C>
+  #closed = false
 
   constructor(options: DeviceOptions<C>) {
     const { seed, clock } = options
@@ -44,19 +61,32 @@ export class MockDevice<C extends Clock = Clock> {
 
   /** A client on this device, not started. It says nothing to the console. */
   client<M extends ModelDefinitions = ModelDefinitions>(options: MockClientOptions<M>): SyncClient<M> {
+    if (this.#closed) throw mockClosed()
+    check('options', options, [isObject, 'an object with an `identity`'])
+    check('identity', options.identity, isName)
+    for (const name of ['baseUrl', 'endpoints']) {
+      if (name in options) throw wrongOption(name, 'is known to a mock server; leave it out.')
+    }
     const { baseUrl, tokenOf } = this.#options
     const { identity, token = () => tokenOf(identity), ...rest } = options
     const world = { ...this.world, ...rest.world }
+    const { fetch } = world
+    const failing = (error: unknown) => {
+      const { cause = error } = toError(error)
+      state.failure = toError(cause)
+      throw error
+    }
     const byToken = rest.apiKey === undefined
+    const state: ClientState = { inStep: world.WebSocket && byToken ? 'socket' : 'polling' }
     const client = new SyncClient<M>({
       baseUrl,
       identity,
       logger: silentLogger,
       ...(byToken && { token }),
       ...rest,
-      world,
+      world: { ...world, fetch: async (url, init) => fetch(url, init).catch(failing) },
     })
-    this.clients.set(client as unknown as SyncClient, world.WebSocket && byToken ? 'socket' : 'polling')
+    this.clients.set(client as unknown as SyncClient, state)
     return client
   }
 
@@ -74,6 +104,7 @@ export class MockDevice<C extends Clock = Clock> {
 
   /** Closes its clients. */
   async close(): Promise<void> {
+    this.#closed = true
     await Promise.all([...this.clients.keys()].map((client) => client.close()))
     this.clients.clear()
   }

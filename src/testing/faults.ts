@@ -1,8 +1,12 @@
 import { ConfigurationError } from '../base/errors.ts'
 import type { Clock } from '../base/world.ts'
+import { isObject } from '../protocol/json.ts'
 import type { AcceptSocket } from '../server/realtime/server-socket.ts'
+import { type Check, check, checkOptions, isDuration, oneOf } from './checks.ts'
 
-export type Endpoint = 'bootstrap' | 'delta' | 'tx' | 'ws'
+const endpoints = ['bootstrap', 'delta', 'tx', 'ws'] as const
+
+export type Endpoint = (typeof endpoints)[number]
 
 /** Which of the requests to come. */
 export interface FaultScope {
@@ -11,6 +15,13 @@ export interface FaultScope {
   /** How many; `Infinity` until `heal`. @default 1 */
   readonly times?: number
 }
+
+export const isCount: Check = [
+  (value) => value === Number.POSITIVE_INFINITY || (Number.isInteger(value) && Number(value) > 0),
+  'a whole number above 0, or Infinity',
+]
+
+const scopeChecks = { endpoint: oneOf(endpoints), times: isCount }
 
 /**
  * What comes in place of the promised answer: a captive portal's page with status 200; the answer, cut in the middle as
@@ -32,6 +43,7 @@ export type Fault = (ask: () => Promise<Answer>, request: Request) => Promise<An
 
 /** The service does it at once, and its answer comes `ms` later. */
 export function lateBy(ms: number, clock: Pick<Clock, 'after'>): Fault {
+  check('ms', ms, isDuration)
   return async (ask) => {
     const answer = await ask()
     await new Promise<void>((resolve) => {
@@ -52,18 +64,25 @@ export const lost: Fault = async (ask) => {
 
 const page = '<!doctype html><title>Sign in</title><p>Accept the terms of this network.</p>'
 
+/** What `wrong` may be given. */
+export const wrongChecks: Readonly<Record<keyof WrongAnswerOptions, Check>> = {
+  ...scopeChecks,
+  headers: [isObject, 'an object of texts'],
+  body: [() => true, ''],
+}
+
 export function wrongAnswer(wrong: WrongAnswer, { headers = {}, body }: WrongAnswerOptions): Fault {
   if (wrong === 'html')
     return async () => new Response(page, { headers: { 'Content-Type': 'text/html', ...headers } })
   if (wrong === 'truncated') return cutInHalf
   const text = body === undefined ? null : JSON.stringify(body)
-  check(wrong, text)
+  checkStatus(wrong, text)
   return async () =>
     new Response(text, { status: wrong, headers: { 'Content-Type': 'application/json', ...headers } })
 }
 
 /** What `Response` makes (Fetch, section 5.5); a stand-in for that, as msw has one, makes others, too. */
-function check(status: number, text: string | null): void {
+function checkStatus(status: number, text: string | null): void {
   if (!Number.isInteger(status) || status < 200 || status > 599) {
     throw new ConfigurationError('wrong', '`wrong` takes `html`, `truncated` or a status from 200 to 599.')
   }
@@ -96,7 +115,9 @@ export function rejection(code: string, message: string, head: () => Promise<num
 export class FaultPlan {
   #planned: { readonly fault: Fault; readonly endpoint: Endpoint | undefined; times: number }[] = []
 
-  add(fault: Fault, { endpoint, times = 1 }: FaultScope): void {
+  add(fault: Fault, scope: FaultScope, checks: Readonly<Record<string, Check>> = scopeChecks): void {
+    checkOptions(scope, checks)
+    const { endpoint, times = 1 } = scope
     this.#planned.push({ fault, endpoint, times })
   }
 
@@ -107,6 +128,11 @@ export class FaultPlan {
   /** Whether one of them will not end by itself. */
   get endless(): boolean {
     return this.#planned.some(({ times }) => times === Number.POSITIVE_INFINITY)
+  }
+
+  /** Whether requests go unanswered from now on. */
+  get mute(): boolean {
+    return this.#planned.some(({ fault, times }) => fault === unheard && times === Number.POSITIVE_INFINITY)
   }
 
   /** The first that is meant for `endpoint`; it is used up by that. */

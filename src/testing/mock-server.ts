@@ -2,11 +2,13 @@ import type { Clock } from '../base/world.ts'
 import type { SyncClient } from '../client/sync-client.ts'
 import type { ModelDefinitions } from '../models/models.ts'
 import type { WireRow } from '../protocol/row.ts'
-import type { RejectionCode, TxOp } from '../protocol/tx.ts'
+import { type RejectionCode, rejectionCodes, type TxOp } from '../protocol/tx.ts'
 import { Backend, type MockRequest } from './backend.ts'
-import { type MockClientOptions, MockDevice } from './device.ts'
+import { check, checkOptions, isName, oneOf } from './checks.ts'
+import { type MockClientOptions, MockDevice, mockClosed } from './device.ts'
 import {
   type FaultScope,
+  isCount,
   lateBy,
   lost,
   rejection,
@@ -14,6 +16,7 @@ import {
   type WrongAnswer,
   type WrongAnswerOptions,
   wrongAnswer,
+  wrongChecks,
 } from './faults.ts'
 import type { MockSyncServerOptions } from './options.ts'
 import { type SettleOptions, settled } from './settle.ts'
@@ -36,6 +39,7 @@ export class MockSyncServer<C extends Clock = Clock> {
   readonly #timers: Timers
   readonly #devices: MockDevice<C>[] = []
   readonly #first: MockDevice<C>
+  #closed = false
 
   constructor(time: Time<C>, options: MockSyncServerOptions) {
     const {
@@ -75,6 +79,7 @@ export class MockSyncServer<C extends Clock = Clock> {
 
   /** Another device, with a network of its own that can be taken away. */
   device(): MockDevice<C> {
+    if (this.#closed) throw mockClosed()
     const { baseUrl, clock } = this
     const device = new MockDevice({
       server: this.#backend,
@@ -102,7 +107,7 @@ export class MockSyncServer<C extends Clock = Clock> {
     await this.#backend.service.ready()
     const { clock, wait, settling } = this.#time
     const scene = { clock, wait, backend: this.#backend, devices: this.#devices }
-    return settled(scene, { ...settling, ...options })
+    return settled(scene, options, settling)
   }
 
   /**
@@ -117,7 +122,7 @@ export class MockSyncServer<C extends Clock = Clock> {
   }
 
   /** The records of `identity` as the server has them. */
-  rows(identity: string): Promise<readonly WireRow[]> {
+  async rows(identity: string): Promise<readonly WireRow[]> {
     return this.#backend.rows(identity)
   }
 
@@ -175,7 +180,7 @@ export class MockSyncServer<C extends Clock = Clock> {
   }
 
   /** Begins another history, as a backup that is put back does: what there is then is made by `ops`, and no more. */
-  restore(ops: readonly TxOp[] = [], owner?: string): Promise<void> {
+  async restore(ops: readonly TxOp[] = [], owner?: string): Promise<void> {
     return this.#backend.restore(this.#owned(ops, owner))
   }
 
@@ -196,7 +201,7 @@ export class MockSyncServer<C extends Clock = Clock> {
 
   /** The next answer is another than was promised. */
   wrong(wrong: WrongAnswer, options: WrongAnswerOptions = {}): void {
-    this.#backend.faults.add(wrongAnswer(wrong, options), options)
+    this.#backend.faults.add(wrongAnswer(wrong, options), options, wrongChecks)
   }
 
   /** The next request is never answered, and never done. */
@@ -210,7 +215,10 @@ export class MockSyncServer<C extends Clock = Clock> {
   }
 
   /** Rejects each transaction of the next request to `tx` with `code`; none is done. */
-  reject(code: RejectionCode, { message = 'Rejected by the test.', times = 1 } = {}): void {
+  reject(code: RejectionCode, options: { readonly message?: string; readonly times?: number } = {}): void {
+    check('code', code, oneOf(rejectionCodes))
+    checkOptions(options, { message: isName, times: isCount })
+    const { message = 'Rejected by the test.', times = 1 } = options
     const head = async () => (await this.#backend.log.position()).head
     this.#backend.faults.add(rejection(code, message, head), { endpoint: 'tx', times })
   }
@@ -232,6 +240,7 @@ export class MockSyncServer<C extends Clock = Clock> {
 
   /** Closes its clients, then the server and the network. Nothing is left: no timer, no request, no socket. */
   async close(): Promise<void> {
+    this.#closed = true
     await this.#time.until(Promise.all(this.#devices.map((device) => device.close())))
     await this.#backend.service.close()
     for (const { network } of this.#devices) network.close()
@@ -239,6 +248,8 @@ export class MockSyncServer<C extends Clock = Clock> {
   }
 
   #owned(ops: readonly TxOp[], owner: string | undefined): readonly TxOp[] {
+    if (this.#closed) throw mockClosed()
+    check('ops', ops, [Array.isArray, 'a list of ops'])
     if (owner === undefined) return ops
     return ops.map((op) => (op.op === 'i' ? { ...op, p: { [this.#ownerField]: owner, ...op.p } } : op))
   }

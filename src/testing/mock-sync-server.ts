@@ -1,6 +1,6 @@
-import { refuseUnknown } from '../base/known-options.ts'
+import { checkOptions } from './checks.ts'
 import { MockSyncServer } from './mock-server.ts'
-import { type MockSyncServerOptions, mockOptions } from './options.ts'
+import { type MockSyncServerOptions, mockChecks } from './options.ts'
 import { realTime, virtualTime } from './time.ts'
 import type { VirtualClock } from './virtual-clock.ts'
 
@@ -9,7 +9,7 @@ import type { VirtualClock } from './virtual-clock.ts'
  * no test runner and the package `hono`.
  *
  * Its clock stands still until `settle`, `clock.advance` or `clock.until` moves it; with `clock: 'real'` it is the
- * system's, for tests that wait by themselves. Throws a ConfigurationError for what is no option.
+ * system's, for tests that wait by themselves. Throws a ConfigurationError for a wrong option.
  *
  * @example
  * const server = mockSyncServer()
@@ -27,7 +27,7 @@ export function mockSyncServer(options: MockSyncServerOptions & { readonly clock
 export function mockSyncServer(
   given: MockSyncServerOptions & { readonly clock?: 'virtual' | 'real' } = {},
 ): MockSyncServer {
-  refuseUnknown(given, mockOptions)
+  checkOptions(given, mockChecks)
   const { clock, ...options } = given
   if (clock === 'real') return new MockSyncServer(realTime(), options)
   return new MockSyncServer(virtualTime(), options)

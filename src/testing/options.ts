@@ -1,5 +1,6 @@
 import type { Caller, OwnerField } from '../server/auth/caller.ts'
 import type { ServiceOptions } from './backend.ts'
+import { type Check, isDuration, isFunction, isNumber, oneOf } from './checks.ts'
 
 /** Those of the service, and of what lies before it. */
 export interface MockSyncServerOptions extends ServiceOptions {
@@ -15,25 +16,33 @@ export interface MockSyncServerOptions extends ServiceOptions {
   readonly seed?: number
 }
 
-export const mockOptions = {
-  clock: true,
-  baseUrl: true,
-  ownerField: true,
-  callerOf: true,
-  latencyMs: true,
-  seed: true,
-  authorize: true,
-  models: true,
-  onCommit: true,
-  heartbeatMs: true,
-  recheckMs: true,
-  maxBufferedBytes: true,
-  maxBodyBytes: true,
-  maxTransactions: true,
-  maxOps: true,
-  maxRecordBytes: true,
-  rateLimit: true,
-  healthPath: true,
-  metrics: true,
-  logger: true,
-} satisfies Record<keyof MockSyncServerOptions | 'clock', true>
+/** The service checks its own. */
+const ofService: Check = [() => true, '']
+
+const isAddress: Check = [
+  (value) => typeof value === 'string' && /^https?:\/\//.test(value) && URL.canParse(value),
+  "an address like 'https://sync.test/sync/v1'",
+]
+
+export const mockChecks = {
+  clock: oneOf(['virtual', 'real']),
+  baseUrl: isAddress,
+  ownerField: ofService,
+  callerOf: isFunction,
+  latencyMs: isDuration,
+  seed: isNumber,
+  authorize: ofService,
+  models: ofService,
+  onCommit: ofService,
+  heartbeatMs: ofService,
+  recheckMs: ofService,
+  maxBufferedBytes: ofService,
+  maxBodyBytes: ofService,
+  maxTransactions: ofService,
+  maxOps: ofService,
+  maxRecordBytes: ofService,
+  rateLimit: ofService,
+  healthPath: ofService,
+  metrics: ofService,
+  logger: ofService,
+} satisfies Record<keyof MockSyncServerOptions | 'clock', Check>

@@ -1,5 +1,8 @@
+import { wrongOption } from '../base/errors.ts'
 import type { Clock } from '../base/world.ts'
+import type { ConnectionStatus } from '../session/status.ts'
 import type { Backend } from './backend.ts'
+import { checkOptions, isDuration } from './checks.ts'
 import type { MockDevice } from './device.ts'
 
 export interface SettleOptions {
@@ -20,7 +23,14 @@ export interface Scene {
 const stepMs = 20
 
 /** Resolves when nothing has been under way for a while. Rejects with an Error that says what still is. */
-export async function settled(scene: Scene, { quietMs, limitMs }: Required<SettleOptions>): Promise<void> {
+export async function settled(
+  scene: Scene,
+  options: SettleOptions,
+  usual: Required<SettleOptions>,
+): Promise<void> {
+  checkOptions(options, { quietMs: isDuration, limitMs: isDuration })
+  const { quietMs = usual.quietMs, limitMs = usual.limitMs } = options
+  if (limitMs < quietMs) throw wrongOption('limitMs', `must be at least \`quietMs\`, which is ${quietMs}.`)
   const { clock, backend, wait } = scene
   const end = clock.now() + limitMs
   let quietSince = clock.now()
@@ -31,9 +41,9 @@ export async function settled(scene: Scene, { quietMs, limitMs }: Required<Settl
     const busy = underWay(scene)
     if (busy || backend.requests.length !== seen) quietSince = now
     seen = backend.requests.length
-    if (now - quietSince >= quietMs) return
+    if (!busy && now - quietSince >= quietMs) return
     if (now >= end) {
-      const what = busy ?? 'requests keep coming'
+      const what = (busy ?? 'requests keep coming').replace(/\.$/, '')
       throw new Error(`Not settled after ${limitMs} ms: ${what}. \`clock.advance(ms)\` waits for nothing.`)
     }
   }
@@ -42,17 +52,24 @@ export async function settled(scene: Scene, { quietMs, limitMs }: Required<Settl
 /** What is under way, in words. */
 function underWay({ backend, devices }: Scene): string | undefined {
   for (const { clients, network, world } of devices) {
-    if (network.calls > 0) return `${network.calls} of the requests have no answer yet`
+    if (network.calls > 0 && !backend.faults.mute)
+      return `${network.calls} of the requests have no answer yet`
     if (network.busy) return 'a message is on its way on a socket'
     const reachable = backend.listening && network.state === 'up' && world.lifecycle.online()
-    for (const [client, inStep] of clients) {
+    for (const [client, { inStep, failure }] of clients) {
       const { lifecycle, connection, writes } = client.status
       const { state } = connection
       // What a fault without an end leads to cannot be told.
       if (lifecycle !== 'running' || state === 'unauthenticated' || backend.faults.endless) continue
-      if (state !== (reachable ? inStep : 'offline')) return `a client is \`${state}\``
+      if (state !== (reachable ? inStep : 'offline'))
+        return `a client is \`${state}\`${because(connection, failure)}`
       if (reachable && writes.pending > 0 && writes.paused === undefined) return 'a client has writes to send'
     }
   }
   return undefined
+}
+
+function because(connection: ConnectionStatus, failure: Error | undefined): string {
+  if (connection.state === 'failed') return `: ${connection.error.message}`
+  return connection.state === 'offline' && failure ? `: ${failure.message}` : ''
 }

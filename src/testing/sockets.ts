@@ -1,3 +1,4 @@
+import { wrongOption } from '../base/errors.ts'
 import { closeCodes, type ServerSocket } from '../server/realtime/server-socket.ts'
 
 /** The server's end of a socket that can break. */
@@ -46,7 +47,8 @@ export class Sockets {
 
   /** Sends `message` on all sockets, or on those of `identity`. */
   push(message: unknown, identity?: string): void {
-    const text = JSON.stringify(message)
+    const text: string | undefined = JSON.stringify(message)
+    if (text === undefined) throw wrongOption('message', 'must be JSON.')
     for (const [socket, own] of [...this.#open]) {
       if (identity === undefined || identity === own) socket.send(text)
     }

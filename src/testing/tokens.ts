@@ -1,6 +1,7 @@
 import type { Clock } from '../base/world.ts'
 import type { Caller, Refusal, RefusalCode } from '../server/auth/caller.ts'
 import { bearerToken, socketRequest } from '../server/auth/credentials.ts'
+import { check, isDuration, isName } from './checks.ts'
 
 interface Token {
   readonly identity: string
@@ -21,6 +22,8 @@ export class Tokens {
   }
 
   issue(identity: string, lifetimeMs?: number): string {
+    check('identity', identity, isName)
+    if (lifetimeMs !== undefined) check('lifetimeMs', lifetimeMs, isDuration)
     const token = `token-${this.#tokens.size + 1}`
     const expiresAt = lifetimeMs === undefined ? undefined : this.#clock.now() + lifetimeMs
     this.#tokens.set(token, { identity, caller: { expiresAt, ...this.#callerOf(identity) } })

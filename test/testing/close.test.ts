@@ -29,3 +29,18 @@ test('closed twice, and before anything was asked, it is closed', async () => {
   await server.close()
   expect(server.requests).toEqual([])
 })
+
+test('closed, it takes no more clients and no more writes', async () => {
+  const server = mockSyncServer()
+  const phone = server.device()
+  await server.close()
+  const closed = expect.objectContaining({
+    name: 'ClosedError',
+    message: expect.stringContaining('mock server'),
+  })
+  expect(() => server.client({ identity: 'ada' })).toThrow(closed)
+  expect(() => phone.client({ identity: 'ada' })).toThrow(closed)
+  expect(() => server.device()).toThrow(closed)
+  await expect(server.write([issue('1')], 'ada')).rejects.toEqual(closed)
+  await expect(server.restore([])).rejects.toEqual(closed)
+})

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { mockSyncServer } from '../../src/testing/index.ts'
 import { shown } from '../support/device.ts'
 import { issue, setScene, update } from './scene.ts'
 
@@ -117,9 +116,4 @@ describe('what the service pushes while it is held', () => {
     await server.settle()
     expect(shown(client)).toEqual({ 1: {} })
   })
-})
-
-test('a server refuses what is no option', () => {
-  const misspelt = () => mockSyncServer({ latency: 5 } as object)
-  expect(misspelt).toThrow(expect.objectContaining({ name: 'ConfigurationError', option: 'latency' }))
 })

@@ -15,11 +15,51 @@ test('settle waits for a client that connects, for retries, and for what follows
 
 test('settle rejects where something stays under way, and says what', async () => {
   const { server } = scene()
-  server.never({ endpoint: 'bootstrap', times: Number.POSITIVE_INFINITY })
+  server.late(20_000, { endpoint: 'bootstrap' })
   await server.client({ identity: 'ada' }).start()
   await expect(server.settle({ limitMs: 10_000 })).rejects.toThrow(
     'Not settled after 10000 ms: 1 of the requests have no answer yet.',
   )
+})
+
+test.each([undefined, 'bootstrap', 'ws'] as const)(
+  'settle does not wait for a server that never answers: %s',
+  async (endpoint) => {
+    const { server } = scene()
+    server.never({ ...(endpoint && { endpoint }), times: Number.POSITIVE_INFINITY })
+    const client = server.client({ identity: 'ada' })
+    await client.start()
+    await server.settle()
+    expect(client.status.connection.state).toBe('connecting')
+    server.heal()
+    await server.settle()
+    expect(client.status.connection.state).toBe('socket')
+  },
+)
+
+test('settle says why a client is not in step', async () => {
+  const { server } = scene()
+  const client = server.client({ identity: 'ada' })
+  await client.start()
+  server.wrong('html', { times: 1_000 })
+  await expect(server.settle({ limitMs: 5_000 })).rejects.toThrow(
+    'a client is `failed`: The snapshot is not JSON',
+  )
+  server.heal()
+  server.loseAnswer({ times: 1_000 })
+  await expect(server.settle({ limitMs: 60_000 })).rejects.toThrow(
+    'a client is `offline`: The connection broke.',
+  )
+})
+
+test('settle refuses a limit that leaves no time to be quiet', async () => {
+  const { server } = scene()
+  await expect(server.settle({ limitMs: 500 })).rejects.toMatchObject({
+    name: 'ConfigurationError',
+    message: '`limitMs` must be at least `quietMs`, which is 1100.',
+  })
+  await server.settle({ limitMs: 500, quietMs: 400 })
+  await server.settle({ limitMs: undefined, quietMs: undefined } as object)
 })
 
 test('settle rejects where requests keep coming', async () => {
