@@ -74,7 +74,7 @@ export function createTransport(options: TransportOptions): Transport {
     exchange: Exchange<A>,
     json: string | undefined,
   ): Promise<A> => {
-    const posted = json === undefined ? undefined : { method: 'POST', body: json }
+    const posted = json !== undefined && { method: 'POST', body: json }
     const type = posted && { 'Content-Type': 'application/json' }
     try {
       return await exchange(url, {
@@ -119,7 +119,10 @@ export function createTransport(options: TransportOptions): Transport {
       runCall(clock, signal, async (call) => {
         const { txUrl } = endpoints
         if (txUrl === undefined) throw new ConfigurationError('endpoints.txUrl', noTxUrl)
-        return parseJson(await askForText(call, txUrl, JSON.stringify(body)), 'The answer to a transaction')
+        const json: string | undefined = JSON.stringify(body)
+        // Without a body it would be a GET, whose answer says nothing of what was written.
+        if (!json) throw new ConfigurationError('txCodec', '`txCodec` gives no JSON.')
+        return parseJson(await askForText(call, txUrl, json), 'The answer to a transaction')
       }),
   }
 }

@@ -160,6 +160,7 @@ describe('a codec', () => {
 
   test.each([
     ['encode', { encode: () => fail() }, 'error SyncError unexpected'],
+    ['encode by giving nothing', { encode: () => undefined }, 'error ConfigurationError configuration'],
     ['decode', { decode: () => fail() }, 'error ProtocolError bad_envelope'],
     [
       'decode by what it gives',
