@@ -86,6 +86,9 @@ function readResult(value: unknown): TxResult | undefined {
   if (error === undefined || error === null) return isSid(sid) ? { id, sid } : undefined
   if (!isObject(error)) return undefined
   const { code, message, details } = error
-  if (typeof code !== 'string' || typeof message !== 'string') return undefined
-  return { id, error: { code, message, ...(details === undefined ? undefined : { details }) } }
+  if (typeof code !== 'string') return undefined
+  return {
+    id,
+    error: { code, message: String(message ?? code), ...(details === undefined ? undefined : { details }) },
+  }
 }

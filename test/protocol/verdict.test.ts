@@ -34,10 +34,12 @@ test('a verdict with an error is a refusal, or none, whatever else it says', () 
       { id: 'a', sid: 5, error: { code: 'conflict', message: 'No.' } },
       { id: 'b', sid: 5, error: 'conflict' },
       { id: 'c', sid: 5, error: null },
+      { id: 'd', error: { code: 'conflict' } },
     ],
   })
   expect(results).toEqual([
     { id: 'a', error: { code: 'conflict', message: 'No.' } },
     { id: 'c', sid: 5 },
+    { id: 'd', error: { code: 'conflict', message: 'conflict' } },
   ])
 })

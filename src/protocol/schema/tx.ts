@@ -41,7 +41,7 @@ export const txResultSchema = z.union([
   z.object({ id: z.string(), sid: sidSchema, error: z.optional(z.null()) }),
   z.object({
     id: z.string(),
-    error: z.object({ code: z.string(), message: z.string(), details: z.optional(z.unknown()) }),
+    error: z.object({ code: z.string(), message: lenient(z.string()), details: z.optional(z.unknown()) }),
   }),
 ])
 
