@@ -43,13 +43,14 @@ export class MockSyncServer<C extends Clock = Clock> {
 
   constructor(time: Time<C>, options: MockSyncServerOptions) {
     const {
-      baseUrl = 'https://sync.test/sync/v1',
+      baseUrl: address = 'https://sync.test/sync/v1',
       seed = 1,
       latencyMs = time.latencyMs,
       callerOf = (identity) => ({ userId: identity, organizationId: identity }),
       ownerField = 'userId',
       ...service
     } = options
+    const baseUrl = address.replace(/\/$/, '')
     this.baseUrl = baseUrl
     this.clock = time.clock
     this.#time = time
@@ -60,7 +61,7 @@ export class MockSyncServer<C extends Clock = Clock> {
     this.#backend = new Backend({
       clock: time.clock,
       random: seededRandom(seed),
-      service: { ...service, ownerField, path: new URL(baseUrl).pathname.replace(/\/$/, '') },
+      service: { ...service, ownerField, path: new URL(baseUrl).pathname },
       callerOf,
       during: time.during,
     })

@@ -45,6 +45,18 @@ test('the global fetch and WebSocket lead to it', async () => {
   )
 })
 
+test('an address may end in a slash', async () => {
+  const other = mockSyncServer({ clock: 'real', baseUrl: 'https://other.example.com/sync/v1/' })
+  network.use(...mswHandlers(other))
+  await other.write([issue('1')], 'ada')
+  const { baseUrl } = other
+  const guest = new SyncClient({ baseUrl, token: other.token('ada'), logger: silentLogger })
+  await guest.sync()
+  expect(guest.count('Issue')).toBe(1)
+  await guest.close()
+  await other.close()
+})
+
 test('what is commanded happens there too', async () => {
   await client.start()
   await expect.poll(connection).toBe('socket')
