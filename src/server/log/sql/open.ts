@@ -20,8 +20,8 @@ export interface SqlLogOptions {
   /** The most connections to PostgreSQL for deltas, which so wait behind no bootstrap. @default 4 */
   readonly maxDeltaReaders?: number
   /**
-   * How long a request waits for a connection to PostgreSQL, in ms, before it is answered with 503; and how long a write
-   * waits for others, and then for PostgreSQL. @default 10_000
+   * How long a request waits for a connection to PostgreSQL, or for the one that a folder has, in ms, before it is
+   * answered with 503; and how long a write waits for others, and then for PostgreSQL. @default 10_000
    */
   readonly maxWaitMs?: number
   /** What of the history may be forgotten; clients whose position that reaches start from a snapshot. @default nothing */

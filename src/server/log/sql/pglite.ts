@@ -3,6 +3,7 @@ import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { PGlite } from '@electric-sql/pglite'
 import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient, sql } from 'kysely'
+import type { Undo } from '../../../base/emitter.ts'
 import { ConfigurationError, toError } from '../../../base/errors.ts'
 import type { Logger } from '../../../base/logger.ts'
 import type { Clock } from '../../../base/world.ts'
@@ -10,11 +11,14 @@ import { peer } from '../../peer.ts'
 import type { SqlDatabase } from './database.ts'
 import { lockFolder } from './folder-lock.ts'
 import { shippedSeed } from './seed.ts'
+import { Turns } from './turns.ts'
 import { unpack } from './unpack.ts'
 
 export interface PGliteOptions {
   readonly clock: Clock
   readonly logger: Logger
+  /** How long the one connection is waited for, in ms. @default 10_000 */
+  readonly maxWaitMs?: number
 }
 
 /**
@@ -27,7 +31,7 @@ export async function openPGlite(folder: string | undefined, options: PGliteOpti
   const unlock = folder === undefined ? () => {} : await lockFolder(folder, options.clock)
   try {
     const pglite = folder === undefined ? await create(undefined, options) : await openFolder(folder, options)
-    return databaseOf(pglite, unlock)
+    return databaseOf(pglite, unlock, options)
   } catch (error) {
     unlock()
     throw error
@@ -84,12 +88,25 @@ async function start(path: string | undefined, seed?: Blob): Promise<PGlite> {
   })
 }
 
-function databaseOf(pglite: PGlite, unlock: () => void): SqlDatabase {
-  const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool: poolOf(pglite) }) })
+function databaseOf(
+  pglite: PGlite,
+  unlock: () => void,
+  { clock, maxWaitMs = 10_000 }: PGliteOptions,
+): SqlDatabase {
+  const turns = new Turns({ clock, maxWaitMs })
+  const over = (length: 'soonDone' | 'long') =>
+    new Kysely<unknown>({ dialect: new PostgresDialect({ pool: poolOf(pglite, () => turns.take(length)) }) })
+  const [db, readers] = [over('soonDone'), over('long')]
+  let closed: Promise<void> | undefined
+  const close = async () => {
+    await turns.close()
+    await pglite.close()
+    unlock()
+  }
   return {
     writers: db,
     followers: db,
-    readers: db,
+    readers,
     deltas: db,
     single: true,
     // Every database that comes from one seed has the same system identifier, which says nothing then.
@@ -97,33 +114,18 @@ function databaseOf(pglite: PGlite, unlock: () => void): SqlDatabase {
     notify: sql`1`,
     // There is no other process.
     listen: () => () => {},
-    async close() {
-      await db.destroy()
-      unlock()
-    },
+    close: () => (closed ??= close()),
   }
 }
 
-/** The one connection that a PGlite has, one user at a time. */
-function poolOf(pglite: PGlite): PostgresPool {
-  let last: Promise<void> = Promise.resolve()
+/** The one connection that a PGlite has, for whoever's turn it is. */
+function poolOf(pglite: PGlite, turn: () => Promise<Undo>): PostgresPool {
   const query = async (text: string, parameters: readonly unknown[]) => {
     const { rows, affectedRows = 0 } = await pglite.query(text, [...parameters])
     return { command: 'SELECT', rowCount: affectedRows, rows }
   }
   return {
-    async connect() {
-      let release = () => {}
-      const before = last
-      last = new Promise((resolve) => {
-        release = resolve
-      })
-      await before
-      return { query, release } as PostgresPoolClient
-    },
-    async end() {
-      await last
-      await pglite.close()
-    },
+    connect: async () => ({ query, release: await turn() }) as PostgresPoolClient,
+    end: async () => {},
   }
 }

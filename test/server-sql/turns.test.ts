@@ -1,0 +1,55 @@
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import { silentLogger } from '../../src/base/logger.ts'
+import { openPGlite } from '../../src/server/log/sql/pglite.ts'
+import { settle, VirtualClock } from '../support/virtual-clock.ts'
+
+async function inUse() {
+  const clock = new VirtualClock()
+  const database = await openPGlite(undefined, { clock, logger: silentLogger, maxWaitMs: 1_000 })
+  const ends: string[] = []
+  const ask = async (name: 'readers' | 'deltas' | 'writers' | 'followers') => {
+    const how = await sql`select 1`.execute(database[name]).then(
+      () => 'done',
+      ({ name }) => name,
+    )
+    ends.push(`${name} ${how}`)
+  }
+  return { clock, database, ends, ask, trx: await database.readers.startTransaction().execute() }
+}
+
+test('in a PGlite, who reads a snapshot waits for who writes, asks for a delta, or only asks where the log is', async () => {
+  const { database, ends, ask, trx } = await inUse()
+  const all = [ask('readers'), ask('readers'), ask('deltas'), ask('writers'), ask('followers')]
+  await settle()
+  expect(ends).toEqual([])
+  await trx.rollback().execute()
+  await Promise.all(all)
+  expect(ends).toEqual(['deltas done', 'writers done', 'followers done', 'readers done', 'readers done'])
+  await database.close()
+})
+
+test('who waits for a PGlite too long is told to come again, and is not waited for', async () => {
+  const { clock, database, ends, ask, trx } = await inUse()
+  const all = [ask('readers'), ask('writers')]
+  await settle()
+  clock.advance(1_000)
+  await Promise.all(all)
+  expect(ends).toEqual(['readers NetworkError', 'writers NetworkError'])
+  await trx.rollback().execute()
+  await ask('writers')
+  expect(ends.at(-1)).toBe('writers done')
+  await database.close()
+})
+
+test('a PGlite that closes lets who has it end, and nobody else begin, however often it is closed', async () => {
+  const { database, ends, ask, trx } = await inUse()
+  const waiting = ask('writers')
+  const closed = Promise.all([database.close(), database.close()])
+  await waiting
+  await ask('followers')
+  expect(ends).toEqual(['writers NetworkError', 'followers NetworkError'])
+  await trx.rollback().execute()
+  await closed
+  await database.close()
+})
