@@ -6,7 +6,7 @@ import { harmless, type Logger, silentLogger } from '../base/logger.ts'
 import { resolveWorld } from '../base/world.default.ts'
 import type { Clock } from '../base/world.ts'
 import { badRequest, refuseUpgrade, toRequest } from './node-http.ts'
-import { closeCodes } from './realtime/server-socket.ts'
+import { closeCodes, type ServerSocket } from './realtime/server-socket.ts'
 import type { SyncService } from './service.ts'
 import { takeUpgrades, type UpgradingServer } from './upgrades.ts'
 
@@ -37,6 +37,7 @@ export function attachSockets(
   const failed = (error: unknown) => {
     harmless(logger).debug('A socket failed.', { reason: toError(error).message })
   }
+  const bytesOf = lastEncoded()
   const undecided = new Set<Duplex>()
   const upgrade = async (incoming: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', failed)
@@ -47,7 +48,7 @@ export function attachSockets(
       if (accept instanceof Response) return await refuseUpgrade(accept, socket)
       sockets.handleUpgrade(incoming, socket, head, (opened) => {
         opened.on('error', failed)
-        accept(opened)
+        accept(sharing(opened, bytesOf))
       })
     } catch (error) {
       failed(error)
@@ -69,6 +70,29 @@ export function attachSockets(
       for (const socket of undecided) socket.destroy()
       for (const socket of sockets.clients) socket.terminate()
     },
+  }
+}
+
+/** Encodes a text once, however many times it is asked one after the other: all sockets of an owner are sent the same. */
+function lastEncoded(): (text: string) => Buffer {
+  let last = ''
+  let bytes = Buffer.alloc(0)
+  return (text) => {
+    if (text !== last) bytes = Buffer.from(text)
+    last = text
+    return bytes
+  }
+}
+
+/** `socket`, in which what `bytesOf` gives waits, and no copy of its own. */
+function sharing(socket: WebSocket, bytesOf: (text: string) => Buffer): ServerSocket {
+  return {
+    get bufferedAmount() {
+      return socket.bufferedAmount
+    },
+    send: (text) => socket.send(bytesOf(text), { binary: false }),
+    close: (code, reason) => socket.close(code, reason),
+    addEventListener: (type, listener) => socket.addEventListener(type, listener),
   }
 }
 

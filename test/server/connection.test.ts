@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Connection } from '../../src/server/realtime/connection.ts'
+import { Connection, Push } from '../../src/server/realtime/connection.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 import { FakeSocket } from './harness.ts'
 
@@ -8,6 +8,6 @@ test('what is longer than any text can be closes its socket, whose client fetche
   const limits = { heartbeatMs: 15_000, recheckMs: 60_000, maxBufferedBytes: 1_000 }
   const connection = new Connection(socket, { userId: 'ada' }, 0, new VirtualClock(), limits, () => {})
   const half = 'x'.repeat(2 ** 28)
-  connection.push(1, [half, half, half])
+  connection.push(new Push(1, [half, half, half]))
   expect([socket.texts, socket.closed]).toEqual([[], [1012, 'restart']])
 })

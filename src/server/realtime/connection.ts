@@ -17,6 +17,28 @@ export interface ConnectionLimits {
   readonly maxBufferedBytes: number
 }
 
+/** What has changed up to `sid` of what an owner has, as texts of JSON. */
+export class Push {
+  readonly sid: number
+  readonly #frames: readonly string[]
+  #since: number | undefined
+  #text = ''
+
+  constructor(sid: number, frames: readonly string[]) {
+    this.sid = sid
+    this.#frames = frames
+  }
+
+  /** It as it is told to who knows all up to `since`. One text for all of these, since there may be thousands. */
+  textSince(since: number): string {
+    if (since !== this.#since) {
+      this.#text = `{"since":${since},"sid":${this.sid},"frames":[${this.#frames.join(',')}]}`
+      this.#since = since
+    }
+    return this.#text
+  }
+}
+
 /**
  * One open socket: what it was told, in order and without a hole. It says something at least every `heartbeatMs`,
  * and ends with the caller's credentials, which another process may have taken back.
@@ -44,7 +66,7 @@ export class Connection {
     this.#limits = limits
     this.#told = sid
     this.#disposer.add(onEnd)
-    this.#heartbeat = new Alarm(clock, () => this.push(this.#told, []))
+    this.#heartbeat = new Alarm(clock, () => this.push(new Push(this.#told, [])))
     this.#disposer.add(() => this.#heartbeat.clear())
     if (caller.expiresAt !== undefined) {
       const end = () => this.close(closeCodes.unauthenticated, 'token_expired')
@@ -74,10 +96,10 @@ export class Connection {
     this.#send(() => JSON.stringify({ hello: { sid: this.#told, epoch, heartbeatMs } }))
   }
 
-  /** Tells that `frames`, texts of JSON, are all that is the caller's up to `sid`. */
-  push(sid: number, frames: readonly string[]): void {
-    this.#send(() => `{"since":${this.#told},"sid":${sid},"frames":[${frames.join(',')}]}`)
-    this.#told = sid
+  /** Tells that `push` is all that is the caller's. */
+  push(push: Push): void {
+    this.#send(() => push.textSince(this.#told))
+    this.#told = push.sid
   }
 
   close(code: number, reason: string): void {

@@ -4,7 +4,7 @@ import type { Logger } from '../../base/logger.ts'
 import type { Clock } from '../../base/world.ts'
 import type { Caller } from '../auth/caller.ts'
 import type { Changes, Log, Written } from '../log/log.ts'
-import { Connection, type ConnectionLimits, type Standing } from './connection.ts'
+import { Connection, type ConnectionLimits, Push, type Standing } from './connection.ts'
 import { closeCodes, type ServerSocket } from './server-socket.ts'
 
 const changesPerRead = 500
@@ -193,7 +193,8 @@ export class Hub {
     }
     this.#cursor = sid
     for (const [owner, frames] of framesByOwner) {
-      for (const connection of [...(this.#byOwner.get(owner) ?? [])]) connection.push(sid, frames)
+      const push = new Push(sid, frames)
+      for (const connection of [...(this.#byOwner.get(owner) ?? [])]) connection.push(push)
     }
   }
 
