@@ -9,6 +9,7 @@ import {
   sessionAuthentication,
 } from '../../src/server/index.ts'
 import { bearing } from '../support/auth-tokens.ts'
+import { JumpingClock } from '../support/jumping-clock.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
 let clock: VirtualClock
@@ -38,6 +39,15 @@ test('a caller is asked for once in a while', async () => {
   await clock.advance(1)
   await check(bearing('ann'))
   expect(asked).toEqual(['ann', 'bob', 'ann'])
+})
+
+test('a clock that is set back has nobody believed for longer', async () => {
+  const jumping = new JumpingClock(clock)
+  const check = cached(authenticate, { clock: jumping })
+  await check(bearing('ann'))
+  jumping.jump(-86_400_000)
+  await check(bearing('ann'))
+  expect(asked).toEqual(['ann', 'ann'])
 })
 
 test('those who ask at once for the same caller share the answer, a failure too', async () => {

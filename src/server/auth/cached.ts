@@ -20,6 +20,7 @@ export interface CachedAuthenticate extends Authenticate {
 
 interface Entry {
   readonly caller: Caller
+  readonly from: number
   readonly until: number
 }
 
@@ -52,10 +53,9 @@ export function cached(authenticate: Authenticate, options: CacheOptions = {}): 
     const result = await authenticate(request)
     if (before !== forgotten) return ask(key, request)
     if (isCaller(result)) {
-      keep(key, {
-        caller: result,
-        until: Math.min(clock.now() + ttlMs, result.expiresAt ?? Number.POSITIVE_INFINITY),
-      })
+      const from = clock.now()
+      const until = Math.min(from + ttlMs, result.expiresAt ?? Number.POSITIVE_INFINITY)
+      keep(key, { caller: result, from, until })
     }
     return result
   }
@@ -64,7 +64,9 @@ export function cached(authenticate: Authenticate, options: CacheOptions = {}): 
     if (!hasCredentials(request)) return authenticate(request)
     const key = keyOf(request)
     const entry = entries.get(key)
-    if (entry && entry.until > clock.now()) {
+    const now = clock.now()
+    // A clock that was set back would have it believed for as long again.
+    if (entry && entry.from <= now && now < entry.until) {
       keep(key, entry)
       return entry.caller
     }
