@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { Client } from 'pg'
 import { expect, test } from 'vitest'
 import { silentLogger } from '../../src/base/logger.ts'
 import { resolveWorld } from '../../src/base/world.default.ts'
@@ -19,6 +20,31 @@ test('a write that is given up ends in PostgreSQL too, and keeps nobody from the
   )
   await expect(log.write([insert('slow')], asService)).rejects.toMatchObject({ name: 'NetworkError' })
   await eventually(async () => (await log.write([insert('quick')], asService).catch(() => 0)) === 1, 5_000)
+  await log.close()
+})
+
+test('a new history waits for who writes, also where transactions are serializable unless they say otherwise', async () => {
+  const address = await postgres.database('serializable')
+  await postgres.run(
+    'serializable',
+    "alter database serializable set default_transaction_isolation = 'serializable'",
+  )
+  const log = await openSqlLog(address)
+  const { history } = await log.position()
+  const writer = new Client({ connectionString: address })
+  await writer.connect()
+  await writer.query('begin; update instep_state set head = 1')
+  const begun = log.newEpoch()
+  await eventually(async () => {
+    const waiting = await postgres.run('serializable', 'select from pg_locks where not granted')
+    return waiting.length === 1
+  })
+  await writer.query('commit')
+  await writer.end()
+  await begun
+  const after = await log.position()
+  expect(after.head).toBe(1)
+  expect(after.history).not.toBe(history)
   await log.close()
 })
 

@@ -16,10 +16,11 @@ const channel = 'instep'
 
 /**
  * What is read is little, however much there is: to compile a plan takes longer. One for good would be one for the size
- * that the tables have now. And a commit that a crash undoes after it was answered would have its sids given again.
+ * that the tables have now. What a single statement changes is to wait for others, and not to give way to them. And a
+ * commit that a crash undoes after it was answered would have its sids given again.
  */
 const session = `
-  set jit = off; set plan_cache_mode = force_custom_plan;
+  set jit = off; set plan_cache_mode = force_custom_plan; set default_transaction_isolation = 'read committed';
   select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`
 
 /** How long an answer to a read may take, in ms: longer than any client waits for it. */
