@@ -35,6 +35,8 @@ export interface ClientState {
   readonly inStep: 'socket' | 'polling'
   /** Why its last request had no answer. */
   failure?: Error
+  /** Whether its last transactions got no answer: they are sent again. */
+  unanswered?: boolean
 }
 
 /** Refuses the use of a server that is closed, or of its devices. */
@@ -71,10 +73,19 @@ export class MockDevice<C extends Clock = Clock> {
     const { identity, token = () => tokenOf(identity), ...rest } = options
     const world = { ...this.world, ...rest.world }
     const { fetch } = world
-    const failing = (error: unknown) => {
-      const { cause = error } = toError(error)
-      state.failure = toError(cause)
-      throw error
+    const observed = async (...[url, init]: Parameters<typeof fetch>) => {
+      let answered = false
+      try {
+        const response = await fetch(url, init)
+        answered = true
+        return response
+      } catch (error) {
+        const { cause = error } = toError(error)
+        state.failure = toError(cause)
+        throw error
+      } finally {
+        if (url.endsWith('/tx')) state.unanswered = !answered
+      }
     }
     const byToken = rest.apiKey === undefined
     const state: ClientState = { inStep: world.WebSocket && byToken ? 'socket' : 'polling' }
@@ -84,7 +95,7 @@ export class MockDevice<C extends Clock = Clock> {
       logger: silentLogger,
       ...(byToken && { token }),
       ...rest,
-      world: { ...world, fetch: async (url, init) => fetch(url, init).catch(failing) },
+      world: { ...world, fetch: observed },
     })
     this.clients.set(client as unknown as SyncClient, state)
     return client

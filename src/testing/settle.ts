@@ -56,14 +56,15 @@ function underWay({ backend, devices }: Scene): string | undefined {
       return `${network.calls} of the requests have no answer yet`
     if (network.busy) return 'a message is on its way on a socket'
     const reachable = backend.listening && network.state === 'up' && world.lifecycle.online()
-    for (const [client, { inStep, failure }] of clients) {
+    for (const [client, { inStep, failure, unanswered }] of clients) {
       const { lifecycle, connection, writes } = client.status
       const { state } = connection
       // What a fault without an end leads to cannot be told.
       if (lifecycle !== 'running' || state === 'unauthenticated' || backend.faults.endless) continue
       if (state !== (reachable ? inStep : 'offline'))
         return `a client is \`${state}\`${because(connection, failure)}`
-      if (reachable && writes.pending > 0 && writes.paused === undefined) return 'a client has writes to send'
+      const isHeld = writes.paused !== undefined && !unanswered
+      if (reachable && writes.pending > 0 && !isHeld) return 'a client has writes to send'
     }
   }
   return undefined

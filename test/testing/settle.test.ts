@@ -13,6 +13,17 @@ test('settle waits for a client that connects, for retries, and for what follows
   expect(client.status).toMatchObject({ data: { state: 'current' }, lifecycle: 'running' })
 })
 
+test('settle waits for writes whose requests get lost several times in a row', async () => {
+  const { server } = scene()
+  const client = server.client({ identity: 'ada' })
+  await client.start()
+  await server.settle()
+  server.never({ endpoint: 'tx', times: 5 })
+  client.mutate((m) => m.insert('Note', { id: 'n2', text: 'b' }))
+  await server.settle()
+  expect(client.status.writes).toEqual({ pending: 0, rejected: 0 })
+})
+
 test('settle rejects where something stays under way, and says what', async () => {
   const { server } = scene()
   server.late(20_000, { endpoint: 'bootstrap' })
