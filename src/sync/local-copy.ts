@@ -58,9 +58,12 @@ export class LocalCopy {
       openDatabase,
       clock,
       onStatus: (status, failure) => options.listener.storage(status, failure),
-      onReopened: () => {
+      onReopened: (isFirst) => {
         options.transactions.storeAgain()
         this.#checkStored()
+        if (!isFirst || this.#isSealed) return
+        options.transactions.unread()
+        this.#opening = this.#readStored()
       },
       onLost: () => {
         if (this.#continuity) options.listener.lost()
@@ -175,9 +178,13 @@ export class LocalCopy {
   }
 
   async #open(): Promise<void> {
-    if (!(await this.disk.open())) return
+    if (await this.disk.open()) await this.#readStored()
+  }
+
+  async #readStored(): Promise<void> {
     // Where this fails, sending waits until it has succeeded.
     await this.#options.transactions.read().catch(() => {})
+    if (this.#continuity) return
     try {
       await this.#restore()
     } catch (error) {
@@ -194,6 +201,8 @@ export class LocalCopy {
     })
     if (!restored) return
     await staging.prepare()
+    // What was fetched meanwhile is newer.
+    if (this.#continuity) return
     if (restored.failure) this.disk.suspend(restored.failure)
     else this.disk.resume()
     this.#place(staging, restored, restored.at, 0)

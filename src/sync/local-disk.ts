@@ -23,8 +23,8 @@ export interface LocalDiskOptions {
   readonly clock: Clock
   /** How storing goes may be another. */
   readonly onStatus: (status: StorageStatus, failure?: SyncError) => void
-  /** The database was opened again, and may have lost the transactions. */
-  readonly onReopened: () => void
+  /** The database was opened again, and may have lost the transactions; or at last, and nothing of it is here yet. */
+  readonly onReopened: (isFirst: boolean) => void
   /** What is stored is not what was: only a snapshot helps. */
   readonly onLost: () => void
 }
@@ -42,7 +42,7 @@ export class LocalDisk {
   readonly #checkpointer: Checkpointer
   readonly #again: Alarm
   #againMs = roomMs
-  #recorder = new Recorder(noDatabase, () => {})
+  readonly #recorder = new Recorder(noDatabase, (failure) => this.#heard(failure))
   /** Why the last transaction could not be stored, if it could not. */
   #refused: SyncError | undefined
   /** Why the data was given up since its replacement began, if it was. */
@@ -59,11 +59,14 @@ export class LocalDisk {
       listener: {
         failed: (failure) => this.#tell(failure),
         lost: (database, failure) => void this.#lost(database, failure),
-        reopened: (database) => {
+        reopened: (database, old) => {
           this.#checkpointer.abort()
+          const isFirst = old === noDatabase
+          // What is there is not what is here.
+          if (isFirst) this.#recorder.suspend()
           this.#recorder.use(database)
           this.#tell(this.failure)
-          onReopened()
+          onReopened(isFirst)
           if (this.#recorder.suspended) onLost()
         },
       },
@@ -94,8 +97,8 @@ export class LocalDisk {
   /** Gives whether there is a database. What is recorded is not stored until `resume`: it would follow from nothing. */
   async open(): Promise<boolean> {
     if (!(await this.#opener.open())) return false
-    this.#recorder = new Recorder(this.database, (failure) => this.#heard(failure))
     this.#recorder.suspend()
+    this.#recorder.use(this.database)
     this.#tell(undefined)
     return true
   }

@@ -1,3 +1,4 @@
+import { Alarm } from '../base/alarm.ts'
 import { type SyncError, toStorageError } from '../base/errors.ts'
 import type { Clock } from '../base/world.ts'
 import type { Database } from '../database/database.ts'
@@ -10,6 +11,9 @@ const mostTries = 3
 /** How long the second opening in a row waits, in ms; each one after it four times longer, up to the most. */
 const secondMs = 500
 const mostMs = 8_000
+
+/** What may open later is tried again after this long, in ms; each time after it waits four times longer. */
+const againMs = 60_000
 
 /** What was opened this long ago, in ms, is no longer one of those in a row. */
 const calmMs = 60_000
@@ -24,13 +28,15 @@ export interface OpenerListener {
   failed(failure: SyncError): void
   /** The engine closed the database, and said so by itself. */
   lost(database: Database, failure: SyncError): void
-  /** Another database is open in place of one that the engine closed. It may be empty. */
-  reopened(database: Database): void
+  /** Another database is open in place of `old`, which the engine closed, or which stood for one. It may be empty. */
+  reopened(database: Database, old: Database): void
 }
 
 /** Opens one identity's database, and opens it again where the engine closes it by itself. */
 export class Opener {
   readonly #options: OpenerOptions
+  readonly #again: Alarm
+  #againMs = againMs
   #database = noDatabase
   #reopening: Promise<boolean> | undefined
   /** How many were opened again in a row, and when the last was, in ms since the epoch. */
@@ -41,6 +47,10 @@ export class Opener {
 
   constructor(options: OpenerOptions) {
     this.#options = options
+    this.#again = new Alarm(options.clock, () => {
+      this.#againMs *= 4
+      void this.#openAgain()
+    })
   }
 
   get database(): Database {
@@ -59,10 +69,7 @@ export class Opener {
   async openAfter(database: Database, failure: SyncError | undefined): Promise<boolean> {
     if (this.#database !== database) return true
     if (this.#isClosed || !isForced(failure)) return false
-    this.#reopening ??= this.#reopen().finally(() => {
-      this.#reopening = undefined
-    })
-    return this.#reopening
+    return this.#openAgain()
   }
 
   /** Gives whether it is open, while it is being opened again. */
@@ -74,7 +81,15 @@ export class Opener {
     this.#isClosed = true
     this.#wake()
     await this.#reopening
+    this.#again.clear()
     this.#database.close()
+  }
+
+  #openAgain(): Promise<boolean> {
+    this.#reopening ??= this.#reopen().finally(() => {
+      this.#reopening = undefined
+    })
+    return this.#reopening
   }
 
   async #reopen(): Promise<boolean> {
@@ -85,7 +100,7 @@ export class Opener {
       const failure = await this.#open()
       if (!failure) {
         old.close()
-        this.#options.listener.reopened(this.#database)
+        this.#options.listener.reopened(this.#database, old)
         return true
       }
       if (!isForced(failure)) return false
@@ -115,10 +130,12 @@ export class Opener {
     try {
       const database = await openDatabase()
       this.#database = database
+      this.#again.clear()
       database.onLost((failure) => listener.lost(database, failure))
       return undefined
     } catch (error) {
       const failure = toStorageError(error)
+      if (failure.retryable || failure.code === 'quota') this.#again.set(this.#againMs)
       listener.failed(failure)
       return failure
     }

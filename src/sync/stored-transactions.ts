@@ -91,6 +91,11 @@ export class StoredTransactions {
     return store.find(id).catch(() => undefined)
   }
 
+  /** Those on the disk are not here yet. */
+  unread(): void {
+    this.#reading = undefined
+  }
+
   /** The disk may have lost all that it held of them. */
   storeAgain(): void {
     const { outbox, standing } = this.#options
