@@ -1,4 +1,3 @@
-import type { SyncConfig } from '@tanstack/db'
 import type { SyncClient } from '../client/sync-client.ts'
 import { checkQuery, type NameOf, type QuerySpec, type RecordFor } from '../client/types.ts'
 import type { ModelDefinitions } from '../models/models.ts'
@@ -15,7 +14,17 @@ export interface InstepCollectionOptions<M extends ModelDefinitions, T extends N
 /** The options of a collection of TanStack DB over a client. */
 export interface InstepCollectionConfig<R extends { readonly id: string }> {
   readonly getKey: (record: R) => string
-  readonly sync: SyncConfig<R, string>
+  /** A `SyncConfig` of each version of TanStack DB; their own fit only themselves. */
+  readonly sync: {
+    readonly rowUpdateMode: 'full'
+    readonly sync: (collection: {
+      readonly begin: () => void
+      readonly write: (row: RowWrite<R>) => void
+      readonly commit: () => unknown
+      readonly markReady: () => void
+      readonly markError: (error?: unknown) => void
+    }) => () => void
+  }
   readonly onInsert: typeof instepMutationFn
   readonly onUpdate: typeof instepMutationFn
   readonly onDelete: typeof instepMutationFn
@@ -72,6 +81,6 @@ export function instepCollectionOptions<M extends ModelDefinitions, T extends Na
     onUpdate: instepMutationFn,
     onDelete: instepMutationFn,
     // A collection's utils know no models.
-    utils: { client: client as unknown as SyncClient, type },
+    utils: { client: () => client as unknown as SyncClient, type: () => type },
   }
 }

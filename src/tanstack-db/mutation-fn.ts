@@ -7,10 +7,10 @@ import { isObject } from '../protocol/json.ts'
 
 /** What a collection over a client has in `utils`. */
 export interface InstepUtils {
-  readonly client: SyncClient
+  readonly client: () => SyncClient
   /** The type of its records. */
-  readonly type: string
-  readonly [name: string]: unknown
+  readonly type: () => string
+  readonly [name: string]: () => unknown
 }
 
 /** What is read of a transaction of TanStack DB. */
@@ -44,11 +44,12 @@ interface CollectionMutation {
  * })
  */
 export async function instepMutationFn({
-  transaction: { mutations, metadata },
+  transaction,
 }: {
   readonly transaction: CollectionTransaction
 }): Promise<void> {
-  const [client, ...others] = new Set(mutations.map((mutation) => utilsOf(mutation).client))
+  const { mutations, metadata } = transaction
+  const [client, ...others] = new Set(mutations.map((mutation) => utilsOf(mutation).client()))
   if (!client || others.length > 0) {
     throw new ConfigurationError('client', 'A transaction holds records of two clients; make one for each.')
   }
@@ -56,12 +57,14 @@ export async function instepMutationFn({
   const body = (m: TypedMutator<ModelDefinitions>) => {
     for (const mutation of mutations) write(m, mutation)
   }
+  // A collection of 0.9 knows of its transaction only after this call, and hands over nothing that came before.
+  if (!('when' in transaction)) await undefined
   // The client shows it from here on; it must also stay.
   await client.mutate(body, { label: textOf(label), group: textOf(group) }).durable
 }
 
 function write(m: TypedMutator<ModelDefinitions>, mutation: CollectionMutation): void {
-  const { type: t } = utilsOf(mutation)
+  const t = utilsOf(mutation).type()
   const { type, key: id, modified } = mutation
   const changes = ownFields({ ...mutation.changes })
   if (type === 'insert') m.insert(t, ownFields({ ...modified }))

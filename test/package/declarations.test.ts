@@ -27,6 +27,7 @@ export const same = <M extends ModelDefinitions | Models>(given: ClientOf<M>) =>
 export const allOf = <M extends ModelDefinitions, T extends NameOf<M>>(of: SyncClient<M>, type: T) => of.query(type)
 export const failure = (error: unknown) => (isSyncError(error) ? error : undefined)
 export const collection = instepCollectionOptions({ client, type: 'Issue' })
+export const longer = { ...collection, gcTime: 0 }
 export const server = mockSyncServer()
 export const phone = server.device()
 export const authenticate = jwtAuthentication({ secret: 'long enough' })
