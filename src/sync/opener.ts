@@ -12,7 +12,7 @@ const mostTries = 3
 const secondMs = 500
 const mostMs = 8_000
 
-/** What may open later is tried again after this long, in ms; each time after it waits four times longer. */
+/** What does not open is tried again after this long, in ms; each time after it waits four times longer. */
 const againMs = 60_000
 
 /** What was opened this long ago, in ms, is no longer one of those in a row. */
@@ -135,7 +135,7 @@ export class Opener {
       return undefined
     } catch (error) {
       const failure = toStorageError(error)
-      if (failure.retryable || failure.code === 'quota') this.#again.set(this.#againMs)
+      this.#again.set(this.#againMs)
       listener.failed(failure)
       return failure
     }

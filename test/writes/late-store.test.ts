@@ -9,7 +9,7 @@ import { add } from '../support/sending.ts'
 type Opening = () => Promise<never>
 
 const silent: Opening = () => new Promise(() => {})
-const full: Opening = () => Promise.reject(new StorageError('quota', 'There is no room left.'))
+const failing: Opening = () => Promise.reject(new StorageError('unavailable', 'It cannot be opened.'))
 
 /** A store that opens only while it is not `stuck`. */
 class StuckStore {
@@ -41,7 +41,7 @@ async function stuck(opening = silent) {
 
 test.each([
   ['gave no sign of life', silent],
-  ['had no room', full],
+  ['could not be opened', failing],
 ])('a store that %s shows later what it holds, and what was written before is sent', async (_, opening) => {
   const { office, disk, desk, client } = await stuck(opening)
   expect(notes(client)).toEqual({})
