@@ -3,7 +3,7 @@ import type { ModelDefinitions, Models } from './models.ts'
 import type { InputOf, StandardSchema } from './standard-schema.ts'
 
 /** The names of the types that `M` declares. `M` is what {@link defineModels} takes or gives. */
-export type TypeName<M> = keyof DefinitionsOf<M> & string
+export type TypeName<M> = `${keyof DefinitionsOf<M> & string}`
 
 /** A record of the type `T`: the fields that its schema takes, and `id`; readonly, whatever it nests. */
 export type RecordOf<M, T extends TypeName<M>> = AsRecord<InputFor<M, T>>

@@ -32,7 +32,7 @@ export interface OpenerListener {
   reopened(database: Database, old: Database): void
 }
 
-/** Opens one identity's database, and opens it again where the engine closes it by itself. */
+/** Opens one identity's database: later where it does not open, and again where the engine closes it by itself. */
 export class Opener {
   readonly #options: OpenerOptions
   readonly #again: Alarm
