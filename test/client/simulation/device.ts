@@ -30,7 +30,10 @@ export class SimulatedDevice {
     process.network.cut()
     await this.#simulation.clock.until(process.client.start())
     const { lastSyncId } = process.client
-    expect(lastSyncId).toBeGreaterThanOrEqual(this.#durable)
+    // A snapshot that counts only the changes to its rows may set the position back.
+    if (this.#simulation.options.snapshotTo === 'head') {
+      expect(lastSyncId).toBeGreaterThanOrEqual(this.#durable)
+    }
     expect(this.#simulation.storedAt(lastSyncId)).toContainEqual(process.shown)
     process.network.mend()
     return process
