@@ -65,8 +65,8 @@ export interface OutboxStore {
   /** What has become of all since; of what is there, the records that `isKnown` does not name. */
   readOthers(isKnown: (id: string) => boolean): Promise<OtherTransactions>
   /**
-   * Gives the ids of those to `cancel` that another client may have sent, and of those to `send` or to `keep` that one has
-   * cancelled or discarded.
+   * Gives the ids of those to `cancel` that another client may have sent, and of those to `send`, to `keep` or to `restore`
+   * that one has cancelled or discarded.
    */
   write(change: OutboxChange): Promise<readonly string[]>
 }
@@ -79,6 +79,8 @@ export interface OutboxChange {
   readonly discard?: readonly string[]
   /** Are put, unless another client has cancelled or discarded them. */
   readonly keep?: readonly OutboxRecord[]
+  /** Are put where they were cancelled or discarded, and take their marks away. Elsewhere the disk knows better. */
+  readonly restore?: readonly OutboxRecord[]
   /** Are removed if they are queued, with a mark that they are not to be sent. */
   readonly cancel?: readonly string[]
   /** Are about to be sent for the first time: kept as such where they are queued. */
@@ -121,44 +123,45 @@ export function openOutbox(connection: StoreConnection): OutboxStore {
           gone: marks.map((key) => key.slice(mark.length)).filter((id) => !stored.has(id)),
         }
       }),
-    write: ({ put = [], remove = [], discard = [], keep = [], cancel = [], send = [] }) =>
+    write: ({ put = [], remove = [], discard = [], keep = [], restore = [], cancel = [], send = [] }) =>
       within('write', async (tx) => {
-        const standings = new Map<string, Standing>()
-        const toStay = [...send, ...keep].map(({ id }) => id)
-        const look = async (id: string) => standings.set(id, await standingOf(tx, id))
+        const queued = new Set<string>()
+        const marked = new Set<string>()
+        const look = async (id: string) => {
+          const [value, itsMark] = await Promise.all([tx.get('outbox', id), tx.get('outbox', markOf(id))])
+          if (readRecord(value)?.state === 'queued') queued.add(id)
+          if (value === undefined && itsMark !== undefined) marked.add(id)
+        }
+        const toStay = [...send, ...keep, ...restore].map(({ id }) => id)
         await Promise.all([...cancel, ...toStay].map(look))
-        const are = (standing: Standing) => (id: string) => standings.get(id) === standing
-        const [areQueued, areMarked] = [are('queued'), are('cancelled')]
-        const queued = send.filter(({ id }) => areQueued(id))
-        const kept = keep.filter(({ id }) => !areMarked(id))
-        for (const record of [...put, ...queued, ...kept]) tx.put('outbox', record.id, JSON.stringify(record))
+        const restored = restore.filter(({ id }) => marked.has(id))
+        const kept = [
+          ...send.filter(({ id }) => queued.has(id)),
+          ...keep.filter(({ id }) => !marked.has(id)),
+          ...restored,
+        ]
+        for (const record of [...put, ...kept]) tx.put('outbox', record.id, JSON.stringify(record))
         for (const id of remove) tx.delete('outbox', id)
-        const gone = [...cancel.filter(areQueued), ...discard]
+        for (const { id } of restored) tx.delete('outbox', markOf(id))
+        const gone = [...cancel.filter((id) => queued.has(id)), ...discard]
         for (const id of gone) {
           tx.delete('outbox', id)
-          tx.put('outbox', `${mark}${id}`, true)
+          tx.put('outbox', markOf(id), true)
         }
-        if (gone.length > 0) await forgetOldest(tx)
-        return [...cancel.filter(are('other')), ...toStay.filter(areMarked)]
+        const marks = gone.length > 0 ? await marksIn(tx) : []
+        for (const key of marks.slice(0, -mostMarks)) tx.delete('outbox', key)
+        const sent = cancel.filter((id) => !queued.has(id) && !marked.has(id))
+        return [...sent, ...toStay.filter((id) => marked.has(id))]
       }),
   }
 }
 
-type Standing = 'queued' | 'cancelled' | 'other'
-
-async function standingOf(tx: StoreTransaction, id: string): Promise<Standing> {
-  const [value, marked] = await Promise.all([tx.get('outbox', id), tx.get('outbox', `${mark}${id}`)])
-  if (value === undefined && marked !== undefined) return 'cancelled'
-  return readRecord(value)?.state === 'queued' ? 'queued' : 'other'
+function markOf(id: string): string {
+  return mark + id
 }
 
 function marksIn(tx: StoreTransaction): Promise<readonly string[]> {
   return tx.keys('outbox', { from: mark })
-}
-
-async function forgetOldest(tx: StoreTransaction): Promise<void> {
-  const marks = await marksIn(tx)
-  for (const key of marks.slice(0, -mostMarks)) tx.delete('outbox', key)
 }
 
 function readRecord(text: StoreValue | undefined): OutboxRecord | undefined {

@@ -90,7 +90,7 @@ export class Standing {
     if (this.#takeOut(transaction, { type: 'lost', error }, replaced)) this.#rejectDependents(transaction)
     for (const one of replaced) listener.stands(one, transaction)
     reporter.error(error)
-    if (transaction.state === 'failed') this.writeAgain(replaced, [transaction.id])
+    if (transaction.state === 'failed') this.#restore(replaced, [transaction.id])
   }
 
   /** What became of them, the server says when they are sent once more. */
@@ -101,22 +101,22 @@ export class Standing {
     }
   }
 
-  /** Writes what stands, without what is lost: a store that told of no end in time may have done its work all the same. */
-  writeAgain(standing: readonly LocalTransaction[], lost: readonly string[] = []): void {
-    const { log, outbox } = this.#options
-    const put = () => standing.filter((one) => outbox.get(one.id) === one).map(({ record }) => record)
-    log.change(() => ({ put: put(), remove: lost })).catch(() => {})
-  }
-
   /** Where the disk does not let `transaction` go, a restart would find it: it stands as before. */
   async #leaves<T>(transaction: LocalTransaction, written: Promise<T>): Promise<T> {
     try {
       return await written
     } catch (thrown) {
       this.#lift([], [transaction])
-      this.writeAgain([transaction])
+      this.#restore([transaction])
       throw toStorageError(thrown)
     }
+  }
+
+  /** Writes what stands, without what is lost: a store that told of no end in time may have done its work all the same. */
+  #restore(standing: readonly LocalTransaction[], lost: readonly string[] = []): void {
+    const { log, outbox } = this.#options
+    const restore = () => standing.filter((one) => outbox.get(one.id) === one).map(({ record }) => record)
+    log.change(() => ({ restore: restore(), remove: lost })).catch(() => {})
   }
 
   /** Gives whether that is new. */

@@ -98,8 +98,8 @@ export class StoredTransactions {
 
   /** The disk may have lost all that it held of them. */
   storeAgain(): void {
-    const { outbox, standing } = this.#options
-    standing.writeAgain(outbox.list())
+    const { outbox, log } = this.#options
+    log.change(() => ({ put: outbox.list().map(({ record }) => record) })).catch(() => {})
   }
 
   /** Reads nothing any more that is not here yet. Resolves once what is being read is. */

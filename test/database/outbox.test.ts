@@ -80,6 +80,17 @@ describe.each(Object.entries(stores))('the outbox on %s', (_, makeStore) => {
     expect(await outbox.write({ send: [record('1', { state: 'sending' })] })).toEqual(['1'])
   })
 
+  test('restores what was taken back, and leaves what was not, as it is, and what is gone, as it was', async () => {
+    const { outbox } = await open(makeStore())
+    const sent = record('3', { state: 'sending' })
+    await outbox.write({ put: [record('1'), record('2'), sent] })
+    await outbox.write({ cancel: ['1'], discard: ['2'] })
+    expect(await outbox.write({ restore: ['1', '2', '3', '4'].map((id) => record(id)) })).toEqual(['1', '2'])
+    expect((await outbox.read()).records).toEqual([record('1'), record('2'), sent])
+    await outbox.write({ remove: ['1'] })
+    expect((await outbox.readOthers(() => true)).gone).toEqual([])
+  })
+
   test('remembers a thousand that were cancelled, the last ones', async () => {
     const { outbox } = await open(makeStore())
     const ids = Array.from({ length: 1_002 }, (_, n) => `${10_000 + n}`)

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { defineModels } from '../../src/index.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import { at, type Desk, failure, notes, Office, watched } from '../support/office.ts'
+import { watching, writesOutbox } from '../support/watching-store.ts'
 import { modelsOf } from './tabs/models.ts'
 
 /** Two tabs offline, the second of a newer version of the application: both have what was written in the first. */
@@ -88,6 +89,36 @@ test('what the newer version has sent and heard nothing of, the older asks for i
   await mend(desks[0])
   await mend(desks[1])
   await expectOnce()
+})
+
+test('what the newer version has sent and seen while the disk did not let the older undo it is done', async () => {
+  const office = await Office.open()
+  const store = memoryStore()
+  let hangs = false
+  const disk = watching(store, (options) => {
+    if (!hangs || !writesOutbox(options)) return
+    hangs = false
+    return new Promise<void>(() => {})
+  })
+  const desks = [office.desk({ store: disk }), office.desk({ store })] as const
+  const older = await desks[0].live(modelsOf(1))
+  await office.clock.until(older.stop())
+  const written = older.mutate((m) => m.insert('Note', { id: '2', title: 'Bread' }))
+  await office.clock.until(written.durable)
+  hangs = true
+  const undone = written.undo()
+  const newer = await desks[1].live(modelsOf(2))
+  await office.clock.advance(5_000)
+  expect([await office.rows(), newer.outbox.list()]).toMatchObject([{ 2: { title: 'Bread' } }, []])
+  await expect(office.clock.until(undone)).rejects.toMatchObject({ code: 'timeout' })
+  // Or the data would say that it was done.
+  office.intercept = at('delta', async () => failure(503))
+  await older.start()
+  await office.clock.advance(60_000)
+  office.intercept = (_, pass) => pass()
+  await office.clock.advance(60_000)
+  expect([written.state, older.outbox.list()]).toEqual(['synced', []])
+  expect(notes(older)).toEqual(await office.rows())
 })
 
 describe('what the newer version cannot migrate, and the older has yet to send', () => {
