@@ -53,7 +53,10 @@ export class Resets {
   /** No delta follows on what is here. Gives whether a bootstrap is due; `false` where that cannot help yet. */
   reset(reason: ResetReason): boolean {
     const { at, before } = this.#fresh ?? longAgo
-    if (isWithin(this.#clock, at, Math.min(fruitlessMs * 4 ** before, repairEveryMs))) return false
+    // Another history may have come since the last one began, which brought the one before.
+    const mayHelp = reason === 'epoch' && before === 0
+    if (!mayHelp && isWithin(this.#clock, at, Math.min(fruitlessMs * 4 ** before, repairEveryMs)))
+      return false
     this.#next = reason
     return true
   }

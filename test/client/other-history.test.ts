@@ -78,6 +78,19 @@ describe('where the history is another one', () => {
     expect(shown(client)).toEqual({ B1: {} })
   })
 
+  test('it is fetched at once where it has come since the snapshot that was fetched', async () => {
+    const { device, answer } = setUp()
+    device.server.heal()
+    const issues = (name: string) => ({ sid: 2, epoch: name, rows: [issue(`${name}1`)] })
+    answer('bootstrap', issues('A'), issues('B'))
+    for (let time = 0; time < 9; time += 1) answer('delta', { sid: 2, epoch: 'B', frames: [] })
+    const client = device.client()
+    await client.start()
+    await device.clock.advance(2_000)
+    expect([shown(client), client.status.data.state]).toEqual([{ B1: {} }, 'current'])
+    expect(device.log).toEqual(['reset epoch since 2'])
+  })
+
   test('an epoch that came with a delta of no changes is known after a restart', async () => {
     const device = new Device({ push: 'none' })
     device.insert('1')

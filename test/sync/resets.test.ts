@@ -58,3 +58,11 @@ test('after an empty bootstrap, or one that a delta continues, the next one does
   resets.continued()
   expect(resets.reset('epoch')).toBe(true)
 })
+
+test('after a bootstrap of another history than the delta is of, the next one does not wait, and those after it do', () => {
+  const resets = new Resets(new VirtualClock())
+  resets.made(5)
+  expect([resets.reset('epoch'), resets.due]).toEqual([true, 'epoch'])
+  resets.made(5)
+  expect(resets.reset('epoch')).toBe(false)
+})
