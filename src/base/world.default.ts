@@ -46,17 +46,18 @@ function attach(): Undo {
   const tell = (event: LifecycleEvent) => {
     for (const listener of [...listeners]) listener(event)
   }
-  const onOnline = () => tell('online')
-  const onOffline = () => tell('offline')
-  const onVisibility = () => tell(lifecycle.visible() ? 'visible' : 'hidden')
-  target.addEventListener('online', onOnline)
-  target.addEventListener('offline', onOffline)
-  target.document?.addEventListener('visibilitychange', onVisibility)
-  return () => {
-    target.removeEventListener('online', onOnline)
-    target.removeEventListener('offline', onOffline)
-    target.document?.removeEventListener('visibilitychange', onVisibility)
+  const own = new AbortController()
+  for (const type of ['online', 'offline'] as const) target.addEventListener(type, () => tell(type), own)
+  const onShow = (event: PageTransitionEvent) => {
+    if (!event.persisted) return
+    // A page that was put aside has lost its sockets, and may hear of that only now.
+    tell('offline')
+    tell('online')
   }
+  target.addEventListener('pageshow', onShow, own)
+  const onVisibility = () => tell(lifecycle.visible() ? 'visible' : 'hidden')
+  target.document?.addEventListener('visibilitychange', onVisibility, own)
+  return () => own.abort()
 }
 
 const lifecycle: Lifecycle = {
