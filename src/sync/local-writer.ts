@@ -92,6 +92,8 @@ export class LocalWriter implements Writer {
         await this.transactions.open()
         // Older ones go first. Where this fails, those that are here are safer at the server all the same.
         await this.transactions.readOthers().catch(() => {})
+        signal.throwIfAborted()
+        this.settlement.awaitTruth()
         await sender.flush(signal)
       },
       proves: () => true,

@@ -42,6 +42,12 @@ export class Settlement implements SenderListener {
     this.#echo.clear()
   }
 
+  /** Has the data fetched, unless it comes by itself to show what the server has judged, also by what others were told. */
+  awaitTruth(): void {
+    const { outbox, echoWait } = this.#options
+    if (outbox.isAwaitingTruth) this.#echo.within(echoWait)
+  }
+
   /** A restart knows by it which ones nobody else has. Where it fails, they are safer at the server all the same. */
   async sending(transactions: readonly LocalTransaction[]): Promise<void> {
     const { log, standing } = this.#options
@@ -135,9 +141,8 @@ export class Settlement implements SenderListener {
   }
 
   #awaitEcho(): void {
-    const { outbox, echoWait, listener } = this.#options
-    listener.settle()
-    if (outbox.isAwaitingTruth) this.#echo.within(echoWait)
+    this.#options.listener.settle()
+    this.awaitTruth()
   }
 
   /** Where this fails, a restart sends it once more, and gets the same answer. */

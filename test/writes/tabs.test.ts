@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
+import { memoryStore } from '../../src/storage/memory.ts'
 import { JumpingClock } from '../support/jumping-clock.ts'
 import { notes, Office } from '../support/office.ts'
+import { slowStore } from '../support/slow-store.ts'
 
 /** A tab that has no network, and waits for its next try to send; others of its user that send, or have just read. */
 async function twoTabs() {
@@ -238,4 +240,26 @@ test('what one tab has undone, no other sends, also where much was joined before
   await second.start()
   await office.clock.advance(1_000)
   expect([tx.state, there?.state, office.received]).toEqual(['cancelled', 'cancelled', []])
+})
+
+test('what another tab has had accepted is not shown as pending here for longer than the data takes to come', async () => {
+  const office = await Office.open()
+  await office.insert('1')
+  office.push = () => {}
+  // It takes longer to read than the network does to answer.
+  const desk = office.desk({ store: slowStore(memoryStore(), office.clock, 100) })
+  const [first, second] = [desk.client({ echoWait: 600_000 }), desk.client()]
+  await office.clock.until(Promise.all([first.start(), second.start()]))
+  await office.clock.advance(5_000)
+  const tx = first.mutate((m) => m.insert('Note', { id: '2' }))
+  await office.clock.until(tx.accepted)
+  await office.clock.until(first.close())
+  desk.world.lifecycle.set({ visible: false })
+  desk.world.lifecycle.set({ visible: true })
+  await office.clock.advance(500)
+  expect(second.lastSyncId).toBe(2)
+  expect(second.outbox.get(tx.id)?.state).toBe('accepted')
+  await office.clock.advance(3_000)
+  expect(second.status.writes).toEqual({ pending: 0, rejected: 0 })
+  expect(notes(second)).toEqual({ 1: {}, 2: {} })
 })
