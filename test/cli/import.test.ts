@@ -289,7 +289,7 @@ describe('with a database in use', () => {
     expect((await importing(path)).code).toBe(0)
     const { stdout } = await instep(['status', '--database', database])
     expect(stdout.split('\n').slice(-2)).toEqual([
-      expect.stringMatching(/^owner \?.*records {2}0 +1 records$/),
+      expect.stringMatching(/^owner \?.*records {2}0 +1 record$/),
       '',
     ])
     const again = await importing(path)
@@ -305,7 +305,7 @@ describe('with a database in use', () => {
     database = join(folder, 'data')
     const path = file('one.csv', 'id,userId\n1,ann\n')
     expect((await importing(path)).stdout).toBe('1 record written; the database is at 1.\n')
-    expect((await instep(['status', '--database', database])).stdout).toMatch(/^owner ann +1 records$/m)
+    expect((await instep(['status', '--database', database])).stdout).toMatch(/^owner ann +1 record$/m)
     const missing = await instep(['status', '--database', join(folder, 'nothing')])
     expect(missing).toMatchObject({
       code: 1,

@@ -18,6 +18,15 @@ test('ops of one write see what those before them have done', async () => {
   expect((await json('bootstrap')).rows).toMatchObject([{ v: 4, p: { n: 3 } }])
 })
 
+test('what is no array of ops is refused by a sentence', async () => {
+  const { service } = serviceOf()
+  const one: unknown = insert('1')
+  await expect(service.write(one as TxOp[])).rejects.toMatchObject({
+    name: 'ConfigurationError',
+    message: '`ops` must be an array of ops.',
+  })
+})
+
 test('a put replaces the whole record', async () => {
   const { service, json } = serviceOf()
   await service.write([insert('1', { a: 1 }), put('1', { b: 2 })])

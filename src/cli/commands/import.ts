@@ -5,6 +5,7 @@ import { ownershipJudge } from '../../server/log/ownership.ts'
 import { WriteRejectedError } from '../../server/log/rejection.ts'
 import type { SqlLog } from '../../server/log/sql/sql-log.ts'
 import type { Command } from '../command.ts'
+import { counted } from '../counted.ts'
 import { lastingDatabaseIn, lastingDatabaseOption, openLog, reaching } from '../database.ts'
 import { CommandError, oneLine, UsageError } from '../failure.ts'
 import { loggerIn, logOptions } from '../log.ts'
@@ -62,7 +63,7 @@ export const importRecords: Command = {
     try {
       const count = await reaching(name, () => write(file, rules, log, progress))
       const { head } = await log.position()
-      shell.stdout.write(`${counted(count)} written; the database is at ${head}.\n`)
+      shell.stdout.write(`${counted(count, 'record')} written; the database is at ${head}.\n`)
     } finally {
       await log.close()
     }
@@ -113,7 +114,7 @@ async function check(file: RecordFile, rules: OpRules, progress: Progress, outpu
   if (faults === 0) return
   const rest = faults > mostFaults ? `, of which the first ${mostFaults} are shown` : ''
   throw new CommandError(
-    `Nothing was written: ${counted(faults)} ${faults === 1 ? 'is' : 'are'} wrong${rest}.`,
+    `Nothing was written: ${counted(faults, 'record')} ${faults === 1 ? 'is' : 'are'} wrong${rest}.`,
   )
 }
 
@@ -133,7 +134,7 @@ async function write(file: RecordFile, rules: OpRules, log: SqlLog, progress: Pr
       if (!(error instanceof WriteRejectedError)) throw error
       const where = first === last ? `Line ${first}` : `Lines ${first} to ${last}`
       throw new CommandError(
-        `${where}: ${error.message} Of those before, ${counted(written)} ${written === 1 ? 'was' : 'were'} written.${advice(error)}`,
+        `${where}: ${error.message} Of those before, ${counted(written, 'record')} ${written === 1 ? 'was' : 'were'} written.${advice(error)}`,
       )
     } finally {
       progress.clear()
@@ -159,10 +160,6 @@ async function write(file: RecordFile, rules: OpRules, log: SqlLog, progress: Pr
   }
   await flush(line)
   return written
-}
-
-function counted(records: number): string {
-  return `${records} ${records === 1 ? 'record' : 'records'}`
 }
 
 function advice({ reason }: WriteRejectedError): string {

@@ -2,6 +2,7 @@ import { resolveWorld } from '../../base/world.default.ts'
 import type { Census } from '../../server/ops/census.ts'
 import { peer } from '../../server/peer.ts'
 import type { Command } from '../command.ts'
+import { counted } from '../counted.ts'
 import { lastingDatabaseOption, presentDatabaseIn, reaching } from '../database.ts'
 import { oneLine } from '../failure.ts'
 import { loggerIn, logOptions } from '../log.ts'
@@ -36,9 +37,12 @@ function table({ history, head, horizon, records, types, owners }: Census): stri
   ]
   const counts = types.map(({ t, records: count, owners: of }) => [
     `type ${t}`,
-    `${count} records of ${of} owners`,
+    `${counted(count, 'record')} of ${counted(of, 'owner')}`,
   ])
-  const largest = owners.largest.map(({ owner, records: count }) => [`owner ${owner}`, `${count} records`])
+  const largest = owners.largest.map(({ owner, records: count }) => [
+    `owner ${owner}`,
+    counted(count, 'record'),
+  ])
   const rows = [...facts, ...counts, ...largest].map(
     // Types and owners are what callers call them.
     ([name, value]) => [oneLine(String(name)), String(value)] as const,

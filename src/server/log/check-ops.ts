@@ -1,3 +1,4 @@
+import { wrongOption } from '../../base/errors.ts'
 import { copyPayload, isStorableName, maxNameLength } from '../../protocol/json-copy.ts'
 import { txOpSchema } from '../../protocol/schema/tx.ts'
 import type { TxOp } from '../../protocol/tx.ts'
@@ -6,9 +7,10 @@ import { WriteRejectedError } from './rejection.ts'
 /**
  * Copies of `ops`, safe to keep and to send. Throws a WriteRejectedError of reason `invalid` for an op that is none,
  * for one that nests deeper than the protocol allows, for a value that JSON would change, and for text that not every
- * database can hold: so all logs refuse the same.
+ * database can hold: so all logs refuse the same. Throws a ConfigurationError where `ops` is no array.
  */
 export function checkOps(ops: readonly unknown[]): TxOp[] {
+  if (!Array.isArray(ops)) throw wrongOption('ops', 'must be an array of ops.')
   return ops.map((op, index) => {
     const { success, data } = txOpSchema.safeParse(op)
     if (!success)
