@@ -10,8 +10,8 @@ import type { Clock } from '../../../base/world.ts'
 import { peer } from '../../peer.ts'
 import type { SqlDatabase } from './database.ts'
 import { lockFolder } from './folder-lock.ts'
+import { PriorityLock } from './priority-lock.ts'
 import { shippedSeed } from './seed.ts'
-import { Turns } from './turns.ts'
 import { unpack } from './unpack.ts'
 
 export interface PGliteOptions {
@@ -93,13 +93,13 @@ function databaseOf(
   unlock: () => void,
   { clock, maxWaitMs = 10_000 }: PGliteOptions,
 ): SqlDatabase {
-  const turns = new Turns({ clock, maxWaitMs })
+  const lock = new PriorityLock({ clock, maxWaitMs })
   const over = (length: 'soonDone' | 'long') =>
-    new Kysely<unknown>({ dialect: new PostgresDialect({ pool: poolOf(pglite, () => turns.take(length)) }) })
+    new Kysely<unknown>({ dialect: new PostgresDialect({ pool: poolOf(pglite, () => lock.take(length)) }) })
   const [db, readers] = [over('soonDone'), over('long')]
   let closed: Promise<void> | undefined
   const close = async () => {
-    await turns.close()
+    await lock.close()
     await pglite.close()
     unlock()
   }
@@ -118,14 +118,14 @@ function databaseOf(
   }
 }
 
-/** The one connection that a PGlite has, for whoever's turn it is. */
-function poolOf(pglite: PGlite, turn: () => Promise<Undo>): PostgresPool {
+/** The one connection that a PGlite has, for whoever has its lock. */
+function poolOf(pglite: PGlite, take: () => Promise<Undo>): PostgresPool {
   const query = async (text: string, parameters: readonly unknown[]) => {
     const { rows, affectedRows = 0 } = await pglite.query(text, [...parameters])
     return { command: 'SELECT', rowCount: affectedRows, rows }
   }
   return {
-    connect: async () => ({ query, release: await turn() }) as PostgresPoolClient,
+    connect: async () => ({ query, release: await take() }) as PostgresPoolClient,
     end: async () => {},
   }
 }

@@ -2,28 +2,28 @@ import type { Undo } from '../../../base/emitter.ts'
 import { NetworkError } from '../../../base/errors.ts'
 import type { Clock } from '../../../base/world.ts'
 
-export interface TurnsOptions {
+export interface PriorityLockOptions {
   readonly clock: Clock
-  /** How long a turn is waited for, in ms. */
+  /** How long it is waited for, in ms. */
   readonly maxWaitMs: number
 }
 
-/** Ends the waiting: by a turn, or by why there is none. */
+/** Ends the waiting: by having it, or by why not. */
 type Settle = (refusal?: NetworkError) => void
 
-/** Who has what only one can have at a time. What is soon done comes before what may take long. */
-export class Turns {
-  readonly #options: TurnsOptions
+/** A lock on what only one can have at a time. What is soon done comes before what may take long. */
+export class PriorityLock {
+  readonly #options: PriorityLockOptions
   readonly #waiting: Readonly<Record<'soonDone' | 'long', Settle[]>> = { soonDone: [], long: [] }
   #taken = false
   #closed = false
   #onFree = () => {}
 
-  constructor(options: TurnsOptions) {
+  constructor(options: PriorityLockOptions) {
     this.#options = options
   }
 
-  /** Resolves with what ends the turn. Rejects with a NetworkError where there is none in time, or at all. */
+  /** Resolves with what lets it go. Rejects with a NetworkError where it is not had in time, or not at all. */
   async take(length: 'soonDone' | 'long'): Promise<Undo> {
     if (this.#closed) throw closed()
     if (this.#taken) await this.#wait(this.#waiting[length])
@@ -31,7 +31,7 @@ export class Turns {
     return () => this.#next()
   }
 
-  /** Refuses those that wait. Resolves once nobody has a turn. */
+  /** Refuses those that wait. Resolves once nobody has it. */
   async close(): Promise<void> {
     this.#closed = true
     for (const queue of Object.values(this.#waiting)) for (const settle of queue.splice(0)) settle(closed())
