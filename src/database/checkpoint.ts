@@ -2,9 +2,7 @@ import type { Clock } from '../base/world.ts'
 import type { DatabaseSize } from './database.ts'
 import type { FencedConnection } from './fence.ts'
 import {
-  after,
   type Head,
-  journalKey,
   type Manifest,
   metaKeys,
   type PageEntry,
@@ -67,7 +65,7 @@ function begin(database: FencedConnection): Promise<Start | undefined> {
     if (!head) return undefined
     const fold = new JournalFold()
     const journal = await readJournal(tx, head, (ops) => fold.add(ops))
-    return journal.sid === head.base ? undefined : { head, manifest: readManifest(list), fold, journal }
+    return journal.size === 0 ? undefined : { head, manifest: readManifest(list), fold, journal }
   })
 }
 
@@ -119,8 +117,8 @@ function finish(
   return database.write(['pages', 'journal'], async (tx) => {
     const head = readHead(await tx.get('meta', metaKeys.head))
     if (head?.generation !== began.generation || signal?.aborted) return false
-    tx.delete('journal', { to: after(journalKey(journal.sid)) })
-    const { sid: base, at } = journal
+    const { sid: base, at, to } = journal
+    database.cut(tx, { to }, journal)
     await generations.switchTo(tx, { ...head, generation: writer.id, base, at }, manifest)
     return true
   })

@@ -10,8 +10,8 @@ import type { OutboxStore } from './outbox.ts'
  * The local database of one identity: the last checkpoint as pages of JSON text, and a journal of the deltas since.
  * It holds confirmed data only, and rows and position become durable together or not at all.
  *
- * Every write but those of the outbox compares a fence that the newest opener raised: whoever was here before is refused
- * (a StorageError of code `fenced`) and has changed nothing.
+ * Every write but those of the outbox compares a fence that the newest opener raised, or goes where that one has taken the
+ * place: whoever was here before is refused (a StorageError of code `fenced`) and has changed nothing.
  */
 export interface Database {
   readonly kind: 'durable' | 'memory'

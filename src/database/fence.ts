@@ -1,12 +1,18 @@
 import type { Undo } from '../base/emitter.ts'
 import { StorageError, toStorageError } from '../base/errors.ts'
-import type { StoreConnection, StoreTransaction, Table } from '../storage/store.ts'
+import type { KeySpan, StoreConnection, StoreTransaction, StoreValue, Table } from '../storage/store.ts'
 import type { SnapshotPlace } from '../transport/transport.ts'
-import { metaKeys, readHead } from './format.ts'
+import { journalKey, metaKeys, readHead } from './format.ts'
+import { emptyRecord, readEnd, type StoredPosition } from './journal-end.ts'
 import { type OutboxStore, openOutbox } from './outbox.ts'
 
 /** All but the outbox. */
 const data = { tables: ['meta', 'pages', 'journal'], mode: 'write' } as const
+
+interface Raised {
+  readonly fence: number
+  readonly taken: string | undefined
+}
 
 /** A connection whose every write is refused once somebody else has opened the database. */
 export class FencedConnection {
@@ -16,7 +22,9 @@ export class FencedConnection {
   readonly #lent: string | undefined
   /** 0 until it is raised. */
   #fence: number
-  #raising: Promise<number> | undefined
+  /** Where whoever was here before would add to the journal: its place is kept taken. */
+  #taken: string | undefined
+  #raising: Promise<Raised> | undefined
   #writes = 0
 
   private constructor(connection: StoreConnection, fence: number, lent?: string) {
@@ -53,7 +61,9 @@ export class FencedConnection {
     this.#raising ??= raised(this.#connection).finally(() => {
       this.#raising = undefined
     })
-    this.#fence = await this.#raising
+    const { fence, taken } = await this.#raising
+    this.#fence = fence
+    this.#taken = taken
   }
 
   /** How many writes were begun: while it stays the same, nothing has changed, or is about to. */
@@ -62,7 +72,7 @@ export class FencedConnection {
   }
 
   /** Runs `body` in one write transaction. Rejects with a StorageError of code `fenced` where somebody came after us. */
-  async write<T>(tables: readonly Table[], body: (tx: StoreTransaction) => Promise<T>): Promise<T> {
+  async write<T>(tables: readonly Table[], body: (tx: StoreTransaction) => T | Promise<T>): Promise<T> {
     this.#writes += 1
     // In the same turn, so that the disk works while what is written is applied.
     if (this.#fence === 0) await this.own()
@@ -71,6 +81,24 @@ export class FencedConnection {
       const [, result] = await Promise.all([this.#compare(tx), body(tx)])
       return result
     })
+  }
+
+  /**
+   * Adds `record` to the journal, right behind one that was stored through here. Rejects as `write` does: whoever came after
+   * us has taken the place, so nothing need be read, and the engine commits at once.
+   */
+  add(since: number, record: StoreValue): Promise<void> {
+    this.#writes += 1
+    const key = journalKey(this.#fence, since)
+    return this.#connection.transaction({ tables: ['journal'], mode: 'write' }, (tx) =>
+      tx.add('journal', key, record),
+    )
+  }
+
+  /** Removes the records of the journal in `span`; what is left reaches `end`. */
+  cut(tx: StoreTransaction, span: KeySpan, end: StoredPosition): void {
+    tx.delete('journal', span)
+    if (this.#taken !== undefined) tx.put('journal', this.#taken, emptyRecord(end))
   }
 
   read<T>(tables: readonly Table[], body: (tx: StoreTransaction) => Promise<T>): Promise<T> {
@@ -105,17 +133,25 @@ export class FencedConnection {
 }
 
 /** Gives the fence, which nobody else has. Drops data of another format. */
-function raised(connection: StoreConnection): Promise<number> {
+function raised(connection: StoreConnection): Promise<Raised> {
   return connection.transaction(data, async (tx) => {
-    const [last, head] = await Promise.all([tx.get('meta', metaKeys.fence), tx.get('meta', metaKeys.head)])
-    const next = (typeof last === 'number' ? last : 0) + 1
-    tx.put('meta', metaKeys.fence, next)
-    if (head !== undefined && readHead(head) === undefined) await drop(tx)
-    return next
+    const [last, head, end] = await Promise.all([
+      tx.get('meta', metaKeys.fence),
+      tx.get('meta', metaKeys.head),
+      readEnd(tx),
+    ])
+    const former = typeof last === 'number' ? last : 0
+    const fence = former + 1
+    tx.put('meta', metaKeys.fence, fence)
+    if (head !== undefined && readHead(head) === undefined) drop(tx)
+    if (!end) return { fence, taken: undefined }
+    const taken = journalKey(former, end.sid)
+    tx.put('journal', taken, emptyRecord(end))
+    return { fence, taken }
   })
 }
 
-async function drop(tx: StoreTransaction): Promise<void> {
+function drop(tx: StoreTransaction): void {
   tx.delete('meta', metaKeys.head)
   tx.delete('meta', metaKeys.manifest)
   tx.delete('meta', metaKeys.lent)

@@ -12,15 +12,15 @@ import type { StoreValue } from '../storage/store.ts'
  *   rows is another page, under another key. Pages that the manifest does not list are left over from a writer that
  *   did not come to its end.
  * - `journal`: by {@link journalKey}, a delta: what it follows from, how far it reaches, when it was stored, and the JSON text of its
- *   ops.
+ *   ops. One without ops that reaches no further stands where a former client would go on.
  *
  * Another format drops pages and journal, which can be fetched again; `fence` and the table `outbox` outlive it.
  */
-export const format = 1
+export const format = 2
 
 export type Head = {
   readonly format: typeof format
-  /** The writer that made the manifest; another manifest has another. */
+  /** The writer that made the manifest, `<fence>.<n>`; another manifest has another. */
   readonly generation: string
   /** The position of the pages, on which the journal builds. */
   readonly base: number
@@ -77,10 +77,22 @@ export function unreadable(what: string, cause?: unknown): StorageError {
   return new StorageError('unreadable', `${what} in the local database cannot be read: ${advice}.`, { cause })
 }
 
-/** Where a delta that reaches `sid` is kept. Keys stand in the order of their positions, those below 0 included. */
-export function journalKey(sid: number): string {
-  const digits = (n: number) => String(n).padStart(16, '0')
-  return sid < 0 ? `-${digits(sid + Number.MAX_SAFE_INTEGER)}` : digits(sid)
+/**
+ * Where the client that opened the database as number `fence` keeps the delta that follows from `since`. Keys stand in the
+ * order in which they are written; that of its next delta is known to whoever comes after it.
+ */
+export function journalKey(fence: number, since: number): string {
+  const position = since < 0 ? `-${digits(since + Number.MAX_SAFE_INTEGER)}` : digits(since)
+  return `${digits(fence)}/${position}`
+}
+
+/** The journal on the pages of `generation` begins there: what writers before it left does not follow from them. */
+export function journalStart(generation: string): string {
+  return digits(Number.parseInt(generation, 10))
+}
+
+function digits(n: number): string {
+  return String(n).padStart(16, '0')
 }
 
 /** The first key behind `key`, for the end of a span that includes it. */

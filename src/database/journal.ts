@@ -5,7 +5,8 @@ import { isObject } from '../protocol/json.ts'
 import type { StoreTransaction, StoreValue } from '../storage/store.ts'
 import type { JournalEntry } from './database.ts'
 import type { FencedConnection } from './fence.ts'
-import { after, type Head, journalKey, metaKeys, readHead } from './format.ts'
+import { after, type Head, journalKey, journalStart, metaKeys } from './format.ts'
+import { type JournalEnd, readEnd } from './journal-end.ts'
 import { parseArray } from './pages.ts'
 
 /** What a record counts beside its text, in units of text: a journal of empty deltas is to be folded, too. */
@@ -33,21 +34,25 @@ export class JournalWriter {
     const { since, sid, ops } = entry
     const moves = sid > since
     const text = JSON.stringify(ops.map(bare))
+    const record = { since, sid, at, ops: text }
     const known = this.#knownBefore(entry)
-    const stored = this.#database.write(['journal'], async (tx) => {
-      const reads = known ? undefined : readEnd(tx)
-      // Without waiting for them, which would double the time: where they refuse it, the throw takes it back.
-      if (moves) tx.put('journal', journalKey(sid), { since, sid, at, ops: text })
-      return reads ? link(tx, entry, await reads) : known?.epoch
-    })
-    const { writes } = this.#database
+    const database = this.#database
+    const stored = known
+      ? database.add(since, record).then(() => known.epoch)
+      : database.write(['journal'], async (tx) => {
+          const end = readEnd(tx)
+          // Without waiting for it, which would double the time: where it is refused, the throw takes it back.
+          if (moves) tx.put('journal', journalKey(database.fence, since), record)
+          return link(tx, entry, await end)
+        })
+    const { writes } = database
     this.#tail = { sid, epoch: await stored, writes }
     return moves ? recordUnits + text.length : 0
   }
 
   /**
    * Where the journal ends, if that is where `entry` begins and nothing was written since. By its fence, the database is
-   * nobody else's to write, so the end need not be read again, which is a quarter of a small append.
+   * nobody else's to write, so nothing need be read again, which is a third of a small append.
    */
   #knownBefore({ since, sid, epoch }: JournalEntry): Tail | undefined {
     const tail = this.#tail
@@ -56,20 +61,11 @@ export class JournalWriter {
   }
 }
 
-function readEnd(tx: StoreTransaction) {
-  return Promise.all([tx.get('meta', metaKeys.head), tx.keys('journal', { reverse: true, limit: 1 })])
-}
-
-/** Refuses `entry` where it does not follow from what was read. Gives the epoch from now on. */
-function link(
-  tx: StoreTransaction,
-  entry: JournalEntry,
-  [stored, [last]]: Awaited<ReturnType<typeof readEnd>>,
-): string | undefined {
+/** Refuses `entry` where it does not follow from what is stored. Gives the epoch from now on. */
+function link(tx: StoreTransaction, entry: JournalEntry, end: JournalEnd | undefined): string | undefined {
   const { since, sid, ops, epoch } = entry
-  const head = readHead(stored)
-  const follows = head && (last ?? journalKey(head.base)) === journalKey(since)
-  if (!follows || sid < since || (sid === since && ops.length > 0)) throw brokenLink(entry)
+  if (end?.sid !== since || sid < since || (sid === since && ops.length > 0)) throw brokenLink(entry)
+  const { head } = end
   if (epoch === undefined || epoch === head.epoch) return head.epoch
   tx.put('meta', metaKeys.head, { ...head, epoch })
   return epoch
@@ -100,6 +96,8 @@ export interface Journal {
   readonly at: number
   /** The length of its texts, with something for each record. */
   readonly size: number
+  /** Where its last record is followed by another. */
+  readonly to: string
   /** The key of the first record that cannot be read, or does not follow from the one before. */
   readonly brokenAt: string | undefined
 }
@@ -113,13 +111,13 @@ export async function readJournal(
   let { base: sid, at } = head
   let size = 0
   let turn = 0
-  let from = ''
+  let from = journalStart(head.generation)
   for (;;) {
     const range = { from, limit: batchRecords }
     const [keys, values] = await Promise.all([tx.keys('journal', range), tx.values('journal', range)])
     for (const [index, key] of keys.entries()) {
       const record = readRecord(values[index])
-      if (record?.since !== sid || journalKey(record.sid) !== key) return { sid, at, size, brokenAt: key }
+      if (record?.since !== sid) return { sid, at, size, to: from, brokenAt: key }
       visit(record.ops)
       sid = record.sid
       at = record.at
@@ -131,7 +129,7 @@ export async function readJournal(
       await tx.get('journal', from)
       turn = 0
     }
-    if (keys.length < batchRecords) return { sid, at, size, brokenAt: undefined }
+    if (keys.length < batchRecords) return { sid, at, size, to: from, brokenAt: undefined }
   }
 }
 
@@ -139,7 +137,7 @@ function readRecord(value: StoreValue | undefined) {
   if (!isObject(value)) return undefined
   const { since, sid, at, ops: text } = value
   const ops = parseArray(text)
-  if (!isSid(since) || !isSid(sid) || sid <= since || !ops?.every(isRowOp)) return undefined
+  if (!isSid(since) || !isSid(sid) || sid < since || !ops?.every(isRowOp)) return undefined
   if (typeof at !== 'number') return undefined
   return { since, sid, at, ops, size: recordUnits + String(text).length }
 }

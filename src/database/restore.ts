@@ -24,7 +24,9 @@ export async function restore(
   sinkFor: SinkFor,
 ): Promise<RestoredState | undefined> {
   const { state, brokenAt: from } = (await readStored(database, sinkFor)) ?? {}
-  if (from !== undefined) await database.write(['journal'], async (tx) => tx.delete('journal', { from }))
+  if (state && from !== undefined) {
+    await database.write(['journal'], async (tx) => database.cut(tx, { from }, state))
+  }
   return state
 }
 

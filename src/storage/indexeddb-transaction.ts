@@ -19,7 +19,7 @@ export async function transact<T>(
   db: IDBDatabase,
   ending: Ending,
   options: TransactionOptions,
-  body: (tx: StoreTransaction) => Promise<T>,
+  body: (tx: StoreTransaction) => T | Promise<T>,
   isFirst = true,
 ): Promise<T> {
   const { forced, meant } = ending
@@ -36,7 +36,11 @@ export async function transact<T>(
   const cut = cutOf(tx, forced, undo)
   const end = endOf(tx)
   try {
-    const [result] = await Promise.race([Promise.all([run(body, handleOf(tx, fail)), end]), cut])
+    const { handle, writes } = handleOf(tx, fail)
+    const given = body(handle)
+    // By itself an engine commits only once this turn is over. Of several writes, Firefox 153 would keep some.
+    if (given === undefined && writes() === 1) tx.commit()
+    const [result] = await Promise.race([Promise.all([given, end]), cut])
     // It may have completed under a body that awaited something else, before all was put.
     if (failure !== undefined) throw failure
     return result
@@ -110,16 +114,16 @@ function endOf(tx: IDBTransaction): Promise<void> {
   })
 }
 
-/** A body that throws before its first await rejects like any other. */
-async function run<T>(body: (tx: StoreTransaction) => Promise<T>, tx: StoreTransaction): Promise<T> {
-  return body(tx)
-}
-
-function handleOf(tx: IDBTransaction, fail: (error: unknown) => void): StoreTransaction {
-  /** Writes. What a request fails of, its transaction tells. */
-  const attempt = (request: () => unknown) => {
+function handleOf(tx: IDBTransaction, fail: (error: unknown) => void) {
+  let writes = 0
+  const attempt = (ask: () => IDBRequest) => {
+    writes += 1
     try {
-      request()
+      const request = ask()
+      // Firefox 153 completes a transaction that was committed before this, and WebKitGTK 2.50 does not say why it aborts it.
+      request.addEventListener('error', () => {
+        if (request.error?.name !== 'AbortError') fail(request.error)
+      })
     } catch (error) {
       fail(error)
     }
@@ -133,7 +137,7 @@ function handleOf(tx: IDBTransaction, fail: (error: unknown) => void): StoreTran
     const cursor = await wrap(tx.objectStore(table).openKeyCursor(queryOf(range), 'prev'))
     return cursor ? [String(cursor.key)] : []
   }
-  return {
+  const handle: StoreTransaction = {
     async get(table, key) {
       return wrap<StoreValue | undefined>(tx.objectStore(table).get(key))
     },
@@ -149,11 +153,13 @@ function handleOf(tx: IDBTransaction, fail: (error: unknown) => void): StoreTran
       return inOrder(await wrap<StoreValue[]>(request), range)
     },
     put: (table, key, value) => attempt(() => tx.objectStore(table).put(value, key)),
+    add: (table, key, value) => attempt(() => tx.objectStore(table).add(value, key)),
     delete(table, key) {
       if (typeof key === 'string') attempt(() => tx.objectStore(table).delete(key))
       else if (!isEmpty(key)) attempt(() => tx.objectStore(table).delete(queryOf(key)))
     },
   }
+  return { handle, writes: () => writes }
 }
 
 /** An empty range is an error to IndexedDB (Indexed Database API 3.0, section 4.7). */

@@ -62,7 +62,7 @@ class MemoryDatabase {
     for (const loss of losses) loss.tell(closed())
   }
 
-  #transaction<T>(options: TransactionOptions, body: (tx: StoreTransaction) => Promise<T>): Promise<T> {
+  #transaction<T>(options: TransactionOptions, body: (tx: StoreTransaction) => T | Promise<T>): Promise<T> {
     const { tables, mode, signal } = options
     const aborted = rejectionOf(signal)
     const turn = Promise.all(tables.map((table) => this.#lastWrite.get(table)))
@@ -137,6 +137,14 @@ class MemoryTransaction implements StoreTransaction {
     this.#write(table, (entries) => {
       const [from, to] = placeOf(entries, key)
       entries.splice(from, to - from, [key, structuredClone(value)])
+    })
+  }
+
+  add(table: Table, key: string, value: StoreValue): void {
+    this.#write(table, (entries) => {
+      const [from, to] = placeOf(entries, key)
+      if (to > from) throw new StorageError('fenced', `Another client has written ${key} since.`)
+      entries.splice(from, 0, [key, structuredClone(value)])
     })
   }
 

@@ -54,12 +54,13 @@ export type StoreValue =
 export interface StoreConnection {
   /**
    * Runs `body` over the named tables. `body` awaits nothing but the transaction's own reads, else the transaction
-   * may complete under it, and may be run once more, from its beginning. What it returns comes back once the
+   * may complete under it, and may be run once more, from its beginning. One that returns `undefined`, and no promise,
+   * has asked for all that it wants: the engine may commit that at once. What it returns comes back once the
    * transaction is complete; what it throws comes back after the abort. Rejects with a StorageError where the engine
    * fails; of code `closed` where the connection was closed, `retryable` unless somebody meant that: the client then
    * opens another.
    */
-  transaction<T>(options: TransactionOptions, body: (tx: StoreTransaction) => Promise<T>): Promise<T>
+  transaction<T>(options: TransactionOptions, body: (tx: StoreTransaction) => T | Promise<T>): Promise<T>
   /** Ends the connection; transactions under way still end. Safe to call again. */
   close(): void
   /**
@@ -88,6 +89,8 @@ export interface StoreTransaction {
   values(table: Table, range?: KeyRange): Promise<readonly StoreValue[]>
   /** Stores `value`. Never throws: a failure aborts the transaction, and comes back from it. */
   put(table: Table, key: string, value: StoreValue): void
+  /** Stores `value` where `key` has none; else it fails as `put` does, with a StorageError of code `fenced`. */
+  add(table: Table, key: string, value: StoreValue): void
   /** Removes one key, or all in a span. Fails as `put` does. */
   delete(table: Table, key: string | KeySpan): void
 }

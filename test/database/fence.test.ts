@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { Database } from '../../src/database/database.ts'
+import { journalKey } from '../../src/database/format.ts'
 import { FullStore } from '../support/full-store.ts'
-import { open, stores } from '../support/store-databases.ts'
+import { behind, open, stores } from '../support/store-databases.ts'
 import { pageOf, plain, restoreState, rowsNamed, snapshotOf, storeSnapshot } from '../support/store-state.ts'
 
 const first = snapshotOf(10, rowsNamed('a', 'b', 'c'))
@@ -12,9 +13,9 @@ describe.each(Object.entries(stores))('over %s', (_, make) => {
     const store = make()
     const former = await open(store)
     await storeSnapshot(former, first)
-    await former.append(delta)
     const begun = await former.snapshot()
     await begun.page(pageOf(rowsNamed('x')))
+    await former.append(delta)
 
     const present = await open(store)
     const calls: readonly ((database: Database) => Promise<unknown>)[] = [
@@ -33,6 +34,51 @@ describe.each(Object.entries(stores))('over %s', (_, make) => {
     expect(plain(await restoreState(former))).toEqual(expected)
     expect(plain(await restoreState(present))).toEqual(expected)
     await present.append({ since: 11, sid: 12, ops: [] })
+  })
+
+  test.each<[string, (database: Database) => Promise<unknown>]>([
+    ['a restart', (database) => restoreState(database)],
+    ['an append', (database) => database.append({ since: 11, sid: 12, ops: [] })],
+    ['a checkpoint', (database) => database.checkpoint()],
+    ['a snapshot', (database) => storeSnapshot(database, snapshotOf(11, []))],
+  ])('invariant 40: an append that reads nothing is refused as well, also after %s', async (_, change) => {
+    const store = make()
+    const former = await open(store)
+    await storeSnapshot(former, first)
+    await former.append(delta)
+    const present = await open(store)
+    await change(present)
+    const expected = plain(await restoreState(present))
+    const late = former.append({ since: 11, sid: 12, ops: [{ op: 'd', t: 'Issue', id: 'b' }] })
+    await expect(late).rejects.toMatchObject({ name: 'StorageError', code: 'fenced' })
+    expect(plain(await restoreState(await open(store)))).toEqual(expected)
+  })
+
+  test('invariant 40: one whose journal was cut is refused as well', async () => {
+    const store = make()
+    const former = await open(store)
+    await storeSnapshot(former, first)
+    await former.append(delta)
+    await former.append({ since: 11, sid: 12, ops: [] })
+    await former.append({ since: 12, sid: 13, ops: [] })
+    await behind(store, async (tx) => tx.put('journal', journalKey(1, 11), null))
+    const present = await open(store)
+    expect((await restoreState(present))?.sid).toBe(11)
+    await present.append({ since: 11, sid: 14, ops: [] })
+    const late = former.append({ since: 13, sid: 14, ops: [] })
+    await expect(late).rejects.toMatchObject({ code: 'fenced' })
+    expect((await restoreState(await open(store)))?.sid).toBe(14)
+  })
+
+  test('a checkpoint also folds what openings leave in the journal', async () => {
+    const store = make()
+    await storeSnapshot(await open(store), first)
+    const present = await open(store)
+    await restoreState(present)
+    expect(present.size.journalUnits).toBeGreaterThan(0)
+    expect(await present.checkpoint()).toBe(true)
+    expect(present.size.journalUnits).toBe(0)
+    expect(plain(await restoreState(present))).toEqual(plain(first))
   })
 
   test('of those who open it at once, one can write', async () => {

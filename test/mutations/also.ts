@@ -8,8 +8,8 @@ export const also: readonly Mutation[] = [
     test: 'test/database/journal.test.ts',
     name: 'invariant 59: an append that fails, followed by one that would succeed, leaves no hole',
     file: 'src/database/journal.ts',
-    from: '(last ?? journalKey(head.base)) === journalKey(since)',
-    to: '(last ?? journalKey(head.base)) <= journalKey(since)',
+    from: 'if (end?.sid !== since ||',
+    to: 'if (!end || end.sid > since ||',
   },
   {
     invariant: 60,

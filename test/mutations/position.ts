@@ -8,8 +8,8 @@ export const position: readonly Mutation[] = [
     test: 'test/database/atomicity.test.ts',
     name: 'invariant 1, invariant 36: ${what} with a %s at any step leaves rows and position both old or both new',
     file: 'src/storage/indexeddb-transaction.ts',
-    from: 'Promise.all([run(body, handleOf(tx, fail)), end])',
-    to: 'Promise.all([run(body, handleOf(tx, fail))])',
+    from: 'Promise.all([given, end])',
+    to: 'Promise.all([given])',
   },
   {
     invariant: 1,
@@ -96,7 +96,7 @@ export const position: readonly Mutation[] = [
     test: 'test/database/snapshot.test.ts',
     name: 'invariant 8: replaces all: rows that it does not bring are gone, and so is the journal',
     file: 'src/database/snapshot.ts',
-    from: "tx.delete('journal', {})",
+    from: 'this.#database.cut(tx, {}, { sid, at })',
     to: '',
   },
   {

@@ -18,12 +18,14 @@ describe('the store contract', () => {
           ...connection,
           async transaction(options, body) {
             let failure: unknown
-            const result = await connection.transaction(options, (tx) =>
-              body(tx).catch((error: unknown) => {
+            const result = await connection.transaction(options, async (tx) => {
+              try {
+                return await body(tx)
+              } catch (error) {
                 failure = error
                 return undefined as never
-              }),
-            )
+              }
+            })
             if (failure) throw failure
             return result
           },
@@ -52,6 +54,7 @@ describe('the store contract', () => {
                 keys: (table, range) => tx.keys(table, range),
                 values: (table, range) => tx.values(table, range),
                 put: (table, key, value) => tx.put(table, key, value),
+                add: (table, key, value) => tx.add(table, key, value),
                 delete: (table, key) => tx.delete(table, key),
               }),
             ),

@@ -90,6 +90,7 @@ test('into a store that wraps another the page writes by itself, since a worker 
               keys: (table, range) => tx.keys(table, range),
               values: (table, range) => tx.values(table, range),
               delete: (table, key) => tx.delete(table, key),
+              add: (table, key, value) => tx.add(table, key, value),
               put: (table, key, value) => {
                 puts.push(table)
                 tx.put(table, key, value)

@@ -81,6 +81,51 @@ export const transactionCases: readonly StoreContractCase[] = [
     same([thrown, await keys(connection)], [false, []], 'whether it threw, and what is stored')
   }),
 
+  withConnection(
+    'a body that returns nothing, not even a promise, has what it wrote stored',
+    async (connection) => {
+      const options = { tables: ['meta'], mode: 'write' } as const
+      const given = await connection.transaction(options, (tx) => tx.put('meta', 'a', 1))
+      same([given, await get(connection, 'a')], [undefined, 1], 'what it gave, and what is stored')
+      const failing = connection.transaction(options, (tx) => {
+        tx.put('meta', 'a', 2)
+        throw new Error('on purpose')
+      })
+      await rejection(failing, 'one that throws')
+      same(await get(connection, 'a'), 1, 'what is stored behind one that throws')
+    },
+  ),
+
+  withConnection('an add stores a value where there is none', async (connection) => {
+    await write(connection, async (tx) => {
+      tx.put('meta', 'a', 1)
+      tx.delete('meta', 'a')
+      tx.add('meta', 'a', 2)
+      tx.add('meta', 'b', null)
+    })
+    same([await get(connection, 'a'), await get(connection, 'b')], [2, null], 'what is stored')
+  }),
+
+  withConnection(
+    'an add where there is one is `fenced`, and takes back its transaction',
+    async (connection) => {
+      await put(connection, { a: 1 })
+      const adding = (tx: StoreTransaction) => {
+        tx.put('meta', 'b', 2)
+        tx.add('meta', 'a', 2)
+        tx.put('meta', 'c', 2)
+      }
+      await storageError(
+        write(connection, async (tx) => adding(tx)),
+        'one that is awaited',
+        'fenced',
+      )
+      const atOnce = connection.transaction({ tables: ['meta'], mode: 'write' }, adding)
+      await storageError(atOnce, 'one that is committed at once', 'fenced')
+      same([await keys(connection), await get(connection, 'a')], [['a'], 1], 'what is stored')
+    },
+  ),
+
   withConnection('a transaction sees what it wrote itself', async (connection) => {
     await put(connection, { a: 1, b: 2 })
     const seen = await write(connection, async (tx) => {
