@@ -95,7 +95,7 @@ const mostMarks = 1_000
 
 /** The outbox in `connection`. Its writes are not fenced: whoever has the database open may add what its user did. */
 export function openOutbox(connection: StoreConnection): OutboxStore {
-  const within = <T>(mode: 'read' | 'write', body: (tx: StoreTransaction) => Promise<T>) =>
+  const within = <T>(mode: 'read' | 'write', body: (tx: StoreTransaction) => T | Promise<T>) =>
     connection.transaction({ tables: ['outbox'], mode, durability: 'strict' }, body)
   return {
     read: () =>
@@ -123,8 +123,14 @@ export function openOutbox(connection: StoreConnection): OutboxStore {
           gone: marks.map((key) => key.slice(mark.length)).filter((id) => !stored.has(id)),
         }
       }),
-    write: ({ put = [], remove = [], discard = [], keep = [], restore = [], cancel = [], send = [] }) =>
-      within('write', async (tx) => {
+    write: ({ put = [], ...rest }) => {
+      const putAll = (tx: StoreTransaction, records: readonly OutboxRecord[]) => {
+        for (const record of records) tx.put('outbox', record.id, JSON.stringify(record))
+      }
+      // To read nothing lets the engine commit one at once: so it outlives a page that is just about to close.
+      if (Object.keys(rest).length === 0) return within('write', (tx) => putAll(tx, put)).then(() => [])
+      const { remove = [], discard = [], keep = [], restore = [], cancel = [], send = [] } = rest
+      return within('write', async (tx) => {
         const queued = new Set<string>()
         const marked = new Set<string>()
         const look = async (id: string) => {
@@ -140,7 +146,7 @@ export function openOutbox(connection: StoreConnection): OutboxStore {
           ...keep.filter(({ id }) => !marked.has(id)),
           ...restored,
         ]
-        for (const record of [...put, ...kept]) tx.put('outbox', record.id, JSON.stringify(record))
+        putAll(tx, [...put, ...kept])
         for (const id of remove) tx.delete('outbox', id)
         for (const { id } of restored) tx.delete('outbox', markOf(id))
         const gone = [...cancel.filter((id) => queued.has(id)), ...discard]
@@ -152,7 +158,8 @@ export function openOutbox(connection: StoreConnection): OutboxStore {
         for (const key of marks.slice(0, -mostMarks)) tx.delete('outbox', key)
         const sent = cancel.filter((id) => !queued.has(id) && !marked.has(id))
         return [...sent, ...toStay.filter((id) => marked.has(id))]
-      }),
+      })
+    },
   }
 }
 
