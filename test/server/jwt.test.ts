@@ -152,6 +152,14 @@ test.each(['issuer', 'audience'])(
   },
 )
 
+test.each(['7d', Number.NaN, 0])(
+  'a longest life of %s, which is no time to compare with, is refused when it is given',
+  (maxLifetimeMs) => {
+    const options = { secret, maxLifetimeMs: maxLifetimeMs as number }
+    expect(() => jwtAuthentication(options)).toThrow(expect.objectContaining({ option: 'maxLifetimeMs' }))
+  },
+)
+
 test('with neither a secret nor keys, it says that one of them is missing', () => {
   const withNeither = () => jwtAuthentication({} as never)
   expect(withNeither).toThrow(

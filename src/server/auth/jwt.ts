@@ -48,6 +48,9 @@ export function jwtAuthentication(options: JwtOptions): Authenticate {
     if (name === '')
       throw new ConfigurationError(option, `\`${option}\` is empty; name one, or leave it out.`)
   }
+  // No life is longer than what is no number.
+  if (!(maxLifetimeMs > 0))
+    throw new ConfigurationError('maxLifetimeMs', '`maxLifetimeMs` is a number of ms above 0.')
   const keys = verificationKeys(options)
   const rules: JWTVerifyOptions = {
     algorithms: [...keys.algorithms],
