@@ -1,6 +1,7 @@
 import { ConfigurationError } from '../base/errors.ts'
 import { refuseUnknown } from '../base/known-options.ts'
 import { epochOf } from './log/epoch.ts'
+import { checkLogOptions } from './log/sql/check-options.ts'
 import { LateLog } from './log/sql/late-log.ts'
 import { namesDatabase, openSqlLog, type SqlLogOptions } from './log/sql/open.ts'
 import { expected, type SyncServiceOptions } from './options.ts'
@@ -29,6 +30,7 @@ const known = { ...expected, ...logOptions }
 export function createSyncService(options: SyncServiceOptions & SqlLogOptions): SyncService {
   const { database } = options
   refuseUnknown(options, known)
+  checkLogOptions(options)
   const isIdle = ([option, value]: [string, unknown]) =>
     value !== undefined && Object.hasOwn(logOptions, option)
   const [idle] = Object.entries(options).find(isIdle) ?? []

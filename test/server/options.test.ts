@@ -1,6 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { createSyncService, type SyncServiceOptions } from '../../src/server/index.ts'
+import {
+  createSyncService,
+  openSqlLog,
+  type SqlLogOptions,
+  type SyncServiceOptions,
+} from '../../src/server/index.ts'
 import { resolveOptions } from '../../src/server/options.ts'
 import { serviceOf } from './harness.ts'
 
@@ -35,9 +40,22 @@ test.each([
   { logger: {} },
   { healthPath: '/sync/v1/bootstrap' },
   { path: '', healthPath: '/tx' },
+  { maxReaders: 0 },
+  { maxWaitMs: '10s' },
+  { retention: 7 },
 ])('%j is refused, and the option is named', (options) => {
   const [option = ''] = Object.keys(options).slice(-1)
   expect(() => serviceWith(options)).toThrow(`The option \`${option}\` is to be `)
+})
+
+test.each<[object, string]>([
+  [{ maxAgeMs: -1 }, 'retention.maxAgeMs'],
+  [{ maxChanges: Number.NaN }, 'retention.maxChanges'],
+  [{ maxAge: 1 }, 'maxAge'],
+])('what is to be forgotten is refused where it is no age and no number: %j', async (retention, option) => {
+  expect(() => serviceWith({ retention })).toThrow(expect.objectContaining({ option }))
+  const options = { retention } as SqlLogOptions
+  await expect(openSqlLog('memory:', options)).rejects.toMatchObject({ option })
 })
 
 test('an option that does not exist is refused, and those that do are named', () => {

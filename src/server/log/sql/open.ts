@@ -5,6 +5,7 @@ import type { Clock, Random } from '../../../base/world.ts'
 import { given } from '../../given.ts'
 import { peer } from '../../peer.ts'
 import { isPostgres } from './address.ts'
+import { checkLogOptions } from './check-options.ts'
 import type { Retention } from './retention.ts'
 import type { SqlLog } from './sql-log.ts'
 
@@ -42,14 +43,15 @@ export function namesDatabase(name: string): boolean {
 /**
  * A log in the PostgreSQL that an address like `postgres://user:password@host/database` names, or in a folder, which
  * is made where there is none and is one process's alone; `memory:` keeps it as long as the process lives. Its tables
- * are made, or brought up to date. Rejects with a ConfigurationError for a folder that another process has, and where
- * a package is missing.
+ * are made, or brought up to date. Rejects with a ConfigurationError for a wrong option, for a folder that another
+ * process has, and where a package is missing.
  */
 export async function openSqlLog(database: string, options: SqlLogOptions = {}): Promise<SqlLog> {
   if (!namesDatabase(database)) {
     const expected = "'memory:', a folder, or an address like 'postgres://user:password@host/database'"
     throw new ConfigurationError('database', `The option \`database\` is to be ${expected}.`)
   }
+  checkLogOptions(options)
   const { clock, random } = resolveWorld()
   const resolved = {
     readerIdleMs: 30_000,
