@@ -149,6 +149,7 @@ describe('a codec', () => {
   test.each([
     [1, 3],
     [2, 2],
+    [1.5, 3],
     [undefined, 1],
   ])('that takes %s in one request is asked %s times', async (maxTransactions, times) => {
     const { codec, batches } = noting({ requires: true, ...(maxTransactions && { maxTransactions }) })
