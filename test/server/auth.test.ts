@@ -167,4 +167,12 @@ describe('a socket', () => {
     const { service } = serviceOf()
     expect(await service.upgrade(requestTo('bootstrap', 'ann'))).toMatchObject({ status: 404 })
   })
+
+  test('opens for no other method than GET, wherever its token is', async () => {
+    const { service } = serviceOf()
+    const post = (query: string, headers = {}) =>
+      service.upgrade(new Request(wsRequest(query, headers), { method: 'POST' }))
+    expect(await post('', { authorization: 'Bearer token-of-ann' })).toMatchObject({ status: 405 })
+    expect(await post('?token=token-of-ann')).toMatchObject({ status: 405 })
+  })
 })

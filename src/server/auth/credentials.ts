@@ -47,7 +47,7 @@ export function socketRequest(request: Request): Request {
   url.searchParams.delete('token')
   const headers = new Headers(request.headers)
   if (!hasToken(request)) headers.set('Authorization', /^[!-~]+$/.test(token) ? `Bearer ${token}` : 'Bearer')
-  return new Request(url, { headers })
+  return new Request(url, { method: request.method, headers })
 }
 
 /** `text` without the request's credentials, as they came or within an address, for a log. */
