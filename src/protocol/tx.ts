@@ -1,7 +1,7 @@
 import type * as z from 'zod/mini'
 import { readEnvelope, readSid } from './envelope.ts'
 import { epochOf, isSid } from './guards.ts'
-import { isObject } from './json.ts'
+import { isDeeperThan, isObject, maxDepth } from './json.ts'
 import type { txOpSchema, wireTransactionSchema } from './schema/tx.ts'
 
 export type TxOp = Readonly<z.infer<typeof txOpSchema>>
@@ -87,8 +87,10 @@ function readResult(value: unknown): TxResult | undefined {
   if (!isObject(error)) return undefined
   const { code, message, details } = error
   if (typeof code !== 'string') return undefined
+  // Deeper ones could not be stored, nor the refusal with them.
+  const isKept = details !== undefined && !isDeeperThan(maxDepth, details)
   return {
     id,
-    error: { code, message: String(message ?? code), ...(details === undefined ? undefined : { details }) },
+    error: { code, message: typeof message === 'string' ? message : code, ...(isKept && { details }) },
   }
 }

@@ -35,11 +35,24 @@ test('a verdict with an error is a refusal, or none, whatever else it says', () 
       { id: 'b', sid: 5, error: 'conflict' },
       { id: 'c', sid: 5, error: null },
       { id: 'd', error: { code: 'conflict' } },
+      { id: 'e', error: { code: 'conflict', message: { toString: null } } },
     ],
   })
   expect(results).toEqual([
     { id: 'a', error: { code: 'conflict', message: 'No.' } },
     { id: 'c', sid: 5 },
     { id: 'd', error: { code: 'conflict', message: 'conflict' } },
+    { id: 'e', error: { code: 'conflict', message: 'conflict' } },
+  ])
+})
+
+test('a refusal is told without details that nest deeper than a record may, which no disk would keep', () => {
+  const nested = (levels: number): unknown => JSON.parse(`${'['.repeat(levels)}${']'.repeat(levels)}`)
+  const errors = [500, 501, 100_000].map((levels) => ({ code: 'a', message: 'No.', details: nested(levels) }))
+  const { results } = readTxResponse({ sid: 5, results: errors.map((error) => ({ id: 'a', error })) })
+  expect(results.map((result) => 'error' in result && 'details' in result.error)).toEqual([
+    true,
+    false,
+    false,
   ])
 })
