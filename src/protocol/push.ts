@@ -42,7 +42,9 @@ function readHello(value: unknown): Hello | undefined {
   return {
     sid,
     ...epochOf(value),
-    ...(typeof heartbeatMs === 'number' && heartbeatMs > 0 ? { heartbeatMs } : undefined),
+    ...(typeof heartbeatMs === 'number' && heartbeatMs > 0 && Number.isFinite(heartbeatMs)
+      ? { heartbeatMs }
+      : undefined),
   }
 }
 

@@ -31,6 +31,10 @@ test('hello is told apart, and what it says in a wrong type is left out', () => 
   })
 })
 
+test('a heartbeat that is beyond all numbers is none: silence would never be noticed, nor asked about', () => {
+  expect(readPush('{"hello":{"sid":3,"heartbeatMs":1e999}}')).toEqual({ kind: 'hello', hello: { sid: 3 } })
+})
+
 test('hello is read where its schema accepts it, and only there', () => {
   const fields = { sid: fc.integer(), epoch: fc.string(), heartbeatMs: fc.integer({ min: -5 }) }
   const known = fc.record(fields, { requiredKeys: [] })
