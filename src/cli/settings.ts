@@ -153,9 +153,18 @@ function readConfig(path: string, known: ReadonlySet<string>): Config {
   const keys = new Set([...known].map(camel))
   for (const [key, value] of Object.entries(config)) {
     if (!keys.has(key)) throw new UsageError(`\`${key}\` in ${path} is no option that a file can set.`)
-    if (isObject(value)) throw new UsageError(`\`${key}\` in ${path} is to be a text, a number or a list.`)
+    const items = [value].flat()
+    if (items.length > 0 && items.every(isSetting)) continue
+    throw new UsageError(
+      `\`${key}\` in ${path} is to be a text, a number, a list, \`true\` or \`false\`, and not empty.`,
+    )
   }
   return config
+}
+
+/** Nothing would be read as a word, and an empty text open what it is to restrict. */
+function isSetting(value: unknown): boolean {
+  return value !== '' && ['string', 'number', 'boolean'].includes(typeof value)
 }
 
 function parseConfig(path: string): Config {

@@ -218,6 +218,14 @@ describe('what is called wrongly ends with 2 and one sentence on stderr', () => 
     ['sets what is no option', '{"jwtSecret":"x"}', /`jwtSecret` in .* is no option/],
     ['means a new epoch', '{"new":true}', /`new` in .* is no option that a file can set/],
     ['sets another kind', '{"port":{}}', /`port` in .* is to be/],
+    ['sets nothing', '{"issuer":null}', /`issuer` in .* is to be/],
+    ['sets an empty text', '{"host":""}', /`host` in .* not empty/],
+    ['sets an empty list', '{"allowedOrigins":[]}', /`allowedOrigins` in .* not empty/],
+    [
+      'sets a list of what is none',
+      '{"allowedOrigins":[["https://a.b"]]}',
+      /`allowedOrigins` in .* is to be/,
+    ],
     ['sets what is wrong', '{"port":"high","database":"memory:"}', /`port` in .*, not `high`/],
   ])('a config file that %s', async (_, text, sentence) => {
     const path = text === undefined ? join(folder, 'missing.json') : write('wrong.json', text)
