@@ -169,7 +169,8 @@ function isSetting(value: unknown): boolean {
 
 function parseConfig(path: string): Config {
   try {
-    const config: unknown = JSON.parse(readFileSync(path, 'utf8'))
+    // Some editors begin a file with a byte order mark.
+    const config: unknown = JSON.parse(readFileSync(path, 'utf8').replace(/^\uFEFF/, ''))
     if (isObject(config)) return config
   } catch (error) {
     const reason = error instanceof SyntaxError ? 'it is no JSON' : toError(error).message

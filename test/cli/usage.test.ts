@@ -227,6 +227,7 @@ describe('what is called wrongly ends with 2 and one sentence on stderr', () => 
       /`allowedOrigins` in .* is to be/,
     ],
     ['sets what is wrong', '{"port":"high","database":"memory:"}', /`port` in .*, not `high`/],
+    ['sets it behind a byte order mark', '\uFEFF{"port":"high","database":"memory:"}', /, not `high`/],
   ])('a config file that %s', async (_, text, sentence) => {
     const path = text === undefined ? join(folder, 'missing.json') : write('wrong.json', text)
     const { code, stderr } = await instep(['serve', '--config', path], env)
