@@ -17,7 +17,7 @@ export class Mirror<R extends { readonly id: string }> {
       return [{ type: 'delete', key: id }]
     }
     this.#rows.set(id, value)
-    return [{ type: before ? 'update' : 'insert', value }]
+    return [{ type: before ? 'update' : 'insert', value: apart(value) }]
   }
 
   /** Sets all rows, those that are not among them being gone. */
@@ -26,4 +26,10 @@ export class Mirror<R extends { readonly id: string }> {
     const gone = [...this.#rows.keys()].filter((id) => !ids.has(id))
     return [...gone.flatMap((id) => this.set(id, undefined)), ...rows.flatMap((row) => this.set(row.id, row))]
   }
+}
+
+/** `record` as it may be given away: a binding such as Solid's changes in place what a record nests. */
+function apart<R extends object>(record: R): R {
+  const isNesting = Object.values(record).some((value) => typeof value === 'object' && value !== null)
+  return isNesting ? structuredClone(record) : record
 }

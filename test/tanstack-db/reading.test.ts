@@ -31,6 +31,15 @@ test('it follows what comes from the server, and tells each change once', async 
   expect(told.sort()).toEqual(['delete i2 -', 'insert i3 Lamp out', 'update i1 Cable mended'])
 })
 
+test("what a binding changes in place, as Solid's does, is not the client's", async () => {
+  await server.write([{ op: 'u', t: 'Issue', id: 'i1', p: { labels: ['urgent'] } }])
+  const client = await clientOf(server)
+  const rows = createLiveQueryCollection((q) => q.from({ issue: issuesOf(client) }))
+  for (const { labels } of await rows.toArrayWhenReady()) (labels as string[] | undefined)?.push('here')
+  expect(rows.get('i1')?.labels).toEqual(['urgent', 'here'])
+  expect(client.get('Issue', 'i1')?.labels).toEqual(['urgent'])
+})
+
 test('it is ready when there is data, not before', async () => {
   server.down()
   const client = await clientOf(server)

@@ -5,7 +5,12 @@ import { instepCollectionOptions } from '../../src/tanstack-db/index.ts'
 import { type MockSyncServer, mockSyncServer, type VirtualClock } from '../../src/testing/index.ts'
 
 export const models = {
-  Issue: z.object({ title: z.string(), projectId: z.string(), estimate: z.optional(z.number()) }),
+  Issue: z.object({
+    title: z.string(),
+    projectId: z.string(),
+    estimate: z.optional(z.number()),
+    labels: z.optional(z.array(z.string())),
+  }),
   Project: z.object({ name: z.string() }),
 }
 export type Client = SyncClient<typeof models>
