@@ -28,6 +28,14 @@ type WithoutId<Input> = Input extends unknown
   ? { readonly [Field in keyof Input as Field extends 'id' ? never : Field]: DeepReadonly<Input[Field]> }
   : never
 
-type DeepReadonly<Value> = Value extends readonly unknown[] | object
-  ? { readonly [Key in keyof Value]: DeepReadonly<Value[Key]> }
-  : Value
+// A brand makes an object of what is none. A list is named by its elements, which are then looked into only as far as is
+// asked: they may nest their own kind.
+type DeepReadonly<Value> = Value extends string | number | boolean | null | undefined
+  ? Value
+  : Value extends readonly (infer Element)[]
+    ? Element[] extends Value
+      ? readonly DeepReadonly<Element>[]
+      : { readonly [Place in keyof Value]: DeepReadonly<Value[Place]> }
+    : Value extends object
+      ? { readonly [Field in keyof Value]: DeepReadonly<Value[Field]> }
+      : Value

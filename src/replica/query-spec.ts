@@ -80,7 +80,8 @@ type FieldValue<R, Field extends string> = NullFor<
 type NullFor<V> = undefined extends V ? Exclude<V, undefined> | null : V
 
 // An object cannot be said plainly, for it would be taken for a condition.
-type Plain<V> = V extends readonly unknown[] ? V : V extends object ? never : V
+// A brand makes an object of what is none.
+type Plain<V> = V extends string | number | boolean | readonly unknown[] ? V : V extends object ? never : V
 
 type Comparable<V> = V extends string ? string : V extends number ? number : never
 

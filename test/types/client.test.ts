@@ -121,6 +121,20 @@ describe.each([
     expectTypeOf(wrong).toBeFunction()
   })
 
+  test('takes a branded value where the field has that brand', () => {
+    type UserId = string & { readonly __brand: 'UserId' }
+    const owned = new SyncClient({ baseUrl, models: { Issue: z.object({ owner: z.custom<UserId>() }) } })
+    const of = (user: UserId) => {
+      owned.query('Issue', {
+        where: { owner: user, or: [{ owner: { in: [user] } }, { owner: { ne: user } }] },
+      })
+      owned.query('Issue', { where: { owner: { startsWith: 'u' } } })
+      // @ts-expect-error any text may be somebody else's
+      owned.query('Issue', { where: { owner: 'u1' } })
+    }
+    expectTypeOf(of).toBeFunction()
+  })
+
   test('orders by the fields of the type', () => {
     client.query('Issue', { orderBy: 'title' })
     client.query('Issue', { orderBy: ['status', ['estimate', 'desc'], 'id'] })

@@ -100,6 +100,40 @@ test('each shape of a union is a shape of the record', () => {
   expectTypeOf<Event['id']>().toEqualTypeOf<string>()
 })
 
+test('a branded value stays what it is, wherever it stands', () => {
+  type UserId = string & { readonly __brand: 'UserId' }
+  type Cents = number & { readonly __brand: 'Cents' }
+  const models = {
+    Issue: schemaOf<{
+      owner: UserId
+      price?: Cents
+      seenBy: [UserId, ...UserId[]]
+      by: { id: UserId | null }
+    }>(),
+  }
+  type Issue = RecordOf<typeof models, 'Issue'>
+  expectTypeOf<Issue['owner']>().toEqualTypeOf<UserId>()
+  expectTypeOf<Issue['price']>().toEqualTypeOf<Cents | undefined>()
+  expectTypeOf<Issue['seenBy']>().toEqualTypeOf<readonly [UserId, ...UserId[]]>()
+  expectTypeOf<Issue['by']['id']>().toEqualTypeOf<UserId | null>()
+})
+
+test('a field may hold any JSON, and a value that nests its own kind', () => {
+  interface Comment {
+    text: string
+    answers: Comment[]
+  }
+  const models = {
+    Issue: z.object({ data: z.json(), pair: z.tuple([z.json(), z.string()]), first: z.custom<Comment>() }),
+  }
+  type Issue = RecordOf<typeof models, 'Issue'>
+  expectTypeOf<{ a: (number | null)[] }>().toExtend<Issue['data']>()
+  expectTypeOf<[{ a: null[] }, string]>().toExtend<Issue['pair']>()
+  expectTypeOf<Comment>().toExtend<Issue['first']>()
+  expectTypeOf<Issue['first']['answers']>().toExtend<readonly Issue['first'][]>()
+  expectTypeOf<Issue['data']>().toExtend<JsonValue>()
+})
+
 test('a record of no model holds any JSON', () => {
   expectTypeOf<DataRecord['id']>().toEqualTypeOf<string>()
   expectTypeOf<DataRecord[string]>().toEqualTypeOf<JsonValue>()
