@@ -27,7 +27,9 @@ export type NewRecord<M extends ModelDefinitions | Models, T extends NameOf<M>> 
 type ChangedFields<M extends ModelDefinitions, T extends NameOf<M>> = PartOf<RecordFor<M, T>>
 
 // Distributes over a union of shapes.
-type PartOf<R> = R extends unknown ? Partial<Omit<R, 'id'>> : never
+type PartOf<R> = R extends unknown
+  ? { readonly [Field in keyof R as Field extends 'id' ? never : Field]?: R[Field] }
+  : never
 
 /** What a transaction does, in order; each reads what the ones before it wrote. */
 export interface TypedMutator<out M extends ModelDefinitions> {

@@ -90,6 +90,17 @@ test('an update of a union takes the fields of its shapes', () => {
   })
 })
 
+test('an update of a record that may hold more takes what it names as it is named', () => {
+  const client = new SyncClient({ baseUrl, models: { Note: z.looseObject({ n: z.number() }) } })
+  typeOnly(() => {
+    client.mutate((m) => {
+      m.update('Note', '1', { n: 1, colour: 'red' })
+      // @ts-expect-error it is a number
+      m.update('Note', '1', { n: '1' })
+    })
+  })
+})
+
 test('a mutator without models takes any type and field', () => {
   const client = new SyncClient({ baseUrl })
   typeOnly(() => {
