@@ -26,25 +26,25 @@ export interface SyncClientOptions<M extends ModelDefinitions = ModelDefinitions
    * Called after a 401, once for each credential however many calls fail together. It may return a new token, or a
    * promise of one; otherwise syncing pauses until `resume()`.
    */
-  readonly onUnauthenticated?: (error: SyncError) => unknown
+  readonly onUnauthenticated?: ((error: SyncError) => unknown) | undefined
   /** The types of the application; without them every type is taken as it comes. */
-  readonly models?: M | Models<M>
+  readonly models?: M | Models<M> | undefined
   /** Where the local copy is kept. @default memory only */
-  readonly store?: Store
+  readonly store?: Store | undefined
   /** Fetches, reads and stores snapshots beside the page, by its own `fetch`: `snapshotWorker()`. @default the page does */
-  readonly worker?: SnapshotWorker
+  readonly worker?: SnapshotWorker | undefined
   /** How often to fetch where nothing is pushed, in ms. @default 30_000 */
-  readonly pollInterval?: number
+  readonly pollInterval?: number | undefined
   /** The bodies of transactions, for a server whose bodies are others. @default the protocol's */
-  readonly txCodec?: TxCodec
+  readonly txCodec?: TxCodec | undefined
   /** Gives what is to be written in place of a rejected transaction. @default it waits in `outbox` */
-  readonly merge?: Merge
+  readonly merge?: Merge | undefined
   /** How long the data may take to show an accepted transaction before it is fetched, in ms. @default 1_000 */
-  readonly echoWait?: number
+  readonly echoWait?: number | undefined
   /** What a developer may want to read. @default warnings and errors go to the console */
-  readonly logger?: Logger
+  readonly logger?: Logger | undefined
   /** What stands in place of the surroundings: `fetch`, `WebSocket`, the clock. @default the globals */
-  readonly world?: Partial<World>
+  readonly world?: Partial<World> | undefined
 }
 
 /** The options as they are used. */

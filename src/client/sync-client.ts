@@ -97,7 +97,7 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
    * Resolves when there is data to show, restored or fetched; offline, it stays pending until there is. Rejects with
    * a ClosedError on `close`, and with the signal's reason.
    */
-  ready({ signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
+  ready({ signal }: { readonly signal?: AbortSignal | undefined } = {}): Promise<void> {
     return whenReady(this.#session, signal)
   }
 
@@ -106,7 +106,10 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
    * be read, or to be written on; of any other type, as `ready` does. Offline, it stays pending where neither the disk gives
    * them nor there is data. Rejects as `ready` does.
    */
-  load<T extends NameOf<M>>(t: T, { signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
+  load<T extends NameOf<M>>(
+    t: T,
+    { signal }: { readonly signal?: AbortSignal | undefined } = {},
+  ): Promise<void> {
     this.#session.use(t)
     return whenReady(this.#session, signal, t)
   }

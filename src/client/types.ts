@@ -52,7 +52,7 @@ export interface TypedMutator<out M extends ModelDefinitions> {
 /** The transactions that have not settled in the data yet, and those that were rejected. */
 export interface OutboxView<out M extends ModelDefinitions> {
   /** In the order in which they were made; all, or those in one state. */
-  list(options?: { readonly state?: TransactionState['name'] }): readonly Transaction[]
+  list(options?: { readonly state?: TransactionState['name'] | undefined }): readonly Transaction[]
   get(id: string): Transaction | undefined
   /** Calls `listener` when a transaction comes, goes, or is in another state, or what can be undone is another. */
   subscribe(listener: () => void): () => void

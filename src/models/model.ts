@@ -10,9 +10,9 @@ export interface ModelOptions<Field extends string = string> {
    *
    * @default []
    */
-  readonly indexes?: readonly (Field | Index<Field>)[]
+  readonly indexes?: readonly (Field | Index<Field>)[] | undefined
   /** `lazy`: the records may stay on disk until the type is first used. @default 'eager' */
-  readonly load?: 'eager' | 'lazy'
+  readonly load?: 'eager' | 'lazy' | undefined
 }
 
 /** A type's schema, and how its records are kept. */

@@ -23,9 +23,9 @@ export interface Models<Definitions extends ModelDefinitions = ModelDefinitions>
 
 export interface ModelsOptions {
   /** A whole number of 1 or more, raised with each change that stored data has to follow. @default 1 */
-  readonly version?: number
+  readonly version?: number | undefined
   /** By version: what leads to it from the one before. A version without an entry leaves all as it is. */
-  readonly migrate?: Migrations
+  readonly migrate?: Migrations | undefined
 }
 
 /** By version: what leads to it from the one before. */

@@ -24,7 +24,7 @@ export interface Mutator {
 
 export interface WriteOptions {
   /** The server refuses it with `conflict` where the record has changed since what is here. @default false */
-  readonly unchanged?: boolean
+  readonly unchanged?: boolean | undefined
 }
 
 export interface Fields {

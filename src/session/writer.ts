@@ -6,7 +6,7 @@ import type { TransactionState } from '../outbox/transaction-state.ts'
 
 export interface MutateOptions {
   /** It happens only if these do. @default those that add a record which it changes */
-  readonly requires?: readonly Transaction[]
+  readonly requires?: readonly Transaction[] | undefined
   /** It is joined with the last one of this key, where that was not sent yet and nothing builds on it. */
   readonly coalesce?: string | undefined
   /** What it is called, in an inbox or a list for undoing. */
@@ -42,7 +42,7 @@ export interface Writer {
 
 /** What the user changed that has not settled. Its functions need no `this`. */
 export interface WriterOutbox {
-  list(options?: { readonly state?: TransactionState['name'] }): readonly Transaction[]
+  list(options?: { readonly state?: TransactionState['name'] | undefined }): readonly Transaction[]
   get(id: string): Transaction | undefined
   /** Calls `listener` when a transaction comes, goes, or is in another state, or what can be undone is another. */
   subscribe(listener: () => void): Undo

@@ -265,6 +265,35 @@ test('options are checked by their types', () => {
   expectTypeOf(right).toEqualTypeOf<SyncClient>()
 })
 
+test('what need not be given may be given as undefined', () => {
+  const undecided: { readonly [name: string]: undefined } = {}
+  const { onUnauthenticated, store, worker, logger, merge, txCodec, world, pollInterval, signal } = undecided
+  const { indexes, load, version, migrate, requires, unchanged, state } = undecided
+  const models = defineModels({ Issue: model(definitions.Project, { indexes, load }) }, { version, migrate })
+  const client = new SyncClient({
+    baseUrl,
+    models,
+    store,
+    worker,
+    logger,
+    merge,
+    txCodec,
+    world,
+    pollInterval,
+    onUnauthenticated,
+  })
+  const asked = () => {
+    client.mutate((m) => m.delete('Issue', '1', { unchanged }), { requires })
+    client.outbox.list({ state })
+    return [
+      new SyncClient({ baseUrl, models: undefined, echoWait: pollInterval }),
+      client.ready({ signal }),
+      client.load('Issue', { signal }),
+    ]
+  }
+  expectTypeOf(asked).toBeFunction()
+})
+
 test('each event brings what belongs to it', () => {
   const client = new SyncClient({ baseUrl })
   client.on('change', (event) => {
