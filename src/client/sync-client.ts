@@ -26,7 +26,7 @@ import { whenReady } from './when-ready.ts'
 
 /**
  * A local copy of an application's data that keeps in step with a server. Making one has no effect outside; `start()`
- * begins.
+ * begins. With models, its type is {@link ClientOf} them: `ClientOf<typeof models>`.
  *
  * @example
  * const client = new SyncClient({ baseUrl: 'https://api.example.com/sync/v1', token, identity: user.id, store: indexedDbStore() })
@@ -149,8 +149,9 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
   /**
    * Runs `body` at once, and makes one transaction of what it writes: shown at once, durable and sent soon, on or
    * offline; `body` sees what it wrote. Throws a ValidationError for what breaks its model or is no JSON, and for a record
-   * of a lazy type that is not loaded (`not_loaded`), a ConfigurationError where the client has no `txUrl`, a
-   * RejectedError where what it requires was rejected, a ClosedError, and whatever `body` throws; nothing has changed then.
+   * of a lazy type that is not loaded (`not_loaded`), a ConfigurationError where the client has no `txUrl`, or `body` is
+   * asynchronous or calls `mutate` itself, a RejectedError where what it requires was rejected, a ClosedError, and whatever
+   * `body` throws; nothing has changed then.
    *
    * @example
    * const tx = client.mutate((m) => m.update('Issue', 'i1', { open: false }), { label: 'Close' })
