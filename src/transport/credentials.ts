@@ -4,6 +4,9 @@ import { outline } from './outline.ts'
 /** A credential, or what gives the present one; nothing, where nobody is signed in. */
 export type CredentialSource = string | (() => string | null | undefined | Promise<string | null | undefined>)
 
+/** So many refused credentials are remembered: most are never seen again, since another one took their place. */
+const mostTold = 20
+
 /** One of the two, or neither: then the client sends nothing, and cookies may speak for it. */
 export interface CredentialOptions {
   readonly token?: CredentialSource | undefined
@@ -95,6 +98,8 @@ export function createCredentials({ token, apiKey }: CredentialOptions): Credent
       const value = values.get(error as UnauthenticatedError) ?? ''
       const first = !told.has(value)
       told.add(value)
+      const [oldest = ''] = told
+      if (told.size > mostTold) told.delete(oldest)
       return first
     },
   }

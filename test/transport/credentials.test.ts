@@ -164,6 +164,19 @@ describe('a refusal', () => {
     expect(rejected(refuse('cookies', undefined))).toBe(false)
   })
 
+  test('long ago is forgotten, so that a token that is renewed for ever costs nothing', () => {
+    const { refuse, rejected, accepted } = createCredentials({ token: 'x' })
+    for (let n = 0; n < 1_000; n += 1) {
+      expect(rejected(refuse('401', bearer(`a${n}`)))).toBe(true)
+      accepted(bearer(`a${n + 1}`))
+    }
+    expect(['a999', 'a990', 'a0'].map((value) => rejected(refuse('401', bearer(value))))).toEqual([
+      false,
+      false,
+      true,
+    ])
+  })
+
   test('by the application itself counts like one for want of a credential', async () => {
     const own = new UnauthenticatedError('Signed out.')
     const { get, rejected } = createCredentials({ token: () => Promise.reject(own) })
