@@ -50,12 +50,10 @@ export class History {
     if (isEmpty(transaction)) return
     void this.#inTurn(() => {
       this.#undone = []
+      this.#dropJoinedWith(transaction)
       const last = this.#done.at(-1)
       if (last && group !== undefined && last.group === group) last.entries.push({ transaction })
-      else {
-        this.#dropJoinedWith(transaction)
-        this.#keep({ group, entries: [{ transaction }] })
-      }
+      else this.#keep({ group, entries: [{ transaction }] })
     })
   }
 
@@ -140,13 +138,15 @@ export class History {
     return turn
   }
 
-  /** Takes out the step that `transaction` was joined with. */
+  /** Takes out what `transaction` was joined with, and its step where nothing else is in it. */
   #dropJoinedWith({ record: { coalesce } }: LocalTransaction): void {
     if (coalesce === undefined) return
     const isJoined = (entry: HistoryEntry) =>
       isCancelled(entry) && entry.transaction.record.coalesce === coalesce
-    const at = this.#done.findLastIndex(({ entries }) => entries.length > 0 && entries.every(isJoined))
-    if (at >= 0) this.#done.splice(at, 1)
+    const at = this.#done.findLastIndex(({ entries }) => entries.some(isJoined))
+    const entries = this.#done[at]?.entries ?? []
+    entries.splice(entries.findLastIndex(isJoined), 1)
+    if (at >= 0 && entries.length === 0) this.#done.splice(at, 1)
   }
 
   /** What was taken back makes room first. */

@@ -80,20 +80,27 @@ describe('an undo that the disk refuses', () => {
   })
 })
 
-test('what could not be joined with another is the same transaction still, and can be undone', async () => {
-  const { office, client, disk, both, n } = await open()
-  await client.stop()
-  // As many steps as there may be.
-  for (let more = 0; more < 99; more += 1) client.mutate((m) => m.update('Note', '1', { more }))
-  const write = (n: number) => client.mutate((m) => m.update('Note', '1', { n }), { coalesce: 'k' })
-  const first = write(2)
-  await office.clock.until(first.durable)
-  disk.failing = 1
-  await expect(office.clock.until(write(3).durable)).rejects.toMatchObject(notNow)
-  expect([first.state, client.outbox.list().at(-1), n()]).toEqual(['queued', first, 2])
-  expect(both()).toEqual([true, false])
-  expect([await office.clock.until(client.undo()), n()]).toEqual([true, 1])
-})
+test.each([
+  ['', {}],
+  [' of its group', { group: 'typing' }],
+])(
+  'what could not be joined with another%s is the same transaction still, and can be undone',
+  async (_, group) => {
+    const { office, client, disk, both, n } = await open()
+    await client.stop()
+    // As many steps as there may be.
+    for (let more = 0; more < 99; more += 1) client.mutate((m) => m.update('Note', '1', { more }))
+    const write = (n: number) =>
+      client.mutate((m) => m.update('Note', '1', { n }), { coalesce: 'k', ...group })
+    const first = write(2)
+    await office.clock.until(first.durable)
+    disk.failing = 1
+    await expect(office.clock.until(write(3).durable)).rejects.toMatchObject(notNow)
+    expect([first.state, client.outbox.list().at(-1), n()]).toEqual(['queued', first, 2])
+    expect(both()).toEqual([true, false])
+    expect([await office.clock.until(client.undo()), n()]).toEqual([true, 1])
+  },
+)
 
 describe('of several that were joined while the disk was busy', () => {
   async function three(passing: number, failing: number) {
