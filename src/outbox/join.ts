@@ -5,12 +5,14 @@ import type { TxOp } from '../protocol/tx.ts'
 /** What `later` does after `earlier`, as one list. What only changes fields once more becomes part of the op before. */
 export function joinOps(earlier: readonly TxOp[], later: readonly TxOp[]): readonly TxOp[] {
   const ops = [...earlier]
+  const places = new Map(earlier.map(({ t, id }, at) => [rowKey(t, id), at]))
   for (const op of later) {
-    const at = ops.findLastIndex(({ t, id }) => t === op.t && id === op.id)
+    const key = rowKey(op.t, op.id)
+    const at = places.get(key) ?? -1
     const last = ops[at]
     if (last && last.op !== 'd' && op.op === 'u' && op.unchangedSince === undefined) {
       ops[at] = { ...last, p: { ...last.p, ...op.p } }
-    } else ops.push(op)
+    } else places.set(key, ops.push(op) - 1)
   }
   return ops
 }

@@ -61,8 +61,7 @@ export class Outbox {
   add(transaction: LocalTransaction): void {
     this.#all.set(transaction.id, transaction)
     this.#known.add(transaction.id)
-    for (const { t, id } of transaction.record.ops) {
-      const key = rowKey(t, id)
+    for (const key of transaction.record.ops.map(keyOf)) {
       this.#byRecord.set(key, (this.#byRecord.get(key) ?? new Set()).add(transaction))
     }
     if (transaction.state === 'accepted') this.awaitTruth(transaction, transaction.record.sid)
@@ -96,8 +95,7 @@ export class Outbox {
     this.#all.delete(transaction.id)
     this.#rejected.delete(transaction)
     this.#unshown.delete(transaction)
-    for (const { t, id } of transaction.record.ops) {
-      const key = rowKey(t, id)
+    for (const key of transaction.record.ops.map(keyOf)) {
       const rest = this.#byRecord.get(key)
       rest?.delete(transaction)
       if (rest?.size === 0) this.#byRecord.delete(key)
@@ -109,10 +107,8 @@ export class Outbox {
     if (key === undefined) return undefined
     const last = this.list().findLast(({ record }) => record.coalesce === key)
     if (!last || !isUnsent(last) || this.requiring(last).length > 1) return undefined
-    const isLast = ({ t, id }: TxOp) =>
-      [...(this.#byRecord.get(rowKey(t, id)) ?? [])].every(
-        (one) => one.id <= last.id || one.state === 'rejected',
-      )
+    const isLast = (op: TxOp) =>
+      [...(this.#byRecord.get(keyOf(op)) ?? [])].every((one) => one.id <= last.id || one.state === 'rejected')
     return last.record.ops.every(isLast) ? last : undefined
   }
 
@@ -221,20 +217,21 @@ export class Outbox {
   }
 
   #touching(ops: readonly TxOp[], matches: (theirs: TxOp) => boolean): readonly string[] {
-    const found = new Set<string>()
-    for (const { t, id } of ops) {
-      for (const { id: tx, record, state } of this.#byRecord.get(rowKey(t, id)) ?? []) {
-        const isOfRecord = (op: TxOp) => op.t === t && op.id === id && matches(op)
-        if (state !== 'rejected' && record.ops.some(isOfRecord)) found.add(tx)
-      }
-    }
-    return [...found].sort()
+    const keys = new Set(ops.map(keyOf))
+    const near = new Set([...keys].flatMap((key) => [...(this.#byRecord.get(key) ?? [])]))
+    return [...near]
+      .filter(
+        ({ state, record }) =>
+          state !== 'rejected' && record.ops.some((op) => matches(op) && keys.has(keyOf(op))),
+      )
+      .map(({ id }) => id)
+      .sort()
   }
 
   /** Whether one that was made before it, and is not among `gone`, lies over a record of it. */
   #isCovered({ id, record }: LocalTransaction, gone: ReadonlySet<LocalTransaction>): boolean {
     for (const op of record.ops) {
-      for (const other of this.#byRecord.get(rowKey(op.t, op.id)) ?? []) {
+      for (const other of this.#byRecord.get(keyOf(op)) ?? []) {
         if (other.id < id && other.state !== 'rejected' && !gone.has(other)) return true
       }
     }
@@ -247,6 +244,10 @@ export class Outbox {
       one.state === state && (verdict.sid <= sid || verdict.count <= verdicts) ? [one] : [],
     )
   }
+}
+
+function keyOf({ t, id }: TxOp): string {
+  return rowKey(t, id)
 }
 
 function byId(a: LocalTransaction, b: LocalTransaction): number {

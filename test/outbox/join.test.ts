@@ -4,6 +4,7 @@ import { joinImages, joinOps } from '../../src/outbox/join.ts'
 import { applyOp, rowKey } from '../../src/protocol/fold.ts'
 import type { WireRow } from '../../src/protocol/row.ts'
 import type { TxOp } from '../../src/protocol/tx.ts'
+import { countedOps } from '../support/counted-ops.ts'
 
 const id = fc.constantFrom('1', '2')
 const p = fc.dictionary(fc.constantFrom('a', 'b'), fc.nat(3))
@@ -30,6 +31,12 @@ test('what is joined does what one list does after the other', () => {
 test('typing on and on stays one op', () => {
   const typed = (title: string): TxOp[] => [{ op: 'u', t: 'T', id: '1', p: { title } }]
   expect(joinOps(joinOps(typed('a'), typed('ab')), typed('abc'))).toEqual(typed('abc'))
+})
+
+test('what many records are joined with costs by their number, and not by its square', () => {
+  const [earlier, later] = [countedOps(1_000), countedOps(1_000)]
+  expect(joinOps(earlier.ops, later.ops)).toHaveLength(1_000)
+  expect(earlier.reads() + later.reads()).toBeLessThan(20_000)
 })
 
 test('an op with a condition stays by itself', () => {
