@@ -1,5 +1,6 @@
 import { isSyncError, type SyncError, toStorageError } from '../base/errors.ts'
 import type { Database, JournalEntry } from '../database/database.ts'
+import type { RowOp } from '../protocol/fold.ts'
 
 /** More than this is not kept in memory for a store that fails; it can be fetched again. */
 const mostOpsKept = 50_000
@@ -11,7 +12,7 @@ const mostOpsKept = 50_000
 export class Recorder {
   #database: Database
   readonly #onChange: (failure: SyncError | undefined) => void
-  #waiting: JournalEntry | undefined
+  #waiting: (JournalEntry & { readonly ops: RowOp[] }) | undefined
   /** The one that is being written, or could not be. */
   #current: JournalEntry | undefined
   #writing: Promise<void> | undefined
@@ -37,7 +38,10 @@ export class Recorder {
   /** `later`: not in this turn, in which it is to be shown first, or may yet be given up by `suspend`. */
   record(entry: JournalEntry, later = false): void {
     if (this.#suspended) return
-    this.#waiting = this.#waiting ? joined(this.#waiting, entry) : entry
+    // Of what waits, nothing is copied again: there may be thousands of deltas in one turn.
+    const { since = entry.since, ops = [] } = this.#waiting ?? {}
+    for (const op of entry.ops) ops.push(op)
+    this.#waiting = { ...entry, since, ops }
     const kept = this.#waiting.ops.length + (this.#current?.ops.length ?? 0)
     if (this.#failure && kept > mostOpsKept) this.suspend()
     else this.#writing ??= this.#write(later)
@@ -128,8 +132,4 @@ export class Recorder {
 /** Whether the same write cannot succeed later. */
 export function isHopeless({ code, retryable }: SyncError): boolean {
   return code === 'fenced' || code === 'broken_link' || (code === 'closed' && !retryable)
-}
-
-function joined(first: JournalEntry, second: JournalEntry): JournalEntry {
-  return { ...second, since: first.since, ops: [...first.ops, ...second.ops] }
 }

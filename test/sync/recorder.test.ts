@@ -40,6 +40,23 @@ describe('a recorder', () => {
     expect(stored).toEqual(['0-1: 1', '1-3: 2,3', '3-4: 4'])
   })
 
+  test('copies nothing again of what waits', async () => {
+    const { recorder, stored } = recorderOf()
+    let items = 0
+    const iterate = Array.prototype[Symbol.iterator]
+    Array.prototype[Symbol.iterator] = function () {
+      items += this.length
+      return iterate.call(this)
+    }
+    try {
+      for (let since = 0; since < 1_000; since += 1) recorder.record(entry(since))
+    } finally {
+      Array.prototype[Symbol.iterator] = iterate
+    }
+    await recorder.settled()
+    expect([items < 10_000, stored.length]).toEqual([true, 2])
+  })
+
   test('invariant 59: a write that fails is done before the next one, so that there is no hole', async () => {
     const { recorder, stored, told } = recorderOf([full])
     recorder.record(entry(0))
