@@ -142,9 +142,10 @@ export class LocalCopy {
     this.#options.listener.change([], transactions, () => this.replica.apply([], layAgain(transactions)))
   }
 
-  /** Shows the transactions that the data has come to hold meanwhile as the data holds them. */
-  settle(): void {
-    if (this.#continuity) this.#change([], this.#continuity.proven, 0)
+  /** Shows the transactions that the data has come to hold meanwhile as the data holds them, if it reaches to `sid`. */
+  settle(sid: number): void {
+    const proven = this.#continuity?.proven
+    if (proven !== undefined && sid <= proven) this.#change([], proven, 0)
   }
 
   /**

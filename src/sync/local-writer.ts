@@ -190,7 +190,7 @@ export class LocalWriter implements Writer {
       judged: (transaction) => this.#inbox.settle(transaction),
       rejected: (transaction) => listener.rejected(transaction),
       retried: (rejected, transaction) => this.#history.replace(rejected, transaction),
-      settle: () => copy().settle(),
+      settle: (sid) => copy().settle(sid),
       missing: () => listener.missing(),
     }
   }

@@ -21,8 +21,11 @@ export interface SettlementOptions {
 }
 
 export type SettlementListener = Pick<StandingListener, 'counted' | 'queued' | 'judged'> & {
-  /** The data may show some by now: what it has come to hold is to be shown as it holds it. */
-  settle(): void
+  /**
+   * What was judged at `sid` is news: where the data reaches as far, it may show some by now, and what it has come to hold
+   * is to be shown as it holds it.
+   */
+  settle(sid: number): void
   /** The data does not show yet what was said here. */
   missing(): void
 }
@@ -63,14 +66,14 @@ export class Settlement implements SenderListener {
   accepted(transaction: LocalTransaction, sid: number): void {
     if (!this.#options.outbox.accept(transaction, sid)) return
     this.#keep(transaction)
-    this.#awaitEcho()
+    this.#awaitEcho(sid)
   }
 
   async rejected(transaction: LocalTransaction, error: RejectedError, sid: number): Promise<void> {
     if (error.reason === 'id_reused' && (await this.#goesOnOtherwise(transaction, sid))) return
     // What was made after it, and waited for it, may be shown then.
     this.#options.standing.reject(transaction, error, sid)
-    this.#awaitEcho()
+    this.#awaitEcho(0)
   }
 
   /** How many verdicts of the server there were. */
@@ -133,15 +136,15 @@ export class Settlement implements SenderListener {
     const stored = await transactions.find(transaction)
     if (stored === 'gone') {
       // That has seen its end, so the server has it since `sid` at the latest.
-      if (outbox.accept(transaction, sid, true)) this.#awaitEcho()
+      if (outbox.accept(transaction, sid, true)) this.#awaitEcho(sid)
       return true
     }
     if (stored) transaction.learn(stored)
     return transaction.sendOtherwise()
   }
 
-  #awaitEcho(): void {
-    this.#options.listener.settle()
+  #awaitEcho(sid: number): void {
+    this.#options.listener.settle(sid)
     this.awaitTruth()
   }
 

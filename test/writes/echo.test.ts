@@ -1,5 +1,6 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { SyncClient } from '../../src/index.ts'
+import { Outbox } from '../../src/outbox/outbox.ts'
 import { at, type Desk, notes, Office, rewriting, watched } from '../support/office.ts'
 
 interface Scene {
@@ -276,4 +277,21 @@ test('invariant 10: the outbox survives a position that the server no longer rea
   expect(desk.log).toContain('reset gone')
   await inStep(office, again)
   expect(again.get('Note', '1')?.title).toBe('new')
+})
+
+test('while the data does not come, each that is accepted costs no look at all that wait for it', async () => {
+  const office = await Office.open()
+  await office.insert('1')
+  const desk = office.desk()
+  const client = await desk.live()
+  await client.stop()
+  withoutPushes({ office, desk })
+  office.intercept = at('delta', async () => new Response(null, { status: 503 }))
+  for (let n = 0; n < 50; n += 1) client.mutate((m) => m.insert('Note', { n }))
+  const looks = vi.spyOn(Outbox.prototype, 'shownAt')
+  await client.start()
+  await office.clock.advance(1_000)
+  expect(client.outbox.list({ state: 'accepted' })).toHaveLength(50)
+  expect(looks).not.toHaveBeenCalled()
+  looks.mockRestore()
 })
