@@ -1,6 +1,14 @@
 import { toError } from '../base/errors.ts'
 import { harmless, type Logger, silentLogger } from '../base/logger.ts'
-import { badRequest, dropRest, type Incoming, type Outgoing, sendResponse, toRequest } from './node-http.ts'
+import {
+  badRequest,
+  breakOff,
+  dropRest,
+  type Incoming,
+  type Outgoing,
+  sendResponse,
+  toRequest,
+} from './node-http.ts'
 import type { SyncService } from './service.ts'
 
 /** Answers a request of Node's, by HTTP/1 or HTTP/2, or of what is built on it, as Express is. */
@@ -19,8 +27,7 @@ export function nodeHandler(
     } catch (error) {
       // The client went away, or the answer broke off: there is nobody left to tell.
       harmless(logger).debug('A connection ended early.', { reason: toError(error).message })
-      if ('stream' in outgoing) outgoing.stream.close()
-      else outgoing.destroy()
+      breakOff(outgoing)
     }
   }
 }

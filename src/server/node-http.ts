@@ -8,6 +8,9 @@ import { Failure } from './http/failure.ts'
 /** What can stand in a `Host` (RFC 9112, section 3.2): nothing that would be the beginning of a path. */
 const host = /^[\w.:[\]-]*$/
 
+/** How long nothing of an answer may be taken, in ms: longer than the log takes to give more of it, or to give it up. */
+const stalledMs = 120_000
+
 /** A request of Node's, by HTTP/1 or by HTTP/2. */
 export type Incoming = IncomingMessage | Http2ServerRequest
 export type Outgoing = ServerResponse | Http2ServerResponse
@@ -52,15 +55,32 @@ function targetOf(incoming: Incoming & { readonly originalUrl?: string }): strin
   return incoming.originalUrl ?? incoming.url ?? '/'
 }
 
-/** Sends `response`, no faster than it is taken. A client that goes ends the reading of its body. */
-export async function sendResponse(response: Response, outgoing: Outgoing): Promise<void> {
+/**
+ * Sends `response`, no faster than it is taken. A client that goes ends the reading of its body, and so does one that
+ * takes nothing for `mostMs`.
+ */
+export async function sendResponse(
+  response: Response,
+  outgoing: Outgoing,
+  mostMs = stalledMs,
+): Promise<void> {
   const headers = new Headers(response.headers)
   // HTTP/2 knows no such header (RFC 9113, section 8.2.2).
   if ('stream' in outgoing) headers.delete('Connection')
   outgoing.writeHead(response.status, Object.fromEntries(headers))
-  if (response.body === null) outgoing.end()
+  if (response.body === null) {
+    outgoing.end()
+    return
+  }
+  outgoing.setTimeout(mostMs, () => breakOff(outgoing))
   // Node and the web each have a type for the same stream.
-  else await pipeline(Readable.fromWeb(response.body as Parameters<typeof Readable.fromWeb>[0]), outgoing)
+  await pipeline(Readable.fromWeb(response.body as Parameters<typeof Readable.fromWeb>[0]), outgoing)
+}
+
+/** Ends an answer where it is. */
+export function breakOff(outgoing: Outgoing): void {
+  if ('stream' in outgoing) outgoing.stream.close()
+  else outgoing.destroy()
 }
 
 /** Lets a body that nobody has read to its end pass by: it would hold up the requests behind it. */
