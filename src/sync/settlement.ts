@@ -73,7 +73,7 @@ export class Settlement implements SenderListener {
     if (error.reason === 'id_reused' && (await this.#goesOnOtherwise(transaction, sid))) return
     // What was made after it, and waited for it, may be shown then.
     this.#options.standing.reject(transaction, error, sid)
-    this.#awaitEcho(0)
+    this.#awaitEcho(Number.NEGATIVE_INFINITY)
   }
 
   /** How many verdicts of the server there were. */
