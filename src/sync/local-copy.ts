@@ -1,6 +1,5 @@
-import { type SyncError, toStorageError } from '../base/errors.ts'
+import { toStorageError } from '../base/errors.ts'
 import type { Clock } from '../base/world.ts'
-import type { Database } from '../database/database.ts'
 import { noDatabase } from '../database/none.ts'
 import type { LocalTransaction, Transaction } from '../outbox/transaction.ts'
 import type { HistoryPosition, SnapshotHead } from '../protocol/bootstrap.ts'
@@ -8,24 +7,21 @@ import type { DeltaMessage } from '../protocol/delta.ts'
 import type { RowChange, RowOp } from '../protocol/fold.ts'
 import { isOtherEpoch } from '../protocol/guards.ts'
 import type { Replica, Staging } from '../replica/replica.ts'
-import type { StorageStatus } from '../session/status.ts'
 import { type Continuity, continuityAt, fetched, joined, type Outcome, pushed } from './continuity.ts'
 import { layAgain } from './lay-again.ts'
 import { LazyTypes } from './lazy-types.ts'
-import { LocalDisk } from './local-disk.ts'
+import type { LocalDisk } from './local-disk.ts'
 import type { PageSink } from './page-sink.ts'
 import type { Settlement } from './settlement.ts'
-import type { StoredTransactions } from './stored-transactions.ts'
 
 export interface LocalCopyOptions {
-  readonly openDatabase: () => Promise<Database>
+  readonly disk: LocalDisk
   readonly replica: Replica
   /** The types that stay on disk until they are first used. */
   readonly lazy: readonly string[]
   readonly clock: Clock
   readonly listener: CopyListener
   readonly settlement: Settlement
-  readonly transactions: StoredTransactions
 }
 
 /** Hears what becomes of a copy. */
@@ -38,7 +34,6 @@ export interface CopyListener {
   unknown(ops: readonly RowOp[]): void
   /** What is on the disk alone cannot be had from there. */
   lost(): void
-  storage(status: StorageStatus, failure?: SyncError): void
 }
 
 /** One identity's data, in memory and on disk, and how far it has come. */
@@ -46,37 +41,21 @@ export class LocalCopy {
   readonly disk: LocalDisk
   readonly #options: LocalCopyOptions
   readonly #lazy: LazyTypes
-  #opening: Promise<void> | undefined
-  #isSealed = false
   #continuity: Continuity | undefined
   #placedAt: number | undefined
 
   constructor(options: LocalCopyOptions) {
     this.#options = options
-    const { openDatabase, clock, replica } = options
-    this.disk = new LocalDisk({
-      openDatabase,
-      clock,
-      onStatus: (status, failure) => options.listener.storage(status, failure),
-      onReopened: (isFirst) => {
-        options.transactions.storeAgain()
-        this.#checkStored()
-        if (!isFirst || this.#isSealed) return
-        options.transactions.unread()
-        this.#opening = this.#readStored()
-      },
-      onLost: () => {
-        if (this.#continuity) options.listener.lost()
-      },
-    })
+    const { disk, replica } = options
+    this.disk = disk
     this.#lazy = new LazyTypes({
       types: options.lazy,
       replica,
-      database: () => this.disk.database,
+      database: () => disk.database,
       listener: {
         join: (staging, types, ops) => this.#join(staging, types, ops),
         lost: (error) => {
-          this.disk.suspend(error)
+          disk.suspend(error)
           options.listener.lost()
         },
       },
@@ -97,16 +76,21 @@ export class LocalCopy {
     return this.#options.replica
   }
 
-  /** Restores what is stored. Never rejects: where the store fails, the copy is in memory alone. */
-  open(): Promise<void> {
-    this.#opening ??= this.#isSealed ? Promise.resolve() : this.#open()
-    return this.#opening
+  /** Restores what the open disk holds. Never rejects: where the store fails, the copy is in memory alone. */
+  async restore(): Promise<void> {
+    if (this.#continuity) return
+    try {
+      await this.#restore()
+    } catch (error) {
+      this.disk.suspend(toStorageError(error))
+    }
   }
 
-  /** Opens nothing any more. Resolves once what is being opened is here. */
-  async seal(): Promise<void> {
-    this.#isSealed = true
-    await this.#opening
+  /** Records nothing new: where the data is gone from the disk, it does not follow from what is there. */
+  checkStored(): void {
+    if (!this.#continuity) return
+    const { proven, epoch } = this.#continuity
+    this.disk.record({ since: proven, sid: proven, ops: [], epoch })
   }
 
   /** The records of `t` are wanted here from now on: those that are on the disk alone are loaded. */
@@ -172,25 +156,9 @@ export class LocalCopy {
     return true
   }
 
-  /** To be called once it is sealed. */
+  /** Loads nothing more. */
   async close(): Promise<void> {
     await this.#lazy.close()
-    await this.disk.close()
-  }
-
-  async #open(): Promise<void> {
-    if (await this.disk.open()) await this.#readStored()
-  }
-
-  async #readStored(): Promise<void> {
-    // Where this fails, sending waits until it has succeeded.
-    await this.#options.transactions.read().catch(() => {})
-    if (this.#continuity) return
-    try {
-      await this.#restore()
-    } catch (error) {
-      this.disk.suspend(toStorageError(error))
-    }
   }
 
   async #restore(): Promise<void> {
@@ -228,13 +196,6 @@ export class LocalCopy {
     this.#options.settlement.heard(delta)
     this.#change(changes, state.proven, verdicts)
     return outcome
-  }
-
-  /** Records nothing new: where the data is gone from the disk, it does not follow from what is there. */
-  #checkStored(): void {
-    if (!this.#continuity) return
-    const { proven, epoch } = this.#continuity
-    this.disk.record({ since: proven, sid: proven, ops: [], epoch })
   }
 
   /** Shows `changes`, and the transactions that they bring, in one step. */

@@ -21,12 +21,18 @@ const roomMs = 3_600_000
 export interface LocalDiskOptions {
   readonly openDatabase: () => Promise<Database>
   readonly clock: Clock
-  /** How storing goes may be another. */
-  readonly onStatus: (status: StorageStatus, failure?: SyncError) => void
-  /** The database was opened again, and may have lost the transactions; or at last, and nothing of it is here yet. */
-  readonly onReopened: (isFirst: boolean) => void
+  readonly listener: DiskListener
+}
+
+export interface DiskListener {
+  /** The database is open, and nothing of it is here yet. Resolves once what is to be read is; never rejects. */
+  opened(): Promise<void>
+  /** Another one is open in its place, which may be empty. */
+  reopened(): void
   /** What is stored is not what was: only a snapshot helps. */
-  readonly onLost: () => void
+  lost(): void
+  /** How storing goes may be another. */
+  storage(status: StorageStatus, failure?: SyncError): void
 }
 
 /**
@@ -37,7 +43,7 @@ export type Replaced = 'stored' | 'memory' | 'again'
 
 /** One identity's database, and whether what is taken comes to be durable there. */
 export class LocalDisk {
-  readonly #options: LocalDiskOptions
+  readonly #listener: DiskListener
   readonly #opener: Opener
   readonly #checkpointer: Checkpointer
   readonly #again: Alarm
@@ -49,10 +55,11 @@ export class LocalDisk {
   #given: SyncError | undefined
   /** Whether the database was opened again under the last snapshot. */
   #isLost = false
+  #opening: Promise<void> | undefined
+  #isSealed = false
 
-  constructor(options: LocalDiskOptions) {
-    this.#options = options
-    const { openDatabase, clock, onReopened, onLost } = options
+  constructor({ openDatabase, clock, listener }: LocalDiskOptions) {
+    this.#listener = listener
     this.#opener = new Opener({
       openDatabase,
       clock,
@@ -66,8 +73,9 @@ export class LocalDisk {
           if (isFirst) this.#recorder.suspend()
           this.#recorder.use(database)
           this.#tell(this.failure)
-          onReopened(isFirst)
-          if (this.#recorder.suspended) onLost()
+          listener.reopened()
+          if (isFirst && !this.#isSealed) this.#opening = listener.opened()
+          if (this.#recorder.suspended) listener.lost()
         },
       },
     })
@@ -81,7 +89,7 @@ export class LocalDisk {
       if (!failure || !suspended || isHopeless(failure)) return
       this.#againMs *= 4
       this.#again.set(this.#againMs)
-      onLost()
+      listener.lost()
     })
   }
 
@@ -94,13 +102,19 @@ export class LocalDisk {
     return this.#recorder.failure
   }
 
-  /** Gives whether there is a database. What is recorded is not stored until `resume`: it would follow from nothing. */
-  async open(): Promise<boolean> {
-    if (!(await this.#opener.open())) return false
-    this.#recorder.suspend()
-    this.#recorder.use(this.database)
-    this.#tell(undefined)
-    return true
+  /**
+   * Resolves once the database is open and what it holds is read. Never rejects: where it does not open, all is in memory
+   * alone. What is recorded is not stored until `resume`: it would follow from nothing.
+   */
+  open(): Promise<void> {
+    this.#opening ??= this.#isSealed ? Promise.resolve() : this.#open()
+    return this.#opening
+  }
+
+  /** Opens nothing any more. Resolves once what is being opened is here. */
+  async seal(): Promise<void> {
+    this.#isSealed = true
+    await this.#opening
   }
 
   /** Stores a proven delta, after those before it; see `Recorder.record` for `later`. */
@@ -194,6 +208,7 @@ export class LocalDisk {
     if (await this.#opener.reopening) await this.#recorder.settled()
   }
 
+  /** To be called once it is sealed. */
   async close(): Promise<void> {
     this.#checkpointer.abort()
     await this.#recorder.settled()
@@ -203,12 +218,20 @@ export class LocalDisk {
     this.#again.clear()
   }
 
+  async #open(): Promise<void> {
+    if (!(await this.#opener.open())) return
+    this.#recorder.suspend()
+    this.#recorder.use(this.database)
+    this.#tell(undefined)
+    await this.#listener.opened()
+  }
+
   /** Storing fails with `failure`, or does not. */
   #heard(failure: SyncError | undefined): void {
     this.#tell(failure)
     if (failure) this.#again.within(this.#againMs)
     else this.#again.clear()
-    if (failure?.code === 'broken_link') this.#options.onLost()
+    if (failure?.code === 'broken_link') this.#listener.lost()
     else void this.#openAfter(this.database, failure)
   }
 
@@ -232,7 +255,7 @@ export class LocalDisk {
   #tell(cause: SyncError | undefined): void {
     const failure = cause ?? this.#refused
     const { kind } = this.database
-    this.#options.onStatus(failure ? { kind, reason: failure.message } : { kind }, failure)
+    this.#listener.storage(failure ? { kind, reason: failure.message } : { kind }, failure)
   }
 }
 

@@ -11,6 +11,7 @@ import type { SnapshotProgress } from '../transport/transport.ts'
 import { connectionStatus, dataStatus, type Facts } from './derived-status.ts'
 import { Fetcher } from './fetcher.ts'
 import { type CopyListener, LocalCopy } from './local-copy.ts'
+import { type DiskListener, LocalDisk } from './local-disk.ts'
 import type { LocalSessionOptions } from './local-session-options.ts'
 import { LocalWriter } from './local-writer.ts'
 import { ModelCheck } from './model-check.ts'
@@ -26,6 +27,7 @@ export class LocalSession implements Session {
   readonly writer: LocalWriter
   readonly #options: LocalSessionOptions
   readonly #board: StatusBoard
+  readonly #disk: LocalDisk
   readonly #copy: LocalCopy
   readonly #fetcher: Fetcher
   readonly #realtime: Realtime
@@ -54,8 +56,11 @@ export class LocalSession implements Session {
       },
     })
     this.#reporter = reporter
+    const disk = new LocalDisk({ openDatabase, clock, listener: this.#diskListener() })
+    this.#disk = disk
     this.writer = new LocalWriter({
       ...options,
+      disk,
       copy: () => this.#copy,
       isClosed: () => this.status.lifecycle === 'closed',
       reporter,
@@ -68,12 +73,11 @@ export class LocalSession implements Session {
       },
     })
     this.#copy = new LocalCopy({
-      openDatabase,
+      disk,
       replica,
       lazy: lazyTypes(models),
       clock,
       settlement: this.writer.settlement,
-      transactions: this.writer.transactions,
       listener: this.#copyListener(),
     })
     this.#modelCheck = new ModelCheck({ models, replica, clock, reporter })
@@ -133,7 +137,7 @@ export class LocalSession implements Session {
   async start(): Promise<void> {
     this.#refuseClosed()
     if (this.status.lifecycle !== 'running') this.#board.during(() => this.#run())
-    await this.#copy.open()
+    await this.#disk.open()
   }
 
   async stop(): Promise<void> {
@@ -144,7 +148,7 @@ export class LocalSession implements Session {
   async sync(): Promise<SyncResult> {
     this.#refuseClosed()
     const result = await this.#scheduler.ask()
-    await this.#copy.disk.stored()
+    await this.#disk.stored()
     return result
   }
 
@@ -168,9 +172,10 @@ export class LocalSession implements Session {
     await this.#halt('closed')
     // What is not stored yet may be what opens the disk.
     await this.writer.settled()
-    await this.#copy.seal()
+    await this.#disk.seal()
     await this.writer.close()
     await this.#copy.close()
+    await this.#disk.close()
     this.events.clear()
   }
 
@@ -191,11 +196,11 @@ export class LocalSession implements Session {
       return Promise.all([this.#scheduler.stop(), this.writer.stop()])
     })
     await halted
-    await this.#copy.disk.settled()
+    await this.#disk.settled()
   }
 
   async #fetch(signal: AbortSignal, asked: boolean): Promise<SyncResult> {
-    await this.#copy.open()
+    await this.#disk.open()
     signal.throwIfAborted()
     const suspicious = this.#pace.began()
     const mark = this.#realtime.mark()
@@ -233,6 +238,24 @@ export class LocalSession implements Session {
     this.writer.tell({ type })
   }
 
+  #diskListener(): DiskListener {
+    return {
+      opened: async () => {
+        await this.writer.transactions.opened()
+        await this.#copy.restore()
+      },
+      reopened: () => {
+        this.writer.transactions.storeAgain()
+        this.#copy.checkStored()
+      },
+      lost: () => this.#lost(),
+      storage: (storage, error) => {
+        if (error) this.#options.logger.warn('The local store fails.', { error })
+        this.#board.update({ storage })
+      },
+    }
+  }
+
   #copyListener(): CopyListener {
     return {
       change: (changes, transactions, apply) => {
@@ -248,15 +271,14 @@ export class LocalSession implements Session {
       unknown: (ops) => {
         if (this.#fetcher.repairs(ops)) this.#scheduler.tell({ type: 'want' })
       },
-      lost: () => {
-        this.#fetcher.refill()
-        this.#scheduler.tell({ type: 'want' })
-      },
-      storage: (storage, error) => {
-        if (error) this.#options.logger.warn('The local store fails.', { error })
-        this.#board.update({ storage })
-      },
+      lost: () => this.#lost(),
     }
+  }
+
+  #lost(): void {
+    if (!this.#copy.continuity) return
+    this.#fetcher.refill()
+    this.#scheduler.tell({ type: 'want' })
   }
 
   #change(kind: 'delta' | 'mutation', records: readonly TouchedRow[], apply: () => void): void {

@@ -10,6 +10,7 @@ import type { MutateOptions, Writer, WriterOutbox } from '../session/writer.ts'
 import { noTxUrl } from '../transport/http.ts'
 import { Inbox, type InboxListener } from './inbox.ts'
 import type { LocalCopy } from './local-copy.ts'
+import type { LocalDisk } from './local-disk.ts'
 import type { LocalSessionOptions } from './local-session-options.ts'
 import type { Reporter } from './reporter.ts'
 import { rowsToWrite } from './rows-to-write.ts'
@@ -30,6 +31,7 @@ export type LocalWriterOptions = Pick<
   LocalSessionOptions,
   'world' | 'transport' | 'codec' | 'canWrite' | 'replica' | 'models' | 'merge' | 'echoWait'
 > & {
+  readonly disk: LocalDisk
   readonly copy: () => LocalCopy
   /** Whether it is over: what is asked of it then is refused. */
   readonly isClosed: () => boolean
@@ -61,13 +63,13 @@ export class LocalWriter implements Writer {
   readonly #history: History
 
   constructor(options: LocalWriterOptions) {
-    const { world, copy, reporter, listener } = options
+    const { world, disk, copy, reporter, listener } = options
     this.#options = options
     const outbox = new Outbox(options.onListenerError)
     this.#outbox = outbox
     this.#log = new OutboxLog(async (change) => {
-      await copy().open()
-      return copy().disk.writeOutbox(change)
+      await disk.open()
+      return disk.writeOutbox(change)
     })
     const shared = {
       ...options,

@@ -12,6 +12,7 @@ import type { Reporter } from './reporter.ts'
 import type { Standing, StandingListener } from './standing.ts'
 
 export interface StoredTransactionsOptions {
+  readonly disk: LocalDisk
   readonly copy: () => StoredCopy
   readonly outbox: Outbox
   readonly log: OutboxLog
@@ -25,9 +26,6 @@ export interface StoredTransactionsOptions {
 
 /** The data that they are laid over. */
 export interface StoredCopy {
-  readonly disk: LocalDisk
-  /** Resolves once the disk is open, or cannot be opened. */
-  open(): Promise<void>
   /** Records of the type are wanted. */
   use(t: string): void
   /** Lays transactions, in their order, over the data. */
@@ -56,7 +54,7 @@ export class StoredTransactions {
 
   /** The same, once the disk is open. */
   async open(): Promise<void> {
-    await this.#options.copy().open()
+    await this.#options.disk.open()
     if (this.#isSealed && !this.#reading) throw new ClosedError()
     await this.read()
   }
@@ -70,8 +68,8 @@ export class StoredTransactions {
 
   /** Takes in what other clients have made of them. Rejects where it cannot. */
   async readOthers(): Promise<void> {
-    const { copy, outbox, log, standing } = this.#options
-    const store = copy().disk.database.outbox
+    const { disk, outbox, log, standing } = this.#options
+    const store = disk.database.outbox
     await log.settled()
     const { records, ids, gone } = await store.readOthers((id) => outbox.knows(id))
     this.#found(records)
@@ -85,15 +83,16 @@ export class StoredTransactions {
 
   /** One as it is on disk now: `gone` once another client has seen its end. */
   async find({ id }: LocalTransaction): Promise<OutboxRecord | 'gone' | undefined> {
-    const { copy, log } = this.#options
-    const store = copy().disk.database.outbox
+    const { disk, log } = this.#options
+    const store = disk.database.outbox
     await log.settled()
     return store.find(id).catch(() => undefined)
   }
 
-  /** Those on the disk are not here yet. */
-  unread(): void {
+  /** An open disk has come, and those on it are not here yet. Where they cannot be read, sending waits until they are. */
+  async opened(): Promise<void> {
     this.#reading = undefined
+    await this.read().catch(() => {})
   }
 
   /** The disk may have lost all that it held of them. */
@@ -109,8 +108,8 @@ export class StoredTransactions {
   }
 
   async #read(): Promise<void> {
-    const { copy, reporter } = this.#options
-    const { records, unreadable } = await copy().disk.database.outbox.read()
+    const { disk, reporter } = this.#options
+    const { records, unreadable } = await disk.database.outbox.read()
     this.#unreadable = unreadable
     if (unreadable.length > 0) {
       const what = `${unreadable.length} unsent transactions in the local database cannot be read`

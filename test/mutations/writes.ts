@@ -168,7 +168,7 @@ export const writes: readonly Mutation[] = [
     name: 'invariant 27: that cannot be read at first lets nothing be sent before it',
     file: 'src/sync/local-writer.ts',
     from: 'await this.transactions.open()',
-    to: 'await copy().open()',
+    to: 'await disk.open()',
   },
   {
     invariant: 28,

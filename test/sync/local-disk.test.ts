@@ -3,9 +3,11 @@ import { StorageError } from '../../src/base/errors.ts'
 import type { Database } from '../../src/database/database.ts'
 import { noDatabase } from '../../src/database/none.ts'
 import { openDatabase } from '../../src/database/open.ts'
-import { LocalDisk } from '../../src/sync/local-disk.ts'
+import { type DiskListener, LocalDisk } from '../../src/sync/local-disk.ts'
 import { ClosableStore } from '../support/closable-store.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
+
+const listener: DiskListener = { opened: async () => {}, reopened() {}, lost() {}, storage() {} }
 
 const full = new StorageError('quota', 'Full.')
 
@@ -28,9 +30,7 @@ async function fullDisk(): Promise<LocalDisk> {
   const disk = new LocalDisk({
     openDatabase: async () => database,
     clock: new VirtualClock(),
-    onStatus: () => {},
-    onReopened: () => {},
-    onLost: () => {},
+    listener,
   })
   await disk.open()
   return disk
@@ -60,9 +60,7 @@ test('a snapshot is not called durable that the engine took away, with the datab
   const disk = new LocalDisk({
     openDatabase: () => openDatabase({ store: engine.store, name: 'ada', clock }),
     clock,
-    onStatus: () => {},
-    onReopened: () => {},
-    onLost: () => {},
+    listener,
   })
   await disk.open()
   const { database } = disk
@@ -92,9 +90,7 @@ test('a checkpoint that ends after the disk was closed leaves no timer, whatever
   const disk = new LocalDisk({
     openDatabase: async () => database,
     clock,
-    onStatus: () => {},
-    onReopened: () => {},
-    onLost: () => {},
+    listener,
   })
   await disk.open()
   disk.resume()
@@ -127,9 +123,7 @@ test('the disk is closed once what is written in one that was opened again has e
       return second
     },
     clock,
-    onStatus: (_, failure) => told.push(failure),
-    onReopened: () => {},
-    onLost: () => {},
+    listener: { ...listener, storage: (_, failure) => told.push(failure) },
   })
   await disk.open()
   disk.resume()
