@@ -17,6 +17,8 @@ interface Verdict {
 /** The transactions that have not settled in the data yet, in their order, and those that were rejected. */
 export class Outbox {
   readonly #all = new Map<string, LocalTransaction>()
+  /** The highest id that was ever here. */
+  #highest = ''
   readonly #rejected = new Set<LocalTransaction>()
   /** How many verdicts there were, ever: what was judged before a moment is told by it. */
   #verdicts = 0
@@ -57,9 +59,9 @@ export class Outbox {
     return [...this.#all.values()]
   }
 
-  /** Adds `transaction` behind the others. */
-  add(transaction: LocalTransaction): void {
+  #add(transaction: LocalTransaction): void {
     this.#all.set(transaction.id, transaction)
+    if (transaction.id > this.#highest) this.#highest = transaction.id
     this.#known.add(transaction.id)
     for (const key of transaction.record.ops.map(keyOf)) {
       this.#byRecord.set(key, (this.#byRecord.get(key) ?? new Set()).add(transaction))
@@ -78,15 +80,16 @@ export class Outbox {
     for (const id of this.#known) if (!stored.has(id) && !this.#all.has(id)) this.#known.delete(id)
   }
 
-  /** Adds what was made before some that are here. Gives all from the first of it on, in their order. */
+  /** Adds each in its place, by when it was made. Gives all from the first of them on, in their order. */
   insert(added: readonly LocalTransaction[]): readonly LocalTransaction[] {
     const first = added.map(({ id }) => id).sort()[0]
     if (first === undefined) return []
-    const behind = [...this.#all.values(), ...added].filter(({ id }) => id >= first).sort(byId)
+    const here = first > this.#highest ? [] : this.list()
+    const behind = [...here, ...added].filter(({ id }) => id >= first).sort(byId)
     for (const transaction of behind) {
       const isHere = this.#all.delete(transaction.id)
       if (isHere) this.#all.set(transaction.id, transaction)
-      else this.add(transaction)
+      else this.#add(transaction)
     }
     return behind
   }

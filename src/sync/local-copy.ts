@@ -1,14 +1,14 @@
 import { toStorageError } from '../base/errors.ts'
 import type { Clock } from '../base/world.ts'
 import { noDatabase } from '../database/none.ts'
-import type { LocalTransaction, Transaction } from '../outbox/transaction.ts'
+import type { LocalTransaction } from '../outbox/transaction.ts'
 import type { HistoryPosition, SnapshotHead } from '../protocol/bootstrap.ts'
 import type { DeltaMessage } from '../protocol/delta.ts'
 import type { RowChange, RowOp } from '../protocol/fold.ts'
 import { isOtherEpoch } from '../protocol/guards.ts'
 import type { Replica, Staging } from '../replica/replica.ts'
 import { type Continuity, continuityAt, fetched, joined, type Outcome, pushed } from './continuity.ts'
-import { layAgain } from './lay-again.ts'
+import type { Layers } from './layers.ts'
 import { LazyTypes } from './lazy-types.ts'
 import type { LocalDisk } from './local-disk.ts'
 import type { PageSink } from './page-sink.ts'
@@ -22,12 +22,11 @@ export interface LocalCopyOptions {
   readonly clock: Clock
   readonly listener: CopyListener
   readonly settlement: Settlement
+  readonly layers: Layers
 }
 
 /** Hears what becomes of a copy. */
 export interface CopyListener {
-  /** Calls `apply` to show `changes`, and that `transactions` are laid over them otherwise, or no longer. */
-  change(changes: readonly RowChange[], transactions: readonly Transaction[], apply: () => void): void
   /** Other data stands in place of the old: of all types, or of those that were loaded. */
   replaced(types?: ReadonlySet<string>): void
   /** Changes to records that turn out, now that their type is loaded, not to be here. */
@@ -121,11 +120,6 @@ export class LocalCopy {
     return this.#take(delta, 0, receive, true)
   }
 
-  /** Lays `transactions`, in their order, over the data. */
-  show(transactions: readonly LocalTransaction[]): void {
-    this.#options.listener.change([], transactions, () => this.replica.apply([], layAgain(transactions)))
-  }
-
   /** Shows the transactions that the data has come to hold meanwhile as the data holds them, if it reaches to `sid`. */
   settle(sid: number): void {
     const proven = this.#continuity?.proven
@@ -200,11 +194,9 @@ export class LocalCopy {
 
   /** Shows `changes`, and the transactions that they bring, in one step. */
   #change(changes: readonly RowChange[], proven: number, verdicts: number): void {
-    const { settlement, listener } = this.#options
+    const { settlement, layers } = this.#options
     const shown = settlement.shownAt(proven, verdicts)
-    if (changes.length > 0 || shown.length > 0) {
-      listener.change(changes, shown, () => this.replica.apply(changes, layAgain([], shown)))
-    }
+    if (changes.length > 0 || shown.length > 0) layers.change(changes, shown)
     this.#settled(shown, proven, verdicts)
   }
 

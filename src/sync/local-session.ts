@@ -10,6 +10,7 @@ import { StatusBoard } from '../session/status-board.ts'
 import type { SnapshotProgress } from '../transport/transport.ts'
 import { connectionStatus, dataStatus, type Facts } from './derived-status.ts'
 import { Fetcher } from './fetcher.ts'
+import type { LayersListener } from './layers.ts'
 import { type CopyListener, LocalCopy } from './local-copy.ts'
 import { type DiskListener, LocalDisk } from './local-disk.ts'
 import type { LocalSessionOptions } from './local-session-options.ts'
@@ -17,7 +18,7 @@ import { LocalWriter } from './local-writer.ts'
 import { ModelCheck } from './model-check.ts'
 import { Pace } from './pace.ts'
 import { Realtime } from './realtime.ts'
-import { recordChanges, type TouchedRow } from './record-changes.ts'
+import { recordChanges } from './record-changes.ts'
 import { Reporter } from './reporter.ts'
 import { Scheduler } from './scheduler.ts'
 
@@ -66,7 +67,7 @@ export class LocalSession implements Session {
       reporter,
       onListenerError,
       listener: {
-        change: (records, apply) => this.#change('mutation', records, apply),
+        change: (...change) => this.#change(...change),
         rejected: (transaction) => this.events.emit('rejected', transaction),
         changed: () => this.#showWrites(),
         missing: () => this.#scheduler.tell({ type: 'want' }),
@@ -78,6 +79,7 @@ export class LocalSession implements Session {
       lazy: lazyTypes(models),
       clock,
       settlement: this.writer.settlement,
+      layers: this.writer.layers,
       listener: this.#copyListener(),
     })
     this.#modelCheck = new ModelCheck({ models, replica, clock, reporter })
@@ -258,11 +260,6 @@ export class LocalSession implements Session {
 
   #copyListener(): CopyListener {
     return {
-      change: (changes, transactions, apply) => {
-        const records = transactions.flatMap((transaction) => transaction.records)
-        this.#change('delta', [...changes, ...records], apply)
-        this.#modelCheck.changed(changes)
-      },
       replaced: (types) => {
         this.#refresh()
         this.events.emit('change', { kind: 'snapshot', lastSyncId: this.status.lastSyncId })
@@ -281,14 +278,16 @@ export class LocalSession implements Session {
     this.#scheduler.tell({ type: 'want' })
   }
 
-  #change(kind: 'delta' | 'mutation', records: readonly TouchedRow[], apply: () => void): void {
-    const changes = this.events.has('change') ? recordChanges(this.replica, records) : undefined
+  #change(...[kind, rows, transactions, apply]: Parameters<LayersListener['change']>): void {
+    const touched = () => [...rows, ...transactions.flatMap(({ record }) => record.ops)]
+    const changes = this.events.has('change') ? recordChanges(this.replica, touched()) : undefined
     apply()
     if (kind === 'delta') this.#refresh()
     else this.#showWrites()
     const { lastSyncId } = this.status
     const told = changes?.().filter(({ before, after }) => before !== after) ?? []
     if (told.length > 0) this.events.emit('change', { kind, lastSyncId, changes: told })
+    this.#modelCheck.changed(rows)
   }
 
   /** All that a write of one's own has to do with. */

@@ -9,6 +9,7 @@ import type { Status } from '../session/status.ts'
 import type { MutateOptions, Writer, WriterOutbox } from '../session/writer.ts'
 import { noTxUrl } from '../transport/http.ts'
 import { Inbox, type InboxListener } from './inbox.ts'
+import { Layers, type LayersListener } from './layers.ts'
 import type { LocalCopy } from './local-copy.ts'
 import type { LocalDisk } from './local-disk.ts'
 import type { LocalSessionOptions } from './local-session-options.ts'
@@ -40,7 +41,7 @@ export type LocalWriterOptions = Pick<
   readonly listener: LocalWriterListener
 }
 
-export type LocalWriterListener = Pick<StandingListener, 'change'> & {
+export type LocalWriterListener = LayersListener & {
   /** A transaction waits for somebody to decide. */
   rejected(transaction: Transaction): void
   /** `status` may be another. */
@@ -54,6 +55,7 @@ export class LocalWriter implements Writer {
   readonly outbox: WriterOutbox
   readonly settlement: Settlement
   readonly transactions: StoredTransactions
+  readonly layers: Layers
   readonly #options: LocalWriterOptions
   readonly #outbox: Outbox
   readonly #log: OutboxLog
@@ -71,8 +73,10 @@ export class LocalWriter implements Writer {
       await disk.open()
       return disk.writeOutbox(change)
     })
+    this.layers = new Layers({ ...options, outbox })
     const shared = {
       ...options,
+      layers: this.layers,
       clock: world.clock,
       ids: createIds(world.clock, world.random),
       outbox,
@@ -84,7 +88,12 @@ export class LocalWriter implements Writer {
     const writes = new Writes({ ...shared, standing, rows: rowsToWrite(copy), position })
     this.#writes = writes
     this.#inbox = new Inbox({ ...shared, standing, writes })
-    this.transactions = new StoredTransactions({ ...shared, standing, host: writes })
+    this.transactions = new StoredTransactions({
+      ...shared,
+      use: (t) => copy().use(t),
+      standing,
+      host: writes,
+    })
     this.settlement = new Settlement({ ...shared, standing, transactions: this.transactions })
     const epoch = () => copy().continuity?.epoch
     const sender = new Sender({ ...shared, epoch, listener: this.settlement })
@@ -182,7 +191,6 @@ export class LocalWriter implements Writer {
   #listener(): StandingListener & InboxListener & SettlementListener {
     const { copy, listener } = this.#options
     return {
-      change: (records, apply) => listener.change(records, apply),
       counted: () => {
         this.#outbox.tell()
         listener.changed()

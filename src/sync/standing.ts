@@ -2,22 +2,18 @@ import { RejectedError, type SyncError, toStorageError } from '../base/errors.ts
 import { isUnsent, type Outbox } from '../outbox/outbox.ts'
 import type { OutboxLog } from '../outbox/outbox-log.ts'
 import type { LocalTransaction } from '../outbox/transaction.ts'
-import type { Replica } from '../replica/replica.ts'
-import { layAgain } from './lay-again.ts'
-import type { TouchedRow } from './record-changes.ts'
+import type { Layers, Rejection } from './layers.ts'
 import type { Reporter } from './reporter.ts'
 
 export interface StandingOptions {
   readonly outbox: Outbox
   readonly log: OutboxLog
-  readonly replica: Replica
+  readonly layers: Layers
   readonly reporter: Pick<Reporter, 'error'>
   readonly listener: StandingListener
 }
 
 export interface StandingListener {
-  /** Calls `apply` to show that transactions are laid over the data, or no longer: those that touch `records`. */
-  change(records: readonly TouchedRow[], apply: () => void): void
   /** How many are pending or rejected may be another. */
   counted(): void
   /** There is something to send. */
@@ -95,7 +91,7 @@ export class Standing {
 
   /** What became of them, the server says when they are sent once more. */
   standSent(transactions: readonly LocalTransaction[]): void {
-    this.#lift([], transactions)
+    this.#exchange([], transactions)
     for (const transaction of transactions) {
       for (const type of ['send', 'unsent'] as const) transaction.dispatch({ type })
     }
@@ -106,7 +102,7 @@ export class Standing {
     try {
       return await written
     } catch (thrown) {
-      this.#lift([], [transaction])
+      this.#exchange([], [transaction])
       this.#restore([transaction])
       throw toStorageError(thrown)
     }
@@ -126,11 +122,9 @@ export class Standing {
     replaced: readonly LocalTransaction[] = [],
     isOut = isUnsent(transaction),
   ): boolean {
-    const { outbox, listener } = this.#options
-    if (isOut) outbox.remove(transaction)
-    this.#lift(isOut ? [transaction] : [], replaced)
+    this.#exchange(isOut ? [transaction] : [], replaced)
     if (!transaction.dispatch(event)) return false
-    listener.counted()
+    this.#options.listener.counted()
     return true
   }
 
@@ -140,28 +134,20 @@ export class Standing {
     this.#rejectAll(dependents.map((one) => [one, error]))
   }
 
-  /** Shows `transactions` no more, and puts those of `replaced` back where they stood. */
-  #lift(transactions: readonly LocalTransaction[], replaced: readonly LocalTransaction[] = []): void {
-    const { outbox, listener, replica } = this.#options
+  /** Takes `gone` out, and puts those of `replaced` back where they stood. */
+  #exchange(gone: readonly LocalTransaction[], replaced: readonly LocalTransaction[]): void {
+    const { layers, listener } = this.#options
     const again = replaced.filter((one) => one.dispatch({ type: 'restore' }))
-    const behind = outbox.insert(again)
-    listener.change(
-      [...transactions, ...again].flatMap(({ record }) => record.ops),
-      () => replica.apply([], layAgain(behind, transactions)),
-    )
+    layers.exchange(gone, again)
     if (again.length === 0) return
     listener.counted()
     listener.queued()
   }
 
-  /** All are taken back before anybody hears of it. */
-  #rejectAll(rejections: readonly (readonly [LocalTransaction, RejectedError])[], sid?: number): void {
+  #rejectAll(rejections: readonly Rejection[], sid?: number): void {
     if (rejections.length === 0) return
-    const { outbox, log, reporter, listener } = this.#options
-    this.#lift(rejections.map(([transaction]) => transaction))
-    const rejected = rejections
-      .filter(([transaction, error]) => outbox.reject(transaction, error))
-      .map(([transaction]) => transaction)
+    const { outbox, layers, log, reporter, listener } = this.#options
+    const rejected = layers.reject(rejections)
     // Whoever heard of it may have tried it anew.
     const kept = rejected.filter(({ state }) => state === 'rejected')
     log

@@ -7,14 +7,17 @@ import type { Outbox } from '../outbox/outbox.ts'
 import type { OutboxLog } from '../outbox/outbox-log.ts'
 import { LocalTransaction, stateOf, type TransactionHost } from '../outbox/transaction.ts'
 import type { ExportedOutbox } from '../session/writer.ts'
+import type { Layers } from './layers.ts'
 import type { LocalDisk } from './local-disk.ts'
 import type { Reporter } from './reporter.ts'
 import type { Standing, StandingListener } from './standing.ts'
 
 export interface StoredTransactionsOptions {
   readonly disk: LocalDisk
-  readonly copy: () => StoredCopy
+  /** Records of the type are wanted. */
+  readonly use: (t: string) => void
   readonly outbox: Outbox
+  readonly layers: Layers
   readonly log: OutboxLog
   readonly host: TransactionHost
   readonly standing: Standing
@@ -22,14 +25,6 @@ export interface StoredTransactionsOptions {
   readonly ids: Ids
   readonly reporter: Pick<Reporter, 'error'>
   readonly listener: Pick<StandingListener, 'counted' | 'queued'>
-}
-
-/** The data that they are laid over. */
-export interface StoredCopy {
-  /** Records of the type are wanted. */
-  use(t: string): void
-  /** Lays transactions, in their order, over the data. */
-  show(transactions: readonly LocalTransaction[]): void
 }
 
 /** Brings here the transactions that are on disk, where other clients of the same data keep theirs, too. */
@@ -120,12 +115,12 @@ export class StoredTransactions {
   }
 
   #found(records: readonly OutboxRecord[]): void {
-    const { copy, outbox, log, host, standing, models, ids, listener } = this.#options
+    const { use, outbox, layers, log, host, standing, models, ids, listener } = this.#options
     const faults = new Map<LocalTransaction, RejectedError>()
     // They are in their order.
     const last = records.at(-1)
     if (!last) return
-    for (const { t } of records.flatMap(({ ops }) => ops)) copy().use(t)
+    for (const { t } of records.flatMap(({ ops }) => ops)) use(t)
     // What is made from now on comes after them.
     ids.follow(last.id)
     const others = records.filter(({ id }) => !outbox.knows(id))
@@ -137,7 +132,7 @@ export class StoredTransactions {
       if (stored.state === 'sending' && record !== stored) log.put(record).catch(() => {})
       return transaction
     })
-    copy().show(outbox.insert(found).filter((transaction) => !faults.has(transaction)))
+    layers.found(found, (transaction) => faults.has(transaction))
     // What cannot be migrated is parked, never lost.
     for (const [transaction, fault] of faults) standing.reject(transaction, fault)
     listener.counted()

@@ -12,6 +12,7 @@ import { LocalTransaction, type TouchedRecord, type TransactionHost } from '../o
 import type { RowSource } from '../protocol/fold.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { MutateOptions } from '../session/writer.ts'
+import type { Layers } from './layers.ts'
 import { newRecord } from './new-record.ts'
 import type { Standing, StandingListener } from './standing.ts'
 
@@ -19,6 +20,7 @@ export interface WritesOptions {
   readonly clock: Clock
   readonly ids: Ids
   readonly outbox: Outbox
+  readonly layers: Layers
   readonly log: OutboxLog
   readonly replica: Replica
   /** The rows as they are shown. Throws where they are not loaded. */
@@ -29,7 +31,7 @@ export interface WritesOptions {
   readonly isClosed: () => boolean
   readonly standing: Standing
   readonly onListenerError: (error: unknown) => void
-  readonly listener: Pick<StandingListener, 'change' | 'counted' | 'queued'>
+  readonly listener: Pick<StandingListener, 'counted' | 'queued'>
 }
 
 interface AddOptions extends MutateOptions {
@@ -125,7 +127,7 @@ export class Writes implements TransactionHost, HistoryHost {
 
   /** What hears of it, and may write itself, hears when all is in its place. */
   #add(made: Draft, options: AddOptions): LocalTransaction {
-    const { clock, ids, outbox, models, replica, position, listener } = this.#options
+    const { clock, ids, outbox, layers, models, position, listener } = this.#options
     const { instead, ...rest } = options
     const isEmpty = made.ops.length === 0
     const joined = isEmpty ? undefined : outbox.joinable(options.coalesce)
@@ -146,12 +148,8 @@ export class Writes implements TransactionHost, HistoryHost {
     const replaced = [joined, instead].flatMap((one) => one ?? [])
     if (replaced.length > 0) this.#replaced.set(transaction, replaced)
     if (joined) this.#joined.add(joined)
-    for (const one of replaced) outbox.remove(one)
-    if (!isEmpty) outbox.add(transaction)
     if (!isEmpty || instead) void this.#store(transaction)
-    listener.change(record.ops, () =>
-      replica.apply([], { lift: joined ? [joined.id] : [], lay: isEmpty ? [] : [record] }),
-    )
+    layers.exchange(replaced, isEmpty ? [] : [transaction])
     joined?.dispatch({ type: 'cancel' })
     instead?.dispatch({ type: 'discard' })
     listener.counted()

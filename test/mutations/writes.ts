@@ -214,8 +214,8 @@ export const writes: readonly Mutation[] = [
     invariant: 29,
     test: 'test/writes/rejected.test.ts',
     name: 'invariant 29: a rejection takes back itself and what requires it, and no other',
-    file: 'src/sync/standing.ts',
-    from: 'this.#lift(rejections.map(([transaction]) => transaction))',
+    file: 'src/sync/layers.ts',
+    from: "this.#show('mutation', all, [])",
     to: '',
   },
   {

@@ -29,7 +29,7 @@ function queued(id: string, ops: readonly TxOp[] = []): LocalTransaction {
 test('an outbox knows what is here or on disk, and forgets the rest', () => {
   const outbox = new Outbox(() => {})
   const [here, stored, gone] = ['1', '2', '3'].map((id) => queued(id))
-  for (const one of [here, stored, gone]) if (one) outbox.add(one)
+  for (const one of [here, stored, gone]) if (one) outbox.insert([one])
   for (const one of [stored, gone]) if (one) outbox.remove(one)
   expect(['1', '2', '3'].map((id) => outbox.knows(id))).toEqual([true, true, true])
   outbox.forgetAllBut(new Set(['2']))

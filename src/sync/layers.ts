@@ -1,0 +1,82 @@
+import type { RejectedError } from '../base/errors.ts'
+import type { Outbox } from '../outbox/outbox.ts'
+import type { LocalTransaction } from '../outbox/transaction.ts'
+import type { RowChange } from '../protocol/fold.ts'
+import type { Replica } from '../replica/replica.ts'
+
+export interface LayersOptions {
+  readonly outbox: Outbox
+  readonly replica: Replica
+  readonly listener: LayersListener
+}
+
+export interface LayersListener {
+  /**
+   * Calls `apply` to show `changes` of the data, and that `transactions` are laid over it otherwise, or no longer.
+   * `mutation`: by what was written or decided here.
+   */
+  change(
+    kind: 'delta' | 'mutation',
+    changes: readonly RowChange[],
+    transactions: readonly LocalTransaction[],
+    apply: () => void,
+  ): void
+}
+
+export type Rejection = readonly [LocalTransaction, RejectedError]
+
+/**
+ * The transactions of the outbox as they lie over the data: in their order, all but those that are rejected. Whatever
+ * brings one there or takes it away does so here, in the outbox and in what is shown at once.
+ */
+export class Layers {
+  readonly #options: LayersOptions
+
+  constructor(options: LayersOptions) {
+    this.#options = options
+  }
+
+  /** `gone` leave, and `come` stand there from now on, each in its place. */
+  exchange(gone: readonly LocalTransaction[], come: readonly LocalTransaction[]): void {
+    const { outbox } = this.#options
+    for (const one of gone) outbox.remove(one)
+    this.#show('mutation', gone, outbox.insert(come))
+  }
+
+  /** The same of those that other clients have made. What is about to be rejected is not shown before. */
+  found(transactions: readonly LocalTransaction[], isFaulty: (one: LocalTransaction) => boolean): void {
+    const behind = this.#options.outbox.insert(transactions)
+    this.#show(
+      'delta',
+      [],
+      behind.filter((one) => !isFaulty(one)),
+    )
+  }
+
+  /** All are taken back before anybody hears of it. Gives those that were not judged before. */
+  reject(rejections: readonly Rejection[]): readonly LocalTransaction[] {
+    const all = rejections.map(([transaction]) => transaction)
+    this.#show('mutation', all, [])
+    return rejections.flatMap(([one, error]) => (this.#options.outbox.reject(one, error) ? [one] : []))
+  }
+
+  /** Shows `changes` of the data, and `settled` as the data has them. */
+  change(changes: readonly RowChange[], settled: readonly LocalTransaction[]): void {
+    this.#show('delta', settled, [], changes)
+  }
+
+  /** Lays `behind` on top of all others, in their order; `gone` are laid no more. */
+  #show(
+    kind: 'delta' | 'mutation',
+    gone: readonly LocalTransaction[],
+    behind: readonly LocalTransaction[],
+    changes: readonly RowChange[] = [],
+  ): void {
+    const { replica, listener } = this.#options
+    const touched = [...gone, ...behind]
+    const lay = () => behind.filter(({ state }) => state !== 'rejected').map(({ record }) => record)
+    listener.change(kind, changes, touched, () =>
+      replica.apply(changes, { lift: touched.map(({ id }) => id), lay: lay() }),
+    )
+  }
+}
