@@ -44,13 +44,9 @@ export class Layers {
   }
 
   /** The same of those that other clients have made. What is about to be rejected is not shown before. */
-  found(transactions: readonly LocalTransaction[], isFaulty: (one: LocalTransaction) => boolean): void {
-    const behind = this.#options.outbox.insert(transactions)
-    this.#show(
-      'delta',
-      [],
-      behind.filter((one) => !isFaulty(one)),
-    )
+  found(transactions: readonly LocalTransaction[], faulty: ReadonlyMap<LocalTransaction, unknown>): void {
+    const behind = this.#options.outbox.insert(transactions).filter((one) => !faulty.has(one))
+    this.#show('delta', [], behind)
   }
 
   /** All are taken back before anybody hears of it. Gives those that were not judged before. */
@@ -62,7 +58,7 @@ export class Layers {
 
   /** Shows `changes` of the data, and `settled` as the data has them. */
   change(changes: readonly RowChange[], settled: readonly LocalTransaction[]): void {
-    this.#show('delta', settled, [], changes)
+    if (changes.length + settled.length > 0) this.#show('delta', settled, [], changes)
   }
 
   /** Lays `behind` on top of all others, in their order; `gone` are laid no more. */

@@ -1,14 +1,12 @@
 import { toStorageError } from '../base/errors.ts'
 import type { Clock } from '../base/world.ts'
 import { noDatabase } from '../database/none.ts'
-import type { LocalTransaction } from '../outbox/transaction.ts'
 import type { HistoryPosition, SnapshotHead } from '../protocol/bootstrap.ts'
 import type { DeltaMessage } from '../protocol/delta.ts'
-import type { RowChange, RowOp } from '../protocol/fold.ts'
+import type { RowOp } from '../protocol/fold.ts'
 import { isOtherEpoch } from '../protocol/guards.ts'
 import type { Replica, Staging } from '../replica/replica.ts'
 import { type Continuity, continuityAt, fetched, joined, type Outcome, pushed } from './continuity.ts'
-import type { Layers } from './layers.ts'
 import { LazyTypes } from './lazy-types.ts'
 import type { LocalDisk } from './local-disk.ts'
 import type { PageSink } from './page-sink.ts'
@@ -22,7 +20,6 @@ export interface LocalCopyOptions {
   readonly clock: Clock
   readonly listener: CopyListener
   readonly settlement: Settlement
-  readonly layers: Layers
 }
 
 /** Hears what becomes of a copy. */
@@ -120,12 +117,6 @@ export class LocalCopy {
     return this.#take(delta, 0, receive, true)
   }
 
-  /** Shows the transactions that the data has come to hold meanwhile as the data holds them, if it reaches to `sid`. */
-  settle(sid: number): void {
-    const proven = this.#continuity?.proven
-    if (proven !== undefined && sid <= proven) this.#change([], proven, 0)
-  }
-
   /**
    * Puts a snapshot in place of the data, on disk first and then in memory, each in one step. Resolves with `false` where
    * what was to stay on the disk is not there, or the disk was opened again: nothing has changed here then, and another
@@ -178,6 +169,7 @@ export class LocalCopy {
     receive: (continuity: Continuity) => Outcome,
     isPushed: boolean,
   ): Outcome | undefined {
+    const { settlement } = this.#options
     if (!this.#continuity) return undefined
     const outcome = receive(this.#continuity)
     const { state, changes, unknown, unloadedOps, entry, reset } = outcome
@@ -187,38 +179,23 @@ export class LocalCopy {
     if (entry) this.disk.record(entry, isPushed || unknown.length > 0)
     // What another history says is no verdict on what was sent to this one.
     if (reset || isOtherEpoch(state, delta.epoch)) return outcome
-    this.#options.settlement.heard(delta)
-    this.#change(changes, state.proven, verdicts)
+    settlement.heard(delta)
+    settlement.change(changes, state.proven, verdicts)
     return outcome
-  }
-
-  /** Shows `changes`, and the transactions that they bring, in one step. */
-  #change(changes: readonly RowChange[], proven: number, verdicts: number): void {
-    const { settlement, layers } = this.#options
-    const shown = settlement.shownAt(proven, verdicts)
-    if (changes.length > 0 || shown.length > 0) layers.change(changes, shown)
-    this.#settled(shown, proven, verdicts)
   }
 
   /** Puts what was fetched or stored at the time `at` in place of the data, with the transactions that it brings. */
   #place(staging: Staging, position: HistoryPosition, at: number, verdicts: number): void {
     const { settlement, listener } = this.#options
     const { sid, epoch } = position
-    const shown = settlement.shownAt(sid, verdicts)
-    this.#placedAt = at
-    const lift = shown.map(({ id }) => id)
-    this.replica.swap(staging, lift)
-    this.#continuity = continuityAt(sid, epoch)
-    listener.replaced()
-    this.#lazy.replaced(position)
-    this.#settled(shown, sid, verdicts)
-  }
-
-  /** The data is proven up to `sid`, and what of the transactions it has `shown` is no longer laid over it. */
-  #settled(shown: readonly LocalTransaction[], sid: number, verdicts: number): void {
-    const { settlement } = this.#options
-    if (shown.length > 0) settlement.synced(shown, this.disk.stored())
-    settlement.judgedAt(sid, verdicts)
+    settlement.reached(sid, verdicts, (shown) => {
+      const lift = shown.map(({ id }) => id)
+      this.#placedAt = at
+      this.replica.swap(staging, lift)
+      this.#continuity = continuityAt(sid, epoch)
+      listener.replaced()
+      this.#lazy.replaced(position)
+    })
   }
 
   #join(staging: Staging, types: ReadonlySet<string>, ops: readonly RowOp[]): void {

@@ -57,12 +57,14 @@ export class LocalSession implements Session {
       },
     })
     this.#reporter = reporter
-    const disk = new LocalDisk({ openDatabase, clock, listener: this.#diskListener() })
+    const listener = this.#dataListener()
+    const disk = new LocalDisk({ openDatabase, clock, listener })
     this.#disk = disk
     this.writer = new LocalWriter({
       ...options,
       disk,
-      copy: () => this.#copy,
+      continuity: () => this.#copy.continuity,
+      use: (t) => this.use(t),
       isClosed: () => this.status.lifecycle === 'closed',
       reporter,
       onListenerError,
@@ -79,8 +81,7 @@ export class LocalSession implements Session {
       lazy: lazyTypes(models),
       clock,
       settlement: this.writer.settlement,
-      layers: this.writer.layers,
-      listener: this.#copyListener(),
+      listener,
     })
     this.#modelCheck = new ModelCheck({ models, replica, clock, reporter })
     this.#fetcher = new Fetcher({
@@ -240,7 +241,7 @@ export class LocalSession implements Session {
     this.writer.tell({ type })
   }
 
-  #diskListener(): DiskListener {
+  #dataListener(): DiskListener & CopyListener {
     return {
       opened: async () => {
         await this.writer.transactions.opened()
@@ -250,16 +251,15 @@ export class LocalSession implements Session {
         this.writer.transactions.storeAgain()
         this.#copy.checkStored()
       },
-      lost: () => this.#lost(),
+      lost: () => {
+        if (!this.#copy.continuity) return
+        this.#fetcher.refill()
+        this.#scheduler.tell({ type: 'want' })
+      },
       storage: (storage, error) => {
         if (error) this.#options.logger.warn('The local store fails.', { error })
         this.#board.update({ storage })
       },
-    }
-  }
-
-  #copyListener(): CopyListener {
-    return {
       replaced: (types) => {
         this.#refresh()
         this.events.emit('change', { kind: 'snapshot', lastSyncId: this.status.lastSyncId })
@@ -268,14 +268,7 @@ export class LocalSession implements Session {
       unknown: (ops) => {
         if (this.#fetcher.repairs(ops)) this.#scheduler.tell({ type: 'want' })
       },
-      lost: () => this.#lost(),
     }
-  }
-
-  #lost(): void {
-    if (!this.#copy.continuity) return
-    this.#fetcher.refill()
-    this.#scheduler.tell({ type: 'want' })
   }
 
   #change(...[kind, rows, transactions, apply]: Parameters<LayersListener['change']>): void {

@@ -8,9 +8,9 @@ import type { Transaction } from '../outbox/transaction.ts'
 import type { Status } from '../session/status.ts'
 import type { MutateOptions, Writer, WriterOutbox } from '../session/writer.ts'
 import { noTxUrl } from '../transport/http.ts'
+import type { Continuity } from './continuity.ts'
 import { Inbox, type InboxListener } from './inbox.ts'
 import { Layers, type LayersListener } from './layers.ts'
-import type { LocalCopy } from './local-copy.ts'
 import type { LocalDisk } from './local-disk.ts'
 import type { LocalSessionOptions } from './local-session-options.ts'
 import type { Reporter } from './reporter.ts'
@@ -33,7 +33,10 @@ export type LocalWriterOptions = Pick<
   'world' | 'transport' | 'codec' | 'canWrite' | 'replica' | 'models' | 'merge' | 'echoWait'
 > & {
   readonly disk: LocalDisk
-  readonly copy: () => LocalCopy
+  /** Where the data is; `undefined` until there is some. */
+  readonly continuity: () => Continuity | undefined
+  /** Records of the type are wanted. */
+  readonly use: (t: string) => void
   /** Whether it is over: what is asked of it then is refused. */
   readonly isClosed: () => boolean
   readonly reporter: Pick<Reporter, 'error' | 'failure'>
@@ -55,7 +58,6 @@ export class LocalWriter implements Writer {
   readonly outbox: WriterOutbox
   readonly settlement: Settlement
   readonly transactions: StoredTransactions
-  readonly layers: Layers
   readonly #options: LocalWriterOptions
   readonly #outbox: Outbox
   readonly #log: OutboxLog
@@ -65,7 +67,7 @@ export class LocalWriter implements Writer {
   readonly #history: History
 
   constructor(options: LocalWriterOptions) {
-    const { world, disk, copy, reporter, listener } = options
+    const { world, disk, continuity, replica, use, reporter, listener } = options
     this.#options = options
     const outbox = new Outbox(options.onListenerError)
     this.#outbox = outbox
@@ -73,10 +75,9 @@ export class LocalWriter implements Writer {
       await disk.open()
       return disk.writeOutbox(change)
     })
-    this.layers = new Layers({ ...options, outbox })
     const shared = {
       ...options,
-      layers: this.layers,
+      layers: new Layers({ ...options, outbox }),
       clock: world.clock,
       ids: createIds(world.clock, world.random),
       outbox,
@@ -84,18 +85,13 @@ export class LocalWriter implements Writer {
       listener: this.#listener(),
     }
     const standing = new Standing(shared)
-    const position = () => copy().continuity?.proven ?? 0
-    const writes = new Writes({ ...shared, standing, rows: rowsToWrite(copy), position })
+    const position = () => continuity()?.proven ?? 0
+    const writes = new Writes({ ...shared, standing, rows: rowsToWrite(replica, use), position })
     this.#writes = writes
     this.#inbox = new Inbox({ ...shared, standing, writes })
-    this.transactions = new StoredTransactions({
-      ...shared,
-      use: (t) => copy().use(t),
-      standing,
-      host: writes,
-    })
+    this.transactions = new StoredTransactions({ ...shared, standing, host: writes })
     this.settlement = new Settlement({ ...shared, standing, transactions: this.transactions })
-    const epoch = () => copy().continuity?.epoch
+    const epoch = () => continuity()?.epoch
     const sender = new Sender({ ...shared, epoch, listener: this.settlement })
     this.#scheduler = new Scheduler<void>({
       world,
@@ -189,7 +185,7 @@ export class LocalWriter implements Writer {
 
   /** What the parts tell each other, and the session. */
   #listener(): StandingListener & InboxListener & SettlementListener {
-    const { copy, listener } = this.#options
+    const { listener } = this.#options
     return {
       counted: () => {
         this.#outbox.tell()
@@ -200,7 +196,6 @@ export class LocalWriter implements Writer {
       judged: (transaction) => this.#inbox.settle(transaction),
       rejected: (transaction) => listener.rejected(transaction),
       retried: (rejected, transaction) => this.#history.replace(rejected, transaction),
-      settle: (sid) => copy().settle(sid),
       missing: () => listener.missing(),
     }
   }

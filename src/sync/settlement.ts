@@ -5,13 +5,21 @@ import type { Outbox } from '../outbox/outbox.ts'
 import type { OutboxLog } from '../outbox/outbox-log.ts'
 import type { LocalTransaction } from '../outbox/transaction.ts'
 import type { DeltaMessage } from '../protocol/delta.ts'
+import type { RowChange } from '../protocol/fold.ts'
+import type { Continuity } from './continuity.ts'
+import type { Layers } from './layers.ts'
+import type { LocalDisk } from './local-disk.ts'
 import type { SenderListener } from './sender.ts'
 import type { Standing, StandingListener } from './standing.ts'
 import type { StoredTransactions } from './stored-transactions.ts'
 
 export interface SettlementOptions {
   readonly clock: Clock
+  readonly disk: LocalDisk
+  /** Where the data is; `undefined` until there is some. */
+  readonly continuity: () => Continuity | undefined
   readonly outbox: Outbox
+  readonly layers: Layers
   readonly log: OutboxLog
   readonly standing: Standing
   readonly transactions: StoredTransactions
@@ -21,11 +29,6 @@ export interface SettlementOptions {
 }
 
 export type SettlementListener = Pick<StandingListener, 'counted' | 'queued' | 'judged'> & {
-  /**
-   * What was judged at `sid` is news: where the data reaches as far, it may show some by now, and what it has come to hold
-   * is to be shown as it holds it.
-   */
-  settle(sid: number): void
   /** The data does not show yet what was said here. */
   missing(): void
 }
@@ -104,20 +107,26 @@ export class Settlement implements SenderListener {
     listener.queued()
   }
 
-  /** Those that the data shows once it is proven up to `sid`, by a fetch that began at `verdicts`. */
-  shownAt(sid: number, verdicts: number): readonly LocalTransaction[] {
-    return this.#options.outbox.shownAt(sid, verdicts)
+  /** Shows `changes` of the data, which is then proven up to `sid`, by a fetch that began at `verdicts`. */
+  change(changes: readonly RowChange[], sid: number, verdicts: number): void {
+    this.reached(sid, verdicts, (shown) => this.#options.layers.change(changes, shown))
   }
 
-  /** By the same measure, what was rejected can now be compared with what the server has. */
-  judgedAt(sid: number, verdicts: number): void {
+  /** The same: calls `show` to show the data, and with it those that it holds, which are then no longer laid over it. */
+  reached(sid: number, verdicts: number, show: (shown: readonly LocalTransaction[]) => void): void {
     const { outbox, listener } = this.#options
+    const shown = outbox.shownAt(sid, verdicts)
+    show(shown)
+    if (shown.length > 0) this.#synced(shown)
+    // What was rejected can be compared with what the server has.
     for (const transaction of outbox.judgedAt(sid, verdicts)) listener.judged(transaction)
   }
 
-  /** These are shown by the data, and no longer laid over it. `stored` resolves once a restart would show them, too. */
-  synced(transactions: readonly LocalTransaction[], stored: Promise<void>): void {
-    const { outbox, log, listener } = this.#options
+  /** These are shown by the data, and no longer laid over it. */
+  #synced(transactions: readonly LocalTransaction[]): void {
+    const { disk, outbox, log, listener } = this.#options
+    // From then on a restart would show them, too.
+    const stored = disk.stored()
     for (const transaction of transactions) {
       outbox.remove(transaction)
       transaction.dispatch({ type: 'sync' })
@@ -143,8 +152,10 @@ export class Settlement implements SenderListener {
     return transaction.sendOtherwise()
   }
 
+  /** The data may have come before the verdict, if it reaches to `sid`. */
   #awaitEcho(sid: number): void {
-    this.#options.listener.settle(sid)
+    const data = this.#options.continuity()
+    if (data && sid <= data.proven) this.change([], data.proven, 0)
     this.awaitTruth()
   }
 

@@ -132,7 +132,7 @@ export class StoredTransactions {
       if (stored.state === 'sending' && record !== stored) log.put(record).catch(() => {})
       return transaction
     })
-    layers.found(found, (transaction) => faults.has(transaction))
+    layers.found(found, faults)
     // What cannot be migrated is parked, never lost.
     for (const [transaction, fault] of faults) standing.reject(transaction, fault)
     listener.counted()

@@ -40,8 +40,8 @@ test('what ops build on is found by their number, and not by its square', () => 
   const outbox = new Outbox(() => {})
   const [pending, next] = [countedOps(1_000), countedOps(1_000)]
   const inserts = pending.ops.map(({ id }): TxOp => ({ op: 'i', t: 'Note', id, p: {} }))
-  outbox.add(queued('1', inserts))
-  outbox.add(queued('2', pending.ops))
+  outbox.insert([queued('1', inserts)])
+  outbox.insert([queued('2', pending.ops)])
   const before = pending.reads()
   expect(outbox.inserting(next.ops)).toEqual(['1'])
   expect(pending.reads() - before + next.reads()).toBeLessThan(20_000)
