@@ -26,8 +26,8 @@ export interface LayersListener {
 export type Rejection = readonly [LocalTransaction, RejectedError]
 
 /**
- * The transactions of the outbox as they lie over the data: in their order, all but those that are rejected. Whatever
- * brings one there or takes it away does so here, in the outbox and in what is shown at once.
+ * The transactions of the outbox as they lie over the data: in their order, all but those that are rejected. One is added,
+ * taken back or rejected here, so that the outbox and what is shown change at once.
  */
 export class Layers {
   readonly #options: LayersOptions
@@ -70,9 +70,8 @@ export class Layers {
   ): void {
     const { replica, listener } = this.#options
     const touched = [...gone, ...behind]
-    const lay = () => behind.filter(({ state }) => state !== 'rejected').map(({ record }) => record)
-    listener.change(kind, changes, touched, () =>
-      replica.apply(changes, { lift: touched.map(({ id }) => id), lay: lay() }),
-    )
+    const standing = behind.filter(({ state }) => state !== 'rejected')
+    const layers = { lift: touched.map(({ id }) => id), lay: standing.map(({ record }) => record) }
+    listener.change(kind, changes, touched, () => replica.apply(changes, layers))
   }
 }

@@ -28,8 +28,6 @@ export interface CopyListener {
   replaced(types?: ReadonlySet<string>): void
   /** Changes to records that turn out, now that their type is loaded, not to be here. */
   unknown(ops: readonly RowOp[]): void
-  /** What is on the disk alone cannot be had from there. */
-  lost(): void
 }
 
 /** One identity's data, in memory and on disk, and how far it has come. */
@@ -50,10 +48,7 @@ export class LocalCopy {
       database: () => disk.database,
       listener: {
         join: (staging, types, ops) => this.#join(staging, types, ops),
-        lost: (error) => {
-          disk.suspend(error)
-          options.listener.lost()
-        },
+        lost: (error) => disk.lose(error),
       },
     })
   }

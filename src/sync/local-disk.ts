@@ -111,6 +111,10 @@ export class LocalDisk {
     return this.#opening
   }
 
+  get isSealed(): boolean {
+    return this.#isSealed
+  }
+
   /** Opens nothing any more. Resolves once what is being opened is here. */
   async seal(): Promise<void> {
     this.#isSealed = true
@@ -134,6 +138,12 @@ export class LocalDisk {
   suspend(failure?: SyncError): void {
     if (failure) this.#recorder.fail(failure)
     else this.#recorder.suspend()
+  }
+
+  /** What it was to hold cannot be had from it. */
+  lose(failure: SyncError): void {
+    this.#recorder.fail(failure)
+    this.#listener.lost()
   }
 
   /** Runs `store`, which puts other data in place of what `database` holds, and gives why it could not. */

@@ -91,8 +91,7 @@ export class LocalWriter implements Writer {
     this.#inbox = new Inbox({ ...shared, standing, writes })
     this.transactions = new StoredTransactions({ ...shared, standing, host: writes })
     this.settlement = new Settlement({ ...shared, standing, transactions: this.transactions })
-    const epoch = () => continuity()?.epoch
-    const sender = new Sender({ ...shared, epoch, listener: this.settlement })
+    const sender = new Sender({ ...shared, listener: this.settlement })
     this.#scheduler = new Scheduler<void>({
       world,
       run: async (signal) => {
@@ -150,9 +149,9 @@ export class LocalWriter implements Writer {
     await this.#log.settled()
   }
 
-  /** What is not stored yet is stored; then nobody is left waiting. To be called once nothing opens the disk any more. */
+  /** What is not stored yet is stored; then nobody is left waiting. To be called once the disk is sealed. */
   async close(): Promise<void> {
-    await this.transactions.seal()
+    await this.transactions.settled()
     while (await this.#log.settled()) {
       // What has ended led to more.
     }
@@ -187,6 +186,7 @@ export class LocalWriter implements Writer {
   #listener(): StandingListener & InboxListener & SettlementListener {
     const { listener } = this.#options
     return {
+      ...listener,
       counted: () => {
         this.#outbox.tell()
         listener.changed()
@@ -194,9 +194,7 @@ export class LocalWriter implements Writer {
       queued: () => this.#scheduler.tell({ type: 'want' }),
       stands: (transaction, lost) => this.#history.stands(transaction, lost),
       judged: (transaction) => this.#inbox.settle(transaction),
-      rejected: (transaction) => listener.rejected(transaction),
       retried: (rejected, transaction) => this.#history.replace(rejected, transaction),
-      missing: () => listener.missing(),
     }
   }
 }

@@ -5,6 +5,7 @@ import { isOtherEpoch } from '../protocol/guards.ts'
 import { readTxResponse, type TxCodec, type TxResponse, type TxResult } from '../protocol/tx.ts'
 import { txFailureOf } from '../transport/failure.ts'
 import type { Transport } from '../transport/transport.ts'
+import type { Continuity } from './continuity.ts'
 
 /** So many go into one request, unless the codec says otherwise. */
 const mostTransactions = 100
@@ -13,8 +14,8 @@ export interface SenderOptions {
   readonly transport: Transport
   readonly codec: TxCodec
   readonly outbox: Outbox
-  /** The epoch of the data, where it is known. */
-  readonly epoch: () => string | undefined
+  /** Where the data is; `undefined` until there is some. */
+  readonly continuity: () => Continuity | undefined
   readonly listener: SenderListener
 }
 
@@ -81,8 +82,8 @@ export class Sender {
 
   /** A `sid` of another history says nothing about the data: the answer comes again, once the data is of that, too. */
   #compare(epoch: string | undefined): void {
-    const { epoch: known, listener } = this.#options
-    if (!isOtherEpoch({ epoch: known() }, epoch)) return
+    const { continuity, listener } = this.#options
+    if (!isOtherEpoch(continuity() ?? {}, epoch)) return
     listener.outdated()
     throw new ProtocolError(
       'discontinuous',

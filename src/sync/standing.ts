@@ -37,12 +37,8 @@ export class Standing {
    * server refused is told when the data shows that.
    */
   reject(transaction: LocalTransaction, error: RejectedError, sid?: number): void {
-    const because = lacking(`was rejected (${error.reason})`)
-    const all = this.#options.outbox.requiring(transaction)
-    this.#rejectAll(
-      all.map((one) => [one, one === transaction ? error : because]),
-      sid,
-    )
+    const dependents = this.#dependents(transaction, `rejected (${error.reason})`)
+    this.#rejectAll([[transaction, error], ...dependents], sid)
   }
 
   /** Takes back one that was not sent. Where another client of the same data may have sent it, it stands as one that was. */
@@ -61,11 +57,8 @@ export class Standing {
 
   /** Gives up one that was rejected. */
   async discard(transaction: LocalTransaction): Promise<void> {
-    const { outbox, log, listener } = this.#options
-    outbox.remove(transaction)
-    const gone = log.change({ discard: [transaction.id] })
-    transaction.dispatch({ type: 'discard' })
-    listener.counted()
+    const gone = this.#options.log.change({ discard: [transaction.id] })
+    this.drop([transaction])
     await this.#leaves(transaction, gone)
   }
 
@@ -129,9 +122,15 @@ export class Standing {
   }
 
   #rejectDependents(transaction: LocalTransaction): void {
+    this.#rejectAll(this.#dependents(transaction, transaction.state))
+  }
+
+  /** All that require `transaction`, and that it was `what`. */
+  #dependents(transaction: LocalTransaction, what: string): readonly Rejection[] {
+    const message = `It requires another transaction, which was ${what}.`
+    const error = new RejectedError('dependency_rejected', message)
     const [, ...dependents] = this.#options.outbox.requiring(transaction)
-    const error = lacking(`was ${transaction.state}`)
-    this.#rejectAll(dependents.map((one) => [one, error]))
+    return dependents.map((one) => [one, error])
   }
 
   /** Takes `gone` out, and puts those of `replaced` back where they stood. */
@@ -160,8 +159,4 @@ export class Standing {
       else if (transaction.state === 'rejected') outbox.awaitTruth(transaction, sid)
     }
   }
-}
-
-function lacking(why: string): RejectedError {
-  return new RejectedError('dependency_rejected', `It requires another transaction, which ${why}.`)
 }

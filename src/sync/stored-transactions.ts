@@ -31,7 +31,6 @@ export interface StoredTransactionsOptions {
 export class StoredTransactions {
   readonly #options: StoredTransactionsOptions
   #reading: Promise<void> | undefined
-  #isSealed = false
   #unreadable: StoredOutbox['unreadable'] = []
 
   constructor(options: StoredTransactionsOptions) {
@@ -49,8 +48,9 @@ export class StoredTransactions {
 
   /** The same, once the disk is open. */
   async open(): Promise<void> {
-    await this.#options.disk.open()
-    if (this.#isSealed && !this.#reading) throw new ClosedError()
+    const { disk } = this.#options
+    await disk.open()
+    if (disk.isSealed && !this.#reading) throw new ClosedError()
     await this.read()
   }
 
@@ -96,9 +96,8 @@ export class StoredTransactions {
     log.change(() => ({ put: outbox.list().map(({ record }) => record) })).catch(() => {})
   }
 
-  /** Reads nothing any more that is not here yet. Resolves once what is being read is. */
-  async seal(): Promise<void> {
-    this.#isSealed = true
+  /** Resolves once what is being read is here, or cannot be read. */
+  async settled(): Promise<void> {
     await this.#reading?.catch(() => {})
   }
 
