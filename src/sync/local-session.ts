@@ -22,7 +22,10 @@ import { recordChanges } from './record-changes.ts'
 import { Reporter } from './reporter.ts'
 import { Scheduler } from './scheduler.ts'
 
-/** A session that keeps its copy in step by itself: it joins the parts, and tells where they stand. */
+/**
+ * A session that keeps its copy in step by itself: it joins the parts, and tells where they stand. Each part holds only
+ * those that are made before it; what it tells the others, or asks them, goes through here.
+ */
 export class LocalSession implements Session {
   readonly events: Emitter<SyncEvents>
   readonly writer: LocalWriter
