@@ -90,9 +90,11 @@ export class FencedConnection {
   add(since: number, record: StoreValue): Promise<void> {
     this.#writes += 1
     const key = journalKey(this.#fence, since)
-    return this.#connection.transaction({ tables: ['journal'], mode: 'write' }, (tx) =>
-      tx.add('journal', key, record),
-    )
+    return this.#connection
+      .transaction({ tables: ['journal'], mode: 'write' }, (tx) => tx.add('journal', key, record))
+      .catch((error) => {
+        throw toStorageError(error).code === 'fenced' ? takenOver(error) : error
+      })
   }
 
   /** Removes the records of the journal in `span`; what is left reaches `end`. */
@@ -127,9 +129,14 @@ export class FencedConnection {
     ])
     if (fence === this.#fence && lent === this.#lent) return
     if (fence === this.#fence) throw new StorageError('aborted', 'These pages are not wanted any more.')
-    const advice = 'this one is no longer the one that writes'
-    throw new StorageError('fenced', `The local database was opened by another client: ${advice}.`)
+    throw takenOver()
   }
+}
+
+/** Its message is shown to users, as the reason why nothing is stored. */
+function takenOver(cause?: unknown): StorageError {
+  const message = 'Another tab stores the data now; what is written here is kept all the same.'
+  return new StorageError('fenced', message, { cause })
 }
 
 /** Gives the fence, which nobody else has. Drops data of another format. */

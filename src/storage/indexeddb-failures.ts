@@ -9,7 +9,7 @@ const meanings: { readonly [name: string]: readonly [code: Code, what: string] |
   QuotaExceededError: noRoom,
   // Chromium 156, where a value of more than 64 kB cannot be written since the disk itself is full.
   DataError: noRoom,
-  ConstraintError: ['fenced', 'The local database was opened by another client'],
+  ConstraintError: ['fenced', 'Another client has written this since'],
   VersionError: ['unavailable', 'The local database was made by a newer version: reload to get that version'],
   // A value that is lost for good (Indexed Database API 3.0, section 3.1), in Chromium when its file is gone.
   NotReadableError: ['unreadable', 'The local database holds a value that cannot be read'],

@@ -260,7 +260,10 @@ export class LocalSession implements Session {
         this.#scheduler.tell({ type: 'want' })
       },
       storage: (storage, error) => {
-        if (error) this.#options.logger.warn('The local store fails.', { error })
+        const { logger } = this.#options
+        // Nothing is wrong where there are two tabs.
+        if (error?.code === 'fenced') logger.info(error.message)
+        else if (error) logger.warn('The local store fails.', { error })
         this.#board.update({ storage })
       },
       replaced: (types) => {

@@ -114,7 +114,7 @@ test('a client in whose place another one stores fetches no snapshot for that', 
   await device.live()
   device.insert('2')
   await device.clock.advance(1_000)
-  expect(client.status.storage.reason).toMatch(/opened by another client/)
+  expect(client.status.storage.reason).toMatch(/^Another tab stores/)
   const before = bootstraps()
   await device.clock.advance(100 * anHour)
   expect(bootstraps()).toBe(before)

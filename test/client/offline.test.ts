@@ -103,6 +103,21 @@ describe('without a usable store', () => {
 })
 
 describe('two clients on one database', () => {
+  test('the other says so once, and not as something that failed', async () => {
+    const device = new Device()
+    device.insert('1')
+    const told: string[] = []
+    const say = (level: string) => (message: string) => void told.push(`${level}: ${message}`)
+    const logger = { debug() {}, info: say('info'), warn: say('warn'), error: say('error') }
+    const first = await device.live({ logger })
+    await device.live()
+    for (const id of ['2', '3']) {
+      device.insert(id)
+      await device.clock.advance(2_000)
+    }
+    expect(told).toEqual([`info: ${first.status.storage.reason}`])
+  })
+
   test('the one that came later writes; the other goes on in memory and says so', async () => {
     const device = new Device()
     device.insert('1')
@@ -112,7 +127,7 @@ describe('two clients on one database', () => {
     await device.clock.advance(2_000)
     expect(shown(first)).toEqual({ 1: {}, 2: {} })
     expect(shown(second)).toEqual({ 1: {}, 2: {} })
-    expect(first.status.storage.reason).toMatch(/opened by another client/)
+    expect(first.status.storage.reason).toMatch(/^Another tab stores/)
     expect(second.status.storage.reason).toBeUndefined()
     await device.quit()
     device.network.cut()

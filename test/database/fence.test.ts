@@ -70,6 +70,17 @@ describe.each(Object.entries(stores))('over %s', (_, make) => {
     expect((await restoreState(await open(store)))?.sid).toBe(14)
   })
 
+  test('whoever is refused is told so in words for its user, whichever write it was', async () => {
+    const store = make()
+    const former = await open(store)
+    await storeSnapshot(former, first)
+    await former.append(delta)
+    await open(store)
+    const message = 'Another tab stores the data now; what is written here is kept all the same.'
+    await expect(former.append({ since: 11, sid: 12, ops: [] })).rejects.toMatchObject({ message })
+    await expect(storeSnapshot(former, first)).rejects.toMatchObject({ message })
+  })
+
   test('a checkpoint also folds what openings leave in the journal', async () => {
     const store = make()
     await storeSnapshot(await open(store), first)

@@ -116,7 +116,7 @@ test('a client that was told that another has its database does not take it back
   await other.live()
   await office.insert('2')
   await office.clock.advance(1_000)
-  expect(client.status.storage.reason).toMatch(/opened by another client/)
+  expect(client.status.storage.reason).toMatch(/^Another tab stores/)
   disk.close('all')
   await office.insert('3')
   await office.clock.advance(1_000)
