@@ -22,12 +22,7 @@ const defaultTimeLimits: TimeLimits = { openMs: 10_000, transactionMs: 15_000 }
  */
 export function withTimeLimits(store: Store, clock: Clock, limits = defaultTimeLimits): Store {
   const { openMs, transactionMs } = limits
-  const opened = <T>(promise: Promise<T>) =>
-    withDeadline(clock, openMs, promise, () => {
-      const advice = 'another tab may hold it: close the other tabs, or reload'
-      const message = `The local database did not answer within ${openMs} ms; ${advice}.`
-      return new StorageError('blocked', message, { retryable: true })
-    })
+  const opened = <T>(promise: Promise<T>) => unlessBlocked(clock, promise, openMs)
   const limited: Store = {
     kind: store.kind,
     async open(name) {
@@ -46,6 +41,19 @@ export function withTimeLimits(store: Store, clock: Clock, limits = defaultTimeL
     destroy: (name) => opened(store.destroy(name)),
   }
   return isInWorkers(store) ? inWorkers(limited) : limited
+}
+
+/** Settles as `promise` does, or rejects with a StorageError of code `blocked` once `ms` have gone by. */
+export function unlessBlocked<T>(
+  clock: Clock,
+  promise: Promise<T>,
+  ms = defaultTimeLimits.openMs,
+): Promise<T> {
+  return withDeadline(clock, ms, promise, () => {
+    const advice = 'another tab may hold it: close the other tabs, or reload'
+    const message = `The local database did not answer within ${ms} ms; ${advice}.`
+    return new StorageError('blocked', message, { retryable: true })
+  })
 }
 
 function limitTransactions(connection: StoreConnection, clock: Clock, ms: number): StoreConnection {

@@ -1,5 +1,7 @@
 import { wrap } from 'idb'
 import { StorageError } from '../base/errors.ts'
+import { resolveWorld } from '../base/world.default.ts'
+import { unlessBlocked } from './deadline.ts'
 import { closedConnection, openFailure } from './indexeddb-failures.ts'
 import { transact } from './indexeddb-transaction.ts'
 import { Loss } from './loss.ts'
@@ -31,7 +33,8 @@ export function indexedDbStore(options: IndexedDbOptions = {}): Store {
     },
     async destroy(name) {
       try {
-        await wrap(factory().deleteDatabase(name))
+        // Applications call it themselves, with no client's time limits around it.
+        await unlessBlocked(resolveWorld().clock, wrap(factory().deleteDatabase(name)))
       } catch (error) {
         throw openFailure(error)
       }

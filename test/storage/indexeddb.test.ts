@@ -6,6 +6,7 @@ import { fakeIndexedDb } from '../support/store-fake-indexeddb.ts'
 afterEach(() => {
   vi.unstubAllGlobals()
   vi.restoreAllMocks()
+  vi.useRealTimers()
 })
 
 /** A store, its factory, and the engine's own handles as they are made. */
@@ -92,6 +93,23 @@ describe('opening', () => {
     await expect(opening).rejects.toThrow(/no table meta.*another name/)
     const upgraded = await openRaw(indexedDB, 2)
     upgraded.close()
+  })
+})
+
+describe('destroying', () => {
+  test('whoever does not make way holds it up for 10 s at most', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const { indexedDB, store } = setUp()
+    const holder = await openRaw(indexedDB, 1)
+    const settled = vi.fn()
+    store.destroy('db').catch(settled)
+    await vi.advanceTimersByTimeAsync(9_999)
+    expect(settled).not.toHaveBeenCalled()
+    await vi.advanceTimersByTimeAsync(1)
+    expect(settled).toHaveBeenCalledWith(expect.objectContaining({ code: 'blocked', retryable: true }))
+    holder.close()
+    await store.destroy('db')
+    expect([await indexedDB.databases(), vi.getTimerCount()]).toEqual([[], 0])
   })
 })
 
