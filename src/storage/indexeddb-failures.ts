@@ -30,7 +30,9 @@ export function transactionFailure(error: unknown): unknown {
 
 /** `retryable`: the engine closed it by itself, and another one can be opened. */
 export function closedConnection(retryable: boolean, cause?: unknown): StorageError {
-  return new StorageError('closed', 'This connection to the local database is closed.', { cause, retryable })
+  const advice = retryable ? '' : ': reload to store again'
+  const message = `This connection to the local database is closed${advice}.`
+  return new StorageError('closed', message, { cause, retryable })
 }
 
 function translate(error: unknown, otherwise: Code): unknown {

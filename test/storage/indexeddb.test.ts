@@ -114,17 +114,17 @@ describe('destroying', () => {
 })
 
 describe('losing the connection', () => {
-  test('makes way for a newer version, and tells', async () => {
+  test('makes way for a newer version, and tells what helps', async () => {
     const { indexedDB, store } = setUp()
     const connection = await store.open('db')
     const lost = vi.fn()
     connection.onLost(lost)
     const newer = await openRaw(indexedDB, 2)
     expect(lost).toHaveBeenCalledTimes(1)
-    await expect(connection.transaction(writing, async () => {})).rejects.toMatchObject({
-      code: 'closed',
-      retryable: false,
-    })
+    const message = 'This connection to the local database is closed: reload to store again.'
+    const refusal = { code: 'closed', message, retryable: false }
+    expect(lost).toHaveBeenCalledWith(expect.objectContaining(refusal))
+    await expect(connection.transaction(writing, async () => {})).rejects.toMatchObject(refusal)
     newer.close()
   })
 
