@@ -4,6 +4,9 @@ import { isSpace } from './value-follower.ts'
 
 /** Bytes of UTF-8 that come in pieces and are wanted as one text. */
 export class ByteBuffer extends GrowingBytes {
+  // A BOM is for the reader of a document to pass over, not for each part of one.
+  readonly #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
   /** Whether there is nothing but white space from `from` on. */
   isBlank(from: number): boolean {
     return this.all.subarray(from).every(isSpace)
@@ -14,12 +17,9 @@ export class ByteBuffer extends GrowingBytes {
     const bytes = this.all
     this.truncate(0)
     try {
-      return decoder.decode(bytes)
+      return this.#decoder.decode(bytes)
     } catch {
       throw new ProtocolError('not_json', 'The answer is not UTF-8; is something between client and server?')
     }
   }
 }
-
-// A BOM is for the reader of a document to pass over, not for each part of one.
-const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })

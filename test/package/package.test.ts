@@ -59,6 +59,14 @@ describe('the built package', () => {
     expect(await inNode(fileURLToPath(new URL('by-require.mjs', import.meta.url)))).toBe('Cable cut')
   })
 
+  test('can be imported where a test has only what jsdom gives it', async () => {
+    const lacking = ['fetch', 'Response', 'TextDecoder', 'TextEncoder', 'ReadableStream', 'structuredClone']
+    const without = `for (const name of ${JSON.stringify(lacking)}) delete globalThis[name]`
+    const recognized = `require('instep').isSyncError(new (require('instep').ClosedError)())`
+    const entries = ['react', 'tanstack-db', 'worker'].map((entry) => `require('instep/${entry}')`)
+    expect(await inNode('-e', [without, ...entries, `console.log(${recognized})`].join(';'))).toBe('true')
+  })
+
   test('tells a framework with server components that the hooks are for the page', async () => {
     const { import: esm, require: commonJs } = manifest.exports['./react']
     for (const { default: path } of [esm, commonJs]) {
