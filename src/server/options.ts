@@ -6,7 +6,7 @@ import { defineModels, type ModelDefinitions, type Models } from '../models/mode
 import { isObject } from '../protocol/json.ts'
 import type { Authenticate, OwnerField } from './auth/caller.ts'
 import type { OnCommit } from './change-hook.ts'
-import { given } from './given.ts'
+import { type Given, given } from './given.ts'
 import type { Authorize } from './http/authorize.ts'
 import { defaultRecordBytes, mostRecordBytes } from './log/check-size.ts'
 import type { Log } from './log/log.ts'
@@ -26,44 +26,44 @@ export interface SyncServiceOptions {
   /** Runs before each transaction of a client. @default allows all that ownership allows */
   readonly authorize?: Authorize
   /** The types, as {@link defineModels} takes or gives them: what is written has to satisfy its schema. */
-  readonly models?: ModelDefinitions | Models
+  readonly models?: ModelDefinitions | Models | undefined
   /**
    * Told of each write of this service once it is committed, in the order of the sids, and of none that other processes
    * on the same database do. At most once: what a process has not told before it ends is not told again.
    */
-  readonly onCommit?: OnCommit
+  readonly onCommit?: OnCommit | undefined
   /** Where the endpoints are. @default '/sync/v1' */
-  readonly path?: string
+  readonly path?: string | undefined
   /** The origins whose pages may call and connect, as in `https://app.example.com`. @default all */
   readonly allowedOrigins?: readonly string[]
   /** The longest silence on a socket, in ms. @default 15_000 */
-  readonly heartbeatMs?: number
+  readonly heartbeatMs?: number | undefined
   /** How often it is asked whether the credentials of an open socket still hold, in ms. @default 60_000 */
-  readonly recheckMs?: number
+  readonly recheckMs?: number | undefined
   /** What may wait in one socket, in bytes, before it is closed as too slow. @default 1_048_576 */
-  readonly maxBufferedBytes?: number
+  readonly maxBufferedBytes?: number | undefined
   /** The longest body of a request, in bytes. @default 1_048_576 */
-  readonly maxBodyBytes?: number
+  readonly maxBodyBytes?: number | undefined
   /** The most transactions in one request. @default 100 */
-  readonly maxTransactions?: number
+  readonly maxTransactions?: number | undefined
   /** The most ops in one transaction. @default 1_000 */
-  readonly maxOps?: number
+  readonly maxOps?: number | undefined
   /** The longest a record may become, in bytes of JSON; a client takes none of more than 16 MiB. @default 1_048_576 */
-  readonly maxRecordBytes?: number
+  readonly maxRecordBytes?: number | undefined
   /** How often callers may ask, as {@link rateLimiter} gives it. @default as often as they like */
-  readonly rateLimit?: RateLimit
+  readonly rateLimit?: RateLimit | undefined
   /** Where it is told, without authentication, whether requests are welcome; `false` tells it nowhere. @default '/healthz' */
-  readonly healthPath?: string | false
+  readonly healthPath?: string | false | undefined
   /** Counts what happens, as {@link prometheusMetrics} does. @default nothing is counted */
-  readonly metrics?: Metrics
-  readonly logger?: Logger
-  readonly clock?: Clock
-  readonly random?: Random
+  readonly metrics?: Metrics | undefined
+  readonly logger?: Logger | undefined
+  readonly clock?: Clock | undefined
+  readonly random?: Random | undefined
 }
 
-export type ResolvedOptions = Required<
-  Omit<SyncServiceOptions, 'allowedOrigins' | 'authorize' | 'metrics' | 'models' | 'onCommit' | 'rateLimit'>
-> & {
+type Undefaulted = 'allowedOrigins' | 'authorize' | 'metrics' | 'models' | 'onCommit' | 'rateLimit'
+
+export type ResolvedOptions = Required<Given<Omit<SyncServiceOptions, Undefaulted>>> & {
   readonly allowedOrigins: readonly string[] | undefined
   readonly authorize: Authorize | undefined
   readonly metrics: Metrics | undefined

@@ -12,11 +12,11 @@ export interface ServeOptions {
   /** 0 takes one that is free. */
   readonly port: number
   /** @default '127.0.0.1' */
-  readonly host?: string
+  readonly host?: string | undefined
   /** How long requests and sockets have to end when it closes, in ms. @default 2_000 */
-  readonly graceMs?: number
-  readonly logger?: Logger
-  readonly clock?: Clock
+  readonly graceMs?: number | undefined
+  readonly logger?: Logger | undefined
+  readonly clock?: Clock | undefined
 }
 
 export interface Served {

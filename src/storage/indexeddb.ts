@@ -12,7 +12,7 @@ const version = 1
 
 export interface IndexedDbOptions {
   /** @default the global one, looked up at each opening */
-  readonly indexedDB?: IDBFactory
+  readonly indexedDB?: IDBFactory | undefined
 }
 
 /** Keeps everything in the browser's IndexedDB: a database for each name, with an object store for each table. */

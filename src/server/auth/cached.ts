@@ -7,10 +7,10 @@ import { hasCredentials } from './credentials.ts'
 
 export interface CacheOptions {
   /** How long a caller is believed unasked, in ms; never longer than until `expiresAt`. @default 60_000 */
-  readonly ttlMs?: number
+  readonly ttlMs?: number | undefined
   /** How many callers are kept. @default 10_000 */
-  readonly maxEntries?: number
-  readonly clock?: Clock
+  readonly maxEntries?: number | undefined
+  readonly clock?: Clock | undefined
 }
 
 export interface CachedAuthenticate extends Authenticate {

@@ -11,11 +11,11 @@ const buckets = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30]
 
 export interface PrometheusOptions {
   /** Where they are shown. @default '/metrics' */
-  readonly path?: string
+  readonly path?: string | undefined
   /** What a request for them carries as its bearer token. @default everybody who reaches the path sees them */
   readonly token?: string
   /** Where they are kept, beside those of the application. @default a registry of their own */
-  readonly registry?: Registry
+  readonly registry?: Registry | undefined
 }
 
 interface Instruments {

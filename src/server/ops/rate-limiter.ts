@@ -17,13 +17,13 @@ export interface Rate {
 
 export interface RateLimiterOptions {
   /** How many requests a user may make. @default 100 */
-  readonly requests?: number
+  readonly requests?: number | undefined
   /** In how long, in ms, from 1 000 to 2 147 483 647, which is 24 days. @default 60_000 */
-  readonly windowMs?: number
+  readonly windowMs?: number | undefined
   /** Endpoints with a rate of their own, whose requests do not count elsewhere. */
-  readonly endpoints?: Readonly<Partial<Record<Endpoint, Rate>>>
+  readonly endpoints?: Readonly<Partial<Record<Endpoint, Rate>>> | undefined
   /** A pool of `pg`'s: all processes count together, in the table `instep_rate`. @default each counts for itself */
-  readonly pool?: RatePool
+  readonly pool?: RatePool | undefined
 }
 
 /** What a pool of `pg`'s has. */

@@ -11,25 +11,25 @@ import type { SqlLog } from './sql-log.ts'
 
 export interface SqlLogOptions {
   /** How long nothing may be taken from a read, in ms, before it is cut. @default 30_000 */
-  readonly readerIdleMs?: number
+  readonly readerIdleMs?: number | undefined
   /** How long an answer may be taken, in ms, before the rest of it is copied to a file, and its connection freed. @default 5_000 */
-  readonly spoolAfterMs?: number
+  readonly spoolAfterMs?: number | undefined
   /** How long an answer may be taken in all, in ms, before it is cut. @default 1_800_000 */
-  readonly maxReadMs?: number
+  readonly maxReadMs?: number | undefined
   /** The most connections to PostgreSQL for bootstraps; more of these wait. @default 8 */
-  readonly maxReaders?: number
+  readonly maxReaders?: number | undefined
   /** The most connections to PostgreSQL for deltas, which so wait behind no bootstrap. @default 4 */
-  readonly maxDeltaReaders?: number
+  readonly maxDeltaReaders?: number | undefined
   /**
    * How long a request waits for a connection to PostgreSQL, or for the one that a folder has, in ms, before it is
    * answered with 503; and how long a write waits for others, and then for PostgreSQL. @default 10_000
    */
-  readonly maxWaitMs?: number
+  readonly maxWaitMs?: number | undefined
   /** What of the history may be forgotten; clients whose position that reaches start from a snapshot. @default nothing */
-  readonly retention?: Retention
-  readonly logger?: Logger
-  readonly clock?: Clock
-  readonly random?: Random
+  readonly retention?: Retention | undefined
+  readonly logger?: Logger | undefined
+  readonly clock?: Clock | undefined
+  readonly random?: Random | undefined
 }
 
 /**

@@ -5,9 +5,9 @@ import { type Int8, toNumber } from './int8.ts'
 /** What may be forgotten of the history; its records and verdicts stay. */
 export interface Retention {
   /** Changes older than this, in ms. */
-  readonly maxAgeMs?: number
+  readonly maxAgeMs?: number | undefined
   /** All but so many of the newest changes. */
-  readonly maxChanges?: number
+  readonly maxChanges?: number | undefined
 }
 
 /** How many changes are looked at in one go, so that it ends in time, however many may be forgotten. */
