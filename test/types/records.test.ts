@@ -118,6 +118,11 @@ test('a branded value stays what it is, wherever it stands', () => {
   expectTypeOf<Issue['by']['id']>().toEqualTypeOf<UserId | null>()
 })
 
+test('a brand of the output alone is none of the record', () => {
+  const models = { Issue: z.object({ owner: z.string().brand<'UserId'>() }) }
+  expectTypeOf<RecordOf<typeof models, 'Issue'>['owner']>().toEqualTypeOf<string>()
+})
+
 test('a field may hold any JSON, and a value that nests its own kind', () => {
   interface Comment {
     text: string
