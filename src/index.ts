@@ -6,14 +6,17 @@ export {
   type ErrorCodes,
   type ErrorName,
   HttpError,
+  type HttpErrorDetails,
   isSyncError,
   NetworkError,
   ProtocolError,
   RejectedError,
   StorageError,
   SyncError,
+  type SyncErrorOptions,
   UnauthenticatedError,
   ValidationError,
+  type ValidationErrorOptions,
 } from './base/errors.ts'
 export { type Logger, silentLogger } from './base/logger.ts'
 export type {
@@ -64,7 +67,7 @@ export type { ChangeEvent, RecordChange, ResetEvent, ResetReason, SyncEvents } f
 export type { SyncResult } from './session/session.ts'
 export type { ConnectionStatus, DataStatus, Status, StorageStatus } from './session/status.ts'
 export type { ExportedOutbox, Merge, MutateOptions } from './session/writer.ts'
-export { indexedDbStore } from './storage/indexeddb.ts'
+export { type IndexedDbOptions, indexedDbStore } from './storage/indexeddb.ts'
 export { memoryStore } from './storage/memory.ts'
 export type {
   KeyRange,

@@ -1,5 +1,5 @@
 import { expectTypeOf, test } from 'vitest'
-import { indexedDbStore } from '../../src/index.ts'
+import { type IndexedDbOptions, indexedDbStore } from '../../src/index.ts'
 import {
   cached,
   createSyncService,
@@ -60,5 +60,6 @@ test('what lets more in where it is missing is noticed when it is', () => {
 
 test('the factory of the store may be given as undefined', () => {
   const { indexedDB } = undecided
-  expectTypeOf(indexedDbStore({ indexedDB })).toExtend<object>()
+  const options: IndexedDbOptions = { indexedDB }
+  expectTypeOf(indexedDbStore).toBeCallableWith(options)
 })
