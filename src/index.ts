@@ -31,7 +31,15 @@ export type {
 } from './base/world.ts'
 export type { SyncClientOptions } from './client/options.ts'
 export { type ClientOf, SyncClient } from './client/sync-client.ts'
-export type { NameOf, NewRecord, OutboxView, RecordFor, TypedMutator } from './client/types.ts'
+export type {
+  Merge,
+  MergeMutator,
+  NameOf,
+  NewRecord,
+  OutboxView,
+  RecordFor,
+  TypedMutator,
+} from './client/types.ts'
 export type { OutboxRecord, RecordImage } from './database/outbox.ts'
 export { type Model, type ModelOptions, model } from './models/model.ts'
 export {
@@ -66,7 +74,7 @@ export type { LiveQuery } from './replica/replica.ts'
 export type { ChangeEvent, RecordChange, ResetEvent, ResetReason, SyncEvents } from './session/events.ts'
 export type { SyncResult } from './session/session.ts'
 export type { ConnectionStatus, DataStatus, Status, StorageStatus } from './session/status.ts'
-export type { ExportedOutbox, Merge, MutateOptions } from './session/writer.ts'
+export type { ExportedOutbox, MutateOptions } from './session/writer.ts'
 export { type IndexedDbOptions, indexedDbStore } from './storage/indexeddb.ts'
 export { memoryStore } from './storage/memory.ts'
 export type {

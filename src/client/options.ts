@@ -6,11 +6,12 @@ import type { World } from '../base/world.ts'
 import { defineModels, type ModelDefinitions, type Models } from '../models/models.ts'
 import { isObject } from '../protocol/json.ts'
 import { standardTxCodec, type TxCodec } from '../protocol/tx.ts'
-import type { Merge } from '../session/writer.ts'
+import type { Merge as UntypedMerge } from '../session/writer.ts'
 import type { Store } from '../storage/store.ts'
 import type { CredentialOptions } from '../transport/credentials.ts'
 import type { EndpointOptions } from '../transport/endpoints.ts'
 import type { SnapshotWorker } from '../transport/snapshot.ts'
+import type { Merge } from './types.ts'
 
 /** What a client is made of. Each option that is wrong is named by a ConfigurationError, in the constructor. */
 export interface SyncClientOptions<M extends ModelDefinitions = ModelDefinitions>
@@ -38,7 +39,7 @@ export interface SyncClientOptions<M extends ModelDefinitions = ModelDefinitions
   /** The bodies of transactions, for a server whose bodies are others. @default the protocol's */
   readonly txCodec?: TxCodec | undefined
   /** Gives what is to be written in place of a rejected transaction. @default it waits in `outbox` */
-  readonly merge?: Merge | undefined
+  readonly merge?: Merge<NoInfer<M>> | undefined
   /** How long the data may take to show an accepted transaction before it is fetched, in ms. @default 1_000 */
   readonly echoWait?: number | undefined
   /** What a developer may want to read. @default warnings and errors go to the console */
@@ -58,7 +59,7 @@ export interface ResolvedOptions<M extends ModelDefinitions> {
   readonly worker: SnapshotWorker | undefined
   readonly pollInterval: number
   readonly codec: TxCodec
-  readonly merge: Merge | undefined
+  readonly merge: UntypedMerge | undefined
   readonly echoWait: number
   readonly logger: Logger
   readonly world: World
@@ -117,7 +118,8 @@ export function resolveOptions<M extends ModelDefinitions>(
     worker: options.worker,
     pollInterval: options.pollInterval ?? 30_000,
     codec: options.txCodec ?? standardTxCodec,
-    merge: options.merge,
+    // The models say what the application may take the mutator's records for.
+    merge: options.merge as UntypedMerge | undefined,
     echoWait: options.echoWait ?? 1_000,
     logger: harmless(options.logger ?? consoleLogger),
     world: resolveWorld(options.world, apiKey !== undefined),

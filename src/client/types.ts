@@ -1,5 +1,5 @@
 import type { ModelDefinitions, Models } from '../models/models.ts'
-import type { FieldsOf, InputFor, RecordOf, TypeName } from '../models/record-of.ts'
+import type { DefinitionsOf, FieldsOf, InputFor, RecordOf, TypeName } from '../models/record-of.ts'
 import type { Fields, WriteOptions } from '../outbox/draft.ts'
 import type { Transaction } from '../outbox/transaction.ts'
 import type { TransactionState } from '../outbox/transaction-state.ts'
@@ -48,6 +48,32 @@ export interface TypedMutator<out M extends ModelDefinitions> {
   /** Removes the record; where there is none, nothing happens. */
   delete<T extends NameOf<M>>(t: T, id: string, options?: WriteOptions): void
 }
+
+/** Gives what is to be written in place of a rejected transaction; nothing leaves it in the outbox. */
+export type Merge<M extends ModelDefinitions | Models = ModelDefinitions> = (
+  rejected: Transaction,
+) => ((mutator: MergeMutator<M>) => void) | undefined
+
+/** A mutator by the models, and for records of which only a transaction says the type. */
+export type MergeMutator<M extends ModelDefinitions | Models> = TypedMutator<DefinitionsOf<M>> &
+  UntypedMutator<NameOf<M>>
+
+/** Takes what is not known to be one name: where `Name` is one, a wrong one is refused. */
+interface UntypedMutator<out Name extends string> {
+  get<T extends string>(...given: ForAny<Name, T, [t: T, id: string]>): DataRecord | undefined
+  insert<T extends string>(...given: ForAny<Name, T, [t: T, record: Fields]>): string
+  update<T extends string>(
+    ...given: ForAny<Name, T, [t: T, id: string, fields: Fields, options?: WriteOptions]>
+  ): void
+  put<T extends string>(
+    ...given: ForAny<Name, T, [t: T, record: Fields & { readonly id: string }, options?: WriteOptions]>
+  ): void
+  delete<T extends string>(...given: ForAny<Name, T, [t: T, id: string, options?: WriteOptions]>): void
+}
+
+type ForAny<Name extends string, T extends string, Given extends unknown[]> = string extends Name | T
+  ? Given
+  : []
 
 /** The transactions that have not settled in the data yet, and those that were rejected. */
 export interface OutboxView<out M extends ModelDefinitions> {
