@@ -29,6 +29,7 @@ export type ChangeEvent =
     }
 
 export interface RecordChange {
+  /** Any type, also one without a model. */
   readonly t: string
   readonly id: string
   /** `undefined`: it was not there. */

@@ -63,12 +63,17 @@ describe('what breaks its model is kept and shown, and told once for each type',
   })
 })
 
-test('types that no model declares are taken as they come', async () => {
+test('types that no model declares are taken as they come, and told when they change', async () => {
   const device = new Device()
   device.server.write('ada', [{ op: 'i', t: 'Note', id: '1', p: { title: 7 } }])
   const client = await device.live({ models })
   expect(client.all('Note')).toHaveLength(1)
-  expect(device.log).toEqual([])
+  client.on('change', (event) => {
+    if (event.kind === 'delta') device.log.push(...event.changes.map(({ t, id }) => `change: ${t} ${id}`))
+  })
+  device.server.write('ada', [{ op: 'u', t: 'Note', id: '1', p: { title: 8 } }])
+  await device.clock.advance(50)
+  expect(device.log).toEqual(['change: Note 1'])
 })
 
 /** A schema of no library, which fails in its own way. */

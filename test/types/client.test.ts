@@ -305,3 +305,16 @@ test('each event brings what belongs to it', () => {
   // @ts-expect-error there is no such event
   client.on('chnage', () => {})
 })
+
+test('a change is of any type, and where that is one of the models, the client has the record by it', () => {
+  const client = new SyncClient({ baseUrl, models: definitions })
+  client.on('change', (event) => {
+    if (event.kind === 'snapshot') return
+    for (const { t, id, after } of event.changes) {
+      expectTypeOf(t).toEqualTypeOf<string>()
+      expectTypeOf(after).toEqualTypeOf<DataRecord | undefined>()
+      if (t === 'Issue')
+        expectTypeOf(client.get(t, id)?.status).toEqualTypeOf<'open' | 'closed' | undefined>()
+    }
+  })
+})
