@@ -118,7 +118,7 @@ function finish(
     const head = readHead(await tx.get('meta', metaKeys.head))
     if (head?.generation !== began.generation || signal?.aborted) return false
     const { sid: base, at, to } = journal
-    database.cut(tx, { to }, journal)
+    await database.cut(tx, { to })
     await generations.switchTo(tx, { ...head, generation: writer.id, base, at }, manifest)
     return true
   })

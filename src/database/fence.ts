@@ -2,17 +2,14 @@ import type { Undo } from '../base/emitter.ts'
 import { StorageError, toStorageError } from '../base/errors.ts'
 import type { KeySpan, StoreConnection, StoreTransaction, StoreValue, Table } from '../storage/store.ts'
 import type { SnapshotPlace } from '../transport/transport.ts'
-import { journalKey, metaKeys, readHead } from './format.ts'
-import { emptyRecord, readEnd, type StoredPosition } from './journal-end.ts'
+import { after, fenceOf, journalKey, metaKeys, readHead, taken } from './format.ts'
 import { type OutboxStore, openOutbox } from './outbox.ts'
 
 /** All but the outbox. */
 const data = { tables: ['meta', 'pages', 'journal'], mode: 'write' } as const
 
-interface Raised {
-  readonly fence: number
-  readonly taken: string | undefined
-}
+/** Of so many who were here before, places in the journal stay taken. */
+const mostFormers = 1_000
 
 /** A connection whose every write is refused once somebody else has opened the database. */
 export class FencedConnection {
@@ -22,9 +19,7 @@ export class FencedConnection {
   readonly #lent: string | undefined
   /** 0 until it is raised. */
   #fence: number
-  /** Where whoever was here before would add to the journal: its place is kept taken. */
-  #taken: string | undefined
-  #raising: Promise<Raised> | undefined
+  #raising: Promise<number> | undefined
   #writes = 0
 
   private constructor(connection: StoreConnection, fence: number, lent?: string) {
@@ -61,9 +56,7 @@ export class FencedConnection {
     this.#raising ??= raised(this.#connection).finally(() => {
       this.#raising = undefined
     })
-    const { fence, taken } = await this.#raising
-    this.#fence = fence
-    this.#taken = taken
+    this.#fence = await this.#raising
   }
 
   /** How many writes were begun: while it stays the same, nothing has changed, or is about to. */
@@ -84,23 +77,23 @@ export class FencedConnection {
   }
 
   /**
-   * Adds `record` to the journal, right behind one that was stored through here. Rejects as `write` does: whoever came after
-   * us has taken the place, so nothing need be read, and the engine commits at once.
+   * Adds `record` to the journal right behind `last`, and resolves with its key. Rejects as `write` does: whoever came
+   * after us has taken the place, so nothing need be read, and the engine commits at once.
    */
-  add(since: number, record: StoreValue): Promise<void> {
+  async add(last: string | undefined, record: StoreValue): Promise<string> {
     this.#writes += 1
-    const key = journalKey(this.#fence, since)
-    return this.#connection
+    const key = journalKey(this.#fence, last)
+    await this.#connection
       .transaction({ tables: ['journal'], mode: 'write' }, (tx) => tx.add('journal', key, record))
       .catch((error) => {
         throw toStorageError(error).code === 'fenced' ? takenOver(error) : error
       })
+    return key
   }
 
-  /** Removes the records of the journal in `span`; what is left reaches `end`. */
-  cut(tx: StoreTransaction, span: KeySpan, end: StoredPosition): void {
-    tx.delete('journal', span)
-    if (this.#taken !== undefined) tx.put('journal', this.#taken, emptyRecord(end))
+  /** Removes the records of the journal in `span`. The places of those who were here before stay taken. */
+  cut(tx: StoreTransaction, span: KeySpan): Promise<void> {
+    return cut(tx, span, this.#fence)
   }
 
   read<T>(tables: readonly Table[], body: (tx: StoreTransaction) => Promise<T>): Promise<T> {
@@ -109,9 +102,11 @@ export class FencedConnection {
 
   /** Removes all that can be fetched again. */
   async drop(): Promise<void> {
-    if (this.#fence > 0) return this.write(data.tables, drop)
+    if (this.#fence > 0) return this.write(data.tables, (tx) => drop(tx, this.#fence))
     // To raise the fence takes room, which this is to make.
-    return this.#connection.transaction(data, drop)
+    await this.#connection.transaction(data, (tx) => drop(tx, Number.POSITIVE_INFINITY))
+    // Whoever was here before is not to store what follows from nothing.
+    await this.own().catch(() => {})
   }
 
   close(): void {
@@ -140,28 +135,41 @@ function takenOver(cause?: unknown): StorageError {
 }
 
 /** Gives the fence, which nobody else has. Drops data of another format. */
-function raised(connection: StoreConnection): Promise<Raised> {
+function raised(connection: StoreConnection): Promise<number> {
   return connection.transaction(data, async (tx) => {
-    const [last, head, end] = await Promise.all([
+    const [last, head, [key]] = await Promise.all([
       tx.get('meta', metaKeys.fence),
       tx.get('meta', metaKeys.head),
-      readEnd(tx),
+      tx.keys('journal', { reverse: true, limit: 1 }),
     ])
     const former = typeof last === 'number' ? last : 0
     const fence = former + 1
+    if (head !== undefined && readHead(head) === undefined) await drop(tx, 0)
     tx.put('meta', metaKeys.fence, fence)
-    if (head !== undefined && readHead(head) === undefined) drop(tx)
-    if (!end) return { fence, taken: undefined }
-    const taken = journalKey(former, end.sid)
-    tx.put('journal', taken, emptyRecord(end))
-    return { fence, taken }
+    if (former > 0) tx.put('journal', journalKey(former, key), taken)
+    return fence
   })
 }
 
-function drop(tx: StoreTransaction): void {
+/** Leaves the places of those below `fence` taken. */
+function drop(tx: StoreTransaction, fence: number): Promise<void> {
   tx.delete('meta', metaKeys.head)
   tx.delete('meta', metaKeys.manifest)
   tx.delete('meta', metaKeys.lent)
   tx.delete('pages', {})
-  tx.delete('journal', {})
+  return cut(tx, {}, fence)
+}
+
+/** Leaves the last key of each former one, which is its place, or by which it is found. */
+async function cut(tx: StoreTransaction, span: KeySpan, fence: number): Promise<void> {
+  const keys = await tx.keys('journal', span)
+  // The last one of each.
+  const places = new Map(keys.map((key) => [fenceOf(key), key]))
+  let { from = '' } = span
+  for (const [former, place] of [...places].slice(-mostFormers)) {
+    if (former >= fence) break
+    tx.delete('journal', { from, to: place })
+    from = after(place)
+  }
+  tx.delete('journal', { ...span, from })
 }

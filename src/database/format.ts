@@ -12,7 +12,7 @@ import type { StoreValue } from '../storage/store.ts'
  *   rows is another page, under another key. Pages that the manifest does not list are left over from a writer that
  *   did not come to its end.
  * - `journal`: by {@link journalKey}, a delta: what it follows from, how far it reaches, when it was stored, and the JSON text of its
- *   ops. One without ops that reaches no further stands where a former client would go on.
+ *   ops; {@link taken} where a former client would go on.
  *
  * Another format drops pages and journal, which can be fetched again; `fence` and the table `outbox` outlive it.
  */
@@ -77,18 +77,27 @@ export function unreadable(what: string, cause?: unknown): StorageError {
   return new StorageError('unreadable', `${what} in the local database cannot be read: ${advice}.`, { cause })
 }
 
+/** Stands in the journal in place of a record. */
+export const taken = true
+
 /**
- * Where the client that opened the database as number `fence` keeps the delta that follows from `since`. Keys stand in the
- * order in which they are written; that of its next delta is known to whoever comes after it.
+ * Where the client that opened the database as number `fence` adds to a journal whose last key is `last`. Keys stand in the
+ * order in which they are written; that of its next record is known to whoever comes after it.
  */
-export function journalKey(fence: number, since: number): string {
-  const position = since < 0 ? `-${digits(since + Number.MAX_SAFE_INTEGER)}` : digits(since)
-  return `${digits(fence)}/${position}`
+export function journalKey(fence: number, last = ''): string {
+  const [former, n] = last.split('/')
+  const own = digits(fence)
+  return `${own}/${digits(former === own ? Number(n) + 1 : 0)}`
+}
+
+/** The `fence` of a key of the journal, or of the name of a writer of pages. */
+export function fenceOf(key: string): number {
+  return Number.parseInt(key, 10)
 }
 
 /** The journal on the pages of `generation` begins there: what writers before it left does not follow from them. */
 export function journalStart(generation: string): string {
-  return digits(Number.parseInt(generation, 10))
+  return digits(fenceOf(generation))
 }
 
 function digits(n: number): string {

@@ -2,11 +2,10 @@ import { StorageError } from '../base/errors.ts'
 import { isOp, type RowOp } from '../protocol/fold.ts'
 import { isSid } from '../protocol/guards.ts'
 import { isObject } from '../protocol/json.ts'
-import type { StoreTransaction, StoreValue } from '../storage/store.ts'
+import type { KeySpan, StoreTransaction, StoreValue } from '../storage/store.ts'
 import type { JournalEntry } from './database.ts'
 import type { FencedConnection } from './fence.ts'
-import { after, type Head, journalKey, journalStart, metaKeys } from './format.ts'
-import { type JournalEnd, readEnd } from './journal-end.ts'
+import { after, type Head, journalKey, journalStart, metaKeys, readHead, taken } from './format.ts'
 import { parseArray } from './pages.ts'
 
 /** What a record counts beside its text, in units of text: a journal of empty deltas is to be folded, too. */
@@ -16,6 +15,8 @@ const recordUnits = 500
 interface Tail {
   readonly sid: number
   readonly epoch: string | undefined
+  /** The last key of the journal. */
+  readonly last: string | undefined
   /** How many writes had been begun by then. */
   readonly writes: number
 }
@@ -38,15 +39,20 @@ export class JournalWriter {
     const known = this.#knownBefore(entry)
     const database = this.#database
     const stored = known
-      ? database.add(since, record).then(() => known.epoch)
+      ? database.add(known.last, record).then((last) => ({ ...known, last }))
       : database.write(['journal'], async (tx) => {
-          const end = readEnd(tx)
-          // Without waiting for it, which would double the time: where it is refused, the throw takes it back.
-          if (moves) tx.put('journal', journalKey(database.fence, since), record)
-          return link(tx, entry, await end)
+          const end = await readEnd(tx)
+          if (end?.sid !== since || sid < since || (!moves && ops.length > 0)) throw brokenLink(entry)
+          const { head, last } = end
+          const { epoch = head.epoch } = entry
+          if (epoch !== undefined && epoch !== head.epoch) tx.put('meta', metaKeys.head, { ...head, epoch })
+          if (!moves) return { epoch, last }
+          const key = journalKey(database.fence, last)
+          tx.put('journal', key, record)
+          return { epoch, last: key }
         })
     const { writes } = database
-    this.#tail = { sid, epoch: await stored, writes }
+    this.#tail = { ...(await stored), sid, writes }
     return moves ? recordUnits + text.length : 0
   }
 
@@ -61,14 +67,19 @@ export class JournalWriter {
   }
 }
 
-/** Refuses `entry` where it does not follow from what is stored. Gives the epoch from now on. */
-function link(tx: StoreTransaction, entry: JournalEntry, end: JournalEnd | undefined): string | undefined {
-  const { since, sid, ops, epoch } = entry
-  if (end?.sid !== since || sid < since || (sid === since && ops.length > 0)) throw brokenLink(entry)
-  const { head } = end
-  if (epoch === undefined || epoch === head.epoch) return head.epoch
-  tx.put('meta', metaKeys.head, { ...head, epoch })
-  return epoch
+/** Where the journal ends; `undefined` where there are no data, or its last record cannot be read. */
+async function readEnd(tx: StoreTransaction) {
+  const lastIn = async (span: KeySpan) => (await tx.keys('journal', { ...span, reverse: true, limit: 1 }))[0]
+  const [stored, last] = await Promise.all([tx.get('meta', metaKeys.head), lastIn({})])
+  const head = readHead(stored)
+  if (!head) return undefined
+  const start = journalStart(head.generation)
+  for (let key = last; key !== undefined && key >= start; key = await lastIn({ to: key })) {
+    const record = await tx.get('journal', key)
+    if (record === taken) continue
+    return isObject(record) && isSid(record.sid) ? { head, last, sid: record.sid } : undefined
+  }
+  return { head, last, sid: head.base }
 }
 
 function brokenLink({ since, sid }: JournalEntry): StorageError {
@@ -116,7 +127,8 @@ export async function readJournal(
     const range = { from, limit: batchRecords }
     const [keys, values] = await Promise.all([tx.keys('journal', range), tx.values('journal', range)])
     for (const [index, key] of keys.entries()) {
-      const record = readRecord(values[index])
+      const value = values[index]
+      const record = value === taken ? { since: sid, sid, at, ops: [], size: recordUnits } : readRecord(value)
       if (record?.since !== sid) return { sid, at, size, to: from, brokenAt: key }
       visit(record.ops)
       sid = record.sid
@@ -137,7 +149,7 @@ function readRecord(value: StoreValue | undefined) {
   if (!isObject(value)) return undefined
   const { since, sid, at, ops: text } = value
   const ops = parseArray(text)
-  if (!isSid(since) || !isSid(sid) || sid < since || !ops?.every(isRowOp)) return undefined
+  if (!isSid(since) || !isSid(sid) || sid <= since || !ops?.every(isRowOp)) return undefined
   if (typeof at !== 'number') return undefined
   return { since, sid, at, ops, size: recordUnits + String(text).length }
 }

@@ -24,9 +24,7 @@ export async function restore(
   sinkFor: SinkFor,
 ): Promise<RestoredState | undefined> {
   const { state, brokenAt: from } = (await readStored(database, sinkFor)) ?? {}
-  if (state && from !== undefined) {
-    await database.write(['journal'], async (tx) => database.cut(tx, { from }, state))
-  }
+  if (from !== undefined) await database.write(['journal'], (tx) => database.cut(tx, { from }))
   return state
 }
 

@@ -49,18 +49,17 @@ export class StoredSnapshot implements SnapshotWriter {
   async commit({ sid, epoch }: HistoryPosition): Promise<void> {
     this.#refuseIfOver()
     const manifest = await this.#pages.manifest()
-    const at = this.#options.clock.now()
     const head: Head = {
       format,
       generation: this.#pages.id,
       base: sid,
-      at,
+      at: this.#options.clock.now(),
       version: this.#options.version,
       ...(epoch === undefined ? undefined : { epoch }),
     }
     await this.#database.write(['pages', 'journal'], async (tx) => {
       this.#refuseIfOver()
-      this.#database.cut(tx, {}, { sid, at })
+      await this.#database.cut(tx, {})
       tx.delete('meta', metaKeys.lent)
       await this.#generations.switchTo(tx, head, manifest)
     })

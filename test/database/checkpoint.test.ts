@@ -217,7 +217,7 @@ describe('a checkpoint', () => {
 
   test('folds no further than a broken link', async () => {
     const { store, database } = await setUp([update('a', 1)], [update('a', 2)], [update('a', 3)])
-    await behind(store, async (tx) => tx.put('journal', journalKey(1, 11), null))
+    await behind(store, async (tx) => tx.put('journal', journalKey(1, journalKey(1)), null))
     await database.checkpoint()
     expect((await restoreState(database))?.rows.get('5:Issuea')?.p).toEqual({ title: 'a', n: 1 })
   })

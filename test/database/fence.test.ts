@@ -41,11 +41,20 @@ describe.each(Object.entries(stores))('over %s', (_, make) => {
     ['an append', (database) => database.append({ since: 11, sid: 12, ops: [] })],
     ['a checkpoint', (database) => database.checkpoint()],
     ['a snapshot', (database) => storeSnapshot(database, snapshotOf(11, []))],
+    ['all was dropped', (database) => database.drop()],
+    [
+      'a snapshot in place of what was dropped',
+      async (database) => {
+        await database.drop()
+        await storeSnapshot(database, snapshotOf(11, []))
+      },
+    ],
   ])('invariant 40: an append that reads nothing is refused as well, also after %s', async (_, change) => {
     const store = make()
     const former = await open(store)
     await storeSnapshot(former, first)
     await former.append(delta)
+    await open(store)
     const present = await open(store)
     await change(present)
     const expected = plain(await restoreState(present))
@@ -61,13 +70,24 @@ describe.each(Object.entries(stores))('over %s', (_, make) => {
     await former.append(delta)
     await former.append({ since: 11, sid: 12, ops: [] })
     await former.append({ since: 12, sid: 13, ops: [] })
-    await behind(store, async (tx) => tx.put('journal', journalKey(1, 11), null))
+    await behind(store, async (tx) => tx.put('journal', journalKey(1, journalKey(1)), null))
     const present = await open(store)
     expect((await restoreState(present))?.sid).toBe(11)
     await present.append({ since: 11, sid: 14, ops: [] })
     const late = former.append({ since: 13, sid: 14, ops: [] })
     await expect(late).rejects.toMatchObject({ code: 'fenced' })
     expect((await restoreState(await open(store)))?.sid).toBe(14)
+  })
+
+  test('invariant 40: one whose last record cannot be read is refused as well', async () => {
+    const store = make()
+    const former = await open(store)
+    await storeSnapshot(former, first)
+    await former.append(delta)
+    await behind(store, async (tx) => tx.put('journal', journalKey(1), null))
+    expect((await restoreState(await open(store)))?.sid).toBe(10)
+    const late = former.append({ since: 11, sid: 12, ops: [] })
+    await expect(late).rejects.toMatchObject({ code: 'fenced' })
   })
 
   test('whoever is refused is told so in words for its user, whichever write it was', async () => {
@@ -103,6 +123,18 @@ describe.each(Object.entries(stores))('over %s', (_, make) => {
       'rejected',
       'rejected',
     ])
+  })
+
+  test('whoever drops all to make room takes it from whoever was here before', async () => {
+    const disk = new FullStore(make())
+    const former = await open(disk.store)
+    await storeSnapshot(former, first)
+    await former.append(delta)
+    disk.full = true
+    const present = await open(disk.store)
+    await present.drop()
+    await expect(former.append({ since: 11, sid: 12, ops: [] })).rejects.toMatchObject({ code: 'fenced' })
+    expect(await restoreState(await open(disk.store))).toBeUndefined()
   })
 
   test('whoever opened it without room can read, and is the one that writes as soon as there is some', async () => {

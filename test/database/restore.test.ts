@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { StorageError } from '../../src/base/errors.ts'
 import type { JournalEntry } from '../../src/database/database.ts'
-import { format, journalKey } from '../../src/database/format.ts'
+import { format } from '../../src/database/format.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import type { StoreTransaction, StoreValue } from '../../src/storage/store.ts'
 import { behind, open, storedAt, stores } from '../support/store-databases.ts'
@@ -12,6 +13,7 @@ import {
   snapshotOf,
   storeSnapshot,
 } from '../support/store-state.ts'
+import { withSteps } from '../support/store-steps.ts'
 import { settle } from '../support/virtual-clock.ts'
 
 const first = snapshotOf(10, rowsNamed('a', 'b', 'c', 'd'), 'x')
@@ -29,7 +31,7 @@ async function setUp(store = memoryStore()) {
   return store
 }
 
-const keyOf = (since: number) => journalKey(1, since)
+const keyOf = (since: number) => `0000000000000001/000000000000000${since - 10}`
 
 describe('invariant 35: a journal record that cannot be read cuts the journal there', () => {
   const record = (change: { readonly [field: string]: StoreValue }) => (tx: StoreTransaction) =>
@@ -96,6 +98,24 @@ describe('invariant 35: a page that cannot be read is `unreadable`, and a snapsh
   })
 })
 
+test('a record whose value the engine has lost does not keep it from opening, and a snapshot helps', async () => {
+  const store = await setUp()
+  let isLost = true
+  const lossy = withSteps(store, {
+    immediate: () => {},
+    awaited: ({ name, table }) => {
+      const isRead = table === 'journal' && (name === 'get' || name === 'values')
+      if (isLost && isRead) throw new StorageError('unreadable', 'Lost, on purpose.')
+      return undefined
+    },
+  })
+  const database = await open(lossy)
+  await expect(restoreState(database)).rejects.toMatchObject({ code: 'unreadable' })
+  await storeSnapshot(database, snapshotOf(20, rowsNamed('e')))
+  isLost = false
+  expect(plain(await restoreState(database))).toEqual(plain(snapshotOf(20, rowsNamed('e'))))
+})
+
 describe('invariant 12: another format', () => {
   test.each([
     ['a later one', { format: format + 1, generation: '1.1', base: 10, at: 0 }],
@@ -112,7 +132,7 @@ describe('invariant 12: another format', () => {
     const left = await behind(store, (tx) =>
       Promise.all([tx.keys('meta'), tx.keys('pages'), tx.keys('journal'), tx.values('outbox')]),
     )
-    expect(left).toEqual([['fence'], [], [], [{ mine: true }]])
+    expect(left).toEqual([['fence'], [], [keyOf(14)], [{ mine: true }]])
     await storeSnapshot(database, first)
     expect(plain(await restoreState(database))).toEqual(plain(first))
   })

@@ -96,7 +96,7 @@ export const position: readonly Mutation[] = [
     test: 'test/database/snapshot.test.ts',
     name: 'invariant 8: replaces all: rows that it does not bring are gone, and so is the journal',
     file: 'src/database/snapshot.ts',
-    from: 'this.#database.cut(tx, {}, { sid, at })',
+    from: 'await this.#database.cut(tx, {})',
     to: '',
   },
   {

@@ -71,8 +71,8 @@ export const storage: readonly Mutation[] = [
     test: 'test/writes/no-room.test.ts',
     name: 'invariant 33: what is written after a start without room takes the room of the data',
     file: 'src/database/fence.ts',
-    from: 'if (this.#fence > 0) return this.write(data.tables, drop)',
-    to: 'return this.write(data.tables, drop)',
+    from: 'if (this.#fence > 0) return this.write(data',
+    to: 'return this.write(data',
   },
   {
     invariant: 33,
@@ -167,7 +167,7 @@ export const storage: readonly Mutation[] = [
     test: 'test/database/fence.test.ts',
     name: 'invariant 40: an append that reads nothing is refused as well, also after %s',
     file: 'src/database/fence.ts',
-    from: "tx.put('journal', taken, emptyRecord(end))",
+    from: "tx.put('journal', journalKey(former, key), taken)",
     to: '',
   },
   {
@@ -175,7 +175,7 @@ export const storage: readonly Mutation[] = [
     test: 'test/database/fence.test.ts',
     name: 'invariant 40: one whose journal was cut is refused as well',
     file: 'src/database/fence.ts',
-    from: "tx.put('journal', this.#taken, emptyRecord(end))",
-    to: 'return',
+    from: 'from = after(place)',
+    to: '',
   },
 ]
