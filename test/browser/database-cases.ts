@@ -63,6 +63,29 @@ export const databaseCases: readonly PageCase[] = [
     same(await found(await open()), plain(first), 'what is stored')
   }),
 
+  test('refuses everybody who is in the midst of appending while others open it and fold the journal', async (open) => {
+    await storeSnapshot(await open(), first)
+    let promised = first.sid
+    const append = async (database: Database) => {
+      for (let sid = (await found(database))?.sid ?? 0; ; sid += 1) {
+        await database.append({ since: sid, sid: sid + 1, ops: [] })
+        promised = Math.max(promised, sid + 1)
+      }
+    }
+    const ends: Promise<unknown>[] = []
+    for (let n = 0; n < 4; n += 1) {
+      const database = await open()
+      await database.checkpoint()
+      ends.push(rejection(append(database), 'appending'))
+      for (const before = promised; promised < before + 3; ) await clock.pause()
+    }
+    const last = await open()
+    await last.checkpoint()
+    const codes = (await Promise.all(ends)).map((error) => (error as { code?: string }).code)
+    same(codes, ['fenced', 'fenced', 'fenced', 'fenced'], 'how each came to its end')
+    same((await found(last))?.sid, promised, 'the position')
+  }),
+
   test('invariant 59: appends begun at once leave no hole, and one that does not follow is refused', async (open) => {
     const database = await open()
     await storeSnapshot(database, first)
