@@ -173,7 +173,7 @@ export const writes: readonly Mutation[] = [
   {
     invariant: 28,
     test: 'test/writes/echo.test.ts',
-    name: 'invariant 28: no old value shows in between where the server’s own comes %s',
+    name: 'invariant 28: a delta that began before the answer says nothing about it',
     file: 'src/outbox/outbox.ts',
     from: 'verdict.sid <= sid || verdict.count <= verdicts',
     to: 'true',

@@ -151,7 +151,7 @@ test('a position below the accepted sid is enough where a whole delta was asked 
   expect(office.clock.now() - before).toBeLessThan(1_200)
 })
 
-test('a delta that began before the answer says nothing about it', async () => {
+test('invariant 28: a delta that began before the answer says nothing about it', async () => {
   const { office, client, seen } = await open(withoutPushes)
   let held = true
   office.intercept = at('delta', async (_, pass) => {
