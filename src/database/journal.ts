@@ -41,11 +41,7 @@ export class JournalWriter {
     const stored = known
       ? database.add(known.last, record).then((last) => ({ ...known, last }))
       : database.write(['journal'], async (tx) => {
-          const end = await readEnd(tx)
-          if (end?.sid !== since || sid < since || (!moves && ops.length > 0)) throw brokenLink(entry)
-          const { head, last } = end
-          const { epoch = head.epoch } = entry
-          if (epoch !== undefined && epoch !== head.epoch) tx.put('meta', metaKeys.head, { ...head, epoch })
+          const { epoch, last } = await link(tx, entry)
           if (!moves) return { epoch, last }
           const key = journalKey(database.fence, last)
           tx.put('journal', key, record)
@@ -65,6 +61,17 @@ export class JournalWriter {
     if (tail?.writes !== this.#database.writes || since !== tail.sid || sid <= since) return undefined
     return epoch === undefined || epoch === tail.epoch ? tail : undefined
   }
+}
+
+/** Refuses `entry` where it does not follow from what is stored. Gives where that ends, and the epoch from now on. */
+async function link(tx: StoreTransaction, entry: JournalEntry): Promise<Pick<Tail, 'epoch' | 'last'>> {
+  const { since, sid, ops } = entry
+  const end = await readEnd(tx)
+  if (end?.sid !== since || sid < since || (sid === since && ops.length > 0)) throw brokenLink(entry)
+  const { head, last } = end
+  const { epoch = head.epoch } = entry
+  if (epoch !== undefined && epoch !== head.epoch) tx.put('meta', metaKeys.head, { ...head, epoch })
+  return { epoch, last }
 }
 
 /** Where the journal ends; `undefined` where there are no data, or its last record cannot be read. */

@@ -137,7 +137,7 @@ export class Outbox {
     const ids = new Set<string>()
     let chars = 0
     for (const transaction of this.#all.values()) {
-      if (transaction.state === 'writing' || batch.length > limit - 1) break
+      if (transaction.state === 'writing' || batch.length + 1 > limit) break
       if (transaction.state !== 'queued') continue
       const wire = wireOf(transaction)
       if (!codec.requires && wire.requires?.some((id) => ids.has(id))) break
