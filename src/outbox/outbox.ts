@@ -1,30 +1,21 @@
 import { Emitter, type Undo } from '../base/emitter.ts'
 import type { RejectedError } from '../base/errors.ts'
-import { rowKey } from '../protocol/fold.ts'
 import type { TxCodec, TxOp, WireTransaction } from '../protocol/tx.ts'
+import { ByRecord } from './by-record.ts'
 import type { LocalTransaction } from './transaction.ts'
+import { Verdicts } from './verdicts.ts'
 
 /** A request is filled up to about so many characters. */
 const mostChars = 256_000
 
-/** The server has judged by what it has at `sid`; `count`: the how manieth verdict it was. */
-interface Verdict {
-  readonly sid: number
-  readonly count: number
-  readonly isOver: boolean
-}
-
 /** The transactions that have not settled in the data yet, in their order, and those that were rejected. */
 export class Outbox {
+  readonly verdicts = new Verdicts()
   readonly #all = new Map<string, LocalTransaction>()
   /** The highest id that was ever here. */
   #highest = ''
   readonly #rejected = new Set<LocalTransaction>()
-  /** How many verdicts there were, ever: what was judged before a moment is told by it. */
-  #verdicts = 0
-  /** The verdicts that the data may not show yet: those that are accepted, and of the rejected those that are not told. */
-  readonly #unshown = new Map<LocalTransaction, Verdict>()
-  readonly #byRecord = new Map<string, Set<LocalTransaction>>()
+  readonly #byRecord = new ByRecord()
   /** The ids of all that are here, or were and may still be on disk: of these, more is known than the disk says. */
   readonly #known = new Set<string>()
   readonly #emitter: Emitter<{ change: undefined }>
@@ -63,10 +54,8 @@ export class Outbox {
     this.#all.set(transaction.id, transaction)
     if (transaction.id > this.#highest) this.#highest = transaction.id
     this.#known.add(transaction.id)
-    for (const key of transaction.record.ops.map(keyOf)) {
-      this.#byRecord.set(key, (this.#byRecord.get(key) ?? new Set()).add(transaction))
-    }
-    if (transaction.state === 'accepted') this.awaitTruth(transaction, transaction.record.sid)
+    this.#byRecord.add(transaction)
+    if (transaction.state === 'accepted') this.verdicts.add(transaction, transaction.record.sid)
     if (transaction.state === 'rejected') this.#rejected.add(transaction)
   }
 
@@ -97,12 +86,8 @@ export class Outbox {
   remove(transaction: LocalTransaction): void {
     this.#all.delete(transaction.id)
     this.#rejected.delete(transaction)
-    this.#unshown.delete(transaction)
-    for (const key of transaction.record.ops.map(keyOf)) {
-      const rest = this.#byRecord.get(key)
-      rest?.delete(transaction)
-      if (rest?.size === 0) this.#byRecord.delete(key)
-    }
+    this.#byRecord.remove(transaction)
+    this.verdicts.remove(transaction)
   }
 
   /** The one that another of the same key is joined with: it is not sent, and nothing builds on it. */
@@ -111,13 +96,13 @@ export class Outbox {
     const last = this.list().findLast(({ record }) => record.coalesce === key)
     if (!last || !isUnsent(last) || this.requiring(last).length > 1) return undefined
     const isLast = (op: TxOp) =>
-      [...(this.#byRecord.get(keyOf(op)) ?? [])].every((one) => one.id <= last.id || one.state === 'rejected')
+      [...this.#byRecord.of(op)].every((one) => one.id <= last.id || one.state === 'rejected')
     return last.record.ops.every(isLast) ? last : undefined
   }
 
   /** The ids of the pending ones on top of which those of `ops` are made that have a condition. */
   basesOf(ops: readonly TxOp[]): readonly string[] {
-    return this.#touching(
+    return this.#byRecord.pendingOn(
       ops.filter(({ unchangedSince }) => unchangedSince !== undefined),
       () => true,
     )
@@ -125,7 +110,7 @@ export class Outbox {
 
   /** The ids of the pending ones that add a record which `ops` change: without them the server has none. */
   inserting(ops: readonly TxOp[]): readonly string[] {
-    return this.#touching(
+    return this.#byRecord.pendingOn(
       ops.filter(({ op }) => op !== 'i'),
       ({ op }) => op === 'i',
     )
@@ -149,43 +134,20 @@ export class Outbox {
     return batch
   }
 
-  /** `isOver`: another client has seen its end, so that it is nobody's to send again. */
-  accept(transaction: LocalTransaction, sid: number, isOver = false): boolean {
+  /** See `Verdicts.add`. Gives whether that made its state another. */
+  accept(transaction: LocalTransaction, sid: number, isOver?: boolean): boolean {
     if (!transaction.dispatch({ type: 'accept', sid })) return false
-    this.awaitTruth(transaction, sid, isOver)
+    this.verdicts.add(transaction, sid, isOver)
     return true
   }
 
-  /** Counts the verdicts; what a fetch brings that began at this number shows all that they were about. */
-  get verdicts(): number {
-    return this.#verdicts
-  }
-
-  /** `transaction` was judged by what the server has at `sid`, which the data has yet to show. */
-  awaitTruth(transaction: LocalTransaction, sid = Number.POSITIVE_INFINITY, isOver = false): void {
-    this.#verdicts += 1
-    this.#unshown.set(transaction, { sid, count: this.#verdicts, isOver })
-  }
-
-  /** Whether any of those that were judged waits for the data. */
-  get isAwaitingTruth(): boolean {
-    return this.#unshown.size > 0
-  }
-
-  /** The rejected ones whose truth the data shows, by the same measure as `shownAt`; each is given once. */
-  judgedAt(sid: number, verdicts: number): readonly LocalTransaction[] {
-    const judged = this.#reached('rejected', sid, verdicts)
-    for (const transaction of judged) this.#unshown.delete(transaction)
-    return judged
-  }
-
   /**
-   * The accepted ones that the data shows, once it is proven up to `sid`, by a fetch that began at `verdicts`. One
-   * waits for those before it that lie over the same records: they would hide what the data has of it.
+   * The accepted ones that the data shows, by the measure of `Verdicts.shownAt`. One waits for those before it that lie
+   * over the same records: they would hide what the data has of it.
    */
   shownAt(sid: number, verdicts: number): readonly LocalTransaction[] {
     const shown = new Set<LocalTransaction>()
-    for (const one of this.#reached('accepted', sid, verdicts).sort(byId)) {
+    for (const one of [...this.verdicts.shownAt('accepted', sid, verdicts)].sort(byId)) {
       if (!this.#isCovered(one, shown)) shown.add(one)
     }
     return [...shown]
@@ -210,47 +172,15 @@ export class Outbox {
     return transaction.dispatch({ type: 'reject', error })
   }
 
-  /** The server's history is another one: what it had accepted is sent again. Gives what was. */
-  requeue(): readonly LocalTransaction[] {
-    const accepted = [...this.#unshown].flatMap(([one, { isOver }]) =>
-      !isOver && one.dispatch({ type: 'requeue' }) ? [one] : [],
-    )
-    for (const transaction of accepted) this.#unshown.delete(transaction)
-    return accepted
-  }
-
-  #touching(ops: readonly TxOp[], matches: (theirs: TxOp) => boolean): readonly string[] {
-    const keys = new Set(ops.map(keyOf))
-    const near = new Set([...keys].flatMap((key) => [...(this.#byRecord.get(key) ?? [])]))
-    return [...near]
-      .filter(
-        ({ state, record }) =>
-          state !== 'rejected' && record.ops.some((op) => matches(op) && keys.has(keyOf(op))),
-      )
-      .map(({ id }) => id)
-      .sort()
-  }
-
   /** Whether one that was made before it, and is not among `gone`, lies over a record of it. */
   #isCovered({ id, record }: LocalTransaction, gone: ReadonlySet<LocalTransaction>): boolean {
     for (const op of record.ops) {
-      for (const other of this.#byRecord.get(keyOf(op)) ?? []) {
+      for (const other of this.#byRecord.of(op)) {
         if (other.id < id && other.state !== 'rejected' && !gone.has(other)) return true
       }
     }
     return false
   }
-
-  /** Those whose verdict the data shows, once it is proven up to `sid`, by a fetch that began at `verdicts`. */
-  #reached(state: 'accepted' | 'rejected', sid: number, verdicts: number): LocalTransaction[] {
-    return [...this.#unshown].flatMap(([one, verdict]) =>
-      one.state === state && (verdict.sid <= sid || verdict.count <= verdicts) ? [one] : [],
-    )
-  }
-}
-
-function keyOf({ t, id }: TxOp): string {
-  return rowKey(t, id)
 }
 
 function byId(a: LocalTransaction, b: LocalTransaction): number {

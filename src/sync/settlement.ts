@@ -51,7 +51,7 @@ export class Settlement implements SenderListener {
   /** Has the data fetched, unless it comes by itself to show what the server has judged, also by what others were told. */
   awaitTruth(): void {
     const { outbox, echoWait } = this.#options
-    if (outbox.isAwaitingTruth) this.#echo.within(echoWait)
+    if (!outbox.verdicts.areShown) this.#echo.within(echoWait)
   }
 
   /** A restart knows by it which ones nobody else has. Where it fails, they are safer at the server all the same. */
@@ -81,7 +81,7 @@ export class Settlement implements SenderListener {
 
   /** How many verdicts of the server there were. */
   get verdicts(): number {
-    return this.#options.outbox.verdicts
+    return this.#options.outbox.verdicts.count
   }
 
   /** A message came. A frame that names a transaction says that the server has it, also where the answer was lost. */
@@ -103,7 +103,7 @@ export class Settlement implements SenderListener {
   /** Another history came: what had been accepted in the old one is sent again. */
   requeue(): void {
     const { outbox, listener } = this.#options
-    for (const transaction of outbox.requeue()) this.#keep(transaction)
+    for (const transaction of outbox.verdicts.requeue()) this.#keep(transaction)
     listener.queued()
   }
 
@@ -119,7 +119,10 @@ export class Settlement implements SenderListener {
     show(shown)
     if (shown.length > 0) this.#synced(shown)
     // What was rejected can be compared with what the server has.
-    for (const transaction of outbox.judgedAt(sid, verdicts)) listener.judged(transaction)
+    const judged = outbox.verdicts.shownAt('rejected', sid, verdicts)
+    // Each is told once, also where a listener lets more come.
+    for (const transaction of judged) outbox.verdicts.remove(transaction)
+    for (const transaction of judged) listener.judged(transaction)
   }
 
   /** These are shown by the data, and no longer laid over it. */

@@ -156,7 +156,7 @@ export class Standing {
     listener.counted()
     for (const transaction of rejected) {
       if (sid === undefined) listener.judged(transaction)
-      else if (transaction.state === 'rejected') outbox.awaitTruth(transaction, sid)
+      else if (transaction.state === 'rejected') outbox.verdicts.add(transaction, sid)
     }
   }
 }

@@ -174,8 +174,8 @@ export const writes: readonly Mutation[] = [
     invariant: 28,
     test: 'test/writes/echo.test.ts',
     name: 'invariant 28: a delta that began before the answer says nothing about it',
-    file: 'src/outbox/outbox.ts',
-    from: 'verdict.sid <= sid || verdict.count <= verdicts',
+    file: 'src/outbox/verdicts.ts',
+    from: 'verdict.sid <= sid || verdict.count <= count',
     to: 'true',
   },
   {
@@ -191,7 +191,7 @@ export const writes: readonly Mutation[] = [
     test: 'test/writes/echo.test.ts',
     name: 'invariant 28: a change that the data never shows ends with the next fetch, and shows what is true',
     file: 'src/sync/settlement.ts',
-    from: 'if (outbox.isAwaitingTruth) this.#echo.within(echoWait)',
+    from: 'if (!outbox.verdicts.areShown) this.#echo.within(echoWait)',
     to: '',
   },
   {
