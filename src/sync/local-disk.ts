@@ -1,16 +1,13 @@
 import { Alarm } from '../base/alarm.ts'
-import { StorageError, type SyncError, toStorageError } from '../base/errors.ts'
+import { StorageError, type SyncError } from '../base/errors.ts'
 import type { Clock } from '../base/world.ts'
 import type { Database, JournalEntry } from '../database/database.ts'
 import { noDatabase } from '../database/none.ts'
-import type { OutboxChange } from '../database/outbox.ts'
 import type { StorageStatus } from '../session/status.ts'
 import { Checkpointer } from './checkpointer.ts'
 import { Opener } from './opener.ts'
+import { OutboxDisk } from './outbox-disk.ts'
 import { isHopeless, Recorder } from './recorder.ts'
-
-/** So often one change of the transactions is tried where the engine closes the database under it. */
-const mostTries = 3
 
 /**
  * Where a snapshot did not fit, another may after this long, in ms; each one after it waits four times longer, even if it
@@ -43,14 +40,14 @@ export type Replaced = 'stored' | 'memory' | 'again'
 
 /** One identity's database, and whether what is taken comes to be durable there. */
 export class LocalDisk {
+  /** Where its transactions are stored, whatever becomes of the data. */
+  readonly outbox: OutboxDisk
   readonly #listener: DiskListener
   readonly #opener: Opener
   readonly #checkpointer: Checkpointer
   readonly #again: Alarm
   #againMs = roomMs
   readonly #recorder = new Recorder(noDatabase, (failure) => this.#heard(failure))
-  /** Why the last transaction could not be stored, if it could not. */
-  #refused: SyncError | undefined
   /** Why the data was given up since its replacement began, if it was. */
   #given: SyncError | undefined
   /** Whether the database was opened again under the last snapshot. */
@@ -83,6 +80,16 @@ export class LocalDisk {
       clock,
       database: () => this.database,
       onEnd: (failure) => this.#heard(failure ?? this.failure),
+    })
+    this.outbox = new OutboxDisk({
+      database: () => this.database,
+      openAfter: (database, failure) => this.#openAfter(database, failure),
+      onDrop: (failure) => {
+        this.#checkpointer.abort()
+        this.#recorder.fail(failure)
+        this.#given = failure
+      },
+      onChange: () => this.#tell(this.failure),
     })
     this.#again = new Alarm(clock, () => {
       const { failure, suspended } = this.#recorder
@@ -166,44 +173,6 @@ export class LocalDisk {
     return this.failure ? 'memory' : 'stored'
   }
 
-  /** Changes the transactions. Where there is no room, the data is given up for them, which can be fetched again. */
-  async writeOutbox(change: OutboxChange): Promise<readonly string[]> {
-    try {
-      const written = await this.#writeOpened(change)
-      this.#refuse(undefined)
-      return written
-    } catch (error) {
-      const refused = toStorageError(error)
-      this.#refuse(refused)
-      throw refused
-    }
-  }
-
-  async #writeOpened(change: OutboxChange, tries = 1): Promise<readonly string[]> {
-    const { database } = this
-    try {
-      return await this.#makeRoomFor(change)
-    } catch (error) {
-      const isOpen = tries < mostTries && (await this.#openAfter(database, toStorageError(error)))
-      if (!isOpen) throw error
-      return this.#writeOpened(change, tries + 1)
-    }
-  }
-
-  async #makeRoomFor(change: OutboxChange): Promise<readonly string[]> {
-    try {
-      return await this.database.outbox.write(change)
-    } catch (error) {
-      const failure = toStorageError(error)
-      if (failure.code !== 'quota') throw failure
-      this.#checkpointer.abort()
-      this.#recorder.fail(failure)
-      this.#given = failure
-      await this.database.drop()
-      return await this.database.outbox.write(change)
-    }
-  }
-
   /** Resolves once all that was recorded is durable; rejects with a StorageError where it cannot be made so. */
   async stored(): Promise<void> {
     await this.settled()
@@ -252,18 +221,12 @@ export class LocalDisk {
 
   /** As the opener does; but whoever was told that another client has the database does not take it back. */
   async #openAfter(database: Database, failure: SyncError | undefined): Promise<boolean> {
-    const isOthers = [this.failure, this.#refused].some((one) => one?.code === 'fenced')
+    const isOthers = [this.failure, this.outbox.refused].some((one) => one?.code === 'fenced')
     return !isOthers && this.#opener.openAfter(database, failure)
   }
 
-  #refuse(refused: SyncError | undefined): void {
-    if (refused?.code === this.#refused?.code) return
-    this.#refused = refused
-    this.#tell(this.failure)
-  }
-
   #tell(cause: SyncError | undefined): void {
-    const failure = cause ?? this.#refused
+    const failure = cause ?? this.outbox.refused
     const { kind } = this.database
     this.#listener.storage(failure ? { kind, reason: failure.message } : { kind }, failure)
   }

@@ -73,7 +73,7 @@ export class LocalWriter implements Writer {
     this.#outbox = outbox
     this.#log = new OutboxLog(async (change) => {
       await disk.open()
-      return disk.writeOutbox(change)
+      return disk.outbox.write(change)
     })
     const shared = {
       ...options,

@@ -22,7 +22,7 @@ export const storage: readonly Mutation[] = [
     invariant: 31,
     test: 'test/writes/reopened.test.ts',
     name: 'invariant 31: what is written then is stored in one that is opened again',
-    file: 'src/sync/local-disk.ts',
+    file: 'src/sync/outbox-disk.ts',
     from: 'if (!isOpen) throw error',
     to: 'throw error',
   },

@@ -222,7 +222,7 @@ export const writes: readonly Mutation[] = [
     invariant: 33,
     test: 'test/writes/storage.test.ts',
     name: 'invariant 33: without room the data goes first, and the outbox still gets room',
-    file: 'src/sync/local-disk.ts',
+    file: 'src/sync/outbox-disk.ts',
     from: "if (failure.code !== 'quota') throw failure",
     to: 'throw failure',
   },

@@ -39,7 +39,7 @@ async function fullDisk(): Promise<LocalDisk> {
 test('invariant 33: a snapshot that is given up for the outbox before it is shown is not called durable', async () => {
   const disk = await fullDisk()
   const replaced = await disk.replace(disk.database, async () => {
-    await disk.writeOutbox({ put: [] })
+    await disk.outbox.write({ put: [] })
     return undefined
   })
   expect([replaced, disk.failure]).toEqual(['memory', full])
@@ -68,7 +68,7 @@ test('a snapshot is not called durable that the engine took away, with the datab
     const writer = await database.snapshot()
     await writer.commit({ sid: 5 })
     engine.close('nothing')
-    await disk.writeOutbox({ put: [] })
+    await disk.outbox.write({ put: [] })
     return undefined
   })
   expect([replaced, disk.failure]).toEqual(['again', undefined])
