@@ -61,6 +61,35 @@ describe('after every opening of the socket', () => {
   })
 })
 
+describe('what is pushed while something is fetched', () => {
+  /** Lets a record be inserted behind what the next answer of `path` has, which is `status` then. */
+  const insertBehind = (device: Device, path: string, status?: number) => {
+    const fault: BareFault = (answer) => {
+      device.insert('2')
+      return status === undefined ? answer : { ...answer, status, body: [] }
+    }
+    device.server.failNext(fault, { path })
+  }
+
+  test('is shown as soon as the delta that catches up is', async () => {
+    const device = new Device()
+    device.insert('1')
+    insertBehind(device, '/delta')
+    const client = await device.live()
+    expect(shown(client)).toEqual({ 1: {}, 2: {} })
+  })
+
+  test('is shown once a snapshot that was to replace the data has failed', async () => {
+    const device = new Device()
+    device.insert('1')
+    const client = await device.live()
+    device.server.failNext(faults.gone(), { path: '/delta' })
+    insertBehind(device, '/bootstrap', 503)
+    await device.clock.until(client.sync().catch(() => {}))
+    expect(shown(client)).toEqual({ 1: {}, 2: {} })
+  })
+})
+
 describe('pushes without since', () => {
   test('invariant 2: 105 pushed before 103 loses nothing, shown or stored', async () => {
     const device = new Device({ hold: true })
