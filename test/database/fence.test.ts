@@ -152,4 +152,23 @@ describe.each(Object.entries(stores))('over %s', (_, make) => {
     await expect(former.append({ since: 12, sid: 13, ops: [] })).rejects.toMatchObject({ code: 'fenced' })
     expect(plain(await restoreState(present))).toEqual(plain(snapshotOf(12, rowsNamed('d'))))
   })
+
+  test('one after the other that opened it without room folds the journal and goes on from there', async () => {
+    const disk = new FullStore(make())
+    const former = await open(disk.store)
+    await storeSnapshot(former, first)
+    await former.append(delta)
+    for (const [since, id] of [
+      [11, 'b'],
+      [12, 'c'],
+    ] satisfies [number, string][]) {
+      disk.full = true
+      const present = await open(disk.store)
+      disk.full = false
+      expect((await restoreState(present))?.sid).toBe(since)
+      expect(await present.checkpoint()).toBe(true)
+      await present.append({ since, sid: since + 1, ops: [{ op: 'd', t: 'Issue', id }] })
+    }
+    expect(plain(await restoreState(await open(disk.store)))).toEqual(plain(snapshotOf(13, [])))
+  })
 })
