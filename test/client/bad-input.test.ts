@@ -114,6 +114,35 @@ describe('one row with', () => {
   })
 })
 
+describe('a snapshot that says another count than that of its rows', () => {
+  const snapshot = json({ sid: 1, count: 2, rows: [{ ...row, id: '1' }] })
+
+  test('is fetched once more, and nothing is told where that one is right', async () => {
+    const device = new Device({ push: 'none' })
+    device.insert('1')
+    device.insert('2')
+    device.server.failNext(snapshot, { path: '/bootstrap' })
+    const client = await device.live()
+    expect(shown(client)).toEqual({ 1: {}, 2: {} })
+    expect([device.requests.filter((path) => path === 'bootstrap'), device.log]).toEqual([
+      ['bootstrap', 'bootstrap'],
+      [],
+    ])
+  })
+
+  test('twice is taken as it came, and told', async () => {
+    const device = new Device({ push: 'none' })
+    device.insert('1')
+    device.server.failNext(snapshot, { path: '/bootstrap', times: 2 })
+    const client = await device.live()
+    expect(shown(client)).toEqual({ 1: {} })
+    expect([device.requests.filter((path) => path === 'bootstrap'), device.log]).toEqual([
+      ['bootstrap', 'bootstrap'],
+      ['anomaly count: The snapshot said 2 rows and brought 1, twice.'],
+    ])
+  })
+})
+
 /** Frames that are none. */
 const brokenFrames: readonly (readonly [name: string, text: string])[] = [
   ['no sid', '{"t":"Issue","id":"x","op":"i","p":{}}'],
