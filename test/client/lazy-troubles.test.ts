@@ -28,7 +28,10 @@ describe('a disk that does not give a lazy type', () => {
     const { device, client, disk } = await onUnreliable()
     disk.failing = 1
     await device.clock.until(client.load('Issue'))
+    const asked = device.requests.length
+    await device.clock.advance(10_000)
     expect([shown(client), disk.reads, device.log]).toEqual([{ 1: { title: 'Milk' } }, 2, []])
+    expect(device.requests.slice(asked)).toEqual([])
   })
 
   test('offline is read again with the next use', async () => {

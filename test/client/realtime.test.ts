@@ -256,6 +256,16 @@ describe('without a socket', () => {
     expect([...new Set(seen)]).toEqual(['connecting', 'socket'])
   })
 
+  test('a client is connecting until something was fetched', async () => {
+    const device = new Device()
+    const client = device.client({ world: { ...device.world, WebSocket: undefined } })
+    const seen: string[] = []
+    client.on('status', ({ connection }) => seen.push(connection.state))
+    await client.start()
+    await device.clock.advance(1_000)
+    expect([...new Set(seen)]).toEqual(['connecting', 'polling'])
+  })
+
   test('a client polls', async () => {
     const device = new Device()
     device.insert('1')

@@ -134,3 +134,44 @@ test('the disk is closed once what is written in one that was opened again has e
   await clock.advance(10_000)
   expect([opened, told.length - before, clock.timers]).toEqual([2, 0, 0])
 })
+
+test('a checkpoint that was to come is none once the disk is closed', async () => {
+  const clock = new VirtualClock()
+  let checkpoints = 0
+  const database: Database = {
+    ...noDatabase,
+    size: { pageUnits: 0, journalUnits: 1_000_000 },
+    append: async () => {},
+    checkpoint: async () => {
+      checkpoints += 1
+      return true
+    },
+  }
+  const disk = new LocalDisk({ openDatabase: async () => database, clock, listener })
+  await disk.open()
+  disk.resume()
+  disk.record({ since: 0, sid: 1, ops: [] })
+  await disk.close()
+  expect(clock.timers).toBe(0)
+  await clock.advance(10_000)
+  expect(checkpoints).toBe(0)
+})
+
+test('what is on the disk is read once, also where the engine closes it and it is opened again', async () => {
+  const clock = new VirtualClock()
+  const engine = new ClosableStore()
+  const told: string[] = []
+  const disk = new LocalDisk({
+    openDatabase: () => openDatabase({ store: engine.store, name: 'ada', clock }),
+    clock,
+    listener: {
+      ...listener,
+      opened: async () => void told.push('opened'),
+      reopened: () => told.push('reopened'),
+    },
+  })
+  await disk.open()
+  engine.close('nothing')
+  await disk.outbox.write({ put: [] })
+  expect(told).toEqual(['opened', 'reopened'])
+})

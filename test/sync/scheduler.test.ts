@@ -53,3 +53,26 @@ test('who comes back when a Retry-After has passed waits no longer, though a mac
   await clock.advance(0)
   expect([runs, scheduler.phase, clock.timers]).toEqual([2, 'resting', 0])
 })
+
+test('a run that is stopped while it waits for the one before it is none', async () => {
+  const clock = new VirtualClock()
+  let runs = 0
+  const scheduler = new Scheduler({
+    world: { clock, random: { number: () => 0, bytes: (length) => new Uint8Array(length) } },
+    run: async () => {
+      runs += 1
+      await new Promise<void>((resolve) => void clock.after(1_000, resolve))
+    },
+    proves: () => true,
+    onFailure: () => {},
+    onChange: () => {},
+  })
+  scheduler.tell({ type: 'start' })
+  await clock.advance(0)
+  const stopped = scheduler.stop()
+  scheduler.tell({ type: 'start' })
+  await clock.advance(0)
+  const again = scheduler.stop()
+  await clock.until(Promise.all([stopped, again]))
+  expect(runs).toBe(1)
+})
