@@ -2,11 +2,13 @@ import { describe, expect, test } from 'vitest'
 import { FencedConnection } from '../../src/database/fence.ts'
 import { pageKey } from '../../src/database/format.ts'
 import { openDatabase } from '../../src/database/open.ts'
+import { memoryStore } from '../../src/storage/memory.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 import { sharedStore } from '../support/worker-device.ts'
 
+const clock = new VirtualClock()
+
 describe('a place that was lent takes pages', () => {
-  const clock = new VirtualClock()
   const lent = async () => {
     const store = sharedStore()
     const database = await openDatabase({ store, name: 'lent', clock })
@@ -47,4 +49,10 @@ describe('a place that was lent takes pages', () => {
     await openDatabase({ store, name: 'lent', clock })
     await expect(write()).rejects.toMatchObject({ name: 'StorageError', code: 'fenced' })
   })
+})
+
+test('nothing is lent of a store that another thread cannot open', async () => {
+  const database = await openDatabase({ store: memoryStore(), name: 'lent', clock })
+  const writer = await database.snapshot()
+  expect(await writer.lend()).toBeUndefined()
 })
