@@ -1,4 +1,5 @@
 import { ConfigurationError, wrongOption } from '../base/errors.ts'
+import { refuseUnknown } from '../base/known-options.ts'
 import { isName } from '../protocol/guards.ts'
 import { isObject } from '../protocol/json.ts'
 import type { WireRow } from '../protocol/row.ts'
@@ -66,6 +67,7 @@ export function defineModels<const Definitions extends ModelDefinitions>(
   if (isModels<Definitions>(declared)) return declared
   const types = new Map(Object.entries(declared).map(([t, definition]) => [t, readType(t, definition)]))
   const { version = 1, migrate = {} } = options
+  refuseUnknown(options, { version, migrate }, 'models.')
   if (!Number.isSafeInteger(version) || version < 1) {
     throw new ConfigurationError('models.version', '`version` is not a whole number of 1 or more.')
   }
@@ -104,6 +106,7 @@ function readType(t: string, definition: unknown): DeclaredType {
     throw wrongOption(option, 'is neither a Standard Schema nor a `model(schema)`.')
   }
   const { indexes = [], load = 'eager' } = options
+  refuseUnknown(options, { indexes, load }, `${option}.`)
   if (load !== 'eager' && load !== 'lazy') {
     throw wrongOption(`${option}.load`, "is neither 'eager' nor 'lazy'.")
   }

@@ -56,6 +56,11 @@ const faults: readonly (readonly [name: string, models: unknown, option: string]
   ['the type __proto__', JSON.parse('{"__proto__":{}}'), 'models.__proto__'],
   ['another load', { Issue: model(schema, { load: 'later' as never }) }, 'models.Issue.load'],
   [
+    'a misspelt option of a type',
+    { Issue: model(schema, { index: ['title'] } as never) },
+    'models.Issue.index',
+  ],
+  [
     'indexes that are no list',
     { Issue: model(schema, { indexes: 'title' as never }) },
     'models.Issue.indexes',
@@ -87,6 +92,13 @@ describe('what is wrong is named, in one sentence', () => {
       })
     }
   })
+})
+
+test('a misspelt `migrate` is an error, so that stored data does not stay as it was', () => {
+  const misspelt = { version: 2, migrations: {} }
+  expect(() => defineModels({ Issue: schema }, misspelt)).toThrow(
+    '`models.migrations` is no option; expected one of version, migrate.',
+  )
 })
 
 function thrownBy(run: () => unknown): unknown {
