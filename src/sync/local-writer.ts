@@ -105,7 +105,8 @@ export class LocalWriter implements Writer {
       proves: () => true,
       floorMs: (error) => (isPause(error) ? pauseMs : undefined),
       onFailure: (error) => {
-        reporter.failure(error)
+        // At first the data may merely lag behind a reset, which says by itself what happened.
+        if (error.code !== 'discontinuous' || this.#scheduler.failures > 1) reporter.failure(error)
         // A delta is refused, too, where these credentials have ended: then all of syncing pauses, and the status says so.
         if (isSyncError(error, 'UnauthenticatedError')) listener.missing()
       },
