@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Kysely, PostgresDialect, type RawBuilder, sql } from 'kysely'
 import type { ClientConfig } from 'pg'
-import { ConfigurationError } from '../../../base/errors.ts'
+import { ConfigurationError, toError } from '../../../base/errors.ts'
 import type { Logger } from '../../../base/logger.ts'
 import type { Clock, Random } from '../../../base/world.ts'
 import { peer } from '../../peer.ts'
@@ -86,7 +86,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
     undo()
   }
   const history = await checkEncoding(followers)
-    .then(() => historyOf(followers))
+    .then(() => historyOf(followers, logger))
     .catch(async (error) => {
       await close()
       throw error
@@ -151,14 +151,18 @@ async function checkEncoding(db: Db): Promise<void> {
  * tell it from a crash, so after a restore the stored name has to be changed by hand. Where a server does not tell
  * these, it is all there is.
  */
-async function historyOf(db: Db): Promise<RawBuilder<string>> {
+async function historyOf(db: Db, logger: Logger): Promise<RawBuilder<string>> {
   const history = sql<string>`history || ':' || (select system_identifier from pg_control_system())
     || ':' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)`
   try {
     await sql`select ${history} from (values ('')) as state(history)`.execute(db)
     return history
   } catch (error) {
-    if (isDenied(error)) return sql<string>`history`
-    throw error
+    if (!isDenied(error)) throw error
+    logger.warn(
+      'PostgreSQL does not tell when another server takes its place; after that, give the history another name.',
+      { reason: toError(error).message },
+    )
+    return sql<string>`history`
   }
 }

@@ -62,9 +62,9 @@ export function isOfReadOnly(error: unknown): boolean {
   return /^(25006|55000)/.test(stateOf(error))
 }
 
-/** What was asked for is not allowed, or not there. */
+/** What was asked for is not allowed, not there, or not supported, as Amazon Aurora says. */
 export function isDenied(error: unknown): boolean {
-  return /^(42501|42883)/.test(stateOf(error))
+  return /^(42501|42883|0A000)/.test(stateOf(error))
 }
 
 /** Says nothing of what the database says, which may quote the data. */
