@@ -11,13 +11,12 @@ const longestMs = 2_000
 
 /** Where the log is. However many ask at once, it is asked once; rejects where it does not answer in time. */
 export function positionReader(log: Log, clock: Clock): () => Promise<Position> {
+  const late = () => new Error(`It gives no answer in ${longestMs} ms.`)
   let reading: Promise<Position> | undefined
   return () => {
-    reading ??= withDeadline(clock, longestMs, log.position(), () => new Error('It took too long.')).finally(
-      () => {
-        reading = undefined
-      },
-    )
+    reading ??= withDeadline(clock, longestMs, log.position(), late).finally(() => {
+      reading = undefined
+    })
     return reading
   }
 }
@@ -35,8 +34,8 @@ export function health({ position, draining }: HealthOptions): (c: AppContext) =
     try {
       await position()
     } catch (error) {
-      c.var.logger.error('The log cannot be read.', { reason: toError(error).message })
-      throw unavailable('The database cannot be read at the moment.', 1)
+      c.var.logger.error('The log cannot be used.', { reason: toError(error).message })
+      throw unavailable('The database cannot be used at the moment.', 1)
     }
     return sendJson(c, 200, new TextEncoder().encode('{"status":"ok"}'))
   }

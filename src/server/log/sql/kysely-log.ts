@@ -18,7 +18,7 @@ import type {
   Written,
 } from '../log.ts'
 import { toRejection } from '../rejection.ts'
-import type { SqlDatabase } from './database.ts'
+import type { Db, SqlDatabase } from './database.ts'
 import type { Write } from './group.ts'
 import { Joined } from './joined.ts'
 import { type OpenRead, openDelta, openSnapshot, readChanges, readPosition } from './read.ts'
@@ -34,6 +34,9 @@ const trimmedAtOnce = 10_000
 
 /** How often the log forgets what it may. In ms. */
 const forgetEveryMs = 600_000
+
+/** How long the log's lock is waited for, in ms, to tell whether it is to be had: less than whoever asks waits. */
+const tryLockMs = 1_000
 
 /** How long reads may take to end, in ms, when it closes. */
 const closeMs = 5_000
@@ -118,7 +121,7 @@ export class KyselyLog implements SqlLog {
 
   /** Rejects also where nothing can be written, as far as writes have shown. */
   async position(): Promise<Position> {
-    if (this.#failing) await sql`select from instep_state for update`.execute(this.#database.writers)
+    if (this.#failing) await this.#database.writers.transaction().execute(tryLock)
     this.#failing = false
     return readPosition(this.#database.followers, this.#database)
   }
@@ -204,4 +207,10 @@ export class KyselyLog implements SqlLog {
     await spool.copied
     return { ...position, batches: this.#reader.read(spool) }
   }
+}
+
+/** Rejects where the log's lock is not to be had, with what the database says of it. */
+async function tryLock(db: Db): Promise<void> {
+  await sql`set local lock_timeout = ${sql.lit(tryLockMs)}`.execute(db)
+  await sql`select from instep_state for update`.execute(db)
 }

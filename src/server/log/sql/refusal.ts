@@ -1,5 +1,5 @@
 import { backoffMs } from '../../../base/backoff.ts'
-import { codeOf, isSyncError, NetworkError } from '../../../base/errors.ts'
+import { codeOf, isSyncError, NetworkError, toError } from '../../../base/errors.ts'
 import type { Clock, Random } from '../../../base/world.ts'
 import { isObject } from '../../../protocol/json.ts'
 import { WriteRejectedError } from '../rejection.ts'
@@ -24,7 +24,8 @@ export async function retried<T>(
       if (isRefusal(error)) throw refusalOf(error)
       if (!isPassing(error)) throw error
       if (failures === mostTries || clock.now() >= end) {
-        const message = `The database gave way to others ${failures} times.`
+        const last = toError(error).message
+        const message = `The database gave way to others ${failures} times: ${last}`
         throw new NetworkError('timeout', message, { cause: error })
       }
       const waitMs = backoffMs(failures, random.number(), pace)
