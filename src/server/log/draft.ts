@@ -57,7 +57,9 @@ export function draft(
     const key = rowKey(t, id)
     const { record, changed } = befores[index] ?? { record: undefined, changed: false }
     const kept = records.get(key)
-    const { after, told } = judge(kept ? kept.after : record, op, changed, copies)
+    // A position that is not reached is one in another history, as before a restore: nobody can tell what differs.
+    const isChanged = changed || (op.unchangedSince ?? 0) > head
+    const { after, told } = judge(kept ? kept.after : record, op, isChanged, copies)
     for (const { owner, change } of told) {
       sid += 1
       frames.push({ owner, frame: { sid, t, id, ...change, ...stamp } })

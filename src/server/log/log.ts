@@ -111,7 +111,8 @@ export interface StoredRecord {
  * `changed` answers the op's `unchangedSince`: whether the history holds a change of the record after it. Changes
  * made by the same ops do not count. In a transaction only what was told to `owner` counts, and nothing that
  * `caller` made by a transaction of `bases`. Where the horizon has passed `unchangedSince`, only a record that is
- * there, and whose `sid` is not above it, is known not to have changed. It is `false` where nothing is asked.
+ * there, and whose `sid` is not above it, is known not to have changed; where the head has not reached it, none is. It
+ * is `false` where nothing is asked.
  *
  * Of a record that is only removed, or is another's than a transaction's `owner`, `before` may have no fields. What is
  * given `copies`, the same for all ops of one write, may change in `before` what an earlier one of these ops has left, and

@@ -52,6 +52,16 @@ export function describeUnchangedSince(what: string, logTest: LogTest): void {
       expect(await verdictOn(log, txOf('b', stale, { ...acme, bases: ['a'] }))).toBe('conflict')
     })
 
+    logTest(
+      'takes a position that it has not reached for one of another history, in which all may differ',
+      async (log) => {
+        const head = await log.write([insert('1')], asService)
+        expect(await verdictOn(log, txOf('a', [since(update('1', { n: 1 }), head + 1)]))).toBe('conflict')
+        expect(await verdictOn(log, txOf('b', [since(insert('2'), head + 1)]))).toBe('conflict')
+        expect(await verdictOn(log, txOf('c', [since(update('1', { n: 1 }), head)]))).toBe('accepted')
+      },
+    )
+
     logTest('finds that a record has gone', async (log) => {
       const head = await log.write([insert('1')], asService)
       await log.write([remove('1')], asService)
