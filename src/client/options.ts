@@ -1,5 +1,5 @@
-import { ConfigurationError, type SyncError, wrongOption } from '../base/errors.ts'
-import { refuseUnknown } from '../base/known-options.ts'
+import { type Check, checkOptions } from '../base/check-options.ts'
+import { type SyncError, wrongOption } from '../base/errors.ts'
 import { harmless, type Logger } from '../base/logger.ts'
 import { consoleLogger, resolveWorld } from '../base/world.default.ts'
 import type { World } from '../base/world.ts'
@@ -70,7 +70,7 @@ const isText = (value: unknown) => typeof value === 'string' && value !== ''
 
 /** What each option must be; those that say more about themselves are checked where they are read. */
 const expected: {
-  readonly [Name in keyof Required<SyncClientOptions>]: readonly [(value: unknown) => boolean, string]
+  readonly [Name in keyof Required<SyncClientOptions>]: Check
 } = {
   baseUrl: [(value) => isText(value) || isObject(value), 'an address, or { http, ws }'],
   endpoints: [isObject, '{ bootstrapUrl, deltaUrl, wsUrl, txUrl? }'],
@@ -100,7 +100,7 @@ const expected: {
 export function resolveOptions<M extends ModelDefinitions>(
   options: SyncClientOptions<M>,
 ): ResolvedOptions<M> {
-  checkOptions(options)
+  checkOptions(options, expected)
   const { baseUrl, endpoints, token, apiKey, models, store } = options
   if (store?.kind === 'durable' && options.identity === undefined) {
     throw wrongOption(
@@ -123,14 +123,5 @@ export function resolveOptions<M extends ModelDefinitions>(
     echoWait: options.echoWait ?? 1_000,
     logger: harmless(options.logger ?? consoleLogger),
     world: resolveWorld(options.world, apiKey !== undefined),
-  }
-}
-
-function checkOptions(options: unknown): void {
-  if (!isObject(options)) throw new ConfigurationError('options', 'SyncClient takes an object of options.')
-  refuseUnknown(options, expected)
-  for (const [name, [accepts, what]] of Object.entries(expected)) {
-    const value = options[name]
-    if (value !== undefined && !accepts(value)) throw wrongOption(name, `must be ${what}.`)
   }
 }

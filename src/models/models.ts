@@ -1,5 +1,5 @@
+import { refuseUnknown } from '../base/check-options.ts'
 import { ConfigurationError, wrongOption } from '../base/errors.ts'
-import { refuseUnknown } from '../base/known-options.ts'
 import { isName } from '../protocol/guards.ts'
 import { isObject } from '../protocol/json.ts'
 import type { WireRow } from '../protocol/row.ts'

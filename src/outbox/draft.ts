@@ -1,3 +1,4 @@
+import { refuseUnknown } from '../base/check-options.ts'
 import { ClosedError, ConfigurationError, ValidationError } from '../base/errors.ts'
 import type { RecordImage } from '../database/outbox.ts'
 import { checkedWhole, refuseUpdate } from '../models/check-write.ts'
@@ -138,8 +139,10 @@ class OpenDraft implements Mutator {
     this.#ops.push(op)
   }
 
-  #condition(options: WriteOptions | undefined) {
-    return options?.unchanged ? { unchangedSince: this.#options.since } : undefined
+  #condition(options: WriteOptions = {}) {
+    const { unchanged } = options
+    refuseUnknown(options, { unchanged })
+    return unchanged ? { unchangedSince: this.#options.since } : undefined
   }
 }
 

@@ -1,5 +1,5 @@
+import { refuseUnknown } from '../base/check-options.ts'
 import { ConfigurationError } from '../base/errors.ts'
-import { refuseUnknown } from '../base/known-options.ts'
 import { epochOf } from './log/epoch.ts'
 import { checkLogOptions } from './log/sql/check-options.ts'
 import { LateLog } from './log/sql/late-log.ts'

@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../base/errors.ts'
+import { check } from '../base/check-options.ts'
 import { harmless, type Logger, silentLogger } from '../base/logger.ts'
 import { resolveWorld } from '../base/world.default.ts'
 import type { Clock, Random } from '../base/world.ts'
@@ -158,8 +158,8 @@ export function resolveOptions(options: SyncServiceOptions): ResolvedOptions {
     models: options.models && defineModels(options.models),
   }
   for (const [option, [accepts, what]] of Object.entries(expected)) {
-    if (accepts(resolved[option as keyof SyncServiceOptions], resolved.path)) continue
-    throw new ConfigurationError(option, `The option \`${option}\` is to be ${what}.`)
+    const value = resolved[option as keyof SyncServiceOptions]
+    check(option, value, [() => accepts(value, resolved.path), what])
   }
   return { ...resolved, logger: harmless(resolved.logger) }
 }

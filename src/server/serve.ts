@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { ConfigurationError } from '../base/errors.ts'
+import { wrongOption } from '../base/errors.ts'
 import { type Logger, silentLogger } from '../base/logger.ts'
 import { resolveWorld } from '../base/world.default.ts'
 import type { Clock } from '../base/world.ts'
@@ -39,7 +39,7 @@ export async function serve(service: SyncService, options: ServeOptions): Promis
     clock = resolveWorld().clock,
   } = options
   if (!Number.isInteger(port) || port < 0 || port > 65_535) {
-    throw new ConfigurationError('port', 'The option `port` is to be an integer from 0 to 65535.')
+    throw wrongOption('port', 'must be an integer from 0 to 65535.')
   }
   await service.ready()
   const handle = nodeHandler(service, { logger })

@@ -1,9 +1,10 @@
-import { RejectedError } from '../base/errors.ts'
+import { RejectedError, wrongOption } from '../base/errors.ts'
 import type { OutboxRecord } from '../database/outbox.ts'
 import type { Draft } from '../outbox/draft.ts'
 import { joinImages, joinOps } from '../outbox/join.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import type { Transaction } from '../outbox/transaction.ts'
+import { isName } from '../protocol/guards.ts'
 import type { MutateOptions } from '../session/writer.ts'
 
 export interface NewRecordOptions extends MutateOptions {
@@ -17,7 +18,7 @@ export interface NewRecordOptions extends MutateOptions {
   readonly joined: OutboxRecord | undefined
 }
 
-/** A new transaction as it is to be kept. Throws a RejectedError where what it requires will not happen. */
+/** A new transaction as it is to be kept. Throws a RejectedError where what it requires will not happen, a ConfigurationError where that is none. */
 export function newRecord({ ops, before }: Draft, options: NewRecordOptions): OutboxRecord {
   const { outbox, joined, requires = [], id, at, since, version, label, group, coalesce, retryOf } = options
   const all = joined ? joinOps(joined.ops, ops) : ops
@@ -42,6 +43,7 @@ export function newRecord({ ops, before }: Draft, options: NewRecordOptions): Ou
 
 /** The id under which the server is told of it; none where the data shows it already. */
 function requirement({ id, state }: Transaction): readonly string[] {
+  if (!isName(id)) throw wrongOption('mutate.requires', 'must be a list of transactions.')
   if (state === 'synced') return []
   if (state === 'rejected' || state === 'failed' || state === 'cancelled' || state === 'discarded') {
     throw new RejectedError('dependency_rejected', `A transaction that is required was ${state}.`)

@@ -1,3 +1,4 @@
+import { refuseUnknown } from '../base/check-options.ts'
 import { ClosedError, ConfigurationError, toStorageError } from '../base/errors.ts'
 import type { Ids } from '../base/ids.ts'
 import type { Clock } from '../base/world.ts'
@@ -55,6 +56,8 @@ export class Writes implements TransactionHost, HistoryHost {
 
   /** Runs `body`, shows what it wrote, and stores it. Throws what `body` throws, and nothing has changed then. */
   mutate(body: (mutator: Mutator) => unknown, options: MutateOptions): LocalTransaction {
+    const { requires, coalesce, label, group } = options
+    refuseUnknown(options, { requires, coalesce, label, group }, 'mutate.')
     return this.#add(this.#draft(body), options)
   }
 

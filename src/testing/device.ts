@@ -1,3 +1,4 @@
+import { check } from '../base/check-options.ts'
 import { ClosedError, toError, wrongOption } from '../base/errors.ts'
 import { silentLogger } from '../base/logger.ts'
 import type { Clock } from '../base/world.ts'
@@ -5,7 +6,7 @@ import type { SyncClientOptions } from '../client/options.ts'
 import { SyncClient } from '../client/sync-client.ts'
 import type { ModelDefinitions } from '../models/models.ts'
 import { isObject } from '../protocol/json.ts'
-import { check, isName } from './checks.ts'
+import { isName } from './checks.ts'
 import { VirtualNetwork, type VirtualServer } from './virtual-network.ts'
 import { type VirtualWorld, virtualWorld } from './virtual-world.ts'
 

@@ -1,8 +1,9 @@
+import { type Check, check, checkOptions } from '../base/check-options.ts'
 import { ConfigurationError } from '../base/errors.ts'
 import type { Clock } from '../base/world.ts'
 import { isObject } from '../protocol/json.ts'
 import type { AcceptSocket } from '../server/realtime/server-socket.ts'
-import { type Check, check, checkOptions, isDuration, oneOf } from './checks.ts'
+import { isDuration, oneOf } from './checks.ts'
 
 const endpoints = ['bootstrap', 'delta', 'tx', 'ws'] as const
 

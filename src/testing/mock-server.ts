@@ -1,10 +1,11 @@
+import { check, checkOptions } from '../base/check-options.ts'
 import type { Clock } from '../base/world.ts'
 import type { SyncClient } from '../client/sync-client.ts'
 import type { ModelDefinitions } from '../models/models.ts'
 import type { WireRow } from '../protocol/row.ts'
 import { type RejectionCode, rejectionCodes, type TxOp } from '../protocol/tx.ts'
 import { Backend, type MockRequest } from './backend.ts'
-import { check, checkOptions, isName, oneOf } from './checks.ts'
+import { isName, oneOf } from './checks.ts'
 import { type MockClientOptions, MockDevice, mockClosed } from './device.ts'
 import {
   type FaultScope,

@@ -1,4 +1,4 @@
-import { checkOptions } from './checks.ts'
+import { checkOptions } from '../base/check-options.ts'
 import { MockSyncServer } from './mock-server.ts'
 import { type MockSyncServerOptions, mockChecks } from './options.ts'
 import { realTime, virtualTime } from './time.ts'

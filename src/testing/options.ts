@@ -1,6 +1,7 @@
+import type { Check } from '../base/check-options.ts'
 import type { Caller, OwnerField } from '../server/auth/caller.ts'
 import type { ServiceOptions } from './backend.ts'
-import { type Check, isDuration, isFunction, isNumber, oneOf } from './checks.ts'
+import { isDuration, isFunction, isNumber, oneOf } from './checks.ts'
 
 /** Those of the service, and of what lies before it. */
 export interface MockSyncServerOptions extends ServiceOptions {

@@ -1,8 +1,9 @@
+import { checkOptions } from '../base/check-options.ts'
 import { wrongOption } from '../base/errors.ts'
 import type { Clock } from '../base/world.ts'
 import type { ConnectionStatus } from '../session/status.ts'
 import type { Backend } from './backend.ts'
-import { checkOptions, isDuration } from './checks.ts'
+import { isDuration } from './checks.ts'
 import type { MockDevice } from './device.ts'
 
 export interface SettleOptions {

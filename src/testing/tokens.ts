@@ -1,7 +1,8 @@
+import { check } from '../base/check-options.ts'
 import type { Clock } from '../base/world.ts'
 import type { Caller, Refusal, RefusalCode } from '../server/auth/caller.ts'
 import { bearerToken, socketRequest } from '../server/auth/credentials.ts'
-import { check, isDuration, isName } from './checks.ts'
+import { isDuration, isName } from './checks.ts'
 
 interface Token {
   readonly identity: string

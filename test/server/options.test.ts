@@ -45,13 +45,13 @@ test.each([
   { retention: 7 },
 ])('%j is refused, and the option is named', (options) => {
   const [option = ''] = Object.keys(options).slice(-1)
-  expect(() => serviceWith(options)).toThrow(`The option \`${option}\` is to be `)
+  expect(() => serviceWith(options)).toThrow(`\`${option}\` must be `)
 })
 
 test.each<[object, string]>([
   [{ maxAgeMs: -1 }, 'retention.maxAgeMs'],
   [{ maxChanges: Number.NaN }, 'retention.maxChanges'],
-  [{ maxAge: 1 }, 'maxAge'],
+  [{ maxAge: 1 }, 'retention.maxAge'],
 ])('what is to be forgotten is refused where it is no age and no number: %j', async (retention, option) => {
   expect(() => serviceWith({ retention })).toThrow(expect.objectContaining({ option }))
   const options = { retention } as SqlLogOptions

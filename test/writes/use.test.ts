@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod/mini'
-import { defineModels, type SyncClient } from '../../src/index.ts'
+import { defineModels, type MutateOptions, type SyncClient } from '../../src/index.ts'
 import type { Mutator } from '../../src/outbox/draft.ts'
 import { notes, Office, officeUrl } from '../support/office.ts'
 import { oneNote } from '../support/one-note.ts'
@@ -194,4 +194,29 @@ test.each([
   return expect(desk().then((made) => made.client(options))).rejects.toThrow(
     named('ConfigurationError', { option }),
   )
+})
+
+test.each<[string, MutateOptions]>([
+  ['mutate.lable', { lable: 'Rename' } as never],
+  ['mutate.requires', { requires: ['0198'] as never }],
+  ['mutate.requires', { requires: [{}] as never }],
+])('a wrong option %s of `mutate` is named, and nothing is written', async (option, options) => {
+  const { client } = await oneNote()
+  const rename = () => client.mutate((m) => m.update('Note', '1', { title: 'Bread' }), options)
+  expect(rename).toThrow(named('ConfigurationError', { option }))
+  expect([notes(client), client.outbox.list()]).toEqual([{ 1: { title: 'Milk', n: 1 } }, []])
+})
+
+test('a condition that is misspelt is named, and is not a write without one', async () => {
+  const { client } = await oneNote()
+  const options = { unchangd: true } as never
+  const misspelt = named('ConfigurationError', { option: 'unchangd' })
+  for (const write of [
+    (m: Mutator) => m.update('Note', '1', { title: 'Bread' }, options),
+    (m: Mutator) => m.put('Note', { id: '1', title: 'Bread' }, options),
+    (m: Mutator) => m.delete('Note', '1', options),
+  ]) {
+    expect(() => client.mutate(write)).toThrow(misspelt)
+  }
+  expect([notes(client), client.outbox.list()]).toEqual([{ 1: { title: 'Milk', n: 1 } }, []])
 })

@@ -10,7 +10,7 @@ export function checkAddress(address: string): void {
   const isWhole = !isCut(address) && canDecode(address)
   if (isWhole && canParse(address)) return
   if (isWhole && canParse(address.replace(/:\d+(?=[/?]|$)/, ''))) {
-    throw new ConfigurationError('database', 'The port of the PostgreSQL is to be from 0 to 65535.')
+    throw new ConfigurationError('database', 'The port of the PostgreSQL must be from 0 to 65535.')
   }
   throw new ConfigurationError(
     'database',

@@ -1,5 +1,4 @@
-import { ConfigurationError } from '../../../base/errors.ts'
-import { refuseUnknown } from '../../../base/known-options.ts'
+import { type Check, check, checkOptions } from '../../../base/check-options.ts'
 import { isObject } from '../../../protocol/json.ts'
 
 const bounds = [
@@ -11,25 +10,17 @@ const bounds = [
   'maxWaitMs',
 ] as const
 
+const isBound: Check = [(value) => typeof value === 'number' && value > 0, 'a number above 0']
+/** Below 0, all would be forgotten. */
+const isRest: Check = [(value) => typeof value === 'number' && value >= 0, 'a number of 0 or more']
+
 /** What of a log's options is checked. */
 type Checked = { readonly [Name in (typeof bounds)[number] | 'retention']?: unknown }
 
 /** Throws a ConfigurationError that names the option of a log which is wrong. */
 export function checkLogOptions(options: Checked): void {
-  for (const option of bounds) {
-    const { [option]: value = 1 } = options
-    if (!(typeof value === 'number' && value > 0)) throw wrong(option, 'a number above 0')
-  }
+  for (const option of bounds) if (options[option] !== undefined) check(option, options[option], isBound)
   const { retention = {} } = options
-  if (!isObject(retention)) throw wrong('retention', '{ maxAgeMs?, maxChanges? }')
-  refuseUnknown(retention, { maxAgeMs: true, maxChanges: true })
-  for (const [option, value = 0] of Object.entries(retention)) {
-    // Below 0, all would be forgotten.
-    if (typeof value === 'number' && value >= 0) continue
-    throw wrong(`retention.${option}`, 'a number of 0 or more')
-  }
-}
-
-function wrong(option: string, what: string): ConfigurationError {
-  return new ConfigurationError(option, `The option \`${option}\` is to be ${what}.`)
+  check('retention', retention, [isObject, '{ maxAgeMs?, maxChanges? }'])
+  checkOptions(retention, { maxAgeMs: isRest, maxChanges: isRest }, 'retention.')
 }

@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../../../base/errors.ts'
+import { wrongOption } from '../../../base/errors.ts'
 import { harmless, type Logger, silentLogger } from '../../../base/logger.ts'
 import { resolveWorld } from '../../../base/world.default.ts'
 import type { Clock, Random } from '../../../base/world.ts'
@@ -49,7 +49,7 @@ export function namesDatabase(name: string): boolean {
 export async function openSqlLog(database: string, options: SqlLogOptions = {}): Promise<SqlLog> {
   if (!namesDatabase(database)) {
     const expected = "'memory:', a folder, or an address like 'postgres://user:password@host/database'"
-    throw new ConfigurationError('database', `The option \`database\` is to be ${expected}.`)
+    throw wrongOption('database', `must be ${expected}.`)
   }
   checkLogOptions(options)
   const { clock, random } = resolveWorld()
