@@ -110,6 +110,21 @@ describe('the pace of asking', () => {
     expect(device.requests.slice(asked)).toEqual(['delta 1', 'delta 1'])
   })
 
+  test('what a fetch in between confirms, or brings after a hint, is not asked about again', async () => {
+    const device = new Device()
+    device.insert('1')
+    const client = await device.live()
+    const asked = device.requests.length
+    device.insert('2')
+    await device.clock.advance(100)
+    await device.clock.until(client.sync())
+    device.server.sockets.send('ada', '{"anything":true}')
+    await device.clock.advance(100)
+    await device.clock.until(client.sync())
+    await device.clock.advance(10_000)
+    expect(device.requests.slice(asked)).toEqual(['delta 1', 'delta 2'])
+  })
+
   test('pushes that nothing confirms are let go of beyond a thousand', async () => {
     const device = new Device()
     device.insert('1')

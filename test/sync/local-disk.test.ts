@@ -175,3 +175,35 @@ test('what is on the disk is read once, also where the engine closes it and it i
   await disk.outbox.write({ put: [] })
   expect(told).toEqual(['opened', 'reopened'])
 })
+
+test('a checkpoint that ends well does not hide that what came meanwhile is not stored', async () => {
+  const clock = new VirtualClock()
+  let end = () => {}
+  const database: Database = {
+    ...noDatabase,
+    size: { pageUnits: 0, journalUnits: 1_000_000 },
+    append: async ({ sid }) => {
+      if (sid > 1) throw full
+    },
+    checkpoint: () =>
+      new Promise((resolve) => {
+        end = () => resolve(true)
+      }),
+  }
+  const told: unknown[] = []
+  const disk = new LocalDisk({
+    openDatabase: async () => database,
+    clock,
+    listener: { ...listener, storage: (_, failure) => told.push(failure) },
+  })
+  await disk.open()
+  disk.resume()
+  disk.record({ since: 0, sid: 1, ops: [] })
+  await clock.advance(3_000)
+  disk.record({ since: 1, sid: 2, ops: [] })
+  await clock.advance(0)
+  end()
+  await clock.advance(0)
+  expect([told.at(-1), disk.failure]).toEqual([full, full])
+  await disk.close()
+})
