@@ -100,7 +100,8 @@ export class LocalSession implements Session {
         reset: (event) => {
           // Its snapshot may reach less far than what it repairs: only as far as the rows that are there.
           if (event.reason === 'repair') this.#scheduler.tell({ type: 'want' })
-          else this.#realtime.renew()
+          // What the socket was opened for, and what it brought, belongs to the history before.
+          else this.#realtime.link.renew()
           this.events.emit('reset', event)
         },
       },

@@ -82,12 +82,6 @@ export class Realtime {
     if (this.#state === 'live') this.#release()
   }
 
-  /** The history is another: what the socket was opened for, and what it brought, belongs to the old one. */
-  renew(): void {
-    this.#held.take()
-    this.link.renew()
-  }
-
   /** The socket is not wanted any more. */
   stop(): void {
     this.link.stop()
@@ -109,7 +103,6 @@ export class Realtime {
     this.#deltas = 0
     this.#state = 'behind'
     this.#hello = undefined
-    this.#held.take()
     this.#options.listener.heard()
     this.#options.listener.missing('hurry')
   }
@@ -151,7 +144,6 @@ export class Realtime {
   }
 
   #release(): void {
-    if (this.#options.fetcher.bootstrapping) return
     const { deltas, overflowed } = this.#held.take()
     for (const delta of deltas) this.#take(delta)
     if (overflowed) this.#options.listener.missing('want')

@@ -40,7 +40,7 @@ export const also: readonly Mutation[] = [
     test: 'test/client/other-history.test.ts',
     name: 'invariant 62: the socket of the old one is opened anew, and what it pushes is not taken',
     file: 'src/sync/local-session.ts',
-    from: 'else this.#realtime.renew()',
+    from: 'else this.#realtime.link.renew()',
     to: '',
   },
   {
