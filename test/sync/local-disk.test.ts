@@ -207,3 +207,57 @@ test('a checkpoint that ends well does not hide that what came meanwhile is not 
   expect([told.at(-1), disk.failure]).toEqual([full, full])
   await disk.close()
 })
+
+test('a checkpoint that a snapshot has ended tells of no failure', async () => {
+  const clock = new VirtualClock()
+  let fail = () => {}
+  const database: Database = {
+    ...noDatabase,
+    size: { pageUnits: 0, journalUnits: 1_000_000 },
+    append: async () => {},
+    checkpoint: () =>
+      new Promise((_, reject) => {
+        fail = () => reject(full)
+      }),
+  }
+  const told: unknown[] = []
+  const disk = new LocalDisk({
+    openDatabase: async () => database,
+    clock,
+    listener: { ...listener, storage: (_, failure) => told.push(failure) },
+  })
+  await disk.open()
+  disk.resume()
+  disk.record({ since: 0, sid: 1, ops: [] })
+  await clock.advance(3_000)
+  expect(await disk.replace(database, async () => undefined)).toBe('stored')
+  fail()
+  await clock.advance(0)
+  expect([told.at(-1), clock.timers]).toEqual([undefined, 0])
+  await disk.close()
+})
+
+test('a database that the engine has taken away is let go of once another is open in its place', async () => {
+  const closed: string[] = []
+  const named = (name: string): Database => ({ ...noDatabase, close: () => void closed.push(name) })
+  const databases = [named('first'), named('second')]
+  let lose = () => {}
+  const disk = new LocalDisk({
+    openDatabase: async () => {
+      const database = databases.shift() ?? noDatabase
+      const onLost: Database['onLost'] = (told) => {
+        lose = () => told(new StorageError('closed', 'Closed.', { retryable: true }))
+        return () => {}
+      }
+      return { ...database, onLost }
+    },
+    clock: new VirtualClock(),
+    listener,
+  })
+  await disk.open()
+  lose()
+  await disk.settled()
+  expect(closed).toEqual(['first'])
+  await disk.close()
+  expect(closed).toEqual(['first', 'second'])
+})

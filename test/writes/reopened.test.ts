@@ -179,6 +179,16 @@ describe('opening the database again', () => {
     expect(disk.opened).toBe(4)
   })
 
+  test('is no longer said to fail once it has succeeded, though nothing was written or came since', async () => {
+    const { office, disk, client } = await open()
+    disk.refusals = 1
+    disk.close('all')
+    await office.clock.advance(100)
+    expect([disk.opened, client.status.storage.reason]).toEqual([2, 'The engine closed it.'])
+    await office.clock.advance(10_000)
+    expect([disk.opened, client.status.storage.reason]).toEqual([3, undefined])
+  })
+
   test('is given up after that, said, and tried anew for what is written next, up to 8 s later', async () => {
     const { office, disk, desk, client } = await open()
     disk.close('nothing')
