@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { memoryStore } from '../../src/storage/memory.ts'
+import type { TransactionOptions } from '../../src/storage/store.ts'
 import { faults } from '../support/bare-server-faults.ts'
 import { Device, shown } from '../support/device.ts'
 import { withSteps } from '../support/store-steps.ts'
+import { watching } from '../support/watching-store.ts'
 
 describe('stop and close', () => {
   test('after a stop, no socket is spoken of while the next one opens', async () => {
@@ -72,6 +74,30 @@ describe('stop and close', () => {
     const last = [shown(client), client.status]
     await device.clock.advance(60_000)
     expect([shown(client), client.status]).toEqual(last)
+  })
+
+  test('what a stop left behind does not make the data current after the next start', async () => {
+    let release = () => {}
+    let held: Promise<void> | undefined
+    const isCommit = ({ tables, mode }: TransactionOptions) => mode === 'write' && tables.includes('journal')
+    const store = watching(memoryStore(), (options) => (isCommit(options) ? held : undefined))
+    const device = new Device({ store })
+    device.insert('1')
+    const client = device.client()
+    await client.start()
+    held = new Promise((resolve) => {
+      release = resolve
+    })
+    await device.clock.advance(200)
+    const stopped = client.stop()
+    device.network.blackHole()
+    await client.start()
+    release()
+    await device.clock.until(stopped)
+    // By then the socket has not opened, and there is no answer yet.
+    await device.clock.advance(20_000)
+    expect(shown(client)).toEqual({ 1: {} })
+    expect(client.status).toMatchObject({ data: { state: 'stale' }, connection: { state: 'connecting' } })
   })
 
   test('what a listener does to the status is told to the others after it', async () => {

@@ -70,4 +70,18 @@ describe('a hello', () => {
     await device.clock.advance(10_000)
     expect(device.requests.slice(asked)).toContain('ws')
   })
+
+  test('that promises heartbeats promises nothing once its socket is gone: then the client polls', async () => {
+    const device = greeted({ sid: 1, heartbeatMs: 20_000 })
+    device.insert('1')
+    const client = await device.live({ pollInterval: 1_000 })
+    device.server.failNext(faults.answer(503), { path: '/ws', times: 1_000 })
+    device.server.sockets.end()
+    await device.clock.advance(120_000)
+    for (let n = 2; n < 12; n += 1) {
+      device.insert(`${n}`)
+      await device.clock.advance(1_500)
+      expect(client.lastSyncId).toBe(n)
+    }
+  })
 })
