@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { faults } from '../support/bare-server-faults.ts'
+import { type BareFault, faults } from '../support/bare-server-faults.ts'
 import { Device, shown } from '../support/device.ts'
 
 const issue = (id: string) => ({ t: 'Issue', id, p: {} })
@@ -32,6 +32,22 @@ describe('where the history is another one', () => {
     await device.clock.advance(1_000)
     expect(shown(client)).toEqual({ B1: {} })
     expect(client.lastSyncId).toBe(5)
+  })
+
+  test('what the socket of the old one pushes while the snapshot of the new one comes is not taken', async () => {
+    const { device, answer, push } = setUp()
+    const client = await device.live()
+    device.server.heal()
+    answer('delta', { sid: 5, epoch: 'B', frames: [] })
+    const pushMeanwhile: BareFault = (...request) => {
+      push(7, 'A2')
+      return faults.answer(200, JSON.stringify({ sid: 5, epoch: 'B', rows: [issue('B1')] }))(...request)
+    }
+    device.server.failNext(pushMeanwhile, { path: 'bootstrap' })
+    await device.clock.until(client.sync())
+    expect([shown(client), client.lastSyncId]).toEqual([{ B1: {} }, 5])
+    await device.clock.advance(1_000)
+    expect([shown(client), client.lastSyncId]).toEqual([{ B1: {} }, 5])
   })
 
   test('invariant 2: what was held back before a stop does not come out in the new one', async () => {
