@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
 import type { SyncClient } from '../../src/index.ts'
 import { Outbox } from '../../src/outbox/outbox.ts'
-import { at, type Desk, notes, Office, rewriting, watched } from '../support/office.ts'
+import { at, type Desk, failure, notes, Office, rewriting, watched } from '../support/office.ts'
 
 interface Scene {
   readonly office: Office
@@ -165,6 +165,28 @@ test('invariant 28: a delta that began before the answer says nothing about it',
   const tx = client.mutate((m) => m.update('Note', '1', { title: 'new' }))
   await office.clock.until(tx.accepted)
   await office.clock.advance(2_000)
+  expect(tx.state).toBe('accepted')
+  await office.clock.until(tx.synced)
+  expect(seen).toEqual(['new'])
+})
+
+test('a snapshot that began before the answer says nothing about it either', async () => {
+  const { office, client, seen } = await open(withoutPushes)
+  const gone = at('delta', async () => failure(410, 'gone'))
+  const late = at('bootstrap', async (_, pass) => {
+    const response = await pass()
+    await afterMs(office, 3_000)
+    return response
+  })
+  office.intercept = (request, pass) => {
+    office.intercept = late
+    return gone(request, pass)
+  }
+  const fetched = client.sync()
+  await office.clock.advance(50)
+  const tx = client.mutate((m) => m.update('Note', '1', { title: 'new' }))
+  await office.clock.until(tx.accepted)
+  expect(await office.clock.until(fetched)).toMatchObject({ kind: 'bootstrap' })
   expect(tx.state).toBe('accepted')
   await office.clock.until(tx.synced)
   expect(seen).toEqual(['new'])
