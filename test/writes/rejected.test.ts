@@ -43,6 +43,17 @@ describe('a rejected transaction', () => {
     expect(again.status.writes).toEqual({ pending: 0, rejected: 1 })
   })
 
+  test('is told to whoever listens to the outbox before a restart has read it, without a network too', async () => {
+    const { office, desk, tx } = await conflict()
+    await desk.kill()
+    desk.network.cut()
+    const again = desk.client()
+    const told: unknown[] = []
+    again.outbox.subscribe(() => told.push(rejectedOf(again).map(({ id }) => id)))
+    await office.clock.until(again.start())
+    expect(told.at(-1)).toEqual([tx.id])
+  })
+
   test('is no conflict with what this client wrote itself', async () => {
     const { office, desk, client } = await oneNote()
     desk.network.cut()
