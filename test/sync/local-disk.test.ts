@@ -261,3 +261,54 @@ test('a database that the engine has taken away is let go of once another is ope
   await disk.close()
   expect(closed).toEqual(['first', 'second'])
 })
+
+test('after a snapshot a checkpoint is made again when it is due, one at a time', async () => {
+  const clock = new VirtualClock()
+  const ends: (() => void)[] = []
+  const database: Database = {
+    ...noDatabase,
+    size: { pageUnits: 0, journalUnits: 1_000_000 },
+    append: async () => {},
+    checkpoint: () => new Promise((resolve) => ends.push(() => resolve(false))),
+  }
+  const disk = new LocalDisk({ openDatabase: async () => database, clock, listener })
+  await disk.open()
+  disk.resume()
+  const begunAfter = async (sid: number) => {
+    disk.record({ since: sid - 1, sid, ops: [] })
+    await clock.advance(10_000)
+    return ends.length
+  }
+  disk.record({ since: 0, sid: 1, ops: [] })
+  await disk.replace(database, async () => undefined)
+  expect(await begunAfter(2)).toBe(1)
+  await disk.replace(database, async () => undefined)
+  expect(await begunAfter(3)).toBe(2)
+  // Only now has the one ended that the snapshot before it took the place of.
+  ends[0]?.()
+  await clock.advance(0)
+  expect(await begunAfter(4)).toBe(2)
+  ends[1]?.()
+  await clock.advance(0)
+  expect(await begunAfter(5)).toBe(3)
+  await disk.close()
+})
+
+test('the disk is closed once what was recorded is written', async () => {
+  const clock = new VirtualClock()
+  const told: string[] = []
+  const database: Database = {
+    ...noDatabase,
+    append: async () => {
+      await new Promise<void>((resolve) => void clock.after(1_000, resolve))
+      told.push('written')
+    },
+    close: () => void told.push('closed'),
+  }
+  const disk = new LocalDisk({ openDatabase: async () => database, clock, listener })
+  await disk.open()
+  disk.resume()
+  disk.record({ since: 0, sid: 1, ops: [] })
+  await clock.until(disk.close())
+  expect(told).toEqual(['written', 'closed'])
+})
