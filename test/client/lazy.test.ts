@@ -42,6 +42,12 @@ describe('a lazy type that nobody has used', () => {
     },
   )
 
+  test('is counted in what a sync has changed', async () => {
+    const { device, client } = await restarted({}, new Device({ push: 'none' }))
+    device.update('1', { title: 'Oat milk' })
+    expect(await device.clock.until(client.sync())).toEqual({ kind: 'delta', sid: 2, changes: 1 })
+  })
+
   test('tells no changes, and knows them all when it is used: those that are stored, and those that are not', async () => {
     const faulty = new FaultyStore(memoryStore())
     const { device, client } = await restarted({}, new Device({ store: faulty.store }))

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { mockSyncServer } from '../../src/testing/index.ts'
 
-test('a push that no delta ever confirms is shown, and asked about less and less often', async () => {
+test('a push that no delta ever confirms is shown, and asked about less and less often, up to the pace of polling', async () => {
   const server = mockSyncServer()
   await server.write([{ op: 'i', t: 'Issue', id: '1', p: { n: 1 } }], 'ada')
   const client = server.client({ identity: 'ada' })
@@ -12,5 +12,8 @@ test('a push that no delta ever confirms is shown, and asked about less and less
   await server.clock.advance(300_000)
   expect(client.get('Issue', '1')?.n).toBe(9)
   expect(server.requests.length - before).toBeLessThan(30)
+  const then = server.requests.length
+  await server.clock.advance(3_600_000)
+  expect(server.requests.length - then).toBeGreaterThan(110)
   await server.close()
 })
