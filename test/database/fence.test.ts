@@ -110,6 +110,7 @@ describe.each(Object.entries(stores))('over %s', (_, make) => {
     expect(await present.checkpoint()).toBe(true)
     expect(present.size.journalUnits).toBe(0)
     expect(plain(await restoreState(present))).toEqual(plain(first))
+    expect([present.size.journalUnits, await present.checkpoint()]).toEqual([0, false])
   })
 
   test('of those who open it at once, one can write', async () => {

@@ -54,17 +54,35 @@ describe('an append', () => {
     expect(plain(await restoreState(await open(store)))).toEqual(plain(first))
   })
 
-  test('that goes on from the last one reads nothing', async () => {
+  test.each([
+    ['no epoch', undefined, undefined],
+    ['an epoch that only the snapshot told', 'x', undefined],
+    ['the same epoch', 'x', 'x'],
+  ])('that goes on from the last one reads nothing: %s', async (_, known, epoch) => {
     const steps: Step['name'][] = []
     const note = ({ name }: Step) => void steps.push(name)
     const store = withSteps(memoryStore(), { awaited: note, immediate: note })
     const database = await open(store)
-    await storeSnapshot(database, first)
-    await database.append(entry(10, 11, [insert('d')]))
+    await storeSnapshot(database, { ...first, epoch: known })
+    await database.append({ ...entry(10, 11, [insert('d')]), epoch })
     steps.length = 0
-    await database.append(entry(11, 12, [insert('e')]))
+    await database.append({ ...entry(11, 12, [insert('e')]), epoch })
     expect(steps).toEqual(['begin', 'put', 'end', 'complete'])
     expect((await restoreState(await open(store)))?.sid).toBe(12)
+  })
+
+  test('right behind a snapshot reads nothing of those who were here before', async () => {
+    const inner = memoryStore()
+    for (let n = 0; n < 20; n += 1) await open(inner)
+    const read: Step[] = []
+    const awaited = (step: Step) => {
+      if (step.name === 'get' && step.table === 'journal') read.push(step)
+      return undefined
+    }
+    const database = await open(withSteps(inner, { awaited, immediate: () => {} }))
+    await storeSnapshot(database, first)
+    await database.append(entry(10, 11))
+    expect(read).toEqual([])
   })
 
   test.each<readonly [string, (database: Database) => Promise<unknown>]>([
@@ -91,6 +109,14 @@ describe('an append', () => {
     await expect(database.append(entry(10, 12, [insert('e')]))).rejects.toMatchObject({ code: 'broken_link' })
   })
 
+  test('begun twice at once is refused the second time, as what does not follow', async () => {
+    const { database } = await setUp()
+    await database.append(entry(10, 11))
+    const [one, two] = [database.append(entry(11, 12)), database.append(entry(11, 12))]
+    await expect(two).rejects.toMatchObject({ code: 'broken_link' })
+    await one
+  })
+
   test('begun at once with others, each follows from the one before', async () => {
     const { store, database } = await setUp()
     const entries = Array.from({ length: 20 }, (_, n) => entry(10 + n, 11 + n, [insert(`n${n}`)]))
@@ -105,6 +131,19 @@ describe('an append', () => {
     expect(database.size.journalUnits).toBe(0)
   })
 
+  test('right behind another that moves nothing, or goes back, puts nothing into the way of the next', async () => {
+    const { store, database } = await setUp()
+    await database.append(entry(10, 11, [insert('d')]))
+    await database.append(entry(11, 11))
+    for (const wrong of [entry(11, 11, [insert('x')]), entry(11, 10)]) {
+      await expect(database.append(wrong)).rejects.toMatchObject({ code: 'broken_link' })
+    }
+    expect(await behind(store, (tx) => tx.keys('journal'))).toHaveLength(1)
+    await database.append(entry(11, 12, [insert('e')]))
+    const all = snapshotOf(12, rowsNamed('a', 'b', 'c', 'd', 'e'))
+    expect(plain(await restoreState(await open(store)))).toEqual(plain(all))
+  })
+
   test('brings an epoch, alone or with ops', async () => {
     const { store, database } = await setUp()
     await database.append({ ...entry(10, 10), epoch: 'x' })
@@ -113,6 +152,14 @@ describe('an append', () => {
     await again.append({ ...entry(10, 11, [insert('d')]), epoch: 'y' })
     await again.append(entry(11, 12))
     expect((await restoreState(await open(store)))?.epoch).toBe('y')
+  })
+
+  test('brings an epoch right behind another, too', async () => {
+    const { store, database } = await setUp()
+    await database.append(entry(10, 11))
+    await database.append({ ...entry(11, 12), epoch: 'x' })
+    await database.append({ ...entry(12, 13), epoch: 'y' })
+    expect(await restoreState(await open(store))).toMatchObject({ sid: 13, epoch: 'y' })
   })
 
   test('follows from positions below 0 and up to the last safe integer, in their order', async () => {

@@ -49,6 +49,7 @@ describe('invariant 35: a journal record that cannot be read cuts the journal th
     ['has an unknown op', record({ ops: '[{"op":"x","t":"Issue","id":"a"}]' })],
     ['has an op without a payload', record({ ops: '[{"op":"u","t":"Issue","id":"a"}]' })],
     ['has an op without an id', record({ ops: '[{"op":"d","t":"Issue"}]' })],
+    ['has a row of no version', record({ ops: '[{"op":"i","t":"Issue","id":"a","v":"1","p":{}}]' })],
     ['has a reserved type', record({ ops: '[{"op":"d","t":"__proto__","id":"a"}]' })],
     ['has a reserved field', record({ ops: '[{"op":"u","t":"Issue","id":"a","p":{"__proto__":{}}}]' })],
   ])('where it %s', async (_, damage) => {
@@ -78,6 +79,10 @@ describe('invariant 35: a page that cannot be read is `unreadable`, and a snapsh
     const [key = ''] = await tx.keys('pages', { reverse: true, limit: 1 })
     tx.put('pages', key, value)
   }
+  const entry = (change: { readonly [field: string]: StoreValue }) => async (tx: StoreTransaction) => {
+    const [key = ''] = await tx.keys('pages')
+    tx.put('meta', 'manifest', [{ key, size: 60, types: [['Issue', 2]], ...change }])
+  }
 
   test.each<[string, (tx: StoreTransaction) => Promise<void>]>([
     ['a page that is missing', async (tx) => tx.delete('pages', {})],
@@ -87,7 +92,10 @@ describe('invariant 35: a page that cannot be read is `unreadable`, and a snapsh
     ['a page with something that is no row', page('[{"t":"Issue","id":"a"}]')],
     ['a page with a reserved field', page('[{"t":"Issue","id":"a","p":{"__proto__":{}}}]')],
     ['a manifest that is missing', async (tx) => tx.delete('meta', 'manifest')],
-    ['a manifest that is none', async (tx) => tx.put('meta', 'manifest', [{ key: 5 }])],
+    ['a manifest that is none', async (tx) => tx.put('meta', 'manifest', {})],
+    ['a manifest without a key', entry({ key: 5 })],
+    ['a manifest without a size', entry({ size: null })],
+    ['a manifest without types', entry({ types: null })],
   ])('%s', async (_, damage) => {
     const store = await setUp()
     await behind(store, damage)
@@ -121,6 +129,9 @@ describe('invariant 12: another format', () => {
     ['a later one', { format: format + 1, generation: '1.1', base: 10, at: 0 }],
     ['nonsense', 'head'],
     ['a head without a position', { format, generation: '1.1', at: 0 }],
+    ['a head without a time', { format, generation: '1.1', base: 10 }],
+    ['a head without a writer', { format, base: 10, at: 0 }],
+    ['a head of no version', { format, generation: '1.1', base: 10, at: 0, version: 'one' }],
   ])('drops the cache and keeps the outbox: %s', async (_, head) => {
     const store = await setUp()
     await behind(store, async (tx) => {
