@@ -29,6 +29,14 @@ describe('what is sent', () => {
     expect(await credentials.get()).toEqual({ scheme: 'bearer', value: 't2' })
   })
 
+  test('a function is asked in a turn of its own, since it may use the client', async () => {
+    const log: string[] = []
+    const got = createCredentials({ token: () => String(log.push('asked')) }).get()
+    log.push('begun')
+    await got
+    expect(log).toEqual(['begun', 'asked'])
+  })
+
   test.each([null, undefined, ''])('a source that gives %j has nobody signed in', async (value) => {
     const error = await thrownBy(createCredentials({ token: () => value }).get)
     expect(error).toBeInstanceOf(UnauthenticatedError)

@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { isSyncError } from '../../src/base/errors.ts'
 import { createCredentials } from '../../src/transport/credentials.ts'
 import type { Transport } from '../../src/transport/transport.ts'
@@ -106,10 +106,12 @@ describe('limits', () => {
 describe('a caller that gives up', () => {
   const reason = new Error('Enough.')
 
-  test('before the call: nothing is asked', async () => {
-    const made = setup(() => json(delta))
+  test('before the call: nothing is asked, not even for credentials', async () => {
+    const token = vi.fn(() => 's3cret')
+    const made = setup(() => json(delta), { credentials: createCredentials({ token }) })
     await expect(made.transport.delta(1, AbortSignal.abort(reason))).rejects.toBe(reason)
-    expect(made.calls).toHaveLength(0)
+    await settle()
+    expect([made.calls, token.mock.calls]).toEqual([[], []])
   })
 
   test.each([

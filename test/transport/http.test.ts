@@ -129,6 +129,13 @@ describe('an answer that is no 2xx', () => {
     expect((error as Error).message).toContain('Bad token …')
   })
 
+  test('is quoted by its beginning only', async () => {
+    const { result } = failing(400, { error: { code: 'long', message: 'so it goes on, '.repeat(1_000) } })
+    const { message } = (await result()) as Error
+    expect(message).toContain('so it goes on, so it goes on')
+    expect(message.length).toBeLessThan(300)
+  })
+
   test('is read to a limit only, and its body is let go', async () => {
     const body = new ManualBody()
     const made = setup(() => new Response(body.stream, { status: 500 }))

@@ -160,6 +160,14 @@ describe('progress', () => {
     expect(fractions(sink)).toEqual([undefined])
   })
 
+  test('is unknown where `count` is no number of rows', async () => {
+    const { body, sink } = begin(new ListSink())
+    await settle()
+    body.sends('{"count":"2000","rows":[')
+    await settle()
+    expect(fractions(sink)).toEqual([undefined])
+  })
+
   test('of a snapshot that is to have no rows is complete', async () => {
     const { body, sink } = begin(new ListSink())
     await settle()
@@ -175,6 +183,24 @@ test('a runtime whose answers cannot be streamed gets its rows at the end', asyn
   const sink = new ListSink()
   await setup(() => response).transport.bootstrap(sink)
   expect(sink.slices.flatMap((slice) => slice.rows)).toHaveLength(3)
+})
+
+test('a runtime whose answers cannot be streamed does not wait for one for ever, nor when it is not wanted', async () => {
+  const silent = () =>
+    Object.defineProperties(new Response(''), {
+      body: { value: undefined },
+      arrayBuffer: { value: () => new Promise(() => {}) },
+    })
+  const { transport, clock } = setup(silent)
+  const result = outcomeOf(transport.bootstrap(new ListSink()))
+  await clock.advance(30_000)
+  expect(result.error).toMatchObject({ name: 'NetworkError', code: 'timeout' })
+  const unwanted = new AbortController()
+  const other = outcomeOf(transport.bootstrap(new ListSink(), unwanted.signal))
+  await settle()
+  unwanted.abort(new Error('Enough.'))
+  await settle()
+  expect(other.error).toEqual(new Error('Enough.'))
 })
 
 test('other tasks get a turn while much comes at once', async () => {
