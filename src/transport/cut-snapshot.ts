@@ -37,29 +37,22 @@ export async function cutSnapshot<T>(source: SnapshotSource, sink: CutSink<T>): 
   const { response, call, clock } = source
   const total = contentLength(response)
   let bytes = 0
-  let slices: T[] = []
+  const slices: T[] = []
   const scanner = new SnapshotScanner(maxRowBytes, (buffer, cut) => slices.push(sink.read(buffer, cut)))
-  const hand = async () => {
-    const ready = slices
-    slices = []
-    for (const slice of ready) {
+  const pauseIfLong = turnsOf(clock, turnMs)
+  for await (const part of readBody(response, call)) {
+    scanner.push(part)
+    bytes += part.length
+    for (const slice of slices.splice(0)) {
       call.signal.throwIfAborted()
       await sink.slice(slice)
     }
     const { rows, count } = scanner
     const fraction = count === undefined ? ratio(bytes, total) : ratio(rows, count)
     sink.progress({ rows, bytes, fraction })
-  }
-  const pauseIfLong = turnsOf(clock, turnMs)
-  for await (const part of readBody(response, call)) {
-    scanner.push(part)
-    bytes += part.length
-    await hand()
     await pauseIfLong()
   }
-  const head = scanner.end()
-  await hand()
-  return head
+  return scanner.end()
 }
 
 /**
