@@ -234,6 +234,16 @@ describe('a checkpoint', () => {
     expect(database.size.journalUnits).toBe(0)
   })
 
+  test('leaves a size that is right also where nothing was restored, and none where all is dropped', async () => {
+    const { store } = await setUp([update('a', 1), insert('e')])
+    const database = await open(store)
+    await database.checkpoint()
+    expect(database.size.journalUnits).toBe(0)
+    expect(database.size.pageUnits).toBeGreaterThan(0)
+    await database.drop()
+    expect(database.size).toEqual({ pageUnits: 0, journalUnits: 0 })
+  })
+
   test('changes nothing that can be seen, whatever the rows and the ops', async () => {
     const target = {
       t: fc.constantFrom('a', 'b', '__proto'),

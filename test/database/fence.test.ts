@@ -1,6 +1,9 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
+import { StorageError } from '../../src/base/errors.ts'
 import type { Database } from '../../src/database/database.ts'
 import { journalKey } from '../../src/database/format.ts'
+import { memoryStore } from '../../src/storage/memory.ts'
+import type { Store } from '../../src/storage/store.ts'
 import { FullStore } from '../support/full-store.ts'
 import { behind, open, stores } from '../support/store-databases.ts'
 import { pageOf, plain, restoreState, rowsNamed, snapshotOf, storeSnapshot } from '../support/store-state.ts'
@@ -172,4 +175,26 @@ describe.each(Object.entries(stores))('over %s', (_, make) => {
     }
     expect(plain(await restoreState(await open(disk.store)))).toEqual(plain(snapshotOf(13, [])))
   })
+})
+
+test('a database that cannot be opened is closed again, so that it blocks nobody', async () => {
+  const store = memoryStore()
+  const close = vi.fn()
+  const failing: Store = {
+    ...store,
+    open: async (name) => ({
+      ...(await store.open(name)),
+      transaction: () => Promise.reject(new StorageError('aborted', 'on purpose')),
+      close,
+    }),
+  }
+  await expect(open(failing)).rejects.toThrow('on purpose')
+  expect(close).toHaveBeenCalledOnce()
+})
+
+test('of more than a thousand who were here before, the last thousand keep their places', async () => {
+  const store = memoryStore()
+  for (let n = 0; n < 1_010; n += 1) await open(store)
+  await (await open(store)).drop()
+  expect(await behind(store, (tx) => tx.keys('journal'))).toHaveLength(1_000)
 })

@@ -257,6 +257,8 @@ test('the size of the journal is known, and is the same when it was read', async
   expect(pageUnits).toBeGreaterThan(0)
   await restoreState(database)
   expect(database.size).toEqual({ journalUnits, pageUnits })
+  await storeSnapshot(database, first)
+  expect(database.size).toEqual({ journalUnits: 0, pageUnits })
 })
 
 test('a journal of many deltas that bring nothing is due to be folded', async () => {

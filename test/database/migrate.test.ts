@@ -93,6 +93,20 @@ describe('stored data of an older version', () => {
     expect(await read(inner, 1)).toMatchObject({ sid: 6, rows: { 'Note 1': { name: 'Milk' } } })
   })
 
+  test('is given though nothing can be written any more, not even what takes the attempt back', async () => {
+    const inner = await stored()
+    let opened = false
+    const store = watching(inner, ({ mode }) => {
+      if (mode === 'write' && opened) throw new StorageError('timeout', 'Late.')
+      opened = true
+    })
+    expect(await read(store, 2, { 2: toTitle })).toMatchObject({
+      rows: { 'Note 1': { title: 'Oat milk' } },
+      failure: { code: 'timeout' },
+    })
+    expect(await read(inner, 1)).toMatchObject({ sid: 6, rows: { 'Note 1': { name: 'Milk' } } })
+  })
+
   test('goes through each version between, those without an entry leave it as it is', async () => {
     const store = await stored()
     const counted = (value: WireRow) => ({ ...value, t: 'Item', p: { ...value.p, n: 1 } })

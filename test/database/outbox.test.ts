@@ -115,6 +115,28 @@ describe.each(Object.entries(stores))('the outbox on %s', (_, makeStore) => {
     })
   })
 
+  test('takes a mark for no transaction, and one that is there again for not gone', async () => {
+    const { outbox } = await open(makeStore())
+    await outbox.write({ put: [record('1'), record('2')] })
+    await outbox.write({ discard: ['1', '2'] })
+    await outbox.write({ put: [record('2')] })
+    expect(await outbox.read()).toEqual({ records: [record('2')], unreadable: [] })
+    expect(await outbox.readOthers(() => true)).toEqual({ records: [], ids: new Set(['2']), gone: ['1'] })
+    const sent = record('2', { state: 'sending' })
+    expect(await outbox.write({ send: [sent] })).toEqual([])
+    expect(await outbox.find('2')).toEqual(sent)
+  })
+
+  test('tells of one whether it is there or gone, unless it cannot be read', async () => {
+    const store = makeStore()
+    const { outbox } = await open(store)
+    await outbox.write({ put: [record('1'), record('2')] })
+    await outbox.write({ cancel: ['2'] })
+    await behind(store, async (tx) => tx.put('outbox', '3', 'nonsense'))
+    const found = await Promise.all(['1', '2', '3', '4'].map((id) => outbox.find(id)))
+    expect(found).toEqual([record('1'), 'gone', undefined, 'gone'])
+  })
+
   test('invariant 35: a transaction that cannot be read is given as it is stored, and stays', async () => {
     const store = makeStore()
     const { outbox } = await open(store)
