@@ -1,8 +1,9 @@
+import { getEventListeners } from 'node:events'
 import { describe, expect, test, vi } from 'vitest'
 import { withTimeLimits } from '../../src/storage/deadline.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import type { Store, StoreConnection } from '../../src/storage/store.ts'
-import { VirtualClock } from '../support/virtual-clock.ts'
+import { settle, VirtualClock } from '../support/virtual-clock.ts'
 
 const limits = { openMs: 1_000, transactionMs: 2_000 }
 const writing = { tables: ['meta'], mode: 'write' } as const
@@ -96,10 +97,25 @@ test('a long transaction is not late while its reads are answered', async () => 
   expect(clock.timers).toBe(0)
 })
 
-test('the signal of the caller still aborts', async () => {
+test('an opening that fails is told as it failed, to nobody but the caller', async () => {
+  const unheard = vi.fn()
+  process.on('unhandledRejection', unheard)
+  const clock = new VirtualClock()
+  const store: Store = { ...silentStore().store, open: () => Promise.reject(new Error('on purpose')) }
+  await expect(withTimeLimits(store, clock, limits).open('db')).rejects.toThrow('on purpose')
+  await settle()
+  process.off('unhandledRejection', unheard)
+  expect([unheard.mock.calls, clock.timers]).toEqual([[], 0])
+})
+
+test('the signal of the caller still aborts, and is let go of after each transaction', async () => {
   const { connection } = await setUp()
   const controller = new AbortController()
-  const done = connection.transaction({ ...writing, signal: controller.signal }, never)
+  const { signal } = controller
+  await connection.transaction({ ...writing, signal }, async () => {})
+  expect(getEventListeners(signal, 'abort')).toEqual([])
+  const done = connection.transaction({ ...writing, signal }, never)
   controller.abort()
   await expect(done).rejects.toMatchObject({ code: 'aborted' })
+  expect(getEventListeners(signal, 'abort')).toEqual([])
 })

@@ -1,6 +1,8 @@
+import { getEventListeners } from 'node:events'
 import { forceCloseDatabase } from 'fake-indexeddb'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { indexedDbStore } from '../../src/storage/indexeddb.ts'
+import type { StoreTransaction } from '../../src/storage/store.ts'
 import { fakeIndexedDb } from '../support/store-fake-indexeddb.ts'
 
 afterEach(() => {
@@ -66,6 +68,16 @@ describe('opening', () => {
     await expect(indexedDbStore({ indexedDB }).destroy('db')).rejects.toMatchObject({ code: 'unavailable' })
   })
 
+  test('while site data is being cleared it is `closed`, and may be tried again', async () => {
+    const closing = () => {
+      throw new DOMException('The connection was closed.', 'AbortError')
+    }
+    const indexedDB = { open: closing, deleteDatabase: closing } as unknown as IDBFactory
+    const closed = { name: 'StorageError', code: 'closed', retryable: true }
+    await expect(indexedDbStore({ indexedDB }).open('db')).rejects.toMatchObject(closed)
+    await expect(indexedDbStore({ indexedDB }).destroy('db')).rejects.toMatchObject(closed)
+  })
+
   test('takes the global IndexedDB as it is at the time', async () => {
     const store = indexedDbStore()
     const indexedDB = fakeIndexedDb()
@@ -125,6 +137,18 @@ describe('losing the connection', () => {
     const refusal = { code: 'closed', message, retryable: false }
     expect(lost).toHaveBeenCalledWith(expect.objectContaining(refusal))
     await expect(connection.transaction(writing, async () => {})).rejects.toMatchObject(refusal)
+    newer.close()
+  })
+
+  test('is told once, whatever the engine says after that', async () => {
+    const { indexedDB, store, handles } = setUp()
+    const connection = await store.open('db')
+    const lost = vi.fn()
+    connection.onLost(lost)
+    const newer = await openRaw(indexedDB, 2)
+    handles[0]?.dispatchEvent(closeEvent())
+    handles[0]?.dispatchEvent(closeEvent())
+    expect(lost).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ retryable: false }))
     newer.close()
   })
 
@@ -253,6 +277,58 @@ describe('a transaction', () => {
       connection.close()
     },
   )
+
+  test('whose read fails because there is no room says so', async () => {
+    const { store, transactions } = setUp()
+    const connection = await store.open('db')
+    const done = connection.transaction(writing, async (tx) => {
+      const reading = tx.get('meta', 'a')
+      const engine = transactions.at(-1) as unknown as { _abort(name: string): void }
+      engine._abort('QuotaExceededError')
+      await reading
+    })
+    await expect(done).rejects.toMatchObject({ name: 'StorageError', code: 'quota' })
+    connection.close()
+  })
+
+  test('is committed at once where it is one write and nothing else, since the page may be about to close', async () => {
+    const { store } = setUp()
+    const connection = await store.open('db')
+    const commit = vi.spyOn(IDBTransaction.prototype, 'commit')
+    const commits: number[] = []
+    const bodies: readonly ((tx: StoreTransaction) => void | Promise<void>)[] = [
+      (tx) => tx.put('meta', 'a', 1),
+      (tx) => {
+        tx.put('meta', 'b', 1)
+        tx.put('meta', 'c', 1)
+      },
+      async (tx) => tx.put('meta', 'd', 1),
+    ]
+    for (const body of bodies) {
+      const done = connection.transaction(writing, body)
+      commits.push(commit.mock.calls.length)
+      await done
+    }
+    expect(commits).toEqual([1, 1, 1])
+    expect(await connection.transaction(writing, (tx) => tx.keys('meta'))).toEqual(['a', 'b', 'c', 'd'])
+    connection.close()
+  })
+
+  test('leaves no listener behind, however it ends', async () => {
+    const page = new EventTarget()
+    vi.stubGlobal('addEventListener', page.addEventListener.bind(page))
+    vi.stubGlobal('removeEventListener', page.removeEventListener.bind(page))
+    const { store } = setUp()
+    const connection = await store.open('db')
+    const { signal } = new AbortController()
+    const fail = () => Promise.reject(new Error('on purpose'))
+    for (const body of [async () => {}, fail]) {
+      await connection.transaction({ ...writing, signal }, body).catch(() => {})
+      const left = [getEventListeners(page, 'pageshow'), getEventListeners(signal, 'abort')]
+      expect(left).toEqual([[], []])
+    }
+    connection.close()
+  })
 
   test('passes its durability on, and is relaxed unless told', async () => {
     const { store } = setUp()
