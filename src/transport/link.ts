@@ -122,7 +122,8 @@ export function createLink(options: LinkOptions): Link {
         listener.message(data)
       }
       socket.onclose = ({ code }) => lose(code)
-      socket.onerror = ignore
+      // Without a listener, closing a socket that is still opening would crash a Node process.
+      socket.onerror = () => {}
     }
     const onFailure = () => {
       if (!ended) lose(0)
@@ -178,9 +179,5 @@ function drop(socket: WebSocketLike): void {
   socket.onopen = null
   socket.onmessage = null
   socket.onclose = null
-  // Without a listener, closing a socket that is still opening would crash a Node process.
-  socket.onerror = ignore
   socket.close()
 }
-
-function ignore(): void {}

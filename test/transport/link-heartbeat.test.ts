@@ -70,6 +70,18 @@ test('an expectation holds for its socket only', async () => {
   expect([sockets.all.length, link.state.name]).toEqual([2, 'open'])
 })
 
+test('an expectation that comes when its socket is gone is none', async () => {
+  const { open, link, sockets, clock, log } = linkSetup()
+  await open()
+  sockets.last.dies()
+  link.expectHeartbeat(1_000)
+  expect(clock.timers).toBe(1)
+  await clock.advance(4_000)
+  sockets.last.opens()
+  await clock.advance(3_600_000)
+  expect(log).toEqual(['opened', 'lost open 1006', 'opened'])
+})
+
 test('a new expectation takes the place of the old; less than a second counts as one', async () => {
   const { open, link, clock } = linkSetup()
   await open()

@@ -131,11 +131,13 @@ describe('start and stop', () => {
     const token = () => new Promise<string>((_, reject) => fails.push(reject))
     const { link, log } = linkSetup({ credentials: { token } })
     link.start()
+    await settle()
     link.stop()
     link.start()
+    await settle()
     fails[0]?.(new Error('late'))
     await settle()
-    expect([link.state.name, log]).toEqual(['opening', []])
+    expect([fails.length, link.state.name, log]).toEqual([2, 'opening', []])
   })
 
   test('a stop while it opens lets the socket go', async () => {
@@ -145,6 +147,34 @@ describe('start and stop', () => {
     link.stop()
     sockets.last.opens()
     expect([sockets.last.closed, log, link.state.name]).toEqual([true, [], 'off'])
+  })
+
+  test('a socket that was let go while it opened is not taken for the next one', async () => {
+    const { link, sockets, log, clock } = linkSetup()
+    link.start()
+    await settle()
+    link.stop()
+    link.start()
+    await settle()
+    sockets.all[0]?.opens()
+    expect([link.state.name, log]).toEqual(['opening', []])
+    await clock.advance(15_000)
+    expect(log).toEqual(['lost opening 0'])
+  })
+
+  test('what was started again hears of its surroundings', async () => {
+    const { link, open, sockets, lifecycle } = linkSetup()
+    link.start()
+    link.stop()
+    await open()
+    expect(lifecycle.listeners).toBe(1)
+    lifecycle.set({ online: false })
+    lifecycle.set({ online: true })
+    await settle()
+    expect(sockets.all).toHaveLength(2)
+    link.start()
+    link.stop()
+    expect(lifecycle.listeners).toBe(0)
   })
 
   test('the listener may stop the link from within', async () => {
