@@ -72,6 +72,19 @@ describe('a first sync through a worker', () => {
     expect(rows.at(-1)).toBe(3_000)
   })
 
+  test('is there once it is said to be stored, however long the disk of the worker takes', async () => {
+    const device = new WorkerDevice()
+    device.workerStore = watching(device.store, ({ mode, tables }) => {
+      if (mode !== 'write' || !tables.includes('pages')) return undefined
+      return new Promise<void>((resolve) => void device.clock.after(2_000, resolve))
+    })
+    fill(device, 100)
+    const client = device.client(device.options)
+    await device.clock.until(client.sync())
+    expect(client.status.storage.reason).toBeUndefined()
+    expect(await afterRestart(device)).toEqual(expect.objectContaining({ 99: expect.anything() }))
+  })
+
   test('stores by itself what is stored otherwise than it came', async () => {
     const device = new WorkerDevice()
     fill(device, 600)

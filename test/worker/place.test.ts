@@ -32,6 +32,16 @@ test('where a worker has no store (no IndexedDB in it), the page stores', async 
   expect([device.warnings.length, device.workers.length]).toEqual([1, 1])
 })
 
+test('where a worker gets no answer from its store, as another tab may hold it, the page stores', async () => {
+  const device = new WorkerDevice()
+  device.workerStore = { ...device.store, open: () => new Promise(() => {}) }
+  fill(device, 3_000)
+  const client = device.client(device.options)
+  expect(await device.clock.until(client.sync())).toMatchObject({ kind: 'bootstrap', changes: 3_000 })
+  expect(client.status.storage.reason).toBeUndefined()
+  expect((await pageKeys(device.store)).length).toBeGreaterThan(0)
+})
+
 test('where a worker reaches another store than the page, the page stores', async () => {
   const device = new WorkerDevice()
   device.workerStore = memoryStore()

@@ -84,6 +84,17 @@ describe('where a snapshot fails, a worker tells what the page would have told:'
     expect(device.workers).toHaveLength(2)
   })
 
+  test('nothing, where the client was stopped while its worker loads', async () => {
+    const device = new WorkerDevice()
+    device.edit = () => undefined
+    const client = device.client(device.options)
+    await client.start()
+    await device.clock.advance(1_000)
+    await client.stop()
+    await device.clock.advance(60_000)
+    expect([device.warnings, device.worker.terminated]).toEqual([[], true])
+  })
+
   test('rows that are left out', async () => {
     const body = `{"sid":1,"rows":[7,${'['.repeat(501)}${']'.repeat(501)},{"t":"Issue","id":"1","p":{}}]}`
     const logs: string[][] = []
