@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { withDeadline } from '../../src/base/deadline.ts'
+import { whileAlive, withDeadline } from '../../src/base/deadline.ts'
 import { outcomeOf } from '../support/transport-calls.ts'
 import { settle, VirtualClock } from '../support/virtual-clock.ts'
 
@@ -25,4 +25,15 @@ test('one that does not rejects when the time is up, and what comes of it later 
   expect(result.error).toEqual(late())
   fail(new Error('too late'))
   await settle()
+})
+
+test('a sign of life after the end sets no timer', async () => {
+  const clock = new VirtualClock()
+  let show = () => {}
+  const start = async (alive: () => void) => {
+    show = alive
+  }
+  await whileAlive(clock, 10, start, late)
+  show()
+  expect(clock.timers).toBe(0)
 })
