@@ -193,9 +193,10 @@ function placeOf(entries: Entries, key: string): readonly [from: number, to: num
   return [index, entries[index]?.[0] === key ? index + 1 : index]
 }
 
+/** Where the span is, its end before its beginning where it is empty. */
 function bounds(entries: Entries, { from, to }: KeySpan): readonly [from: number, to: number] {
   const first = from === undefined ? 0 : indexOf(entries, from)
-  return [first, Math.max(first, to === undefined ? entries.length : indexOf(entries, to))]
+  return [first, to === undefined ? entries.length : indexOf(entries, to)]
 }
 
 function slice(entries: Entries, range: KeyRange = {}): Entries {
