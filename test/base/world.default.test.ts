@@ -54,6 +54,13 @@ test('a pause gives other tasks a turn', async () => {
   expect(log).toEqual(['task'])
 })
 
+test('a pause leaves nothing that keeps a process alive', async () => {
+  const ports = () => process.getActiveResourcesInfo().filter((name) => name === 'MessagePort').length
+  const before = ports()
+  await resolveWorld().clock.pause()
+  await expect.poll(ports).toBeLessThanOrEqual(before)
+})
+
 test('bytes for identifiers are of the length asked for, and random numbers below 1', () => {
   const { random } = resolveWorld()
   expect(random.bytes(16)).toHaveLength(16)

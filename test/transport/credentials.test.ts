@@ -68,6 +68,17 @@ describe('a source that fails', () => {
     expect(inspect(error, { depth: 9, showHidden: true })).not.toContain('s3cret')
   })
 
+  test('tells the code of what it failed of, and no code or name that is long enough to be a credential', async () => {
+    const told = async (failure: Error) => {
+      const error = await thrownBy(createCredentials({ token: () => Promise.reject(failure) }).get)
+      return (error.cause as Error).message
+    }
+    const refused = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })
+    expect(await told(new TypeError('fetch failed', { cause: refused }))).toBe('TypeError ECONNREFUSED')
+    const long = 's3cret'.repeat(7)
+    expect(await told(Object.assign(new Error('x'), { name: long, code: long }))).not.toContain('s3cret')
+  })
+
   test.each(['s3cret', null, { token: 's3cret' }])(
     'by throwing %j: nothing of it is told',
     async (thrown) => {
