@@ -116,4 +116,12 @@ describe('trying again', () => {
     ])
     expect(made({ 1: { a: 1, b: 9 } }, (m) => tryAgain(draftOf, m))).toEqual({ 1: { a: 2, b: 9 } })
   })
+
+  test('writes nothing of a record that it removed itself in the end, and somebody else has', () => {
+    const draftOf = write({ 1: { a: 1 } }, (m) => {
+      m.update('T', '1', { a: 2 })
+      m.delete('T', '1')
+    })
+    expect(write({}, (m) => tryAgain(draftOf, m)).ops).toEqual([])
+  })
 })

@@ -36,6 +36,13 @@ test('an outbox knows what is here or on disk, and forgets the rest', () => {
   expect(['1', '2', '3'].map((id) => outbox.knows(id))).toEqual([true, true, false])
 })
 
+test('what comes late, as from the disk, gets its place by when it was made, and so does what comes after it', () => {
+  const outbox = new Outbox(() => {})
+  const come = (...ids: string[]) => outbox.insert(ids.map((id) => queued(id))).map(({ id }) => id)
+  expect([come('5'), come('2'), come('3', '7')]).toEqual([['5'], ['2', '5'], ['3', '5', '7']])
+  expect(outbox.list().map(({ id }) => id)).toEqual(['2', '3', '5', '7'])
+})
+
 test('what ops build on is found by their number, and not by its square', () => {
   const outbox = new Outbox(() => {})
   const [pending, next] = [countedOps(1_000), countedOps(1_000)]

@@ -146,6 +146,18 @@ describe('a filter that throws', () => {
     expect(query.rows.map(({ id }) => id)).toEqual(['d'])
     expect(listener).toHaveBeenCalledTimes(2)
   })
+
+  test('is told again where a query is read anew that nobody is subscribed to', () => {
+    const { replica, errors } = replicaOf(rows)
+    const query = replica.query(t, {
+      filter: () => {
+        throw new Error('mine')
+      },
+    })
+    expect([query.rows, query.rows, errors.length]).toEqual([[], [], 1])
+    apply(replica, row('a', { n: 4 }))
+    expect([query.rows, errors.length]).toEqual([[], 2])
+  })
 })
 
 describe('cursor', () => {

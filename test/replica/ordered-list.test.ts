@@ -93,3 +93,20 @@ test('finding among 100 000 items asks about few of them', () => {
   list.remove({ key: 77_777, id: 77_777 })
   expect(asked).toBeLessThan(25)
 })
+
+test('finding costs by what is held, and not by all that came and went', () => {
+  let asked = 0
+  const compareKeys = (a: unknown, b: unknown) => {
+    asked += 1
+    return Number(a) - Number(b)
+  }
+  const list = finish(OrderedList.over({ ...order, compareKeys }, []))
+  const item = (n: number) => ({ key: n, id: n })
+  for (let n = 0; n < 100_000; n += 1) {
+    list.add(item(n))
+    list.remove(item(n - 1_000))
+  }
+  asked = 0
+  list.remove(item(99_500))
+  expect(asked).toBeLessThan(15)
+})

@@ -132,6 +132,17 @@ test('what the server rejects goes from the collection, and waits in the outbox'
   expect(rejected?.records[0]).toMatchObject({ mine: { title: 'Mine' }, theirs: { title: 'Cable cut' } })
 })
 
+test('what is written in one group is undone at once', async () => {
+  for (const title of ['Cable c', 'Cable cu']) {
+    issues.update('i1', { metadata: { group: 'typing' } }, (draft) => {
+      draft.title = title
+    })
+  }
+  await server.settle()
+  await server.clock.until(client.undo())
+  expect([titles(issues), client.canUndo]).toEqual([{ i1: 'Cable cut', i2: 'Door stuck' }, false])
+})
+
 test('a field that is deleted is gone on the server too', async () => {
   issues.update('i1', (draft) => {
     delete draft.estimate

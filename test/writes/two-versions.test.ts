@@ -169,3 +169,22 @@ describe('what the newer version cannot migrate, and the older has yet to send',
     expect(next.outbox.list()).toEqual([])
   })
 })
+
+test('what is another transaction to the server in the shapes of both is rejected, after each asked for both', async () => {
+  const { office, desks, mend } = await twoVersions()
+  const asked: unknown[] = []
+  office.intercept = at('tx', async (request) => {
+    const { txs } = await request.json()
+    const error = { code: 'id_reused', message: 'It is another one.' }
+    asked.push(...txs.map(({ ops }: { readonly ops: readonly { readonly p: unknown }[] }) => ops[0]?.p))
+    return Response.json({ sid: 1, results: txs.map(({ id }: { readonly id: string }) => ({ id, error })) })
+  })
+  await mend(desks[0])
+  await mend(desks[1])
+  const [older, newer] = [{ title: 'Bread' }, { title: 'Bread', version: 2 }]
+  expect(asked).toEqual([older, newer, newer, older])
+  expect(desks.map(({ log }) => log)).toEqual([
+    ['rejected undefined id_reused'],
+    ['rejected undefined id_reused'],
+  ])
+})
