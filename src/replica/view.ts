@@ -51,7 +51,7 @@ export class View {
     const matches = this.#walked()
     const begin = this.#beginIn(matches)
     const end = Math.min(begin + Math.min(to, this.#query.limit), matches.length)
-    return matches.slice(Math.min(begin + from, end), end)
+    return matches.slice(begin + from, end)
   }
 
   rows(): readonly WireRow[] {
