@@ -50,6 +50,17 @@ describe('sending', () => {
     expect(await office.rows()).toEqual(notes(client))
   })
 
+  test('what alone is larger than a request should be goes by itself', async () => {
+    const { office, desk, client } = await noNotes()
+    desk.network.cut()
+    const texts = ['', 'x'.repeat(400_000), '']
+    const all = texts.map((text) => client.mutate((m) => m.insert('Note', { text })))
+    const { sizes } = counting(office, (_, pass) => pass())
+    desk.network.mend()
+    await office.clock.until(Promise.all(all.map((tx) => tx.synced)))
+    expect(sizes).toEqual([1, 1, 1])
+  })
+
   test('what cannot be stored yet is not sent, and holds up what was made after it', async () => {
     const { office, client } = await noNotes()
     const tx = add(client, '1')

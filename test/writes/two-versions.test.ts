@@ -55,6 +55,19 @@ test('what the newer version has sent and seen, the older takes for done, and sh
   expect(titles).toEqual(['Bread'])
 })
 
+test('what the newer version has sent and seen, the older does not send to a server that has lost it', async () => {
+  const { office, desks, older, mend } = await twoVersions()
+  await mend(desks[1])
+  office.intercept = at('delta', async () => failure(503))
+  await mend(desks[0])
+  expect(older.outbox.list().map(({ state }) => state)).toEqual(['accepted'])
+  const sent = office.received.length
+  office.intercept = (_, pass) => pass()
+  await office.startOver()
+  await office.clock.advance(60_000)
+  expect([office.received.length, older.outbox.list(), notes(older)]).toEqual([sent, [], {}])
+})
+
 test('what the newer version has sent and seen, the older takes for done while it has no data yet', async () => {
   const office = await Office.open()
   const store = memoryStore()

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { at, failure, notes, Office } from '../support/office.ts'
-import { oneNote } from '../support/one-note.ts'
+import { conflict, oneNote } from '../support/one-note.ts'
 
 describe('undo', () => {
   test('of one that another client of the same data has sent takes it back there, too', async () => {
@@ -37,6 +37,37 @@ describe('undo', () => {
     await office.clock.advance(1_000)
     expect([tx.state, await tx.undo(), await client.undo()]).toEqual(['rejected', undefined, false])
     expect(client.outbox.list()).toEqual([tx])
+  })
+
+  test('of a rejected one leaves what somebody else has written, though it is the same', async () => {
+    const { office, desk, client, tx } = await conflict()
+    await office.update('1', { title: 'mine' })
+    await office.clock.advance(1_000)
+    expect([await tx.undo(), client.outbox.list()]).toEqual([undefined, [tx]])
+    await office.clock.advance(1_000)
+    expect([desk.log, await office.rows()]).toEqual([
+      ['rejected Rename conflict'],
+      { 1: { title: 'mine', n: 2 } },
+    ])
+  })
+
+  test('is there at once for whoever hears of the transaction', async () => {
+    const { client } = await oneNote()
+    const heard: boolean[] = []
+    client.outbox.subscribe(() => heard.push(client.canUndo))
+    client.mutate((m) => m.update('Note', '1', { n: 2 }))
+    expect(heard.at(-1)).toBe(true)
+  })
+
+  test('that is asked for while another is under way waits for its turn', async () => {
+    const { office, desk, client } = await oneNote()
+    desk.network.cut()
+    const made = [2, 3, 4].map((n) => client.mutate((m) => m.update('Note', '1', { n })))
+    await office.clock.until(Promise.all(made.map((tx) => tx.durable)))
+    const [first, second] = [client.undo(), client.undo()]
+    const third = first.then(() => client.undo())
+    expect(await office.clock.until(Promise.all([first, second, third]))).toEqual([true, true, true])
+    expect([notes(client), client.canUndo]).toEqual([{ 1: { title: 'Milk', n: 1 } }, false])
   })
 
   test('of one that was rejected, and tried anew, takes back what took its place', async () => {
