@@ -59,6 +59,20 @@ describe('a draft', () => {
     ])
   })
 
+  test('says with each op that asks for it since when the record is to be unchanged', () => {
+    const unchanged = { unchanged: true }
+    const { ops } = write((m) => {
+      m.update('Note', '1', { n: 2 }, unchanged)
+      m.put('Note', { id: '1' }, unchanged)
+      m.delete('Note', '1', unchanged)
+    })
+    expect(ops.map((op) => [op.op, op.unchangedSince])).toEqual([
+      ['u', 9],
+      ['i', 9],
+      ['d', 9],
+    ])
+  })
+
   test('copies what it is given', () => {
     const tags = ['a']
     const { ops } = write((m) => {

@@ -117,6 +117,18 @@ describe('trying again', () => {
     expect(made({ 1: { a: 1, b: 9 } }, (m) => tryAgain(draftOf, m))).toEqual({ 1: { a: 2, b: 9 } })
   })
 
+  test('asks anew that a record be unchanged where that was asked, and nowhere else', () => {
+    for (const unchanged of [true, false]) {
+      const draftOf = write({ 1: { a: 1 } }, (m) => {
+        m.update('T', '1', { a: 2 }, { unchanged })
+        m.put('T', { id: '1', a: 3 }, { unchanged })
+        m.delete('T', '1', { unchanged })
+      })
+      const { ops } = write({ 1: { a: 1 } }, (m) => tryAgain(draftOf, m))
+      expect(ops).toEqual(draftOf.ops)
+    }
+  })
+
   test('writes nothing of a record that it removed itself in the end, and somebody else has', () => {
     const draftOf = write({ 1: { a: 1 } }, (m) => {
       m.update('T', '1', { a: 2 })

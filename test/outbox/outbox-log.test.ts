@@ -71,3 +71,15 @@ test('a write that fails fails for what was in it, and no other', async () => {
   await second
   await log.settled()
 })
+
+test('whoever waits for the end of what is under way is told whether more has come of it', async () => {
+  const { log, ends } = slowDisk()
+  const second = log.put(record('1')).then(() => log.put(record('2')))
+  const settled = log.settled()
+  await turn()
+  ends[0]?.resolve([])
+  expect(await settled).toBe(true)
+  await turn()
+  ends[1]?.resolve([])
+  expect([await log.settled(), await second]).toEqual([false, undefined])
+})

@@ -28,9 +28,10 @@ test('a record is the same by reference until it changes', () => {
 
 test('a record of another version that says the same stays the same', () => {
   const { replica } = replicaOf([row('a', { n: 1 }, 1)])
-  const record = replica.get(t, 'a')
+  const [record, all] = [replica.get(t, 'a'), replica.all(t)]
   apply(replica, row('a', { n: 1 }, 2))
   expect(replica.get(t, 'a')).toBe(record)
+  expect(replica.all(t)).toBe(all)
   expect(replica.confirmed(t, 'a')).toEqual({ t, id: 'a', v: 2, p: { n: 1 } })
 })
 

@@ -87,7 +87,8 @@ test('queries that come, go or change between preparing and swapping are right a
 test('preparing gives other tasks a turn, and sees what they subscribe', async () => {
   const clock = new PacedClock(3)
   const { replica } = emptyReplica({ clock, indexes: new Map([[t, [['n'], ['s', 'n']]]]) })
-  const asked = vi.fn(() => true)
+  const turnsWhenAsked = new Set<number>()
+  const asked = vi.fn(() => turnsWhenAsked.add(clock.turns).size > 0)
   replica.query(t, { filter: asked, orderBy: 's' }).subscribe(() => {})
   const staging = replica.stage()
   const size = 20_000
@@ -95,6 +96,7 @@ test('preparing gives other tasks a turn, and sees what they subscribe', async (
   await staging.prepare()
   expect(clock.turns).toBeGreaterThan(20)
   expect(asked).toHaveBeenCalledTimes(size)
+  expect(turnsWhenAsked.size).toBeGreaterThan(5)
   asked.mockClear()
   const turns = clock.turns
   replica.swap(staging)

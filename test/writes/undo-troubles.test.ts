@@ -72,11 +72,30 @@ describe('an undo that the disk refuses', () => {
     await client.stop()
     const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }))
     await office.clock.until(tx.durable)
+    const asked = Promise.allSettled([tx.accepted, tx.synced, tx.settled])
     disk.failing = 1
     await expect(office.clock.until(tx.undo())).rejects.toMatchObject(notNow)
+    expect((await asked).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'fulfilled'])
     await client.start()
-    expect(await office.clock.until(tx.accepted)).toBe(2)
+    expect(await office.clock.until(Promise.all([tx.durable, tx.accepted, tx.synced]))).toEqual([
+      undefined,
+      2,
+      2,
+    ])
     expect(await office.clock.until(tx.settled)).toBe('synced')
+  })
+
+  test('of one that was being stored leaves it durable', async () => {
+    const { office, client, disk } = await open()
+    await client.stop()
+    disk.passing = 1
+    disk.failing = 1
+    const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }))
+    const durable = expect(tx.durable).rejects.toMatchObject({ name: 'RejectedError', reason: 'cancelled' })
+    await expect(office.clock.until(tx.undo())).rejects.toMatchObject(notNow)
+    await durable
+    expect(tx.state).toBe('queued')
+    await office.clock.until(tx.durable)
   })
 })
 
