@@ -59,7 +59,7 @@ export class ReplicaQuery implements LiveQuery {
   }
 
   slice(from: number, to: number): readonly DataRecord[] {
-    return this.#recordsOf(this.#current().slice(Math.max(from, 0), Math.max(to, 0)))
+    return this.#recordsOf(this.#current().slice(Math.max(from, 0), to))
   }
 
   get status(): 'pending' | 'ready' {
