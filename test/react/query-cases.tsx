@@ -219,6 +219,14 @@ export const queryCases: readonly PageCase[] = [
     scene.shows('0')
   }),
 
+  pageCase('a number is another query than a text, whatever the text says', async (scene) => {
+    await scene.render(<Titled title={1} />)
+    await scene.write(['i1', 'number 1'])
+    scene.shows('0')
+    await scene.render(<Titled title="number 1" />)
+    scene.shows('1')
+  }),
+
   pageCase(
     'a wrong spec is refused, also where JSON says the same of it as of the one before',
     async (scene) => {
