@@ -57,9 +57,8 @@ describe('ops', () => {
       unknown: [other],
     })
     expect(copy().apply([change, { op: 'i', t: 'a', id: '1', p: {} }]).unknown).toEqual([])
-    expect(copy([base]).apply([{ op: 'd', t: 'a', id: '1' }, change, { ...change }]).unknown).toEqual([
-      change,
-    ])
+    const next: RowOp = { ...base, op: 'u', p: { x: 2 } }
+    expect(copy([base]).apply([{ op: 'd', t: 'a', id: '1' }, change, next]).unknown).toEqual([change])
   })
 
   test('d removes, and on an unknown record is nothing', () => {
@@ -86,6 +85,15 @@ describe('ops', () => {
     const rows = copy([base])
     const ops = [2, 1].map((x): RowOp => ({ op: 'u', t: 'a', id: '1', p: { x } }))
     expect(rows.apply(ops).changes).toEqual([])
+  })
+
+  test('several to one record changed it when the last of them was made', () => {
+    const ops = [5, 7].map((at): RowOp & { at: number } => ({ op: 'u', t: 'a', id: '1', p: { x: at }, at }))
+    expect(
+      copy([base])
+        .apply(ops)
+        .changes.map(({ at }) => at),
+    ).toEqual([7])
   })
 
   test('several to one record are one change, from the first before to the last after', () => {
@@ -176,6 +184,12 @@ describe('names', () => {
         expect(Object.keys(Object.prototype)).toEqual([])
       }),
     )
+  })
+
+  test('a nested field called __proto__ is not taken for one that every object has', () => {
+    const rows = copy([{ ...base, p: JSON.parse('{"x":{"__proto__":{}}}') }])
+    rows.apply([{ op: 'u', t: 'a', id: '1', p: { x: { y: 1 } } }])
+    expect(rows.get('a', '1')?.p).toEqual({ x: { y: 1 } })
   })
 
   test('two records never share a key', () => {

@@ -15,3 +15,8 @@ test('a payload that would be written out to more than any service takes is refu
     fault: { path: 'large', what: 'holds more than 500000 values' },
   })
 })
+
+test('-0 is 0 at once, as it is once JSON has carried it', () => {
+  const copied = copyPayload({ n: -0 })
+  expect('payload' in copied && Object.is(copied.payload.n, 0)).toBe(true)
+})

@@ -78,6 +78,15 @@ describe('a frame', () => {
     const p = JSON.parse(`{"x":${'['.repeat(100_000)}${']'.repeat(100_000)}}`)
     expect(readFrame({ sid: 1, t: 'a', id: '1', op: 'i', p })).toMatch(/nests deeper/)
   })
+
+  test('or a row, may nest as deep as the protocol allows, itself counted, and no deeper', () => {
+    const readOf = (levels: number) => {
+      const p = JSON.parse(`{"x":${'['.repeat(levels - 2)}${']'.repeat(levels - 2)}}`)
+      const item = { sid: 1, t: 'a', id: '1', op: 'i', p }
+      return [readFrame(item), ...readDelta({ sid: 1, rows: [item] }).broken].map((read) => typeof read)
+    }
+    expect([readOf(maxDepth), readOf(maxDepth + 1)]).toEqual([['object'], ['string', 'string']])
+  })
 })
 
 describe('a delta', () => {

@@ -153,6 +153,19 @@ test('a field that is deleted is gone on the server too', async () => {
   expect(issues.get('i1')).not.toHaveProperty('estimate')
 })
 
+test('a field that is deleted of a record that has gone meanwhile does not bring that back', async () => {
+  const tx = createTransaction({ mutationFn: instepMutationFn, autoCommit: false })
+  tx.mutate(() =>
+    issues.update('i1', (draft) => {
+      delete draft.estimate
+    }),
+  )
+  await server.write([{ op: 'd', t: 'Issue', id: 'i1' }])
+  await server.settle()
+  await expect(tx.commit()).rejects.toMatchObject({ name: 'ValidationError', field: 'id' })
+  expect([client.get('Issue', 'i1'), client.outbox.list()]).toEqual([undefined, []])
+})
+
 test('a row that was read can be inserted under another id', async () => {
   const row = issues.get('i2')
   if (!row) throw new Error('There is no row.')

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { SyncClient, Transaction } from '../../src/index.ts'
-import { type Desk, notes, Office } from '../support/office.ts'
+import { at, type Desk, notes, Office } from '../support/office.ts'
 import { conflict, oneNote } from '../support/one-note.ts'
 
 async function restarted(desk: Desk, options: Parameters<Desk['live']>[0] = {}): Promise<SyncClient> {
@@ -52,6 +52,20 @@ describe('a rejected transaction', () => {
     again.outbox.subscribe(() => told.push(rejectedOf(again).map(({ id }) => id)))
     await office.clock.until(again.start())
     expect(told.at(-1)).toEqual([tx.id])
+  })
+
+  test('keeps the details that the server gave, also after a restart', async () => {
+    const { office, desk, client } = await oneNote()
+    const error = { code: 'invalid', message: 'No.', details: { field: 'title' } }
+    office.intercept = at('tx', async (request) => {
+      const { txs } = await request.json()
+      return Response.json({ sid: 1, results: [{ id: txs[0].id, error }] })
+    })
+    const tx = client.mutate((m) => m.update('Note', '1', { title: '' }))
+    await office.clock.advance(1_000)
+    const [kept] = rejectedOf(await restarted(desk))
+    for (const { rejection } of [tx, kept ?? tx]) expect(rejection?.details).toEqual({ field: 'title' })
+    expect(kept?.id).toBe(tx.id)
   })
 
   test('is no conflict with what this client wrote itself', async () => {
