@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { NetworkError } from '../../src/base/errors.ts'
 import { insert, requestTo, serviceOf } from './harness.ts'
 
 test.each([
@@ -85,6 +86,24 @@ test('an error inside is logged, and its words stay inside', async () => {
   expect(response.status).toBe(500)
   expect(await response.text()).not.toContain('sda')
   expect(lines.join()).toContain('disk /dev/sda is full')
+})
+
+test('what the log cannot do for now is answered with 503, to be asked again in 5 s', async () => {
+  const { log, ask } = serviceOf()
+  log.snapshot = () => Promise.reject(new NetworkError('unreachable', 'It is away.'))
+  const response = await ask('bootstrap')
+  expect([response.status, response.headers.get('Retry-After')]).toEqual([503, '5'])
+  expect((await response.json()).error.code).toBe('unavailable')
+})
+
+test('what fails because the service has closed meanwhile is no fault', async () => {
+  const { service, log, ask, lines } = serviceOf()
+  log.snapshot = async () => {
+    await service.close()
+    throw new Error('The driver is destroyed.')
+  }
+  expect((await ask('bootstrap')).status).toBe(503)
+  expect(lines.join()).not.toContain('A request failed.')
 })
 
 test('a write of nothing answers with the head', async () => {

@@ -80,17 +80,20 @@ test('with a list of origins only those are let in', async () => {
 describe('compression', () => {
   const asked = { headers: { 'accept-encoding': 'br, gzip' } }
 
-  test('a large answer is compressed for whoever accepts it', async () => {
-    const { service, ask } = serviceOf()
-    await service.write(Array.from({ length: 200 }, (_, index) => insert(String(index))))
-    const plain = await (await ask('bootstrap')).arrayBuffer()
-    const response = await ask('bootstrap', asked)
-    expect(response.headers.get('Content-Encoding')).toBe('gzip')
-    expect(response.headers.get('Vary')).toContain('Accept-Encoding')
-    const compressed = Buffer.from(await response.arrayBuffer())
-    expect(compressed.length).toBeLessThan(plain.byteLength / 5)
-    expect(gunzipSync(compressed)).toEqual(Buffer.from(plain))
-  })
+  test.each(['bootstrap', 'delta?since=0'])(
+    'a large %s is compressed for whoever accepts it',
+    async (path) => {
+      const { service, ask } = serviceOf()
+      await service.write(Array.from({ length: 200 }, (_, index) => insert(String(index))))
+      const plain = await (await ask(path)).arrayBuffer()
+      const response = await ask(path, asked)
+      expect(response.headers.get('Content-Encoding')).toBe('gzip')
+      expect(response.headers.get('Vary')).toContain('Accept-Encoding')
+      const compressed = Buffer.from(await response.arrayBuffer())
+      expect(compressed.length).toBeLessThan(plain.byteLength / 5)
+      expect(gunzipSync(compressed)).toEqual(Buffer.from(plain))
+    },
+  )
 
   test('a small one, and a failure, come as they are, with their length', async () => {
     const { ask } = serviceOf()

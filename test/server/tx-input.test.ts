@@ -17,7 +17,7 @@ describe('a malformed body', () => {
     ['nothing', ''],
     ['no JSON', '{"txs":'],
     ['HTML', '<!doctype html>'],
-    ['no UTF-8', new Uint8Array([0x22, 0xff, 0x22])],
+    ['no UTF-8', Buffer.from(`{"txs":[{"id":"a","since":0,"ops":[${op.replace('1', 'ÿ')}]}]}`, 'latin1')],
     ['null', 'null'],
     ['an array', '[]'],
     ['no transactions', '{"txs":[]}'],
