@@ -170,7 +170,8 @@ test('the order of keys and what the client knew make no other body; other ops a
     '{"requires":[],"ops":[{"p":{"b":{"d":2,"c":1},"a":1},"id":"1","t":"Todo","op":"i"}],"id":"a",'
   const answer = await post(`{"txs":[${again}"since":7,"bases":["x"]}]}`)
   expect(await answer.json()).toMatchObject({ sid: 1, results: [{ id: 'a', sid: 1 }] })
-  const other = [tx('a', [make('1', { a: 2 })]), tx('a', [make('1', { a: 1, b: {} })], { requires: ['x'] })]
+  const body = [make('1', { a: 1, b: { c: 1, d: 2 } })]
+  const other = [tx('a', [make('1', { a: 2 })]), tx('a', body, { requires: ['x'] })]
   expect(await codes(other)).toEqual(['id_reused', 'id_reused'])
 })
 
