@@ -41,6 +41,18 @@ describe.each(['expire', 'revoke'] as const)('%s', (command) => {
   })
 })
 
+test.each([
+  ['expire', 'token_expired'],
+  ['revoke', 'invalid_token'],
+] as const)('%s has requests get 401, for the reason %s', async (command, code) => {
+  const { server } = scene()
+  const headers = { Authorization: `Bearer ${server.token('ada')}` }
+  server[command]('ada')
+  const { fetch } = server.world
+  const response = await server.clock.until(fetch(`${server.baseUrl}/bootstrap`, { headers }))
+  expect([response.status, (await response.json()).error.code]).toEqual([401, code])
+})
+
 test('a token that ends by itself is renewed by what the application does about it', async () => {
   const { server } = scene()
   const causes: unknown[] = []
