@@ -1,8 +1,10 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { Deferred } from '../../src/base/deferred.ts'
 import { readPush } from '../../src/protocol/push.ts'
 import { type Caller, createSyncService, type Written } from '../../src/server/index.ts'
 import { settle } from '../support/virtual-clock.ts'
 import { FakeSocket, insert, remove, requestTo, serviceOf, update } from './harness.ts'
+import { asService } from './log-contract/support.ts'
 
 test('hello comes first, with the position, the epoch and the longest silence', async () => {
   const { service, json, connect } = serviceOf({ heartbeatMs: 9_000 })
@@ -43,6 +45,17 @@ test('each push says since when it is whole, whatever others have written betwee
   ])
 })
 
+test('a push says to each socket since when it is whole for it', async () => {
+  const { service, connect } = serviceOf()
+  const early = await connect()
+  await service.write([insert('1', {}, 'bob')])
+  await settle()
+  const late = await connect()
+  await service.write([insert('2')])
+  await settle()
+  expect([early, late].map(({ pushes }) => pushes[0]?.since)).toEqual([0, 1])
+})
+
 test('a heartbeat comes when nothing else has for so long', async () => {
   const { service, clock, connect } = serviceOf({ heartbeatMs: 1_000 })
   const socket = await connect()
@@ -58,13 +71,15 @@ test('a heartbeat comes when nothing else has for so long', async () => {
   ])
 })
 
-test('a hint that never comes delays a push to the next heartbeat, and loses nothing', async () => {
+test('a hint that never comes delays each push to the next heartbeat, and loses nothing', async () => {
   const { service, log, clock, connect } = serviceOf({ heartbeatMs: 1_000 })
   log.onHint = () => () => {}
   const socket = await connect()
-  await service.write([insert('1')])
-  await clock.advance(1_000)
-  expect(socket.pushes.at(-1)).toMatchObject({ sid: 1, frames: [{ sid: 1 }] })
+  for (const sid of [1, 2, 3]) {
+    await service.write([insert(String(sid))])
+    await clock.advance(1_000)
+    expect(socket.pushes.at(-1)).toMatchObject({ sid, frames: [{ sid }] })
+  }
 })
 
 test('what the log has written itself is pushed without a read, unless others wrote in between', async () => {
@@ -92,6 +107,33 @@ test('what the log has written itself is pushed without a read, unless others wr
   expect(socket.pushes.at(-1)).toMatchObject({ since: 1, sid: 3, frames: [{ id: '2' }, { id: '3' }] })
 })
 
+test('what the log tells of its own write while it is read, or twice, is pushed once, and ends no socket', async () => {
+  const { log, connect } = serviceOf()
+  let tell: ((written?: Written) => void) | undefined
+  log.onHint = (listener) => {
+    tell = listener
+    return () => {}
+  }
+  const socket = await connect()
+  const changes = log.changes.bind(log)
+  const [before, read] = [await changes(0, 1), new Deferred<void>()]
+  log.changes = async () => {
+    await read.promise
+    log.changes = changes
+    return before
+  }
+  tell?.()
+  await log.write([insert('1')], asService)
+  const written = { ...(await changes(0, 1)), after: 0 }
+  tell?.(written)
+  read.resolve()
+  await settle()
+  tell?.(written)
+  await settle()
+  expect(socket.closed).toBeUndefined()
+  expect(socket.pushes).toMatchObject([{ since: 0, sid: 1, frames: [{ id: '1' }] }])
+})
+
 test('a log that cannot be read for a while loses nothing', async () => {
   const { service, log, clock, lines, connect } = serviceOf({ heartbeatMs: 1_000 })
   const socket = await connect()
@@ -113,6 +155,28 @@ test('a socket that opens while the log cannot be reached is closed, and the nex
   expect((await connect()).closed).toEqual([1012, 'unavailable'])
   log.position = position
   expect((await connect()).hello).toMatchObject({ sid: 0 })
+})
+
+test('a log that cannot be reached yet has nobody listen to it, and one that is reached has one', async () => {
+  const { log, connect } = serviceOf()
+  const [position, onHint] = [log.position.bind(log), log.onHint.bind(log)]
+  let listeners = 0
+  log.onHint = (listener) => {
+    const unlisten = onHint(listener)
+    listeners += 1
+    return () => {
+      listeners -= 1
+      unlisten()
+    }
+  }
+  log.position = () => Promise.reject(new Error('away'))
+  await connect()
+  await connect()
+  expect(listeners).toBe(0)
+  log.position = position
+  await connect()
+  await connect()
+  expect(listeners).toBe(1)
 })
 
 test('more changes than one read takes are all pushed, and no write is cut in two', async () => {
@@ -140,6 +204,23 @@ describe('a socket is closed', () => {
     const { service, clock, connect } = serviceOf()
     const socket = await connect()
     await service.close()
+    expect(socket.closed).toEqual([1012, 'restart'])
+    expect(clock.timers).toBe(0)
+  })
+
+  test('with 1012 when the service stops before the log is reached, and no timer is left', async () => {
+    const { service, log, clock } = serviceOf()
+    const reached = new Deferred<void>()
+    const position = log.position.bind(log)
+    log.position = async () => {
+      await reached.promise
+      return position()
+    }
+    const socket = new FakeSocket()
+    await service.connect(socket, requestTo('ws', 'ann'))
+    await service.close()
+    reached.resolve()
+    await settle()
     expect(socket.closed).toEqual([1012, 'restart'])
     expect(clock.timers).toBe(0)
   })
@@ -184,6 +265,24 @@ describe('a socket is closed', () => {
     service.revoke((caller: Caller) => caller.userId === 'ann')
     expect(mine.closed).toEqual([4401, 'revoked'])
     expect(other.closed).toBeUndefined()
+  })
+
+  test('and forgotten when it goes before the log is reached', async () => {
+    const { log, service, clock } = serviceOf()
+    const reached = new Deferred<void>()
+    const position = log.position.bind(log)
+    log.position = async () => {
+      await reached.promise
+      return position()
+    }
+    const socket = new FakeSocket()
+    await service.connect(socket, requestTo('ws', 'ann'))
+    socket.gone()
+    reached.resolve()
+    await settle()
+    expect(socket.texts).toEqual([])
+    // What is left is the reading of the log.
+    expect(clock.timers).toBe(1)
   })
 
   test('and forgotten when it goes by itself or cannot be sent to', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Caller } from '../../src/server/index.ts'
+import type { Caller, OwnerField } from '../../src/server/index.ts'
 import { FakeSocket, requestTo, serviceOf } from './harness.ts'
 
 /** A service whose authentication waits until it is released. */
@@ -29,6 +29,19 @@ test('a caller who is revoked while the socket is being let in is closed, and la
   await service.connect(late, requestTo('ws', 'ann'))
   await clock.advance(10)
   expect(late.closed).toBeUndefined()
+})
+
+test('a revocation holds for a socket that was asked for in the same moment, whatever is revoked after it', async () => {
+  const { service, clock, release } = holding({ userId: 'ann' })
+  await service.ready()
+  const socket = new FakeSocket()
+  const connected = service.connect(socket, requestTo('ws', 'ann'))
+  service.revoke(({ userId }) => userId === 'ann')
+  service.revoke(({ userId }) => userId === 'bob')
+  release()
+  await connected
+  await clock.advance(10)
+  expect(socket.closed).toEqual([4401, 'revoked'])
 })
 
 /** Fails for whoever belongs to no organization. */
@@ -61,13 +74,13 @@ test('a revocation that fails for a socket that is being let in ends nothing but
 
 describe('the credentials of an open socket are asked about again', () => {
   /** A socket of ann's, and who she is by then, or what is thrown. */
-  async function open() {
-    const state: { answer: Caller | null | Error | Promise<never> } = { answer: { userId: 'ann' } }
+  async function open(caller: Caller = { userId: 'ann' }, ownerField: OwnerField = 'userId') {
+    const state: { answer: Caller | null | Error | Promise<never> } = { answer: caller }
     const authenticate = async () => {
       if (state.answer instanceof Error) throw state.answer
       return state.answer
     }
-    const { clock, connect } = serviceOf({ authenticate, recheckMs: 10_000 })
+    const { clock, connect } = serviceOf({ authenticate, ownerField, recheckMs: 10_000 })
     return { clock, socket: await connect('ann'), state }
   }
 
@@ -83,6 +96,18 @@ describe('the credentials of an open socket are asked about again', () => {
   test('naming another by now, they have it come again', async () => {
     const { clock, socket, state } = await open()
     state.answer = { userId: 'bob' }
+    await clock.advance(10_000)
+    expect(socket.closed).toEqual([1012, 'restart'])
+  })
+
+  test.each([
+    ['the same user of another organization', { userId: 'ann', organizationId: 'zeta' }],
+    ['another user of the same organization', { userId: 'bob', organizationId: 'acme' }],
+  ])('so do they where they name %s', async (_, answer) => {
+    const { clock, socket, state } = await open({ userId: 'ann', organizationId: 'acme' }, 'organizationId')
+    await clock.advance(10_000)
+    expect(socket.closed).toBeUndefined()
+    state.answer = answer
     await clock.advance(10_000)
     expect(socket.closed).toEqual([1012, 'restart'])
   })
