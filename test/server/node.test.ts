@@ -113,6 +113,18 @@ test('over TLS a client reads, writes, and is pushed on its socket', async () =>
   sockets.terminate()
 })
 
+test('a request for a socket that is refused ends its connection, whether the other side does or not', async () => {
+  const server = createServer(nodeHandler(service))
+  attachSockets(server, service)
+  const socket = connectTcp({ port: await listening(server), host: '127.0.0.1', allowHalfOpen: true })
+  onTestFinished(() => void socket.destroy())
+  socket.write('GET /sync/v1/ws HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
+  const [answer] = await once(socket, 'data')
+  expect(String(answer)).toMatch(/^HTTP\/1.1 401 /)
+  await once(socket.resume(), 'end')
+  await new Promise((resolve) => server.close(resolve))
+})
+
 describe('sockets that are closed', () => {
   /** A socket that is open and never answers, and the server that it is open on. */
   const deaf = async () => {
@@ -136,6 +148,17 @@ describe('sockets that are closed', () => {
     await new Promise((resolve) => server.close(resolve))
     await ended
     expect(performance.now() - began).toBeLessThan(10_000)
+  })
+
+  test('at once, end without an answer, and so does one whose request fails', async () => {
+    const { sockets, socket } = await deaf()
+    const ended = once(socket, 'close')
+    sockets.terminate()
+    await ended
+    const failing = createServer()
+    attachSockets(failing, { path: '/sync/v1', upgrade: () => Promise.reject(new Error('no')) })
+    const asking = new WebSocket(`ws://127.0.0.1:${await listening(failing)}/sync/v1/ws`)
+    await expect(once(asking, 'open')).rejects.toThrow('socket hang up')
   })
 
   test('leave the server to others, and none is opened any more', async () => {

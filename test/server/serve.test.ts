@@ -6,11 +6,14 @@ import { Deferred } from '../../src/base/deferred.ts'
 import {
   createSyncService,
   jwtAuthentication,
+  MemoryLog,
   type Served,
   type SyncService,
   serve,
   signToken,
 } from '../../src/server/index.ts'
+import { VirtualClock } from '../support/virtual-clock.ts'
+import { seededRandom } from '../support/virtual-world.ts'
 import { insert, recorder, update } from './harness.ts'
 
 const secret = 'a secret that is long enough to sign with'
@@ -182,6 +185,63 @@ test('a request for a socket that nothing is decided about does not keep it from
   await asked.promise
   await close()
   await ended
+})
+
+test('a request for a socket whose connection breaks before it is refused harms nobody', async () => {
+  const [asked, decided] = [new Deferred<void>(), new Deferred<void>()]
+  const slow = createSyncService({
+    database: 'memory:',
+    authenticate: async () => {
+      asked.resolve()
+      await decided.promise
+      return null
+    },
+    ownerField: 'userId',
+  })
+  const recorded = recorder()
+  const { url, close } = await serve(slow, { port: 0, graceMs: 200, logger: recorded.logger })
+  const socket = connectTcp(Number(new URL(url).port), '127.0.0.1')
+  socket.write('GET /sync/v1/ws HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
+  await asked.promise
+  socket.resetAndDestroy()
+  await once(socket, 'close')
+  decided.resolve()
+  await expect.poll(() => recorded.lines.join()).toContain('A socket failed.')
+  expect((await fetch(`${url}/delta?since=0`)).status).toBe(401)
+  await close()
+})
+
+test('a request that does not end is waited for as long as it says, and no timer is left then', async () => {
+  const clock = new VirtualClock()
+  const asked = new Deferred<void>()
+  const endless = createSyncService({
+    database: 'memory:',
+    authenticate: () => {
+      asked.resolve()
+      return new Promise(() => {})
+    },
+    ownerField: 'userId',
+  })
+  const { url, close } = await serve(endless, { port: 0, graceMs: 5_000, clock })
+  const answer = fetch(`${url}/bootstrap`).catch(({ message }: Error) => message)
+  await asked.promise
+  const closed = close()
+  await clock.advance(4_999)
+  expect(clock.timers).toBe(1)
+  await clock.advance(1)
+  expect(await answer).toBe('fetch failed')
+  await closed
+  const idle = await serve(service, { port: 0, clock })
+  await idle.close()
+  expect(clock.timers).toBe(0)
+})
+
+test('what cannot answer yet does not listen', async () => {
+  const database = new MemoryLog({ clock: new VirtualClock(), random: seededRandom(1) })
+  database.position = () => Promise.reject(new Error('The database is away.'))
+  const broken = createSyncService({ database, authenticate: async () => null, ownerField: 'userId' })
+  const serving = serve(broken, { port: 0 }).then(({ close }) => close())
+  await expect(serving).rejects.toThrow('The database is away.')
 })
 
 test('a port that is taken is an error', async () => {
