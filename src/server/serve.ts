@@ -62,7 +62,6 @@ export async function serve(service: SyncService, options: ServeOptions): Promis
         cancel()
         resolve()
       })
-      server.closeIdleConnections()
     })
   return {
     url: `http://${addressOf(server.address() as AddressInfo)}${service.path}`,
