@@ -28,6 +28,8 @@ describe('write', () => {
     expect(shown(client)).toEqual({})
     expect((await server.rows('bob')).map(({ id }) => id)).toEqual(['1', '2'])
     expect(await server.rows('ada')).toEqual([])
+    await server.write([update('1', { title: 'still Bob’s' })], 'ada')
+    expect(await server.rows('ada')).toEqual([])
   })
 
   test('that is refused rejects', async () => {
@@ -70,6 +72,13 @@ describe('push', () => {
 })
 
 describe('what the service pushes while it is held', () => {
+  test('is not the hello of a socket that opens', async () => {
+    const { server, live } = scene()
+    server.hold()
+    expect((await live()).status.connection.state).toBe('socket')
+    expect(server.held).toEqual([])
+  })
+
   test('waits, and comes when it is released', async () => {
     const { server, live } = scene()
     const client = await live()
@@ -95,6 +104,7 @@ describe('what the service pushes while it is held', () => {
     server.hold()
     await server.write([issue('1')], 'ada')
     await server.write([issue('2')], 'ada')
+    expect(server.held).toHaveLength(2)
     const [first, second] = server.held
     second?.send()
     first?.send()

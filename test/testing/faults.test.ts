@@ -122,6 +122,16 @@ describe('a request to tx', () => {
     expect(await server.rows('ada')).toEqual([])
   })
 
+  test('can be rejected several times, whatever else is asked for between', async () => {
+    const { server } = scene()
+    server.reject('conflict', { times: 2 })
+    const headers = { Authorization: `Bearer ${server.token('ada')}` }
+    const { fetch } = server.world
+    expect((await server.clock.until(fetch(`${server.baseUrl}/bootstrap`, { headers }))).status).toBe(200)
+    for (const id of ['1', '2', '3']) await post(id)
+    expect((await server.rows('ada')).map(({ id }) => id)).toEqual(['3'])
+  })
+
   test('can have its answer lost', async () => {
     const { server } = scene()
     server.loseAnswer({ endpoint: 'tx' })

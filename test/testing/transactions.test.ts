@@ -20,6 +20,18 @@ test('what a client writes is on the server, and at every other device', async (
   expect(shown(other)).toEqual({ 1: { title: 'one' } })
 })
 
+test('two devices that write in the same moment make records and transactions of their own', async () => {
+  const { server, live } = scene()
+  const client = await live()
+  const other = server.device().client({ identity: 'ada' })
+  await other.start()
+  await server.settle()
+  const txs = [client, other].map((each) => each.mutate((m) => m.insert('Issue', { title: 'one' })))
+  await server.settle()
+  expect(txs.map(({ state }) => state)).toEqual(['synced', 'synced'])
+  expect(await server.rows('ada')).toHaveLength(2)
+})
+
 test('reject takes a change back, and the next one goes through', async () => {
   const { server, live } = scene()
   const client = await live()
