@@ -75,11 +75,28 @@ export function describeUnchangedSince(what: string, logTest: LogTest): void {
       expect(await verdictOn(log, txOf('a', [since(insert('1'), head)]))).toBe('accepted')
     })
 
-    logTest('takes a record for changed where the horizon hides whether it was', async (log) => {
+    logTest('still knows what has changed after the horizon itself', async (log) => {
       const first = await log.write([insert('1'), insert('2')], asService)
+      await log.trim(first)
+      await log.transact(txOf('base', [update('1', { n: 1 })]), as('ann'))
+      const own = [since(update('1', { n: 2 }), first)]
+      expect(await verdictOn(log, txOf('a', own))).toBe('conflict')
+      expect(await verdictOn(log, txOf('b', own, { bases: ['base'] }))).toBe('accepted')
+      expect(await verdictOn(log, txOf('c', [since(insert('3'), first)]))).toBe('accepted')
+    })
+
+    logTest('knows all that has changed since before the first change', async (log) => {
+      await log.write([insert('1')], asService)
+      expect(await verdictOn(log, txOf('a', [since(insert('2'), -1)]))).toBe('accepted')
+      expect(await verdictOn(log, txOf('b', [since(update('1', { n: 1 }), -1)]))).toBe('conflict')
+    })
+
+    logTest('takes a record for changed where the horizon hides whether it was', async (log) => {
+      const first = await log.write([insert('2'), insert('0'), insert('1')], asService)
       await log.transact(txOf('base', [update('2', { n: 1 })]), as('ann'))
       await log.trim((await log.position()).head)
-      expect(await verdictOn(log, txOf('a', [since(update('1', { n: 2 }), first)]))).toBe('accepted')
+      const unchanged = [since(update('0', { n: 2 }), first), since(update('1', { n: 2 }), first)]
+      expect(await verdictOn(log, txOf('a', unchanged))).toBe('accepted')
       const stale = [since(update('2', { n: 2 }), first)]
       expect(await verdictOn(log, txOf('b', stale, { bases: ['base'] }))).toBe('conflict')
       expect(await verdictOn(log, txOf('c', [since(insert('3'), first)]))).toBe('conflict')
