@@ -73,6 +73,8 @@ describe('an op that is none', () => {
     ['a NUL', update('1', { n: 'a\0' })],
     ['half a surrogate pair', update('1', { n: '\ud800' })],
     ['a long id', remove('x'.repeat(256))],
+    ['a long type', { op: 'd', t: 'x'.repeat(256), id: '1' }],
+    ['an empty owner', update('1', { userId: '' })],
     ['a long owner', update('1', { userId: 'x'.repeat(256) })],
     ['a bigint', insert('2', { n: 1n })],
     ['too deep', insert('2', deep)],

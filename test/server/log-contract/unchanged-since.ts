@@ -20,7 +20,10 @@ export function describeUnchangedSince(what: string, logTest: LogTest): void {
       const second = await log.write([update('1', { n: 1 })], asService)
       expect(await verdictOn(log, txOf('a', [since(update('2', { n: 1 }), first)]))).toBe('accepted')
       expect(await verdictOn(log, txOf('b', [since(update('1', { n: 2 }), first)]))).toBe('conflict')
-      expect(await verdictOn(log, txOf('c', [since(update('1', { n: 2 }), second)]))).toBe('accepted')
+      expect(await verdictOn(log, txOf('c', [since(remove('1'), first)]))).toBe('conflict')
+      expect(await verdictOn(log, txOf('d', [since(update('1', { n: 2 }), second)]))).toBe('accepted')
+      const { head } = await log.position()
+      expect(await verdictOn(log, txOf('e', [since(remove('2'), head)]))).toBe('accepted')
     })
 
     logTest('does not count what the caller’s bases have changed, nor its own ops', async (log) => {
