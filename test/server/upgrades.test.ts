@@ -155,6 +155,17 @@ describe('a request for a socket', () => {
     expect(await answerTo('/sync/v1/bootstrap')).toMatch(/^HTTP\/1.1 401 /)
   })
 
+  test('is one in whatever letters it names the protocol', async () => {
+    const port = await listening(createServer(routes()), service)
+    const socket = connect(port, '127.0.0.1')
+    onTestFinished(() => void socket.destroy())
+    const fields = 'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=='
+    socket.write(
+      `GET /sync/v1/ws?token=good HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: WebSocket\r\n${fields}\r\n\r\n`,
+    )
+    expect(String(await once(socket, 'data'))).toMatch(/^HTTP\/1.1 101 /)
+  })
+
   test('finds nobody once the last service has left', async () => {
     const server = createServer(routes())
     const [first, second] = [attachSockets(server, service), attachSockets(server, service)]
