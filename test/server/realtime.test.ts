@@ -200,15 +200,8 @@ test('more changes than one read takes are all pushed, and no write is cut in tw
 })
 
 describe('a socket is closed', () => {
-  test('with 1012 when the service stops, and no timer is left', async () => {
-    const { service, clock, connect } = serviceOf()
-    const socket = await connect()
-    await service.close()
-    expect(socket.closed).toEqual([1012, 'restart'])
-    expect(clock.timers).toBe(0)
-  })
-
-  test('with 1012 when the service stops before the log is reached, and no timer is left', async () => {
+  /** A socket that is there before the log is reached. */
+  const unreached = async () => {
     const { service, log, clock } = serviceOf()
     const reached = new Deferred<void>()
     const position = log.position.bind(log)
@@ -218,6 +211,19 @@ describe('a socket is closed', () => {
     }
     const socket = new FakeSocket()
     await service.connect(socket, requestTo('ws', 'ann'))
+    return { service, clock, socket, reached }
+  }
+
+  test('with 1012 when the service stops, and no timer is left', async () => {
+    const { service, clock, connect } = serviceOf()
+    const socket = await connect()
+    await service.close()
+    expect(socket.closed).toEqual([1012, 'restart'])
+    expect(clock.timers).toBe(0)
+  })
+
+  test('with 1012 when the service stops before the log is reached, and no timer is left', async () => {
+    const { service, clock, socket, reached } = await unreached()
     await service.close()
     reached.resolve()
     await settle()
@@ -268,15 +274,7 @@ describe('a socket is closed', () => {
   })
 
   test('and forgotten when it goes before the log is reached', async () => {
-    const { log, service, clock } = serviceOf()
-    const reached = new Deferred<void>()
-    const position = log.position.bind(log)
-    log.position = async () => {
-      await reached.promise
-      return position()
-    }
-    const socket = new FakeSocket()
-    await service.connect(socket, requestTo('ws', 'ann'))
+    const { clock, socket, reached } = await unreached()
     socket.gone()
     reached.resolve()
     await settle()

@@ -75,38 +75,6 @@ test('a snapshot is not called durable that the engine took away, with the datab
   await expect(disk.stored()).rejects.toMatchObject({ code: 'aborted' })
 })
 
-test('a checkpoint that ends after the disk was closed leaves no timer, whatever failed before', async () => {
-  const clock = new VirtualClock()
-  let end = () => {}
-  const database: Database = {
-    ...noDatabase,
-    size: { pageUnits: 0, journalUnits: 1_000_000 },
-    append: async () => {},
-    checkpoint: () =>
-      new Promise((resolve) => {
-        end = () => resolve(false)
-      }),
-  }
-  const disk = new LocalDisk({
-    openDatabase: async () => database,
-    clock,
-    listener,
-  })
-  await disk.open()
-  disk.resume()
-  disk.record({ since: 0, sid: 1, ops: [] })
-  await clock.advance(3_000)
-  disk.suspend(full)
-  expect([disk.failure, clock.timers]).toEqual([full, 1])
-  disk.resume()
-  expect([disk.failure, clock.timers]).toEqual([undefined, 0])
-  disk.suspend(full)
-  await disk.close()
-  end()
-  await clock.advance(0)
-  expect(clock.timers).toBe(0)
-})
-
 test('the disk is closed once what is written in one that was opened again has ended', async () => {
   const clock = new VirtualClock()
   const waited = (ms: number) => new Promise<void>((resolve) => void clock.after(ms, resolve))
@@ -135,28 +103,6 @@ test('the disk is closed once what is written in one that was opened again has e
   expect([opened, told.length - before, clock.timers]).toEqual([2, 0, 0])
 })
 
-test('a checkpoint that was to come is none once the disk is closed', async () => {
-  const clock = new VirtualClock()
-  let checkpoints = 0
-  const database: Database = {
-    ...noDatabase,
-    size: { pageUnits: 0, journalUnits: 1_000_000 },
-    append: async () => {},
-    checkpoint: async () => {
-      checkpoints += 1
-      return true
-    },
-  }
-  const disk = new LocalDisk({ openDatabase: async () => database, clock, listener })
-  await disk.open()
-  disk.resume()
-  disk.record({ since: 0, sid: 1, ops: [] })
-  await disk.close()
-  expect(clock.timers).toBe(0)
-  await clock.advance(10_000)
-  expect(checkpoints).toBe(0)
-})
-
 test('what is on the disk is read once, also where the engine closes it and it is opened again', async () => {
   const clock = new VirtualClock()
   const engine = new ClosableStore()
@@ -174,67 +120,6 @@ test('what is on the disk is read once, also where the engine closes it and it i
   engine.close('nothing')
   await disk.outbox.write({ put: [] })
   expect(told).toEqual(['opened', 'reopened'])
-})
-
-test('a checkpoint that ends well does not hide that what came meanwhile is not stored', async () => {
-  const clock = new VirtualClock()
-  let end = () => {}
-  const database: Database = {
-    ...noDatabase,
-    size: { pageUnits: 0, journalUnits: 1_000_000 },
-    append: async ({ sid }) => {
-      if (sid > 1) throw full
-    },
-    checkpoint: () =>
-      new Promise((resolve) => {
-        end = () => resolve(true)
-      }),
-  }
-  const told: unknown[] = []
-  const disk = new LocalDisk({
-    openDatabase: async () => database,
-    clock,
-    listener: { ...listener, storage: (_, failure) => told.push(failure) },
-  })
-  await disk.open()
-  disk.resume()
-  disk.record({ since: 0, sid: 1, ops: [] })
-  await clock.advance(3_000)
-  disk.record({ since: 1, sid: 2, ops: [] })
-  await clock.advance(0)
-  end()
-  await clock.advance(0)
-  expect([told.at(-1), disk.failure]).toEqual([full, full])
-  await disk.close()
-})
-
-test('a checkpoint that a snapshot has ended tells of no failure', async () => {
-  const clock = new VirtualClock()
-  let fail = () => {}
-  const database: Database = {
-    ...noDatabase,
-    size: { pageUnits: 0, journalUnits: 1_000_000 },
-    append: async () => {},
-    checkpoint: () =>
-      new Promise((_, reject) => {
-        fail = () => reject(full)
-      }),
-  }
-  const told: unknown[] = []
-  const disk = new LocalDisk({
-    openDatabase: async () => database,
-    clock,
-    listener: { ...listener, storage: (_, failure) => told.push(failure) },
-  })
-  await disk.open()
-  disk.resume()
-  disk.record({ since: 0, sid: 1, ops: [] })
-  await clock.advance(3_000)
-  expect(await disk.replace(database, async () => undefined)).toBe('stored')
-  fail()
-  await clock.advance(0)
-  expect([told.at(-1), clock.timers]).toEqual([undefined, 0])
-  await disk.close()
 })
 
 test('a database that the engine has taken away is let go of once another is open in its place', async () => {
@@ -260,38 +145,6 @@ test('a database that the engine has taken away is let go of once another is ope
   expect(closed).toEqual(['first'])
   await disk.close()
   expect(closed).toEqual(['first', 'second'])
-})
-
-test('after a snapshot a checkpoint is made again when it is due, one at a time', async () => {
-  const clock = new VirtualClock()
-  const ends: (() => void)[] = []
-  const database: Database = {
-    ...noDatabase,
-    size: { pageUnits: 0, journalUnits: 1_000_000 },
-    append: async () => {},
-    checkpoint: () => new Promise((resolve) => ends.push(() => resolve(false))),
-  }
-  const disk = new LocalDisk({ openDatabase: async () => database, clock, listener })
-  await disk.open()
-  disk.resume()
-  const begunAfter = async (sid: number) => {
-    disk.record({ since: sid - 1, sid, ops: [] })
-    await clock.advance(10_000)
-    return ends.length
-  }
-  disk.record({ since: 0, sid: 1, ops: [] })
-  await disk.replace(database, async () => undefined)
-  expect(await begunAfter(2)).toBe(1)
-  await disk.replace(database, async () => undefined)
-  expect(await begunAfter(3)).toBe(2)
-  // Only now has the one ended that the snapshot before it took the place of.
-  ends[0]?.()
-  await clock.advance(0)
-  expect(await begunAfter(4)).toBe(2)
-  ends[1]?.()
-  await clock.advance(0)
-  expect(await begunAfter(5)).toBe(3)
-  await disk.close()
 })
 
 test('the disk is closed once what was recorded is written', async () => {
