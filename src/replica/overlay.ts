@@ -83,7 +83,7 @@ export class Overlay {
     return Array.from(changed, ([covered, before]) => changeOf(covered, before, covered.shown))
   }
 
-  /** Other rows stand in place of the confirmed ones of `types`: what is shown over them. */
+  /** Other rows, over which nothing is laid yet, stand in place of the confirmed ones of `types`: what is shown over them. */
   rebase(confirmed: RowSource, types: Iterable<string> = this.#covered.keys()): readonly RowChange[] {
     const all = Array.from(types, (t) => [...(this.#covered.get(t)?.values() ?? [])]).flat()
     for (const covered of all) covered.confirmed = confirmed.get(covered.t, covered.id)
