@@ -164,6 +164,14 @@ describe('a push without since', () => {
     expect(copy.shown).toEqual({ 'a 1': { x: 5 } })
   })
 
+  test('of the position or below it was had, and asks for nothing', () => {
+    const copy = client()
+    for (const sid of [99, 100]) {
+      expect(copy.push(lone(insert(sid, '1')))).toMatchObject({ changes: [], state: { unproven: [] } })
+    }
+    expect(copy.push(lone(insert(100, '1'))).want).toBeUndefined()
+  })
+
   test('had twice is applied once', () => {
     const copy = client()
     copy.push(lone(insert(105, '1', { x: 1 })))
