@@ -88,6 +88,22 @@ describe('a recorder', () => {
     expect({ stored, failure: recorder.failure }).toEqual({ stored: ['0-1: 1'], failure: undefined })
   })
 
+  test('tries the whole again that failed for another reason the second time', async () => {
+    const { recorder, stored } = recorderOf([full, full])
+    recorder.record(entry(0))
+    for (const expected of [[], [], ['0-1: 1']]) {
+      await recorder.settled()
+      expect(stored).toEqual(expected)
+    }
+  })
+
+  test('has no reason not to store any longer where another database is there, though nothing waits', async () => {
+    const { recorder, told } = recorderOf()
+    recorder.fail(full)
+    recorder.use(noDatabase)
+    expect([recorder.failure, told]).toEqual([undefined, ['quota', undefined]])
+  })
+
   test('tells once that writing fails, and once that it works again', async () => {
     const { recorder, told } = recorderOf([full, full, full])
     for (const since of [0, 1, 2, 3]) {
