@@ -149,9 +149,9 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
   /**
    * Runs `body` at once, and makes one transaction of what it writes: shown at once, durable and sent soon, on or
    * offline; `body` sees what it wrote. Throws a ValidationError for what breaks its model or is no JSON, and for a record
-   * of a lazy type that is not loaded (`not_loaded`), a ConfigurationError where the client has no `txUrl`, or `body` is
-   * asynchronous or calls `mutate` itself, a RejectedError where what it requires was rejected, a ClosedError, and whatever
-   * `body` throws; nothing has changed then.
+   * of a lazy type that is not loaded (`not_loaded`), a ConfigurationError for a wrong option, where the client has no
+   * `txUrl`, or `body` is asynchronous or calls `mutate` itself, a RejectedError where what it requires was rejected, a
+   * ClosedError, and whatever `body` throws; nothing has changed then.
    *
    * @example
    * const tx = client.mutate((m) => m.update('Issue', 'i1', { open: false }), { label: 'Close' })

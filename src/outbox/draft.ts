@@ -9,7 +9,10 @@ import { copyPayload, isStorableName, maxNameLength } from '../protocol/json-cop
 import type { WireRow } from '../protocol/row.ts'
 import type { TxOp } from '../protocol/tx.ts'
 
-/** What a transaction does, in order; each reads what the ones before it wrote. All throw a ValidationError. */
+/**
+ * What a transaction does, in order; each reads what the ones before it wrote. All throw a ValidationError, and a
+ * ConfigurationError for an option that there is not.
+ */
 export interface Mutator {
   /** The record as it is shown, and as this transaction has made it. */
   get(t: string, id: string): DraftRecord | undefined

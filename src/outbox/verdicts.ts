@@ -23,8 +23,8 @@ export class Verdicts {
   }
 
   /**
-   * `transaction` was judged by what the server has at `sid`, wherever that is without it. `isOver`: another client has
-   * seen its end, so that it is nobody's to send again.
+   * `transaction` was judged by what the server has at `sid`; where that is not given, only a fetch that begins later
+   * shows it. `isOver`: another client has seen its end, so that it is nobody's to send again.
    */
   add(transaction: LocalTransaction, sid = Number.POSITIVE_INFINITY, isOver = false): void {
     this.#count += 1

@@ -18,7 +18,10 @@ export interface NewRecordOptions extends MutateOptions {
   readonly joined: OutboxRecord | undefined
 }
 
-/** A new transaction as it is to be kept. Throws a RejectedError where what it requires will not happen, a ConfigurationError where that is none. */
+/**
+ * A new transaction as it is to be kept. Throws a RejectedError where what it requires will not happen, and a
+ * ConfigurationError where that is no transaction.
+ */
 export function newRecord({ ops, before }: Draft, options: NewRecordOptions): OutboxRecord {
   const { outbox, joined, requires = [], id, at, since, version, label, group, coalesce, retryOf } = options
   const all = joined ? joinOps(joined.ops, ops) : ops
