@@ -1,5 +1,5 @@
 import { NetworkError } from '../base/errors.ts'
-import { ByteBuffer } from './byte-buffer.ts'
+import { decode } from './byte-buffer.ts'
 import type { Call } from './call.ts'
 import { outline } from './outline.ts'
 
@@ -44,16 +44,19 @@ export async function readText(
   ms: number,
   limit = Number.POSITIVE_INFINITY,
 ): Promise<string> {
-  const buffer = new ByteBuffer()
+  const decoder = new TextDecoder('utf-8', { fatal: true })
   const body = readBody(response, call)
+  let text = ''
+  let length = 0
   const readsMore = async () => {
-    const enough = Math.min(buffer.length + partBytes, limit)
-    while (buffer.length < enough) {
+    const enough = Math.min(length + partBytes, limit)
+    while (length < enough) {
       const next = await body.next()
       if (next.done) return false
-      buffer.append(next.value)
+      text += decode(decoder, next.value, { stream: true })
+      length += next.value.length
     }
-    return buffer.length < limit
+    return length < limit
   }
   try {
     let isMore = true
@@ -61,7 +64,7 @@ export async function readText(
   } finally {
     body.return(undefined).catch(() => {})
   }
-  return buffer.take().replace(/^\uFEFF/, '')
+  return text + decode(decoder)
 }
 
 function brokeOff(cause: unknown): never {

@@ -16,10 +16,15 @@ export class ByteBuffer extends GrowingBytes {
   take(): string {
     const bytes = this.all
     this.truncate(0)
-    try {
-      return this.#decoder.decode(bytes)
-    } catch {
-      throw new ProtocolError('not_json', 'The answer is not UTF-8; is something between client and server?')
-    }
+    return decode(this.#decoder, bytes)
+  }
+}
+
+/** What `decoder` makes of `bytes`, or of what it has kept at the end. Throws a ProtocolError where it is not UTF-8. */
+export function decode(decoder: TextDecoder, bytes?: Uint8Array, options?: TextDecodeOptions): string {
+  try {
+    return decoder.decode(bytes, options)
+  } catch {
+    throw new ProtocolError('not_json', 'The answer is not UTF-8; is something between client and server?')
   }
 }

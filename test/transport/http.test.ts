@@ -2,6 +2,7 @@ import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { isSyncError } from '../../src/base/errors.ts'
 import { createCredentials } from '../../src/transport/credentials.ts'
+import { oddChunks } from '../support/bare-server-text.ts'
 import { ListSink, outcomeOf, setup } from '../support/transport-calls.ts'
 import { json, ManualBody } from '../support/transport-fetch.ts'
 import { settle } from '../support/virtual-clock.ts'
@@ -47,6 +48,30 @@ describe('a request', () => {
     const made = setup(() => new Response('\uFEFF{"sid":3,"rows":[{"t":"a","id":"1","p":{}},5]}'))
     const { sid, changes, broken } = await made.transport.delta(1)
     expect([sid, changes.kind, broken.length]).toEqual([3, 'rows', 1])
+  })
+
+  test('gives a delta that comes in pieces cut within a character', async () => {
+    const text = '\uFEFF{"sid":3,"rows":[{"t":"a","id":"é漢😀","p":{}}]}'
+    const pieces = oddChunks(text, 1, () => 0)
+    const body = new ReadableStream<Uint8Array>({
+      start(controller) {
+        for (const piece of pieces) controller.enqueue(piece)
+        controller.close()
+      },
+    })
+    const made = setup(() => new Response(body))
+    const { changes } = await made.transport.delta(1)
+    expect(changes).toEqual({ kind: 'rows', rows: [{ t: 'a', id: 'é漢😀', p: {} }] })
+  })
+
+  test('refuses a delta that ends within a character', async () => {
+    const made = setup(
+      () => new Response(Uint8Array.of(...new TextEncoder().encode('{"sid":3,"rows":[]}'), 0xc3)),
+    )
+    await expect(made.transport.delta(1)).rejects.toMatchObject({
+      code: 'not_json',
+      message: 'The answer is not UTF-8; is something between client and server?',
+    })
   })
 })
 
