@@ -59,32 +59,51 @@ export function asInsert({ t, id, v, p }: WireRow): RowOp {
 }
 
 /** What `ops`, applied in order, make of `rows`. Pure: it reads `rows` and changes nothing. */
-export function fold(rows: RowSource, ops: Iterable<RowOp & { readonly at?: number | undefined }>): Folded {
+export function fold(
+  rows: RowSource,
+  ops: readonly (RowOp & { readonly at?: number | undefined })[],
+): Folded {
   const touched: Touched[] = []
   // By type and id apart: to join them into one key costs more than all else that is done with it.
   const byType = new Map<string, Map<string, Touched>>()
   const again = new Set<Touched>()
   const unknown = new Map<Touched, RowOp>()
-  for (const op of ops) {
+  const steps = ops.map((op) => {
     const { t, id, at } = op
     const byId = byType.get(t) ?? new Map<string, Touched>()
     if (byId.size === 0) byType.set(t, byId)
     let change = byId.get(id)
     if (change) again.add(change)
     else {
-      const before = rows.get(t, id)
-      change = { t, id, before, after: before, at }
+      change = { t, id, before: undefined, after: undefined, at }
       byId.set(id, change)
       touched.push(change)
     }
+    return { op, change }
+  })
+  find(rows, touched)
+  for (const { op, change } of steps) {
     if (op.op !== 'u') unknown.delete(change)
     else if (change.after === undefined && !unknown.has(change)) unknown.set(change, op)
     change.after = applyOp(change.after, op)
-    change.at = at
+    change.at = op.at
   }
   // An op alone knows whether it changed anything; of several, only the last row tells.
   for (const change of again) if (change.after) change.after = reuse(change.before, change.after)
   return { changes: touched.filter(({ before, after }) => before !== after), unknown: [...unknown.values()] }
+}
+
+/**
+ * Finds the row of each, and reads a field of it: in loops that do nothing else, since the processor then waits for several
+ * at once where they are in no cache.
+ */
+function find(rows: RowSource, touched: readonly Touched[]): void {
+  for (const change of touched) change.before = rows.get(change.t, change.id)
+  for (const change of touched) {
+    const { before } = change
+    change.after = before
+    for (const name in before?.p) if (before.p[name] !== undefined) break
+  }
 }
 
 type Touched = { -readonly [Key in keyof RowChange]: RowChange[Key] }
@@ -98,9 +117,9 @@ export function rowKey(t: string, id: string): string {
 export function applyOp(row: WireRow | undefined, op: RowOp): WireRow | undefined {
   switch (op.op) {
     case 'i':
-      return reuse(row, { t: op.t, id: op.id, ...(op.v === undefined ? undefined : { v: op.v }), p: op.p })
+      return reuse(row, withPayload(op, op.p))
     case 'u':
-      return row && (says(row.p, op.p) ? row : { ...row, p: { ...row.p, ...op.p } })
+      return row && (says(row.p, op.p) ? row : withPayload(row, { ...row.p, ...op.p }))
     case 'd':
       return undefined
   }
@@ -114,5 +133,10 @@ function says(p: Payload, fields: Payload): boolean {
 /** `row`, or as much of `old` as says the same. */
 export function reuse(old: WireRow | undefined, row: WireRow): WireRow {
   if (!old || !jsonEqual(old.p, row.p)) return row
-  return old.v === row.v ? old : { ...row, p: old.p }
+  return old.v === row.v ? old : withPayload(row, old.p)
+}
+
+/** A literal takes half the time of a copy. */
+function withPayload({ t, id, v }: Pick<WireRow, 't' | 'id' | 'v'>, p: Payload): WireRow {
+  return v === undefined ? { t, id, p } : { t, id, v, p }
 }

@@ -146,7 +146,9 @@ class MemoryReplica implements Replica, QueryHost, Current {
   }
 
   table(t: string): Table {
-    const table = this.#tables.get(t) ?? finish(Table.over(new Map(), this.indexesOf(t), this.records))
+    const known = this.#tables.get(t)
+    if (known) return known
+    const table = finish(Table.over(new Map(), this.indexesOf(t), this.records))
     this.#tables.set(t, table)
     return table
   }

@@ -10,7 +10,7 @@ function copy(rows: readonly WireRow[] = []) {
   const map = new Map(rows.map((row) => [rowKey(row.t, row.id), row]))
   return {
     get: (t: string, id: string) => map.get(rowKey(t, id)),
-    apply(ops: Iterable<RowOp>) {
+    apply(ops: readonly RowOp[]) {
       const folded = fold(this, ops)
       for (const { t, id, after } of folded.changes) {
         if (after) map.set(rowKey(t, id), after)
