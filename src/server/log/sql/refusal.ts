@@ -8,9 +8,9 @@ const mostTries = 5
 const pace = { baseMs: 20, capMs: 500 }
 
 /**
- * Runs `write`, again where the database gave way to another transaction (SQLSTATE class 40 and 55P03), which leaves
- * nothing behind. Throws a WriteRejectedError where it refuses what is written, and a NetworkError where it gives way
- * too often, or for longer than `mostMs`.
+ * Runs `write`, again where the database gave way to another transaction, which leaves nothing behind. Throws a
+ * WriteRejectedError where it refuses what is written, and a NetworkError where it gives way too often, or for longer
+ * than `mostMs`.
  */
 export async function retried<T>(
   write: () => Promise<T>,
@@ -21,8 +21,9 @@ export async function retried<T>(
     try {
       return await write()
     } catch (error) {
-      if (isRefusal(error)) throw refusalOf(error)
-      if (!isPassing(error)) throw error
+      if (means(error, 'refused')) throw refusalOf(error)
+      const said = isSyncError(error, 'NetworkError') ? error.cause : error
+      if (!means(said, 'gaveWay')) throw error
       if (failures === mostTries || clock.now() >= end) {
         const last = toError(error).message
         const message = `The database gave way to others ${failures} times: ${last}`
@@ -34,38 +35,45 @@ export async function retried<T>(
   }
 }
 
-/** Errors of data, of constraints, and of limits (classes 22, 23 and 54): as wrong later as now. */
-function isRefusal(error: unknown): boolean {
-  return /^(22|23|54)/.test(stateOf(error))
+/** Which SQLSTATEs mean what, by the whole code or by its class, which is the first two of its characters. */
+const states = {
+  /** What is written is wrong for its data, a constraint, or a limit: later as now. */
+  refused: ['22', '23', '54'],
+  /** The database gave way to another transaction, or could not have a lock. */
+  gaveWay: ['40', '55P03'],
+  /** The server takes no writes, as after another one has taken its place, or before it takes that of another. */
+  readOnly: ['25006', '55000'],
+  /** There is no connection or no room, somebody has intervened, or a transaction took too long. */
+  away: ['08', '53', '57', '25P03', '25P04'],
+  /** What was asked for is not allowed, not there, or not supported, as Amazon Aurora says. */
+  denied: ['42501', '42883', '0A000'],
+} as const
+
+function means(error: unknown, meaning: keyof typeof states): boolean {
+  const state = stateOf(error)
+  return states[meaning].some((known) => known === state || known === state.slice(0, 2))
 }
 
-function isPassing(error: unknown): boolean {
-  const said = isSyncError(error, 'NetworkError') ? error.cause : error
-  return /^(40|55P03)/.test(stateOf(said))
+/** What may pass by itself: the server says so, or there is no SQLSTATE, as where there is no connection. */
+export function isAway(error: unknown): boolean {
+  const isSaid = means(error, 'away') || means(error, 'gaveWay') || means(error, 'readOnly')
+  return isSaid || stateOf(error) === '' || isFull(error)
 }
 
 /**
- * No connection is to be had or it is lost, which comes without a SQLSTATE; or the server says so itself (classes 08, 53
- * and 57; that it takes no writes, has ended a transaction that took too long, or has given way to another, as in class
- * 40; or that its queue of notifications is full, which one session that sleeps can do).
+ * Whether the queue of notifications is full, which one session that sleeps can do. The SQLSTATE is that of data which no
+ * server takes; what raises it is the file of notifications.
  */
-export function isAway(error: unknown): boolean {
-  return /^(08|40|53|57|25006|25P03|25P04|55000|55P03|$)/.test(stateOf(error)) || isFull(error)
-}
-
-/** The SQLSTATE is that of data which no server takes; what raises it is the file of notifications. */
 function isFull(error: unknown): boolean {
   return stateOf(error) === '54000' && isObject(error) && error.file === 'async.c'
 }
 
-/** From a server that takes no writes, as after another one has taken its place, or before it takes that of another. */
 export function isOfReadOnly(error: unknown): boolean {
-  return /^(25006|55000)/.test(stateOf(error))
+  return means(error, 'readOnly')
 }
 
-/** What was asked for is not allowed, not there, or not supported, as Amazon Aurora says. */
 export function isDenied(error: unknown): boolean {
-  return /^(42501|42883|0A000)/.test(stateOf(error))
+  return means(error, 'denied')
 }
 
 /** Says nothing of what the database says, which may quote the data. */
