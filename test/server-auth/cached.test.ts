@@ -142,6 +142,8 @@ describe('who is to be forgotten', () => {
 
 test.each([
   ['ttlMs', { ttlMs: 0 }],
+  ['ttlMs', { ttlMs: Number.NaN }],
+  ['ttlMs', { ttlMs: '60000' as unknown as number }],
   ['maxEntries', { maxEntries: 0 }],
   ['maxEntries', { maxEntries: Number.NaN }],
 ])('a wrong `%s` is told at once', (option, wrong) => {

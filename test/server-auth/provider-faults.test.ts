@@ -193,6 +193,16 @@ describe('an access token', () => {
     expect(await check(active)).toEqual({ userId: 'ann', expiresAt: clock.now() + 3_600_000 })
   })
 
+  test.each([0, Number.NaN, '3600000' as unknown as number])(
+    'is not to be checked again after %j, which is no time',
+    (recheckMs) => {
+      const profileOf = userinfo({ url, fetch: answering(active) })
+      expect(() => oauthAuthentication({ profileOf, ...found, recheckMs })).toThrow(
+        expect.objectContaining({ name: 'ConfigurationError', option: 'recheckMs' }),
+      )
+    },
+  )
+
   test('whose user cannot be looked up says nothing about the token', async () => {
     await expect(check(active, () => Promise.reject(new Error('no database')))).rejects.toThrow('no database')
   })

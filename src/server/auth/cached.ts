@@ -3,6 +3,7 @@ import { resolveWorld } from '../../base/world.default.ts'
 import type { Clock } from '../../base/world.ts'
 import { sha256 } from '../sha256.ts'
 import { type Authenticate, type Caller, isCaller, type Refusal } from './caller.ts'
+import { checkMs } from './check-ms.ts'
 import { hasCredentials } from './credentials.ts'
 
 export interface CacheOptions {
@@ -30,7 +31,7 @@ interface Entry {
  */
 export function cached(authenticate: Authenticate, options: CacheOptions = {}): CachedAuthenticate {
   const { ttlMs = 60_000, maxEntries = 10_000, clock = resolveWorld().clock } = options
-  if (!(ttlMs > 0)) throw new ConfigurationError('ttlMs', '`ttlMs` is a number of ms above 0.')
+  checkMs('ttlMs', ttlMs)
   if (!(maxEntries >= 1))
     throw new ConfigurationError('maxEntries', '`maxEntries` is a number of callers above 0.')
   /** The one that was used longest ago comes first. */

@@ -3,6 +3,7 @@ import { ConfigurationError } from '../../base/errors.ts'
 import { resolveWorld } from '../../base/world.default.ts'
 import type { Clock } from '../../base/world.ts'
 import { type Authenticate, type Caller, endingAt, refuse } from './caller.ts'
+import { checkMs } from './check-ms.ts'
 import { bearerAuthentication } from './credentials.ts'
 import {
   type JwtKeySet,
@@ -49,8 +50,7 @@ export function jwtAuthentication(options: JwtOptions): Authenticate {
       throw new ConfigurationError(option, `\`${option}\` is empty; name one, or leave it out.`)
   }
   // No life is longer than what is no number.
-  if (!(maxLifetimeMs > 0))
-    throw new ConfigurationError('maxLifetimeMs', '`maxLifetimeMs` is a number of ms above 0.')
+  checkMs('maxLifetimeMs', maxLifetimeMs)
   const keys = verificationKeys(options)
   const rules: JWTVerifyOptions = {
     algorithms: [...keys.algorithms],

@@ -1,6 +1,7 @@
 import { resolveWorld } from '../../base/world.default.ts'
 import type { Clock } from '../../base/world.ts'
 import { type Authenticate, type Caller, endingAt, refuse } from './caller.ts'
+import { checkMs } from './check-ms.ts'
 import { bearerAuthentication } from './credentials.ts'
 import type { OAuthProfile, ProfileOf } from './oauth-provider.ts'
 
@@ -20,9 +21,13 @@ export interface OAuthOptions {
   readonly clock?: Clock
 }
 
-/** Authenticates by an access token of an OAuth 2.0 provider's, which is asked each time; see {@link cached}. */
+/**
+ * Authenticates by an access token of an OAuth 2.0 provider's, which is asked each time; see {@link cached}. Throws a
+ * ConfigurationError for a `recheckMs` that is no time.
+ */
 export function oauthAuthentication(options: OAuthOptions): Authenticate {
   const { profileOf, findOrCreate, recheckMs = 3_600_000, clock = resolveWorld().clock } = options
+  checkMs('recheckMs', recheckMs)
   return bearerAuthentication(async (token) => {
     const profile = await profileOf(token)
     if (!profile) return refuse('invalid_token')
