@@ -58,7 +58,8 @@ export function secretStore<For extends Holder, Found>(
     },
     async revoke(which) {
       const { id, userId, organizationId } = which
-      if ((id ?? userId ?? organizationId) === undefined) {
+      // A column that is empty comes as `null`, which fits everybody.
+      if ((id ?? userId ?? organizationId ?? undefined) === undefined) {
         throw new ConfigurationError('which', 'Say what to revoke by `id`, `userId` or `organizationId`.')
       }
       await table.deactivate(which)
