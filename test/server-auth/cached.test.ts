@@ -50,6 +50,28 @@ test('a clock that is set back has nobody believed for longer', async () => {
   expect(asked).toEqual(['ann', 'ann'])
 })
 
+test('a clock that is set back has nobody believed who was refused since', async () => {
+  const jumping = new JumpingClock(clock)
+  const check = cached(authenticate, { clock: jumping, ttlMs: 1_000 })
+  await check(bearing('ann'))
+  await clock.advance(1_000)
+  answer = async () => ({ refused: 'invalid_token' })
+  await check(bearing('ann'))
+  jumping.jump(-500)
+  expect(await check(bearing('ann'))).toEqual({ refused: 'invalid_token' })
+})
+
+test('a caller is believed for a minute where nothing else is said', async () => {
+  const check = cached(authenticate, { clock })
+  await check(bearing('ann'))
+  await clock.advance(59_999)
+  await check(bearing('ann'))
+  expect(asked).toEqual(['ann'])
+  await clock.advance(1)
+  await check(bearing('ann'))
+  expect(asked).toEqual(['ann', 'ann'])
+})
+
 test('those who ask at once for the same caller share the answer, a failure too', async () => {
   const check = cached(authenticate, { clock })
   await Promise.all([check(bearing('ann')), check(bearing('ann')), check(bearing('ann'))])
@@ -137,6 +159,16 @@ describe('who is to be forgotten', () => {
     release()
     expect(await early).toEqual({ refused: 'invalid_token' })
     expect(await check(bearing(secret))).toEqual({ refused: 'invalid_token' })
+  })
+
+  test('does not slip in where there is more to be forgotten while it is asked for again', async () => {
+    const check = cached(authenticate, { clock })
+    answer = async (token) => {
+      if (asked.length === 3) return null
+      check.forget(() => true)
+      return { userId: token }
+    }
+    expect(await check(bearing('ann'))).toBeNull()
   })
 })
 
