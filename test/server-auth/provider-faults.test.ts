@@ -149,6 +149,10 @@ describe('an introspection', () => {
     }
   })
 
+  test('that says a token is not active refuses it, whatever else it says', async () => {
+    expect(await ask({ ...active, active: false })).toBeNull()
+  })
+
   test('that looks up no tokens of this kind refuses it; another 400 is a fault', async () => {
     expect(await ask({ error: 'unsupported_token_type' }, {}, { status: 400 })).toBeNull()
     await expect(ask({ error: 'invalid_request' }, {}, { status: 400 })).rejects.toMatchObject({
@@ -187,6 +191,11 @@ describe('an access token', () => {
       expiresAt: clock.now() + 60_000,
     })
     expect(await check({ ...active, exp: inSeconds(0) })).toEqual({ refused: 'token_expired' })
+  })
+
+  test('that has ended creates no user', async () => {
+    const never = () => Promise.reject(new Error('created'))
+    expect(await check({ ...active, exp: inSeconds(0) }, never)).toEqual({ refused: 'token_expired' })
   })
 
   test('of which nobody says when it ends is checked again within the hour', async () => {
