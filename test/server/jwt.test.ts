@@ -37,6 +37,17 @@ test('a token names its user and organization, and ends when it says', async () 
   const token = await sign({ organizationId: 'acme', lifetimeMs: day })
   expect(await check(token)).toEqual({ userId: 'ann', organizationId: 'acme', expiresAt: clock.now() + day })
   expect(await check(forged({ alg: 'HS256' }, claims))).toMatchObject({ userId: 'ann' })
+  expect(await check(await sign())).toMatchObject({ expiresAt: clock.now() + 7 * day })
+})
+
+test('an organization that is no text is none', async () => {
+  for (const org of [7, {}, null]) {
+    expect(await check(forged({ alg: 'HS256' }, { ...claims, org }))).toEqual({
+      userId: 'ann',
+      organizationId: undefined,
+      expiresAt: claims.exp * 1_000,
+    })
+  }
 })
 
 test('a function can say whom the claims name', async () => {
@@ -84,6 +95,15 @@ describe('a forged or careless token', () => {
     expect(await check(await sign({ lifetimeMs: 31 * day }))).toEqual({ refused: 'invalid_token' })
     const undated = forged({ alg: 'HS256' }, { sub: 'ann', exp: nowSeconds + 31 * 86_400 })
     expect(await check(undated)).toEqual({ refused: 'invalid_token' })
+    const later = new VirtualClock()
+    const long = await sign({ clock: later, lifetimeMs: 31 * day })
+    await later.advance(2 * day)
+    expect(await check(long, { clock: later })).toEqual({ refused: 'invalid_token' })
+    const inDays = (days: number) => nowSeconds + days * 86_400
+    const dated = (from: number, till: number) =>
+      check(forged({ alg: 'HS256' }, { sub: 'ann', iat: inDays(from), exp: inDays(till) }))
+    expect(await dated(-28, 2)).toMatchObject({ userId: 'ann' })
+    expect(await dated(-29, 2)).toEqual({ refused: 'invalid_token' })
     const iat = nowSeconds + 40 * 86_400
     const datedAhead = forged({ alg: 'HS256' }, { sub: 'ann', iat, exp: iat + 3_600 })
     expect(await check(datedAhead)).toEqual({ refused: 'invalid_token' })
@@ -137,12 +157,20 @@ test('while a secret is rotated, tokens of the old one go on', async () => {
   expect(await check(await sign(), both)).toMatchObject({ userId: 'ann' })
   expect(await check(await sign({ secret: next }), both)).toMatchObject({ userId: 'ann' })
   expect(await check(await sign(), { secret: next })).toEqual({ refused: 'invalid_token' })
+  for (const own of both.secret) {
+    expect(await check(await sign({ secret: own, lifetimeMs: -day }), both)).toEqual({
+      refused: 'token_expired',
+    })
+  }
 })
 
 test('a secret that is too short to be one is refused when it is given', () => {
-  for (const secret of ['short', [], ['short']]) {
-    expect(() => jwtAuthentication({ secret })).toThrow(expect.objectContaining({ option: 'secret' }))
+  for (const wrong of ['x'.repeat(31), [], ['short'], [secret, 'short']]) {
+    expect(() => jwtAuthentication({ secret: wrong })).toThrow(expect.objectContaining({ option: 'secret' }))
   }
+  // It is bytes that count.
+  expect(() => jwtAuthentication({ secret: 'é'.repeat(15) })).toThrow('at least 32 bytes')
+  expect(jwtAuthentication({ secret: 'é'.repeat(16) })).toBeTypeOf('function')
 })
 
 test.each(['issuer', 'audience'])(
