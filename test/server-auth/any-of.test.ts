@@ -71,10 +71,18 @@ test('what is for one kind alone is sent to no other', async () => {
   expect(sent).toEqual(['Bearer opaque'])
 })
 
+test('what is for tokens of one shape is asked where there is no token', async () => {
+  const key = await keys.create({ userId: 'robot' })
+  const routed = forTokens(looksLikeJwt, apiKeyAuthentication({ store: keys, clock }))
+  expect(await routed(withKey(key.secret))).toMatchObject({ userId: 'robot' })
+})
+
 test.each([
   [jwt, true],
   ['eyJhbGciOiJub25lIn0.e30.', true],
   ['abc.def.ghi', false],
+  ['x.eyJhbGciOiJub25lIn0.e30.', false],
+  ['eyJhbGciOiJSU0EtT0FFUCJ9.an.encrypted.one.of5', false],
   ['opaque', false],
   ['', false],
 ])('%j looks like a JSON Web Token: %s', (token, looks) => {

@@ -184,10 +184,11 @@ test('what an authentication says of a failure is logged without the credentials
   ] as const) {
     const { ask, lines } = serviceOf({
       authenticate: async ({ headers }) => {
-        throw new Error(`cannot check ${headers.get(name)}`)
+        const sent = headers.get(name) ?? ''
+        throw new Error(`cannot check ${sent} at /keys?of=${encodeURIComponent(sent.replace(/^B\w+ /, ''))}`)
       },
     })
     expect((await ask('bootstrap', { user: '', headers: { [name]: value } })).status).toBe(503)
-    expect(lines.join()).toMatch(/cannot check (\w+ )?…/)
+    expect(lines.join()).toMatch(/cannot check (\w+ )?… at \/keys\?of=…"/)
   }
 })

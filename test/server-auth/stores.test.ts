@@ -210,6 +210,13 @@ test.each(databases)('what is kept in %s proves nothing to whoever reads it', as
   }
 })
 
+test.each(databases)('a key in %s whose hash is none is refused', async (_, run) => {
+  const { secret, id } = await sqlKeyStore(run).create({ userId: 'robot' })
+  await run("UPDATE instep_api_keys SET hash = 'none' WHERE id = $1", [id])
+  const check = apiKeyAuthentication({ store: sqlKeyStore(run), clock })
+  expect(await check(withKey(secret))).toEqual({ refused: 'invalid_token' })
+})
+
 test.each(databases)('in %s a session proves nothing as a key, nor a key as a session', async (_, run) => {
   const [session, key] = [
     await sqlSessionStore(run).create({ userId: 'ann', expiresAt }),
@@ -217,6 +224,20 @@ test.each(databases)('in %s a session proves nothing as a key, nor a key as a se
   ]
   expect(await sqlKeyStore(run).find(session.secret)).toBeUndefined()
   expect(await sqlSessionStore(run).find(key.secret)).toBeUndefined()
+})
+
+test('what is too long for a token or a key is sought in no store', async () => {
+  const sought: string[] = []
+  const find = async (secret: string) => {
+    sought.push(secret)
+    return undefined
+  }
+  const checks = [
+    (text: string) => sessionAuthentication({ store: { find }, clock })(bearing(text)),
+    (text: string) => apiKeyAuthentication({ store: { find }, clock })(withKey(text)),
+  ]
+  for (const check of checks) expect(await check('x'.repeat(20_000))).toEqual({ refused: 'invalid_token' })
+  expect(sought).toEqual([])
 })
 
 test('a store of the application’s own is looked up by the token as it is', async () => {

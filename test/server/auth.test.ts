@@ -2,6 +2,18 @@ import { describe, expect, test } from 'vitest'
 import { bearerToken } from '../../src/server/index.ts'
 import { FakeSocket, requestTo, serviceOf } from './harness.ts'
 
+test.each([
+  ['Bearer token', 'token'],
+  ['bearer  token ', 'token'],
+  ['Bearer two tokens', undefined],
+  ['Bearer one, Bearer two', undefined],
+  ['Bearer', undefined],
+  ['Digest Bearer token', undefined],
+  ['token', undefined],
+])('the token of `Authorization: %s` is %s', (authorization, token) => {
+  expect(bearerToken(new Request('https://sync.test/', { headers: { authorization } }))).toBe(token)
+})
+
 const wsRequest = (query: string, headers: Record<string, string> = {}) =>
   new Request(`https://sync.test/sync/v1/ws${query}`, { headers })
 
@@ -113,8 +125,10 @@ describe('the token of a query', () => {
     expect(refused).toMatchObject({ status: 401 })
     const key = await service.upgrade(wsRequest('?token=token-of-ann', { 'x-api-key': 'k' }))
     expect(key).toMatchObject({ status: 401 })
-    const broken = await service.upgrade(wsRequest('?token=token-of-ann', { authorization: 'Bearer' }))
-    expect(broken).toMatchObject({ status: 401 })
+    for (const authorization of ['Bearer', 'bearer token-of-nobody']) {
+      const other = await service.upgrade(wsRequest('?token=token-of-ann', { authorization }))
+      expect(other).toMatchObject({ status: 401 })
+    }
   })
 
   test.each([{ authorization: 'Basic cHJveHk6cGFzc3dvcmQ=' }, { authorization: '' }, { 'x-api-key': '' }])(
@@ -156,6 +170,9 @@ describe('a socket', () => {
     const headers = (origin: string) => ({ authorization: 'Bearer token-of-ann', origin })
     for (const origin of ['https://evil.test', 'https://app.test.evil.test', 'http://app.test', 'null']) {
       expect(await service.upgrade(wsRequest('', headers(origin)))).toMatchObject({ status: 403 })
+      expect(await service.upgrade(wsRequest('?token=token-of-ann', { origin }))).toMatchObject({
+        status: 403,
+      })
     }
     expect(await service.upgrade(wsRequest('', headers('https://app.test')))).toBeTypeOf('function')
     expect(await service.upgrade(wsRequest('', { authorization: 'Bearer token-of-ann' }))).toBeTypeOf(
