@@ -78,6 +78,34 @@ test('what has waited for others too long is told to come again, and is not done
   expect(groups).toEqual([[1], [3]])
 })
 
+test('whose turn has come in time costs nobody else theirs later', async () => {
+  const gates: (() => void)[] = []
+  const clock = new VirtualClock()
+  const joined = new Joined<number, number>({
+    run: async (jobs) => {
+      await new Promise<void>((resolve) => gates.push(resolve))
+      return jobs
+    },
+    sizeOf: () => 1,
+    isOfOne: () => true,
+    clock,
+    maxWaitMs: 10_000,
+  })
+  const done: number[] = []
+  const all = [1, 2].map(async (job) => done.push(await joined.do(job)))
+  await clock.advance(5_000)
+  gates.shift()?.()
+  await clock.advance(1_000)
+  all.push(joined.do(3).then((job) => done.push(job)))
+  await clock.advance(5_000)
+  for (let turn = 0; turn < 2; turn += 1) {
+    gates.shift()?.()
+    await clock.advance(0)
+  }
+  expect(done).toEqual([1, 2, 3])
+  await Promise.all(all)
+})
+
 test('once one that is done alone fails for what is not of it, so do those behind it', async () => {
   let runs = 0
   const joined = new Joined<number, number>({

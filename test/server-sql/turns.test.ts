@@ -42,6 +42,23 @@ test('who waits for a PGlite too long is told to come again, and is not waited f
   await database.close()
 })
 
+test('who had its turn in a PGlite in time costs nobody else theirs later', async () => {
+  const { clock, database, ends, ask, trx } = await inUse()
+  const first = ask('writers')
+  await clock.advance(500)
+  await trx.rollback().execute()
+  await first
+  const next = await database.readers.startTransaction().execute()
+  const second = ask('writers')
+  await settle()
+  await clock.advance(500)
+  await next.rollback().execute()
+  await settle()
+  expect(ends).toEqual(['writers done', 'writers done'])
+  await second
+  await database.close()
+})
+
 test('a PGlite that closes lets who has it end, and nobody else begin, however often it is closed', async () => {
   const { database, ends, ask, trx } = await inUse()
   const waiting = ask('writers')

@@ -1,0 +1,101 @@
+import { beforeEach, expect, test } from 'vitest'
+import { keepListening } from '../../src/server/log/sql/listener.ts'
+import { recorder } from '../server/harness.ts'
+import { settle, VirtualClock } from '../support/virtual-clock.ts'
+
+interface Attempt {
+  readonly listens: () => void
+  readonly fails: () => void
+  readonly isLost: () => void
+}
+
+let clock: VirtualClock
+let attempts: Attempt[]
+/** What has happened, in order. */
+let log: string[]
+let lines: readonly string[]
+
+beforeEach(() => {
+  clock = new VirtualClock()
+  attempts = []
+  log = []
+})
+
+/** Listens over connections each of which does what is told of its attempt; waits a whole second for the first retry. */
+function listen() {
+  const { logger, lines: said } = recorder()
+  lines = said
+  return keepListening({
+    connect: (_, onLost) =>
+      new Promise((resolve, reject) => {
+        attempts.push({
+          listens: () => resolve({ close: async () => void log.push('closed') }),
+          fails: () => reject(new Error('refused')),
+          isLost: () => onLost(new Error('cut')),
+        })
+      }),
+    onNotice: () => {},
+    onListening: () => log.push('listening'),
+    clock,
+    random: { number: () => 0.999, bytes: (length) => new Uint8Array(length) },
+    logger,
+  })
+}
+
+test('a connection that comes after it was undone is closed, and nothing is said of it', async () => {
+  const undo = listen()
+  undo()
+  attempts[0]?.listens()
+  await settle()
+  expect(log).toEqual(['closed'])
+  attempts[0]?.isLost()
+  await clock.advance(600_000)
+  expect([attempts.length, log, lines]).toEqual([1, ['closed'], []])
+})
+
+test('it listens until it is undone, and then not again', async () => {
+  const undo = listen()
+  attempts[0]?.listens()
+  await settle()
+  undo()
+  await settle()
+  expect(log).toEqual(['listening', 'closed'])
+  const other = listen()
+  attempts[1]?.fails()
+  await settle()
+  other()
+  await clock.advance(600_000)
+  expect([attempts.length, clock.timers]).toEqual([2, 0])
+})
+
+test('what is lost is tried again once, however often that is said, and sooner after it has listened', async () => {
+  const waits: number[] = []
+  const undo = listen()
+  for (let round = 0; round < 6; round += 1) {
+    const before = clock.now()
+    if (round < 4) attempts.at(-1)?.fails()
+    else {
+      attempts.at(-1)?.listens()
+      await settle()
+      attempts.at(-1)?.isLost()
+      attempts.at(-1)?.isLost()
+    }
+    const { length } = attempts
+    while (attempts.length === length) await clock.advance(100)
+    waits.push(clock.now() - before)
+  }
+  expect(attempts).toHaveLength(7)
+  expect(lines).toHaveLength(6)
+  expect(waits.slice(4)).toEqual([waits[0], waits[0]])
+  expect(waits[3]).toBeGreaterThan(waits[0] ?? 0)
+  undo()
+})
+
+test('one that is lost before it listens does not count as listening', async () => {
+  const undo = listen()
+  attempts[0]?.isLost()
+  attempts[0]?.listens()
+  await settle()
+  expect(log).toEqual([])
+  undo()
+})
