@@ -19,3 +19,26 @@ test('a queue of notifications that is full passes, where another limit of the s
   const index = { code: '54000', file: 'nbtutils.c', routine: '_bt_check_third_page' }
   expect(await refusedWith(index)).toMatchObject(index)
 })
+
+test('a connection that gives no answer in time is asked nothing more, and is used by nobody else', async () => {
+  const clock = new VirtualClock()
+  const asked: string[] = []
+  const released: unknown[] = []
+  const client = {
+    query: ({ text }: { text: string }) => {
+      asked.push(text)
+      return new Promise(() => {})
+    },
+    release: (isGivenUp: boolean) => released.push(isGivenUp),
+  }
+  const pool = { connect: async () => client } as unknown as Pool
+  const reached = await reaching(pool, { clock, prepared: false, answerMs: 1_000 }).connect()
+  const late = expect(reached.query('begin', [])).rejects.toMatchObject({ code: 'timeout' })
+  await clock.advance(1_000)
+  await late
+  const next = expect(reached.query('rollback', [])).rejects.toMatchObject({ code: 'timeout' })
+  await clock.advance(1_000)
+  await next
+  reached.release()
+  expect([asked, released]).toEqual([['begin'], [true]])
+})

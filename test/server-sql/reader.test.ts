@@ -20,3 +20,39 @@ test('a read that fails lets go of what it holds', async () => {
   await expect(read()).rejects.toThrow('The connection is lost.')
   expect([closed, clock.timers]).toEqual([1, 0])
 })
+
+test('a batch that takes long to come cuts no read: it is the database that is slow', async () => {
+  const clock = new VirtualClock()
+  const limits = { readerIdleMs: 30_000, spoolAfterMs: 600_000, maxReadMs: 600_000 }
+  const reader = new Reader({ clock, logger: silentLogger, ...limits })
+  const left = ['one', 'two', '']
+  const next = async () => {
+    await new Promise<void>((resolve) => clock.after(40_000, resolve))
+    return left.shift() ?? ''
+  }
+  const read = reader.read({ next, close: async () => {} })[Symbol.asyncIterator]()
+  const values: unknown[] = []
+  for (let count = 0; count < 3; count += 1) {
+    const { value } = await clock.until(read.next())
+    values.push(value)
+  }
+  expect(values).toEqual(['one', 'two', undefined])
+  expect(clock.timers).toBe(0)
+})
+
+test('a read that has become slow and then fails asks the database for nothing more', async () => {
+  const clock = new VirtualClock()
+  const limits = { readerIdleMs: 30_000, spoolAfterMs: 5_000, maxReadMs: 60_000 }
+  const reader = new Reader({ clock, logger: silentLogger, ...limits })
+  let asked = 0
+  const next = async () => {
+    asked += 1
+    await new Promise<void>((resolve) => clock.after(10_000, resolve))
+    throw new Error('The connection is lost.')
+  }
+  const read = reader.read({ next, close: async () => {} })[Symbol.asyncIterator]()
+  const failed = expect(read.next()).rejects.toThrow('The connection is lost.')
+  await clock.advance(10_000)
+  await failed
+  expect(asked).toBe(1)
+})

@@ -1,0 +1,23 @@
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import { silentLogger } from '../../src/base/logger.ts'
+import { resolveWorld } from '../../src/base/world.default.ts'
+import { type Item, SqlCursor } from '../../src/server/log/sql/cursor.ts'
+import { openPGlite } from '../../src/server/log/sql/pglite.ts'
+import { settle } from '../support/virtual-clock.ts'
+
+test('a batch that fails before anybody asks for it is told to whoever does, and to nobody else', async () => {
+  const database = await openPGlite(undefined, { clock: resolveWorld().clock, logger: silentLogger })
+  const trx = await database.readers.startTransaction().execute()
+  const items = sql<Item>`
+    select sid, case when sid > 110 then (1 / (sid - sid))::text else repeat('x', 1000) end as item
+    from generate_series(1, 1000) as sid`
+  const cursor = await SqlCursor.open(trx, items)
+  expect(await cursor.next()).toMatch(/^x+,x/)
+  // It is behind the batch, which the database works on by itself.
+  await expect(sql`select 1`.execute(trx)).rejects.toThrow('aborted')
+  await settle()
+  await expect(cursor.next()).rejects.toThrow('division by zero')
+  await cursor.close()
+  await database.close()
+})
