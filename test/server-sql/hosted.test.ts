@@ -5,11 +5,8 @@ import { ownPostgres } from '../support/own-postgres.ts'
 
 const postgres = ownPostgres()
 
-test.each([
-  ['is not allowed to tell', '42501'],
-  ['has no function to tell', '42883'],
-  ['has no support to tell, as hosted ones,', '0A000'],
-])('a PostgreSQL that %s its timeline is used, with a warning', async (_, state) => {
+/** The address of a PostgreSQL that says `state` when it is asked for its timeline. */
+async function silent(state: string): Promise<string> {
   const name = `state_${state.toLowerCase()}`
   const address = await postgres.database(name)
   await postgres.run(
@@ -18,9 +15,38 @@ test.each([
      create function hosted.pg_current_wal_lsn() returns pg_lsn language plpgsql as
        $$ begin raise 'not for you' using errcode = '${state}'; end $$`,
   )
+  return address
+}
+
+test.each([
+  ['is not allowed to tell', '42501'],
+  ['has no function to tell', '42883'],
+  ['has no support to tell, as hosted ones,', '0A000'],
+])('a PostgreSQL that %s its timeline is used, with a warning', async (_, state) => {
+  const address = await silent(state)
   const { logger, lines } = recorder()
   const log = await openSqlLog(address, { logger })
   expect((await log.position()).history).toMatch(/^[\da-f-]{36}$/)
   expect(lines).toEqual([expect.stringMatching(/another server takes its place.+not for you/)])
+  await log.close()
+})
+
+test('a PostgreSQL that cannot tell its timeline now is not used, as if it never could, but tried again', async () => {
+  const { logger, lines } = recorder()
+  await expect(openSqlLog(await silent('55000'), { logger })).rejects.toMatchObject({
+    name: 'NetworkError',
+    retryable: true,
+  })
+  expect(lines).toEqual([])
+})
+
+test('a history names its server and the timeline there, besides what is stored', async () => {
+  const log = await openSqlLog(await postgres.database('named'))
+  const [row] = await postgres.run(
+    'named',
+    `select history || ':' || system_identifier || ':0000000' || timeline_id as name
+      from instep_state, pg_control_system(), pg_control_checkpoint()`,
+  )
+  expect((await log.position()).history).toBe(row?.name)
   await log.close()
 })
