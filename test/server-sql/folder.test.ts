@@ -192,6 +192,15 @@ describe('the lock of a folder', () => {
     expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
   })
 
+  test('is left to whoever has it since, as where somebody has deleted it', async () => {
+    const first = await lock()
+    rmSync(join(folder, 'lock'))
+    const second = await lock()
+    first()
+    await expect(lock()).rejects.toThrow('in use')
+    second()
+  })
+
   test('is gone from a file that is no lock', async () => {
     writeFileSync(join(folder, 'lock'), 'nonsense')
     ;(await lock())()

@@ -76,4 +76,6 @@ test('a history that has become long is looked through part by part, and forgott
   log = made
   await clock.advance(600_000)
   await eventually(async () => (await made.position()).horizon === 250_000)
+  const left = () => postgres.run('long', 'select from instep_log')
+  await eventually(async () => (await left()).length === 0)
 })
