@@ -44,12 +44,18 @@ export function parse(command: Command, args: readonly string[]): Given {
   for (const token of tokens) {
     if (token.kind === 'positional') rest.push(token.value)
     if (token.kind !== 'option') continue
-    const { name, rawName, value } = token
+    const { name, rawName, value, inlineValue } = token
     const option = Object.hasOwn(command.options, name) ? command.options[name] : undefined
     if (!option) throw new UsageError(`There is no option \`${rawName}\`; ${seeHelp(command)}`)
     if (options.has(name)) throw new UsageError(`\`--${name}\` is given more than once; give it once.`)
     if (option.value !== undefined && !value) {
       throw new UsageError(`\`--${name}\` needs a value; ${seeHelp(command)}`)
+    }
+    // More likely the next option than a value.
+    if (value?.startsWith('-') && !inlineValue) {
+      throw new UsageError(
+        `\`--${name}\` needs a value; one that begins with a dash is given as in \`--${name}=-x\`.`,
+      )
     }
     options.set(name, value ?? 'true')
   }

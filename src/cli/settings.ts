@@ -80,10 +80,11 @@ export class Settings {
 
   /** The items between commas. */
   list(option: string): readonly string[] | undefined {
-    return this.text(option)
-      ?.split(',')
-      .map((item) => item.trim())
-      .filter((item) => item !== '')
+    const itemsOf = (text: string) => {
+      const items = text.split(',').map((item) => item.trim())
+      return items.some((item) => item !== '') ? items.filter((item) => item !== '') : undefined
+    }
+    return this.#read(option, itemsOf, 'one item or more, between commas')
   }
 
   /** Whether it is on. */

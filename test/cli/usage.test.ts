@@ -51,6 +51,12 @@ describe('what is called wrongly ends with 2 and one sentence on stderr', () => 
     ['an unknown option', ['serve', '--prot', '1'], env, /no option `--prot`/],
     ['a short one', ['serve', '-p', '1'], env, /no option `-p`/],
     ['an option without its value', ['serve', '--database'], env, /`--database` needs a value/],
+    [
+      'an option without its value before the next, which is none of its own',
+      ['serve', '--database', '--metrics'],
+      env,
+      /`--database` needs a value; one that begins with a dash is given as in `--database=-x`/,
+    ],
     ['something beside the options', ['token', 'u1'], env, /nothing that `u1` could mean/],
     ['a secret that is not set', ['serve', '--database', 'memory:'], {}, /INSTEP_JWT_SECRET is not set/],
     ['one too short', ['token', '--user', 'u1'], { INSTEP_JWT_SECRET: 'short' }, /too short; it needs 32/],
@@ -92,6 +98,12 @@ describe('what is called wrongly ends with 2 and one sentence on stderr', () => 
       ['serve', '--database', 'memory:', '--allowed-origins', 'https://app.test/'],
       env,
       /`--allowed-origins` is to be/,
+    ],
+    [
+      'a list of nothing',
+      ['serve', '--database', 'memory:', '--allowed-origins', ' ,'],
+      env,
+      /`--allowed-origins` is to be one item or more, between commas, not ` ,`/,
     ],
     ['an option twice', ['token', '--user', 'a', '--user=b'], env, /`--user` is given more than once/],
     ['a flag that is neither on nor off', ['epoch', '--new=no', '--database', 'x'], {}, /`--new` is to be/],
@@ -246,6 +258,11 @@ test('the command line comes before the environment, and this before the config 
   })
   const { sub, org, exp, iat } = JSON.parse(Buffer.from(stdout.split('.')[1] ?? '', 'base64url').toString())
   expect({ sub, org, lifetime: exp - iat }).toEqual({ sub: 'line', org: 'environment', lifetime: 86_400 })
+})
+
+test('a value may begin with a dash, behind the name and an equals sign', async () => {
+  const { stdout } = await instep(['token', '--user=-u1'], env)
+  expect(JSON.parse(Buffer.from(stdout.split('.')[1] ?? '', 'base64url').toString()).sub).toBe('-u1')
 })
 
 test('a token is printed alone, names its user, and is valid for 7 days unless it is to be another time', async () => {
