@@ -141,6 +141,7 @@ test.each([
   ['something behind the array', 'x.json', '[]\n[]', 'on line 2 it is not'],
   ['a quote that stays open', 'x.csv', 'id,userId\n1,"ann\n2,ann', 'row on line 2 never close'],
   ['a column without a name', 'x.csv', 'id,,userId\n', 'name each column'],
+  ['a file that should name its columns, and is empty', 'x.csv', '', 'name each column'],
   ['a column that is named twice', 'x.csv', 'id,userId,n,n\n1,ann,1,2', 'Line 1 names the column n twice.'],
   [
     'a column of no kind',

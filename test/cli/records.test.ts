@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { toError } from '../../src/base/errors.ts'
+import { CommandError } from '../../src/cli/failure.ts'
 import { readCsv } from '../../src/cli/records/csv.ts'
 import { type Row, rowsOf } from '../../src/cli/records/csv-rows.ts'
 import { readJson } from '../../src/cli/records/json.ts'
@@ -102,6 +103,17 @@ test('a character that is read in two parts stays whole, and a byte order mark i
   for await (const each of (await recordFile(path, undefined)).records()) found.push(each)
   rmSync(folder, { recursive: true })
   expect(recordsOf(found)).toEqual([{ a: text }, { a: `${text}.` }, { a: text }])
+})
+
+test('a file that can no longer be read is told in one sentence', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'instep-records-'))
+  const path = join(folder, 'gone.csv')
+  writeFileSync(path, 'id\n')
+  const { records } = await recordFile(path, undefined)
+  rmSync(folder, { recursive: true })
+  const reading = all(() => records(), '')
+  await expect(reading).rejects.toThrow(CommandError)
+  await expect(reading).rejects.toThrow(`The file ${path} cannot be read: ENOENT`)
 })
 
 test('each record is told with the line on which it begins', async () => {

@@ -30,6 +30,7 @@ export async function* readCsv(chunks: Chunks): AsyncGenerator<Numbered> {
     if (!columns) columns = columnsOf(cells)
     else if (cells.length > 1 || cells[0] !== '') yield { line, ...recordOf(columns, cells) }
   }
+  if (!columns) throw unnamed()
 }
 
 function columnsOf(heads: readonly string[]): readonly Column[] {
@@ -42,11 +43,15 @@ function columnsOf(heads: readonly string[]): readonly Column[] {
 
 function columnOf(head: string): Column {
   const [, name = '', kind = 'string'] = /^(.*?)(?::([^:]*))?$/s.exec(head.trim()) ?? []
-  if (name === '') throw new CommandError('Line 1 is to name each column, and one has no name.')
+  if (name === '') throw unnamed()
   const read = Object.hasOwn(kinds, kind) ? kinds[kind] : undefined
   if (read) return { name, read }
   const expected = `${Object.keys(kinds).join(', ')}, as in ${name}:boolean`
   throw new CommandError(`Line 1 gives the column ${name} the kind ${kind}; it is to be ${expected}.`)
+}
+
+function unnamed(): CommandError {
+  return new CommandError('Line 1 is to name each column, and one has no name.')
 }
 
 function recordOf(

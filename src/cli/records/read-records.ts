@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { extname } from 'node:path'
-import { codeOf } from '../../base/errors.ts'
+import { codeOf, toError } from '../../base/errors.ts'
 import { CommandError, UsageError } from '../failure.ts'
 import { readCsv } from './csv.ts'
 import { readJson } from './json.ts'
@@ -37,8 +37,9 @@ export async function recordFile(path: string, given: Format | undefined): Promi
     throw new UsageError(`The name ${path} does not tell its format; ${advice}.`)
   }
   const found = await stat(path).catch((error: unknown) => {
-    const reason = codeOf(error) === 'ENOENT' ? 'is not there' : 'cannot be read'
-    throw new CommandError(`The file ${path} ${reason}.`)
+    throw codeOf(error) === 'ENOENT'
+      ? new CommandError(`The file ${path} is not there.`)
+      : unreadable(path, error)
   })
   // It is read twice, once to check it.
   if (!found.isFile()) throw new CommandError(`${path} is no file; give one with the records in it.`)
@@ -55,9 +56,17 @@ async function* textOf(path: string, onBytes: (bytes: number) => void): Chunks &
       throw new CommandError(`The file ${path} is not in UTF-8.`)
     }
   }
-  for await (const bytes of createReadStream(path, { highWaterMark: 256 * 1024 })) {
-    onBytes(bytes.length)
-    yield decoded(bytes)
+  try {
+    for await (const bytes of createReadStream(path, { highWaterMark: 256 * 1024 })) {
+      onBytes(bytes.length)
+      yield decoded(bytes)
+    }
+  } catch (error) {
+    throw error instanceof CommandError ? error : unreadable(path, error)
   }
   yield decoded()
+}
+
+function unreadable(path: string, error: unknown): CommandError {
+  return new CommandError(`The file ${path} cannot be read: ${toError(error).message}.`)
 }
