@@ -1,6 +1,7 @@
 import process from 'node:process'
 import type { WriteStream } from 'node:tty'
 import type { Undo } from '../base/emitter.ts'
+import { codeOf } from '../base/errors.ts'
 
 /** What a command has of the outside: a test gives its own. */
 export interface Shell {
@@ -9,7 +10,7 @@ export interface Shell {
   readonly stderr: Output
   /** Calls `listener` whenever the process is asked to end: by SIGINT or SIGTERM. */
   onEnd(listener: () => void): Undo
-  /** Ends the process once all that was written has left. */
+  /** Ends the process once all that was written has left; where results could not be written, it has failed. */
   exit(code: number): void
 }
 
@@ -32,7 +33,12 @@ export const nodeShell: Shell = {
     }
   },
   exit(code) {
-    process.stdout.write('', () => process.stderr.write('', () => process.exit(code)))
+    process.stdout.write('', () => {
+      const { errored } = process.stdout
+      const isLost = errored && codeOf(errored) !== 'EPIPE'
+      const told = isLost ? `The output cannot be written: ${errored.message}.\n` : ''
+      process.stderr.write(told, () => process.exit(isLost ? 1 : code))
+    })
   },
 }
 

@@ -17,9 +17,13 @@ export interface Ended {
   readonly stderr: string
 }
 
-/** Runs `instep` with `args` to its end. */
-export async function instep(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Ended> {
-  const child = await start(args, env)
+/** Runs `instep` with `args` to its end; what it prints is given, or goes to `out`, a file that is open. */
+export async function instep(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+  out: number | 'pipe' = 'pipe',
+): Promise<Ended> {
+  const child = await start(args, env, out)
   const [stdout, stderr] = await Promise.all([textOf(child.stdout), textOf(child.stderr)])
   return { code: await exitOf(child), stdout, stderr }
 }
@@ -78,15 +82,19 @@ async function addressFrom(child: ChildProcess, output: () => string): Promise<s
   }
 }
 
-async function start(args: readonly string[], env: NodeJS.ProcessEnv): Promise<ChildProcess> {
+export async function start(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  out: number | 'pipe' = 'pipe',
+): Promise<ChildProcess> {
   const { PATH, HOME } = process.env
   return spawn(process.execPath, [await bundled(), ...args], {
     env: { PATH, HOME, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', out, 'pipe'],
   })
 }
 
-async function exitOf(child: ChildProcess): Promise<number | null> {
+export async function exitOf(child: ChildProcess): Promise<number | null> {
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
   return child.exitCode
 }

@@ -1,9 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import manifest from '../../package.json' with { type: 'json' }
-import { instep, secret } from './command-line.ts'
+import { exitOf, instep, secret, start } from './command-line.ts'
 
 const env = { INSTEP_JWT_SECRET: secret }
 let folder: string
@@ -275,6 +275,20 @@ test('a token is printed alone, names its user, and is valid for 7 days unless i
   expect([claims.sub, claims.exp - claims.iat, 'org' in claims]).toEqual(['u1', 7 * 86_400, false])
   const { org, exp, iat } = await claimsOf('--organization', 'o1', '--expires', '30d')
   expect([org, exp - iat]).toEqual(['o1', 30 * 86_400])
+})
+
+test('what cannot be printed has failed, unless it is only that nobody reads on', async () => {
+  const full = openSync('/dev/full', 'w')
+  const args = ['token', '--user', 'u1']
+  const ended = await instep(args, env, full)
+  closeSync(full)
+  expect(ended).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^The output cannot be written: .+\.\n$/),
+  })
+  const child = await start(args, env)
+  child.stdout?.destroy()
+  expect(await exitOf(child)).toBe(0)
 })
 
 test('an INSTEP_PORT of Kubernetes is no port', async () => {
