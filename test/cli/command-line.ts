@@ -84,7 +84,7 @@ async function addressFrom(child: ChildProcess, output: () => string): Promise<s
 
 export async function start(
   args: readonly string[],
-  env: NodeJS.ProcessEnv,
+  env: NodeJS.ProcessEnv = {},
   out: number | 'pipe' = 'pipe',
 ): Promise<ChildProcess> {
   const { PATH, HOME } = process.env
@@ -99,7 +99,7 @@ export async function exitOf(child: ChildProcess): Promise<number | null> {
   return child.exitCode
 }
 
-function textOf(stream: ChildProcess['stdout']): Promise<string> | string {
+export function textOf(stream: ChildProcess['stdout']): Promise<string> | string {
   return stream ? text(stream) : ''
 }
 

@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process'
 import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -5,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { WireRow } from '../../src/protocol/row.ts'
 import { openSqlLog } from '../../src/server/log/sql/open.ts'
 import { ownPostgres } from '../support/own-postgres.ts'
-import { instep, secret, startServing } from './command-line.ts'
+import { exitOf, instep, secret, start, startServing, textOf } from './command-line.ts'
 
 const postgres = ownPostgres()
 let folder: string
@@ -225,10 +226,44 @@ test('records that are there already are left as they are, unless they are to be
   const { code, stderr } = await importing(path)
   expect(code).toBe(1)
   expect(stderr).toBe(
-    'Line 1: The Issue i1 exists already. Of those before, 0 records were written. With `--replace` it goes on.\n',
+    'Line 1: The Issue i1 exists already. Before that, 0 records were written. With `--replace` it goes on.\n',
   )
   expect((await importing(path, '--replace')).stdout).toBe('1 record written; the database is at 2.\n')
   expect(await rowsOf('ann')).toEqual([{ t: 'Issue', id: 'i1', v: 2, p: { userId: 'ann' } }])
+})
+
+describe('an import that stops halfway says how many records were written, and goes on when it is run again', () => {
+  const stopped = async (stop: (child: ChildProcess) => unknown) => {
+    const lines = Array.from({ length: 40_000 }, (_, n) => `{"id":"i${n}","userId":"ann"}`)
+    const path = file('halfway.ndjson', lines.join('\n'))
+    const child = await start(['import', path, '--database', database, '--type', 'Issue'])
+    const [stdout, stderr] = [textOf(child.stdout), textOf(child.stderr)]
+    const written = () =>
+      postgres.run(`import${databases}`, 'select from instep_record limit 1').catch(() => [])
+    await expect.poll(written, { timeout: 20_000, interval: 20 }).toHaveLength(1)
+    await stop(child)
+    expect([await exitOf(child), await stdout]).toEqual([1, ''])
+    return stderr
+  }
+  const end = / Before that, (\d+) records were written\. With `--replace` it goes on\.\n$/
+
+  test('at a signal', async () => {
+    const told = await stopped((child) => child.kill('SIGINT'))
+    expect(told).toMatch(/^It was told to end\. /)
+    const [, count = ''] = end.exec(told) ?? []
+    expect(await rowsOf('ann')).toHaveLength(Number(count))
+    const again = await importing(join(folder, 'halfway.ndjson'), '--replace')
+    expect(again.stdout).toMatch(/^40000 records written/)
+    expect(await rowsOf('ann')).toHaveLength(40_000)
+  }, 60_000)
+
+  test('without its database', async () => {
+    const told = await stopped(() =>
+      postgres.run('postgres', `drop database import${databases} with (force)`),
+    )
+    expect(told).toMatch(/^The PostgreSQL at .+ cannot be used: [^\n]+$/m)
+    expect(told).toMatch(end)
+  }, 60_000)
 })
 
 test('a new history is begun in no database but one of Instep’s, and nothing is made in another', async () => {

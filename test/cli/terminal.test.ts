@@ -1,5 +1,9 @@
-import { expect, test } from 'vitest'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { loggerIn } from '../../src/cli/log.ts'
+import { main } from '../../src/cli/main.ts'
 import { Progress } from '../../src/cli/progress.ts'
 import { Settings } from '../../src/cli/settings.ts'
 import type { Output, Shell } from '../../src/cli/shell.ts'
@@ -20,6 +24,37 @@ test('progress is shown on a terminal, ten times a second at most, and taken awa
   progress.show('Writing', 3, 3)
   progress.clear()
   expect(texts.map((text) => text.replace('\r\u001b[2K', ''))).toEqual(['Writing 33 %', 'Writing 100 %', ''])
+})
+
+describe('an import on a terminal', () => {
+  let folder: string
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'instep-terminal-'))
+  })
+  afterEach(() => rmSync(folder, { recursive: true }))
+
+  const importing = async (text: string, onEnd: Shell['onEnd'] = () => () => {}) => {
+    const path = join(folder, 'records.ndjson')
+    writeFileSync(path, text, 'latin1')
+    const { output, texts } = recorded(true)
+    const shell: Shell = { env: {}, stdout: output, stderr: output, onEnd, exit: () => {} }
+    const args = ['import', path, '--type', 'T', '--database', join(folder, 'data')]
+    return { code: await main(args, shell, () => ''), texts }
+  }
+
+  test('takes its progress away before it says why it failed', async () => {
+    const { code, texts } = await importing('{"id":"i1","userId":"ann"}\n\xff')
+    expect(code).toBe(1)
+    expect(texts.slice(-2)).toEqual(['\r\u001b[2K', expect.stringMatching(/is not in UTF-8\.\n$/)])
+  })
+
+  test('that is told to end before it has written anything says so', async () => {
+    const { code, texts } = await importing('{"id":"i1","userId":"ann"}\n', (listener) => {
+      queueMicrotask(listener)
+      return () => {}
+    })
+    expect([code, texts.at(-1)]).toEqual([1, 'It was told to end; nothing was written.\n'])
+  })
 })
 
 test('progress is nothing elsewhere', () => {

@@ -3,20 +3,21 @@ import { isStorableName } from '../../protocol/json-copy.ts'
 import type { TxOp } from '../../protocol/tx.ts'
 import { ownershipJudge } from '../../server/log/ownership.ts'
 import { WriteRejectedError } from '../../server/log/rejection.ts'
-import type { SqlLog } from '../../server/log/sql/sql-log.ts'
 import type { Command } from '../command.ts'
 import { counted } from '../counted.ts'
 import { lastingDatabaseIn, lastingDatabaseOption, openLog, reaching } from '../database.ts'
-import { CommandError, oneLine, UsageError } from '../failure.ts'
+import { CommandError, oneLine, sentenceOf, UsageError } from '../failure.ts'
+import { untilToldToEnd } from '../listen.ts'
 import { loggerIn, logOptions } from '../log.ts'
 import { maxRecordBytesIn, maxRecordBytesOption } from '../max-record-bytes.ts'
 import { ownerFieldIn, ownerFieldOption } from '../owner-field.ts'
 import { Progress } from '../progress.ts'
 import { Ids } from '../records/ids.ts'
+import type { Numbered } from '../records/numbered.ts'
 import { formats, type RecordFile, recordFile } from '../records/read-records.ts'
 import { notStorable, type OpRules, toOp } from '../records/to-op.ts'
 import { configOption, type Settings } from '../settings.ts'
-import type { Output } from '../shell.ts'
+import type { Output, Shell } from '../shell.ts'
 
 /** How many records are written at once at most: all of them, or none. */
 const recordsPerBatch = 1_000
@@ -58,16 +59,46 @@ export const importRecords: Command = {
     const file = await recordFile(settings.argument, settings.oneOf('format', formats))
     const logger = await loggerIn(settings, shell)
     const progress = new Progress(shell.stderr, resolveWorld().clock)
-    await check(file, rules, progress, shell.stderr)
+    const records = readBy(file, progress, shell)
+    const checking = records('Checking', 'It was told to end; nothing was written.')
+    await check(checking, rules, progress, shell.stderr)
     const log = await openLog(name, { logger })
+    const { ownerField, maxRecordBytes } = rules
+    const judge = ownershipJudge({ ownerField, maxRecordBytes, models: undefined })
+    const store = (ops: readonly TxOp[]) => reaching(name, () => log.write(ops, judge))
     try {
-      const count = await reaching(name, () => write(file, rules, log, progress))
+      const count = await write(records('Writing', 'It was told to end.'), rules, store)
       const { head } = await log.position()
       shell.stdout.write(`${counted(count, 'record')} written; the database is at ${head}.\n`)
     } finally {
       await log.close()
     }
   },
+}
+
+type Read = (doing: string, ended: string) => AsyncIterable<Numbered>
+
+/** Reads the records of `file`, once a call, and shows how far it is. Once it is told to end, it rejects with `ended`. */
+function readBy(file: RecordFile, progress: Progress, shell: Shell): Read {
+  let isToldToEnd = false
+  void untilToldToEnd(shell).then(() => {
+    isToldToEnd = true
+  })
+  return async function* (doing, ended) {
+    let read = 0
+    const records = file.records((bytes) => {
+      read += bytes
+    })
+    try {
+      for await (const numbered of records) {
+        if (isToldToEnd) throw new CommandError(ended)
+        progress.show(doing, read, file.size)
+        yield numbered
+      }
+    } finally {
+      progress.clear()
+    }
+  }
 }
 
 function rulesIn(settings: Settings): OpRules {
@@ -88,7 +119,12 @@ function nameOf(option: string, text: string): string {
 }
 
 /** Reads the whole file, and tells of every line that is wrong. Rejects where there is one. */
-async function check(file: RecordFile, rules: OpRules, progress: Progress, output: Output): Promise<void> {
+async function check(
+  records: AsyncIterable<Numbered>,
+  rules: OpRules,
+  progress: Progress,
+  output: Output,
+): Promise<void> {
   const ids = new Ids()
   const faultOf = (result: TxOp | string, line: number) => {
     if (typeof result === 'string') return result
@@ -97,12 +133,7 @@ async function check(file: RecordFile, rules: OpRules, progress: Progress, outpu
     return before === undefined ? undefined : `has the id of the one on line ${before}`
   }
   let faults = 0
-  let read = 0
-  const records = file.records((bytes) => {
-    read += bytes
-  })
   for await (const numbered of records) {
-    progress.show('Checking', read, file.size)
     const fault = faultOf(toOp(numbered, rules), numbered.line)
     if (fault === undefined) continue
     faults += 1
@@ -110,7 +141,6 @@ async function check(file: RecordFile, rules: OpRules, progress: Progress, outpu
     progress.clear()
     output.write(`${oneLine(`Line ${numbered.line}: the record ${fault}.`)}\n`)
   }
-  progress.clear()
   if (faults === 0) return
   const rest = faults > mostFaults ? `, of which the first ${mostFaults} are shown` : ''
   throw new CommandError(
@@ -118,50 +148,44 @@ async function check(file: RecordFile, rules: OpRules, progress: Progress, outpu
   )
 }
 
-/** Writes what {@link check} has let pass. Resolves with the number of records. */
-async function write(file: RecordFile, rules: OpRules, log: SqlLog, progress: Progress): Promise<number> {
-  const { ownerField, maxRecordBytes } = rules
-  const judge = ownershipJudge({ ownerField, maxRecordBytes, models: undefined })
+/**
+ * Writes what {@link check} has let pass, by `store`. Resolves with the number of records; where it fails, it says how
+ * many were written before that.
+ */
+async function write(
+  records: AsyncIterable<Numbered>,
+  rules: OpRules,
+  store: (ops: readonly TxOp[]) => Promise<unknown>,
+): Promise<number> {
   let batch: TxOp[] = []
   let length = 0
   let first = 1
+  let line = 1
   let written = 0
-  let read = 0
-  const flush = async (last: number) => {
-    try {
-      if (batch.length > 0) await log.write(batch, judge)
-    } catch (error) {
-      if (!(error instanceof WriteRejectedError)) throw error
-      const where = first === last ? `Line ${first}` : `Lines ${first} to ${last}`
-      throw new CommandError(
-        `${where}: ${error.message} Of those before, ${counted(written, 'record')} ${written === 1 ? 'was' : 'were'} written.${advice(error)}`,
-      )
-    } finally {
-      progress.clear()
-    }
+  const flush = async () => {
+    if (batch.length > 0) await store(batch)
     written += batch.length
     batch = []
     length = 0
   }
-  const records = file.records((bytes) => {
-    read += bytes
-  })
-  let line = 1
-  for await (const numbered of records) {
-    const op = toOp(numbered, rules)
-    if (typeof op === 'string')
-      throw new CommandError(`Line ${numbered.line} has changed meanwhile: it ${op}.`)
-    if (batch.length === 0) first = numbered.line
-    line = numbered.line
-    batch.push(op)
-    length += JSON.stringify(op).length
-    progress.show('Writing', read, file.size)
-    if (batch.length === recordsPerBatch || length >= lengthPerBatch) await flush(line)
+  try {
+    for await (const numbered of records) {
+      const op = toOp(numbered, rules)
+      if (typeof op === 'string')
+        throw new CommandError(`Line ${numbered.line} has changed meanwhile: it ${op}.`)
+      if (batch.length === 0) first = numbered.line
+      line = numbered.line
+      batch.push(op)
+      length += JSON.stringify(op).length
+      if (batch.length === recordsPerBatch || length >= lengthPerBatch) await flush()
+    }
+    await flush()
+  } catch (error) {
+    const isRefused = error instanceof WriteRejectedError
+    const where = isRefused ? `Line${first === line ? ` ${first}` : `s ${first} to ${line}`}: ` : ''
+    const before = `Before that, ${counted(written, 'record')} ${written === 1 ? 'was' : 'were'} written.`
+    const advice = isRefused && error.reason !== 'exists' ? '' : ' With `--replace` it goes on.'
+    throw new CommandError(`${where}${sentenceOf(error)} ${before}${advice}`, { cause: error })
   }
-  await flush(line)
   return written
-}
-
-function advice({ reason }: WriteRejectedError): string {
-  return reason === 'exists' ? ' With `--replace` it goes on.' : ''
 }
