@@ -66,7 +66,7 @@ test.each([
 })
 
 test('the owner, and the field of the id, can be said for all', async () => {
-  const path = file('keys.txt', '{"key":7,"title":"x"}')
+  const path = file('keys.txt', '{"key":7,"title":"x","id":"of another kind"}')
   const options = [
     '--owner',
     'acme',
@@ -78,7 +78,7 @@ test('the owner, and the field of the id, can be said for all', async () => {
     'ndjson',
   ]
   expect((await importing(path, ...options)).code).toBe(0)
-  const p = { key: 7, title: 'x', organizationId: 'acme' }
+  const p = { key: 7, title: 'x', id: 'of another kind', organizationId: 'acme' }
   expect(await rowsOf('acme')).toEqual([{ t: 'Issue', id: '7', v: 1, p }])
 })
 

@@ -11,6 +11,7 @@ import { readJson } from '../../src/cli/records/json.ts'
 import { readNdjson } from '../../src/cli/records/ndjson.ts'
 import type { Chunks, Numbered } from '../../src/cli/records/numbered.ts'
 import { recordFile } from '../../src/cli/records/read-records.ts'
+import { toOp } from '../../src/cli/records/to-op.ts'
 import { csvOracle } from './csv-oracle.ts'
 
 /** `text` in pieces of these lengths, over and over. */
@@ -125,6 +126,30 @@ test('each record is told with the line on which it begins', async () => {
   expect(await all(readCsv, 'a\n"1\n2"\n3\n')).toEqual([
     { line: 2, record: { a: '1\n2' } },
     { line: 4, record: { a: '3' } },
+  ])
+})
+
+test('a number that JSON does not hold exactly is no id, since two of them would become one', () => {
+  const rules = {
+    type: 'T',
+    idField: 'id',
+    ownerField: 'userId',
+    owner: 'ann',
+    maxRecordBytes: 1_000,
+    replace: false,
+  }
+  const idOf = (text: string) => {
+    const op = toOp({ line: 1, record: JSON.parse(text) }, rules)
+    return typeof op === 'string' ? op : op.id
+  }
+  expect(['{"id":9007199254740991}', '{"id":9007199254740993}', '{"id":1.5}', '{"id":""}'].map(idOf)).toEqual(
+    ['9007199254740991', ...Array(3).fill('has no id in its field id')],
+  )
+})
+
+test('what looks empty is no number', async () => {
+  expect(await all(readCsv, 'id,n:number\n1, \n')).toEqual([
+    { line: 2, fault: 'has in the column n what is not of its kind' },
   ])
 })
 

@@ -1,9 +1,10 @@
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { json } from 'node:stream/consumers'
 import { afterEach, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { memoryStore, SyncClient, silentLogger } from '../../src/index.ts'
@@ -125,6 +126,44 @@ test('while the secret is exchanged, tokens of both are accepted, and of no othe
     statuses.push((await fetch(`${url}/bootstrap`, { headers })).status)
   }
   expect(statuses).toEqual([200, 200, 401])
+})
+
+test('with a secret too, a token is to be for whom, and from whom, the options say', async () => {
+  const headers = { authorization: `Bearer ${await tokenOf('--user', 'u1')}` }
+  for (const option of ['--audience', '--issuer']) {
+    const { url } = await serve(['--database', 'memory:', option, 'another'])
+    expect((await fetch(`${url}/bootstrap`, { headers })).status).toBe(401)
+  }
+})
+
+test('a request that is under way at the signal is answered, and what it may hold is an option', async () => {
+  const serving = await serve(['--database', 'memory:', '--max-record-bytes', '40', '--grace', '1h'])
+  const headers = {
+    authorization: `Bearer ${await tokenOf('--user', 'u1')}`,
+    'content-type': 'application/json',
+  }
+  const sending = request(`${serving.url}/tx`, { method: 'POST', headers })
+  const answered = once(sending, 'response')
+  const txs = ['short', 'long'.repeat(20)].map((title) => ({
+    id: title.slice(0, 5),
+    since: 0,
+    ops: [{ op: 'i', t: 'Issue', id: title.slice(0, 5), p: { title } }],
+  }))
+  const body = JSON.stringify({ txs })
+  sending.write(body.slice(0, 9))
+  const socket = new WebSocket(`${serving.url.replace('http', 'ws')}/ws`, { headers })
+  await once(socket, 'message')
+  const ended = serving.end()
+  await once(socket, 'close')
+  sending.end(body.slice(9))
+  const [response] = await answered
+  expect(await json(response)).toMatchObject({
+    results: [
+      { id: 'short', sid: 1 },
+      { id: 'longl', error: { code: 'too_large' } },
+    ],
+  })
+  expect(await ended).toBe(0)
 })
 
 test('the options of the service are those of the command', async () => {
