@@ -46,8 +46,8 @@ export class Writes implements TransactionHost, HistoryHost {
   readonly #options: WritesOptions
   /** What each takes the place of that is not stored yet, or never was. */
   readonly #replaced = new WeakMap<LocalTransaction, readonly LocalTransaction[]>()
-  /** Those in whose place another stands, whether that is stored or not. */
-  readonly #joined = new WeakSet<LocalTransaction>()
+  /** What each was joined with that stands in its place, whether that is stored or not. */
+  readonly #joined = new WeakMap<LocalTransaction, LocalTransaction>()
   #drafting = false
 
   constructor(options: WritesOptions) {
@@ -150,7 +150,7 @@ export class Writes implements TransactionHost, HistoryHost {
     )
     const replaced = [joined, instead].flatMap((one) => one ?? [])
     if (replaced.length > 0) this.#replaced.set(transaction, replaced)
-    if (joined) this.#joined.add(joined)
+    if (joined) this.#joined.set(joined, transaction)
     if (!isEmpty || instead) void this.#store(transaction)
     layers.exchange(replaced, isEmpty ? [] : [transaction])
     joined?.dispatch({ type: 'cancel' })
@@ -162,10 +162,11 @@ export class Writes implements TransactionHost, HistoryHost {
   async #store(transaction: LocalTransaction): Promise<void> {
     const { log, standing, listener } = this.#options
     const { record, state } = transaction
-    const put = state === 'writing' ? [record] : []
+    // As it is by then: it may go on top of another.
+    const put = () => (state === 'writing' ? [transaction.record] : [])
     try {
       if (this.#replaced.has(transaction)) {
-        const sent = await log.change(() => ({ put, ...this.#leave(transaction) }))
+        const sent = await log.change(() => ({ put: put(), ...this.#leave(transaction) }))
         if (sent.length > 0) await this.#goOnTopOf(transaction, sent)
       } else await log.put(record)
     } catch (thrown) {
@@ -186,15 +187,19 @@ export class Writes implements TransactionHost, HistoryHost {
 
   /** Another client of the same data may have sent what it was joined with: that stands, and this writes all once more. */
   async #goOnTopOf(transaction: LocalTransaction, sent: readonly string[]): Promise<void> {
-    const { log, standing } = this.#options
-    const { ops, bases, requires } = transaction.record
-    transaction.amend({
-      ops: ops.map((op) => (op.op === 'i' ? { ...op, put: true } : op)),
-      bases: [...sent, ...bases],
-      requires: [...sent, ...requires],
-    })
+    const { log, outbox, standing } = this.#options
+    // So do those that it was joined with meanwhile.
+    for (let one: LocalTransaction | undefined = transaction; one; one = this.#joined.get(one)) {
+      const { ops, bases, requires } = one.record
+      one.amend({
+        ops: ops.map((op) => (op.op === 'i' ? { ...op, put: true } : op)),
+        bases: [...sent, ...bases],
+        requires: [...sent, ...requires],
+      })
+    }
     standing.standSent(this.#leaving(transaction).filter(({ id }) => sent.includes(id)))
-    await log.put(transaction.record)
+    // In whose place another stands, or nothing, is about to leave the disk.
+    if (outbox.get(transaction.id) === transaction) await log.put(transaction.record)
   }
 
   /** What leaves the disk for it: also what was to leave for one that was lost. */
