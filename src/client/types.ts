@@ -60,20 +60,19 @@ export type MergeMutator<M extends ModelDefinitions | Models> = TypedMutator<Def
 
 /** Takes what is not known to be one name: where `Name` is one, a wrong one is refused. */
 interface UntypedMutator<out Name extends string> {
-  get<T extends string>(...given: ForAny<Name, T, [t: T, id: string]>): DataRecord | undefined
-  insert<T extends string>(...given: ForAny<Name, T, [t: T, record: Fields]>): string
-  update<T extends string>(
-    ...given: ForAny<Name, T, [t: T, id: string, fields: Fields, options?: WriteOptions]>
-  ): void
+  get<T extends string>(t: T & AnyName<Name | T>, id: string): DataRecord | undefined
+  insert<T extends string>(t: T & AnyName<Name | T>, record: Fields): string
+  update<T extends string>(t: T & AnyName<Name | T>, id: string, fields: Fields, options?: WriteOptions): void
   put<T extends string>(
-    ...given: ForAny<Name, T, [t: T, record: Fields & { readonly id: string }, options?: WriteOptions]>
+    t: T & AnyName<Name | T>,
+    record: Fields & { readonly id: string },
+    options?: WriteOptions,
   ): void
-  delete<T extends string>(...given: ForAny<Name, T, [t: T, id: string, options?: WriteOptions]>): void
+  delete<T extends string>(t: T & AnyName<Name | T>, id: string, options?: WriteOptions): void
 }
 
-type ForAny<Name extends string, T extends string, Given extends unknown[]> = string extends Name | T
-  ? Given
-  : []
+/** All texts, unless `Names` is a list of names: then none. */
+type AnyName<Names extends string> = string extends Names ? string : never
 
 /** The transactions that have not settled in the data yet, and those that were rejected. */
 export interface OutboxView<out M extends ModelDefinitions> {
