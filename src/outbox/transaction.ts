@@ -159,15 +159,13 @@ export class LocalTransaction implements Transaction {
     return this.#sentAs ?? this.#record.ops
   }
 
-  /** Takes in the shapes of `other`, which is the same transaction as another client has it. */
-  learn({ ops, shapes = [] }: OutboxRecord): void {
-    this.#record = { ...this.#record, shapes: [...(this.#record.shapes ?? []), ...shapes, ops] }
-  }
-
-  /** Lets it be sent in another of its shapes. Gives whether one is left. */
-  sendOtherwise(): boolean {
+  /** Lets it be sent in another of its shapes, or of those in which another client has `stored` it. Gives whether one is left. */
+  sendOtherwise(stored: OutboxRecord | undefined): boolean {
+    const theirs = stored ? [...(stored.shapes ?? []), stored.ops] : []
+    const shapes = [...(this.#record.shapes ?? []), ...theirs]
+    this.#record = { ...this.#record, shapes }
     this.#tried = [...this.#tried, JSON.stringify(this.sent)]
-    const sentAs = this.#record.shapes?.findLast((shape) => !this.#tried.includes(JSON.stringify(shape)))
+    const sentAs = shapes.findLast((shape) => !this.#tried.includes(JSON.stringify(shape)))
     if (sentAs) this.#sentAs = sentAs
     return sentAs !== undefined
   }

@@ -151,8 +151,7 @@ export class Settlement implements SenderListener {
       if (outbox.accept(transaction, sid, true)) this.#awaitEcho(sid)
       return true
     }
-    if (stored) transaction.learn(stored)
-    return transaction.sendOtherwise()
+    return transaction.sendOtherwise(stored)
   }
 
   /** The data may have come before the verdict, if it reaches to `sid`. */
