@@ -10,18 +10,24 @@ const quietMs = 2_000
 export interface CheckpointerOptions {
   readonly clock: Clock
   readonly database: () => Database
-  /** One has ended, or failed. */
-  readonly onEnd: (failure: SyncError | undefined) => void
+  /** One has ended, or failed: `failure` may be another. */
+  readonly onEnd: () => void
 }
 
 /** Has the journal folded into the pages when it has grown, one checkpoint at a time. */
 export class Checkpointer {
   readonly #options: CheckpointerOptions
   #current: AbortController | undefined
+  #failure: SyncError | undefined
   #cancel: Undo = () => {}
 
   constructor(options: CheckpointerOptions) {
     this.#options = options
+  }
+
+  /** Why the last one failed, unless what it was to fold is there no more. */
+  get failure(): SyncError | undefined {
+    return this.#failure
   }
 
   /** Something was stored. */
@@ -38,18 +44,21 @@ export class Checkpointer {
     this.#cancel()
     this.#current?.abort()
     this.#current = undefined
+    this.#failure = undefined
   }
 
   async #run(checkpoint: AbortController): Promise<void> {
     const { database, onEnd } = this.#options
+    let failure: SyncError | undefined
     try {
       await database().checkpoint(checkpoint.signal)
-      if (!checkpoint.signal.aborted) onEnd(undefined)
     } catch (error) {
       // What a checkpoint does not do stays in the journal.
-      if (!checkpoint.signal.aborted) onEnd(toStorageError(error))
-    } finally {
-      if (this.#current === checkpoint) this.#current = undefined
+      failure = toStorageError(error)
     }
+    if (checkpoint.signal.aborted) return
+    this.#current = undefined
+    this.#failure = failure
+    onEnd()
   }
 }

@@ -61,7 +61,7 @@ export class LocalDisk {
       openDatabase,
       clock,
       listener: {
-        failed: (failure) => this.#tell(failure),
+        failed: () => this.#tell(),
         lost: (database, failure) => void this.#lost(database, failure),
         reopened: (database, old) => {
           this.#checkpointer.abort()
@@ -69,7 +69,7 @@ export class LocalDisk {
           // What is there is not what is here.
           if (isFirst) this.#recorder.suspend()
           this.#recorder.use(database)
-          this.#tell(this.failure)
+          this.#tell()
           listener.reopened()
           if (isFirst && !this.#isSealed) this.#opening = listener.opened()
           if (this.#recorder.suspended) listener.lost()
@@ -79,7 +79,10 @@ export class LocalDisk {
     this.#checkpointer = new Checkpointer({
       clock,
       database: () => this.database,
-      onEnd: (failure) => this.#heard(failure ?? this.failure),
+      onEnd: () => {
+        this.#tell()
+        void this.#openAfter(this.database, this.#checkpointer.failure)
+      },
     })
     this.outbox = new OutboxDisk({
       database: () => this.database,
@@ -89,7 +92,7 @@ export class LocalDisk {
         this.#recorder.fail(failure)
         this.#given = failure
       },
-      onChange: () => this.#tell(this.failure),
+      onChange: () => this.#tell(),
     })
     this.#again = new Alarm(clock, () => {
       const { failure, suspended } = this.#recorder
@@ -167,8 +170,7 @@ export class LocalDisk {
     else if (failure) this.#recorder.fail(failure)
     else {
       this.#recorder.resume()
-      // What a checkpoint failed of is gone.
-      if (database !== noDatabase) this.#heard(undefined)
+      this.#tell()
     }
     return this.failure ? 'memory' : 'stored'
   }
@@ -201,13 +203,13 @@ export class LocalDisk {
     if (!(await this.#opener.open())) return
     this.#recorder.suspend()
     this.#recorder.use(this.database)
-    this.#tell(undefined)
+    this.#tell()
     await this.#listener.opened()
   }
 
-  /** Storing fails with `failure`, or does not. */
+  /** Recording fails with `failure`, or does not. */
   #heard(failure: SyncError | undefined): void {
-    this.#tell(failure)
+    this.#tell()
     if (failure) this.#again.within(this.#againMs)
     else this.#again.clear()
     if (failure?.code === 'broken_link') this.#listener.lost()
@@ -216,7 +218,7 @@ export class LocalDisk {
 
   /** What waits in memory is not safe until it is stored in another one. */
   async #lost(database: Database, failure: SyncError): Promise<void> {
-    if (!(await this.#openAfter(database, failure))) this.#tell(failure)
+    if (!(await this.#openAfter(database, failure))) this.#tell()
   }
 
   /** As the opener does; but whoever was told that another client has the database does not take it back. */
@@ -225,8 +227,9 @@ export class LocalDisk {
     return !isOthers && this.#opener.openAfter(database, failure)
   }
 
-  #tell(cause: SyncError | undefined): void {
-    const failure = cause ?? this.outbox.refused
+  /** Storing fails where one of its parts does: it is told why the first of them does. */
+  #tell(): void {
+    const failure = this.#opener.failure ?? this.failure ?? this.#checkpointer.failure ?? this.outbox.refused
     const { kind } = this.database
     this.#listener.storage(failure ? { kind, reason: failure.message } : { kind }, failure)
   }

@@ -25,7 +25,8 @@ export interface OpenerOptions {
 }
 
 export interface OpenerListener {
-  failed(failure: SyncError): void
+  /** `failure` is another. */
+  failed(): void
   /** The engine closed the database, and said so by itself. */
   lost(database: Database, failure: SyncError): void
   /** Another database is open in place of `old`, which the engine closed, or which stood for one. It may be empty. */
@@ -38,6 +39,7 @@ export class Opener {
   readonly #again: Alarm
   #againMs = againMs
   #database = noDatabase
+  #failure: SyncError | undefined
   #reopening: Promise<boolean> | undefined
   /** How many were opened again in a row, and when the last was, in ms since the epoch. */
   #count = 0
@@ -55,6 +57,11 @@ export class Opener {
 
   get database(): Database {
     return this.#database
+  }
+
+  /** Why none is open, if none is. */
+  get failure(): SyncError | undefined {
+    return this.#failure
   }
 
   /** Gives whether there is a database. */
@@ -130,15 +137,18 @@ export class Opener {
     try {
       const database = await openDatabase()
       this.#database = database
+      this.#failure = undefined
       this.#again.clear()
-      database.onLost((failure) => listener.lost(database, failure))
-      return undefined
+      database.onLost((failure) => {
+        if (database === this.#database) this.#failure = failure
+        listener.lost(database, failure)
+      })
     } catch (error) {
-      const failure = toStorageError(error)
+      this.#failure = toStorageError(error)
       this.#again.set(this.#againMs)
-      listener.failed(failure)
-      return failure
+      listener.failed()
     }
+    return this.#failure
   }
 }
 

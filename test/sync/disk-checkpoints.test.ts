@@ -79,6 +79,25 @@ test('a checkpoint that ends well does not hide that what came meanwhile is not 
   await disk.close()
 })
 
+test('why a checkpoint failed is told until one succeeds, also where a delta could not be stored meanwhile', async () => {
+  const slow = new StorageError('timeout', 'Slow.')
+  let tries = 0
+  const { clock, checkpoints, told, disk, taken } = await dueDisk(async ({ sid }) => {
+    if (sid === 2 && tries++ === 0) throw slow
+  })
+  await taken(1)
+  checkpoints[0]?.reject(full)
+  await clock.advance(0)
+  await taken(2)
+  expect(told.at(-1)).toBe(slow)
+  await taken(3)
+  expect(told.at(-1)).toBe(full)
+  checkpoints[1]?.resolve(true)
+  await clock.advance(0)
+  expect(told.at(-1)).toBeUndefined()
+  await disk.close()
+})
+
 test('a checkpoint that a snapshot has ended tells of no failure', async () => {
   const { clock, checkpoints, told, disk, taken, snapshot } = await dueDisk()
   await taken(1)

@@ -147,6 +147,34 @@ test('a database that the engine has taken away is let go of once another is ope
   expect(closed).toEqual(['first', 'second'])
 })
 
+test('an engine that tells only then why it has taken one away says nothing of the one in its place', async () => {
+  const closed = new StorageError('closed', 'Closed.', { retryable: true })
+  const losses: (() => void)[] = []
+  const told: unknown[] = []
+  const disk = new LocalDisk({
+    openDatabase: async () => {
+      const isFirst = losses.length === 0
+      const write = async () => {
+        if (isFirst) throw closed
+        return []
+      }
+      const onLost: Database['onLost'] = (tell) => {
+        losses.push(() => tell(closed))
+        return () => {}
+      }
+      return { ...noDatabase, outbox: { ...noDatabase.outbox, write }, onLost }
+    },
+    clock: new VirtualClock(),
+    listener: { ...listener, storage: (_, failure) => told.push(failure) },
+  })
+  await disk.open()
+  await disk.outbox.write({ put: [] })
+  expect(losses).toHaveLength(2)
+  losses[0]?.()
+  await disk.replace(disk.database, async () => undefined)
+  expect(told.at(-1)).toBeUndefined()
+})
+
 test('the disk is closed once what was recorded is written', async () => {
   const clock = new VirtualClock()
   const told: string[] = []
