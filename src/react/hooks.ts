@@ -20,7 +20,7 @@ export interface Hooks<M extends ModelDefinitions> {
     type: T,
     spec?: QuerySpec<RecordFor<M, T>>,
   ): QueryResult<RecordFor<M, T>>
-  useRecord<T extends NameOf<M>>(type: T, id: string | undefined): RecordFor<M, T> | undefined
+  useRecord<T extends NameOf<M>>(type: T, id: string | null | undefined): RecordFor<M, T> | undefined
   readonly useSyncStatus: typeof useSyncStatus
   readonly usePending: typeof usePending
   readonly useTransactionState: typeof useTransactionState

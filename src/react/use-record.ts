@@ -3,9 +3,9 @@ import type { DataRecord } from '../client/types.ts'
 import { useClient } from './client-context.ts'
 
 /** The record, as it changes; `undefined` where there is none, or no `id`. */
-export function useRecord(type: string, id: string | undefined): DataRecord | undefined {
+export function useRecord(type: string, id: string | null | undefined): DataRecord | undefined {
   const client = useClient()
   const subscribe = useCallback((listener: () => void) => client.on('change', listener), [client])
-  const read = () => (id === undefined ? undefined : client.get(type, id))
+  const read = () => (id == null ? undefined : client.get(type, id))
   return useSyncExternalStore(subscribe, read, () => undefined)
 }

@@ -127,7 +127,7 @@ class Caught extends Component<{ readonly children: ReactNode }, { readonly name
   }
 }
 
-function Chosen({ id }: { readonly id: string | undefined }): ReactNode {
+function Chosen({ id }: { readonly id: string | null | undefined }): ReactNode {
   const [times] = useState({ rendered: 0 })
   times.rendered += 1
   return `${useRecord('Issue', id)?.title}`
@@ -350,8 +350,20 @@ export const queryCases: readonly PageCase[] = [
     await scene.server.write([{ op: 'd', t: 'Issue', id: 'i2' }])
     await scene.settle()
     scene.shows('undefined')
-    await scene.render(<Chosen id={undefined} />)
-    scene.shows('undefined')
+  }),
+
+  pageCase('without an id there is no record, and nothing of its type is read', async (scene) => {
+    await scene.render(<Chosen id="i1" />)
+    await scene.write(['i1', 'Cable'])
+    scene.shows('Cable')
+    const { reads } = scene.client
+    for (const id of [null, undefined]) {
+      await scene.render(<Chosen id={id} />)
+      scene.shows('undefined')
+      await scene.write(['i1', 'Door'])
+      scene.shows('undefined')
+    }
+    same(scene.client.reads, reads, 'how often it was read')
   }),
 
   pageCase('what the user writes is shown in the same moment', async (scene) => {

@@ -23,6 +23,7 @@ describe.each([
       expectTypeOf(rows[0]?.status).toEqualTypeOf<'open' | 'closed' | undefined>()
       expectTypeOf(hooks.useSuspenseQuery('Project').rows[0]?.name).toEqualTypeOf<string | undefined>()
       expectTypeOf(hooks.useRecord('Issue', 'i1')?.title).toEqualTypeOf<string | undefined>()
+      expectTypeOf(hooks.useRecord('Issue', null)?.title).toEqualTypeOf<string | undefined>()
       expectTypeOf(hooks.useClient().get('Project', 'p1')?.name).toEqualTypeOf<string | undefined>()
     }))
 
@@ -66,6 +67,7 @@ test('the hooks as they are know any type, with any JSON in its records, and the
   const component = () => {
     expectTypeOf(useLiveQuery('Whatever').rows).toEqualTypeOf<readonly DataRecord[]>()
     expectTypeOf(useRecord('Whatever', undefined)).toEqualTypeOf<DataRecord | undefined>()
+    expectTypeOf(useRecord('Whatever', null)).toEqualTypeOf<DataRecord | undefined>()
     expectTypeOf(useClient()).toEqualTypeOf<SyncClient>()
     return SyncProvider({ client })
   }

@@ -1,11 +1,13 @@
 import { type LiveQuery, SyncClient, type SyncClientOptions } from '../../src/index.ts'
 
-/** A client that counts who listens to it. */
+/** A client that counts who reads it and listens to it. */
 export class WatchedClient extends SyncClient {
   /** How many queries were made, ever. */
   queries = 0
   /** How often a query was subscribed to, ever. */
   subscriptions = 0
+  /** How often a record was read, ever. */
+  reads = 0
   /** How many listen now: to queries, events and the outbox. */
   listeners = 0
 
@@ -16,6 +18,11 @@ export class WatchedClient extends SyncClient {
   }
 
   override on: SyncClient['on'] = (name, listener) => this.#count(super.on(name, listener))
+
+  override get: SyncClient['get'] = (t, id) => {
+    this.reads += 1
+    return super.get(t, id)
+  }
 
   override query: SyncClient['query'] = (t, spec) => {
     const query = super.query(t, spec)
