@@ -61,7 +61,10 @@ export class OutboxDisk {
       const failure = toStorageError(error)
       if (failure.code !== 'quota') throw failure
       onDrop(failure)
-      await database().drop()
+      // Data that cannot go, as that of another tab, makes no room: then the write says so.
+      await database()
+        .drop()
+        .catch(() => {})
       return await database().outbox.write(change)
     }
   }

@@ -50,6 +50,21 @@ test('invariant 33: a write that takes the room of a snapshot under way leaves n
   expect([Object.keys(notes(again)), again.status.storage.reason]).toEqual([['mine'], undefined])
 })
 
+test('a write that another tab’s data leaves no room for fails for want of room, and not as if it were kept', async () => {
+  const office = await Office.open()
+  const is = { full: false }
+  const store = watching(memoryStore(), (options) => {
+    if (is.full && writesOutbox(options)) throw new StorageError('quota', 'The disk is full.')
+  })
+  const desk = office.desk({ store })
+  const [older, newer] = [desk.client(), desk.client()]
+  for (const client of [older, newer]) await office.clock.until(client.sync())
+  is.full = true
+  const tx = older.mutate((m) => m.insert('Note', { id: 'mine' }))
+  await expect(office.clock.until(tx.durable)).rejects.toMatchObject({ code: 'quota' })
+  expect(older.status.storage.reason).toBe('The disk is full.')
+})
+
 /** A desk that has lost its network and all room on its disk, on which a transaction waits to be sent. */
 async function fullDesk() {
   const office = await Office.open()
