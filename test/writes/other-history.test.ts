@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { at, Office, watched } from '../support/office.ts'
+import { at, failure, Office, watched } from '../support/office.ts'
+import { oneNote } from '../support/one-note.ts'
 
 test('invariant 28: a push of another history that names a change does not take it from sight', async () => {
   const office = await Office.open()
@@ -39,4 +40,21 @@ test('answers that stay of another history than the data are told as the fault t
   office.intercept = (_, pass) => pass()
   await office.clock.advance(60_000)
   expect([tx.state, await office.rows()]).toEqual(['synced', { 1: { n: 2 } }])
+})
+
+test('what a lost history had accepted is sent again, also where the client restarts before it was', async () => {
+  const { office, desk, client } = await oneNote({ echoWait: 3_600_000, pollInterval: 3_600_000 })
+  office.push = () => {}
+  const tx = client.mutate((m) => m.update('Note', '1', { title: 'new' }))
+  await office.clock.until(tx.accepted)
+  await office.startOver()
+  await office.insert('1', { title: 'old' })
+  office.intercept = at('tx', async () => failure(503))
+  await office.clock.until(client.sync())
+  await office.clock.advance(100)
+  await desk.kill()
+  office.intercept = (_, pass) => pass()
+  await desk.live()
+  await office.clock.advance(60_000)
+  expect(await office.rows()).toEqual({ 1: { title: 'new' } })
 })

@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest'
+import { oneNote } from '../support/one-note.ts'
+
+test('what is accepted later does not put off the fetch that shows what was accepted before', async () => {
+  const { office, client } = await oneNote()
+  office.push = () => {}
+  const first = client.mutate((m) => m.update('Note', '1', { title: 'new' }))
+  for (let n = 0; n < 5; n += 1) {
+    await office.clock.advance(300)
+    client.mutate((m) => m.insert('Note', { n }))
+  }
+  expect(first.state).toBe('synced')
+})
+
+test('a refusal is told soon, also where nothing is pushed', async () => {
+  const { office, desk, client } = await oneNote()
+  office.push = () => {}
+  await office.remove('1')
+  client.mutate((m) => m.update('Note', '1', { title: 'new' }), { label: 'Rename' })
+  await office.clock.advance(1_500)
+  expect(desk.log).toEqual(['rejected Rename not_found'])
+})
