@@ -53,7 +53,6 @@ export class Sender {
     const unsent = new Set(next.filter(({ wasSent }) => !wasSent))
     // Whoever hears of one being sent may take back another.
     const batch = next.filter((transaction) => transaction.dispatch({ type: 'send' }))
-    if (batch.length === 0) return true
     try {
       const first = batch.filter((transaction) => unsent.has(transaction))
       if (first.length > 0) await listener.sending(first)
