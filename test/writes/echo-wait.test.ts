@@ -20,3 +20,13 @@ test('a refusal is told soon, also where nothing is pushed', async () => {
   await office.clock.advance(1_500)
   expect(desk.log).toEqual(['rejected Rename not_found'])
 })
+
+test('what a push shows is no longer counted as pending in that moment', async () => {
+  const { office, client } = await oneNote()
+  office.push = (message, send) => void office.clock.after(500, () => send(message))
+  const tx = client.mutate((m) => m.update('Note', '1', { title: 'new' }))
+  const pending: number[] = []
+  tx.synced.then(() => pending.push(client.status.writes.pending))
+  await office.clock.advance(900)
+  expect(pending).toEqual([0])
+})
