@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Transaction } from '../../src/index.ts'
 import { Office } from '../support/office.ts'
-import { conflict } from '../support/one-note.ts'
+import { conflict, oneNote } from '../support/one-note.ts'
 
 describe('the option merge', () => {
   test('gives what is written in place of a rejected one, with all that is known', async () => {
@@ -46,6 +46,24 @@ describe('the option merge', () => {
     const { desk, tx } = await conflict({ merge: merge as never })
     expect(tx.state).toBe('rejected')
     expect(desk.log).toEqual([expect.stringMatching(/^error /), 'rejected Rename conflict'])
+  })
+
+  test('is not asked about one that was discarded while it was asked about another', async () => {
+    const asked: Transaction[] = []
+    const { office, desk, client } = await oneNote({
+      merge: (rejected) => {
+        asked.push(rejected)
+        const others = client.outbox.list({ state: 'rejected' }).filter((one) => one !== rejected)
+        for (const { id } of others) void client.outbox.discard(id)
+        return undefined
+      },
+    })
+    desk.network.cut()
+    const made = [1, 2].map((n) => client.mutate((m) => m.update('Note', '1', { n }), { label: `${n}` }))
+    await office.remove('1')
+    desk.network.mend()
+    await office.clock.advance(60_000)
+    expect([asked, desk.log]).toEqual([made.slice(0, 1), ['rejected 1 not_found']])
   })
 
   test('whose result is rejected again and again ends in the outbox', async () => {
