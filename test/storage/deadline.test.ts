@@ -39,6 +39,23 @@ describe('invariant 30: every promise of a store settles in bounded time', () =>
     expect(clock.timers).toBe(0)
   })
 
+  test('by default opening has 10 s, and a transaction 15 s', async () => {
+    const clock = new VirtualClock()
+    const connection = await withTimeLimits(memoryStore(), clock).open('db')
+    const settled = vi.fn()
+    withTimeLimits(silentStore().store, clock).open('db').catch(settled)
+    connection.transaction(writing, never).catch(settled)
+    for (const [ms, count] of [
+      [9_999, 0],
+      [1, 1],
+      [4_999, 1],
+      [1, 2],
+    ] as const) {
+      await clock.advance(ms)
+      expect(settled).toHaveBeenCalledTimes(count)
+    }
+  })
+
   test('a connection that opens too late is closed', async () => {
     const clock = new VirtualClock()
     const { store, answer } = silentStore()
