@@ -16,7 +16,10 @@ function openerOf({ fails = false } = {}) {
       count.tried += 1
       if (fails) throw unavailable
       count.open += 1
-      return { ...noDatabase, close: () => void (count.open -= 1) }
+      const close = () => {
+        count.open -= 1
+      }
+      return { ...noDatabase, close }
     },
     clock,
     listener: { failed() {}, lost() {}, reopened() {} },
