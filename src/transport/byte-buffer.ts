@@ -1,5 +1,5 @@
-import { ProtocolError } from '../base/errors.ts'
 import { GrowingBytes } from '../base/growing-bytes.ts'
+import { notJson } from '../protocol/envelope.ts'
 import { isSpace } from './value-follower.ts'
 
 /** Bytes of UTF-8 that come in pieces and are wanted as one text. */
@@ -25,6 +25,6 @@ export function decode(decoder: TextDecoder, bytes?: Uint8Array, options?: TextD
   try {
     return decoder.decode(bytes, options)
   } catch {
-    throw new ProtocolError('not_json', 'The answer is not UTF-8; is something between client and server?')
+    throw notJson('The answer')
   }
 }
