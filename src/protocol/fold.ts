@@ -98,12 +98,8 @@ export function fold(
  * at once where they are in no cache.
  */
 function find(rows: RowSource, touched: readonly Touched[]): void {
-  for (const change of touched) change.before = rows.get(change.t, change.id)
-  for (const change of touched) {
-    const { before } = change
-    change.after = before
-    for (const name in before?.p) if (before.p[name] !== undefined) break
-  }
+  for (const change of touched) change.before = change.after = rows.get(change.t, change.id)
+  for (const { before } of touched) for (const name in before?.p) if (before.p[name] !== undefined) break
 }
 
 type Touched = { -readonly [Key in keyof RowChange]: RowChange[Key] }
