@@ -83,7 +83,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       origin: allowedOrigins ? [...allowedOrigins] : '*',
       allowMethods: ['GET', 'POST'],
       allowHeaders: ['Authorization', 'Content-Type', 'X-API-Key'],
-      exposeHeaders: ['Retry-After', 'Content-Encoding', 'X-Request-Id'],
+      exposeHeaders: ['Retry-After', 'X-Request-Id'],
       maxAge: 7_200,
     }),
   )
