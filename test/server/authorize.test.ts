@@ -12,8 +12,8 @@ test('authorize sees the transaction and its caller, and lets it pass by saying 
       seen.push(args)
     },
   })
-  expect((await send([tx('a', [make('1')], { requires: [] })])).results).toEqual([{ id: 'a', sid: 1 }])
-  const transaction = { id: 'a', since: 0, ops: [make('1')], bases: [], requires: [] }
+  expect((await send([tx('a', [make('1')], { bases: ['z'] })])).results).toEqual([{ id: 'a', sid: 1 }])
+  const transaction = { id: 'a', since: 0, ops: [make('1')], bases: ['z'], requires: [] }
   expect(seen).toEqual([[transaction, { userId: 'ann', organizationId: 'acme' }]])
 })
 

@@ -34,6 +34,14 @@ describe('a limit to the rate of requests', () => {
     expect((await ask('tx', { method: 'POST', body, duplex: 'half' } as RequestInit)).status).toBe(429)
   })
 
+  test('says to wait for whole seconds, and never for none', async () => {
+    const waits = [1, 1_001]
+    const { ask } = serviceOf({ rateLimit: { take: async () => waits.shift() } })
+    for (const seconds of ['1', '2']) {
+      expect((await ask('bootstrap')).headers.get('Retry-After')).toBe(seconds)
+    }
+  })
+
   test('is for each user alone, and begins again when its time is over', async () => {
     vi.useFakeTimers()
     try {
@@ -53,6 +61,7 @@ describe('a limit to the rate of requests', () => {
     for (let n = 0; n < 3; n += 1) {
       expect((await ask('bootstrap', { user: '' })).status).toBe(401)
       expect((await ask('bootstrap', { method: 'OPTIONS' })).status).toBe(204)
+      expect((await ask('elsewhere')).status).toBe(404)
       expect((await service.fetch(new Request('https://sync.test/healthz'))).status).toBe(200)
     }
     expect((await ask('bootstrap')).status).toBe(200)

@@ -51,8 +51,21 @@ describe('/metrics', () => {
 
   test('goes on while the log cannot be read', async () => {
     const scene = serviceOf({ metrics: prometheusMetrics() })
+    await scene.service.write([insert('1'), insert('2')])
+    expect(await linesOf(scene)).toContain('instep_log_head 2')
     scene.log.position = () => Promise.reject(new Error('no'))
-    expect(await linesOf(scene)).toContain('instep_log_readable 0')
+    const lines = await linesOf(scene)
+    expect(lines).toContain('instep_log_readable 0')
+    // A head that falls to 0 would look like a database that was lost.
+    expect(lines).toContain('instep_log_head 2')
+  })
+
+  test('tells in seconds how long answers took', async () => {
+    const metrics = prometheusMetrics()
+    await metrics.ready?.()
+    metrics.answered({ endpoint: 'delta', status: 200, ms: 250 })
+    const shown = await metrics.show(asked(), async () => ({ sockets: 0, log: undefined }))
+    expect(await shown.text()).toContain('instep_http_request_duration_seconds_sum{endpoint="delta"} 0.25\n')
   })
 
   test('goes on where the log does not answer, and asks it once for all who look', async () => {
