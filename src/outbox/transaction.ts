@@ -76,7 +76,7 @@ export class LocalTransaction implements Transaction {
   #state: TransactionState
   #isDurable: boolean
   #sentAs: OutboxRecord['ops'] | undefined
-  #tried: readonly string[] = []
+  readonly #tried: string[] = []
   #isClosed = false
 
   /** `state` is `writing` for one that is new; one that was restored is where `record` says. */
@@ -164,10 +164,9 @@ export class LocalTransaction implements Transaction {
     const theirs = stored ? [...(stored.shapes ?? []), stored.ops] : []
     const shapes = [...(this.#record.shapes ?? []), ...theirs]
     this.#record = { ...this.#record, shapes }
-    this.#tried = [...this.#tried, JSON.stringify(this.sent)]
-    const sentAs = shapes.findLast((shape) => !this.#tried.includes(JSON.stringify(shape)))
-    if (sentAs) this.#sentAs = sentAs
-    return sentAs !== undefined
+    this.#tried.push(JSON.stringify(this.sent))
+    this.#sentAs = shapes.findLast((shape) => !this.#tried.includes(JSON.stringify(shape)))
+    return this.#sentAs !== undefined
   }
 
   /** It is to do something else than it was. */
