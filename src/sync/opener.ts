@@ -66,7 +66,23 @@ export class Opener {
 
   /** Gives whether there is a database. */
   async open(): Promise<boolean> {
-    return (await this.#open()) === undefined
+    const { openDatabase, listener } = this.#options
+    try {
+      const database = await openDatabase()
+      this.#database = database
+      this.#failure = undefined
+      this.#again.clear()
+      database.onLost((failure) => {
+        if (database === this.#database) this.#failure = failure
+        listener.lost(database, failure)
+      })
+      return true
+    } catch (error) {
+      this.#failure = toStorageError(error)
+      this.#again.set(this.#againMs)
+      listener.failed()
+      return false
+    }
   }
 
   /**
@@ -104,13 +120,12 @@ export class Opener {
     for (let tries = 0; tries < mostTries; tries += 1) {
       await this.#wait()
       if (this.#isClosed) return false
-      const failure = await this.#open()
-      if (!failure) {
+      if (await this.open()) {
         old.close()
         this.#options.listener.reopened(this.#database, old)
         return true
       }
-      if (!isForced(failure)) return false
+      if (!isForced(this.#failure)) return false
     }
     return false
   }
@@ -130,25 +145,6 @@ export class Opener {
       })
     }
     this.#at = clock.now()
-  }
-
-  async #open(): Promise<SyncError | undefined> {
-    const { openDatabase, listener } = this.#options
-    try {
-      const database = await openDatabase()
-      this.#database = database
-      this.#failure = undefined
-      this.#again.clear()
-      database.onLost((failure) => {
-        if (database === this.#database) this.#failure = failure
-        listener.lost(database, failure)
-      })
-    } catch (error) {
-      this.#failure = toStorageError(error)
-      this.#again.set(this.#againMs)
-      listener.failed()
-    }
-    return this.#failure
   }
 }
 
