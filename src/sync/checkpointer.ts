@@ -49,13 +49,9 @@ export class Checkpointer {
 
   async #run(checkpoint: AbortController): Promise<void> {
     const { database, onEnd } = this.#options
-    let failure: SyncError | undefined
-    try {
-      await database().checkpoint(checkpoint.signal)
-    } catch (error) {
-      // What a checkpoint does not do stays in the journal.
-      failure = toStorageError(error)
-    }
+    const ended = database().checkpoint(checkpoint.signal)
+    // What a checkpoint does not do stays in the journal.
+    const failure = await ended.then(() => undefined, toStorageError)
     if (checkpoint.signal.aborted) return
     this.#current = undefined
     this.#failure = failure

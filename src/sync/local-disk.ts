@@ -57,19 +57,21 @@ export class LocalDisk {
 
   constructor({ openDatabase, clock, listener }: LocalDiskOptions) {
     this.#listener = listener
+    const tell = () => this.#tell()
     this.#opener = new Opener({
       openDatabase,
       clock,
       listener: {
-        failed: () => this.#tell(),
-        lost: (database, failure) => void this.#lost(database, failure),
+        failed: tell,
+        // What waits in memory is not safe until it is stored in another one.
+        lost: (database, failure) => void this.#openAfter(database, failure).then(tell),
         reopened: (database, old) => {
           this.#checkpointer.abort()
           const isFirst = old === noDatabase
           // What is there is not what is here.
           if (isFirst) this.#recorder.suspend()
           this.#recorder.use(database)
-          this.#tell()
+          tell()
           listener.reopened()
           if (isFirst && !this.#isSealed) this.#opening = listener.opened()
           if (this.#recorder.suspended) listener.lost()
@@ -79,20 +81,17 @@ export class LocalDisk {
     this.#checkpointer = new Checkpointer({
       clock,
       database: () => this.database,
-      onEnd: () => {
-        this.#tell()
-        void this.#openAfter(this.database, this.#checkpointer.failure)
-      },
+      onEnd: tell,
     })
     this.outbox = new OutboxDisk({
       database: () => this.database,
       openAfter: (database, failure) => this.#openAfter(database, failure),
       onDrop: (failure) => {
         this.#checkpointer.abort()
-        this.#recorder.fail(failure)
+        this.#recorder.suspend(failure)
         this.#given = failure
       },
-      onChange: () => this.#tell(),
+      onChange: tell,
     })
     this.#again = new Alarm(clock, () => {
       const { failure, suspended } = this.#recorder
@@ -146,13 +145,12 @@ export class LocalDisk {
 
   /** Stores nothing of what follows until the next snapshot. With `failure`, that is not to be expected soon, and is told. */
   suspend(failure?: SyncError): void {
-    if (failure) this.#recorder.fail(failure)
-    else this.#recorder.suspend()
+    this.#recorder.suspend(failure)
   }
 
   /** What it was to hold cannot be had from it. */
   lose(failure: SyncError): void {
-    this.#recorder.fail(failure)
+    this.#recorder.suspend(failure)
     this.#listener.lost()
   }
 
@@ -166,13 +164,14 @@ export class LocalDisk {
     const wasLost = this.#isLost
     this.#isLost = await this.#openAfter(database, failure)
     if (this.#isLost && !wasLost) return 'again'
-    if (this.#isLost) this.#recorder.fail(closedAgain())
-    else if (failure) this.#recorder.fail(failure)
-    else {
-      this.#recorder.resume()
-      this.#tell()
+    const reason = this.#isLost ? closedAgain() : failure
+    if (reason) {
+      this.#recorder.suspend(reason)
+      return 'memory'
     }
-    return this.failure ? 'memory' : 'stored'
+    this.#recorder.resume()
+    this.#tell()
+    return 'stored'
   }
 
   /** Resolves once all that was recorded is durable; rejects with a StorageError where it cannot be made so. */
@@ -214,11 +213,6 @@ export class LocalDisk {
     else this.#again.clear()
     if (failure?.code === 'broken_link') this.#listener.lost()
     else void this.#openAfter(this.database, failure)
-  }
-
-  /** What waits in memory is not safe until it is stored in another one. */
-  async #lost(database: Database, failure: SyncError): Promise<void> {
-    if (!(await this.#openAfter(database, failure))) this.#tell()
   }
 
   /** As the opener does; but whoever was told that another client has the database does not take it back. */

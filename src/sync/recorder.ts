@@ -53,10 +53,14 @@ export class Recorder {
     await this.#writing
   }
 
-  /** Stores nothing more until a snapshot was stored: what comes now does not follow from what is stored. */
-  suspend(): void {
+  /**
+   * Stores nothing more until a snapshot was stored: what comes now does not follow from what is stored. With `failure`, that
+   * is not as it should be.
+   */
+  suspend(failure?: SyncError): void {
     this.#suspended = true
     this.#drop()
+    if (failure) this.#report(failure)
   }
 
   /** `database` was opened in place of the one that failed: what could not be written there is written here. */
@@ -64,12 +68,6 @@ export class Recorder {
     this.#database = database
     this.#report(undefined)
     void this.settled()
-  }
-
-  /** What is there could not be read, or a snapshot not be stored: so neither is what follows from it. */
-  fail(failure: SyncError): void {
-    this.suspend()
-    this.#report(failure)
   }
 
   /** A snapshot was stored: what comes now follows from it. */

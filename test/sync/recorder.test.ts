@@ -99,7 +99,7 @@ describe('a recorder', () => {
 
   test('has no reason not to store any longer where another database is there, though nothing waits', async () => {
     const { recorder, told } = recorderOf()
-    recorder.fail(full)
+    recorder.suspend(full)
     recorder.use(noDatabase)
     expect([recorder.failure, told]).toEqual([undefined, ['quota', undefined]])
   })
@@ -154,7 +154,7 @@ describe('a recorder', () => {
 
   test('where a snapshot could not be stored, says so until one was', async () => {
     const { recorder, stored, told } = recorderOf()
-    recorder.fail(full)
+    recorder.suspend(full)
     recorder.record(entry(0))
     await recorder.settled()
     expect({ stored, failure: recorder.failure }).toEqual({ stored: [], failure: full })
@@ -165,7 +165,7 @@ describe('a recorder', () => {
   test('invariant 33: given up on, stays so when the write that was under way succeeds', async () => {
     const { recorder, stored, told } = recorderOf()
     recorder.record(entry(0))
-    recorder.fail(full)
+    recorder.suspend(full)
     await recorder.settled()
     expect(stored).toEqual(['0-1: 1'])
     expect({ failure: recorder.failure, told }).toEqual({ failure: full, told: ['quota'] })
@@ -174,7 +174,7 @@ describe('a recorder', () => {
   test('given up on, says why, also where the write that was under way fails of it', async () => {
     const { recorder, told } = recorderOf([new StorageError('broken_link', 'It does not follow.')])
     recorder.record(entry(0))
-    recorder.fail(full)
+    recorder.suspend(full)
     await recorder.settled()
     expect({ failure: recorder.failure, told }).toEqual({ failure: full, told: ['quota'] })
   })
