@@ -4,6 +4,7 @@ import type { Before } from '../../src/server/log/draft.ts'
 import { Group } from '../../src/server/log/sql/group.ts'
 import { insert, remove } from '../server/harness.ts'
 import { as, asService, txOf } from '../server/log-contract/support.ts'
+import { idAt } from '../support/ids-at.ts'
 
 /**
  * The verdict on the second of two updates of one record, which asks whether it has changed since `unchangedSince`; the
@@ -61,6 +62,28 @@ test('what the group has changed of a record of the same id and another type is 
 test('what the group has told to another owner alone is no conflict', () => {
   expect(insertedBehind([insert('1', {}, 'bob'), remove('1')])).toEqual({ sid: 23 })
   expect(insertedBehind([insert('1'), remove('1')])).toMatchObject({ error: { code: 'conflict' } })
+})
+
+test('one that has expired, and what requires it, happen in no group, and only the latter’s verdict is kept', () => {
+  const [old, young] = [idAt(9), idAt(10)]
+  const transactions = [
+    txOf(old, [insert('1')]),
+    txOf(young, [insert('2')], { requires: [old] }),
+    txOf(old, [insert('1')]),
+    txOf('a', [insert('3')]),
+  ]
+  const befores = transactions.map(() => [{ record: undefined, changed: false }])
+  const group = new Group(
+    { head: 20, horizon: 10, befores, verdictOn: () => undefined, verdictHorizon: 10 },
+    0,
+  )
+  const decided = group.decide(
+    transactions.map((transaction) => ({ ops: transaction.ops, judge: as('ann'), transaction })),
+  )
+  const expired = { error: { code: 'expired' } }
+  expect(decided.map(({ verdict }) => verdict)).toMatchObject([expired, expired, expired, { sid: 21 }])
+  expect(group.verdicts.map(({ id }) => id)).toEqual([young, 'a'])
+  expect(group.entries.map(({ id }) => id)).toEqual(['3'])
 })
 
 test('a thousand ops on what a thousand bases may have changed are soon decided', () => {

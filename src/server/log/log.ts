@@ -27,13 +27,16 @@ export interface Log {
    *
    * 1. Where `caller` has a verdict on `id`, it is given again; or `id_reused`, where it was on another `digest`.
    *    Nothing is stored then.
-   * 2. Where it is `refused`, that is the verdict.
-   * 3. Where one of `requires` has not been accepted from `caller`, it is `dependency_rejected`.
-   * 4. The ops are done as by {@link write}. A WriteRejectedError of `judge` is the verdict, and no op has happened;
+   * 2. Where a verdict on an id as old as `id` may have been forgotten, it is `expired`. Nothing is stored then either.
+   * 3. Where it is `refused`, that is the verdict.
+   * 4. Where one of `requires` has not been accepted from `caller`, it is `dependency_rejected`; or `expired`, where the
+   *    verdict on that one may have been forgotten.
+   * 5. The ops are done as by {@link write}. A WriteRejectedError of `judge` is the verdict, and no op has happened;
    *    what the database itself refuses is `invalid`.
    *
    * Records, frames and verdict are stored together, a rejection as well; each frame carries `id` as its `tx`. What
-   * else is thrown comes back, and nothing is stored. Verdicts outlive {@link trim}.
+   * else is thrown comes back, and nothing is stored. Verdicts outlive {@link trim}. Only one that is old is ever
+   * forgotten, on an id that tells when it was made, and was long ago.
    */
   transact(transaction: ClientTransaction, judge: Judge, tell?: Tell): Promise<Verdict>
   /** All records of `owner`, as the texts of wire rows. */

@@ -59,11 +59,11 @@ export class MemoryLog implements Log {
   async transact(transaction: ClientTransaction, judge: Judge, tell?: Tell): Promise<Verdict> {
     const { id, digest, ops } = transaction
     const keptFor = (named: string) => this.#verdicts.get(verdictKey(transaction, named))
-    const { verdict, draft, again } = decideOn(transaction, keptFor, () =>
+    const { verdict, draft, unkept } = decideOn(transaction, keptFor, () =>
       this.#draft(ops, judge, transaction),
     )
     const key = verdictKey(transaction, id)
-    if (!again) this.#verdicts.set(key, { digest, verdict })
+    if (!unkept) this.#verdicts.set(key, { digest, verdict })
     if (draft) this.#commit(draft, tell, key)
     return verdict
   }

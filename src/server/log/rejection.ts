@@ -26,6 +26,20 @@ export function idReused(id: string): Rejection {
   return { code: 'id_reused', message: `The id ${id} belongs to a transaction with another body.` }
 }
 
+export function expired(id: string): Rejection {
+  return {
+    code: 'expired',
+    message: `The id ${id} is so old that nobody can tell whether its transaction happened; compare with the data, and send what is missing under a new id. If it is new, set the clock of the device that made it.`,
+  }
+}
+
+export function requiredExpired(required: string): Rejection {
+  return {
+    code: 'expired',
+    message: `The transaction ${required}, which it requires, is so old that nobody can tell whether it was accepted; compare with the data, and send what is missing without it.`,
+  }
+}
+
 export function dependencyRejected(required: string): Rejection {
   return {
     code: 'dependency_rejected',

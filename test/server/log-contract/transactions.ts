@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest'
 import type { Judge } from '../../../src/server/log/log.ts'
+import { idAt } from '../../support/ids-at.ts'
 import { insert, remove, update } from '../harness.ts'
 import { as, asService, framesOf, type LogTest, rowsOf, txOf } from './support.ts'
 
@@ -130,6 +131,10 @@ export function describeTransactions(what: string, logTest: LogTest): void {
       expect(await codeOf('d', ['unheard of'])).toBe('dependency_rejected')
       expect(await codeOf('e', ['e'])).toBe('dependency_rejected')
       expect((await rowsOf(log)).map(({ id }) => id).sort()).toEqual(['1', 'a'])
+    })
+
+    logTest('judges one however long ago its id was made, where nothing is to be forgotten', async (log) => {
+      expect(await log.transact(txOf(idAt(1), [insert('1')]), as('ann'))).toHaveProperty('sid')
     })
 
     logTest('remembers its verdicts when it is trimmed', async (log) => {

@@ -20,6 +20,8 @@ export interface GroupBefore {
   readonly befores: readonly (readonly Before[])[]
   /** For what the writes are and require. */
   readonly verdictOn: (caller: string, id: string) => KeptVerdict | undefined
+  /** As in {@link decideOn}. */
+  readonly verdictHorizon?: number
 }
 
 interface Entry {
@@ -87,9 +89,10 @@ export class Group {
     const { caller, id, digest } = transaction
     const keptFor = (named: string) =>
       this.#verdicts.get(verdictKey(caller, named)) ?? this.#before.verdictOn(caller, named)
-    const decided = this.#keep(decideOn(transaction, keptFor, drafted), transaction)
-    const { verdict, again } = decided
-    if (!again) this.#verdicts.set(verdictKey(caller, id), { caller, id, digest, verdict })
+    const { verdictHorizon } = this.#before
+    const decided = this.#keep(decideOn(transaction, keptFor, drafted, verdictHorizon), transaction)
+    const { verdict, unkept } = decided
+    if (!unkept) this.#verdicts.set(verdictKey(caller, id), { caller, id, digest, verdict })
     return decided
   }
 
