@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { silentLogger } from '../../src/base/logger.ts'
 import { resolveWorld } from '../../src/base/world.default.ts'
-import { KyselyLog } from '../../src/server/log/sql/kysely-log.ts'
+import { KyselyLog, type LogOptions } from '../../src/server/log/sql/kysely-log.ts'
 import { openDatabase } from '../../src/server/log/sql/open-database.ts'
 
 /** Makes logs in one database, each empty again when the one before is closed: opening a database takes long. */
@@ -24,11 +24,13 @@ export async function logsIn(name: string) {
     // A truncation makes new files, which takes longer than the few rows of a test.
     await sql`
       with log as (delete from instep_log), record as (delete from instep_record), verdict as (delete from instep_verdict)
-      update instep_state set head = 0, horizon = 0`.execute(database.writers)
+      update instep_state set head = 0, horizon = 0, verdict_horizon = 0`.execute(database.writers)
   }
   return {
     database,
-    make: async () => ({ log: new KyselyLog({ ...database, close }, options) }),
+    make: async (more: Partial<LogOptions> = {}) => ({
+      log: new KyselyLog({ ...database, close }, { ...options, ...more }),
+    }),
     close: () => database.close(),
   }
 }

@@ -6,6 +6,8 @@ export type Db = Kysely<unknown>
 
 /** How this process reaches the database of a log. */
 export interface SqlDatabase {
+  /** For making the tables, or bringing them up to date, which takes as long as there is much in them. */
+  readonly migrators: Db
   /** For writes, which wait for one another. */
   readonly writers: Db
   /** For what must not wait behind a write or a slow reader. */

@@ -56,20 +56,39 @@ const migrations: Readonly<Record<string, Migration>> = {
         )`.execute(db)
     },
   },
+  '2': {
+    async up(db) {
+      await sql`
+        create index instep_verdict_age on instep_verdict ((case
+          when id ~ '^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-7[0-9A-Fa-f]{3}-[89ABab][0-9A-Fa-f]{3}-[0-9A-Fa-f]{12}$'
+          then greatest(at, ('x' || substr(id, 1, 8) || substr(id, 10, 4))::bit(48)::bigint) end))
+        where (case
+          when id ~ '^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-7[0-9A-Fa-f]{3}-[89ABab][0-9A-Fa-f]{3}-[0-9A-Fa-f]{12}$'
+          then greatest(at, ('x' || substr(id, 1, 8) || substr(id, 10, 4))::bit(48)::bigint) end) is not null`.execute(
+        db,
+      )
+      // Last, since nobody reads or writes from here to the commit.
+      await sql`alter table instep_state add column verdict_horizon bigint not null default 0`.execute(db)
+    },
+  },
 }
 
 /** Brings the tables to the newest version. Any number of processes may do so at once. */
 export async function migrate(db: Db): Promise<void> {
+  const migrator = await migratorOf(db)
+  const { error } = await migrator.migrateToLatest()
+  if (error) throw error
+}
+
+export async function migratorOf(db: Db): Promise<Migrator> {
   const schema = await schemaIn(db)
-  const migrator = new Migrator({
+  return new Migrator({
     db,
     provider: { getMigrations: async () => ({ ...migrations }) },
     ...(schema !== null && { migrationTableSchema: schema }),
     migrationTableName: 'instep_migration',
     migrationLockTableName: 'instep_migration_lock',
   })
-  const { error } = await migrator.migrateToLatest()
-  if (error) throw error
 }
 
 /**

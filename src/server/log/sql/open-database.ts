@@ -10,7 +10,7 @@ export { KyselyLog } from './kysely-log.ts'
 export async function openDatabase(name: string, options: PostgresOptions): Promise<SqlDatabase> {
   const database = await open(name, options)
   try {
-    await migrate(database.writers)
+    await migrate(database.migrators)
     return database
   } catch (error) {
     await database.close()

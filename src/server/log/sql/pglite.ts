@@ -104,6 +104,7 @@ function databaseOf(
     unlock()
   }
   return {
+    migrators: db,
     writers: db,
     followers: db,
     readers,

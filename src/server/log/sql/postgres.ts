@@ -26,6 +26,9 @@ const session = `
 /** How long an answer to a read may take, in ms: longer than any client waits for it. */
 const readMs = 60_000
 
+/** How long a new version of the tables may take, in ms: an index of all that there is. */
+const migrationMs = 3_600_000
+
 /** How long connections may take to end, in ms, before they are cut. */
 const closeMs = 5_000
 
@@ -77,11 +80,12 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
     // A process that hangs, or is gone without a word, must not keep the log's lock.
     idle_in_transaction_session_timeout: maxWaitMs,
   })
+  const migrators = connect(1, migrationMs)
   const followers = connect(2, maxWaitMs)
   const [readers, deltas] = [connect(maxReaders, readMs), connect(maxDeltaReaders, readMs)]
   const close = async () => {
     const undo = clock.after(closeMs, () => sockets.cut())
-    await Promise.all([writers, followers, readers, deltas].map((db) => db.destroy()))
+    await Promise.all([migrators, writers, followers, readers, deltas].map((db) => db.destroy()))
     await sockets.closed()
     undo()
   }
@@ -114,6 +118,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
     },
   }
   return {
+    migrators,
     writers,
     followers,
     readers,
