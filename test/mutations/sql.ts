@@ -67,6 +67,22 @@ export const sql: readonly Mutation[] = [
     to: 'as history, pg_current_xact_id()::text as head, horizon, xmin',
   },
   {
+    invariant: 19,
+    test: 'test/server-sql/verdicts.test.ts',
+    name: 'invariant 19: what is sent again past the age of its verdict is expired, and happens once all the same',
+    file: 'src/server/log/decide-on.ts',
+    from: 'if (isForgotten(id)) return',
+    to: 'if (refused) return',
+  },
+  {
+    invariant: 19,
+    test: 'test/server-sql/verdicts.test.ts',
+    name: 'invariant 19: what is sent again past the age of its verdict is expired, and happens once all the same',
+    file: 'src/server/log/sql/retention.ts',
+    from: 'greatest(verdict_horizon, newest + 1)',
+    to: 'verdict_horizon',
+  },
+  {
     invariant: 20,
     test: 'test/server-sql/atomic.test.ts',
     name: 'invariant 20: where the commit fails, there is neither record nor frame nor verdict',

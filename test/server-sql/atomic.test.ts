@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ClientTransaction } from '../../src/server/log/log.ts'
 import { openSqlLog } from '../../src/server/log/sql/open.ts'
 import { insert } from '../server/harness.ts'
+import { idAt } from '../support/ids-at.ts'
 import { ownPostgres } from '../support/own-postgres.ts'
 import { logsIn } from '../support/postgres-log.ts'
 import { asService, idsOf } from './judge.ts'
@@ -61,6 +62,25 @@ describe('what the database gives way to', () => {
     const log = await openSqlLog(await postgres.database(name))
     await postgres.run(name, breaking('x', state, 2))
     expect(await log.write([insert('x')], asService)).toBe(1)
+    await log.close()
+  })
+
+  test('is tried again with the whole group, of which what has expired still has', async () => {
+    const retention = { maxVerdictAgeMs: 3_600_000 }
+    const log = await openSqlLog(await postgres.database('group'), { retention })
+    await postgres.run('group', breaking('x', '40001', 2))
+    const old = idAt(1)
+    const all = [
+      txOf('a', '1', { ops: [] }),
+      txOf(old, '2'),
+      txOf('b', '3', { requires: [old] }),
+      txOf('c', 'x', { ops: [insert('x')] }),
+    ]
+    const verdicts = await Promise.all(all.map((tx) => log.transact(tx, asService)))
+    const expired = { error: { code: 'expired' } }
+    expect(verdicts).toMatchObject([{ sid: 0 }, expired, expired, { sid: 1 }])
+    const kept = await postgres.run('group', 'select id from instep_verdict order by id')
+    expect(kept.map(({ id }) => id)).toEqual(['a', 'b', 'c'])
     await log.close()
   })
 

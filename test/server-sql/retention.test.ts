@@ -2,7 +2,9 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { openSqlLog } from '../../src/server/log/sql/open.ts'
 import { forgettable, type Retention } from '../../src/server/log/sql/retention.ts'
 import type { SqlLog } from '../../src/server/log/sql/sql-log.ts'
-import { insert } from '../server/harness.ts'
+import { insert, recorder } from '../server/harness.ts'
+import { txOf } from '../server/log-contract/support.ts'
+import { idAt } from '../support/ids-at.ts'
 import { ownPostgres } from '../support/own-postgres.ts'
 import { logsIn } from '../support/postgres-log.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
@@ -58,6 +60,35 @@ describe.each<[string, (name: string) => string | Promise<string>]>([
     const { clock, horizon } = await logWith(await database('counted'), { maxChanges: 3 })
     await passing(clock, async () => (await horizon()) === 7)
   })
+})
+
+test('verdicts alone may be forgotten, and the history stays', async () => {
+  const clock = new VirtualClock()
+  const address = await postgres.database('verdicts')
+  const retention = { maxVerdictAgeMs: 3_600_000 }
+  const made = await openSqlLog(address, { clock, retention, maxWaitMs: 1_000_000_000 })
+  log = made
+  await made.transact(txOf(idAt(clock.now()), [insert('1')]), asService)
+  const count = async () => (await postgres.run('verdicts', 'select from instep_verdict')).length
+  expect(await count()).toBe(1)
+  await clock.advance(7_200_001)
+  await passing(clock, async () => (await count()) === 0)
+  expect(await made.position()).toMatchObject({ head: 1, horizon: 0 })
+})
+
+test('a log that cannot forget says so, and tries again', async () => {
+  const clock = new VirtualClock()
+  const { logger, lines } = recorder()
+  const address = await postgres.database('refused')
+  const retention = { maxVerdictAgeMs: 3_600_000 }
+  const made = await openSqlLog(address, { clock, retention, logger, maxWaitMs: 1_000_000_000 })
+  log = made
+  await made.transact(txOf(idAt(clock.now()), [insert('1')]), asService)
+  await postgres.run('refused', 'alter table instep_verdict rename to elsewhere')
+  await clock.advance(7_200_001)
+  await passing(clock, async () => lines.some((line) => line.startsWith('The log could not forget')))
+  await postgres.run('refused', 'alter table elsewhere rename to instep_verdict')
+  await passing(clock, async () => (await postgres.run('refused', 'select from instep_verdict')).length === 0)
 })
 
 test('a history that has become long is looked through part by part, and forgotten in one go', async () => {

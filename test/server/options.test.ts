@@ -51,6 +51,8 @@ test.each([
 test.each<[object, string]>([
   [{ maxAgeMs: -1 }, 'retention.maxAgeMs'],
   [{ maxChanges: Number.NaN }, 'retention.maxChanges'],
+  [{ maxVerdictAgeMs: 3_599_999 }, 'retention.maxVerdictAgeMs'],
+  [{ maxVerdictAgeMs: Number.NaN }, 'retention.maxVerdictAgeMs'],
   [{ maxAge: 1 }, 'retention.maxAge'],
 ])('what is to be forgotten is refused where it is no age and no number: %j', async (retention, option) => {
   expect(() => serviceWith({ retention })).toThrow(expect.objectContaining({ option }))

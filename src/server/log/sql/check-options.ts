@@ -14,6 +14,13 @@ const isBound: Check = [(value) => typeof value === 'number' && value > 0, 'a nu
 /** Below 0, all would be forgotten. */
 const isRest: Check = [(value) => typeof value === 'number' && value >= 0, 'a number of 0 or more']
 
+/** Below it, devices whose clocks are a little behind could write nothing. */
+export const leastVerdictAgeMs = 3_600_000
+const isVerdictAge: Check = [
+  (value) => typeof value === 'number' && value >= leastVerdictAgeMs,
+  'a number of 3_600_000 or more: an hour',
+]
+
 /** What of a log's options is checked. */
 type Checked = { readonly [Name in (typeof bounds)[number] | 'retention']?: unknown }
 
@@ -21,6 +28,10 @@ type Checked = { readonly [Name in (typeof bounds)[number] | 'retention']?: unkn
 export function checkLogOptions(options: Checked): void {
   for (const option of bounds) if (options[option] !== undefined) check(option, options[option], isBound)
   const { retention = {} } = options
-  check('retention', retention, [isObject, '{ maxAgeMs?, maxChanges? }'])
-  checkOptions(retention, { maxAgeMs: isRest, maxChanges: isRest }, 'retention.')
+  check('retention', retention, [isObject, '{ maxAgeMs?, maxChanges?, maxVerdictAgeMs? }'])
+  checkOptions(
+    retention,
+    { maxAgeMs: isRest, maxChanges: isRest, maxVerdictAgeMs: isVerdictAge },
+    'retention.',
+  )
 }

@@ -24,7 +24,7 @@ import { Joined } from './joined.ts'
 import { type OpenRead, openDelta, openSnapshot, readChanges, readPosition } from './read.ts'
 import { Reader, type ReaderOptions } from './reader.ts'
 import { retried } from './refusal.ts'
-import { forgettable, type Retention } from './retention.ts'
+import { forgettable, forgetVerdicts, type Retention, verdictHorizonOf } from './retention.ts'
 import { Spool } from './spool.ts'
 import type { SqlLog } from './sql-log.ts'
 import { writeIn } from './write.ts'
@@ -166,11 +166,16 @@ export class KyselyLog implements SqlLog {
   /** At this level each statement sees what was committed before it, and so what the lock was waited for. */
   async #commit(writes: readonly TellingWrite[]): Promise<readonly Decided[]> {
     const transaction = this.#database.writers.transaction().setIsolationLevel('read committed')
-    const { clock, random, maxWaitMs } = this.#options
-    const { decided, written } = await retried(
-      () => transaction.execute((db) => writeIn(db, this.#database, writes, clock.now())),
-      { clock, random, mostMs: maxWaitMs },
-    ).catch((error) => {
+    const { clock, random, maxWaitMs, retention = {} } = this.#options
+    const write = (db: Db) => {
+      const now = clock.now()
+      return writeIn(db, this.#database, writes, now, verdictHorizonOf(retention, now))
+    }
+    const { decided, written } = await retried(() => transaction.execute(write), {
+      clock,
+      random,
+      mostMs: maxWaitMs,
+    }).catch((error) => {
       this.#failing = isSyncError(error, 'NetworkError')
       // It may have been committed all the same.
       if (this.#failing) this.#hints.emit('hint', undefined)
@@ -195,6 +200,7 @@ export class KyselyLog implements SqlLog {
         await this.trim(sid)
         before = sid
       }
+      await forgetVerdicts(this.#database.writers, retention, clock.now())
     } catch (error) {
       logger.warn('The log could not forget; trying again later.', { reason: toError(error).message })
     }

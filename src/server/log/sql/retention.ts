@@ -2,16 +2,36 @@ import { sql } from 'kysely'
 import type { Db } from './database.ts'
 import { type Int8, toNumber } from './int8.ts'
 
-/** What may be forgotten of the history; its records and verdicts stay. */
+/** What may be forgotten of the history, and of the verdicts; the records stay. */
 export interface Retention {
   /** Changes older than this, in ms. */
   readonly maxAgeMs?: number | undefined
   /** All but so many of the newest changes. */
   readonly maxChanges?: number | undefined
+  /**
+   * Verdicts that are older than this, in ms, on ids that were made as long ago, which is to be longer than anybody may be
+   * offline with unsent changes: a transaction that is older, and has no verdict, is `expired`. At least an hour. A verdict
+   * on an id that is no UUID of version 7 tells no time, and stays. @default they stay
+   */
+  readonly maxVerdictAgeMs?: number | undefined
 }
 
 /** How many changes are looked at in one go, so that it ends in time, however many may be forgotten. */
 const lookedAtOnce = 100_000
+
+/** How many verdicts are forgotten in one go, so that no other statement waits for long. */
+const forgottenAtOnce = 10_000
+
+/** By how much the clocks of two processes may differ, in ms: a verdict is kept for that much longer. */
+const slackMs = 3_600_000
+
+/**
+ * The later one of when a verdict was given and when its id was made; `null` where that tells no time. An index is made of
+ * this very expression, and holds no other verdict.
+ */
+export const agesFrom = sql`(case
+  when id ~ '^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-7[0-9A-Fa-f]{3}-[89ABab][0-9A-Fa-f]{3}-[0-9A-Fa-f]{12}$'
+  then greatest(at, ('x' || substr(id, 1, 8) || substr(id, 10, 4))::bit(48)::bigint) end)`
 
 /** A `sid` up to which the history may be forgotten, and once it is, perhaps further; 0 where nothing may. */
 export async function forgettable(
@@ -19,6 +39,7 @@ export async function forgettable(
   { maxAgeMs = Number.POSITIVE_INFINITY, maxChanges = Number.POSITIVE_INFINITY }: Retention,
   now: number,
 ): Promise<number> {
+  if (Math.min(maxAgeMs, maxChanges) === Number.POSITIVE_INFINITY) return 0
   const oldest = sql`(select sid, at from instep_log order by sid limit ${sql.lit(lookedAtOnce)}) as oldest`
   const { rows } = await sql<{ head: Int8; old: Int8 }>`
     select head, coalesce(
@@ -30,4 +51,32 @@ export async function forgettable(
   const [row] = rows
   if (!row) return 0
   return Math.max(0, toNumber(row.old), toNumber(row.head) - maxChanges)
+}
+
+/**
+ * Forgets the verdicts that may be. In the same transaction the state comes to say up to when that is, so that nobody takes
+ * their transactions for new, whatever they are told to keep.
+ */
+export async function forgetVerdicts(db: Db, retention: Retention, now: number): Promise<void> {
+  if (retention.maxVerdictAgeMs === undefined) return
+  const before = verdictHorizonOf(retention, now) - slackMs
+  for (let forgotten = forgottenAtOnce; forgotten === forgottenAtOnce; ) {
+    const { rows } = await sql<{ count: Int8 }>`
+      with gone as (
+        delete from instep_verdict where ctid = any (array(
+          select ctid from instep_verdict where ${agesFrom} < ${before}::bigint
+          order by ${agesFrom} limit ${sql.lit(forgottenAtOnce)} for update skip locked
+        )) returning at, id
+      ), counted as (
+        select count(*) as count, max(${agesFrom}) as newest from gone
+      )
+      update instep_state set verdict_horizon = greatest(verdict_horizon, newest + 1) from counted where count > 0
+      returning count`.execute(db)
+    forgotten = toNumber(rows[0]?.count ?? 0)
+  }
+}
+
+/** What {@link decideOn} is to take for it at `now`; 0 where verdicts stay. */
+export function verdictHorizonOf({ maxVerdictAgeMs }: Retention, now: number): number {
+  return Math.max(0, Math.floor(now - (maxVerdictAgeMs ?? Number.POSITIVE_INFINITY)))
 }

@@ -7,6 +7,7 @@ import type { Position, Written } from '../log.ts'
 import { type Asked, askedBy, changesFound, changesOf, type FoundChange } from './changes.ts'
 import type { Db, SqlDatabase } from './database.ts'
 import { Group, type GroupBefore, type Write } from './group.ts'
+import { type Int8, toNumber } from './int8.ts'
 import { type PositionRow, positionOf } from './position.ts'
 import { type FoundRecord, readRecords, recordsOf, type Wanted, wantedBy } from './records.ts'
 
@@ -26,16 +27,19 @@ export interface GroupWritten {
 }
 
 /**
- * Does `writes` in the transaction that `db` is. It holds the log's lock to its end, and does nothing else meanwhile.
+ * Does `writes` in the transaction that `db` is. It holds the log's lock to its end, and does nothing else meanwhile. The
+ * verdict horizon, as in {@link decideOn}, is `verdictHorizon` at least.
  */
 export async function writeIn(
   db: Db,
   { notify, history }: Pick<SqlDatabase, 'notify' | 'history'>,
   writes: readonly Write[],
   at: number,
+  verdictHorizon = 0,
 ): Promise<GroupWritten> {
   const { position, ...found } = await look(db, history, writes)
-  const group = new Group({ ...position, ...found }, at)
+  const horizon = Math.max(verdictHorizon, found.verdictHorizon)
+  const group = new Group({ ...position, ...found, verdictHorizon: horizon }, at)
   const decided = group.decide(writes)
   if (group.entries.length > 0 || group.verdicts.length > 0) await store(db, notify, group, at)
   const changes = group.entries.map(({ sid, owner, frame }) => ({ sid, owner, frame: JSON.stringify(frame) }))
@@ -52,13 +56,16 @@ interface FoundVerdict {
 }
 
 interface Found extends PositionRow {
+  readonly verdictHorizon: Int8
   readonly stale: boolean
   readonly verdicts: readonly FoundVerdict[] | null
   readonly records: readonly FoundRecord[] | null
   readonly changes: readonly FoundChange[] | null
 }
 
-type Look = Pick<GroupBefore, 'befores' | 'verdictOn'> & { readonly position: Position }
+type Look = Required<Pick<GroupBefore, 'befores' | 'verdictOn' | 'verdictHorizon'>> & {
+  readonly position: Position
+}
 
 /**
  * Takes the log's lock, which whoever comes next waits for, and reads what is there for each op of each of `writes`, and
@@ -84,7 +91,8 @@ async function look(db: Db, history: SqlDatabase['history'], writes: readonly Wr
       return { record, changed: hasChanged(op.unchangedSince, position.horizon, record, happened) }
     }),
   )
-  return { position, befores, verdictOn: (caller, id) => kept.get(rowKey(caller, id)) }
+  const verdictHorizon = toNumber(found?.verdictHorizon ?? 0)
+  return { position, befores, verdictOn: (caller, id) => kept.get(rowKey(caller, id)), verdictHorizon }
 }
 
 /**
@@ -106,9 +114,9 @@ async function find(
   ])
   const { rows } = await sql<Found>`
     with state as materialized (
-      select ${history} as history, head, horizon, xmin as writer from instep_state for update
+      select ${history} as history, head, horizon, xmin as writer, verdict_horizon from instep_state for update
     )
-    select history, head, horizon, writer is distinct from (select xmin from instep_state) as stale, (
+    select history, head, horizon, verdict_horizon as "verdictHorizon", writer is distinct from (select xmin from instep_state) as stale, (
       select json_agg(json_build_object('caller', v.caller, 'id', v.id, 'digest', v.digest, 'sid', v.sid,
         'error', case when k.own then v.error end))
       from (
