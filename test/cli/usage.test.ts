@@ -180,6 +180,12 @@ describe('what is called wrongly ends with 2 and one sentence on stderr', () => 
       /`--keep-changes` is to be a time/,
     ],
     [
+      'verdicts that are kept for less than an hour',
+      ['serve', '--database', 'memory:', '--keep-verdicts', '59m'],
+      env,
+      /`--keep-verdicts` is to be 1h or more/,
+    ],
+    [
       'a grace that is none',
       ['serve', '--database', 'memory:', '--grace', '2'],
       env,

@@ -1,6 +1,7 @@
 import type { Logger } from '../../base/logger.ts'
 import { resolveWorld } from '../../base/world.default.ts'
 import { createSyncService } from '../../server/create-sync-service.ts'
+import { leastVerdictAgeMs } from '../../server/log/sql/check-options.ts'
 import { prometheusMetrics } from '../../server/ops/prometheus.ts'
 import { longestWindowMs, type Rate, rateLimiter } from '../../server/ops/rate-limiter.ts'
 import { isOrigin, originExpected } from '../../server/options.ts'
@@ -29,6 +30,11 @@ export const serveHttp: Command = {
     'allowed-origins': { about: 'Whose pages may call and connect, between commas (all)', value: 'origins' },
     'keep-changes': {
       about: 'How long changes are kept; a client that was away for longer fetches a snapshot (for ever)',
+      value: 'time',
+    },
+    'keep-verdicts': {
+      about:
+        'How long it is known what became of a transaction; one that was unsent for longer is refused as expired (for ever)',
       value: 'time',
     },
     'max-record-bytes': maxRecordBytesOption,
@@ -78,6 +84,10 @@ async function serviceOf(settings: Settings, { env }: Shell, logger: Logger): Pr
     throw new UsageError(`\`--allowed-origins\` is to be ${originExpected}.`)
   }
   const maxAgeMs = settings.duration('keep-changes')
+  const maxVerdictAgeMs = settings.duration('keep-verdicts')
+  if (maxVerdictAgeMs !== undefined && maxVerdictAgeMs < leastVerdictAgeMs) {
+    throw new UsageError('`--keep-verdicts` is to be 1h or more, as in `90d`.')
+  }
   const rate = rateIn(settings)
   const token = filled('INSTEP_METRICS_TOKEN', env.INSTEP_METRICS_TOKEN)
   const options = {
@@ -89,8 +99,8 @@ async function serviceOf(settings: Settings, { env }: Shell, logger: Logger): Pr
     ...(rate && { rateLimit: rateLimiter(rate) }),
     ...(settings.flag('metrics') && { metrics: prometheusMetrics(token ? { token } : {}) }),
   }
-  const retention = maxAgeMs === undefined ? undefined : { retention: { maxAgeMs } }
-  const database = name === 'memory:' ? name : await openLog(name, { logger, ...retention })
+  const retention = { maxAgeMs, maxVerdictAgeMs }
+  const database = name === 'memory:' ? name : await openLog(name, { logger, retention })
   return createSyncService({ ...options, database })
 }
 
