@@ -79,6 +79,19 @@ describe('what is pushed while something is fetched', () => {
     expect(shown(client)).toEqual({ 1: {}, 2: {} })
   })
 
+  test('is shown behind the snapshot that replaces the data, and not to vanish by it', async () => {
+    const device = new Device()
+    device.insert('1')
+    const client = await device.live()
+    const seen: string[] = []
+    client.on('change', () => seen.push(Object.keys(shown(client)).join()))
+    device.server.failNext(faults.gone(), { path: '/delta' })
+    insertBehind(device, '/bootstrap')
+    device.server.sockets.send('ada', '{"hint":true}')
+    await device.clock.advance(2_000)
+    expect(seen).toEqual(['1', '1,2'])
+  })
+
   test('is shown once a snapshot that was to replace the data has failed', async () => {
     const device = new Device()
     device.insert('1')
