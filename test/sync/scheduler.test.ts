@@ -76,3 +76,32 @@ test('a run that is stopped while it waits for the one before it is none', async
   await clock.until(Promise.all([stopped, again]))
   expect(runs).toBe(1)
 })
+
+test.each(['succeeds', 'fails'])(
+  'a run that %s after it was stopped says nothing of the next one',
+  async (end) => {
+    const clock = new VirtualClock()
+    const failures: string[] = []
+    let runs = 0
+    const scheduler = new Scheduler({
+      world: { clock, random: { number: () => 0, bytes: (length) => new Uint8Array(length) } },
+      run: async () => {
+        runs += 1
+        await new Promise<void>((resolve) => void clock.after(1_000, resolve))
+        if (runs === 1 && end === 'fails') throw new HttpError('Busy.', { status: 503 })
+      },
+      proves: () => true,
+      onFailure: ({ message }) => failures.push(message),
+      onChange: () => {},
+    })
+    scheduler.tell({ type: 'start' })
+    await clock.advance(0)
+    const stopped = scheduler.stop()
+    scheduler.tell({ type: 'start' })
+    await clock.until(stopped)
+    await clock.advance(0)
+    expect([runs, scheduler.phase, scheduler.failure, failures]).toEqual([2, 'fetching', undefined, []])
+    await clock.advance(1_000)
+    expect([runs, scheduler.phase]).toEqual([2, 'resting'])
+  },
+)
