@@ -70,6 +70,20 @@ test('an expectation holds for its socket only', async () => {
   expect([sockets.all.length, link.state.name]).toEqual([2, 'open'])
 })
 
+test('the expectation of a second socket ends with it, too', async () => {
+  const { open, link, sockets, clock, retry, log } = linkSetup()
+  await open()
+  link.renew()
+  await settle()
+  sockets.last.opens()
+  link.expectHeartbeat(10_000)
+  sockets.last.dies()
+  await retry()
+  sockets.last.opens()
+  await clock.advance(3_600_000)
+  expect(log).toEqual(['opened', 'lost open 0', 'opened', 'lost open 1006', 'opened'])
+})
+
 test('an expectation that comes when its socket is gone is none', async () => {
   const { open, link, sockets, clock, log } = linkSetup()
   await open()
