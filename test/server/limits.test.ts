@@ -135,6 +135,16 @@ describe('a limit that processes share in PostgreSQL', () => {
     }
   })
 
+  test.each([
+    ['very long', 'x'.repeat(1_000)],
+    ['no text for PostgreSQL', 'ann\u0000'],
+  ])('counts a user whose id is %s in all of them too', async (_, userId) => {
+    const pools = [await poolOf('ids'), await poolOf('ids')]
+    const waits: (number | undefined)[] = []
+    for (const pool of pools) waits.push(await rateLimiter({ ...once, pool }).take({ userId }, 'bootstrap'))
+    expect(waits).toEqual([undefined, expect.any(Number)])
+  })
+
   test('goes on in each process alone while the database is away, and in all of them afterwards', async () => {
     const [away, pool] = [{ query: () => Promise.reject(new Error('away')) }, await poolOf('away')]
     let current: { query(statement: { text: string }): Promise<unknown> } = away
