@@ -95,7 +95,7 @@ export const service: readonly Mutation[] = [
     test: 'test/server/ownership.test.ts',
     name: 'invariant 47: no byte of a record that was never the caller’s is in any answer or push',
     file: 'src/server/realtime/hub.ts',
-    from: 'of [...(this.#byOwner.get(owner) ?? [])]) connection.push',
+    from: 'of this.#byOwner.get(owner) ?? []) connection.push',
     to: 'of this.#all()) connection.push',
   },
   {

@@ -194,7 +194,7 @@ export class Hub {
     this.#cursor = sid
     for (const [owner, frames] of framesByOwner) {
       const push = new Push(sid, frames)
-      for (const connection of [...(this.#byOwner.get(owner) ?? [])]) connection.push(push)
+      for (const connection of this.#byOwner.get(owner) ?? []) connection.push(push)
     }
   }
 
