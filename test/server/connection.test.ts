@@ -1,13 +1,37 @@
 import { expect, test } from 'vitest'
-import { Connection, Push } from '../../src/server/realtime/connection.ts'
-import { VirtualClock } from '../support/virtual-clock.ts'
+import { Deferred } from '../../src/base/deferred.ts'
+import { Connection, Push, type Standing } from '../../src/server/realtime/connection.ts'
+import { settle, VirtualClock } from '../support/virtual-clock.ts'
 import { FakeSocket } from './harness.ts'
+
+const limits = { heartbeatMs: 15_000, recheckMs: 60_000, maxBufferedBytes: 1_000 }
 
 test('what is longer than any text can be closes its socket, whose client fetches it, and fails nothing else', () => {
   const socket = new FakeSocket()
-  const limits = { heartbeatMs: 15_000, recheckMs: 60_000, maxBufferedBytes: 1_000 }
   const connection = new Connection(socket, { userId: 'ada' }, 0, new VirtualClock(), limits, () => {})
   const half = 'x'.repeat(2 ** 28)
   connection.push(new Push(1, [half, half, half]))
   expect([socket.texts, socket.closed]).toEqual([[], [1012, 'restart']])
+})
+
+test('a connection that is gone leaves no timer, not even one that waits for its credentials to end', () => {
+  const clock = new VirtualClock()
+  const caller = { userId: 'ada', expiresAt: clock.now() + 2_592_000_000 }
+  const connection = new Connection(new FakeSocket(), caller, 0, clock, limits, () => {})
+  connection.watch(async () => 'same', clock)
+  connection.hello('epoch')
+  expect(clock.timers).toBe(3)
+  connection.dispose()
+  expect(clock.timers).toBe(0)
+})
+
+test('what is found out about the credentials of a socket that is gone by then does not close it again', async () => {
+  const [clock, socket, standing] = [new VirtualClock(), new FakeSocket(), new Deferred<Standing>()]
+  const connection = new Connection(socket, { userId: 'ada' }, 0, clock, limits, () => {})
+  connection.watch(() => standing.promise, clock)
+  await clock.advance(limits.recheckMs)
+  connection.dispose()
+  standing.resolve('gone')
+  await settle()
+  expect(socket.closed).toBeUndefined()
 })

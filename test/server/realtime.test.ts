@@ -107,6 +107,27 @@ test('what the log has written itself is pushed without a read, unless others wr
   expect(socket.pushes.at(-1)).toMatchObject({ since: 1, sid: 3, frames: [{ id: '2' }, { id: '3' }] })
 })
 
+test('a service that is closed while it reads what was written reads no more, and complains of nothing', async () => {
+  const { service, log, clock, lines, connect } = serviceOf({ heartbeatMs: 1_000 })
+  log.onHint = () => () => {}
+  await connect()
+  await service.write([insert('1')])
+  const [changes, answer] = [log.changes.bind(log), new Deferred<void>()]
+  const reads: number[] = []
+  log.changes = async (since, limit) => {
+    reads.push(since)
+    if (reads.length > 1) throw new Error('The database is closed.')
+    const batch = await changes(since, limit)
+    await answer.promise
+    return { ...batch, head: batch.sid + 1 }
+  }
+  await clock.advance(1_000)
+  await service.close()
+  answer.resolve()
+  await settle()
+  expect([reads, lines]).toEqual([[0], []])
+})
+
 test('what the log tells of its own write while it is read, or twice, is pushed once, and ends no socket', async () => {
   const { log, connect } = serviceOf()
   let tell: ((written?: Written) => void) | undefined
