@@ -129,7 +129,7 @@ describe('a request for a socket', () => {
     onTestFinished(() => other.close())
     const port = await listening(createServer(), service, other)
     expect(await firstOn(port, '/sync/v1/ws')).toContain('"sid":1')
-    expect(await firstOn(port, '/other/ws')).toContain('"sid":0')
+    expect(await firstOn(port, '/other/ws?of=a%20page')).toContain('"sid":0')
     expect(await firstOn(port, '/elsewhere')).toBe(404)
   })
 
