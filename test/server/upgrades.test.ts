@@ -178,3 +178,16 @@ describe('a request for a socket', () => {
     expect(await firstOn(port, '/sync/v1/ws')).toContain('"sid":1')
   })
 })
+
+test('a refusal that cannot be read ends the connection, and nothing else', async () => {
+  const broken = new ReadableStream({ start: (controller) => controller.error(new Error('Broken.')) })
+  const refusing = {
+    ...service,
+    path: '/sync/v1',
+    upgrade: async () => new Response(broken, { status: 401 }),
+  }
+  const port = await listening(createServer(), refusing)
+  const socket = new WebSocket(`ws://127.0.0.1:${port}/sync/v1/ws`)
+  const [error] = await once(socket, 'error')
+  expect(error).toMatchObject({ message: 'socket hang up' })
+})
