@@ -58,13 +58,10 @@ const migrations: Readonly<Record<string, Migration>> = {
   },
   '2': {
     async up(db) {
-      await sql`
-        create index instep_verdict_age on instep_verdict ((case
-          when id ~ '^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-7[0-9A-Fa-f]{3}-[89ABab][0-9A-Fa-f]{3}-[0-9A-Fa-f]{12}$'
-          then greatest(at, ('x' || substr(id, 1, 8) || substr(id, 10, 4))::bit(48)::bigint) end))
-        where (case
-          when id ~ '^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-7[0-9A-Fa-f]{3}-[89ABab][0-9A-Fa-f]{3}-[0-9A-Fa-f]{12}$'
-          then greatest(at, ('x' || substr(id, 1, 8) || substr(id, 10, 4))::bit(48)::bigint) end) is not null`.execute(
+      const age = sql`(case
+        when id ~ '^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-7[0-9A-Fa-f]{3}-[89ABab][0-9A-Fa-f]{3}-[0-9A-Fa-f]{12}$'
+        then greatest(at, ('x' || substr(id, 1, 8) || substr(id, 10, 4))::bit(48)::bigint) end)`
+      await sql`create index instep_verdict_age on instep_verdict (${age}) where ${age} is not null`.execute(
         db,
       )
       // Last, since nobody reads or writes from here to the commit.
