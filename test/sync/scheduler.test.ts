@@ -1,8 +1,26 @@
 import { expect, test } from 'vitest'
 import { HttpError } from '../../src/base/errors.ts'
+import type { Clock } from '../../src/base/world.ts'
 import { Scheduler } from '../../src/sync/scheduler.ts'
 import { JumpingClock } from '../support/jumping-clock.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
+
+interface Setup {
+  readonly clock: Clock
+  readonly run: () => Promise<void>
+  readonly random?: number
+  readonly onFailure?: (failure: Error) => void
+}
+
+function schedulerOf({ clock, run, random = 0, onFailure = () => {} }: Setup) {
+  return new Scheduler({
+    world: { clock, random: { number: () => random, bytes: (length) => new Uint8Array(length) } },
+    run,
+    proves: () => true,
+    onFailure,
+    onChange: () => {},
+  })
+}
 
 test.each([
   [undefined, 250],
@@ -11,14 +29,12 @@ test.each([
   'after a failure with a Retry-After of %s ms it waits that long, with the jitter on top',
   async (retryAfterMs, wait) => {
     const clock = new VirtualClock()
-    const scheduler = new Scheduler({
-      world: { clock, random: { number: () => 0.5, bytes: (length) => new Uint8Array(length) } },
+    const scheduler = schedulerOf({
+      clock,
+      random: 0.5,
       run: async () => {
         throw new HttpError('Busy.', { status: 503, retryAfterMs })
       },
-      proves: () => true,
-      onFailure: () => {},
-      onChange: () => {},
     })
     const began = clock.now()
     scheduler.tell({ type: 'start' })
@@ -32,15 +48,12 @@ test('who comes back when a Retry-After has passed waits no longer, though a mac
   const clock = new VirtualClock()
   const its = new JumpingClock(clock)
   let runs = 0
-  const scheduler = new Scheduler({
-    world: { clock: its, random: { number: () => 0, bytes: (length) => new Uint8Array(length) } },
+  const scheduler = schedulerOf({
+    clock: its,
     run: async () => {
       runs += 1
       if (runs === 1) throw new HttpError('Busy.', { status: 503, retryAfterMs: 600_000 })
     },
-    proves: () => true,
-    onFailure: () => {},
-    onChange: () => {},
   })
   scheduler.tell({ type: 'start' })
   await clock.advance(0)
@@ -57,15 +70,12 @@ test('who comes back when a Retry-After has passed waits no longer, though a mac
 test('a run that is stopped while it waits for the one before it is none', async () => {
   const clock = new VirtualClock()
   let runs = 0
-  const scheduler = new Scheduler({
-    world: { clock, random: { number: () => 0, bytes: (length) => new Uint8Array(length) } },
+  const scheduler = schedulerOf({
+    clock,
     run: async () => {
       runs += 1
       await new Promise<void>((resolve) => void clock.after(1_000, resolve))
     },
-    proves: () => true,
-    onFailure: () => {},
-    onChange: () => {},
   })
   scheduler.tell({ type: 'start' })
   await clock.advance(0)
@@ -83,16 +93,14 @@ test.each(['succeeds', 'fails'])(
     const clock = new VirtualClock()
     const failures: string[] = []
     let runs = 0
-    const scheduler = new Scheduler({
-      world: { clock, random: { number: () => 0, bytes: (length) => new Uint8Array(length) } },
+    const scheduler = schedulerOf({
+      clock,
       run: async () => {
         runs += 1
         await new Promise<void>((resolve) => void clock.after(1_000, resolve))
         if (runs === 1 && end === 'fails') throw new HttpError('Busy.', { status: 503 })
       },
-      proves: () => true,
       onFailure: ({ message }) => failures.push(message),
-      onChange: () => {},
     })
     scheduler.tell({ type: 'start' })
     await clock.advance(0)
