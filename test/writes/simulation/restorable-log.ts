@@ -75,9 +75,11 @@ export class RestorableLog implements Log {
   readonly changes: Log['changes'] = (after, limit) => this.#inner.changes(after, limit)
   readonly position: Log['position'] = () => this.#inner.position()
   readonly onHint: Log['onHint'] = (listener) => this.#inner.onHint(listener)
-  readonly trim: Log['trim'] = (sid) => {
+  readonly trim: Log['trim'] = async (sid) => {
     this.trimmed = true
-    return this.#inner.trim(sid)
+    // What is forgotten makes verdicts: one that is put back has to forget it, too, to judge as before.
+    this.#note({ again: (log) => log.trim(sid), write: undefined })
+    await this.#inner.trim(sid)
   }
   readonly close: Log['close'] = () => this.#inner.close()
 
