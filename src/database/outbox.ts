@@ -14,6 +14,8 @@ export interface OutboxRecord {
   readonly at: number
   /** The position on top of which it was made. */
   readonly since: number
+  /** The history in which that counts, and what its ops ask for; `undefined` where none is known. */
+  readonly epoch?: string | undefined
   readonly ops: readonly TxOp[]
   /** In which the server may have it, too: its ops as other versions of the application have them. */
   readonly shapes?: readonly (readonly TxOp[])[] | undefined

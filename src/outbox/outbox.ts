@@ -206,10 +206,11 @@ export function isSent({ state, wasSent }: LocalTransaction): boolean {
 
 /** As it is sent. */
 export function wireOf({ record, sent }: LocalTransaction): WireTransaction {
-  const { id, since, bases, requires } = record
+  const { id, since, epoch, bases, requires } = record
   return {
     id,
     since,
+    epoch,
     ops: [...sent],
     ...(bases.length > 0 && { bases: [...bases] }),
     ...(requires.length > 0 && { requires: [...requires] }),

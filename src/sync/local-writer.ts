@@ -85,7 +85,10 @@ export class LocalWriter implements Writer {
       listener: this.#listener(),
     }
     const standing = new Standing(shared)
-    const position = () => continuity()?.proven ?? 0
+    const position = () => {
+      const { proven: since = 0, epoch } = continuity() ?? {}
+      return { since, epoch }
+    }
     const writes = new Writes({ ...shared, standing, rows: rowsToWrite(replica, use), position })
     this.#writes = writes
     this.#inbox = new Inbox({ ...shared, standing, writes })

@@ -12,6 +12,7 @@ export interface NewRecordOptions extends MutateOptions {
   readonly id: string
   readonly at: number
   readonly since: number
+  readonly epoch: string | undefined
   readonly version: number
   readonly retryOf?: string | undefined
   /** One that it is joined with, and takes the place of. */
@@ -23,24 +24,19 @@ export interface NewRecordOptions extends MutateOptions {
  * ConfigurationError where that is no transaction.
  */
 export function newRecord({ ops, before }: Draft, options: NewRecordOptions): OutboxRecord {
-  const { outbox, joined, requires = [], id, at, since, version, label, group, coalesce, retryOf } = options
+  const { outbox, joined, requires = [], ...rest } = options
   const all = joined ? joinOps(joined.ops, ops) : ops
   const others = (found: readonly string[]) => [...new Set(found)].filter((other) => other !== joined?.id)
   const required = [...requires.flatMap(requirement), ...outbox.inserting(all)]
   return {
-    id,
+    ...rest,
     state: 'queued',
-    at,
-    since,
+    // Its conditions may be of a history before.
+    epoch: joined ? joined.epoch : rest.epoch,
     ops: all,
     before: joined ? joinImages(joined.before, before) : before,
     bases: others([...(joined?.bases ?? []), ...outbox.basesOf(all)]),
     requires: others([...(joined?.requires ?? []), ...required]),
-    version,
-    label,
-    group,
-    coalesce,
-    retryOf,
   }
 }
 

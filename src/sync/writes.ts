@@ -27,12 +27,17 @@ export interface WritesOptions {
   /** The rows as they are shown. Throws where they are not loaded. */
   readonly rows: RowSource
   readonly models: Models
-  /** The position up to which the data is proven. */
-  readonly position: () => number
+  /** The position up to which the data is proven, and the history in which it is. */
+  readonly position: () => Position
   readonly isClosed: () => boolean
   readonly standing: Standing
   readonly onListenerError: (error: unknown) => void
   readonly listener: Pick<StandingListener, 'counted' | 'queued'>
+}
+
+interface Position {
+  readonly since: number
+  readonly epoch: string | undefined
 }
 
 interface AddOptions extends MutateOptions {
@@ -122,7 +127,7 @@ export class Writes implements TransactionHost, HistoryHost {
     const { rows, models, ids, position } = this.#options
     this.#drafting = true
     try {
-      return draft(body, { rows, models, newId: () => ids.next(), since: position() })
+      return draft(body, { rows, models, newId: () => ids.next(), ...position() })
     } finally {
       this.#drafting = false
     }
@@ -139,7 +144,7 @@ export class Writes implements TransactionHost, HistoryHost {
       outbox,
       id: ids.next(),
       at: clock.now(),
-      since: position(),
+      ...position(),
       version: models.version,
       joined: joined?.record,
     })

@@ -125,6 +125,37 @@ test('what changed since is a conflict, unless one’s own bases changed it', as
   expect(await codes([tx('e', [stale], { bases: ['b', 'd'] })])).toEqual(['conflict'])
 })
 
+test('what is asked of another history is a conflict, unless nothing ever happened to the record', async () => {
+  const { send, codes } = txServiceOf()
+  const { epoch } = await send([tx('a', [make('1')]), tx('b', [make('2')])])
+  const asked = { ...update('1', { n: 1 }), unchangedSince: 2 }
+  const made = { ...put('9'), unchangedSince: 2 }
+  const builtOn = { ...update('9', { n: 2 }), unchangedSince: 2 }
+  const other = { epoch: 'other' }
+  expect(await codes([tx('c', [asked], other), tx('d', [asked], { epoch })])).toEqual([
+    'conflict',
+    'accepted',
+  ])
+  expect(
+    await codes([
+      tx('e', [made], other),
+      tx('f', [builtOn], { ...other, bases: ['e'] }),
+      tx('g', [update('1', { n: 3 })], other),
+      tx('h', [{ ...update('1', { n: 4 }), unchangedSince: 6 }], { epoch: 7 }),
+    ]),
+  ).toEqual(['accepted', 'accepted', 'accepted', 'accepted'])
+})
+
+test('the history in which a transaction was made is no part of what it asks for', async () => {
+  const { send, codes } = txServiceOf()
+  const { epoch } = await send([tx('a', [make('1')])])
+  const asked = { ...update('1', { n: 1 }), unchangedSince: 1 }
+  expect(await codes([tx('b', [asked], { epoch: 'other' }), tx('b', [asked], { epoch })])).toEqual([
+    'conflict',
+    'conflict',
+  ])
+})
+
 test('invariant 19: a transaction that comes many times, at once too, happens once', async () => {
   const { send, json } = txServiceOf()
   const twice = [tx('a', [make('1')]), tx('a', [make('1')])]

@@ -58,3 +58,37 @@ test('what a lost history had accepted is sent again, also where the client rest
   await office.clock.advance(60_000)
   expect(await office.rows()).toEqual({ 1: { title: 'new' } })
 })
+
+test('a condition of a lost history fails, also where another has come as far and the client was restarted', async () => {
+  const { office, desk, client } = await oneNote()
+  desk.network.cut()
+  const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }, { unchanged: true }), { label: 'Count' })
+  await office.clock.until(tx.durable)
+  await office.startOver()
+  await office.insert('1', { title: 'theirs', n: 7 })
+  await desk.kill()
+  await desk.live()
+  await office.clock.advance(60_000)
+  expect(desk.log).toContain('rejected Count conflict')
+  expect(await office.rows()).toEqual({ 1: { title: 'theirs', n: 7 } })
+})
+
+test('a condition of a lost history fails, too, where something was joined with it since', async () => {
+  const { office, desk, client } = await oneNote()
+  await client.stop()
+  const type = (fields: object, unchanged: boolean) =>
+    client.mutate((m) => m.update('Note', '1', { ...fields }, { unchanged }), {
+      coalesce: 'n',
+      label: 'Count',
+    })
+  await office.clock.until(type({ n: 2 }, true).durable)
+  await office.startOver()
+  await office.insert('1', { title: 'theirs', n: 7 })
+  await office.clock.until(client.sync())
+  await office.clock.until(type({ n: 3 }, false).durable)
+  expect(client.outbox.list()).toHaveLength(1)
+  await client.start()
+  await office.clock.advance(60_000)
+  expect(desk.log).toContain('rejected Count conflict')
+  expect(await office.rows()).toEqual({ 1: { title: 'theirs', n: 7 } })
+})

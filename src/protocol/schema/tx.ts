@@ -25,6 +25,8 @@ export const wireTransactionSchema = z.object({
   id: txIdSchema,
   /** The client's position when it was made. */
   since: sidSchema,
+  /** The history in which `since`, and each `unchangedSince`, counts. */
+  epoch: lenient(z.string()),
   ops: z.array(txOpSchema).check(z.minLength(1)),
   /** The caller's transactions on top of which it was made: their changes are no conflict. */
   bases: z.optional(z.array(txIdSchema)),

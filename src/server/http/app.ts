@@ -23,7 +23,6 @@ export interface AppOptions extends IdentifyOptions, DecideOptions, TransactionL
   readonly path: string
   /** The origins that may connect; `undefined` lets all. */
   readonly allowedOrigins: readonly string[] | undefined
-  readonly epochOf: (history: string, owner: string) => string
   /** The longest body that is read, in bytes. */
   readonly maxBodyBytes: number
   /** Where it is told whether requests are welcome; `false` tells it nowhere. */

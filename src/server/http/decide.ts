@@ -16,6 +16,7 @@ import type { SentTransaction } from './read-transactions.ts'
 
 export interface DecideOptions {
   readonly log: Log
+  readonly epochOf: (history: string, owner: string) => string
   readonly ownerField: OwnerField
   readonly models: Models | undefined
   readonly maxRecordBytes: number
@@ -32,7 +33,7 @@ export interface DecideOptions {
  * decided before the log's lock. Throws a Failure where nothing can be decided now.
  */
 export async function decide(
-  { id, since, ops, bases = [], requires = [] }: SentTransaction,
+  { id, since, epoch, ops, bases = [], requires = [] }: SentTransaction,
   { caller, owner }: Identity,
   options: DecideOptions,
 ): Promise<Verdict> {
@@ -43,13 +44,27 @@ export async function decide(
     ? { ...checked, mayChangeOwner: false }
     : await authorized(transaction, caller, options)
   const judge = ownershipJudge({ ownerField, models, maxRecordBytes, owner, mayChangeOwner })
-  // `since` and `bases` say where the client stood, which is no part of what it asks for.
+  // `since`, `epoch` and `bases` say where the client stood, which is no part of what it asks for.
   const body = digest(canonicalText([ops, requires]))
+  const asked = await askedHere(checked.ops, epoch, owner, options)
   return log.transact(
-    { caller: caller.userId, owner, id, digest: body, refused, ops: checked.ops, bases, requires },
+    { caller: caller.userId, owner, id, digest: body, refused, ops: asked, bases, requires },
     judge,
     options.told({ tx: id, userId: caller.userId }),
   )
+}
+
+/** Where their `epoch` is of another history, nobody can tell what has changed since then: all that ever did counts. */
+async function askedHere(
+  ops: readonly TxOp[],
+  epoch: unknown,
+  owner: string,
+  { log, epochOf }: DecideOptions,
+): Promise<readonly TxOp[]> {
+  if (typeof epoch !== 'string' || ops.every((op) => op.unchangedSince === undefined)) return ops
+  const { history } = await log.position()
+  if (epochOf(history, owner) === epoch) return ops
+  return ops.map((op) => (op.unchangedSince === undefined ? op : { ...op, unchangedSince: 0 }))
 }
 
 function checkedOps(ops: readonly unknown[]): { readonly ops: TxOp[]; readonly refused?: Rejection } {

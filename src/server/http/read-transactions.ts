@@ -14,6 +14,7 @@ export interface TransactionLimits {
 export interface SentTransaction {
   readonly id: string
   readonly since: number
+  readonly epoch?: unknown
   readonly ops: readonly unknown[]
   readonly bases?: readonly string[] | undefined
   readonly requires?: readonly string[] | undefined
