@@ -58,11 +58,25 @@ describe('wrong:', () => {
     })
   })
 
+  test('an answer says of what kind it is, and has the headers that it was given', async () => {
+    const { server } = scene()
+    const answer = async (...wrong: Parameters<typeof server.wrong>) => {
+      server.wrong(...wrong)
+      const { headers } = await server.clock.until(server.world.fetch(`${server.baseUrl}/delta`, {}))
+      return [headers.get('Content-Type'), headers.get('X-Portal')]
+    }
+    const headers = { 'X-Portal': 'lobby' }
+    expect(await answer('html')).toEqual(['text/html', null])
+    expect(await answer('html', { headers })).toEqual(['text/html', 'lobby'])
+    expect(await answer(500, { headers, body: {} })).toEqual(['application/json', 'lobby'])
+  })
+
   test('one that no server can give is refused at once', () => {
     const { server } = scene()
     for (const status of [99, 199.5, 600, Number.NaN]) {
       expect(() => server.wrong(status)).toThrow('a status from 200 to 599')
     }
+    for (const status of [200, 599]) server.wrong(status)
     expect(() => server.wrong(204, { body: {} })).toThrow('204 has no body')
     expect(server.requests).toEqual([])
   })
