@@ -1,8 +1,9 @@
 import { act, type ReactNode, startTransition, useLayoutEffect } from 'react'
-import { SyncProvider, useClient, useLiveQuery, usePending } from '../../src/react/index.ts'
+import type { DataRecord } from '../../src/index.ts'
+import { type QueryResult, SyncProvider, useClient, useLiveQuery, usePending } from '../../src/react/index.ts'
 import { same } from '../../src/storage/contract/context.ts'
 import type { PageCase } from '../browser/in-page.ts'
-import { pageCase } from './scene.tsx'
+import { pageCase, type Scene } from './scene.tsx'
 
 /** Changes the data while React renders, as what comes between two slices of its work does. */
 function Between(): ReactNode {
@@ -37,22 +38,53 @@ function Pending(): ReactNode {
   return usePending().pending.length
 }
 
-export const concurrentCases: readonly PageCase[] = [Rows, Part, Length, Pending].map((Reading) =>
-  pageCase(`what changes while React renders is shown everywhere at once: ${Reading.name}`, async (scene) => {
-    const { client, element } = scene
-    await scene.render(null)
-    await scene.write(['i1', 'Cable'])
-    committed = null
-    const page = [
-      <Reading key="before" />,
-      <Between key="between" />,
-      <Reading key="after" />,
-      <Committed key="committed" element={element} />,
-    ]
-    await act(async () =>
-      startTransition(() => scene.root?.render(<SyncProvider client={client}>{page}</SyncProvider>)),
-    )
-    const [before, after] = (committed ?? '').split(' ')
-    same(before, after, 'what was shown at first')
-  }),
-)
+interface Passed {
+  readonly result: QueryResult<DataRecord>
+  readonly read: (result: QueryResult<DataRecord>) => string
+}
+
+const done: Passed['read'] = ({ rows }) => String(rows[0]?.done)
+const end: Passed['read'] = ({ cursor }) => String(cursor?.values[0])
+
+function Again({ result, read }: Passed): ReactNode {
+  return read(result)
+}
+
+/** Reads a result, and has it read once more below. */
+function Passing({ read }: Pick<Passed, 'read'>): ReactNode {
+  const result = useLiveQuery('Issue', { orderBy: 'done' })
+  return [read(result), <Between key="between" />, <Again key="below" result={result} read={read} />]
+}
+
+/** Shows `page` in slices, and looks whether it says the same on both sides of `Between`. */
+async function showsOneMoment(scene: Scene, page: ReactNode): Promise<void> {
+  const { client, element } = scene
+  await scene.render(null)
+  await scene.write(['i1', 'Cable'])
+  committed = null
+  await act(async () =>
+    startTransition(() =>
+      scene.root?.render(
+        <SyncProvider client={client}>
+          {page}
+          <Committed element={element} />
+        </SyncProvider>,
+      ),
+    ),
+  )
+  const [before, after] = (committed ?? '').split(' ')
+  same(before, after, 'what was shown at first')
+}
+
+export const concurrentCases: readonly PageCase[] = [
+  ...[Rows, Part, Length, Pending].map((Reading) =>
+    pageCase(`what changes while React renders is shown everywhere at once: ${Reading.name}`, (scene) =>
+      showsOneMoment(scene, [<Reading key="before" />, <Between key="between" />, <Reading key="after" />]),
+    ),
+  ),
+  ...[done, end].map((read) =>
+    pageCase(`a result that is passed on says the same below: ${read.name}`, (scene) =>
+      showsOneMoment(scene, <Passing read={read} />),
+    ),
+  ),
+]
