@@ -22,12 +22,14 @@ function Committed({ element }: { readonly element: HTMLElement }): ReactNode {
   return null
 }
 
+const textOf = (rows: readonly DataRecord[]) => rows.map(({ done }) => String(done)).join()
+
 function Rows(): ReactNode {
-  return String(useLiveQuery('Issue').rows[0]?.done)
+  return String(useLiveQuery('Issue').rows.at(-1)?.done)
 }
 
 function Part(): ReactNode {
-  return String(useLiveQuery('Issue').slice(0, 1)[0]?.done)
+  return textOf(useLiveQuery('Issue').slice(-1, 9))
 }
 
 function Length(): ReactNode {
@@ -43,8 +45,9 @@ interface Passed {
   readonly read: (result: QueryResult<DataRecord>) => string
 }
 
-const done: Passed['read'] = ({ rows }) => String(rows[0]?.done)
-const end: Passed['read'] = ({ cursor }) => String(cursor?.values[0])
+const done: Passed['read'] = ({ rows }) => textOf(rows)
+const end: Passed['read'] = ({ cursor }) => String(cursor?.values)
+const part: Passed['read'] = ({ slice }) => textOf(slice(1, 9))
 
 function Again({ result, read }: Passed): ReactNode {
   return read(result)
@@ -52,7 +55,7 @@ function Again({ result, read }: Passed): ReactNode {
 
 /** Reads a result, and has it read once more below. */
 function Passing({ read }: Pick<Passed, 'read'>): ReactNode {
-  const result = useLiveQuery('Issue', { orderBy: 'done' })
+  const result = useLiveQuery('Issue', { orderBy: ['title', 'done'] })
   return [read(result), <Between key="between" />, <Again key="below" result={result} read={read} />]
 }
 
@@ -60,7 +63,7 @@ function Passing({ read }: Pick<Passed, 'read'>): ReactNode {
 async function showsOneMoment(scene: Scene, page: ReactNode): Promise<void> {
   const { client, element } = scene
   await scene.render(null)
-  await scene.write(['i1', 'Cable'])
+  await scene.write(['i0', 'Booth'], ['i1', 'Cable'])
   committed = null
   await act(async () =>
     startTransition(() =>
@@ -82,7 +85,7 @@ export const concurrentCases: readonly PageCase[] = [
       showsOneMoment(scene, [<Reading key="before" />, <Between key="between" />, <Reading key="after" />]),
     ),
   ),
-  ...[done, end].map((read) =>
+  ...[done, end, part].map((read) =>
     pageCase(`a result that is passed on says the same below: ${read.name}`, (scene) =>
       showsOneMoment(scene, <Passing read={read} />),
     ),
