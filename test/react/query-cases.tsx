@@ -369,8 +369,10 @@ export const queryCases: readonly PageCase[] = [
   pageCase('what the user writes is shown in the same moment', async (scene) => {
     await scene.render(<Titles />)
     await scene.write(['i1', 'Cable'])
-    flushSync(() => void scene.client.mutate((m) => m.update('Issue', 'i1', { title: 'Mine' })))
-    scene.shows('ready: Mine')
+    await act(async () => {
+      flushSync(() => void scene.client.mutate((m) => m.update('Issue', 'i1', { title: 'Mine' })))
+      scene.shows('ready: Mine')
+    })
     await scene.settle()
     scene.shows('ready: Mine')
   }),

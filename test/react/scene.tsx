@@ -59,17 +59,22 @@ export class Scene {
   }
 }
 
-/** A case of its own scene, which leaves nobody listening. */
+/** A case of its own scene, which leaves nobody listening, and of which React has nothing to say. */
 export function pageCase(name: string, run: (scene: Scene) => Promise<void>): PageCase {
   return {
     name,
     async run() {
       const scene = new Scene()
+      const { error } = console
+      const said: string[] = []
+      console.error = (...args) => said.push(args.join(' '))
       try {
         await run(scene)
         await scene.leave()
         same(scene.client.listeners, 0, 'the listeners that are left')
+        same(said, [], 'what React said')
       } finally {
+        console.error = error
         await scene.end()
       }
     },

@@ -196,7 +196,7 @@ export const statusCases: readonly PageCase[] = [
     pageCase(`a selection may be ${what}, and is the one of the status that is shown`, async (scene) => {
       await scene.render(<Selected select={select} />)
       await scene.write(['i1', 'Cable'])
-      scene.server.down()
+      await act(async () => scene.server.down())
       await act(async () => void scene.client.mutate((m) => m.update('Issue', 'i1', { title: 'Mine' })))
       same(textOf(rendered.at(-1)), textOf(select(scene.client.status)), 'what is selected')
       same(scene.client.status.writes.pending, 1, 'the changes on their way')
