@@ -60,7 +60,8 @@ let renders = 0
 /** Asks for what no render before it asked for. */
 function Later(): ReactNode {
   renders += 1
-  return useLiveQuery('Issue', { where: { createdAt: { ne: renders } } }).length
+  const { slice } = useLiveQuery('Issue', { where: { createdAt: { ne: renders } } })
+  return slice(1, 9).length + slice(-1, 1).length
 }
 
 function FilteredInPlace(): ReactNode {
