@@ -70,6 +70,21 @@ test('a token that ends by itself is renewed by what the application does about 
   expect(client.status.connection.state).toBe('socket')
 })
 
+test('a token holds for its lifetime and no longer, and one that was not given never', async () => {
+  const { server } = scene()
+  const token = server.token('ada', 60_000)
+  const ask = async (own: string) => {
+    const headers = { Authorization: `Bearer ${own}` }
+    const { fetch } = server.world
+    const response = await server.clock.until(fetch(`${server.baseUrl}/bootstrap`, { headers }))
+    return [response.status, (await response.json()).error?.code]
+  }
+  expect(await ask(token)).toEqual([200, undefined])
+  await server.clock.advance(60_000)
+  expect(await ask(token)).toEqual([401, 'token_expired'])
+  expect(await ask('of my own')).toEqual([401, 'invalid_token'])
+})
+
 test('an API key counts as a token does', async () => {
   const { server } = scene()
   await server.write([issue('1')], 'ada')
