@@ -1,4 +1,6 @@
+import { check } from '../base/check-options.ts'
 import type { Clock } from '../base/world.ts'
+import { isNumber } from './checks.ts'
 import { settle, turn } from './turns.ts'
 
 interface Timer {
@@ -50,6 +52,7 @@ export class VirtualClock implements Clock {
 
   /** Goes on by `ms`, running what falls due on the way, in order, and all that follows from it. */
   async advance(ms: number): Promise<void> {
+    check('ms', ms, isNumber)
     const end = this.#now + ms
     await this.#settle()
     for (let next = this.#next(end); next; next = this.#next(end)) await this.#run(next)

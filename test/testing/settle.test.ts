@@ -88,6 +88,16 @@ test('two that let time go by at once never turn it back', async () => {
   expect(server.clock.now() - before).toBeGreaterThanOrEqual(1_000)
 })
 
+test('time does not go by for what is no number of ms, nor without an end', async () => {
+  const { server } = scene()
+  for (const ms of [undefined, '50', Number.NaN, Number.POSITIVE_INFINITY]) {
+    await expect(server.clock.advance(ms as number)).rejects.toMatchObject({
+      name: 'ConfigurationError',
+      option: 'ms',
+    })
+  }
+})
+
 test('settle takes no longer than it must', async () => {
   const { server, live } = scene()
   await live()
