@@ -33,6 +33,21 @@ test('settle rejects where something stays under way, and says what', async () =
   )
 })
 
+test('settle gives up by itself in the end', async () => {
+  const { server } = scene()
+  server.late(400_000, { endpoint: 'bootstrap' })
+  const { fetch } = server.world
+  void fetch(`${server.baseUrl}/bootstrap`, {}).catch(() => {})
+  await expect(server.settle()).rejects.toThrow('Not settled after 300000 ms')
+})
+
+test('a message takes 20 ms, or as long as is said, and in real time none', async () => {
+  const { server } = scene()
+  const others = [mockSyncServer({ latencyMs: 500 }), mockSyncServer({ clock: 'real' })]
+  expect([server, ...others].map((each) => each.device().network.latencyMs)).toEqual([20, 500, 0])
+  for (const other of others) await other.close()
+})
+
 test.each([undefined, 'bootstrap', 'ws'] as const)(
   'settle does not wait for a server that never answers: %s',
   async (endpoint) => {
