@@ -62,7 +62,8 @@ export class MockSyncServer<C extends Clock = Clock> {
     this.#backend = new Backend({
       clock: time.clock,
       random: seededRandom(seed),
-      service: { ...service, ownerField, path: new URL(baseUrl).pathname },
+      // An address without a path has `/` for one.
+      service: { ...service, ownerField, path: new URL(baseUrl).pathname.replace(/\/$/, '') },
       callerOf,
       during: time.during,
     })

@@ -23,6 +23,19 @@ test.each([
   expect(() => make(options)).toThrow(expect.objectContaining({ name: 'ConfigurationError', option }))
 })
 
+test.each(['https://sync.test', 'https://sync.test/', 'http://localhost:3000/sync/v1/'])(
+  'a server may be at %s',
+  async (baseUrl) => {
+    const server = mockSyncServer({ baseUrl })
+    await server.write([{ op: 'i', t: 'Issue', id: 'i1', p: {} }], 'ada')
+    const client = server.client({ identity: 'ada' })
+    await client.start()
+    await server.settle()
+    expect([client.status.connection.state, client.count('Issue')]).toEqual(['socket', 1])
+    await server.close()
+  },
+)
+
 test.each([
   ['client', [], 'options'],
   ['client', [{}], 'identity'],
