@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { mockSyncServer } from '../../src/testing/index.ts'
-import { setScene } from './scene.ts'
+import { issue, setScene, update } from './scene.ts'
 
 const scene = setScene()
 
@@ -74,7 +74,7 @@ test('settle says why a client is not in step', async () => {
   server.heal()
   server.loseAnswer({ times: 1_000 })
   await expect(server.settle({ limitMs: 60_000 })).rejects.toThrow(
-    'a client is `offline`: The connection broke.',
+    'a client is `offline`: The connection broke. `clock.advance(ms)`',
   )
 })
 
@@ -93,6 +93,38 @@ test('settle rejects where requests keep coming', async () => {
   await server.client({ identity: 'ada', pollInterval: 500, world: { WebSocket: undefined } }).start()
   await expect(server.settle({ limitMs: 10_000 })).rejects.toThrow('requests keep coming')
   await server.settle({ quietMs: 300 })
+})
+
+test('settle rejects where requests keep coming that are answered at once', async () => {
+  const server = mockSyncServer({ latencyMs: 0 })
+  await server.client({ identity: 'ada', pollInterval: 500, world: { WebSocket: undefined } }).start()
+  await expect(server.settle({ limitMs: 10_000 })).rejects.toThrow('requests keep coming')
+  await server.close()
+})
+
+test('settle waits for what follows from a message that was long on its way', async () => {
+  const server = mockSyncServer({ latencyMs: 3_000 })
+  await server.write([issue('1')], 'ada')
+  const client = server.client({ identity: 'ada' })
+  await client.start()
+  await server.settle()
+  const before = server.requests.length
+  server.hold()
+  await server.write([update('1', { n: 2 })])
+  server.drop()
+  server.push({ sid: 2, t: 'Issue', id: '1', op: 'u', p: { n: 2 } })
+  await server.settle()
+  expect(client.get('Issue', '1')?.n).toBe(2)
+  expect(server.requests.slice(before).map(({ endpoint }) => endpoint)).toEqual(['delta'])
+  await server.close()
+})
+
+test('settle waits for what is under way, also where nothing has to be quiet', async () => {
+  const { server } = scene()
+  const client = server.client({ identity: 'ada' })
+  await client.start()
+  await server.settle({ quietMs: 0 })
+  expect(client.status.connection.state).toBe('socket')
 })
 
 test('two that let time go by at once never turn it back', async () => {
