@@ -13,16 +13,30 @@ test('settle waits for a client that connects, for retries, and for what follows
   expect(client.status).toMatchObject({ data: { state: 'current' }, lifecycle: 'running' })
 })
 
-test('settle waits for writes whose requests get lost several times in a row', async () => {
-  const { server } = scene()
-  const client = server.client({ identity: 'ada' })
-  await client.start()
-  await server.settle()
-  server.never({ endpoint: 'tx', times: 5 })
+test.each(['get lost', 'fail'])('settle waits for writes whose requests %s several times', async (how) => {
+  const { server, live } = scene()
+  const client = await live()
+  if (how === 'fail') server.wrong(500, { endpoint: 'tx', times: 5 })
+  else server.never({ endpoint: 'tx', times: 5 })
   client.mutate((m) => m.insert('Note', { id: 'n2', text: 'b' }))
   await server.settle()
   expect(client.status.writes).toEqual({ pending: 0, rejected: 0 })
 })
+
+test.each(['its network is cut', 'its surroundings say so'])(
+  'settle is content with a client that is offline because %s',
+  async (how) => {
+    const { server } = scene()
+    const phone = server.device()
+    const client = phone.client({ identity: 'ada' })
+    await client.start()
+    await server.settle()
+    if (how === 'its network is cut') phone.network.cut()
+    else phone.world.lifecycle.set({ online: false })
+    await server.settle()
+    expect(client.status.connection.state).toBe('offline')
+  },
+)
 
 test('settle rejects where something stays under way, and says what', async () => {
   const { server } = scene()
