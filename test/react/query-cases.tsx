@@ -1,6 +1,7 @@
 import { act, Component, type ReactNode, Suspense, useLayoutEffect, useState } from 'react'
 import { flushSync } from 'react-dom'
-import type { DataRecord } from '../../src/index.ts'
+import * as z from 'zod/mini'
+import { type DataRecord, defineModels, memoryStore, model } from '../../src/index.ts'
 import {
   type QueryResult,
   SyncProvider,
@@ -13,6 +14,12 @@ import {
 import { same } from '../../src/storage/contract/context.ts'
 import type { PageCase } from '../browser/in-page.ts'
 import { pageCase } from './scene.tsx'
+import { WatchedClient } from './watched-client.ts'
+
+const lazyModels = defineModels({
+  Issue: z.looseObject({}),
+  Event: model(z.looseObject({}), { load: 'lazy' }),
+})
 
 /** Every array of rows that was rendered, in order. */
 const rendered: (readonly unknown[])[] = []
@@ -114,6 +121,10 @@ function Awaited(): ReactNode {
   return useSuspenseQuery('Issue', { orderBy: 'title' })
     .rows.map(({ title }) => title)
     .join()
+}
+
+function AwaitedEvents(): ReactNode {
+  return useSuspenseQuery('Event').length
 }
 
 class Caught extends Component<{ readonly children: ReactNode }, { readonly name?: string }> {
@@ -303,6 +314,46 @@ export const queryCases: readonly PageCase[] = [
     same([client.status.connection.state, sockets.length], ['socket', 1], 'the connection')
     await scene.leave()
     same(client.status.lifecycle, 'stopped', 'the client')
+  }),
+
+  pageCase(
+    'one that suspends for a lazy type waits for that, and all for one type together',
+    async (scene) => {
+      const { baseUrl, world } = scene.server
+      const token = scene.server.token('ada')
+      const options = { baseUrl, world, token, identity: 'ada', models: lazyModels, store: memoryStore() }
+      await scene.write(['i1', 'Cable'])
+      const before = new WatchedClient(options)
+      await scene.server.clock.until(before.sync())
+      await scene.server.clock.until(before.close())
+      scene.server.down()
+      const client = new WatchedClient(options)
+      const page = (
+        <Suspense fallback="Loading">
+          <Awaited />
+          <Awaited />
+          <Suspense fallback="…">
+            <AwaitedEvents />
+          </Suspense>
+        </Suspense>
+      )
+      await scene.render(page, client)
+      await scene.settle()
+      scene.shows('CableCable0')
+      same(client.loads, ['Issue', 'Event'], 'what was waited for')
+      await scene.leave()
+      await scene.server.clock.until(client.close())
+    },
+  ),
+
+  pageCase('a provider of a client that is closed shows what that had, and fails nothing', async (scene) => {
+    await scene.render(<Titles />)
+    await scene.write(['i1', 'Cable'])
+    await act(async () => void scene.client.close())
+    scene.shows('ready: Cable')
+    await scene.leave()
+    await scene.render(<Titles />)
+    scene.shows('ready: Cable')
   }),
 
   pageCase('one that suspends does not start a client that the application stopped', async (scene) => {

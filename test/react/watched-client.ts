@@ -8,6 +8,8 @@ export class WatchedClient extends SyncClient {
   subscriptions = 0
   /** How often a record was read, ever. */
   reads = 0
+  /** The types that were waited for, ever. */
+  readonly loads: string[] = []
   /** How many listen now: to queries, events and the outbox. */
   listeners = 0
 
@@ -22,6 +24,11 @@ export class WatchedClient extends SyncClient {
   override get: SyncClient['get'] = (t, id) => {
     this.reads += 1
     return super.get(t, id)
+  }
+
+  override load: SyncClient['load'] = (t, options) => {
+    this.loads.push(t)
+    return super.load(t, options)
   }
 
   override query: SyncClient['query'] = (t, spec) => {
