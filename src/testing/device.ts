@@ -118,6 +118,5 @@ export class MockDevice<C extends Clock = Clock> {
   async close(): Promise<void> {
     this.#closed = true
     await Promise.all([...this.clients.keys()].map((client) => client.close()))
-    this.clients.clear()
   }
 }

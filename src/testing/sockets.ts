@@ -49,18 +49,18 @@ export class Sockets {
   push(message: unknown, identity?: string): void {
     const text: string | undefined = JSON.stringify(message)
     if (text === undefined) throw wrongOption('message', 'must be JSON.')
-    for (const [socket, own] of [...this.#open]) {
+    for (const [socket, own] of this.#open) {
       if (identity === undefined || identity === own) socket.send(text)
     }
   }
 
   /** Closes all, as a service does that restarts. */
   restart(): void {
-    for (const socket of [...this.#open.keys()]) socket.close(closeCodes.restart, 'restart')
+    for (const socket of this.#open.keys()) socket.close(closeCodes.restart, 'restart')
   }
 
   terminate(): void {
-    for (const socket of [...this.#open.keys()]) socket.terminate()
+    for (const socket of this.#open.keys()) socket.terminate()
   }
 
   #hold(socket: BreakableSocket, identity: string | undefined, data: string): void {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { mockSyncServer } from '../../src/testing/index.ts'
 import { shown } from '../support/device.ts'
 import { issue, setScene } from './scene.ts'
@@ -109,16 +109,33 @@ test('records may belong to an organization', async () => {
   await server.close()
 })
 
+test('an identity is also the organization of its name', async () => {
+  const server = mockSyncServer({ ownerField: 'organizationId' })
+  await server.write([issue('1')], 'acme')
+  expect(await server.rows('acme')).toMatchObject([{ p: { organizationId: 'acme' } }])
+  await server.close()
+})
+
+test('a client of the server says nothing to the console', async () => {
+  const { server, live } = scene()
+  const said = (['debug', 'info', 'log', 'warn', 'error'] as const).map((name) => vi.spyOn(console, name))
+  server.wrong(500, { endpoint: 'bootstrap' })
+  await live()
+  expect(said.flatMap(({ mock }) => mock.calls)).toEqual([])
+  vi.restoreAllMocks()
+})
+
 test('the log of requests names who asked for what, and holds no token', async () => {
   const { server, live } = scene()
   const token = server.token('ada')
+  const begun = server.clock.now()
   await server.write([issue('1')], 'ada')
   await live()
   const headers = { 'X-API-Key': server.token('bob') }
   const init = { method: 'POST', headers, body: '{"txs":[]}' }
   await server.clock.until(server.world.fetch(`${server.baseUrl}/tx`, init))
   expect(server.requests).toMatchObject([
-    { identity: 'ada', method: 'GET', endpoint: 'ws', query: {}, body: undefined },
+    { at: begun + 20, identity: 'ada', method: 'GET', endpoint: 'ws', query: {}, body: undefined },
     { identity: 'ada', method: 'GET', endpoint: 'bootstrap' },
     { identity: 'ada', endpoint: 'delta', query: { since: '1' } },
     { identity: 'bob', method: 'POST', endpoint: 'tx', body: { txs: [] } },

@@ -23,6 +23,15 @@ test.each(['get lost', 'fail'])('settle waits for writes whose requests %s sever
   expect(client.status.writes).toEqual({ pending: 0, rejected: 0 })
 })
 
+test('settle does not wait for writes that the server does not take for now', async () => {
+  const { server, live } = scene()
+  const client = await live()
+  server.wrong(404, { endpoint: 'tx', times: 1_000 })
+  client.mutate((m) => m.insert('Note', { id: 'n3', text: 'c' }))
+  await server.settle()
+  expect(client.status.writes).toMatchObject({ pending: 1, paused: expect.anything() })
+})
+
 test.each(['its network is cut', 'its surroundings say so'])(
   'settle is content with a client that is offline because %s',
   async (how) => {
