@@ -1,4 +1,4 @@
-import { act, isValidElement, type ReactNode, StrictMode } from 'react'
+import { act, isValidElement, type ReactNode, StrictMode, Suspense } from 'react'
 import { hydrateRoot } from 'react-dom/client'
 import { renderToString } from 'react-dom/server.browser'
 import type { Status, Transaction } from '../../src/index.ts'
@@ -7,6 +7,7 @@ import {
   useLiveQuery,
   usePending,
   useRecord,
+  useSuspenseQuery,
   useSyncStatus,
   useTransactionState,
   useUndo,
@@ -62,6 +63,11 @@ function Undo(): ReactNode {
 function Issue(): ReactNode {
   const { rows } = useLiveQuery('Issue')
   return `${rows.length} ${useRecord('Issue', 'i1')?.title} ${useSyncStatus(({ data }) => data.state)}`
+}
+
+function Titles(): ReactNode {
+  const { rows } = useSuspenseQuery('Issue')
+  return rows.map(({ title }) => title).join() || 'none'
 }
 
 /** What an element, a set or a map holds, too. */
@@ -243,6 +249,28 @@ export const statusCases: readonly PageCase[] = [
       scene.root = hydrateRoot(scene.element, page, { onRecoverableError: (error) => mismatches.push(error) })
     })
     scene.shows('1 Cable current')
+    same(mismatches, [], 'what React had to mend')
+  }),
+
+  pageCase('a part that suspends is taken over from a server, too, and waits then', async (scene) => {
+    const page = (
+      <StrictMode>
+        <SyncProvider client={scene.client}>
+          <Suspense fallback="Loading">
+            <Titles />
+          </Suspense>
+        </SyncProvider>
+      </StrictMode>
+    )
+    scene.element.innerHTML = renderToString(page)
+    scene.shows('none')
+    const mismatches: unknown[] = []
+    await act(async () => {
+      scene.root = hydrateRoot(scene.element, page, { onRecoverableError: (error) => mismatches.push(error) })
+    })
+    scene.shows('Loading')
+    await scene.write(['i1', 'Cable'])
+    scene.shows('Cable')
     same(mismatches, [], 'what React had to mend')
   }),
 ]
