@@ -28,6 +28,9 @@ function Writes(): ReactNode {
 const selections: { readonly [what: string]: (status: Status) => unknown } = {
   'a nested object': ({ writes }) => ({ of: { pending: writes.pending } }),
   'a list of objects': ({ writes }) => [{ pending: writes.pending }],
+  'an object of more fields': ({ writes }) => (writes.pending > 0 ? { of: 1, pending: 1 } : { of: 1 }),
+  'an object of another field': ({ writes }) => (writes.pending > 0 ? { pending: 1 } : { none: undefined }),
+  'a list in place of an object': ({ writes }) => (writes.pending > 0 ? [1] : { 0: 1 }),
   'an element': ({ writes }) => <b>{writes.pending}</b>,
   'a Date': ({ writes }) => new Date(writes.pending),
   'a Set': ({ writes }) => new Set([writes.pending]),
