@@ -70,3 +70,15 @@ test('what is commanded happens there too', async () => {
   client.resume(server.token('ada'))
   await expect(client.sync()).resolves.toMatchObject({ sid: 0 })
 })
+
+test('a socket that is refused is closed at once, and one that is open breaks with the server', async () => {
+  server.wrong(403, { endpoint: 'ws', times: Number.POSITIVE_INFINITY })
+  await client.start()
+  await expect.poll(connection).toBe('polling')
+  server.heal()
+  await client.stop()
+  await client.start()
+  await expect.poll(connection).toBe('socket')
+  server.down()
+  await expect.poll(connection).toBe('connecting')
+})

@@ -71,6 +71,7 @@ test.each([
   ['settle', [{ quietMs: 'x' }], 'quietMs'],
   ['rows', [], 'identity'],
   ['write', [{ op: 'i' }], 'ops'],
+  ['write', [{ op: 'i' }, 'ada'], 'ops'],
   ['restore', [{ op: 'i' }], 'ops'],
 ])('%s rejects %j', async (command, given, option) => {
   const { server } = scene()
