@@ -143,6 +143,18 @@ test('what is written in one group is undone at once', async () => {
   expect([titles(issues), client.canUndo]).toEqual([{ i1: 'Cable cut', i2: 'Door stuck' }, false])
 })
 
+test('a label or a group that is no text is none', async () => {
+  for (const title of ['Cable c', 'Cable cu']) {
+    issues.update('i1', { metadata: { label: 7, group: 7 } }, (draft) => {
+      draft.title = title
+    })
+  }
+  expect(client.outbox.list().map(({ label }) => label)).toEqual([undefined, undefined])
+  await server.settle()
+  await server.clock.until(client.undo())
+  expect(titles(issues)).toMatchObject({ i1: 'Cable c' })
+})
+
 test('a field that is deleted is gone on the server too', async () => {
   issues.update('i1', (draft) => {
     delete draft.estimate
