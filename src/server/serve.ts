@@ -11,7 +11,7 @@ import type { SyncService } from './service.ts'
 export interface ServeOptions {
   /** 0 takes one that is free. */
   readonly port: number
-  /** @default '127.0.0.1' */
+  /** An address of version 6 may stand in brackets, as in URLs. @default '127.0.0.1' */
   readonly host?: string | undefined
   /** How long requests and sockets have to end when it closes, in ms. @default 2_000 */
   readonly graceMs?: number | undefined
@@ -47,7 +47,7 @@ export async function serve(service: SyncService, options: ServeOptions): Promis
   const sockets = attachSockets(server, service, { logger, clock })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
-    server.listen(port, host, resolve)
+    server.listen(port, host.replace(/^\[(.*)\]$/, '$1'), resolve)
   })
 
   let closing: Promise<void> | undefined

@@ -244,6 +244,13 @@ test('what cannot answer yet does not listen', async () => {
   await expect(serving).rejects.toThrow('The database is away.')
 })
 
+test.each(['::1', '[::1]'])('it listens at %s, and its address has brackets', async (host) => {
+  const { url, close } = await serve(service, { port: 0, host, graceMs: 200 })
+  expect(url).toMatch(/^http:\/\/\[::1\]:\d+\/sync\/v1$/)
+  expect((await fetch(`${url}/bootstrap`)).status).toBe(401)
+  await close()
+})
+
 test('a port that is taken is an error', async () => {
   const port = Number(new URL(served.url).port)
   await expect(serve(service, { port })).rejects.toThrow('EADDRINUSE')
