@@ -2,6 +2,9 @@ import { leastSecretBytes } from '../server/auth/jwt-keys.ts'
 import { UsageError } from './failure.ts'
 import type { Shell } from './shell.ts'
 
+/** What the environment alone may hold. */
+export const secretVariables = ['INSTEP_JWT_SECRET', 'INSTEP_JWT_SECRET_PREVIOUS'] as const
+
 export const secretNote =
   'INSTEP_JWT_SECRET, in the environment alone, is what tokens are signed with: 32 bytes or more. While it is\n' +
   'rotated, INSTEP_JWT_SECRET_PREVIOUS is the one before, which is still accepted.'

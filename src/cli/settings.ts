@@ -4,6 +4,7 @@ import { isObject } from '../protocol/json.ts'
 import { UsageError } from './failure.ts'
 import type { Shell } from './shell.ts'
 import { durationOf } from './units.ts'
+import { isOfKubernetes } from './unknown-variables.ts'
 
 type Config = Readonly<Record<string, unknown>>
 
@@ -32,14 +33,21 @@ export class Settings {
   readonly #env: Shell['env']
   readonly #config: Config
   readonly #configPath: string
+  readonly #known: ReadonlySet<string>
 
   /** `known` are the options of all commands, which may share one file. */
   constructor(given: Given, env: Shell['env'], known: ReadonlySet<string>) {
     this.argument = given.argument
+    this.#known = known
     this.#given = given
     this.#env = env
     this.#configPath = given.options.get('config') ?? filled('INSTEP_CONFIG', env.INSTEP_CONFIG) ?? ''
     this.#config = this.#configPath === '' ? {} : readConfig(this.#configPath, known)
+  }
+
+  /** The variables by which the environment sets options. */
+  get variables(): readonly string[] {
+    return ['config', ...this.#known].map(variableOf)
   }
 
   text(option: string): string | undefined {
@@ -109,7 +117,7 @@ export class Settings {
   #find(option: string): Found | undefined {
     const onLine = this.#onLine(option)
     if (onLine) return onLine
-    const variable = `INSTEP_${option.replaceAll('-', '_').toUpperCase()}`
+    const variable = variableOf(option)
     const set = filled(variable, this.#env[variable])
     if (set && !isOfKubernetes(variable, set)) return { text: set, name: `\`${variable}\`` }
     const key = camel(option)
@@ -144,11 +152,6 @@ function readAs<T>(
   return value
 }
 
-/** Kubernetes gives the containers beside a service that is called `instep` the address of it in this variable. */
-function isOfKubernetes(variable: string, text: string): boolean {
-  return variable === 'INSTEP_PORT' && text.startsWith('tcp://')
-}
-
 function readConfig(path: string, known: ReadonlySet<string>): Config {
   const config = parseConfig(path)
   const keys = new Set([...known].map(camel))
@@ -178,6 +181,10 @@ function parseConfig(path: string): Config {
     throw new UsageError(`The file ${path} cannot be read: ${reason}.`)
   }
   throw new UsageError(`The file ${path} is to hold an object, as in {"port": 8080}.`)
+}
+
+function variableOf(option: string): string {
+  return `INSTEP_${option.replaceAll('-', '_').toUpperCase()}`
 }
 
 function camel(option: string): string {

@@ -67,6 +67,28 @@ test('with organizations, members share, and who has none is refused', async () 
   expect(await ask('nonsense')).toBe(401)
 })
 
+test('a variable that is misspelt, and nothing reads, is told when it starts', async () => {
+  const { told } = await serve(['--database', 'memory:'], {
+    INSTEP_OWNERFIELD: 'organizationId',
+    INSTEP_METRIC_TOKEN: 'of the monitoring',
+    INSTEP_ORIGINS: 'https://app.test',
+    ...{ INSTEP_METRICS_TOKEN: 'x', INSTEP_JWT_SECRET_PREVIOUS: secret, INSTEP_USER: 'ada' },
+    ...{ INSTEP_SERVICE_HOST: '10.0.0.1', INSTEP_SERVICE_PORT_HTTP: '80', INSTEP_PORT: 'tcp://10.0.0.1:80' },
+    ...{
+      INSTEP_API_PORT: 'tcp://10.0.0.2:80',
+      INSTEP_PORT_80_TCP_PROTO: 'tcp',
+      INSTEP_PORT_80_TCP: 'tcp://',
+    },
+  })
+  expect(told()).toBe(
+    [
+      'warn  INSTEP_OWNERFIELD is set, and is no option; INSTEP_OWNER_FIELD is one.\n',
+      'warn  INSTEP_METRIC_TOKEN is set, and is no option; INSTEP_METRICS_TOKEN is one.\n',
+      'warn  INSTEP_ORIGINS is set, and is no option; `instep serve --help` lists them.\n',
+    ].join(''),
+  )
+})
+
 test.each(['SIGTERM', 'SIGINT'] as const)('%s ends it with 0, and its sockets with 1012', async (signal) => {
   const serving = await serve(['--database', 'memory:'])
   const token = await tokenOf('--user', 'u1')

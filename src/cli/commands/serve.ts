@@ -14,10 +14,13 @@ import { addressIn, addressOptions, listen, untilToldToEnd } from '../listen.ts'
 import { loggerIn, logOptions } from '../log.ts'
 import { maxRecordBytesIn, maxRecordBytesOption } from '../max-record-bytes.ts'
 import { ownerFieldIn, ownerFieldOption } from '../owner-field.ts'
-import { secretNote } from '../secret.ts'
+import { secretNote, secretVariables } from '../secret.ts'
 import { configOption, filled, type Settings } from '../settings.ts'
 import type { Shell } from '../shell.ts'
 import { durationOf } from '../units.ts'
+import { unknownVariables } from '../unknown-variables.ts'
+
+const metricsToken = 'INSTEP_METRICS_TOKEN'
 
 export const serveHttp: Command = {
   name: 'serve',
@@ -53,12 +56,14 @@ export const serveHttp: Command = {
   },
   notes: [
     secretNote,
-    'INSTEP_METRICS_TOKEN, where it is set, is what /metrics asks for as a bearer token.',
+    `${metricsToken}, where it is set, is what /metrics asks for as a bearer token.`,
     'Each option may also stand in the environment, as in INSTEP_OWNER_FIELD, or in the file, as in ownerField.',
   ],
   async run(settings, shell) {
     const { clock } = resolveWorld()
     const logger = await loggerIn(settings, shell)
+    const known = [...settings.variables, ...secretVariables, metricsToken]
+    for (const sentence of unknownVariables(shell.env, known)) logger.warn(sentence)
     const drainMs = settings.duration('drain') ?? 0
     const graceMs = settings.duration('grace')
     const address = { ...addressIn(settings), logger, ...(graceMs !== undefined && { graceMs }) }
@@ -89,7 +94,7 @@ async function serviceOf(settings: Settings, { env }: Shell, logger: Logger): Pr
     throw new UsageError('`--keep-verdicts` is to be 1h or more, as in `90d`.')
   }
   const rate = rateIn(settings)
-  const token = filled('INSTEP_METRICS_TOKEN', env.INSTEP_METRICS_TOKEN)
+  const token = filled(metricsToken, env[metricsToken])
   const options = {
     authenticate,
     ownerField: ownerFieldIn(settings),
