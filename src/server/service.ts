@@ -7,7 +7,7 @@ import type { App } from './http/env.ts'
 import { Failure } from './http/failure.ts'
 import { type IdentifyOptions, type Identity, identify } from './http/identify.ts'
 import { checkOps } from './log/check-ops.ts'
-import { MemoryLog } from './log/memory-log.ts'
+import { MemoryLog, type MemoryLogOptions } from './log/memory-log.ts'
 import { ownershipJudge } from './log/ownership.ts'
 import { resolveOptions, type SyncServiceOptions } from './options.ts'
 import type { Standing } from './realtime/connection.ts'
@@ -48,17 +48,18 @@ export type EpochOf = (history: string, ownerField: string, owner: string) => st
 
 /**
  * The service without anything of Node's, so that it runs in a page too. `digest` shortens the bodies of transactions,
- * which are kept to be compared.
+ * which are kept to be compared; `retention` is that of the log in memory.
  */
 export function createServiceWith(
   epochOf: EpochOf,
-  options: SyncServiceOptions,
+  options: SyncServiceOptions & Pick<MemoryLogOptions, 'retention'>,
   digest: (text: string) => string = (text) => text,
 ): SyncService {
   const resolved = resolveOptions(options)
-  const { database, ownerField, models, maxRecordBytes, path, clock, logger, onCommit } = resolved
+  const { retention } = options
+  const { database, ownerField, models, maxRecordBytes, path, clock, random, logger, onCommit } = resolved
   const { heartbeatMs, recheckMs, maxBufferedBytes } = resolved
-  const log = typeof database === 'string' ? new MemoryLog(resolved) : database
+  const log = typeof database === 'string' ? new MemoryLog({ clock, random, retention }) : database
   const judge = ownershipJudge({ ownerField, models, maxRecordBytes })
   const told = (by?: CommittedBy) => onCommit && tellOf(onCommit, logger, by)
   const shared = {

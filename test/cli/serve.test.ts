@@ -132,8 +132,11 @@ test('what was accepted in a folder is there after kill -9 and another start', a
   expect(await second.end()).toBe(0)
 }, 90_000)
 
-test('what is older than verdicts are kept is expired', async () => {
-  const { url } = await serve(['--database', temporary(), '--keep-verdicts', '30d'])
+test.each([
+  ['in memory', () => 'memory:'],
+  ['in a folder', temporary],
+])('%s, what is older than verdicts are kept is expired', async (_, database) => {
+  const { url } = await serve(['--database', database(), '--keep-verdicts', '30d'])
   const authorization = `Bearer ${await tokenOf('--user', 'u1')}`
   const ids = ['019ac1f0-5d4c-7b1e-9c55-2f0d2f6f8a10', 'a']
   const txs = ids.map((id) => ({ id, since: 0, ops: [{ op: 'i', t: 'Issue', id, p: {} }] }))

@@ -23,8 +23,8 @@ export const transactions: readonly Mutation[] = [
     test: 'test/server/transactions.test.ts',
     name: 'invariant 20: a log that fails in the middle leaves no effect, no frame and no verdict',
     file: 'src/server/log/memory-log.ts',
-    from: 'this.#draft(ops, judge, transaction),',
-    to: '(this.#verdicts.set(verdictKey(transaction, id), { digest, verdict: { sid: 0 } }), this.#draft(ops, judge, transaction)),',
+    from: 'drafted = () => this.#draft(ops, judge, transaction)',
+    to: 'drafted = () => (this.#verdicts.set(verdictKey(transaction, id), { digest, verdict: { sid: 0 }, from: undefined }), this.#draft(ops, judge, transaction))',
   },
   {
     invariant: 20,
@@ -39,8 +39,8 @@ export const transactions: readonly Mutation[] = [
     test: 'test/server/transactions.test.ts',
     name: 'invariant 21: where the answer was lost, the same comes again, and no second frame',
     file: 'src/server/log/memory-log.ts',
-    from: 'this.#verdicts.set(key, { digest, verdict })',
-    to: "if ('sid' in verdict) this.#verdicts.set(key, { digest, verdict })",
+    from: 'this.#verdicts.set(key, { digest, verdict, from })',
+    to: "if ('sid' in verdict) this.#verdicts.set(key, { digest, verdict, from })",
   },
   {
     invariant: 21,

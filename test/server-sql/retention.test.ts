@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
+import type { Retention } from '../../src/server/log/retention.ts'
 import { openSqlLog } from '../../src/server/log/sql/open.ts'
-import { forgettable, type Retention } from '../../src/server/log/sql/retention.ts'
+import { forgettable } from '../../src/server/log/sql/retention.ts'
 import type { SqlLog } from '../../src/server/log/sql/sql-log.ts'
 import { insert, recorder } from '../server/harness.ts'
 import { txOf } from '../server/log-contract/support.ts'

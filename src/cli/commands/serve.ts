@@ -105,8 +105,8 @@ async function serviceOf(settings: Settings, { env }: Shell, logger: Logger): Pr
     ...(settings.flag('metrics') && { metrics: prometheusMetrics(token ? { token } : {}) }),
   }
   const retention = { maxAgeMs, maxVerdictAgeMs }
-  const database = name === 'memory:' ? name : await openLog(name, { logger, retention })
-  return createSyncService({ ...options, database })
+  if (name === 'memory:') return createSyncService({ ...options, database: name, retention })
+  return createSyncService({ ...options, database: await openLog(name, { logger, retention }) })
 }
 
 function rateIn(settings: Settings): Rate | undefined {

@@ -1,3 +1,4 @@
+import { Alarm } from '../../base/alarm.ts'
 import type { Undo } from '../../base/emitter.ts'
 import { ConfigurationError } from '../../base/errors.ts'
 import type { Clock, Random } from '../../base/world.ts'
@@ -19,11 +20,14 @@ import type {
   Tell,
   Verdict,
 } from './log.ts'
+import { madeAt } from './made-at.ts'
+import { forgetEveryMs, type Retention, slackMs, verdictHorizonOf } from './retention.ts'
 
 /** How long a batch is, about, in UTF-16 units. */
 const batchLength = 65_536
 
 interface Entry extends LoggedChange {
+  readonly at: number
   /** The record's key. */
   readonly key: string
   /** The transaction that made it. */
@@ -32,21 +36,40 @@ interface Entry extends LoggedChange {
   readonly last: boolean
 }
 
+interface AgingVerdict extends KeptVerdict {
+  /** From when on its age counts; `undefined` where its id tells no time. */
+  readonly from: number | undefined
+}
+
 type KeptRecord = StoredRecord & { readonly t: string; readonly id: string }
+
+export interface MemoryLogOptions {
+  readonly clock: Clock
+  readonly random: Random
+  /** @default nothing is forgotten */
+  readonly retention?: Retention | undefined
+}
 
 /** A log that lives as long as the process. JavaScript runs one thing at a time, which is its lock. */
 export class MemoryLog implements Log {
   readonly #records = new Map<string, KeptRecord>()
-  readonly #verdicts = new Map<string, KeptVerdict>()
+  readonly #verdicts = new Map<string, AgingVerdict>()
+  /** Verdicts on ids that were made before may have been forgotten. */
+  #verdictHorizon = 0
   #entries: Entry[] = []
   #head = 0
   #horizon = 0
   readonly #history: string
   readonly #clock: Clock
+  readonly #retention: Retention
+  readonly #forgetting: Alarm
   readonly #listeners = new Set<() => void>()
 
-  constructor({ clock, random }: { readonly clock: Clock; readonly random: Random }) {
+  constructor({ clock, random, retention }: MemoryLogOptions) {
     this.#clock = clock
+    this.#retention = retention ?? {}
+    this.#forgetting = new Alarm(clock, () => this.#forget())
+    if (retention) this.#forgetting.set(forgetEveryMs)
     this.#history = Array.from(random.bytes(16), (byte) => byte.toString(16).padStart(2, '0')).join('')
   }
 
@@ -59,11 +82,14 @@ export class MemoryLog implements Log {
   async transact(transaction: ClientTransaction, judge: Judge, tell?: Tell): Promise<Verdict> {
     const { id, digest, ops } = transaction
     const keptFor = (named: string) => this.#verdicts.get(verdictKey(transaction, named))
-    const { verdict, draft, unkept } = decideOn(transaction, keptFor, () =>
-      this.#draft(ops, judge, transaction),
-    )
+    const drafted = () => this.#draft(ops, judge, transaction)
+    const now = this.#clock.now()
+    const horizon = Math.max(this.#verdictHorizon, verdictHorizonOf(this.#retention, now))
+    const { verdict, draft, unkept } = decideOn(transaction, keptFor, drafted, horizon)
     const key = verdictKey(transaction, id)
-    if (!unkept) this.#verdicts.set(key, { digest, verdict })
+    const made = madeAt(id)
+    const from = made === undefined ? undefined : Math.max(now, made)
+    if (!unkept) this.#verdicts.set(key, { digest, verdict, from })
     if (draft) this.#commit(draft, tell, key)
     return verdict
   }
@@ -103,13 +129,32 @@ export class MemoryLog implements Log {
   async trim(sid: number): Promise<void> {
     if (!Number.isSafeInteger(sid))
       throw new ConfigurationError('sid', `${sid} is no sid; give a whole number.`)
+    this.#trim(sid)
+  }
+
+  async close(): Promise<void> {
+    this.#forgetting.clear()
+    this.#listeners.clear()
+  }
+
+  #trim(sid: number): void {
     const horizon = Math.max(this.#horizon, Math.min(sid, this.#head))
     this.#entries = this.#entriesAfter(horizon)
     this.#horizon = horizon
   }
 
-  async close(): Promise<void> {
-    this.#listeners.clear()
+  #forget(): void {
+    const { maxAgeMs = Number.POSITIVE_INFINITY, maxChanges = Number.POSITIVE_INFINITY } = this.#retention
+    const now = this.#clock.now()
+    const young = this.#entries.find(({ at }) => at >= now - maxAgeMs)
+    this.#trim(Math.max(young ? young.sid - 1 : this.#head, this.#head - Math.floor(maxChanges)))
+    const before = verdictHorizonOf(this.#retention, now) - slackMs
+    for (const [key, { from }] of this.#verdicts) {
+      if (from === undefined || from >= before) continue
+      this.#verdicts.delete(key)
+      this.#verdictHorizon = Math.max(this.#verdictHorizon, from + 1)
+    }
+    this.#forgetting.set(forgetEveryMs)
   }
 
   #draft(ops: readonly TxOp[], judge: Judge, transaction?: ClientTransaction): Draft {
@@ -135,7 +180,8 @@ export class MemoryLog implements Log {
     }
     const entries = frames.map(({ owner, frame }) => {
       const key = rowKey(frame.t, frame.id)
-      return { sid: frame.sid, owner, frame: JSON.stringify(frame), key, by, last: frame.sid === sid }
+      const { at = 0 } = frame
+      return { sid: frame.sid, owner, frame: JSON.stringify(frame), at, key, by, last: frame.sid === sid }
     })
     for (const entry of entries) this.#entries.push(entry)
     this.#head = sid

@@ -18,22 +18,20 @@ import type {
   Written,
 } from '../log.ts'
 import { toRejection } from '../rejection.ts'
+import { forgetEveryMs, type Retention, verdictHorizonOf } from '../retention.ts'
 import type { Db, SqlDatabase } from './database.ts'
 import type { Write } from './group.ts'
 import { Joined } from './joined.ts'
 import { type OpenRead, openDelta, openSnapshot, readChanges, readPosition } from './read.ts'
 import { Reader, type ReaderOptions } from './reader.ts'
 import { retried } from './refusal.ts'
-import { forgettable, forgetVerdicts, type Retention, verdictHorizonOf } from './retention.ts'
+import { forgettable, forgetVerdicts } from './retention.ts'
 import { Spool } from './spool.ts'
 import type { SqlLog } from './sql-log.ts'
 import { writeIn } from './write.ts'
 
 /** How many changes are forgotten in one go, so that no other statement waits for long. */
 const trimmedAtOnce = 10_000
-
-/** How often the log forgets what it may. In ms. */
-const forgetEveryMs = 600_000
 
 /** How long the log's lock is waited for, in ms, to tell whether it is to be had: less than whoever asks waits. */
 const tryLockMs = 1_000

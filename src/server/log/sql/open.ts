@@ -4,9 +4,9 @@ import { resolveWorld } from '../../../base/world.default.ts'
 import type { Clock, Random } from '../../../base/world.ts'
 import { given } from '../../given.ts'
 import { peer } from '../../peer.ts'
+import type { Retention } from '../retention.ts'
 import { isPostgres } from './address.ts'
 import { checkLogOptions } from './check-options.ts'
-import type { Retention } from './retention.ts'
 import type { SqlLog } from './sql-log.ts'
 
 export interface SqlLogOptions {

@@ -1,29 +1,13 @@
 import { sql } from 'kysely'
+import { type Retention, slackMs, verdictHorizonOf } from '../retention.ts'
 import type { Db } from './database.ts'
 import { type Int8, toNumber } from './int8.ts'
-
-/** What may be forgotten of the history, and of the verdicts; the records stay. */
-export interface Retention {
-  /** Changes older than this, in ms. */
-  readonly maxAgeMs?: number | undefined
-  /** All but so many of the newest changes. */
-  readonly maxChanges?: number | undefined
-  /**
-   * Verdicts that are older than this, in ms, on ids that were made as long ago, which is to be longer than anybody may be
-   * offline with unsent changes: a transaction that is older, and has no verdict, is `expired`. At least an hour. A verdict
-   * on an id that is no UUID of version 7 tells no time, and stays. @default they stay
-   */
-  readonly maxVerdictAgeMs?: number | undefined
-}
 
 /** How many changes are looked at in one go, so that it ends in time, however many may be forgotten. */
 const lookedAtOnce = 100_000
 
 /** How many verdicts are forgotten in one go, so that no other statement waits for long. */
 const forgottenAtOnce = 10_000
-
-/** By how much the clocks of two processes may differ, in ms: a verdict is kept for that much longer. */
-const slackMs = 3_600_000
 
 /**
  * The later one of when a verdict was given and when its id was made; `null` where that tells no time. An index is made of
@@ -74,9 +58,4 @@ export async function forgetVerdicts(db: Db, retention: Retention, now: number):
       returning count`.execute(db)
     forgotten = toNumber(rows[0]?.count ?? 0)
   }
-}
-
-/** What {@link decideOn} is to take for it at `now`; 0 where verdicts stay. */
-export function verdictHorizonOf({ maxVerdictAgeMs }: Retention, now: number): number {
-  return Math.max(0, Math.floor(now - (maxVerdictAgeMs ?? Number.POSITIVE_INFINITY)))
 }
