@@ -81,8 +81,16 @@ describe('a limit to the rate of requests', () => {
     expect(second.closed).toEqual([1013, 'too_many_requests'])
   })
 
-  test('of one’s own that fails lets requests pass, and is logged', async () => {
-    const rateLimit: RateLimit = { take: () => Promise.reject(new Error('Redis is away.')) }
+  test.each<[string, RateLimit['take']]>([
+    ['rejects', () => Promise.reject(new Error('Redis is away.'))],
+    [
+      'throws',
+      () => {
+        throw new Error('Redis is away.')
+      },
+    ],
+  ])('of one’s own that %s lets requests pass, and is logged', async (_, take) => {
+    const rateLimit: RateLimit = { take }
     const { ask, lines } = serviceOf({ rateLimit })
     expect((await ask('bootstrap')).status).toBe(200)
     expect(lines.join()).toContain('Redis is away.')

@@ -8,7 +8,8 @@ export function limitRate({ path, limit }: { readonly path: string; readonly lim
   return async (c, next) => {
     const endpoint = endpointOf(c, path)
     if (endpoint !== 'other' && endpoint !== 'preflight') {
-      const waitMs = await limit.take(c.var.identity.caller, endpoint).catch((error: unknown) => {
+      const take = async () => limit.take(c.var.identity.caller, endpoint)
+      const waitMs = await take().catch((error: unknown) => {
         c.var.logger.error('The rate of requests cannot be told.', { reason: toError(error).message })
         return undefined
       })
