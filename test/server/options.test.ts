@@ -86,6 +86,13 @@ test('an option that is undefined has its default', async () => {
   expect((await service.fetch(new Request('https://sync.test/healthz'))).status).toBe(200)
 })
 
+test('an option of the log’s is refused where the log is open already, unless it is undefined', () => {
+  const { log: database } = serviceOf()
+  expect(serviceWith({ database, retention: undefined }).path).toBe('/sync/v1')
+  const wrong = expect.objectContaining({ name: 'ConfigurationError', option: 'retention' })
+  expect(() => serviceWith({ database, retention: { maxChanges: 1 } })).toThrow(wrong)
+})
+
 test('each limit has the default that the reference states', () => {
   const given = { database: 'memory:', authenticate: async () => null, ownerField: 'userId' } as const
   const { heartbeatMs, recheckMs, maxBufferedBytes, maxBodyBytes, maxTransactions, maxOps, maxRecordBytes } =

@@ -22,6 +22,7 @@ test('a caller who is revoked while the socket is being let in is closed, and la
   const connected = service.connect(early, requestTo('ws', 'ann'))
   await clock.advance(10)
   service.revoke(({ userId }) => userId === 'ann')
+  await clock.advance(10)
   release()
   await connected
   await clock.advance(10)
@@ -91,6 +92,14 @@ describe('the credentials of an open socket are asked about again', () => {
     state.answer = null
     await clock.advance(10_000)
     expect(socket.closed).toEqual([4401, 'revoked'])
+  })
+
+  test('also those that came in its address', async () => {
+    const { service, clock } = serviceOf({ recheckMs: 10_000 })
+    const socket = new FakeSocket()
+    await service.connect(socket, requestTo('ws?token=token-of-ann', ''))
+    await clock.advance(25_000)
+    expect([socket.hello, socket.closed]).toEqual([expect.anything(), undefined])
   })
 
   test('naming another by now, they have it come again', async () => {

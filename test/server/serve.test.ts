@@ -55,7 +55,9 @@ async function open(url = `${wsUrl()}?token=${token}`, headers: Record<string, s
   const messages: { since: number; sid: number; frames: unknown[] }[] = []
   const hello = new Promise((resolve, reject) => {
     socket.on('error', reject)
-    socket.on('message', (data) => {
+    socket.on('message', (data, isBinary) => {
+      // A browser gives a client no text then.
+      if (isBinary) return reject(new Error('It is binary.'))
       const message = JSON.parse(String(data))
       if (message.hello) resolve(message.hello)
       else messages.push(message)
@@ -269,6 +271,9 @@ test('a logger that throws stops nothing', async () => {
   await (await get('bootstrap')).body?.cancel()
   expect((await get('delta?since=20')).status).toBe(200)
   expect((await fetch(`${url}/delta`)).status).toBe(401)
+  const { socket } = await open(`${url.replace('http', 'ws')}/ws?token=${token}`)
+  socket.send('x'.repeat(10_000))
+  expect((await once(socket, 'close'))[0]).toBe(1009)
   await close()
   await logging.close()
 })

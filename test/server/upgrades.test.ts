@@ -1,11 +1,12 @@
 import { once } from 'node:events'
-import { Agent, createServer, type RequestListener, type Server } from 'node:http'
+import { Agent, createServer, IncomingMessage, type RequestListener, type Server } from 'node:http'
 import { createServer as createHttps, Agent as HttpsAgent, request as requestHttps } from 'node:https'
-import { type AddressInfo, connect } from 'node:net'
+import { type AddressInfo, connect, Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import { attachSockets, createSyncService, nodeHandler, type SyncService } from '../../src/server/index.ts'
+import type { UpgradingServer } from '../../src/server/upgrades.ts'
 import { certificate } from '../support/certificate.ts'
 import { insert } from './harness.ts'
 
@@ -155,6 +156,26 @@ describe('a request for a socket', () => {
     expect(await answerTo('/sync/v1/bootstrap')).toMatch(/^HTTP\/1.1 401 /)
   })
 
+  test('is left whole to whoever else opens sockets', async () => {
+    const server = createServer(routes())
+    const own = new WebSocketServer({ noServer: true })
+    server.on('upgrade', (incoming, socket, head) => {
+      if (incoming.url !== '/own') return
+      own.handleUpgrade(incoming, socket, head, (opened) => {
+        opened.on('message', (data) => opened.send(`${data}, as ever`))
+      })
+    })
+    const port = await listening(server, service)
+    const socket = new WebSocket(`ws://127.0.0.1:${port}/own`)
+    await once(socket, 'open')
+    // Both doors have been asked by the time at which the service's is answered.
+    expect(await firstOn(port, '/sync/v1/ws')).toContain('"sid":1')
+    socket.send('the same')
+    const [answer] = await once(socket, 'message')
+    expect(String(answer)).toBe('the same, as ever')
+    socket.terminate()
+  })
+
   test('is one in whatever letters it names the protocol', async () => {
     const port = await listening(createServer(routes()), service)
     const socket = connect(port, '127.0.0.1')
@@ -177,6 +198,27 @@ describe('a request for a socket', () => {
     const port = await listening(server, service)
     expect(await firstOn(port, '/sync/v1/ws')).toContain('"sid":1')
   })
+})
+
+test('where Node asks before it upgrades, it hears of what it is to answer plainly, until the last service has left', () => {
+  const server: UpgradingServer = createServer()
+  const own = ({ url }: IncomingMessage) => url !== '/no'
+  server.shouldUpgradeCallback = own
+  const first = attachSockets(server, service)
+  const asked = (url: string, upgrade: string) => {
+    const incoming = Object.assign(new IncomingMessage(new Socket()), { url, headers: { upgrade } })
+    return server.shouldUpgradeCallback?.(incoming)
+  }
+  expect(asked('/sync/v1/ws', 'websocket')).toBe(true)
+  expect(asked('/sync/v1/delta', 'h2c')).toBe(false)
+  expect(asked('/no', 'websocket')).toBe(false)
+  first.close()
+  expect(server.shouldUpgradeCallback).toBe(own)
+  const second = attachSockets(server, service)
+  const others = () => false
+  server.shouldUpgradeCallback = others
+  second.close()
+  expect(server.shouldUpgradeCallback).toBe(others)
 })
 
 test('a refusal that cannot be read ends the connection, and nothing else', async () => {

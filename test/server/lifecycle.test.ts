@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest'
+import { Deferred } from '../../src/base/deferred.ts'
+import { rateLimiter } from '../../src/server/index.ts'
+import { serviceOf } from './harness.ts'
+
+test('a service is closed once its log is, and not where that fails', async () => {
+  const { service, log } = serviceOf()
+  const closing = new Deferred<void>()
+  log.close = () => closing.promise
+  let isClosed = false
+  const closed = service.close().finally(() => {
+    isClosed = true
+  })
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(isClosed).toBe(false)
+  closing.reject(new Error('The disk is full.'))
+  await expect(closed).rejects.toThrow('The disk is full.')
+})
+
+test('it is not ready where a part of it cannot be', async () => {
+  const missing = new Error('Install a package.')
+  const rateLimit = { ...rateLimiter(), ready: () => Promise.reject(missing) }
+  await expect(serviceOf({ rateLimit }).service.ready()).rejects.toBe(missing)
+})
