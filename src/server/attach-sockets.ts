@@ -5,7 +5,8 @@ import { toError } from '../base/errors.ts'
 import { harmless, type Logger, silentLogger } from '../base/logger.ts'
 import { resolveWorld } from '../base/world.default.ts'
 import type { Clock } from '../base/world.ts'
-import { badRequest, refuseUpgrade, toRequest } from './node-http.ts'
+import { unavailable } from './http/failure.ts'
+import { badRequest, refusalOf, refuseUpgrade, toRequest } from './node-http.ts'
 import { closeCodes, type ServerSocket } from './realtime/server-socket.ts'
 import type { SyncService } from './service.ts'
 import { takeUpgrades, type UpgradingServer } from './upgrades.ts'
@@ -39,12 +40,17 @@ export function attachSockets(
   }
   const bytesOf = lastEncoded()
   const undecided = new Set<Duplex>()
+  let isClosed = false
+  const decide = async (incoming: IncomingMessage) => {
+    const request = toRequest(incoming)
+    const accept = request ? await service.upgrade(request) : badRequest()
+    return isClosed ? refusalOf(unavailable('The server is stopping.', 1)) : accept
+  }
   const upgrade = async (incoming: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', failed)
     undecided.add(socket)
     try {
-      const request = toRequest(incoming)
-      const accept = request ? await service.upgrade(request) : badRequest()
+      const accept = await decide(incoming)
       if (accept instanceof Response) return await refuseUpgrade(accept, socket)
       sockets.handleUpgrade(incoming, socket, head, (opened) => {
         opened.on('error', failed)
@@ -63,6 +69,7 @@ export function attachSockets(
   })
   return {
     close() {
+      isClosed = true
       leave()
       for (const socket of sockets.clients) end(socket, clock)
     },

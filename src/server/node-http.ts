@@ -42,12 +42,13 @@ export function toRequest(incoming: Incoming): Request | undefined {
 
 /** The answer to what is no request of the web's. */
 export function badRequest(): Response {
-  const { status, body } = new Failure(
-    400,
-    'bad_request',
-    'The address or the method of the request is none.',
-  )
-  return Response.json(body, { status, headers: { 'Cache-Control': 'no-store', Connection: 'close' } })
+  return refusalOf(new Failure(400, 'bad_request', 'The address or the method of the request is none.'))
+}
+
+/** An answer after which the connection ends. */
+export function refusalOf({ status, body, headers }: Failure): Response {
+  const closing = { ...headers, 'Cache-Control': 'no-store', Connection: 'close' }
+  return Response.json(body, { status, headers: closing })
 }
 
 /** Express takes what a handler is mounted at off `url`, and keeps the whole beside it. */

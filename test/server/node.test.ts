@@ -7,6 +7,7 @@ import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
+import { Deferred } from '../../src/base/deferred.ts'
 import type { World } from '../../src/base/world.ts'
 import { memoryStore, SyncClient, silentLogger } from '../../src/index.ts'
 import { attachSockets, createSyncService, nodeHandler, type SyncService } from '../../src/server/index.ts'
@@ -159,6 +160,27 @@ describe('sockets that are closed', () => {
     attachSockets(failing, { path: '/sync/v1', upgrade: () => Promise.reject(new Error('no')) })
     const asking = new WebSocket(`ws://127.0.0.1:${await listening(failing)}/sync/v1/ws`)
     await expect(once(asking, 'open')).rejects.toThrow('socket hang up')
+  })
+
+  test('are no more of them, though they were asked for before', async () => {
+    const [asked, decided] = [new Deferred<void>(), new Deferred<void>()]
+    const server = createServer()
+    const sockets = attachSockets(server, {
+      path: '/sync/v1',
+      upgrade: async (request) => {
+        asked.resolve()
+        await decided.promise
+        return service.upgrade(request)
+      },
+    })
+    const socket = new WebSocket(`ws://127.0.0.1:${await listening(server)}/sync/v1/ws?token=good`)
+    const refused = once(socket, 'unexpected-response')
+    await asked.promise
+    sockets.close()
+    decided.resolve()
+    const [, answer] = await refused
+    expect([answer.statusCode, answer.headers['retry-after']]).toEqual([503, '1'])
+    await new Promise((resolve) => server.close(resolve))
   })
 
   test('leave the server to others, and none is opened any more', async () => {
