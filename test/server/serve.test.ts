@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { connect as connectTcp } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { Deferred } from '../../src/base/deferred.ts'
@@ -73,6 +74,16 @@ test('it answers over HTTP, compressed by itself and read by any client', async 
   expect(await response.json()).toMatchObject({ sid: 2_000, count: 2_000, rows: { length: 2_000 } })
   expect(await (await ask('delta?since=1999')).json()).toMatchObject({ frames: [{ sid: 2_000 }] })
   expect((await ask('bootstrap', { method: 'POST', body: 'x' })).status).toBe(200)
+})
+
+test('it answers what has no body, and who names no host', async () => {
+  const asking = { origin, 'access-control-request-method': 'POST' }
+  expect((await ask('tx', { method: 'OPTIONS', headers: asking })).status).toBe(204)
+  const health = new URL('/healthz', served.url)
+  expect((await fetch(health, { method: 'HEAD' })).status).toBe(200)
+  const socket = connectTcp(Number(health.port), health.hostname)
+  socket.write('GET /healthz HTTP/1.0\r\n\r\n')
+  expect(await text(socket)).toMatch(/^HTTP\/1.1 200 /)
 })
 
 test('its address is the base address of a client', () => {
