@@ -27,14 +27,14 @@ export async function forgettable(
   const oldest = sql`(select sid, at from instep_log order by sid limit ${sql.lit(lookedAtOnce)}) as oldest`
   const { rows } = await sql<{ head: Int8; old: Int8 }>`
     select head, coalesce(
-      (select sid - 1 from ${oldest} where at >= ${Math.max(0, now - maxAgeMs)} order by sid limit 1),
+      (select sid - 1 from ${oldest} where at >= ${Math.floor(Math.max(0, now - maxAgeMs))} order by sid limit 1),
       (select max(sid) from ${oldest}),
       head
     ) as old
     from instep_state`.execute(db)
   const [row] = rows
   if (!row) return 0
-  return Math.max(0, toNumber(row.old), toNumber(row.head) - maxChanges)
+  return Math.max(0, toNumber(row.old), toNumber(row.head) - Math.floor(maxChanges))
 }
 
 /**
