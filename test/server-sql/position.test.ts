@@ -1,0 +1,15 @@
+import { expect, test } from 'vitest'
+import { toNumber } from '../../src/server/log/sql/int8.ts'
+import { positionOf } from '../../src/server/log/sql/position.ts'
+
+test('a database whose state is lost is a fault, and no empty history', () => {
+  expect(() => positionOf(undefined)).toThrow('restore it from a backup')
+})
+
+test('a sid that no number is the same as is a fault, and not the next one', () => {
+  const row = { history: 'h', head: '9007199254740991', horizon: 0n }
+  expect(positionOf(row)).toEqual({ history: 'h', head: Number.MAX_SAFE_INTEGER, horizon: 0 })
+  for (const sid of ['9007199254740993', 9007199254740993n]) {
+    expect(() => toNumber(sid)).toThrow(`The database gave ${sid} for a sid`)
+  }
+})
