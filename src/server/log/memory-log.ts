@@ -1,5 +1,5 @@
 import { Alarm } from '../../base/alarm.ts'
-import type { Undo } from '../../base/emitter.ts'
+import { Emitter, type Undo } from '../../base/emitter.ts'
 import { ConfigurationError } from '../../base/errors.ts'
 import type { Clock, Random } from '../../base/world.ts'
 import { rowKey } from '../../protocol/fold.ts'
@@ -63,7 +63,8 @@ export class MemoryLog implements Log {
   readonly #clock: Clock
   readonly #retention: Retention
   readonly #forgetting: Alarm
-  readonly #listeners = new Set<() => void>()
+  /** A write has happened, whatever a listener does; nobody is there to be told. */
+  readonly #hints = new Emitter<{ hint: undefined }>(() => {})
 
   constructor({ clock, random, retention }: MemoryLogOptions) {
     this.#clock = clock
@@ -119,11 +120,7 @@ export class MemoryLog implements Log {
   }
 
   onHint(listener: () => void): Undo {
-    const own = () => listener()
-    this.#listeners.add(own)
-    return () => {
-      this.#listeners.delete(own)
-    }
+    return this.#hints.on('hint', () => listener())
   }
 
   async trim(sid: number): Promise<void> {
@@ -134,7 +131,7 @@ export class MemoryLog implements Log {
 
   async close(): Promise<void> {
     this.#forgetting.clear()
-    this.#listeners.clear()
+    this.#hints.clear()
   }
 
   #trim(sid: number): void {
@@ -186,7 +183,7 @@ export class MemoryLog implements Log {
     for (const entry of entries) this.#entries.push(entry)
     this.#head = sid
     if (entries.length === 0) return
-    for (const listener of [...this.#listeners]) listener()
+    this.#hints.emit('hint', undefined)
     tell?.(entries)
   }
 

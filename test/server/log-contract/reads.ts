@@ -78,6 +78,25 @@ export function describeReads(what: string, logTest: LogTest): void {
       expect(hints).toBe(before)
     })
 
+    logTest(
+      'hints to each who listens, until that one listens no more, though another throws',
+      async (log) => {
+        let hints = 0
+        const listener = () => {
+          hints += 1
+        }
+        log.onHint(() => {
+          throw new Error('The listener broke.')
+        })
+        const unlisten = log.onHint(listener)
+        log.onHint(listener)
+        unlisten()
+        await log.write([insert('1')], asService)
+        expect(hints).toBeGreaterThan(0)
+        expect(await log.position()).toMatchObject({ head: 1 })
+      },
+    )
+
     logTest('forgets changes and keeps records when it is trimmed', async (log) => {
       const first = await log.write([insert('1')], asService)
       const second = await log.write([insert('2')], asService)
