@@ -74,7 +74,7 @@ export type ResolvedOptions = Required<Given<Omit<SyncServiceOptions, Undefaulte
 
 /** What {@link isOrigin} asks for. */
 export const originExpected =
-  "origins as browsers send them, like 'https://app.example.com', without a path or a slash"
+  "origins as browsers send them, like 'https://app.example.com', without a path, a slash or a wildcard"
 
 type Accepts = (value: unknown, path: string) => boolean
 
@@ -169,7 +169,7 @@ export function isOrigin(text: unknown): boolean {
   if (typeof text !== 'string' || !URL.canParse(text)) return false
   // Not by `origin`, which is `null` for the pages of an application of its own scheme.
   const { protocol, host } = new URL(text)
-  return host !== '' && text === [protocol, host].join('//')
+  return host !== '' && !host.includes('*') && text === [protocol, host].join('//')
 }
 
 /** Whether `candidate` is a path at which no endpoint below `path` is. */

@@ -25,6 +25,7 @@ const wrongOrigins = [
   ['https://App.test'],
   ['https://app.test:443'],
   ['https://app.test/page'],
+  ['https://*.app.test'],
   ['https://app.test', 7],
   ['null'],
 ].map((allowedOrigins) => ({ allowedOrigins }))
