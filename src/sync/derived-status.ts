@@ -40,8 +40,8 @@ export function connectionStatus(facts: Facts): ConnectionStatus {
 export function dataStatus(facts: Facts, connection: ConnectionStatus): DataStatus {
   const { hasData, progress, fetched, failure, inStepAt = 0 } = facts
   if (!hasData) return progress ? { state: 'loading', progress } : { state: 'none' }
-  const isConnected = ['socket', 'polling', 'connecting'].includes(connection.state)
-  return { state: fetched && isConnected && !failure ? 'current' : 'stale', asOf: inStepAt }
+  const isConnected = !failure && connection.state !== 'idle' && connection.state !== 'offline'
+  return { state: fetched && isConnected ? 'current' : 'stale', asOf: inStepAt }
 }
 
 /** Whether a socket may soon be open: a first failure, such as the loss of one that was, says nothing of the next try. */

@@ -75,7 +75,8 @@ export class LocalSession implements Session {
         change: (...change) => this.#change(...change),
         rejected: (transaction) => this.events.emit('rejected', transaction),
         changed: () => this.#showWrites(),
-        missing: () => this.#scheduler.tell({ type: 'want' }),
+        // The server has just answered, so a wait for it is over.
+        missing: () => this.#scheduler.tell('hurry'),
       },
     })
     this.#copy = new LocalCopy({
@@ -99,7 +100,7 @@ export class LocalSession implements Session {
         },
         reset: (event) => {
           // Its snapshot may reach less far than what it repairs: only as far as the rows that are there.
-          if (event.reason === 'repair') this.#scheduler.tell({ type: 'want' })
+          if (event.reason === 'repair') this.#scheduler.tell('want')
           // What the socket was opened for, and what it brought, belongs to the history before.
           else this.#realtime.link.renew()
           this.events.emit('reset', event)
@@ -129,7 +130,7 @@ export class LocalSession implements Session {
       clock,
       pollInterval,
       realtime: this.#realtime,
-      fetch: (type) => this.#scheduler.tell({ type }),
+      fetch: (type) => this.#scheduler.tell(type),
     })
   }
 
@@ -215,6 +216,8 @@ export class LocalSession implements Session {
       this.#progress = undefined
     })
     if (signal.aborted) return result
+    // The server is there again, so what waits to be sent waits no longer.
+    if (this.#scheduler.failure) this.writer.tell('hurry')
     this.#fetched = true
     this.#inStepAt = this.#options.world.clock.now()
     if (suspicious && result.changes > 0) this.#realtime.link.renew()
@@ -241,8 +244,8 @@ export class LocalSession implements Session {
 
   /** To what fetches, and to what sends. */
   #tell(type: 'start' | 'hurry' | 'resume'): void {
-    this.#scheduler.tell({ type })
-    this.writer.tell({ type })
+    this.#scheduler.tell(type)
+    this.writer.tell(type)
   }
 
   #dataListener(): DiskListener & CopyListener {
@@ -258,7 +261,7 @@ export class LocalSession implements Session {
       lost: () => {
         if (!this.#copy.continuity) return
         this.#fetcher.refill()
-        this.#scheduler.tell({ type: 'want' })
+        this.#scheduler.tell('want')
       },
       storage: (storage, error) => {
         const { logger } = this.#options
@@ -273,7 +276,7 @@ export class LocalSession implements Session {
         void this.#modelCheck.replaced(types)
       },
       unknown: (ops) => {
-        if (this.#fetcher.repairs(ops)) this.#scheduler.tell({ type: 'want' })
+        if (this.#fetcher.repairs(ops)) this.#scheduler.tell('want')
       },
     }
   }

@@ -136,8 +136,8 @@ export class LocalWriter implements Writer {
   }
 
   /** Tells what may let it send, or send again. */
-  tell(event: { readonly type: 'start' | 'hurry' | 'resume' }): void {
-    this.#scheduler.tell(event)
+  tell(type: 'start' | 'hurry' | 'resume'): void {
+    this.#scheduler.tell(type)
   }
 
   /** Sends no more. Resolves once nothing is under way. */
@@ -195,7 +195,7 @@ export class LocalWriter implements Writer {
         this.#outbox.tell()
         listener.changed()
       },
-      queued: () => this.#scheduler.tell({ type: 'want' }),
+      queued: () => this.#scheduler.tell('want'),
       stands: (transaction, lost) => this.#history.stands(transaction, lost),
       judged: (transaction) => this.#inbox.settle(transaction),
       retried: (rejected, transaction) => this.#history.replace(rejected, transaction),

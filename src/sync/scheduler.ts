@@ -64,10 +64,10 @@ export class Scheduler<Result> {
   }
 
   /** Tells what may call for one. */
-  tell(event: { readonly type: 'start' | 'want' | 'hurry' | 'resume' }): void {
+  tell(type: 'start' | 'want' | 'hurry' | 'resume'): void {
     // Timers stand still while a machine sleeps.
-    if (event.type === 'hurry' && this.#retry.at <= this.#options.world.clock.now()) this.#retry.set(0)
-    this.#dispatch(event)
+    if (type === 'hurry' && this.#retry.at <= this.#options.world.clock.now()) this.#retry.set(0)
+    this.#dispatch({ type })
   }
 
   /** Once, in any phase: what is under way, or anew. Not tried again if it fails. */

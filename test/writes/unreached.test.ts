@@ -44,3 +44,16 @@ test('offline, the connection tells it', async () => {
   expect(client.status.connection.state).toBe('offline')
   expect(client.status.writes).toEqual({ pending: 1, rejected: 0 })
 })
+
+test('once the server is reached again, neither reading nor writing waits on when the other has got through', async () => {
+  const { office, desk, client } = await noNotes()
+  for (const id of ['1', '2', '3', '4', '5', '6', '7', '8']) {
+    desk.network.cut()
+    const tx = add(client, id)
+    await office.clock.advance(180_000)
+    desk.network.mend()
+    while (client.status.data.state === 'stale' && tx.state !== 'accepted') await office.clock.advance(100)
+    await office.clock.advance(2_000)
+    expect([tx.state, client.status.data.state]).toEqual(['synced', 'current'])
+  }
+})
