@@ -67,6 +67,10 @@ export interface ResolvedOptions<M extends ModelDefinitions> {
 
 const isFunction = (value: unknown) => typeof value === 'function'
 const isText = (value: unknown) => typeof value === 'string' && value !== ''
+const credential: Check = [
+  (value) => isText(value) || isFunction(value),
+  'a text, or a function that gives one',
+]
 
 /** What each option must be; those that say more about themselves are checked where they are read. */
 const expected: {
@@ -74,8 +78,8 @@ const expected: {
 } = {
   baseUrl: [(value) => isText(value) || isObject(value), 'an address, or { http, ws }'],
   endpoints: [isObject, '{ bootstrapUrl, deltaUrl, wsUrl, txUrl? }'],
-  token: [(value) => isText(value) || isFunction(value), 'a token, or a function that gives one'],
-  apiKey: [(value) => isText(value) || isFunction(value), 'a key, or a function that gives one'],
+  token: credential,
+  apiKey: credential,
   identity: [(value) => isText(value) || value === null, 'a text that names whose data it is, or null'],
   onUnauthenticated: [isFunction, 'a function'],
   models: [isObject, 'what defineModels gives, or an object of schemas'],

@@ -31,7 +31,6 @@ export function resolveEndpoints(options: EndpointOptions, page: string | undefi
   const { baseUrl, endpoints } = options
   if (endpoints === undefined) return resolveBase(baseUrl, page)
   if (baseUrl !== undefined) fail('endpoints', 'is given beside `baseUrl`', 'one of the two')
-  if (!isObject(endpoints)) fail('endpoints', 'is no object', '{ bootstrapUrl, deltaUrl, wsUrl, txUrl? }')
   const { bootstrapUrl, deltaUrl, wsUrl, txUrl } = endpoints
   const href = (name: string, value: unknown, scheme: Scheme) =>
     parse(`endpoints.${name}`, value, scheme, page).href

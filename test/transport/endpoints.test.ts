@@ -118,7 +118,6 @@ describe('what is wrong fails with the name of the option and what was expected'
       'baseUrl.ws',
       /expected an address with ws:\/\/ or wss:\/\//,
     ],
-    ['endpoints that are a string', { endpoints: 'https://h' }, undefined, 'endpoints', /is no object/],
     [
       'a missing address',
       { endpoints: { ...whole, deltaUrl: undefined } },
