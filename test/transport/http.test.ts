@@ -33,6 +33,14 @@ describe('a request', () => {
     expect(made.last().init.method ?? 'GET').toBe('GET')
   })
 
+  test('with transactions is a POST of JSON, and says that it is', async () => {
+    const made = setup(() => json({ sid: 9, results: [] }))
+    expect(await made.transport.transact({ txs: [] })).toEqual({ sid: 9, results: [] })
+    expect(made.last().url).toBe('https://api.test/sync/v1/tx')
+    expect(made.last().init).toMatchObject({ method: 'POST', body: '{"txs":[]}', redirect: 'manual' })
+    expect(made.last().headers.get('Content-Type')).toBe('application/json')
+  })
+
   test('asks for credentials each time, and is not made without them', async () => {
     const tokens = ['a', 'b', null]
     const made = setup(() => json(delta), {
