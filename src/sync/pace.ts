@@ -37,7 +37,6 @@ export class Pace {
 
   start(): void {
     this.#polls = true
-    this.#wait()
   }
 
   stop(): void {
@@ -57,7 +56,7 @@ export class Pace {
 
   /** A fetch has succeeded, and left something unproven or not. */
   fetched(unproven: boolean): void {
-    this.#wait()
+    this.heard()
     if (!unproven) this.#unproven = 0
     else {
       // A push that no delta confirms, since its `sid` never was, is asked about less and less often.
@@ -68,7 +67,7 @@ export class Pace {
 
   /** Something came. */
   heard(): void {
-    this.#wait()
+    if (this.#polls) this.#poll.set(this.#options.pollInterval)
   }
 
   /** Something is shown that has to be proven. */
@@ -85,12 +84,8 @@ export class Pace {
     else this.#options.fetch('want')
   }
 
-  #wait(): void {
-    if (this.#polls) this.#poll.set(this.#options.pollInterval)
-  }
-
   #pollNow(): void {
-    this.#wait()
+    this.heard()
     const { state, hasHeartbeat } = this.#options.realtime
     if (hasHeartbeat) return
     this.#suspicious = state === 'live'

@@ -1,5 +1,5 @@
 import { ConfigurationError, NetworkError } from '../base/errors.ts'
-import { type Logger, silentLogger } from '../base/logger.ts'
+import type { Logger } from '../base/logger.ts'
 import { turnsOf } from '../base/turns.ts'
 import type { World } from '../base/world.ts'
 import { readDelta } from '../protocol/delta.ts'
@@ -31,7 +31,7 @@ export interface TransportOptions {
   readonly credentials: Credentials
   /** Who fetches and reads snapshots. @default the page itself */
   readonly worker?: SnapshotWorker | undefined
-  readonly logger?: Logger | undefined
+  readonly logger: Logger
 }
 
 /** A delta that takes longer to parse, in ms, is applied in a turn of its own, which takes several times as long. */
@@ -44,7 +44,7 @@ export const noTxUrl = '`endpoints.txUrl` is missing: without it this client onl
 type Exchange<A> = (url: string, init: RequestInit) => Promise<A>
 
 export function createTransport(options: TransportOptions): Transport {
-  const { world, endpoints, credentials, worker, logger = silentLogger } = options
+  const { world, endpoints, credentials, worker, logger } = options
   const { clock } = world
 
   /** The answer that `exchange` brings, if it is a 2xx. */

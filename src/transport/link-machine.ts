@@ -26,7 +26,7 @@ export type LinkEvent =
   | { readonly type: 'online' }
   | { readonly type: 'offline' }
   /** `overdue`: a heartbeat should have come by now. */
-  | { readonly type: 'visible'; readonly overdue: boolean }
+  | { readonly type: 'visible'; readonly overdue: boolean | undefined }
 
 /** The first three each put an end to whatever socket or wait there is. */
 export type LinkEffect =

@@ -134,7 +134,7 @@ export function createLink(options: LinkOptions): Link {
   }
 
   const onLifecycle = (event: LifecycleEvent) => {
-    if (event === 'visible') machine.dispatch({ type: event, overdue: heartbeat?.overdue ?? false })
+    if (event === 'visible') machine.dispatch({ type: event, overdue: heartbeat?.overdue })
     else if (event !== 'hidden') machine.dispatch({ type: event })
   }
 

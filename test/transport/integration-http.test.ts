@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, test } from 'vitest'
+import { silentLogger } from '../../src/base/logger.ts'
 import type { Fetch } from '../../src/base/world.ts'
 import { createCredentials } from '../../src/transport/credentials.ts'
 import { resolveEndpoints } from '../../src/transport/endpoints.ts'
@@ -27,7 +28,12 @@ async function serve(listener: Parameters<typeof localServer>[0]) {
   const clock = new VirtualClock()
   const endpoints = resolveEndpoints({ baseUrl: `http://127.0.0.1:${server.port}/sync/v1` }, undefined)
   const credentials = createCredentials({ token: 's3cret' })
-  const transport = createTransport({ world: { fetch: realFetch, clock }, endpoints, credentials })
+  const transport = createTransport({
+    world: { fetch: realFetch, clock },
+    endpoints,
+    credentials,
+    logger: silentLogger,
+  })
   return { server, clock, transport, sink: new ListSink() }
 }
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { silentLogger } from '../../src/base/logger.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import { createCredentials } from '../../src/transport/credentials.ts'
 import { createTransport } from '../../src/transport/http.ts'
@@ -38,6 +39,7 @@ test('a worker reads no more than about 8 MB ahead of its page, and goes on once
     endpoints,
     credentials: createCredentials({ token: 's3cret' }),
     worker,
+    logger: silentLogger,
   })
   const sink = new ListSink()
   let goOn = () => {}
@@ -74,7 +76,13 @@ test('a worker reads no more than about 8 MB ahead of its page, however large a 
   })
   const world = { clock, fetch: async () => new Response(body) }
   const worker = snapshotWorker(() => new FakeWorker({ world, store: memoryStore() }))
-  const transport = createTransport({ world, endpoints, credentials: createCredentials({}), worker })
+  const transport = createTransport({
+    world,
+    endpoints,
+    credentials: createCredentials({}),
+    worker,
+    logger: silentLogger,
+  })
   const abort = new AbortController()
   const bootstrap = transport.bootstrap(
     { slice: () => new Promise(() => {}), progress: () => {} },

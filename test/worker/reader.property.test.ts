@@ -1,5 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { silentLogger } from '../../src/base/logger.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import { createCredentials } from '../../src/transport/credentials.ts'
 import { createTransport } from '../../src/transport/http.ts'
@@ -21,7 +22,7 @@ async function outcome(bytes: Uint8Array<ArrayBuffer>, cuts: readonly number[], 
     ? snapshotWorker(() => new FakeWorker({ world, store: memoryStore() }))
     : undefined
   const sink = new ListSink()
-  const head = await createTransport({ world, endpoints, credentials, worker })
+  const head = await createTransport({ world, endpoints, credentials, worker, logger: silentLogger })
     .bootstrap(sink)
     .catch(({ name, code, message }) => ({ name, code, message }))
   return { head, slices: sink.slices, progress: sink.progresses.at(-1) }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { silentLogger } from '../../src/base/logger.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import { createCredentials } from '../../src/transport/credentials.ts'
 import { createTransport } from '../../src/transport/http.ts'
@@ -63,7 +64,13 @@ describe('a refusal is the same through a worker', () => {
     const world = { clock, fetch: async () => answer }
     const errors = []
     for (const worker of [snapshotWorker(() => new FakeWorker({ world, store: memoryStore() })), undefined]) {
-      const transport = createTransport({ world, endpoints, credentials: createCredentials({}), worker })
+      const transport = createTransport({
+        world,
+        endpoints,
+        credentials: createCredentials({}),
+        worker,
+        logger: silentLogger,
+      })
       errors.push(
         await clock.until(
           transport.bootstrap(new ListSink()).catch(({ name, status }) => ({ name, status })),
