@@ -70,6 +70,20 @@ describe('a client', () => {
     expect(Object.keys(shown(client))).toEqual(['1', '2'])
   })
 
+  test('stopped, leaves no timer behind, though a push was to be confirmed, nor does what is asked for then', async () => {
+    const device = new Device()
+    device.insert('1')
+    const client = await device.live()
+    device.insert('2')
+    await device.clock.advance(100)
+    expect(Object.keys(shown(client))).toEqual(['1', '2'])
+    await device.clock.until(client.stop())
+    await device.clock.advance(100)
+    expect(device.clock.timers).toBe(0)
+    await device.clock.until(client.sync())
+    expect(device.clock.timers).toBe(0)
+  })
+
   test('closed, leaves nothing behind: no timer, no call, no socket, no listener', async () => {
     const device = new Device()
     const client = await device.live()
