@@ -52,13 +52,13 @@ export function createCredentials({ token, apiKey }: CredentialOptions): Credent
 
   let yielded: string | undefined
   let replacement: string | undefined
-  // By value; '' stands for nothing sent. Kept beside the errors, so that printing one shows no credential.
-  const values = new WeakMap<UnauthenticatedError, string>()
-  const told = new Set<string>()
+  // By value; `undefined` stands for nothing sent. Kept beside the errors, so that printing one shows no credential.
+  const values = new WeakMap<UnauthenticatedError, string | undefined>()
+  const told = new Set<string | undefined>()
 
   const refuse = (message: string, credential?: Credential) => {
     const error = new UnauthenticatedError(message)
-    values.set(error, credential?.value ?? '')
+    values.set(error, credential?.value)
     return error
   }
 
@@ -90,15 +90,15 @@ export function createCredentials({ token, apiKey }: CredentialOptions): Credent
       replacement = check(option, value)
     },
     accepted(credential) {
-      told.delete(credential?.value ?? '')
-      told.delete('')
+      told.delete(credential?.value)
+      told.delete(undefined)
     },
     refuse,
     rejected(error) {
-      const value = values.get(error as UnauthenticatedError) ?? ''
+      const value = values.get(error as UnauthenticatedError)
       const first = !told.has(value)
       told.add(value)
-      const [oldest = ''] = told
+      const [oldest] = told
       if (told.size > mostTold) told.delete(oldest)
       return first
     },

@@ -148,6 +148,27 @@ describe('a caller that gives up', () => {
     },
   )
 
+  test.each([1, 2])(
+    'while the first of %i slices is taken: its reason comes back, and no other slice is handed on',
+    async (slices) => {
+      const body = new ManualBody()
+      const made = setup(() => new Response(body.stream))
+      const controller = new AbortController()
+      const sink = new ListSink()
+      const slice = vi.spyOn(sink, 'slice').mockImplementation(async () => {
+        await settle()
+        controller.abort(reason)
+      })
+      const result = outcomeOf(made.transport.bootstrap(sink, controller.signal))
+      await settle()
+      body.sends(`{"rows":[${'{"t":"a","id":"1","p":{}},'.repeat(1_000 * slices)}`)
+      await settle()
+      await settle()
+      expect(result.error).toBe(reason)
+      expect([slice.mock.calls.length, body.cancelled, made.clock.timers]).toEqual([1, true, 0])
+    },
+  )
+
   test('leaves no listener on its signal behind a call that went well', async () => {
     const made = setup(() => json(delta))
     const { signal } = new AbortController()

@@ -1,9 +1,11 @@
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { isSyncError } from '../../src/base/errors.ts'
+import { silentLogger } from '../../src/base/logger.ts'
 import { createCredentials } from '../../src/transport/credentials.ts'
+import { createTransport } from '../../src/transport/http.ts'
 import { oddChunks } from '../support/bare-server-text.ts'
-import { ListSink, outcomeOf, setup } from '../support/transport-calls.ts'
+import { endpoints, ListSink, outcomeOf, setup } from '../support/transport-calls.ts'
 import { json, ManualBody } from '../support/transport-fetch.ts'
 import { settle } from '../support/virtual-clock.ts'
 
@@ -39,6 +41,19 @@ describe('a request', () => {
     expect(made.last().url).toBe('https://api.test/sync/v1/tx')
     expect(made.last().init).toMatchObject({ method: 'POST', body: '{"txs":[]}', redirect: 'manual' })
     expect(made.last().headers.get('Content-Type')).toBe('application/json')
+  })
+
+  test('with transactions is not made where there is nothing to send, or nowhere to send it', async () => {
+    const made = setup(() => json({ sid: 9, results: [] }))
+    await expect(made.transport.transact(undefined)).rejects.toMatchObject({ option: 'txCodec' })
+    const reads = createTransport({
+      world: made,
+      endpoints: { ...endpoints, txUrl: undefined },
+      credentials: createCredentials({}),
+      logger: silentLogger,
+    })
+    await expect(reads.transact({ txs: [] })).rejects.toMatchObject({ option: 'endpoints.txUrl' })
+    expect(made.calls).toEqual([])
   })
 
   test('asks for credentials each time, and is not made without them', async () => {
