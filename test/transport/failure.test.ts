@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { HttpError, NetworkError, UnauthenticatedError } from '../../src/base/errors.ts'
-import { failureOf } from '../../src/transport/failure.ts'
+import { failureOf, txFailureOf } from '../../src/transport/failure.ts'
 
 const http = (status: number, retryAfterMs?: number) => new HttpError('It failed.', { status, retryAfterMs })
 
@@ -26,6 +26,22 @@ describe('a delta that failed', () => {
 test('what Retry-After asked for comes along', () => {
   expect(failureOf(http(429, 5_000))).toEqual({ kind: 'other', retryAfterMs: 5_000 })
   expect(failureOf(http(503, 0))).toEqual({ kind: 'other', retryAfterMs: 0 })
+})
+
+test.each([
+  [400, undefined, 1, { kind: 'paused' }],
+  [400, undefined, 2, { kind: 'paused' }],
+  [400, 'invalid', 1, { kind: 'rejected', code: 'invalid' }],
+  [400, 'invalid', 2, { kind: 'split' }],
+  [413, undefined, 1, { kind: 'paused' }],
+  [413, undefined, 2, { kind: 'split' }],
+  [413, 'too_large', 1, { kind: 'rejected', code: 'too_large' }],
+  [404, 'invalid', 1, { kind: 'paused' }],
+  [429, 'invalid', 2, { kind: 'other' }],
+  [503, 'invalid', 1, { kind: 'other' }],
+])('%i with the code %j to %i transactions is %j', (status, serverCode, count, failure) => {
+  const error = new HttpError('Refused.', { status, serverCode })
+  expect(txFailureOf(error, count)).toEqual(failure)
 })
 
 test('missing credentials are no other failure', () => {
