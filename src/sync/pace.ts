@@ -23,7 +23,7 @@ export class Pace {
   readonly #poll: Alarm
   readonly #soon: Alarm
   #polls = false
-  #beganAt = Number.NEGATIVE_INFINITY
+  #beganAt = 0
   /** How many fetches in a row have left something unproven. */
   #unproven = 0
   /** A fetch was called for because a live socket was silent: if it brings news, the socket is deaf. */
@@ -79,9 +79,8 @@ export class Pace {
   missing(urgency: 'hurry' | 'want' | 'hint'): void {
     // A clock that was set back makes nobody wait longer.
     const wait = Math.min(this.#beganAt + hintEveryMs - this.#options.clock.now(), hintEveryMs)
-    if (urgency !== 'hint') this.#options.fetch(urgency)
-    else if (wait > 0) this.#soon.within(wait)
-    else this.#options.fetch('want')
+    if (urgency === 'hint') this.#soon.within(wait)
+    else this.#options.fetch(urgency)
   }
 
   #pollNow(): void {

@@ -319,6 +319,20 @@ describe('a socket that says nothing', () => {
     expect(device.server.sockets.opened).toBe(2)
   })
 
+  test('is not polled beside before it has said nothing for so long', async () => {
+    const device = new Device({ push: 'none' })
+    device.insert('1')
+    await device.live({ pollInterval: 10_000 })
+    const asked = device.requests.length
+    for (let time = 0; time < 10; time += 1) {
+      await device.clock.advance(6_000)
+      device.server.sockets.send('ada', '{"sid":1}')
+    }
+    expect(device.requests.length).toBe(asked)
+    await device.clock.advance(11_000)
+    expect(device.requests.slice(asked)).toEqual(['delta 1'])
+  })
+
   test('is left alone where a poll brought no news, whatever is fetched after it', async () => {
     const device = new Device({ push: 'none' })
     device.insert('1')
