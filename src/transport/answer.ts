@@ -48,7 +48,7 @@ export interface Refusal {
 export function errorOf({ url, answer, text, credentials, credential, now }: Refusal): SyncError {
   const { status } = answer
   const where = redactUrl(url)
-  if (status === 0 || (status >= 300 && status < 400)) {
+  if (status < 400) {
     return new NetworkError('unreachable', `${where} redirects; give the address that it leads to.`)
   }
   const body = readErrorBody(text)

@@ -66,6 +66,7 @@ describe('a client', () => {
     expect(Object.keys(shown(client))).toEqual(['1'])
     expect(client.status).toMatchObject({ lifecycle: 'stopped', connection: { state: 'idle' } })
     await client.start()
+    expect(client.status.connection).toEqual({ state: 'connecting' })
     await device.clock.advance(1_000)
     expect(Object.keys(shown(client))).toEqual(['1', '2'])
   })

@@ -79,6 +79,18 @@ describe('what is pushed while something is fetched', () => {
     expect(shown(client)).toEqual({ 1: {}, 2: {} })
   })
 
+  test('waits on where that delta fails', async () => {
+    const device = new Device()
+    device.insert('1')
+    insertBehind(device, '/delta', 503)
+    device.server.failNext(faults.answer(503), { path: '/delta', times: 3 })
+    const client = await device.live()
+    expect(device.requests.filter((request) => request.startsWith('delta')).length).toBeGreaterThan(0)
+    expect(shown(client)).toEqual({ 1: {} })
+    await device.clock.advance(20_000)
+    expect(shown(client)).toEqual({ 1: {}, 2: {} })
+  })
+
   test('is shown behind the snapshot that replaces the data, and not to vanish by it', async () => {
     const device = new Device()
     device.insert('1')
