@@ -69,6 +69,8 @@ const again = (failures: number): PhaseStep =>
         state: { name: 'waiting', failures, floored: false },
         effects: [{ type: 'wait', failures, floorMs: 0 }],
       }
+const onceMore = (state: Extract<Phase, { name: 'fetching' }>): PhaseStep =>
+  stay(state.again ? state : { ...state, again: true })
 const halt = (...effects: PhaseEffect[]): PhaseStep => ({ state: { name: 'halted' }, effects })
 
 const table: TransitionTable<Phase, PhaseEvent, PhaseEffect> = {
@@ -111,8 +113,8 @@ const table: TransitionTable<Phase, PhaseEvent, PhaseEffect> = {
   fetching: {
     start: stay,
     stop: () => halt({ type: 'abort' }),
-    want: (state) => stay(state.again ? state : { ...state, again: true }),
-    hurry: (state) => stay(state.again ? state : { ...state, again: true }),
+    want: onceMore,
+    hurry: onceMore,
     ask: stay,
     resume: (state) => stay(state.resumed ? state : { ...state, resumed: true }),
     due: stay,

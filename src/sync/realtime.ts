@@ -29,7 +29,7 @@ export interface RealtimeListener {
   missing(urgency: 'hurry' | 'want' | 'hint'): void
   /** Something that is shown has to be confirmed. */
   unproven(): void
-  /** Something came, or the socket is there, or gone. */
+  /** Something came, or the socket is gone. */
   heard(): void
 }
 
@@ -103,7 +103,6 @@ export class Realtime {
     this.#deltas = 0
     this.#state = 'behind'
     this.#hello = undefined
-    this.#options.listener.heard()
     this.#options.listener.missing('hurry')
   }
 

@@ -76,7 +76,11 @@ describe('many changes', () => {
     check.changed(changed(rowsOf('Issue', 30, {})))
     expect(log).toEqual([])
     await clock.advance(100)
-    expect(log).toEqual([expect.stringMatching(/59 more of the type break it\.$/)])
+    const told = expect.stringMatching(/59 more of the type break it\.$/)
+    expect(log).toEqual([told])
+    check.changed(changed(rowsOf('Issue', 20, {})))
+    await clock.advance(100)
+    expect(log).toEqual([told, expect.stringMatching(/19 more of the type break it\.$/)])
   })
 
   test('are looked at no more once other data stands in their place, or the check has ended', async () => {
@@ -145,6 +149,15 @@ describe('a whole copy', () => {
     replace(rowsOf('Issue', 3, {}))
     await Promise.all([older, check.replaced()])
     expect(log).toEqual([expect.stringMatching(/ 2 more of the type break it\.$/)])
+  })
+
+  test('is looked at on, though the records of a type have come to it meanwhile', async () => {
+    const { check, log } = checkOf({ Issue: titled, Note: titled }, [
+      ...rowsOf('Issue', 10_000, {}),
+      ...rowsOf('Note', 2, {}),
+    ])
+    await Promise.all([check.replaced(), check.replaced(['Note'])])
+    expect(log).toContainEqual(expect.stringMatching(/9999 more of the type break it\.$/))
   })
 
   test('is looked at no further once it is stopped', async () => {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { nextPhase, type Phase, type PhaseEffect, type PhaseEvent } from '../../src/sync/phase.ts'
@@ -31,11 +32,11 @@ describe('the phases', () => {
     ])
   })
 
-  test('fetch once more when something was wanted meanwhile, however often', () => {
-    expect(tell({ type: 'start' }, { type: 'want' }, { type: 'hurry' }, done, done)).toEqual([
+  test.each(['want', 'hurry'] as const)('fetch once more after a %s meanwhile, however often', (type) => {
+    expect(tell({ type: 'start' }, { type }, { type }, done, done)).toEqual([
       'start → fetch, fetching',
-      'want → fetching',
-      'hurry → fetching',
+      `${type} → fetching`,
+      `${type} → fetching`,
       'done → fetch, fetching',
       'done → resting',
     ])
@@ -79,12 +80,27 @@ describe('the phases', () => {
     ])
   })
 
+  test('end a wait for whoever asks by name', () => {
+    expect(tell({ type: 'start' }, failed, { type: 'ask' }).at(-1)).toBe(
+      'ask → unwait, fetch asked, fetching',
+    )
+  })
+
   test('pause after a refusal until credentials may be right, or somebody asks by name', () => {
     const refused: PhaseEvent = { type: 'refused' }
     expect(
-      tell({ type: 'start' }, refused, { type: 'want' }, { type: 'hurry' }, { type: 'ask' }, refused, {
-        type: 'resume',
-      }),
+      tell(
+        { type: 'start' },
+        refused,
+        { type: 'want' },
+        { type: 'hurry' },
+        { type: 'ask' },
+        refused,
+        {
+          type: 'resume',
+        },
+        { type: 'hurry' },
+      ),
     ).toEqual([
       'start → fetch, fetching',
       'refused → paused',
@@ -94,6 +110,7 @@ describe('the phases', () => {
       'refused → paused',
       // Refused twice in a row, so not at once.
       'resume → wait(2), waiting',
+      'hurry → unwait, fetch, fetching',
     ])
   })
 
@@ -173,6 +190,7 @@ test('there is one fetch at a time and one wait at a time, whatever happens', ()
         if (answers) fetching = false
         if (next.type === 'due') waiting = false
         const step = nextPhase(state, next)
+        if (isDeepStrictEqual(step.state, state)) expect(step.state).toBe(state)
         state = step.state
         for (const effect of step.effects) {
           if (effect.type === 'fetch') {

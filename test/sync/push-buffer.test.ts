@@ -38,6 +38,13 @@ describe('a push buffer', () => {
     expect(buffer.take().overflowed).toBe(true)
   })
 
+  test('gives each push once', () => {
+    const buffer = new PushBuffer()
+    buffer.add(push('rows', 1))
+    buffer.take()
+    expect(buffer.take()).toEqual({ deltas: [], overflowed: false })
+  })
+
   test('begins anew once it was emptied', () => {
     const buffer = new PushBuffer()
     buffer.add(push('rows', most))

@@ -59,6 +59,15 @@ test('after an empty bootstrap, or one that a delta continues, the next one does
   expect(resets.reset('epoch')).toBe(true)
 })
 
+test('empty bootstraps, however many, make none wait that follows the first rows', async () => {
+  const clock = new VirtualClock()
+  const resets = new Resets(clock)
+  for (let n = 0; n < 9; n += 1) resets.made(0)
+  resets.made(5)
+  await clock.advance(minute)
+  expect(resets.reset('gone')).toBe(true)
+})
+
 test('after a bootstrap of another history than the delta is of, the next one does not wait, and those after it do', () => {
   const resets = new Resets(new VirtualClock())
   resets.made(5)
