@@ -57,13 +57,12 @@ export function errorOf({ url, answer, text, credentials, credential, now }: Ref
   return new HttpError(message, {
     status,
     serverCode: body && without(body.code, credential),
-    retryAfterMs: retryAfterMs(answer.headers.get('Retry-After'), now),
+    retryAfterMs: retryAfterMs(answer.headers.get('Retry-After') ?? '', now),
   })
 }
 
 /** What `Retry-After` asks for, in ms: seconds or a date (RFC 9110, section 10.2.3). */
-function retryAfterMs(value: string | null, now: number): number | undefined {
-  if (value === null) return undefined
+function retryAfterMs(value: string, now: number): number | undefined {
   if (/^\s*\d+\s*$/.test(value)) return Number(value) * 1000
   // Of the three forms of a date, one leaves out that it is GMT (RFC 9110, section 5.6.7).
   const date = /^[A-Z]/.test(value) ? value.replace(/( GMT)?$/, ' GMT') : ''

@@ -62,7 +62,7 @@ export async function readText(
     let isMore = true
     while (isMore) isMore = await call.wait(readsMore(), ms, 'Waiting for 64 KiB more of an answer')
   } finally {
-    body.return(undefined).catch(() => {})
+    void body.return(undefined)
   }
   return text + decode(decoder)
 }

@@ -6,13 +6,12 @@ export class Heartbeat {
   readonly #clock: Clock
   readonly #silence: Alarm
   #expectedMs = Number.POSITIVE_INFINITY
-  #heardAt: number
+  #heardAt = 0
 
   /** `onSilence` is called once nothing was heard for twice the time that is expected. */
   constructor(clock: Clock, onSilence: () => void) {
     this.#clock = clock
     this.#silence = new Alarm(clock, onSilence)
-    this.#heardAt = clock.now()
   }
 
   /** Whether something should have come by now. Holds where timers stood still, in a sleeping machine for example. */

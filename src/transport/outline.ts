@@ -4,7 +4,7 @@
  */
 export function outline(thrown: unknown): Error {
   const { name, code, cause } = fieldsOf(thrown)
-  const words = [word(name) ?? typeof thrown, word(code) ?? word(fieldsOf(cause).code)]
+  const words = [word(name), word(code) ?? word(fieldsOf(cause).code)]
   return new Error(words.filter(Boolean).join(' '))
 }
 

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { isSyncError } from '../../src/base/errors.ts'
 import { silentLogger } from '../../src/base/logger.ts'
 import { createCredentials } from '../../src/transport/credentials.ts'
@@ -71,6 +71,14 @@ describe('a request', () => {
     const made = setup(() => new Response('\uFEFF{"sid":3,"rows":[{"t":"a","id":"1","p":{}},5]}'))
     const { sid, changes, broken } = await made.transport.delta(1)
     expect([sid, changes.kind, broken.length]).toEqual([3, 'rows', 1])
+  })
+
+  test('is answered where the runtime cannot stream, too', async () => {
+    const unstreamed = (value: unknown) => Object.defineProperty(json(value), 'body', { value: undefined })
+    expect((await setup(() => unstreamed(delta)).transport.delta(1)).sid).toBe(9)
+    const sink = new ListSink()
+    expect((await setup(() => unstreamed(snapshot)).transport.bootstrap(sink)).sid).toBe(9)
+    expect(sink.slices.flatMap((slice) => slice.rows)).toEqual(snapshot.rows)
   })
 
   test('gives a delta that comes in pieces cut within a character', async () => {
@@ -158,6 +166,19 @@ describe('an answer that is no 2xx', () => {
     })
   })
 
+  test('is told alike to a client that sends no credential', async () => {
+    const error = { code: 'token_expired', message: 'Sign in.' }
+    const answers = [401, 400]
+    const made = setup(() => json({ error }, { status: answers.shift() ?? 500 }), {
+      credentials: createCredentials({}),
+    })
+    expect(await outcome(made.transport.delta(1))).toMatchObject({
+      name: 'UnauthenticatedError',
+      message: 'https://api.test/sync/v1/delta answered 401: Sign in.',
+    })
+    expect(await outcome(made.transport.delta(1))).toMatchObject({ serverCode: 'token_expired' })
+  })
+
   test('with a body that is not the protocol’s has a status and no more', async () => {
     for (const body of ['<html>Bad gateway</html>', '', { message: 'x' }, { error: 'x' }]) {
       const error = await failing(502, body).result()
@@ -217,7 +238,9 @@ describe('an answer that is no 2xx', () => {
     ['soon', undefined],
     ['-5', undefined],
     ['', undefined],
-  ])('with Retry-After %j asks for %j ms', async (value, ms) => {
+  ])('with Retry-After %j asks for %j ms, wherever the client is', async (value, ms) => {
+    vi.stubEnv('TZ', 'America/New_York')
+    onTestFinished(() => void vi.unstubAllEnvs())
     const { result } = failing(503, '', { 'Retry-After': value })
     expect(await result()).toMatchObject({ retryAfterMs: ms })
   })
