@@ -16,7 +16,7 @@ export function whenReady(session: Session, signal: AbortSignal | undefined, t?:
     }
     waiting.add(onAbort(signal, () => reject(signal?.reason)))
     waiting.add(session.events.on('status', look))
-    if (t !== undefined) waiting.add(session.events.on('change', look))
+    waiting.add(session.events.on('change', look))
     look()
   }).finally(() => waiting.dispose())
 }

@@ -28,6 +28,54 @@ describe('a hello', () => {
     expect(client.status).toMatchObject({ connection: { state: 'socket' }, lastSyncId: 2 })
   })
 
+  test('that the first delta reaches, or that comes when it was reached, asks for no other', async () => {
+    const hello = { sid: 2 }
+    const device = greeted(hello)
+    device.insert('1')
+    device.insert('2')
+    await device.live()
+    await device.clock.advance(5_000)
+    device.server.sockets.send('ada', '{"hello":{"sid":2}}')
+    await device.clock.advance(5_000)
+    expect(device.requests).toEqual(['ws', 'bootstrap', 'delta 2'])
+    device.server.sockets.end()
+    hello.sid = device.insert('3')
+    await device.clock.advance(10_000)
+    expect(device.requests.slice(3)).toEqual(['ws', 'delta 2'])
+  })
+
+  test('is reached behind every opening, however many there were', async () => {
+    const hello = { sid: 1 }
+    const device = greeted(hello)
+    device.insert('1')
+    const client = await device.live()
+    for (let time = 0; time < 5; time += 1) {
+      device.server.sockets.end()
+      await device.clock.advance(10_000)
+    }
+    device.server.sockets.end()
+    hello.sid = device.insert('2')
+    device.server.failNext(faults.answer(200, '{"sid":1,"frames":[]}'), { path: '/delta' })
+    const asked = device.requests.length
+    await device.clock.advance(10_000)
+    expect(device.requests.slice(asked)).toEqual(['ws', 'delta 1', 'delta 1'])
+    expect(Object.keys(shown(client))).toEqual(['1', '2'])
+  })
+
+  test('that promises heartbeats promises nothing of a later socket that begins without one', async () => {
+    const device = greeted({ sid: 1, heartbeatMs: 20_000 })
+    device.insert('1')
+    const client = await device.live({ pollInterval: 10_000 })
+    device.server.behaviour.push = 'none'
+    device.server.sockets.add = Object.getPrototypeOf(device.server.sockets).add
+    device.server.sockets.end()
+    await device.clock.advance(5_000)
+    expect(client.status.connection.state).toBe('socket')
+    device.insert('2')
+    await device.clock.advance(11_000)
+    expect(Object.keys(shown(client))).toEqual(['1', '2'])
+  })
+
   test('behind which the socket closes, each time, makes no storm, and ends when that does', async () => {
     const device = greeted({ sid: 1 })
     const { sockets } = device.server

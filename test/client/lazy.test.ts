@@ -104,6 +104,16 @@ describe('a lazy type that nobody has used', () => {
 })
 
 describe('loading', () => {
+  test('resolves as soon as they are there, though nothing else happens', async () => {
+    const { device, client } = await restarted()
+    let isLoaded = false
+    void client.load('Issue').then(() => {
+      isLoaded = true
+    })
+    await device.clock.advance(1)
+    expect(isLoaded).toBe(true)
+  })
+
   test('of a type that is not lazy, or was loaded, waits for nothing but data', async () => {
     const { device, client } = await restarted()
     await device.clock.until(Promise.all([client.load('Project'), client.load('Issue')]))

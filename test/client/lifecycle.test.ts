@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { describe, expect, test } from 'vitest'
 import { Device, shown } from '../support/device.ts'
 
@@ -114,6 +115,14 @@ describe('ready', () => {
     await client.start()
     await device.clock.until(ready)
     expect(client.status.data.state).toBe('current')
+  })
+
+  test('leaves no listener behind on its signal', async () => {
+    const device = new Device()
+    const client = await device.live()
+    const { signal } = new AbortController()
+    await client.ready({ signal })
+    expect(getEventListeners(signal, 'abort')).toEqual([])
   })
 
   test('stays pending offline, and rejects on close', async () => {

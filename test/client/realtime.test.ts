@@ -277,6 +277,8 @@ describe('without a socket', () => {
     const seen: string[] = []
     client.on('status', ({ connection }) => seen.push(connection.state))
     device.server.sockets.end()
+    await device.clock.advance(50)
+    expect(client.status.connection).toEqual({ state: 'connecting' })
     await device.clock.advance(10_000)
     expect([...new Set(seen)]).toEqual(['connecting', 'socket'])
   })
