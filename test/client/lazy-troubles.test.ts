@@ -100,7 +100,8 @@ describe('a snapshot that takes the place of the data', () => {
   })
 })
 
-test('a snapshot of which the disk does not take a page begins again at once, and is in memory whole', async () => {
+/** A device with 12 large records, whose disk does not take the first page. */
+function onReluctant(): Device {
   let failing = 1
   const store = watching(memoryStore(), ({ mode, tables }) => {
     if (mode !== 'write' || !tables.includes('pages') || tables.includes('journal') || failing === 0) return
@@ -109,6 +110,18 @@ test('a snapshot of which the disk does not take a page begins again at once, an
   })
   const device = new Device({ store })
   for (let n = 1; n <= 12; n += 1) device.insert(`${n}`, { text: 'x'.repeat(600_000) })
+  return device
+}
+
+test('a snapshot of which the disk does not take a page is fetched once where no type is lazy', async () => {
+  const device = onReluctant()
+  const client = device.client()
+  await expect(device.clock.until(client.sync())).rejects.toMatchObject({ name: 'StorageError' })
+  expect([device.requests, client.count('Issue')]).toEqual([['bootstrap'], 12])
+})
+
+test('a snapshot of which the disk does not take a page begins again at once, and is in memory whole', async () => {
+  const device = onReluctant()
   const client = device.client({ models })
   const rows: number[] = []
   client.on('status', ({ data }) => {
