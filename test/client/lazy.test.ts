@@ -80,6 +80,20 @@ describe('a lazy type that nobody has used', () => {
     expect(shown(client)).toEqual({ 1: { title: 'Milk', n: 1 } })
   })
 
+  test('makes nothing true that was pushed of another type and is not confirmed', async () => {
+    const { device, client } = await restarted()
+    const pushed = { sid: 2, op: 'i', t: 'Project', id: '2', p: {} }
+    device.server.failNext(faults.answer(500, ''), { path: '/delta', times: 3 })
+    device.server.sockets.send('ada', JSON.stringify(pushed))
+    await device.clock.advance(100)
+    client.count('Issue')
+    await device.clock.advance(1)
+    expect([shown(client), client.count('Project')]).toEqual([{ 1: { title: 'Milk' } }, 1])
+    device.update('1', { n: 1 })
+    await device.clock.advance(60_000)
+    expect([shown(client), client.count('Project')]).toEqual([{ 1: { title: 'Milk', n: 1 } }, 0])
+  })
+
   test('is held against its model when it comes', async () => {
     const device = new Device()
     device.insert('2', { bad: true })
