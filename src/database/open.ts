@@ -17,7 +17,7 @@ import { FencedConnection } from './fence.ts'
 import { type Manifest, sizeOf } from './format.ts'
 import { Generations } from './generations.ts'
 import { JournalWriter } from './journal.ts'
-import { MigratingSink } from './migrate.ts'
+import { type MigratingSink, migratingSink } from './migrate.ts'
 import type { OutboxStore } from './outbox.ts'
 import { pagesOf } from './pages.ts'
 import { readStored, restore } from './restore.ts'
@@ -94,13 +94,13 @@ class StoredDatabase implements Database {
     const state = await restore(this.#database, (stored) => {
       if (stored === version) return sink
       // What a newer version of the application stored, this one cannot read.
-      migrating = stored < version ? new MigratingSink(this.#models, stored) : undefined
+      migrating = stored < version ? migratingSink(this.#models, stored) : undefined
       return migrating
     })
     if (!state) return undefined
     const { pageUnits, journalUnits, ...restored } = state
     this.#size = { pageUnits, journalUnits }
-    return migrating ? this.#rewrite(migrating.migrated, restored, sink) : restored
+    return migrating ? this.#rewrite(migrating.migrated(), restored, sink) : restored
   }
 
   async read(sink: RestoreSink): Promise<Restored | undefined> {
