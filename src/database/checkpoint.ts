@@ -49,7 +49,7 @@ export async function checkpoint(context: CheckpointContext): Promise<Checkpoint
       return { pageUnits: sizeOf(manifest), journalUnits: start.journal.size }
     }
   } finally {
-    generations.end(writer)
+    writer.end()
   }
   await generations.sweep()
   return undefined

@@ -1,9 +1,7 @@
-import type { Undo } from '../base/emitter.ts'
 import { StorageError, toStorageError } from '../base/errors.ts'
 import type { KeySpan, StoreConnection, StoreTransaction, StoreValue, Table } from '../storage/store.ts'
 import type { SnapshotPlace } from '../transport/transport.ts'
 import { after, fenceOf, journalKey, metaKeys, readHead, taken } from './format.ts'
-import { type OutboxStore, openOutbox } from './outbox.ts'
 
 /** All but the outbox. */
 const data = { tables: ['meta', 'pages', 'journal'], mode: 'write' } as const
@@ -13,7 +11,6 @@ const mostFormers = 1_000
 
 /** A connection whose every write is refused once somebody else has opened the database. */
 export class FencedConnection {
-  readonly outbox: OutboxStore
   readonly #connection: StoreConnection
   /** What has to be lent still: whoever writes pages for another is refused once they are not wanted any more. */
   readonly #lent: string | undefined
@@ -26,7 +23,6 @@ export class FencedConnection {
     this.#connection = connection
     this.#fence = fence
     this.#lent = lent
-    this.outbox = openOutbox(connection)
   }
 
   /**
@@ -111,10 +107,6 @@ export class FencedConnection {
 
   close(): void {
     this.#connection.close()
-  }
-
-  onLost(listener: (failure: StorageError) => void): Undo {
-    return this.#connection.onLost(listener)
   }
 
   async #compare(tx: StoreTransaction): Promise<void> {

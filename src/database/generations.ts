@@ -12,104 +12,101 @@ import {
 } from './format.ts'
 
 /** Gives each writer of pages a name that no other has, and removes the pages that nobody needs. */
-export class Generations {
-  readonly #database: FencedConnection
-  readonly #underWay = new Set<string>()
-  #count = 0
-
-  constructor(database: FencedConnection) {
-    this.#database = database
-  }
-
+export interface Generations {
   /** A writer that is under way until it is ended: until then its pages are left alone. */
-  begin(): PageWriter {
-    this.#count += 1
-    // Nobody else has this fence, and whoever had a lower one can no longer write.
-    const id = `${this.#database.fence}.${this.#count}`
-    this.#underWay.add(id)
-    return new PageWriter(this.#database, id)
-  }
-
-  end(writer: PageWriter): void {
-    this.#underWay.delete(writer.id)
-  }
-
-  /** Whether what `writer` wrote is still there. */
-  isUnderWay(writer: PageWriter): boolean {
-    return this.#underWay.has(writer.id)
-  }
-
+  begin(): PageWriter
   /** All pages go, those of the writers under way among them: these cannot come to their end any more. */
-  forget(): void {
-    this.#underWay.clear()
-  }
-
+  forget(): void
   /** Puts another manifest in place, and removes the pages that are in it no more. */
-  async switchTo(tx: StoreTransaction, head: Head, manifest: Manifest): Promise<void> {
-    tx.put('meta', metaKeys.head, head)
-    tx.put('meta', metaKeys.manifest, manifest)
-    await this.#sweep(tx)
-  }
-
+  switchTo(tx: StoreTransaction, head: Head, manifest: Manifest): Promise<void>
   /** Removes the pages of writers that did not come to their end. */
-  sweep(): Promise<void> {
-    return this.#database.write(['pages'], (tx) => this.#sweep(tx))
-  }
+  sweep(): Promise<void>
+}
 
-  async #sweep(tx: StoreTransaction): Promise<void> {
+/** Writes pages that count only once a manifest lists them. */
+export interface PageWriter {
+  readonly id: string
+  /** Whether what it wrote is still there. */
+  isUnderWay(): boolean
+  end(): void
+  /** Stores pages, in one transaction, but for those that are stored elsewhere. */
+  add(...pages: readonly Page[]): Promise<readonly PageEntry[]>
+  /** All pages, once they are stored. Rejects where one could not be. */
+  manifest(): Promise<Manifest>
+}
+
+export function generationsOf(database: FencedConnection): Generations {
+  const underWay = new Set<string>()
+  let count = 0
+
+  const sweep = async (tx: StoreTransaction) => {
     const [manifest, lent, keys] = await Promise.all([
       tx.get('meta', metaKeys.manifest),
       tx.get('meta', metaKeys.lent),
       tx.keys('pages'),
     ])
     // Whoever still writes there is refused from now on.
-    if (!this.#underWay.has(String(lent))) tx.delete('meta', metaKeys.lent)
+    if (!underWay.has(String(lent))) tx.delete('meta', metaKeys.lent)
     const listed = new Set(manifest === undefined ? [] : readManifest(manifest).map(({ key }) => key))
     for (const key of keys) {
-      if (!listed.has(key) && !this.#underWay.has(generationOf(key))) tx.delete('pages', key)
+      if (!listed.has(key) && !underWay.has(generationOf(key))) tx.delete('pages', key)
     }
+  }
+
+  return {
+    begin() {
+      count += 1
+      // Nobody else has this fence, and whoever had a lower one can no longer write.
+      const id = `${database.fence}.${count}`
+      underWay.add(id)
+      return {
+        id,
+        isUnderWay: () => underWay.has(id),
+        end: () => void underWay.delete(id),
+        ...pagesIn(database, id),
+      }
+    },
+    forget: () => underWay.clear(),
+    async switchTo(tx, head, manifest) {
+      tx.put('meta', metaKeys.head, head)
+      tx.put('meta', metaKeys.manifest, manifest)
+      await sweep(tx)
+    },
+    sweep: () => database.write(['pages'], sweep),
   }
 }
 
-/** Writes pages that count only once a manifest lists them. */
-export class PageWriter {
-  readonly id: string
+/** Writes pages of the generation `id`. */
+function pagesIn(database: FencedConnection, id: string): Pick<PageWriter, 'add' | 'manifest'> {
   /** The pages so far, in order, and whether each is stored yet. */
-  readonly #pages: { readonly entry: PageEntry; readonly stored: Promise<void> }[] = []
-  readonly #database: FencedConnection
+  const written: { readonly entry: PageEntry; readonly stored: Promise<void> }[] = []
 
-  constructor(database: FencedConnection, id: string) {
-    this.#database = database
-    this.id = id
-  }
-
-  /** Stores pages, in one transaction, but for those that are stored elsewhere. */
-  async add(...pages: readonly Page[]): Promise<readonly PageEntry[]> {
-    const own: [key: string, text: string][] = []
-    const first = this.#pages.length
-    const entries = pages.map(({ text, types, elsewhere }, index) => {
-      const key = elsewhere?.key ?? pageKey(this.id, first + index)
-      if (!elsewhere) own.push([key, text])
-      return { key, size: text.length, types }
-    })
-    const stored = this.#store(own)
-    this.#pages.push(
-      ...entries.map((entry, index) => ({ entry, stored: pages[index]?.elsewhere?.stored ?? stored })),
-    )
-    await stored
-    return entries
-  }
-
-  async #store(pages: readonly (readonly [key: string, text: string])[]): Promise<void> {
+  const store = async (pages: readonly (readonly [key: string, text: string])[]) => {
     if (pages.length === 0) return
-    await this.#database.write(['pages'], async (tx) => {
+    await database.write(['pages'], async (tx) => {
       for (const [key, text] of pages) tx.put('pages', key, text)
     })
   }
 
-  /** All pages, once they are stored. Rejects where one could not be. */
-  async manifest(): Promise<Manifest> {
-    await Promise.all(this.#pages.map(({ stored }) => stored))
-    return this.#pages.map(({ entry }) => entry)
+  return {
+    async add(...pages) {
+      const own: [key: string, text: string][] = []
+      const first = written.length
+      const entries = pages.map(({ text, types, elsewhere }, index) => {
+        const key = elsewhere?.key ?? pageKey(id, first + index)
+        if (!elsewhere) own.push([key, text])
+        return { key, size: text.length, types }
+      })
+      const stored = store(own)
+      written.push(
+        ...entries.map((entry, index) => ({ entry, stored: pages[index]?.elsewhere?.stored ?? stored })),
+      )
+      await stored
+      return entries
+    },
+    async manifest() {
+      await Promise.all(written.map(({ stored }) => stored))
+      return written.map(({ entry }) => entry)
+    },
   }
 }

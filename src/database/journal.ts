@@ -21,45 +21,42 @@ interface Tail {
   readonly writes: number
 }
 
-/** Appends to the journal. */
-export class JournalWriter {
-  readonly #database: FencedConnection
-  #tail: Tail | undefined
-
-  constructor(database: FencedConnection) {
-    this.#database = database
-  }
-
+export interface JournalWriter {
   /** Stores one delta of the moment `at`, if it follows from what is stored. Resolves with what it adds to the size. */
-  async append(entry: JournalEntry, at: number): Promise<number> {
-    const { since, sid, ops } = entry
-    const moves = sid > since
-    const text = JSON.stringify(ops.map(bare))
-    const record = { since, sid, at, ops: text }
-    const known = this.#knownBefore(entry)
-    const database = this.#database
-    const stored = known
-      ? database.add(known.last, record).then((last) => ({ ...known, last }))
-      : database.write(['journal'], async (tx) => {
-          const { epoch, last } = await link(tx, entry)
-          if (!moves) return { epoch, last }
-          const key = journalKey(database.fence, last)
-          tx.put('journal', key, record)
-          return { epoch, last: key }
-        })
-    const { writes } = database
-    this.#tail = { ...(await stored), sid, writes }
-    return moves ? recordUnits + text.length : 0
-  }
+  append(entry: JournalEntry, at: number): Promise<number>
+}
 
+/** The journal of `database`, to append to. */
+export function journalOf(database: FencedConnection): JournalWriter {
+  let tail: Tail | undefined
   /**
-   * Where the journal ends, if that is where `entry` begins and nothing was written since. By its fence, the database is
+   * Where the journal ends, if that is where the entry begins and nothing was written since. By its fence, the database is
    * nobody else's to write, so nothing need be read again, which is a third of a small append.
    */
-  #knownBefore({ since, sid, epoch }: JournalEntry): Tail | undefined {
-    const tail = this.#tail
-    if (tail?.writes !== this.#database.writes || since !== tail.sid || sid <= since) return undefined
+  const knownBefore = ({ since, sid, epoch }: JournalEntry): Tail | undefined => {
+    if (tail?.writes !== database.writes || since !== tail.sid || sid <= since) return undefined
     return epoch === undefined || epoch === tail.epoch ? tail : undefined
+  }
+  return {
+    async append(entry, at) {
+      const { since, sid, ops } = entry
+      const moves = sid > since
+      const text = JSON.stringify(ops.map(bare))
+      const record = { since, sid, at, ops: text }
+      const known = knownBefore(entry)
+      const stored = known
+        ? database.add(known.last, record).then((last) => ({ ...known, last }))
+        : database.write(['journal'], async (tx) => {
+            const { epoch, last } = await link(tx, entry)
+            if (!moves) return { epoch, last }
+            const key = journalKey(database.fence, last)
+            tx.put('journal', key, record)
+            return { epoch, last: key }
+          })
+      const { writes } = database
+      tail = { ...(await stored), sid, writes }
+      return moves ? recordUnits + text.length : 0
+    },
   }
 }
 

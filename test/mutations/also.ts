@@ -24,8 +24,8 @@ export const also: readonly Mutation[] = [
     test: 'test/database/snapshot.test.ts',
     name: 'invariant 61: two interrupted snapshots never mix their pages',
     file: 'src/database/generations.ts',
-    from: 'const id = `${this.#database.fence}.${this.#count}`',
-    to: 'const id = `${this.#count}`',
+    from: 'const id = `${database.fence}.${count}`',
+    to: 'const id = `${count}`',
   },
   {
     invariant: 62,

@@ -96,7 +96,7 @@ export const position: readonly Mutation[] = [
     test: 'test/database/snapshot.test.ts',
     name: 'invariant 8: replaces all: rows that it does not bring are gone, and so is the journal',
     file: 'src/database/snapshot.ts',
-    from: 'await this.#database.cut(tx, {})',
+    from: 'await database.cut(tx, {})',
     to: '',
   },
   {
@@ -112,7 +112,7 @@ export const position: readonly Mutation[] = [
     test: 'test/database/snapshot.test.ts',
     name: 'invariant 9: at any step of a snapshot shows the whole old state or the whole new one',
     file: 'src/database/generations.ts',
-    from: 'pageKey(this.id, first + index)',
+    from: 'pageKey(id, first + index)',
     to: "pageKey('page', first + index)",
   },
   {

@@ -55,7 +55,7 @@ export const storage: readonly Mutation[] = [
     test: 'test/database/snapshot.test.ts',
     name: 'invariant 33: whose pages are dropped for want of room is not committed without them',
     file: 'src/database/open.ts',
-    from: 'this.#generations.forget()',
+    from: 'generations.forget()',
     to: '',
   },
   {
@@ -63,8 +63,8 @@ export const storage: readonly Mutation[] = [
     test: 'test/writes/no-room.test.ts',
     name: 'invariant 33: a write that takes the room of a snapshot under way leaves no snapshot with holes',
     file: 'src/database/generations.ts',
-    from: 'this.#underWay.clear()',
-    to: '',
+    from: 'underWay.clear()',
+    to: '{}',
   },
   {
     invariant: 33,

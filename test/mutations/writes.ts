@@ -55,8 +55,8 @@ export const writes: readonly Mutation[] = [
     test: 'test/database/migrate.test.ts',
     name: 'invariant 12: data that a newer version stored is not read by an older one, and is there for the newer',
     file: 'src/database/open.ts',
-    from: 'migrating = stored < version ? migratingSink(this.#models, stored) : undefined',
-    to: 'migrating = migratingSink(this.#models, stored)',
+    from: 'migrating = stored < version ? migratingSink(models, stored) : undefined',
+    to: 'migrating = migratingSink(models, stored)',
   },
   {
     invariant: 18,
