@@ -1,21 +1,38 @@
 import { ProtocolError } from '../base/errors.ts'
 import { readEnvelope, readSid } from './envelope.ts'
-import { readFrame, type SyncFrame } from './frame.ts'
+import { asInsert, type RowOp } from './fold.ts'
+import { readFrame } from './frame.ts'
 import { epochOf, isSid } from './guards.ts'
 import { isDeeperThan, maxDepth } from './json.ts'
 import { readRow, type WireRow } from './row.ts'
 
-/** A delta of any shape, read: changes one by one, or whole records. */
+/** A delta of any shape, read: changes one by one. */
 export interface DeltaMessage {
   readonly sid: number
   readonly epoch?: string
   /** "All that is yours between `since` and `sid`"; on a socket it may be missing, and proves nothing then. */
   readonly since?: number
-  readonly changes:
-    | { readonly kind: 'frames'; readonly frames: readonly SyncFrame[] }
-    | { readonly kind: 'rows'; readonly rows: readonly WireRow[] }
+  /** What it came as. Rows tell of no removal. */
+  readonly kind: 'frame' | 'row'
+  readonly frames: readonly DeltaFrame[]
   /** What was wrong with each item that is left out. */
   readonly broken: readonly string[]
+}
+
+/** A frame; or a whole row as one that puts it in place, at the `sid` of its message. */
+export type DeltaFrame = RowOp & {
+  readonly sid: number
+  readonly at?: number | undefined
+  /** The transaction that made it, where the server says so. */
+  readonly tx?: string | undefined
+}
+
+/**
+ * The frames of a delta in the order in which they apply: ascending `sid`, equal ones as they came, and without those that
+ * `had` says were applied before.
+ */
+export function framesOf({ frames }: DeltaMessage, had: (sid: number) => boolean): readonly DeltaFrame[] {
+  return frames.filter((frame) => !had(frame.sid)).sort((a, b) => a.sid - b.sid)
 }
 
 /**
@@ -26,28 +43,29 @@ export function readDelta(value: unknown): DeltaMessage {
   const what = 'The delta'
   const message = readEnvelope(value, what)
   const { since, frames, rows } = message
+  const sid = readSid(message, what)
   const common = {
-    sid: readSid(message, what),
+    sid,
     ...epochOf(message),
     ...(isSid(since) ? { since } : undefined),
   }
   if (Array.isArray(frames)) return { ...common, ...readFrames(frames) }
-  if (Array.isArray(rows)) return { ...common, ...readRows(rows) }
+  if (Array.isArray(rows)) return { ...common, ...readRows(rows, sid) }
   if ('op' in message) return { ...common, ...readFrames([message]) }
-  if ('t' in message) return { ...common, ...readRows([message]) }
+  if ('t' in message) return { ...common, ...readRows([message], sid) }
   throw new ProtocolError('bad_envelope', `${what} carries neither \`frames\` nor \`rows\`.`)
 }
 
-type Items = Pick<DeltaMessage, 'changes' | 'broken'>
+type Items = Pick<DeltaMessage, 'kind' | 'frames' | 'broken'>
 
 export function readFrames(items: readonly unknown[]): Items {
   const { read, broken } = readItems(items, readFrame)
-  return { changes: { kind: 'frames', frames: read }, broken }
+  return { kind: 'frame', frames: read, broken }
 }
 
-function readRows(items: readonly unknown[]): Items {
+function readRows(items: readonly unknown[], sid: number): Items {
   const { read, broken } = readItems(items, readShallowRow)
-  return { changes: { kind: 'rows', rows: read }, broken }
+  return { kind: 'row', frames: read.map((row) => ({ ...asInsert(row), sid })), broken }
 }
 
 function readShallowRow(value: unknown): WireRow | string {

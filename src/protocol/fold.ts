@@ -1,4 +1,3 @@
-import type { DeltaMessage } from './delta.ts'
 import { isName, isPayload } from './guards.ts'
 import { isObject, jsonEqual, type Payload } from './json.ts'
 import type { WireRow } from './row.ts'
@@ -41,16 +40,6 @@ export interface Folded {
   readonly changes: readonly RowChange[]
   /** The first `u` of each record that is not there, nor made or removed behind it: the copy and the server disagree. */
   readonly unknown: readonly RowOp[]
-}
-
-/**
- * The ops of a delta in the order in which they apply: ascending `sid`, equal ones as they came, and without the
- * frames that `had` says were applied before.
- */
-export function opsOf(delta: DeltaMessage, had: (sid: number) => boolean): readonly RowOp[] {
-  const { changes } = delta
-  if (changes.kind === 'rows') return changes.rows.map(asInsert)
-  return changes.frames.filter((frame) => !had(frame.sid)).sort((a, b) => a.sid - b.sid)
 }
 
 /** A row as an op; what else it carries, an `op` for example, means nothing. */

@@ -50,9 +50,8 @@ function readHello(value: unknown): Hello | undefined {
 
 /** An array of frames says no position of its own: it reaches as far as its highest `sid`. */
 function readFrameArray(items: readonly unknown[]): Push {
-  const { changes, broken } = readFrames(items)
-  const sids = changes.kind === 'frames' ? changes.frames.map((frame) => frame.sid) : []
-  if (sids.length === 0) return { kind: 'hint' }
-  const sid = sids.reduce((highest, next) => Math.max(highest, next))
-  return { kind: 'delta', delta: { sid, changes, broken } }
+  const read = readFrames(items)
+  if (read.frames.length === 0) return { kind: 'hint' }
+  const sid = read.frames.reduce((highest, next) => Math.max(highest, next.sid), Number.NEGATIVE_INFINITY)
+  return { kind: 'delta', delta: { sid, ...read } }
 }

@@ -6,8 +6,8 @@ import type { RowOp } from '../protocol/fold.ts'
 const mostTold = 20
 
 /** The items of a delta that were left out. */
-export function ofDelta({ changes, broken, sid }: DeltaMessage): readonly Anomaly[] {
-  return ofBroken(changes.kind === 'frames' ? 'frame' : 'row', broken, sid)
+export function ofDelta({ kind, broken, sid }: DeltaMessage): readonly Anomaly[] {
+  return ofBroken(kind, broken, sid)
 }
 
 /** The items of a message that were left out. */

@@ -1,6 +1,6 @@
 import type { JournalEntry } from '../database/database.ts'
-import type { DeltaMessage } from '../protocol/delta.ts'
-import { asInsert, fold, opsOf, type RowChange, type RowOp, rowKey } from '../protocol/fold.ts'
+import { type DeltaFrame, type DeltaMessage, framesOf } from '../protocol/delta.ts'
+import { asInsert, fold, type RowChange, type RowOp, rowKey } from '../protocol/fold.ts'
 import { isOtherEpoch } from '../protocol/guards.ts'
 import type { WireRow } from '../protocol/row.ts'
 import type { Rows } from '../replica/replica.ts'
@@ -18,18 +18,13 @@ export interface Continuity {
   readonly shown: number
   readonly epoch: string | undefined
   /** What lies over the proven rows, in ascending `sid`. */
-  readonly unproven: readonly Unproven[]
+  readonly unproven: readonly DeltaFrame[]
   /** The proven row of each record that it touches. */
   readonly under: readonly UnderRow[]
 }
 
 /** So many changes may lie over the proven rows; what is beyond them comes with the delta that confirms. */
 const mostUnproven = 1_000
-
-interface Unproven {
-  readonly sid: number
-  readonly op: RowOp
-}
 
 interface UnderRow {
   readonly t: string
@@ -82,7 +77,7 @@ export function joined(
   ops: readonly RowOp[],
   rows: Rows,
 ): Pick<Outcome, 'state' | 'changes' | 'unknown'> {
-  const unproven = state.unproven.filter(({ op }) => types.has(op.t))
+  const unproven = state.unproven.filter(({ t }) => types.has(t))
   const { changes, unknown, under } = layOver({ ...state, under: [] }, ops, unproven, rows)
   return { state: { ...state, under: [...state.under, ...under] }, changes, unknown: provenOf(unknown, ops) }
 }
@@ -109,9 +104,9 @@ function prove(state: Continuity, delta: DeltaMessage, rows: Rows): Outcome {
   }
   const rest = state.unproven.filter((one) => one.sid > sid)
   // Rows tell of no removal: one that was pushed stands.
-  const removals = delta.changes.kind === 'rows' ? state.unproven.filter((one) => one.op.op === 'd') : []
-  const reached = removals.filter((one) => one.sid <= sid).map(({ op }) => op)
-  const ops = [...reached, ...opsOf(delta, (had) => had <= proven)]
+  const removals = delta.kind === 'row' ? state.unproven.filter(({ op }) => op === 'd') : []
+  const reached = removals.filter((one) => one.sid <= sid)
+  const ops = [...reached, ...framesOf(delta, (had) => had <= proven)]
   const laid = layOver(state, ops, rest, rows)
   return {
     state: { proven: sid, shown: rest.at(-1)?.sid ?? sid, epoch, unproven: rest, under: laid.under },
@@ -127,7 +122,7 @@ function show(state: Continuity, delta: DeltaMessage, rows: Rows): Outcome {
   const { proven, shown } = state
   const sids = new Set(state.unproven.map(({ sid }) => sid))
   const had = (sid: number) => sid <= proven || sids.has(sid)
-  const fresh = unprovenOf(delta).filter(({ sid }) => !had(sid))
+  const fresh = framesOf(delta, had)
   if (fresh.length === 0) {
     return {
       ...nothing(state),
@@ -147,30 +142,23 @@ function show(state: Continuity, delta: DeltaMessage, rows: Rows): Outcome {
   }
 }
 
-function unprovenOf({ sid, changes }: DeltaMessage): readonly Unproven[] {
-  return changes.kind === 'frames'
-    ? changes.frames.map((frame) => ({ sid: frame.sid, op: frame }))
-    : changes.rows.map((row) => ({ sid, op: asInsert(row) }))
-}
-
 /** Puts back the proven rows, applies `ops` to them, and lays `unproven` over the result: of the types that are here. */
-function layOver(state: Continuity, ops: readonly RowOp[], unproven: readonly Unproven[], rows: Rows) {
+function layOver(state: Continuity, ops: readonly RowOp[], unproven: readonly DeltaFrame[], rows: Rows) {
   const putBack = state.under.map(({ t, id, row }): RowOp => (row ? asInsert(row) : { op: 'd', t, id }))
   const toProven = [...putBack, ...ops.filter(({ t }) => rows.has(t))]
-  const over = unproven.filter(({ op }) => rows.has(op.t))
-  const { changes, unknown } = fold(rows, [...toProven, ...over.map(({ op }) => op)])
+  const over = unproven.filter(({ t }) => rows.has(t))
+  const { changes, unknown } = fold(rows, [...toProven, ...over])
   return { changes, unknown, under: over.length > 0 ? rowsUnder(over, toProven, rows) : [] }
 }
 
 function rowsUnder(
-  unproven: readonly Unproven[],
+  unproven: readonly DeltaFrame[],
   toProven: readonly RowOp[],
   rows: Rows,
 ): readonly UnderRow[] {
   const proven = new Map(fold(rows, toProven).changes.map((change) => [rowKey(change.t, change.id), change]))
   const under = new Map<string, UnderRow>()
-  for (const { op } of unproven) {
-    const { t, id } = op
+  for (const { t, id } of unproven) {
     const key = rowKey(t, id)
     const change = proven.get(key)
     under.set(key, { t, id, row: change ? change.after : rows.get(t, id) })

@@ -93,7 +93,7 @@ export class Fetcher {
     }
     this.#refusals = noRefusals
     reporter.anomalies(ofDelta(delta))
-    if (delta.changes.kind === 'frames' && delta.broken.length > 0 && this.#repair()) return undefined
+    if (delta.kind === 'frame' && delta.broken.length > 0 && this.#repair()) return undefined
     const outcome = copy.fetched(delta, since, verdicts)
     if (outcome?.reset) return this.#reset(outcome.reset, discontinuous(outcome.reset))
     this.#resets.continued()

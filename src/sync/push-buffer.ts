@@ -10,8 +10,7 @@ export class PushBuffer {
   #overflowed = false
 
   add(delta: DeltaMessage): void {
-    const { changes } = delta
-    this.#items += 1 + (changes.kind === 'frames' ? changes.frames.length : changes.rows.length)
+    this.#items += 1 + delta.frames.length
     if (this.#items > mostItems) this.#overflowed = true
     if (this.#overflowed) this.#deltas = []
     else this.#deltas.push(delta)

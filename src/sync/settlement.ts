@@ -85,11 +85,10 @@ export class Settlement implements SenderListener {
   }
 
   /** A message came. A frame that names a transaction says that the server has it, also where the answer was lost. */
-  heard({ changes }: DeltaMessage): void {
-    if (changes.kind === 'rows') return
+  heard({ frames }: DeltaMessage): void {
     const { outbox, standing } = this.#options
     const reached = new Map<LocalTransaction, number>()
-    for (const { tx, sid } of changes.frames) {
+    for (const { tx, sid } of frames) {
       const transaction = tx === undefined ? undefined : outbox.get(tx)
       if (transaction) reached.set(transaction, Math.max(sid, reached.get(transaction) ?? sid))
     }

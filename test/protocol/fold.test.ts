@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { fold, opsOf, type RowOp, rowKey } from '../../src/protocol/fold.ts'
+import { framesOf, readDelta } from '../../src/protocol/delta.ts'
+import { fold, type RowOp, rowKey } from '../../src/protocol/fold.ts'
 import type { SyncFrame } from '../../src/protocol/frame.ts'
 import type { WireRow } from '../../src/protocol/row.ts'
 import { frame, name } from '../support/arbitraries.ts'
@@ -24,7 +25,8 @@ function copy(rows: readonly WireRow[] = []) {
 
 const delta = (frames: readonly SyncFrame[]) => ({
   sid: frames.at(-1)?.sid ?? 0,
-  changes: { kind: 'frames' as const, frames },
+  kind: 'frame' as const,
+  frames,
   broken: [],
 })
 const none = () => false
@@ -118,13 +120,13 @@ describe('order', () => {
     fc.assert(
       fc.property(frames, fc.nat(), (list, cut) => {
         const once = copy()
-        once.apply(opsOf(delta(list), none))
+        once.apply(framesOf(delta(list), none))
         const again = copy()
         const ordered = [...list].sort((a, b) => a.sid - b.sid)
         const prefix = delta(ordered.slice(0, cut % (list.length + 1)))
-        again.apply(opsOf(prefix, none))
-        again.apply(opsOf(delta([...list, ...list]), (sid) => sid <= prefix.sid))
-        again.apply(opsOf(prefix, (sid) => sid <= delta(ordered).sid))
+        again.apply(framesOf(prefix, none))
+        again.apply(framesOf(delta([...list, ...list]), (sid) => sid <= prefix.sid))
+        again.apply(framesOf(prefix, (sid) => sid <= delta(ordered).sid))
         expect(again.state()).toEqual(once.state())
       }),
     )
@@ -139,8 +141,8 @@ describe('order', () => {
         ([list, shuffled]) => {
           const one = copy()
           const other = copy()
-          one.apply(opsOf(delta([...list].sort((a, b) => a.sid - b.sid)), none))
-          other.apply(opsOf(delta(shuffled), none))
+          one.apply(framesOf(delta([...list].sort((a, b) => a.sid - b.sid)), none))
+          other.apply(framesOf(delta(shuffled), none))
           expect(other.state()).toEqual(one.state())
         },
       ),
@@ -150,7 +152,7 @@ describe('order', () => {
   test('frames with one sid apply in the order in which they came', () => {
     const rows = copy()
     rows.apply(
-      opsOf(
+      framesOf(
         delta([
           { sid: 2, op: 'u', t: 'a', id: '1', p: { x: 2 } },
           { sid: 1, op: 'i', t: 'a', id: '1', p: { x: 1 } },
@@ -164,9 +166,7 @@ describe('order', () => {
 
   test('rows replace whole records', () => {
     const rows = copy([base])
-    rows.apply(
-      opsOf({ sid: 3, changes: { kind: 'rows', rows: [{ ...base, p: { z: 1 } }] }, broken: [] }, none),
-    )
+    rows.apply(framesOf(readDelta({ sid: 3, rows: [{ ...base, p: { z: 1 } }] }), none))
     expect(rows.state()).toEqual([{ ...base, p: { z: 1 } }])
   })
 })

@@ -10,7 +10,7 @@ const insert = { sid: 7, t: 'a', id: '1', op: 'i', p: { x: 1 } }
 test('a frame alone is a delta up to its sid', () => {
   expect(read(insert)).toEqual({
     kind: 'delta',
-    delta: { sid: 7, changes: { kind: 'frames', frames: [insert] }, broken: [] },
+    delta: { sid: 7, kind: 'frame', frames: [insert], broken: [] },
   })
 })
 

@@ -96,52 +96,63 @@ describe('a delta', () => {
   test('of frames is read', () => {
     expect(readDelta({ sid: 7, frames: [insert] })).toEqual({
       sid: 7,
-      changes: { kind: 'frames', frames: [insert] },
+      kind: 'frame',
+      frames: [insert],
       broken: [],
     })
   })
 
-  test('of rows is read', () => {
-    expect(readDelta({ sid: 7, rows: [whole] }).changes).toEqual({ kind: 'rows', rows: [whole] })
+  test('of rows is read as of frames that put them in place at its sid', () => {
+    const frames = [{ ...whole, op: 'i', sid: 7 }]
+    expect(readDelta({ sid: 7, rows: [{ ...whole, op: 'd' }] })).toEqual({
+      sid: 7,
+      kind: 'row',
+      frames,
+      broken: [],
+    })
   })
 
   test('with both frames and rows is one of frames', () => {
-    expect(readDelta({ sid: 7, frames: [insert], rows: [whole] }).changes.kind).toBe('frames')
+    expect(readDelta({ sid: 7, frames: [insert], rows: [whole] }).kind).toBe('frame')
   })
 
   test('with `null` for what it leaves out is read as if it were left out', () => {
     const bare = { epoch: null, since: null, at: null, tx: null }
-    const { changes } = readDelta({ ...bare, sid: 7, frames: null, rows: [{ ...whole, v: null }] })
-    expect(changes).toEqual({ kind: 'rows', rows: [{ t: 'a', id: '1', p: { x: 1 } }] })
+    const { kind, frames } = readDelta({ ...bare, sid: 7, frames: null, rows: [{ ...whole, v: null }] })
+    expect({ kind, frames }).toEqual({
+      kind: 'row',
+      frames: [{ op: 'i', sid: 7, t: 'a', id: '1', p: { x: 1 } }],
+    })
     const removal = { sid: 7, t: 'a', id: '1', op: 'd' }
     expect(readDelta({ ...bare, sid: 7, rows: null, frames: [{ ...bare, ...removal, p: null }] })).toEqual({
       sid: 7,
-      changes: { kind: 'frames', frames: [removal] },
+      kind: 'frame',
+      frames: [removal],
       broken: [],
     })
   })
 
   test('without a change may be of frames or of rows', () => {
-    expect(readDelta({ sid: 7, frames: [] }).changes).toEqual({ kind: 'frames', frames: [] })
-    expect(readDelta({ sid: 7, rows: [] }).changes).toEqual({ kind: 'rows', rows: [] })
+    expect(readDelta({ sid: 7, frames: [] })).toEqual({ sid: 7, kind: 'frame', frames: [], broken: [] })
+    expect(readDelta({ sid: 7, rows: [] })).toEqual({ sid: 7, kind: 'row', frames: [], broken: [] })
   })
 
   test('of a single row with a sid is read', () => {
-    const { sid, changes } = readDelta({ sid: 7, ...whole })
-    expect({ sid, kind: changes.kind }).toEqual({ sid: 7, kind: 'rows' })
+    expect(readDelta({ sid: 7, ...whole })).toMatchObject({ sid: 7, kind: 'row', frames: [{ id: '1' }] })
   })
 
   test('of a single object with an op is never taken for a row', () => {
     expect(readDelta({ ...insert, op: 'x' })).toEqual({
       sid: 7,
-      changes: { kind: 'frames', frames: [] },
+      kind: 'frame',
+      frames: [],
       broken: ['the frame 7 has an unknown `op`'],
     })
   })
 
   test('leaves a broken item out and names it', () => {
-    const { changes, broken } = readDelta({ sid: 9, frames: [insert, { ...insert, sid: 'x' }] })
-    expect(changes).toEqual({ kind: 'frames', frames: [insert] })
+    const { frames, broken } = readDelta({ sid: 9, frames: [insert, { ...insert, sid: 'x' }] })
+    expect(frames).toEqual([insert])
     expect(broken).toEqual(['a frame has no usable `sid`'])
   })
 

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { JournalEntry } from '../../src/database/database.ts'
-import type { DeltaMessage } from '../../src/protocol/delta.ts'
+import { type DeltaMessage, readDelta } from '../../src/protocol/delta.ts'
 import { applyOp, rowKey } from '../../src/protocol/fold.ts'
 import type { SyncFrame } from '../../src/protocol/frame.ts'
 import type { WireRow } from '../../src/protocol/row.ts'
@@ -58,7 +58,8 @@ function plain(rows: Iterable<WireRow>) {
 function delta(sid: number, frames: readonly SyncFrame[], since?: number): DeltaMessage {
   return {
     sid,
-    changes: { kind: 'frames', frames },
+    kind: 'frame',
+    frames,
     broken: [],
     ...(since === undefined ? undefined : { since }),
   }
@@ -199,7 +200,7 @@ describe('a push without since', () => {
       [105, '2'],
     ] as const)
       copy.push(lone({ sid, op: 'd', t: 'a', id }))
-    copy.fetch({ sid: 104, changes: { kind: 'rows', rows: [{ t: 'a', id: '3', p: {} }] }, broken: [] })
+    copy.fetch(readDelta({ sid: 104, rows: [{ t: 'a', id: '3', p: {} }] }))
     expect({ shown: copy.shown, stored: copy.stored }).toEqual({
       shown: { 'a 3': {} },
       stored: { 'a 2': {}, 'a 3': {} },

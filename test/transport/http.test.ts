@@ -69,8 +69,8 @@ describe('a request', () => {
 
   test('gives a delta of any shape, with a byte order mark before it or without', async () => {
     const made = setup(() => new Response('\uFEFF{"sid":3,"rows":[{"t":"a","id":"1","p":{}},5]}'))
-    const { sid, changes, broken } = await made.transport.delta(1)
-    expect([sid, changes.kind, broken.length]).toEqual([3, 'rows', 1])
+    const { sid, kind, broken } = await made.transport.delta(1)
+    expect([sid, kind, broken.length]).toEqual([3, 'row', 1])
   })
 
   test('is answered where the runtime cannot stream, too', async () => {
@@ -91,8 +91,8 @@ describe('a request', () => {
       },
     })
     const made = setup(() => new Response(body))
-    const { changes } = await made.transport.delta(1)
-    expect(changes).toEqual({ kind: 'rows', rows: [{ t: 'a', id: 'é漢😀', p: {} }] })
+    const { frames } = await made.transport.delta(1)
+    expect(frames).toMatchObject([{ t: 'a', id: 'é漢😀', p: {} }])
   })
 
   test('refuses a delta that ends within a character', async () => {
