@@ -1,6 +1,7 @@
 import type { WireRow } from '../protocol/row.ts'
 import type { Conditions } from './conditions.ts'
 import { OrderedList } from './ordered-list.ts'
+import type { Predicate } from './predicate.ts'
 import type { Query } from './query.ts'
 import { sort } from './sort.ts'
 import { type IndexStretch, type Stretch, stretchOf, walk } from './stretch.ts'
@@ -14,7 +15,7 @@ export interface Matches extends Stretch {
 }
 
 /** Finds what matches; `accepts` is asked about each row that may, unless an index alone can tell. */
-export function* evaluate(table: Table, query: Query, accepts: (row: WireRow) => boolean): Work<Matches> {
+export function* evaluate(table: Table, query: Query, accepts: Predicate): Work<Matches> {
   const served = servedBy(table, query)
   if (served) return served
   const found: WireRow[] = []

@@ -1,7 +1,7 @@
 import { Emitter, type Listener, type Undo } from '../base/emitter.ts'
 import type { WireRow } from '../protocol/row.ts'
 import { cursorAt } from './order.ts'
-import { Predicate } from './predicate.ts'
+import { predicateOf } from './predicate.ts'
 import type { Query } from './query.ts'
 import type { Cursor } from './query-spec.ts'
 import type { DataRecord, Records } from './record.ts'
@@ -28,7 +28,6 @@ export class ReplicaQuery implements LiveQuery {
   readonly t: string
   readonly #query: Query
   readonly #host: QueryHost
-  readonly #predicate: Predicate
   readonly #emitter: Emitter<{ change: LiveQuery }>
   #view: View | undefined
   #attached = false
@@ -40,7 +39,6 @@ export class ReplicaQuery implements LiveQuery {
     this.t = t
     this.#query = query
     this.#host = host
-    this.#predicate = new Predicate(query, host.records, host.onListenerError)
     this.#emitter = new Emitter(host.onListenerError)
   }
 
@@ -88,7 +86,8 @@ export class ReplicaQuery implements LiveQuery {
 
   /** The query's view over another table. */
   viewOver(table: Table): Work<View> {
-    return View.over(table, this.#query, this.#predicate)
+    const { records, onListenerError } = this.#host
+    return View.over(table, this.#query, () => predicateOf(this.#query, records, onListenerError))
   }
 
   /** Takes over what the table already has; gives whether the result is another. */

@@ -15,14 +15,14 @@ import type { Work } from './turns.ts'
 export class View {
   readonly #table: Table
   readonly #query: Query
-  readonly #predicate: Predicate
+  readonly #predicate: () => Predicate
   readonly #matches: Matches
   #revision: number
   #walk: Walk | undefined
   /** The last row, where the result is as long as it may be: what lies behind it changes nothing. */
   #last: WireRow | undefined
 
-  private constructor(table: Table, query: Query, predicate: Predicate, matches: Matches) {
+  private constructor(table: Table, query: Query, predicate: () => Predicate, matches: Matches) {
     this.#table = table
     this.#query = query
     this.#predicate = predicate
@@ -31,9 +31,9 @@ export class View {
     this.#last = this.#findLast()
   }
 
-  static *over(table: Table, query: Query, predicate: Predicate): Work<View> {
-    predicate.rearm()
-    return new View(table, query, predicate, yield* evaluate(table, query, (row) => predicate.accepts(row)))
+  /** `predicate` gives one for each time that it goes over rows. */
+  static *over(table: Table, query: Query, predicate: () => Predicate): Work<View> {
+    return new View(table, query, predicate, yield* evaluate(table, query, predicate()))
   }
 
   /** Whether it still shows what is in `table`. */
@@ -63,11 +63,11 @@ export class View {
     const { own } = this.#matches
     let touched = false
     this.#walk = undefined
-    this.#predicate.rearm()
+    const accepts = this.#predicate()
     for (const { before, after } of changes) {
-      const match = after && this.#predicate.accepts(after) ? after : undefined
+      const match = after && accepts(after) ? after : undefined
       // An own list knows what is in it, and asks no filter.
-      const was = own ? own.replace(before, match) : before && this.#predicate.accepts(before)
+      const was = own ? own.replace(before, match) : before && accepts(before)
       if ((was && before && this.#reaches(before)) || (match && this.#reaches(match))) touched = true
     }
     this.#revision = this.#table.revision
