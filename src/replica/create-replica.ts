@@ -10,10 +10,9 @@ import type { QuerySpec } from './query-spec.ts'
 import { type DataRecord, Records } from './record.ts'
 import type { LiveQuery, Replica, Rows } from './replica.ts'
 import { type QueryHost, ReplicaQuery } from './replica-query.ts'
-import { type Current, StagedCopy } from './staging.ts'
+import { type Current, type Prepared, StagedCopy } from './staging.ts'
 import { Table } from './table.ts'
 import { finish } from './turns.ts'
-import type { View } from './view.ts'
 
 export interface ReplicaOptions {
   /** The indexes of each type. @default none */
@@ -37,9 +36,8 @@ class MemoryReplica implements Replica, QueryHost, Current {
   readonly #indexes: ReadonlyMap<string, readonly Index[]>
   #tables = new Map<string, Table>()
   #ready = false
-  #unloaded = new Set<string>()
-  /** The queries that are kept up, by type. */
-  readonly #queries = new Map<string, Set<ReplicaQuery>>()
+  #unloaded: ReadonlySet<string> = new Set()
+  readonly queries = new Set<ReplicaQuery>()
   readonly #changed = new Set<ReplicaQuery>()
   #telling = false
 
@@ -100,7 +98,7 @@ class MemoryReplica implements Replica, QueryHost, Current {
     }
     for (const [t, ofType] of byType) {
       const shown = this.table(t).apply(ofType)
-      for (const query of this.#queriesOf(t)) if (query.apply(shown)) this.#changed.add(query)
+      for (const query of this.queries) if (query.t === t && query.apply(shown)) this.#changed.add(query)
     }
   }
 
@@ -110,14 +108,7 @@ class MemoryReplica implements Replica, QueryHost, Current {
 
   swap(staging: StagedCopy, lift: Iterable<string> = []): void {
     const { tables, views } = staging.finish()
-    const wasReady = new Set([...this.#queries.keys()].filter((t) => this.isReady(t)))
-    this.#ready = true
-    this.#tables = tables
-    this.#unloaded = new Set(staging.unloaded)
-    for (const [t, queries] of this.#queries) {
-      const begins = this.isReady(t) !== wasReady.has(t)
-      for (const query of queries) if (this.#renew(query, views) || begins) this.#changed.add(query)
-    }
+    this.#place(tables, views, staging.unloaded)
     this.#overlay.settle([], lift)
     this.#show(this.#overlay.rebase(this.shown))
     this.#tell()
@@ -125,24 +116,29 @@ class MemoryReplica implements Replica, QueryHost, Current {
 
   join(staging: StagedCopy, types: ReadonlySet<string>, rest: () => readonly RowChange[]): void {
     const { tables, views } = staging.finish()
-    for (const t of types) {
-      const table = tables.get(t)
-      if (table) this.#tables.set(t, table)
-      else this.#tables.delete(t)
-      this.#unloaded.delete(t)
-      for (const query of this.#queriesOf(t)) {
-        this.#renew(query, views)
-        this.#changed.add(query)
-      }
-    }
+    const others = [...this.#tables].filter(([t]) => !types.has(t))
+    const unloaded = [...this.#unloaded].filter((t) => !types.has(t))
+    this.#place(new Map([...others, ...tables]), views, unloaded)
     // What was laid over them before knew no rows below.
     this.#show(this.#overlay.rebase(this.shown, types))
     this.apply(rest())
   }
 
-  /** Lets `query` go over to the table of its type. Gives whether its result is another. */
-  #renew(query: ReplicaQuery, views: ReadonlyMap<ReplicaQuery, View>): boolean {
-    return query.replace(views.get(query) ?? finish(query.viewOver(this.table(query.t))))
+  /** Puts `tables` in place of what is here. Each query whose table is another goes over to its view, made where `views` has none. */
+  #place(tables: Map<string, Table>, views: Prepared['views'], unloaded: Iterable<string>): void {
+    const before = Array.from(this.queries, (query) => ({
+      query,
+      status: query.status,
+      table: this.table(query.t),
+    }))
+    this.#ready = true
+    this.#tables = tables
+    this.#unloaded = new Set(unloaded)
+    for (const { query, status, table } of before) {
+      const now = this.table(query.t)
+      const isOther = now !== table && query.replace(views.get(query) ?? finish(query.viewOver(now)))
+      if (isOther || query.status !== status) this.#changed.add(query)
+    }
   }
 
   table(t: string): Table {
@@ -153,24 +149,8 @@ class MemoryReplica implements Replica, QueryHost, Current {
     return table
   }
 
-  attach(query: ReplicaQuery): void {
-    this.#queries.set(query.t, this.#queriesOf(query.t).add(query))
-  }
-
-  detach(query: ReplicaQuery): void {
-    this.#queriesOf(query.t).delete(query)
-  }
-
   indexesOf(t: string): readonly Index[] {
     return this.#indexes.get(t) ?? []
-  }
-
-  queries(): readonly ReplicaQuery[] {
-    return [...this.#queries.values()].flatMap((queries) => [...queries])
-  }
-
-  #queriesOf(t: string): Set<ReplicaQuery> {
-    return this.#queries.get(t) ?? new Set()
   }
 
   /** Tells each query once. What a listener changes is told after the rest have heard. */

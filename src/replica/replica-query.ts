@@ -18,9 +18,8 @@ export interface QueryHost {
   readonly records: Records
   readonly onListenerError: (error: unknown) => void
   table(t: string): Table
-  /** Keeps the query up from now on. */
-  attach(query: ReplicaQuery): void
-  detach(query: ReplicaQuery): void
+  /** Those that it keeps up. */
+  readonly queries: Set<ReplicaQuery>
 }
 
 /** A live query over the tables of a replica. */
@@ -30,7 +29,6 @@ export class ReplicaQuery implements LiveQuery {
   readonly #host: QueryHost
   readonly #emitter: Emitter<{ change: LiveQuery }>
   #view: View | undefined
-  #attached = false
   #rows: readonly DataRecord[] = []
   /** Whether `#rows` may no longer be the result: it is made when it is read. */
   #stale = true
@@ -70,17 +68,12 @@ export class ReplicaQuery implements LiveQuery {
   }
 
   subscribe(listener: Listener<LiveQuery>): Undo {
-    if (!this.#attached) {
-      this.#current()
-      this.#attached = true
-      this.#host.attach(this)
-    }
+    this.#current()
+    this.#host.queries.add(this)
     const undo = this.#emitter.on('change', listener)
     return () => {
       undo()
-      if (!this.#attached || this.#emitter.has('change')) return
-      this.#attached = false
-      this.#host.detach(this)
+      if (!this.#emitter.has('change')) this.#host.queries.delete(this)
     }
   }
 
@@ -118,8 +111,10 @@ export class ReplicaQuery implements LiveQuery {
   }
 
   #current(): View {
-    if (this.#view && (this.#attached || this.#view.isFor(this.#host.table(this.t)))) return this.#view
-    this.#view = finish(this.viewOver(this.#host.table(this.t)))
+    const { queries } = this.#host
+    const table = this.#host.table(this.t)
+    if (this.#view && (queries.has(this) || this.#view.isFor(table))) return this.#view
+    this.#view = finish(this.viewOver(table))
     this.#stale = true
     return this.#view
   }

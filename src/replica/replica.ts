@@ -38,8 +38,8 @@ export interface Replica {
    */
   swap(staging: Staging, lift?: Iterable<string>): void
   /**
-   * Puts what a prepared copy has of `types`, which were not loaded, beside what is here, and applies what `rest` then gives,
-   * in one step. Live queries of them become `ready`.
+   * Puts a prepared copy that holds `types` alone, which were not loaded, beside what is here, and applies what `rest` then
+   * gives, in one step. Live queries of them become `ready`.
    */
   join(staging: Staging, types: ReadonlySet<string>, rest: () => readonly RowChange[]): void
   /** Whether there is data to show, after the first `swap`, and the records of `t` are here. Until then queries are `pending`. */

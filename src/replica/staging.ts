@@ -15,8 +15,8 @@ export interface Current {
   readonly records: Records
   table(t: string): Table
   indexesOf(t: string): readonly Index[]
-  /** The queries that are to be told. */
-  queries(): Iterable<ReplicaQuery>
+  /** Those that are kept up. */
+  readonly queries: Iterable<ReplicaQuery>
 }
 
 export interface Prepared {
@@ -76,7 +76,7 @@ export class StagedCopy implements Staging {
       tables.set(t, yield* Table.over(rows, this.#current.indexesOf(t), records))
     }
     const views = new Map<ReplicaQuery, View>()
-    for (const query of this.#current.queries()) {
+    for (const query of this.#current.queries) {
       const table = tables.get(query.t)
       if (table) views.set(query, yield* query.viewOver(table))
     }
