@@ -17,7 +17,7 @@ export type TransactionState =
   /** The server refused it, or one that it requires; it waits in the outbox. */
   | { readonly name: 'rejected'; readonly error: RejectedError }
   /** It was rejected, and then given up, or tried anew as another. */
-  | { readonly name: 'discarded'; readonly rejection: RejectedError }
+  | { readonly name: 'discarded'; readonly error: RejectedError }
 
 export type TransactionEvent =
   | { readonly type: 'stored' }
@@ -86,7 +86,7 @@ const table: TransitionTable<TransactionState, TransactionEvent, never> = {
     sync: ({ sid }) => to({ name: 'synced', sid }),
     requeue: () => to(queued),
   },
-  rejected: { ...nothing, discard: ({ error }) => to({ name: 'discarded', rejection: error }) },
+  rejected: { ...nothing, discard: ({ error }) => to({ name: 'discarded', error }) },
   synced: nothing,
   failed: nothing,
   cancelled: {
@@ -95,7 +95,7 @@ const table: TransitionTable<TransactionState, TransactionEvent, never> = {
     lost: (_, { error }) => to({ name: 'failed', error }),
     restore: () => to(queued),
   },
-  discarded: { ...nothing, restore: ({ rejection }) => to({ name: 'rejected', error: rejection }) },
+  discarded: { ...nothing, restore: ({ error }) => to({ name: 'rejected', error }) },
 }
 
 export const nextTransactionState = transitionOf(table)

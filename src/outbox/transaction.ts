@@ -108,7 +108,8 @@ export class LocalTransaction implements Transaction {
   }
 
   get rejection(): RejectedError | undefined {
-    return this.#state.name === 'rejected' ? this.#state.error : undefined
+    const state = this.#state
+    return state.name === 'rejected' || state.name === 'discarded' ? state.error : undefined
   }
 
   get records(): readonly TouchedRecord[] {

@@ -18,7 +18,7 @@ const states: { readonly [Name in TransactionState['name']]: TransactionState } 
   failed: { name: 'failed', error: storage },
   cancelled: { name: 'cancelled' },
   rejected: { name: 'rejected', error: refusal },
-  discarded: { name: 'discarded', rejection: refusal },
+  discarded: { name: 'discarded', error: refusal },
 }
 
 const events: { readonly [Type in TransactionEvent['type']]: TransactionEvent } = {

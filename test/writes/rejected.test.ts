@@ -254,6 +254,8 @@ test('who decides at the moment of the rejection leaves nothing behind', async (
   desk.network.mend()
   await office.clock.advance(60_000)
   expect([tx.state, made?.state, given.state]).toEqual(['discarded', 'synced', 'discarded'])
+  expect([tx.rejection?.reason, given.rejection?.reason]).toEqual(['exists', 'exists'])
+  await expect(given.accepted).rejects.toBe(given.rejection)
   expect(client.status.writes).toEqual({ pending: 0, rejected: 0 })
   const again = await restarted(desk)
   await office.clock.advance(60_000)
