@@ -1,3 +1,4 @@
+import { toError } from '../base/errors.ts'
 import { isOp } from '../protocol/fold.ts'
 import { isSid } from '../protocol/guards.ts'
 import { readRow, type WireRow } from '../protocol/row.ts'
@@ -29,12 +30,18 @@ function migrate<T extends { readonly t: string; readonly id: string }>(
   for (let to = from + 1; to <= version; to += 1) {
     const step = stepOf(steps[to] ?? {})
     if (!step) continue
-    const result = step(now)
+    const what = `${now.t} ${now.id} cannot be migrated to version ${to}`
+    let result: unknown
+    try {
+      result = step(now)
+    } catch (cause) {
+      throw new Error(`${what}: ${toError(cause).message}`, { cause })
+    }
     const next = given(result)
     if (!next) {
       // Should a promise reject, nobody else would hear it.
       Promise.resolve(result).catch(() => {})
-      throw new Error(`${now.t} ${now.id} cannot be migrated to version ${to}.`)
+      throw new Error(`${what}.`)
     }
     now = next
   }

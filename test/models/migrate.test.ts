@@ -30,6 +30,16 @@ describe('migrating', () => {
     expect(migrateRow(none, 1, row)).toBe(row)
   })
 
+  test('fails where a step throws, and says what was being migrated', () => {
+    const step = () => {
+      throw new Error('no owner')
+    }
+    const throwing = defineModels({}, { version: 2, migrate: { 2: { row: step, op: step } } })
+    const message = 'Note 1 cannot be migrated to version 2: no owner'
+    expect(() => migrateRow(throwing, 1, row)).toThrow(message)
+    expect(() => migrateOp(throwing, 1, op)).toThrow(message)
+  })
+
   test.each([
     ['null', () => null],
     ['a text', () => 'Note'],
