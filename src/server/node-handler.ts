@@ -1,11 +1,13 @@
-import { toError } from '../base/errors.ts'
+import { isSyncError, toError } from '../base/errors.ts'
 import { harmless, type Logger, silentLogger } from '../base/logger.ts'
+import { Failure } from './http/failure.ts'
 import {
   badRequest,
   breakOff,
   dropRest,
   type Incoming,
   type Outgoing,
+  refusalOf,
   sendResponse,
   toRequest,
 } from './node-http.ts'
@@ -19,10 +21,23 @@ export function nodeHandler(
   service: Pick<SyncService, 'fetch'>,
   { logger = silentLogger }: { readonly logger?: Logger } = {},
 ): NodeHandler {
+  const answer = async (request: Request) => {
+    try {
+      return await service.fetch(request)
+    } catch (error) {
+      const what = 'The service cannot answer.'
+      const { message } = toError(error)
+      harmless(logger).error(what, { reason: message })
+      // What is set up wrongly is for whoever tries it first to read.
+      return refusalOf(
+        new Failure(500, 'internal', isSyncError(error, 'ConfigurationError') ? message : what),
+      )
+    }
+  }
   return async (incoming, outgoing) => {
     try {
       const request = toRequest(incoming)
-      await sendResponse(request ? await service.fetch(request) : badRequest(), outgoing)
+      await sendResponse(request ? await answer(request) : badRequest(), outgoing)
       dropRest(incoming)
     } catch (error) {
       // The client went away, or the answer broke off: there is nobody left to tell.

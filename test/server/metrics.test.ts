@@ -1,5 +1,6 @@
 import { Counter, Registry } from 'prom-client'
 import { describe, expect, test } from 'vitest'
+import { silentLogger } from '../../src/index.ts'
 import { prometheusMetrics } from '../../src/server/index.ts'
 import { insert, serviceOf } from './harness.ts'
 
@@ -58,6 +59,19 @@ describe('/metrics', () => {
     expect(lines).toContain('instep_log_readable 0')
     // A head that falls to 0 would look like a database that was lost.
     expect(lines).toContain('instep_log_head 2')
+  })
+
+  test('that fail leave the answers as they are, and are told of in the log', async () => {
+    const logged: unknown[] = []
+    const logger = { ...silentLogger, error: (...line: unknown[]) => void logged.push(line) }
+    const metrics = {
+      ...prometheusMetrics(),
+      answered() {
+        throw new Error('no')
+      },
+    }
+    expect((await serviceOf({ metrics, logger }).ask('bootstrap')).status).toBe(200)
+    expect(logged).toEqual([['An answer cannot be counted.', expect.objectContaining({ reason: 'no' })]])
   })
 
   test('tells in seconds how long answers took', async () => {

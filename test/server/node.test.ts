@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'v
 import { WebSocket } from 'ws'
 import { Deferred } from '../../src/base/deferred.ts'
 import type { World } from '../../src/base/world.ts'
-import { memoryStore, SyncClient, silentLogger } from '../../src/index.ts'
+import { ConfigurationError, memoryStore, SyncClient, silentLogger } from '../../src/index.ts'
 import { attachSockets, createSyncService, nodeHandler, type SyncService } from '../../src/server/index.ts'
 import { certificate } from '../support/certificate.ts'
 import { shown } from '../support/device.ts'
@@ -189,4 +189,17 @@ describe('sockets that are closed', () => {
     expect(server.listenerCount('upgrade')).toBe(0)
     sockets.terminate()
   })
+})
+
+test.each([
+  ['for lack of a package says which', new ConfigurationError('hono', 'Install hono.'), 'Install hono.'],
+  ['for another reason tells its log alone', new Error('secret'), 'The service cannot answer.'],
+])('a service that cannot begin to answer, %s', async (_, error, message) => {
+  const logged: unknown[] = []
+  const logger = { ...silentLogger, error: (...line: unknown[]) => void logged.push(line) }
+  const handle = nodeHandler({ fetch: () => Promise.reject(error) }, { logger })
+  const port = await listening(createServer((incoming, outgoing) => void handle(incoming, outgoing)))
+  const response = await fetch(`http://127.0.0.1:${port}/sync/v1/delta?since=0`)
+  expect([response.status, await response.json()]).toEqual([500, { error: { code: 'internal', message } }])
+  expect(logged).toEqual([['The service cannot answer.', { reason: error.message }]])
 })

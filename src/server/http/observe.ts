@@ -1,3 +1,4 @@
+import { toError } from '../../base/errors.ts'
 import type { Clock } from '../../base/world.ts'
 import type { Metrics } from '../ops/metrics.ts'
 import { endpointOf, type Middleware } from './env.ts'
@@ -17,6 +18,11 @@ export function observe({ path, clock, metrics }: ObserveOptions): Middleware {
     const status = isSocket ? 101 : c.res.status
     const ms = clock.now() - began
     c.var.logger.info('A request was answered.', { method: c.req.method, path: c.req.path, status, ms })
-    metrics?.answered({ endpoint: endpointOf(c, path), status, ms })
+    try {
+      metrics?.answered({ endpoint: endpointOf(c, path), status, ms })
+    } catch (error) {
+      // What was done stays done, and its answer stands.
+      c.var.logger.error('An answer cannot be counted.', { reason: toError(error).message })
+    }
   }
 }
