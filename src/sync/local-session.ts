@@ -1,5 +1,5 @@
 import { Emitter, type Undo } from '../base/emitter.ts'
-import { ClosedError, type SyncError } from '../base/errors.ts'
+import { ClosedError, isSyncError, type SyncError } from '../base/errors.ts'
 import type { LifecycleEvent } from '../base/world.ts'
 import { lazyTypes } from '../models/models.ts'
 import type { Replica } from '../replica/replica.ts'
@@ -75,8 +75,9 @@ export class LocalSession implements Session {
         change: (...change) => this.#change(...change),
         rejected: (transaction) => this.events.emit('rejected', transaction),
         changed: () => this.#showWrites(),
-        // The server has just answered, so a wait for it is over.
-        missing: () => this.#scheduler.tell('hurry'),
+        // The server has just answered, so a wait for it to be reached is over; one that it asks for by failing is not.
+        missing: () =>
+          this.#scheduler.tell(isSyncError(this.#scheduler.failure, 'NetworkError') ? 'hurry' : 'want'),
       },
     })
     this.#copy = new LocalCopy({
