@@ -76,7 +76,8 @@ export class StagedCopy implements Staging {
       tables.set(t, yield* Table.over(rows, this.#current.indexesOf(t), records))
     }
     const views = new Map<ReplicaQuery, View>()
-    for (const query of this.#current.queries) {
+    // Those of now: others may come in each turn, and find their view at the swap.
+    for (const query of [...this.#current.queries]) {
       const table = tables.get(query.t)
       if (table) views.set(query, yield* query.viewOver(table))
     }

@@ -103,3 +103,26 @@ test('preparing gives other tasks a turn, and sees what they subscribe', async (
   expect([asked.mock.calls.length, clock.turns - turns]).toEqual([0, 0])
   expect(replica.query(t, { where: { s: '7' }, orderBy: 'n' }).rows).toHaveLength(size / 100)
 })
+
+test('queries that take the place of each other in each turn do not hold up the preparing', async () => {
+  let renew = () => {}
+  class BusyClock extends PacedClock {
+    override pause(): Promise<void> {
+      if (this.turns < 1_000) renew()
+      return super.pause()
+    }
+  }
+  const clock = new BusyClock(100)
+  const { replica } = emptyReplica({ clock })
+  const begin = () => replica.query(t, { orderBy: ['n'] }).subscribe(() => {})
+  let undo = begin()
+  renew = () => {
+    const last = undo
+    undo = begin()
+    last()
+  }
+  const staging = replica.stage()
+  staging.add(Array.from({ length: 10_000 }, (_, n) => row(`${n}`, { n: n % 7 })))
+  await clock.until(staging.prepare())
+  expect(clock.turns).toBeLessThan(500)
+})
