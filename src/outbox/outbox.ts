@@ -90,11 +90,13 @@ export class Outbox {
     this.verdicts.remove(transaction)
   }
 
-  /** The one that another of the same key is joined with: it is not sent, and nothing builds on it. */
-  joinable(key: string | undefined): LocalTransaction | undefined {
+  /** The one that another of the same key is joined with: it is not sent, nothing builds on it, and its history is the same. */
+  joinable(key: string | undefined, epoch: string | undefined): LocalTransaction | undefined {
     if (key === undefined) return undefined
     const last = this.list().findLast(({ record }) => record.coalesce === key)
-    if (!last || !isUnsent(last) || this.requiring(last).length > 1) return undefined
+    if (!last || !isUnsent(last)) return undefined
+    const isOther = (last.record.epoch ?? epoch) !== epoch
+    if (isOther || this.requiring(last).length > 1) return undefined
     const isLast = (op: TxOp) =>
       [...this.#byRecord.of(op)].every((one) => one.id <= last.id || one.state === 'rejected')
     return last.record.ops.every(isLast) ? last : undefined

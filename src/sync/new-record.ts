@@ -31,8 +31,6 @@ export function newRecord({ ops, before }: Draft, options: NewRecordOptions): Ou
   return {
     ...rest,
     state: 'queued',
-    // Its conditions may be of a history before.
-    epoch: joined ? joined.epoch : rest.epoch,
     ops: all,
     before: joined ? joinImages(joined.before, before) : before,
     bases: others([...(joined?.bases ?? []), ...outbox.basesOf(all)]),

@@ -138,13 +138,14 @@ export class Writes implements TransactionHost, HistoryHost {
     const { clock, ids, outbox, layers, models, position, listener } = this.#options
     const { instead, ...rest } = options
     const isEmpty = made.ops.length === 0
-    const joined = isEmpty ? undefined : outbox.joinable(options.coalesce)
+    const where = position()
+    const joined = isEmpty ? undefined : outbox.joinable(options.coalesce, where.epoch)
     const record = newRecord(made, {
       ...rest,
       outbox,
       id: ids.next(),
       at: clock.now(),
-      ...position(),
+      ...where,
       version: models.version,
       joined: joined?.record,
     })
