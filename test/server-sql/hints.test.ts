@@ -119,7 +119,7 @@ test('invariant 15: on PostgreSQL too, what is written between a bootstrap and t
   }
   const done = write()
   const ask = async (path: string) => (await service.fetch(requestTo(path, 'ann'))).json()
-  for (let round = 0; round < 5; round += 1) {
+  for (let round = 0; round < 5 || written.length <= 10; round += 1) {
     const snapshot = await ask('bootstrap')
     const socket = await connect()
     const ids = new Set<string>(snapshot.rows.map(({ id }: { id: string }) => id))
@@ -138,7 +138,6 @@ test('invariant 15: on PostgreSQL too, what is written between a bootstrap and t
   }
   writing = false
   await done
-  expect(written.length).toBeGreaterThan(10)
   await writer.close()
   await service.close()
 })
