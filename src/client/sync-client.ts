@@ -21,7 +21,7 @@ import { type Endpoints, resolveEndpoints } from '../transport/endpoints.ts'
 import { createTransport } from '../transport/http.ts'
 import { createLink } from '../transport/link.ts'
 import { resolveOptions, type SyncClientOptions } from './options.ts'
-import type { NameOf, OutboxView, RecordFor, TypedMutator } from './types.ts'
+import type { NameOf, NotAsync, OutboxView, RecordFor, TypedMutator } from './types.ts'
 import { whenReady } from './when-ready.ts'
 
 /**
@@ -157,9 +157,9 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
    * const tx = client.mutate((m) => m.update('Issue', 'i1', { open: false }), { label: 'Close' })
    * await tx.synced
    */
-  mutate(body: (mutator: TypedMutator<M>) => void, options: MutateOptions = {}): Transaction {
+  mutate<R>(body: (mutator: TypedMutator<M>) => NotAsync<R>, options: MutateOptions = {}): Transaction {
     // The models say what the application may take the mutator's records for.
-    return this.#session.writer.mutate(body as (mutator: Mutator) => void, options)
+    return this.#session.writer.mutate(body as (mutator: Mutator) => unknown, options)
   }
 
   /**

@@ -74,6 +74,9 @@ interface UntypedMutator<out Name extends string> {
 /** All texts, unless `Names` is a list of names: then none. */
 type AnyName<Names extends string> = string extends Names ? string : never
 
+/** What a function that writes at once may give: anything but a promise, after which it could not write any more. */
+export type NotAsync<Result> = Result extends PromiseLike<unknown> ? never : Result
+
 /** The transactions that have not settled in the data yet, and those that were rejected. */
 export interface OutboxView<out M extends ModelDefinitions> {
   /** In the order in which they were made; all, or those in one state. */
@@ -86,7 +89,7 @@ export interface OutboxView<out M extends ModelDefinitions> {
    * meanwhile is put whole. What it gives takes the old one's place. Throws as `mutate` does, and a ConfigurationError
    * where there is no rejected one of this id.
    */
-  retry(id: string, edit?: (mutator: TypedMutator<M>) => void): Transaction
+  retry<R>(id: string, edit?: (mutator: TypedMutator<M>) => NotAsync<R>): Transaction
   /**
    * Gives up a rejected transaction. Rejects with a ConfigurationError where there is none of this id, a StorageError or
    * a ClosedError.

@@ -138,3 +138,21 @@ test('the promises of a transaction give what they say', () => {
     expectTypeOf(tx.undo()).resolves.toEqualTypeOf<Transaction | undefined>()
   })
 })
+
+test('what is written later is no part of a transaction', () => {
+  const client = new SyncClient({ baseUrl, models: definitions })
+  const rename = (m: TypedMutator<typeof definitions>) => m.update('Project', '1', { name: 'Roof' })
+  const later = async (m: TypedMutator<typeof definitions>) => rename(m)
+  typeOnly(() => {
+    client.mutate(rename)
+    client.mutate((m) => m.insert('Project', { name: 'Roof' }))
+    client.mutate((m): unknown => rename(m))
+    client.outbox.retry('1', rename)
+    // @ts-expect-error an asynchronous function
+    client.mutate(async (m) => rename(m))
+    // @ts-expect-error an asynchronous function
+    client.mutate(later)
+    // @ts-expect-error an asynchronous function
+    client.outbox.retry('1', later)
+  })
+})
