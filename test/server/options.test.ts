@@ -2,11 +2,14 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import {
   createSyncService,
+  MemoryLog,
   openSqlLog,
   type SqlLogOptions,
   type SyncServiceOptions,
 } from '../../src/server/index.ts'
 import { resolveOptions } from '../../src/server/options.ts'
+import { VirtualClock } from '../support/virtual-clock.ts'
+import { seededRandom } from '../support/virtual-world.ts'
 import { serviceOf } from './harness.ts'
 
 const serviceWith = (options: object) =>
@@ -59,6 +62,8 @@ test.each<[object, string]>([
   expect(() => serviceWith({ retention })).toThrow(expect.objectContaining({ option }))
   const options = { retention } as SqlLogOptions
   await expect(openSqlLog('memory:', options)).rejects.toMatchObject({ option })
+  const world = { clock: new VirtualClock(), random: seededRandom(1) }
+  expect(() => new MemoryLog({ ...options, ...world })).toThrow(expect.objectContaining({ option }))
 })
 
 test('an option that does not exist is refused, and those that do are named', () => {

@@ -1,7 +1,7 @@
 import type { Logger } from '../../base/logger.ts'
 import { resolveWorld } from '../../base/world.default.ts'
 import { createSyncService } from '../../server/create-sync-service.ts'
-import { leastVerdictAgeMs } from '../../server/log/sql/check-options.ts'
+import { leastVerdictAgeMs } from '../../server/log/retention.ts'
 import { prometheusMetrics } from '../../server/ops/prometheus.ts'
 import { longestWindowMs, type Rate, rateLimiter } from '../../server/ops/rate-limiter.ts'
 import { isOrigin, originExpected } from '../../server/options.ts'

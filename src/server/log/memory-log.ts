@@ -21,7 +21,7 @@ import type {
   Verdict,
 } from './log.ts'
 import { madeAt } from './made-at.ts'
-import { forgetEveryMs, type Retention, slackMs, verdictHorizonOf } from './retention.ts'
+import { checkRetention, forgetEveryMs, type Retention, slackMs, verdictHorizonOf } from './retention.ts'
 
 /** How long a batch is, about, in UTF-16 units. */
 const batchLength = 65_536
@@ -66,7 +66,9 @@ export class MemoryLog implements Log {
   /** A write has happened, whatever a listener does; nobody is there to be told. */
   readonly #hints = new Emitter<{ hint: undefined }>(() => {})
 
+  /** Throws a ConfigurationError that names what is wrong with `retention`. */
   constructor({ clock, random, retention }: MemoryLogOptions) {
+    checkRetention(retention)
     this.#clock = clock
     this.#retention = retention ?? {}
     this.#forgetting = new Alarm(clock, () => this.#forget())

@@ -1,3 +1,6 @@
+import { type Check, check, checkOptions } from '../../base/check-options.ts'
+import { isObject } from '../../protocol/json.ts'
+
 /** What may be forgotten of the history, and of the verdicts; the records stay. */
 export interface Retention {
   /** Changes older than this, in ms. */
@@ -17,6 +20,26 @@ export const forgetEveryMs = 600_000
 
 /** By how much the clocks of two processes may differ, in ms: a verdict is kept for that much longer. */
 export const slackMs = 3_600_000
+
+/** Below 0, all would be forgotten. */
+const isRest: Check = [(value) => typeof value === 'number' && value >= 0, 'a number of 0 or more']
+
+/** Below it, devices whose clocks are a little behind could write nothing. */
+export const leastVerdictAgeMs = 3_600_000
+const isVerdictAge: Check = [
+  (value) => typeof value === 'number' && value >= leastVerdictAgeMs,
+  'a number of 3_600_000 or more: an hour',
+]
+
+/** Throws a ConfigurationError that names what is wrong with it. */
+export function checkRetention(retention: unknown = {}): void {
+  check('retention', retention, [isObject, '{ maxAgeMs?, maxChanges?, maxVerdictAgeMs? }'])
+  checkOptions(
+    retention,
+    { maxAgeMs: isRest, maxChanges: isRest, maxVerdictAgeMs: isVerdictAge },
+    'retention.',
+  )
+}
 
 /** What {@link decideOn} is to take for it at `now`; 0 where verdicts stay. */
 export function verdictHorizonOf({ maxVerdictAgeMs }: Retention, now: number): number {
