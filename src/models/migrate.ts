@@ -1,4 +1,4 @@
-import { toError } from '../base/errors.ts'
+import { StorageError, toError } from '../base/errors.ts'
 import { isOp } from '../protocol/fold.ts'
 import { isSid } from '../protocol/guards.ts'
 import { readRow, type WireRow } from '../protocol/row.ts'
@@ -8,12 +8,12 @@ import type { Migration, Models } from './models.ts'
 /** In which shape the types are, and what leads to it. */
 export type Shape = Pick<Models, 'version' | 'migrate'>
 
-/** `row` of the shape `from` as the models have it now. Throws where it cannot be migrated. */
+/** `row` of the shape `from` as the models have it now. Throws a StorageError where it cannot be migrated. */
 export function migrateRow(models: Shape, from: number, row: WireRow): WireRow {
   return migrate(models, from, row, ({ row: step }) => step, rowIn)
 }
 
-/** `op` of the shape `from` as the models have it now. Throws where it cannot be migrated. */
+/** `op` of the shape `from` as the models have it now. Throws a StorageError where it cannot be migrated. */
 export function migrateOp(models: Shape, from: number, op: TxOp): TxOp {
   return migrate(models, from, op, ({ op: step }) => step, opIn)
 }
@@ -35,13 +35,13 @@ function migrate<T extends { readonly t: string; readonly id: string }>(
     try {
       result = step(now)
     } catch (cause) {
-      throw new Error(`${what}: ${toError(cause).message}`, { cause })
+      throw new StorageError('unreadable', `${what}: ${toError(cause).message}`, { cause })
     }
     const next = given(result)
     if (!next) {
       // Should a promise reject, nobody else would hear it.
       Promise.resolve(result).catch(() => {})
-      throw new Error(`${what}.`)
+      throw new StorageError('unreadable', `${what}.`)
     }
     now = next
   }

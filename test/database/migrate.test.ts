@@ -131,7 +131,7 @@ describe('stored data of an older version', () => {
     ['gives nothing for an op', { op: () => undefined }],
   ])('is given up where the migration %s, and is there for another', async (_, step) => {
     const store = await stored()
-    await expect(read(store, 2, { 2: step })).rejects.toThrow()
+    await expect(read(store, 2, { 2: step })).rejects.toMatchObject({ code: 'unreadable' })
     expect(await read(store, 1)).toMatchObject({ sid: 6 })
     expect(await read(store, 2, { 2: toTitle })).toMatchObject({ sid: 6 })
   })
