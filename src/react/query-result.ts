@@ -6,7 +6,7 @@ import type { Reading } from './source.ts'
  * in that moment; what has been read, as its `rows`, stays as it was.
  */
 export interface QueryResult<R> {
-  /** `pending` until there is data. */
+  /** `pending` until there is data; the rows are then what has come of it, if anything is shown before the rest. */
   readonly status: 'pending' | 'ready'
   /** The same array until a row of it changes. It is made when it is read. */
   readonly rows: readonly R[]

@@ -108,7 +108,7 @@ class MemoryReplica implements Replica, QueryHost, Current {
 
   swap(staging: StagedCopy, lift: Iterable<string> = []): void {
     const { tables, views } = staging.finish()
-    this.#place(tables, views, staging.unloaded)
+    this.#place(tables, views, staging.unloaded, !staging.isPart)
     this.#overlay.settle([], lift)
     this.#show(this.#overlay.rebase(this.shown))
     this.#tell()
@@ -125,13 +125,18 @@ class MemoryReplica implements Replica, QueryHost, Current {
   }
 
   /** Puts `tables` in place of what is here. Each query whose table is another goes over to its view, made where `views` has none. */
-  #place(tables: Map<string, Table>, views: Prepared['views'], unloaded: Iterable<string>): void {
+  #place(
+    tables: Map<string, Table>,
+    views: Prepared['views'],
+    unloaded: Iterable<string>,
+    isReady = true,
+  ): void {
     const before = Array.from(this.queries, (query) => ({
       query,
       status: query.status,
       table: this.table(query.t),
     }))
-    this.#ready = true
+    this.#ready = isReady
     this.#tables = tables
     this.#unloaded = new Set(unloaded)
     for (const { query, status, table } of before) {

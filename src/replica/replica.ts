@@ -34,7 +34,7 @@ export interface Replica {
   stage(unloaded?: ReadonlySet<string>): Staging
   /**
    * Puts a prepared copy in place of this one, with the transactions on top that are still pending, all but `lift`, in one
-   * step. Live queries tell once, if their result is another.
+   * step. Live queries tell once, if their result is another. Of a part, they stay `pending`.
    */
   swap(staging: Staging, lift?: Iterable<string>): void
   /**
@@ -42,7 +42,7 @@ export interface Replica {
    * gives, in one step. Live queries of them become `ready`.
    */
   join(staging: Staging, types: ReadonlySet<string>, rest: () => readonly RowChange[]): void
-  /** Whether there is data to show, after the first `swap`, and the records of `t` are here. Until then queries are `pending`. */
+  /** Whether there is data to show, after the first `swap` of all of it, and the records of `t` are here. Until then queries are `pending`. */
   isReady(t?: string): boolean
 }
 
@@ -61,6 +61,8 @@ export interface Staging {
   include(types: Iterable<string>): void
   add(rows: readonly WireRow[]): void
   apply(ops: readonly RowOp[]): void
+  /** What it holds so far, prepared to be swapped in while the rest comes. Nothing may be added before that resolves. */
+  part(): Promise<Staging>
   /** Does the long work of the swap beforehand, in short turns. Nothing may be added after it. */
   prepare(): Promise<void>
 }
@@ -76,6 +78,7 @@ export interface LiveQuery<R = DataRecord> {
    * what it gives, whatever the length.
    */
   slice(from: number, to: number): readonly R[]
+  /** `pending` until there is data; the rows are then what has come of it, if anything is shown before the rest. */
   readonly status: 'pending' | 'ready'
   /** Where the result ends, for the `after` of the next page; `undefined` where it is empty. */
   readonly cursor: Cursor | undefined

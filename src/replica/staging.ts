@@ -26,15 +26,18 @@ export interface Prepared {
 
 /** Rows that are gathered, and then prepared for their place. */
 export class StagedCopy implements Staging {
+  /** Whether more is to come than it holds. */
+  readonly isPart: boolean
   readonly #current: Current
   readonly #unloaded: Set<string>
   readonly #rows = new Map<string, Map<string, WireRow>>()
   #prepared: Prepared | undefined
   readonly rows: RowSource = { get: (t, id) => this.#rows.get(t)?.get(id) }
 
-  constructor(current: Current, unloaded: Iterable<string>) {
+  constructor(current: Current, unloaded: Iterable<string>, isPart = false) {
     this.#current = current
     this.#unloaded = new Set(unloaded)
+    this.isPart = isPart
   }
 
   get unloaded(): ReadonlySet<string> {
@@ -56,6 +59,13 @@ export class StagedCopy implements Staging {
       if (row) this.#of(op.t).set(op.id, row)
       else this.#of(op.t).delete(op.id)
     }
+  }
+
+  async part(): Promise<StagedCopy> {
+    const part = new StagedCopy(this.#current, [], true)
+    await inTurns(this.#current.clock, part.#copy(this))
+    await part.prepare()
+    return part
   }
 
   async prepare(): Promise<void> {
@@ -82,6 +92,16 @@ export class StagedCopy implements Staging {
       if (table) views.set(query, yield* query.viewOver(table))
     }
     return { tables, views }
+  }
+
+  *#copy(whole: StagedCopy): Work<void> {
+    for (const [t, rows] of whole.#rows) {
+      const copied = this.#of(t)
+      for (const [id, row] of rows) {
+        copied.set(id, row)
+        if (copied.size % stride === 0) yield
+      }
+    }
   }
 
   #of(t: string): Map<string, WireRow> {

@@ -19,7 +19,7 @@ export interface SyncEvents {
 
 /** The visible data changed. */
 export type ChangeEvent =
-  /** A restart or a snapshot put other data in place of the old: read anew. */
+  /** A restart or a snapshot put other data in place of the old, or shows more of the first: read anew. */
   | { readonly kind: 'snapshot'; readonly lastSyncId: number }
   /** `delta`: what came from the server; `mutation`: the user's own transactions were made, or taken back. */
   | {

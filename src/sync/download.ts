@@ -28,6 +28,8 @@ export async function download(
   const pages = new PageSink(copy.disk.database)
   const broken: string[] = []
   let rows = 0
+  let fraction: number | undefined
+  copy.firstRows.begin()
   try {
     const head = await transport.bootstrap(
       {
@@ -37,8 +39,12 @@ export async function download(
           rows += slice.rows.length
           await pages.add(slice)
           if (pages.failure && staging.unloaded.size > 0) throw pages.failure
+          await copy.firstRows.came(staging, rows, fraction)
         },
-        progress: onProgress,
+        progress: (progress) => {
+          fraction = progress.fraction
+          onProgress(progress)
+        },
         place: () => pages.place(),
       },
       signal,

@@ -7,6 +7,7 @@ import type { RowOp } from '../protocol/fold.ts'
 import { isOtherEpoch } from '../protocol/guards.ts'
 import type { Replica, Staging } from '../replica/replica.ts'
 import { type Continuity, continuityAt, fetched, joined, type Outcome, pushed } from './continuity.ts'
+import { FirstRows } from './first-rows.ts'
 import { LazyTypes } from './lazy-types.ts'
 import type { LocalDisk } from './local-disk.ts'
 import type { PageSink } from './page-sink.ts'
@@ -24,6 +25,8 @@ export interface LocalCopyOptions {
 
 /** Hears what becomes of a copy. */
 export interface CopyListener {
+  /** A part of the first snapshot is shown, or more of it. */
+  shownInPart(): void
   /** Other data stands in place of the old: of all types, or of those that were loaded. */
   replaced(types?: ReadonlySet<string>): void
   /** Changes to records that turn out, now that their type is loaded, not to be here. */
@@ -33,6 +36,7 @@ export interface CopyListener {
 /** One identity's data, in memory and on disk, and how far it has come. */
 export class LocalCopy {
   readonly disk: LocalDisk
+  readonly firstRows: FirstRows
   readonly #options: LocalCopyOptions
   readonly #lazy: LazyTypes
   #continuity: Continuity | undefined
@@ -40,8 +44,14 @@ export class LocalCopy {
 
   constructor(options: LocalCopyOptions) {
     this.#options = options
-    const { disk, replica } = options
+    const { disk, replica, clock, listener } = options
     this.disk = disk
+    this.firstRows = new FirstRows({
+      replica,
+      clock,
+      hasData: () => this.#continuity !== undefined,
+      onShown: () => listener.shownInPart(),
+    })
     this.#lazy = new LazyTypes({
       types: options.lazy,
       replica,

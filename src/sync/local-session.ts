@@ -271,15 +271,20 @@ export class LocalSession implements Session {
         else if (error) logger.warn('The local store fails.', { error })
         this.#board.update({ storage })
       },
+      shownInPart: () => this.#tellSnapshot(),
       replaced: (types) => {
         this.#refresh()
-        this.events.emit('change', { kind: 'snapshot', lastSyncId: this.status.lastSyncId })
+        this.#tellSnapshot()
         void this.#modelCheck.replaced(types)
       },
       unknown: (ops) => {
         if (this.#fetcher.repairs(ops)) this.#scheduler.tell('want')
       },
     }
+  }
+
+  #tellSnapshot(): void {
+    this.events.emit('change', { kind: 'snapshot', lastSyncId: this.status.lastSyncId })
   }
 
   #change(...[kind, rows, transactions, apply]: Parameters<LayersListener['change']>): void {

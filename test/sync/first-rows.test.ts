@@ -1,0 +1,117 @@
+import { describe, expect, test } from 'vitest'
+import type { Staging } from '../../src/replica/replica.ts'
+import { FirstRows } from '../../src/sync/first-rows.ts'
+import { PacedClock } from '../support/paced-clock.ts'
+import { emptyReplica, row, t } from '../support/replica-fixtures.ts'
+
+/** A snapshot that comes, and what is shown of it. */
+function coming({ costMs = 0, hasData = (): boolean => false } = {}) {
+  const clock = new PacedClock()
+  const { replica } = emptyReplica({ clock })
+  const counts: number[] = []
+  const onShown = () => counts.push(replica.count(t))
+  const firstRows = new FirstRows({ replica, clock, hasData, onShown })
+  let staging: Staging = replica.stage()
+  let rows = 0
+  const begin = () => {
+    staging = replica.stage()
+    rows = 0
+    firstRows.begin()
+  }
+  const came = async (ms: number, more: number, fraction?: number) => {
+    clock.pass(ms)
+    staging.add(Array.from({ length: more }, (_, n) => row(`${rows + n}`)))
+    rows += more
+    const part = () => {
+      clock.pass(costMs)
+      return staging.part()
+    }
+    await firstRows.came({ part }, rows, fraction)
+  }
+  begin()
+  return { replica, counts, begin, came }
+}
+
+describe('what has come of a first snapshot is shown', () => {
+  test('after a second, and then after another one where it is twice as much', async () => {
+    const { came, counts } = coming()
+    await came(999, 10)
+    expect(counts).toEqual([])
+    await came(1, 1)
+    expect(counts).toEqual([11])
+    await came(999, 20)
+    await came(1, 1)
+    expect(counts).toEqual([11, 32])
+    await came(1_000, 31)
+    expect(counts).toEqual([11, 32])
+    await came(0, 1)
+    expect(counts).toEqual([11, 32, 64])
+  })
+
+  test('unless the rest is expected within three seconds', async () => {
+    const { came, counts } = coming()
+    await came(1_000, 10, 0.26)
+    expect(counts).toEqual([])
+    await came(0, 1, 0.25)
+    expect(counts).toEqual([11])
+  })
+
+  test('in a tenth of the time at most', async () => {
+    const { came, counts } = coming({ costMs: 500 })
+    await came(1_000, 10)
+    await came(5_999, 20)
+    expect(counts).toEqual([10])
+    await came(1, 1)
+    expect(counts).toEqual([10, 31])
+  })
+
+  test('unless there is data by then', async () => {
+    let looks = 0
+    const { came, counts } = coming({ hasData: () => ++looks > 1 })
+    await came(1_000, 10)
+    expect([looks, counts]).toEqual([2, []])
+    await came(1_000, 20)
+    expect([looks, counts]).toEqual([3, []])
+  })
+
+  test('and stays until another one has twice as much', async () => {
+    const { came, counts, begin, replica } = coming()
+    await came(1_000, 10)
+    begin()
+    await came(999, 19)
+    await came(1, 0)
+    expect([replica.count(t), counts]).toEqual([10, [10]])
+    await came(0, 1)
+    expect([replica.count(t), counts]).toEqual([20, [10, 20]])
+  })
+})
+
+test('a part is not the data: what is read of it is pending, and what comes is not in it', async () => {
+  const { replica } = emptyReplica()
+  const staging = replica.stage(new Set(['Event']))
+  staging.add([row('a'), { t: 'Event', id: '1', p: {} }])
+  const query = replica.query(t, {})
+  const told: unknown[] = []
+  query.subscribe(({ status, rows }) => told.push([status, rows.length]))
+  replica.swap(await staging.part())
+  expect([replica.isReady(), replica.isReady('Event'), replica.rows.has('Event')]).toEqual([
+    false,
+    false,
+    true,
+  ])
+  replica.apply([{ t, id: 'c', before: undefined, after: row('c') }], {
+    lay: [{ id: 'tx', ops: [{ op: 'd', t, id: 'a' }] }],
+  })
+  staging.add([row('b')])
+  expect(replica.all(t)).toEqual([{ id: 'c' }])
+  expect(staging.rows.get(t, 'c')).toBeUndefined()
+  expect(staging.rows.get(t, 'a')).toBeDefined()
+  replica.swap(staging)
+  expect(replica.all(t)).toEqual([{ id: 'b' }])
+  expect(told).toEqual([
+    ['pending', 1],
+    ['pending', 1],
+    ['ready', 1],
+  ])
+  expect(replica.rows.has('Event')).toBe(false)
+})
