@@ -72,6 +72,20 @@ describe('a first sync through a worker', () => {
     expect(rows.at(-1)).toBe(3_000)
   })
 
+  test('shows what has come where the rest takes long', async () => {
+    const device = new WorkerDevice()
+    fill(device, 5_000)
+    device.server.behaviour.chunkBytes = 10_000
+    device.network.chunkMs = 200
+    const client = device.client(device.options)
+    const counts: number[] = []
+    client.on('change', () => counts.push(client.count('Issue')))
+    await device.clock.until(client.sync())
+    expect(counts.length).toBeGreaterThan(3)
+    expect(counts).toEqual([...counts].sort((a, b) => a - b))
+    expect(counts.at(-1)).toBe(5_000)
+  })
+
   test('is there once it is said to be stored, however long the disk of the worker takes', async () => {
     const device = new WorkerDevice()
     device.workerStore = watching(device.store, ({ mode, tables }) => {
