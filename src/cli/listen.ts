@@ -42,9 +42,11 @@ export async function listen(service: SyncService, options: ServeOptions): Promi
 /** Resolves at the first signal; the second one ends the process at once. */
 export function untilToldToEnd({ onEnd, exit }: Shell): Promise<void> {
   return new Promise((resolve) => {
-    const undo = onEnd(() => {
-      undo()
-      onEnd(() => exit(1))
+    // One listener for both: Deno calls one that is added at a signal for that same signal.
+    let isTold = false
+    onEnd(() => {
+      if (isTold) exit(1)
+      isTold = true
       resolve()
     })
   })
