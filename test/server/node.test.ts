@@ -203,3 +203,28 @@ test.each([
   expect([response.status, await response.json()]).toEqual([500, { error: { code: 'internal', message } }])
   expect(logged).toEqual([['The service cannot answer.', { reason: error.message }]])
 })
+
+test('a request whose body was read before is a fault of the server, which refuses nothing that a client wrote', async () => {
+  const handle = nodeHandler(service)
+  const port = await listening(
+    createServer(async (incoming, outgoing) => {
+      await text(incoming)
+      await handle(incoming, outgoing)
+    }),
+  )
+  const baseUrl = `http://127.0.0.1:${port}/sync/v1`
+  const client = new SyncClient({ baseUrl, token: 'good', logger: silentLogger })
+  onTestFinished(() => client.close())
+  const errors: string[] = []
+  client.on('error', ({ message }) => errors.push(message))
+  await client.start()
+  await client.ready()
+  const transaction = client.mutate((m) => {
+    m.insert('Todo', { id: '2' })
+  })
+  await expect.poll(() => errors).not.toEqual([])
+  expect(errors[0]).toMatch(
+    / answered 500: The body of the request was read before; let nothing read bodies before /,
+  )
+  expect(transaction.state).not.toBe('rejected')
+})

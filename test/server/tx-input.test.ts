@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
 import { isStorable } from '../../src/protocol/json-copy.ts'
 import { serve } from '../../src/server/index.ts'
-import { insert, update } from './harness.ts'
+import { insert, requestTo, update } from './harness.ts'
 import { make, tx, txServiceOf } from './tx-support.ts'
 
 function nested(levels: number): string {
@@ -49,6 +49,17 @@ describe('a malformed body', () => {
     expect(await (await post('{"secret')).text()).not.toContain('secret')
     expect(lines).toEqual([])
   })
+})
+
+test('a body that somebody else has read is a fault of the server: no client takes it for a verdict', async () => {
+  const { service, lines } = txServiceOf()
+  const body = JSON.stringify({ txs: [tx('a', [make('1')])] })
+  const request = requestTo('tx', 'ann', { method: 'POST', body })
+  await request.text()
+  const response = await service.fetch(request)
+  const message = expect.stringMatching(/^The body of the request was read before; let nothing read bodies/)
+  expect([response.status, await response.json()]).toEqual([500, { error: { code: 'internal', message } }])
+  expect(lines).toEqual([expect.stringContaining('A request failed.')])
 })
 
 test('a body is read where requests have no `body`, as in Firefox', async () => {

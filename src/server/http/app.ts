@@ -49,12 +49,16 @@ export async function createApp(options: AppOptions): Promise<App> {
   const app: App = new Hono<Env>()
 
   app.onError((error, c) => {
-    if (error instanceof Failure) return sendFailure(c, error)
+    const fault = () => c.var.logger.error('A request failed.', { path: c.req.path, reason: error.message })
+    if (error instanceof Failure) {
+      if (error.status === 500) fault()
+      return sendFailure(c, error)
+    }
     if (options.stopping() || (isSyncError(error) && error.retryable)) {
       c.var.logger.warn('A request cannot be answered now.', { path: c.req.path, reason: error.message })
       return sendFailure(c, unavailable('The data cannot be reached at the moment.', 5))
     }
-    c.var.logger.error('A request failed.', { path: c.req.path, reason: error.message })
+    fault()
     return sendFailure(c, new Failure(500, 'internal', 'Something went wrong in the service.'))
   })
   app.notFound((c) => sendFailure(c, new Failure(404, 'not_found', 'There is nothing here.')))

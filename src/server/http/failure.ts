@@ -24,3 +24,9 @@ export class Failure extends Error {
 export function unavailable(message: string, retryAfterSeconds: number): Failure {
   return new Failure(503, 'unavailable', message, { 'Retry-After': String(retryAfterSeconds) })
 }
+
+/** The answer to a request whose body somebody else has taken: a client would take a 4xx for a verdict on what it wrote. */
+export function bodyIsGone(): Failure {
+  const advice = 'let nothing read bodies before Instep, as `express.json()` does'
+  return new Failure(500, 'internal', `The body of the request was read before; ${advice}.`)
+}

@@ -1,5 +1,5 @@
 import { GrowingBytes } from '../../base/growing-bytes.ts'
-import { Failure } from './failure.ts'
+import { bodyIsGone, Failure } from './failure.ts'
 
 /**
  * The body of `request` as JSON. Throws a {@link Failure} where it is longer than `maxBytes`, by what `Content-Length` says
@@ -20,6 +20,7 @@ export async function readJsonBody(request: Request, maxBytes: number): Promise<
 }
 
 async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
+  if (request.bodyUsed) throw bodyIsGone()
   const tooLarge = () =>
     new Failure(413, 'too_large', `The body is longer than ${maxBytes} bytes; send less at once.`)
   if (Number(request.headers.get('Content-Length')) > maxBytes) throw tooLarge()
