@@ -46,6 +46,13 @@ test('an upgrade at an unknown path is refused as any other request there', asyn
   expect(await upgrade('bootstrap', 'ann')).toBe(404)
 })
 
+test('a path where nothing is gets told where the endpoints are', async () => {
+  const { service } = serviceOf({ path: '/api' })
+  const response = await service.fetch(requestTo('delta?since=0', 'ann'))
+  const message = "There is nothing here: the `path` of the service is '/api'."
+  expect(await response.json()).toEqual({ error: { code: 'not_found', message } })
+})
+
 test('the endpoints are where the option says', async () => {
   const { service } = serviceOf({ path: '/api' })
   const headers = { authorization: 'Bearer token-of-ann' }

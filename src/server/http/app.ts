@@ -61,7 +61,8 @@ export async function createApp(options: AppOptions): Promise<App> {
     fault()
     return sendFailure(c, new Failure(500, 'internal', 'Something went wrong in the service.'))
   })
-  app.notFound((c) => sendFailure(c, new Failure(404, 'not_found', 'There is nothing here.')))
+  const elsewhere = `There is nothing here: the \`path\` of the service is '${path}'.`
+  app.notFound((c) => sendFailure(c, new Failure(404, 'not_found', elsewhere)))
 
   app.use(requestIds(options))
   app.use(async (c, next) => {
