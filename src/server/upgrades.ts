@@ -1,9 +1,10 @@
-import type { IncomingMessage, Server } from 'node:http'
+import type { EventEmitter } from 'node:events'
+import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Undo } from '../base/emitter.ts'
 
-/** What is needed of a server of Node's. */
-export type UpgradingServer = Pick<Server, 'on' | 'off' | 'listenerCount' | 'emit'> & {
+/** What is needed of a server of Node's, be it of `node:http`, `node:https` or `node:http2`. */
+export type UpgradingServer = Pick<EventEmitter, 'on' | 'off' | 'listenerCount' | 'emit'> & {
   /** What newer versions of Node ask before they take a request for an upgrade. */
   shouldUpgradeCallback?: (incoming: IncomingMessage) => boolean
 }

@@ -90,9 +90,15 @@ function trusting(ca: Buffer): Partial<World> {
   return { fetch, WebSocket: TrustingSocket as unknown as World['WebSocket'] }
 }
 
-test('over TLS a client reads, writes, and is pushed on its socket', async () => {
+test.each([
+  ['HTTPS', false],
+  ['HTTP/2 that allows HTTP/1', true],
+])('over %s a client reads, writes, and is pushed on its socket', async (_, isHttp2) => {
   const { key, cert } = certificate()
-  const server = createHttps({ key, cert }, nodeHandler(service))
+  const handle = nodeHandler(service)
+  const server = isHttp2
+    ? createSecureServer({ key, cert, allowHTTP1: true }, handle)
+    : createHttps({ key, cert }, handle)
   const sockets = attachSockets(server, service)
   const baseUrl = `https://localhost:${await listening(server)}/sync/v1`
   const client = new SyncClient({
