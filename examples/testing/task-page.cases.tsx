@@ -22,8 +22,10 @@ export const taskPageCases = [
       })
       expectText(element, 'Buy milk')
 
-      server.down()
-      await act(() => server.settle())
+      await act(async () => {
+        server.down()
+        await server.settle()
+      })
       expectText(element, 'Offline: this is what was known last.Buy milk')
 
       await act(() => root.unmount())
