@@ -60,22 +60,19 @@ export class History {
   /** `transaction` stands again: `lost`, which was to take its place, could not be stored. */
   stands(transaction: LocalTransaction, lost: LocalTransaction): void {
     void this.#inTurn(() => {
-      for (const { entries } of [...this.#done, ...this.#undone]) {
-        const index = entries.findIndex((entry) => entry.transaction === lost)
-        const isThere = entries.some((entry) => entry.transaction === transaction)
-        if (index >= 0 && !isThere) entries.splice(index, 0, { transaction })
-      }
+      const steps = [...this.#done, ...this.#undone]
+      const isThere = steps.some(({ entries }) => entries.some((entry) => entry.transaction === transaction))
+      if (!isThere) this.#place(transaction, lost, 0)
     })
   }
 
   /** `transaction` stands beside a rejected one from now on, which may come back where it cannot be stored. */
   replace(rejected: LocalTransaction, transaction: LocalTransaction): void {
     void this.#inTurn(() => {
-      for (const { entries } of [...this.#done, ...this.#undone]) {
+      for (const { entries } of this.#undone) {
         for (const entry of entries) if (entry.inverse === rejected) entry.inverse = transaction
-        const index = entries.findIndex((entry) => entry.transaction === rejected)
-        if (index >= 0) entries.splice(index + 1, 0, { transaction })
       }
+      this.#place(transaction, rejected, 1)
     })
   }
 
@@ -147,6 +144,17 @@ export class History {
     const entries = this.#done[at]?.entries ?? []
     entries.splice(entries.findLastIndex(isJoined), 1)
     if (at >= 0 && entries.length === 0) this.#done.splice(at, 1)
+  }
+
+  /** `transaction` is done from now on: beside `other`, or anew where that was taken back. */
+  #place(transaction: LocalTransaction, other: LocalTransaction, offset: 0 | 1): void {
+    const isOther = (entry: HistoryEntry) => entry.transaction === other
+    for (const { entries } of this.#done) {
+      const index = entries.findIndex(isOther)
+      if (index >= 0) entries.splice(index + offset, 0, { transaction })
+    }
+    const undone = lastWith(isOther, this.#undone)
+    if (undone) this.#keep({ group: undone.group, entries: [{ transaction }] })
   }
 
   /** What was taken back makes room first. */

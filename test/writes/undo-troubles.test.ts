@@ -121,6 +121,19 @@ test.each([
   },
 )
 
+test('what stands again, since what it was joined with could not be stored and was undone, can be undone', async () => {
+  const { office, client, disk, both, n } = await open()
+  await client.stop()
+  const write = (n: number) => client.mutate((m) => m.update('Note', '1', { n }), { coalesce: 'k' })
+  const first = write(2)
+  await office.clock.until(first.durable)
+  disk.failing = 1
+  const second = write(3)
+  await office.clock.until(client.undo())
+  expect([first.state, second.state, n(), both()]).toEqual(['queued', 'failed', 2, [true, false]])
+  expect([await office.clock.until(client.undo()), n(), both()]).toEqual([true, 1, [false, true]])
+})
+
 describe('of several that were joined while the disk was busy', () => {
   async function three(passing: number, failing: number) {
     const scene = await open()
@@ -227,7 +240,7 @@ describe('a rejected transaction', () => {
     expect([await office.clock.until(client.undo()), title()]).toEqual([true, 'Milk'])
   })
 
-  test('whose undo was rejected with it cannot be done again', async () => {
+  test('whose undo was rejected with it cannot be done again, but tried anew, and then undone', async () => {
     const { office, client, both, n } = await open()
     office.push = () => {}
     office.intercept = at('tx', async () => {
@@ -239,6 +252,10 @@ describe('a rejected transaction', () => {
     await office.clock.until(client.undo())
     await office.clock.advance(5_000)
     expect([tx.state, both(), await client.redo(), n()]).toEqual(['rejected', [false, false], false, 1])
+    office.intercept = (_, pass) => pass()
+    client.outbox.retry(tx.id)
+    expect([n(), both()]).toEqual([2, [true, false]])
+    expect([await office.clock.until(client.undo()), n(), both()]).toEqual([true, 1, [false, true]])
   })
 })
 
