@@ -49,6 +49,13 @@ export class Inbox {
     if (transaction.state === 'rejected') listener.rejected(transaction)
   }
 
+  /** `transaction` stands again: `lost`, which was to take its place, could not be stored. */
+  stands(transaction: LocalTransaction, lost: LocalTransaction): void {
+    // What was merged has been told to nobody.
+    if (this.#merges.has(lost) && transaction.state === 'rejected')
+      this.#options.listener.rejected(transaction)
+  }
+
   /** Writes a rejected transaction anew, as `edit` does or as it was; it leaves the outbox in the same step. */
   retry(id: string, edit?: (mutator: Mutator) => unknown): Transaction {
     const { writes, listener } = this.#options

@@ -196,7 +196,10 @@ export class LocalWriter implements Writer {
         listener.changed()
       },
       queued: () => this.#scheduler.tell('want'),
-      stands: (transaction, lost) => this.#history.stands(transaction, lost),
+      stands: (transaction, lost) => {
+        this.#history.stands(transaction, lost)
+        this.#inbox.stands(transaction, lost)
+      },
       judged: (transaction) => this.#inbox.settle(transaction),
       retried: (rejected, transaction) => this.#history.replace(rejected, transaction),
     }

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { Transaction } from '../../src/index.ts'
-import { Office } from '../support/office.ts'
+import { memoryStore } from '../../src/storage/memory.ts'
+import { at, failure, Office } from '../support/office.ts'
 import { conflict, oneNote } from '../support/one-note.ts'
+import { FaultyStore } from '../support/store-faults.ts'
 
 describe('the option merge', () => {
   test('gives what is written in place of a rejected one, with all that is known', async () => {
@@ -46,6 +48,23 @@ describe('the option merge', () => {
     const { desk, tx } = await conflict({ merge: merge as never })
     expect(tx.state).toBe('rejected')
     expect(desk.log).toEqual([expect.stringMatching(/^error /), 'rejected Rename conflict'])
+  })
+
+  test('whose result the disk refuses leaves it in the outbox, and says so', async () => {
+    const office = await Office.open()
+    const faulty = new FaultyStore(memoryStore())
+    const desk = office.desk({ store: faulty.store })
+    const client = await desk.live({
+      merge: () => {
+        faulty.arm(0, 'throw')
+        return (m) => m.insert('Note', { id: '2' })
+      },
+    })
+    office.intercept = at('tx', async () => failure(422, 'invalid'))
+    const tx = client.mutate((m) => m.insert('Note', { id: '1' }), { label: 'Add' })
+    await office.clock.advance(10_000)
+    expect([tx.state, client.outbox.list()]).toEqual(['rejected', [tx]])
+    expect(desk.log).toEqual(['rejected Add invalid', 'error StorageError aborted'])
   })
 
   test('is not asked about one that was discarded while it was asked about another', async () => {
