@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { notes } from '../support/office.ts'
+import { standardTxCodec } from '../../src/protocol/tx.ts'
+import { at, notes } from '../support/office.ts'
 import { oneNote } from '../support/one-note.ts'
 
-async function open() {
-  const { office, desk, client } = await oneNote()
+async function open(options: Parameters<typeof oneNote>[0] = {}) {
+  const { office, desk, client } = await oneNote(options)
   const type = (fields: object, coalesce = 'edit') =>
     client.mutate((m) => m.update('Note', '1', { ...fields }), { coalesce })
   return { office, desk, client, type }
@@ -69,6 +70,32 @@ describe('transactions of one key', () => {
     expect(first.state).toBe('synced')
     expect(new Set(office.received).size).toBe(3)
     expect(notes(client)).toEqual({ 1: { title: 'Oat', n: 1 } })
+  })
+
+  test('require what the earlier ones required', async () => {
+    const { office, client, type } = await open()
+    await client.stop()
+    const required = client.mutate((m) => m.insert('Note', { id: '2' }))
+    client.mutate((m) => m.update('Note', '1', { n: 2 }), { coalesce: 'edit', requires: [required] })
+    const last = type({ n: 3 })
+    await office.clock.until(required.undo())
+    expect([last.state, last.rejection?.reason]).toEqual(['rejected', 'dependency_rejected'])
+  })
+
+  test('are no conflict with what the earlier ones were made on top of, whatever became of that', async () => {
+    const { office, client, type } = await open({ txCodec: { ...standardTxCodec, maxTransactions: 1 } })
+    office.intercept = at('tx', async (_, pass) => {
+      const response = await pass()
+      await new Promise<void>((resolve) => void office.clock.after(500, resolve))
+      return response
+    })
+    const below = client.mutate((m) => m.update('Note', '1', { n: 2 }))
+    client.mutate((m) => m.update('Note', '1', { title: 'O' }, { unchanged: true }), { coalesce: 'edit' })
+    await office.clock.until(below.synced)
+    const last = type({ title: 'Oat' })
+    expect(client.outbox.list()).toEqual([last])
+    await office.clock.advance(5_000)
+    expect(last.state).toBe('synced')
   })
 
   test('are undone in one step', async () => {
