@@ -97,6 +97,28 @@ describe('an undo that the disk refuses', () => {
     expect(tx.state).toBe('queued')
     await office.clock.until(tx.durable)
   })
+
+  test('is told to whoever listens to the outbox once the transaction is there again', async () => {
+    const { office, client, disk } = await open()
+    await client.stop()
+    const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }))
+    await office.clock.until(tx.durable)
+    const seen: unknown[] = []
+    client.outbox.subscribe(() => seen.push(client.outbox.list()))
+    disk.failing = 1
+    await expect(office.clock.until(tx.undo())).rejects.toMatchObject(notNow)
+    expect([seen[0], seen.at(-1)]).toEqual([[], [tx]])
+  })
+
+  test('lets it be sent, though nothing else is to be', async () => {
+    const { office, client, disk } = await open()
+    disk.passing = 1
+    disk.failing = 1
+    const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }))
+    await expect(office.clock.until(tx.undo())).rejects.toMatchObject(notNow)
+    await office.clock.advance(5_000)
+    expect(tx.state).toBe('synced')
+  })
 })
 
 test.each([
