@@ -220,8 +220,10 @@ describe('what requires another', () => {
 
   test('follows one that could not be sent because it was undone', async () => {
     const { client, all, office } = await chain()
+    await client.stop()
     await office.clock.until(Promise.resolve(all[0]?.undo()))
     expect(all.map(({ state }) => state)).toEqual(['cancelled', 'rejected', 'rejected', 'queued'])
+    expect(client.status.writes).toEqual({ pending: 1, rejected: 2 })
     expect(notes(client)).toEqual({ other: { n: 1, m: 1 } })
   })
 
@@ -257,9 +259,18 @@ test('who decides at the moment of the rejection leaves nothing behind', async (
   expect([tx.rejection?.reason, given.rejection?.reason]).toEqual(['exists', 'exists'])
   await expect(given.accepted).rejects.toBe(given.rejection)
   expect(client.status.writes).toEqual({ pending: 0, rejected: 0 })
+  // No verdict is left that the data would have to show.
+  let fetches = 0
+  office.intercept = at('delta', (_, pass) => {
+    fetches += 1
+    return pass()
+  })
+  client.mutate((m) => m.update('Note', 'z', { n: 2 }))
+  await office.clock.advance(10_000)
+  expect(fetches).toBe(0)
   const again = await restarted(desk)
   await office.clock.advance(60_000)
   expect(again.outbox.list()).toEqual([])
-  expect(await office.rows()).toEqual({ z: { n: 1 } })
-  expect(new Set(office.received).size).toBe(3)
+  expect(await office.rows()).toEqual({ z: { n: 2 } })
+  expect(new Set(office.received).size).toBe(4)
 })
