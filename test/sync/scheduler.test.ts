@@ -67,6 +67,22 @@ test('who comes back when a Retry-After has passed waits no longer, though a mac
   expect([runs, scheduler.phase, clock.timers]).toEqual([2, 'resting', 0])
 })
 
+test('once it is stopped, what failed before is of no account', async () => {
+  const clock = new VirtualClock()
+  const scheduler = schedulerOf({
+    clock,
+    random: 0.5,
+    run: async () => {
+      throw new HttpError('Busy.', { status: 503 })
+    },
+  })
+  scheduler.tell('start')
+  await clock.advance(0)
+  expect(scheduler.failure).toBeDefined()
+  await scheduler.stop()
+  expect([scheduler.failure, scheduler.failures, clock.timers]).toEqual([undefined, 0, 0])
+})
+
 test('a run that is stopped while it waits for the one before it is none', async () => {
   const clock = new VirtualClock()
   let runs = 0

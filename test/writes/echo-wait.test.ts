@@ -30,3 +30,21 @@ test('what a push shows is no longer counted as pending in that moment', async (
   await office.clock.advance(900)
   expect(pending).toEqual([0])
 })
+
+test('what the data shows before the answer comes is over with the answer, and nothing is fetched for it', async () => {
+  const { office, client } = await oneNote()
+  let fetches = 0
+  office.intercept = async (request, pass) => {
+    const response = await pass()
+    if (!request.url.endsWith('/tx')) fetches += 1
+    await new Promise<void>((resolve) => void office.clock.after(500, resolve))
+    return response
+  }
+  // As by a server that does not say whose they are.
+  office.push = ({ frames = [], ...message }, send) =>
+    send({ ...message, frames: frames.map(({ tx: _, ...frame }) => frame) })
+  const tx = client.mutate((m) => m.update('Note', '1', { title: 'new' }))
+  await office.clock.until(tx.synced)
+  await office.clock.advance(5_000)
+  expect(fetches).toBe(0)
+})
