@@ -76,19 +76,17 @@ export class Writes implements TransactionHost, HistoryHost {
     })
   }
 
-  /** Does anew what a cancelled transaction was to do, after those that it required, as far as they are pending. */
+  /** Does anew what a cancelled transaction was to do. */
   again({ record }: LocalTransaction): LocalTransaction {
-    const requires = record.requires.flatMap((id) => this.#options.outbox.get(id) ?? [])
-    const pending = requires.filter(({ state }) => state !== 'rejected')
     return this.#add(
       this.#draft((m) => tryAgain(record, m)),
-      { ...optionsOf(record), requires: pending },
+      this.#optionsOf(record),
     )
   }
 
   /** Writes what `body` does in place of a rejected transaction, which leaves the outbox in the same step. */
   replace(old: LocalTransaction, body: (mutator: Mutator) => unknown): LocalTransaction {
-    return this.#add(this.#draft(body), { ...optionsOf(old.record), retryOf: old.id, instead: old })
+    return this.#add(this.#draft(body), { ...this.#optionsOf(old.record), retryOf: old.id, instead: old })
   }
 
   async undo(transaction: LocalTransaction): Promise<LocalTransaction | undefined> {
@@ -116,6 +114,17 @@ export class Writes implements TransactionHost, HistoryHost {
 
   get onListenerError(): (error: unknown) => void {
     return this.#options.onListenerError
+  }
+
+  /** Those of one that is made anew. It requires what it did, or what was tried anew in place of that, as far as that is pending. */
+  #optionsOf({ label, group, coalesce, requires }: OutboxRecord): MutateOptions {
+    const standing = this.#options.outbox
+      .list()
+      .filter(
+        ({ id, retryOf = id, state }) =>
+          state !== 'rejected' && (requires.includes(id) || requires.includes(retryOf)),
+      )
+    return { label, group, coalesce, requires: standing }
   }
 
   #draft(body: (mutator: Mutator) => unknown): Draft {
@@ -225,8 +234,4 @@ export class Writes implements TransactionHost, HistoryHost {
   refuseClosed(): void {
     if (this.#options.isClosed()) throw new ClosedError()
   }
-}
-
-function optionsOf({ label, group, coalesce }: OutboxRecord): MutateOptions {
-  return { label, group, coalesce }
 }

@@ -239,6 +239,20 @@ describe('what requires another', () => {
   })
 })
 
+test('what is tried anew requires what was tried anew before it, in place of what it required', async () => {
+  const office = await Office.open({
+    authorize: ({ ops }) => (ops.some(({ id }) => id === 'payment') ? { message: 'No.' } : undefined),
+  })
+  const client = await office.desk().live()
+  const payment = client.mutate((m) => m.insert('Note', { id: 'payment' }))
+  const order = client.mutate((m) => m.insert('Note', { id: 'order' }), { requires: [payment] })
+  await office.clock.advance(5_000)
+  const again = [payment, order].map(({ id }) => client.outbox.retry(id))
+  await office.clock.advance(5_000)
+  expect(again.map(({ rejection }) => rejection?.reason)).toEqual(['forbidden', 'dependency_rejected'])
+  expect(await office.rows()).toEqual({})
+})
+
 test('who decides at the moment of the rejection leaves nothing behind', async () => {
   const office = await Office.open()
   const desk = office.desk()
