@@ -95,10 +95,10 @@ export class LocalDisk {
     })
     this.#again = new Alarm(clock, () => {
       const { failure, suspended } = this.#recorder
-      if (!failure || !suspended || isHopeless(failure)) return
-      this.#againMs *= 4
+      if (!failure || isHopeless(failure)) return
+      if (suspended) this.#againMs *= 4
       this.#again.set(this.#againMs)
-      listener.lost()
+      if (suspended) listener.lost()
     })
   }
 

@@ -103,6 +103,31 @@ test('the disk is closed once what is written in one that was opened again has e
   expect([opened, told.length - before, clock.timers]).toEqual([2, 0, 0])
 })
 
+test('deltas that have piled up before a disk that refuses them are followed by a snapshot, whenever they were too many', async () => {
+  const clock = new VirtualClock()
+  const database: Database = { ...noDatabase, append: () => Promise.reject(full) }
+  let lost = 0
+  const disk = new LocalDisk({
+    openDatabase: async () => database,
+    clock,
+    listener: {
+      ...listener,
+      lost: () => {
+        lost += 1
+      },
+    },
+  })
+  await disk.open()
+  disk.resume()
+  disk.record({ since: 0, sid: 1, ops: [] })
+  await clock.advance(2 * 3_600_000)
+  expect([disk.failure, lost]).toEqual([full, 0])
+  disk.record({ since: 1, sid: 2, ops: Array(50_001).fill({ op: 'd', t: 'Issue', id: '1' }) })
+  await clock.advance(2 * 3_600_000)
+  expect(lost).toBe(1)
+  await clock.until(disk.close())
+})
+
 test('what is on the disk is read once, also where the engine closes it and it is opened again', async () => {
   const clock = new VirtualClock()
   const engine = new ClosableStore()
