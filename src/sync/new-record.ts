@@ -25,9 +25,10 @@ export interface NewRecordOptions extends MutateOptions {
  */
 export function newRecord({ ops, before }: Draft, options: NewRecordOptions): OutboxRecord {
   const { outbox, joined, requires = [], ...rest } = options
+  const listed: readonly (Transaction | undefined)[] = Array.isArray(requires) ? requires : [undefined]
   const all = joined ? joinOps(joined.ops, ops) : ops
   const others = (found: readonly string[]) => [...new Set(found)].filter((other) => other !== joined?.id)
-  const required = [...requires.flatMap(requirement), ...outbox.inserting(all)]
+  const required = [...listed.flatMap(requirement), ...outbox.inserting(all)]
   return {
     ...rest,
     state: 'queued',
@@ -39,7 +40,8 @@ export function newRecord({ ops, before }: Draft, options: NewRecordOptions): Ou
 }
 
 /** The id under which the server is told of it; none where the data shows it already. */
-function requirement({ id, state }: Transaction): readonly string[] {
+function requirement(required: Transaction | undefined): readonly string[] {
+  const { id, state } = required ?? {}
   if (!isName(id)) throw wrongOption('mutate.requires', 'must be a list of transactions.')
   if (state === 'synced') return []
   if (state === 'rejected' || state === 'failed' || state === 'cancelled' || state === 'discarded') {

@@ -200,6 +200,8 @@ test.each<[string, MutateOptions]>([
   ['mutate.lable', { lable: 'Rename' } as never],
   ['mutate.requires', { requires: ['0198'] as never }],
   ['mutate.requires', { requires: [{}] as never }],
+  ['mutate.requires', { requires: [undefined] as never }],
+  ['mutate.requires', { requires: { id: '0198' } as never }],
 ])('a wrong option %s of `mutate` is named, and nothing is written', async (option, options) => {
   const { client } = await oneNote()
   const rename = () => client.mutate((m) => m.update('Note', '1', { title: 'Bread' }), options)
