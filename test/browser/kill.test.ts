@@ -1,4 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { plain, type State, snapshotOf } from '../support/store-state.ts'
 import { engineNames, launchEngine } from './engines.ts'
 import { makeProfile } from './in-browser.ts'
@@ -30,18 +32,18 @@ describe.each(engineNames)('in %s', (engineName) => {
 
   beforeAll(async () => {
     server = await servePage(new URL('./pages/kill.ts', import.meta.url))
+  })
+  beforeEach(async () => {
     profile = await makeProfile()
   })
-  afterAll(async () => {
-    await server.close()
-    await profile.remove()
-  })
+  afterEach(() => profile.remove())
+  afterAll(() => server.close())
 
   /** Starts a browser, lets it come to the moment `point`, and kills it there. Gives what it found at first. */
-  async function killAt(point: string): Promise<Found> {
+  async function killAt(point: string, isStored: boolean): Promise<Found> {
     const engine = await launchEngine(engineName, profile.profile)
     try {
-      await engine.open(`${server.url}?point=${encodeURIComponent(point)}`)
+      await engine.open(`${server.url}?${new URLSearchParams({ point, ...(isStored && { stored: '' }) })}`)
       const found = await server.next('found')
       await server.next('here')
       return foundIn(found)
@@ -53,7 +55,7 @@ describe.each(engineNames)('in %s', (engineName) => {
   async function look(): Promise<Found> {
     const engine = await launchEngine(engineName, profile.profile)
     try {
-      await engine.open(server.url)
+      await engine.open(`${server.url}?stored`)
       return foundIn(await server.next('found'))
     } finally {
       await engine.close()
@@ -76,7 +78,7 @@ describe.each(engineNames)('in %s', (engineName) => {
     }
     for (let round = 0; round < rounds; round += 1) {
       for (const point of killPoints) {
-        const found = await killAt(point.name)
+        const found = await killAt(point.name, !expected.includes(undefined))
         check(found)
         const state = found.state ?? firstState
         const next = point.next(state)
@@ -87,4 +89,19 @@ describe.each(engineNames)('in %s', (engineName) => {
     check(await look())
     expect(drops, 'how often the engine itself dropped all').toBeLessThanOrEqual(rounds)
   }, 120_000)
+
+  test.runIf(engineName === 'firefox')(
+    'a database of which it cannot read the beginning, it drops, and tells that by making it anew',
+    async () => {
+      await killAt('after the switch', false)
+      const folder = join(profile.profile, 'storage/default')
+      const files = (await readdir(folder, { recursive: true })).filter((path) =>
+        /\.sqlite(-wal)?$/.test(path),
+      )
+      for (const path of files) await writeFile(join(folder, path), 'x'.repeat(100))
+      const dropped = 'it made the database anew, and gave no reason'
+      expect(await look()).toEqual({ state: undefined, dropped })
+    },
+    60_000,
+  )
 })

@@ -9,6 +9,7 @@ import { firstState, killPoints } from '../kill-points.ts'
 import { watchForDrops } from '../watch-drops.ts'
 
 const { clock } = resolveWorld()
+const params = new URLSearchParams(location.search)
 const name = 'kill'
 
 /** Tells what is stored; then makes the change of a kill point, if the address names one, and stalls at its moment. */
@@ -23,7 +24,7 @@ async function run(pointName: string | null): Promise<void> {
     return stall(step.name === 'end' ? step.tx : undefined)
   }
   const store = withSteps(indexedDbStore(), { awaited: notice, immediate: (step) => void before.push(step) })
-  const dropped = watchForDrops()
+  const dropped = watchForDrops(params.has('stored'))
   const database = await openDatabase({ store, name, clock })
   const found = await restoreState(database)
   await tell({ type: 'found', value: plain(found), error: dropped() })
@@ -43,4 +44,4 @@ async function stall(tx: StoreTransaction | undefined): Promise<void> {
 }
 
 tellFailures()
-await run(new URLSearchParams(location.search).get('point'))
+await run(params.get('point'))

@@ -2,8 +2,9 @@ import { indexedDbStore, SyncClient, type Transaction } from '../../../src/index
 import { tell, tellFailures } from '../in-page.ts'
 import { watchForDrops } from '../watch-drops.ts'
 
-const dropped = watchForDrops()
 const params = new URLSearchParams(location.search)
+// The first visit writes.
+const dropped = watchForDrops(!params.has('write'))
 
 const client = new SyncClient({
   baseUrl: params.get('service') ?? '',
