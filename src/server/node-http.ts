@@ -66,8 +66,8 @@ export async function sendResponse(
   mostMs = stalledMs,
 ): Promise<void> {
   const headers = new Headers(response.headers)
-  // HTTP/2 knows no such header (RFC 9113, section 8.2.2).
-  if ('stream' in outgoing) headers.delete('Connection')
+  // HTTP/2 knows no such headers, and Node refuses them (RFC 9113, section 8.2.2).
+  if ('stream' in outgoing) for (const name of ['Connection', 'Upgrade']) headers.delete(name)
   outgoing.writeHead(response.status, Object.fromEntries(headers))
   if (response.body === null) {
     outgoing.end()

@@ -63,6 +63,8 @@ describe('over HTTP/2', () => {
       401,
       { error: { code: 'no_token' } },
     ])
+    const plain = await asking(port, secure, { ':path': '/sync/v1/ws', authorization })
+    expect(plain).toMatchObject([426, { error: { code: 'upgrade_required' } }])
     const odd = await asking(port, secure, { ':path': '/sync/v1/delta', ':method': 'TRACE' })
     expect(odd).toMatchObject([400, { error: { code: 'bad_request' } }])
   })
