@@ -1,5 +1,5 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
-import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
+import type { Http2ServerRequest, Http2ServerResponse, Http2Stream } from 'node:http2'
 import type { Duplex } from 'node:stream'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -10,6 +10,9 @@ const host = /^[\w.:[\]-]*$/
 
 /** How long nothing of an answer may be taken, in ms: longer than the log takes to give more of it, or to give it up. */
 const stalledMs = 120_000
+
+/** What a stream of HTTP/2 is broken off with; without it, it ends as one that is whole (RFC 9113, section 7). */
+const internalError = 0x2
 
 /** A request of Node's, by HTTP/1 or by HTTP/2. */
 export type Incoming = IncomingMessage | Http2ServerRequest
@@ -75,12 +78,20 @@ export async function sendResponse(
   }
   outgoing.setTimeout(mostMs, () => breakOff(outgoing))
   // Node and the web each have a type for the same stream.
-  await pipeline(Readable.fromWeb(response.body as Parameters<typeof Readable.fromWeb>[0]), outgoing)
+  const body = Readable.fromWeb(response.body as Parameters<typeof Readable.fromWeb>[0])
+  if ('stream' in outgoing) onAborted(outgoing.stream, () => body.destroy())
+  await pipeline(body, outgoing)
 }
 
-/** Ends an answer where it is. */
+/** Of a stream that was aborted before it is written to, or without an error, `pipeline` hears nothing. */
+function onAborted(stream: Http2Stream, listener: () => void): void {
+  if (stream.aborted) listener()
+  else stream.once('aborted', listener)
+}
+
+/** Ends an answer where it is, so that nobody takes it for whole. */
 export function breakOff(outgoing: Outgoing): void {
-  if ('stream' in outgoing) outgoing.stream.close()
+  if ('stream' in outgoing) outgoing.stream.close(internalError)
   else outgoing.destroy()
 }
 

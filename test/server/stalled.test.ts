@@ -1,21 +1,36 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
+import { connect as connectHttp2, constants, createServer as createHttp2 } from 'node:http2'
 import { type AddressInfo, connect } from 'node:net'
-import { expect, test } from 'vitest'
-import { sendResponse } from '../../src/server/node-http.ts'
+import { text } from 'node:stream/consumers'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { Deferred } from '../../src/base/deferred.ts'
+import { type Outgoing, sendResponse } from '../../src/server/node-http.ts'
 
-test('who takes nothing of an answer any more keeps neither its connection nor what the answer is made of', async () => {
+/** An answer without an end. */
+function endless() {
   let isCancelled = false
-  const endless = new ReadableStream<Uint8Array>({
+  const body = new ReadableStream<Uint8Array>({
     pull: (controller) => controller.enqueue(new Uint8Array(65_536)),
     cancel: () => {
       isCancelled = true
     },
   })
-  let ended: Promise<unknown> = Promise.resolve()
-  const server = createServer((_, outgoing) => {
-    ended = sendResponse(new Response(endless), outgoing, 20).catch((error: unknown) => error)
-  })
+  const ended = new Deferred<unknown>()
+  return {
+    /** Sends it until nothing of it is taken for `mostMs`. */
+    send: (outgoing: Outgoing, mostMs: number) =>
+      void sendResponse(new Response(body), outgoing, mostMs).catch((error) => ended.resolve(error)),
+    isOver: async () => {
+      expect(await ended.promise).toBeInstanceOf(Error)
+      await expect.poll(() => isCancelled).toBe(true)
+    },
+  }
+}
+
+test('who takes nothing of an answer any more keeps neither its connection nor what the answer is made of', async () => {
+  const { send, isOver } = endless()
+  const server = createServer((_, outgoing) => send(outgoing, 20))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const client = connect((server.address() as AddressInfo).port, '127.0.0.1')
@@ -23,8 +38,51 @@ test('who takes nothing of an answer any more keeps neither its connection nor w
   client.write('GET / HTTP/1.1\r\nHost: sync.test\r\n\r\n')
   const [connection] = await once(server, 'connection')
   await once(connection, 'close')
-  expect(await ended).toBeInstanceOf(Error)
-  await expect.poll(() => isCancelled).toBe(true)
+  await isOver()
   client.destroy()
   server.close()
+})
+
+describe('over HTTP/2', () => {
+  /** The client's side of a request that `answer` answers. */
+  const asking = async (answer: (outgoing: Outgoing) => unknown) => {
+    const server = createHttp2((_, outgoing) => void answer(outgoing))
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const client = connectHttp2(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    onTestFinished(() => {
+      client.destroy()
+      server.close()
+    })
+    return client.request().on('error', () => {})
+  }
+
+  test('neither does a stream, and nobody takes what has come on it for the whole', async () => {
+    const { send, isOver } = endless()
+    const stream = await asking((outgoing) => send(outgoing, 20))
+    await isOver()
+    await expect(text(stream)).rejects.toThrow('Stream closed with error')
+  })
+
+  const { NGHTTP2_CANCEL, NGHTTP2_NO_ERROR } = constants
+
+  test.each([
+    ['with an error', NGHTTP2_CANCEL],
+    ['without one', NGHTTP2_NO_ERROR],
+  ])('a client that goes %s, before an answer or in its middle, leaves nothing behind', async (_, code) => {
+    const { send, isOver } = endless()
+    const begun = await asking((outgoing) => send(outgoing, 60_000))
+    await once(begun, 'response')
+    begun.close(code)
+    await isOver()
+
+    const late = endless()
+    const asked = new Deferred<Outgoing>()
+    const unanswered = await asking((outgoing) => asked.resolve(outgoing))
+    const outgoing = await asked.promise
+    unanswered.close(code)
+    if ('stream' in outgoing) await once(outgoing.stream, 'aborted')
+    late.send(outgoing, 60_000)
+    await late.isOver()
+  })
 })
