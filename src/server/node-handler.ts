@@ -45,8 +45,9 @@ export function nodeHandler(
   }
   return async (incoming, outgoing) => {
     try {
-      await sendResponse(await answer(incoming), outgoing)
+      const response = await answer(incoming)
       dropRest(incoming)
+      await sendResponse(response, outgoing)
     } catch (error) {
       // The client went away, or the answer broke off: there is nobody left to tell.
       harmless(logger).debug('A connection ended early.', { reason: toError(error).message })

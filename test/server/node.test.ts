@@ -68,6 +68,23 @@ describe('over HTTP/2', () => {
     const odd = await asking(port, secure, { ':path': '/sync/v1/delta', ':method': 'TRACE' })
     expect(odd).toMatchObject([400, { error: { code: 'bad_request' } }])
   })
+
+  test('a body that is too long keeps nothing open behind its answer', async () => {
+    const handled = new Deferred<void>()
+    const handle = nodeHandler(service)
+    const answer = async (...[incoming, outgoing]: Parameters<typeof handle>) => {
+      await handle(incoming, outgoing)
+      handled.resolve()
+    }
+    const server = createHttp2((incoming, outgoing) => void answer(incoming, outgoing))
+    const client = connectHttp2(`http://localhost:${await listening(server)}`)
+    onTestFinished(() => client.destroy())
+    const stream = client.request({ ':path': '/sync/v1/tx', ':method': 'POST', authorization: 'Bearer good' })
+    stream.end('x'.repeat(3_000_000))
+    const [head] = await once(stream, 'response')
+    expect([head[':status'], JSON.parse(await text(stream)).error.code]).toEqual([413, 'too_large'])
+    await handled.promise
+  })
 })
 
 /** What a client needs of its surroundings to trust `ca`. */
