@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { MemoryLog } from '../../src/server/index.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 import { seededRandom } from '../support/virtual-world.ts'
@@ -144,6 +144,17 @@ test('what is asked of another history is a conflict, unless nothing ever happen
       tx('h', [{ ...update('1', { n: 4 }), unchangedSince: 6 }], { epoch: 7 }),
     ]),
   ).toEqual(['accepted', 'accepted', 'accepted', 'accepted'])
+})
+
+test('for all conditions of a request, the log is asked once which history it has', async () => {
+  const { log, send, codes } = txServiceOf()
+  const { epoch } = await send([tx('a', [make('1')])])
+  const position = vi.spyOn(log, 'position')
+  const asked = { ...update('1', { n: 1 }), unchangedSince: 1 }
+  const txs = ['b', 'c', 'd'].map((id) => tx(id, [asked], { epoch, bases: ['b', 'c'] }))
+  expect(await codes(txs)).toEqual(['accepted', 'accepted', 'accepted'])
+  // And once where it stands in the end.
+  expect(position).toHaveBeenCalledTimes(2)
 })
 
 test('the history in which a transaction was made is no part of what it asks for', async () => {

@@ -1,7 +1,7 @@
 import { isSyncError, toError } from '../../base/errors.ts'
 import type { Clock, Random } from '../../base/world.ts'
 import type { TxResponse, TxResult } from '../../protocol/tx.ts'
-import type { Read } from '../log/log.ts'
+import type { Position, Read } from '../log/log.ts'
 import type { Metrics } from '../ops/metrics.ts'
 import type { RateLimit } from '../ops/rate-limit.ts'
 import { peer } from '../peer.ts'
@@ -149,12 +149,17 @@ export async function createApp(options: AppOptions): Promise<App> {
   app.post(`${path}/tx`, async (c) => {
     refuseForeign(c)
     const txs = readTransactions(await readJsonBody(c.req.raw, options.maxBodyBytes), options)
-    const deciding = { ...options, logger: c.var.logger }
+    let here: Promise<Position> | undefined
+    const history = async () => {
+      here ??= log.position()
+      return (await here).history
+    }
+    const deciding = { ...options, logger: c.var.logger, history }
     const results: TxResult[] = []
     // One after the other: any may require what stands before it.
     for (const tx of txs) results.push({ id: tx.id, ...(await decide(tx, c.var.identity, deciding)) })
-    const { head, history } = await log.position()
-    const answer: TxResponse = { sid: head, epoch: epochOf(history, c.var.identity.owner), results }
+    const end = await log.position()
+    const answer: TxResponse = { sid: end.head, epoch: epochOf(end.history, c.var.identity.owner), results }
     return sendJson(c, 200, new TextEncoder().encode(JSON.stringify(answer)))
   })
 

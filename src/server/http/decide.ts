@@ -28,6 +28,12 @@ export interface DecideOptions {
   readonly logger: Logger
 }
 
+/** What stays the same for all transactions of a request. */
+export interface Deciding extends DecideOptions {
+  /** Which history the log has. */
+  readonly history: () => Promise<string>
+}
+
 /**
  * The verdict on a transaction, the first one or the one that it has. All that can be decided without the records is
  * decided before the log's lock. Throws a Failure where nothing can be decided now.
@@ -35,7 +41,7 @@ export interface DecideOptions {
 export async function decide(
   { id, since, epoch, ops, bases = [], requires = [] }: SentTransaction,
   { caller, owner }: Identity,
-  options: DecideOptions,
+  options: Deciding,
 ): Promise<Verdict> {
   const { log, ownerField, models, maxRecordBytes, digest } = options
   const checked = checkedOps(ops)
@@ -59,11 +65,10 @@ async function askedHere(
   ops: readonly TxOp[],
   epoch: unknown,
   owner: string,
-  { log, epochOf }: DecideOptions,
+  { history, epochOf }: Deciding,
 ): Promise<readonly TxOp[]> {
   if (typeof epoch !== 'string' || ops.every((op) => op.unchangedSince === undefined)) return ops
-  const { history } = await log.position()
-  if (epochOf(history, owner) === epoch) return ops
+  if (epochOf(await history(), owner) === epoch) return ops
   return ops.map((op) => (op.unchangedSince === undefined ? op : { ...op, unchangedSince: 0 }))
 }
 
