@@ -25,7 +25,10 @@ export function nodeHandler(
 ): NodeHandler {
   const fault = (reason: string, failure: Failure) => {
     harmless(logger).error(unanswered, { reason })
-    return refusalOf(failure)
+    const response = refusalOf(failure)
+    // It is for a page, too, to read.
+    response.headers.set('Access-Control-Allow-Origin', '*')
+    return response
   }
   const answer = async (incoming: Incoming) => {
     if (incoming.readableDidRead) {

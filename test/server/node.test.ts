@@ -226,6 +226,7 @@ test.each([
   const port = await listening(createServer((incoming, outgoing) => void handle(incoming, outgoing)))
   const response = await fetch(`http://127.0.0.1:${port}/sync/v1/delta?since=0`)
   expect([response.status, await response.json()]).toEqual([500, { error: { code: 'internal', message } }])
+  expect(response.headers.get('Access-Control-Allow-Origin')).toBe('*')
   expect(logged).toEqual([['The service cannot answer.', { reason: error.message }]])
 })
 
