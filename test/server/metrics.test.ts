@@ -113,6 +113,13 @@ describe('/metrics', () => {
     expect(() => prometheusMetrics({ token: '' })).toThrow(expect.objectContaining({ option: 'token' }))
   })
 
+  test('count for two services that begin at once', async () => {
+    const metrics = prometheusMetrics({ registry: new Registry() })
+    const [one, other] = [serviceOf({ metrics }), serviceOf({ metrics })]
+    await Promise.all([one.ask('bootstrap'), other.ask('bootstrap')])
+    expect(await linesOf(one)).toContain('instep_http_requests_total{endpoint="bootstrap",status="200"} 2')
+  })
+
   test('can be elsewhere, and in the registry of the application', async () => {
     const registry = new Registry()
     new Counter({ name: 'own', help: 'Of the application.', registers: [registry] }).inc()

@@ -29,20 +29,26 @@ export function prometheusMetrics(options: PrometheusOptions = {}): Metrics {
   const { path = '/metrics', token } = options
   if (token === '')
     throw new ConfigurationError('token', '`token` is empty, which anybody has; give one, or leave it out.')
+  let making: Promise<Instruments> | undefined
   let made: Instruments | undefined
+  // Once, also where two services ask at the same time: a registry takes each name once.
+  const make = async () => {
+    making ??= makeInstruments(options.registry)
+    made = await making
+    return made
+  }
   return {
     path,
     async ready() {
-      made ??= await makeInstruments(options.registry)
+      await make()
     },
     answered: (answer) => made?.answered(answer),
     async show(request, state) {
       if (token !== undefined && !isSame(bearerToken(request) ?? '', token)) {
         return new Response(null, { status: 401, headers: { 'WWW-Authenticate': 'Bearer' } })
       }
-      made ??= await makeInstruments(options.registry)
-      made.stand(await state())
-      const { registry } = made
+      const { registry, stand } = await make()
+      stand(await state())
       return new Response(await registry.metrics(), { headers: { 'Content-Type': registry.contentType } })
     },
   }
