@@ -79,6 +79,10 @@ export function createServiceWith(
       draining: () => draining || closed,
       stopping: () => closed,
       sockets: () => hub.size,
+    }).catch((error: unknown) => {
+      // What it lacks now may be there the next time.
+      app = undefined
+      throw error
     })
     return app
   }

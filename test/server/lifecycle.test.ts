@@ -22,3 +22,14 @@ test('it is not ready where a part of it cannot be', async () => {
   const rateLimit = { ...rateLimiter(), ready: () => Promise.reject(missing) }
   await expect(serviceOf({ rateLimit }).service.ready()).rejects.toBe(missing)
 })
+
+test('it begins as soon as all its parts can, though one of them could not at first', async () => {
+  let isThere = false
+  const ready = async () => {
+    if (!isThere) throw new Error('Not yet.')
+  }
+  const { ask } = serviceOf({ rateLimit: { ...rateLimiter(), ready } })
+  await expect(ask('bootstrap')).rejects.toThrow('Not yet.')
+  isThere = true
+  expect((await ask('bootstrap')).status).toBe(200)
+})
