@@ -60,7 +60,7 @@ export class SliceWriter {
 
   /** Resolves once all is stored, or it was told that it cannot be. */
   async end(): Promise<void> {
-    if (!this.#failed) await this.#batches.flush()
+    await this.#batches.flush()
     this.#database.close()
   }
 
