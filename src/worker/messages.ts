@@ -45,7 +45,7 @@ export type ToPage =
       readonly progress: SnapshotProgress
     }
   | { readonly kind: 'progress'; readonly progress: SnapshotProgress }
-  /** No more slices are stored, and those that had a key not all. */
+  /** No more slices are stored: of those with a key, not all. */
   | { readonly kind: 'unstored'; readonly fault: Fault }
   /** All has come, and all that had a key is stored. */
   | { readonly kind: 'end'; readonly head: SnapshotHead; readonly progress: SnapshotProgress }

@@ -49,9 +49,8 @@ export class SliceWriter {
     }
   }
 
-  /** Resolves with the key under which it will be stored, when there is room for the next one. */
-  async add(text: string): Promise<string | undefined> {
-    if (this.#failed) return undefined
+  /** Resolves with the key under which it is to be stored, when there is room for the next one. */
+  async add(text: string): Promise<string> {
     const key = pageKey(this.#generation, this.#count)
     this.#count += 1
     await this.#batches.add({ key, text })
