@@ -84,6 +84,27 @@ test('a worker writes nothing more into a database whose data was given up for a
   expect(after).toBeLessThanOrEqual(2)
 })
 
+test('a worker that cannot store a part of a snapshot says so once, and stores no more of it', async () => {
+  const device = new WorkerDevice()
+  fill(device, 6_000)
+  let writes = 0
+  let complaints = 0
+  device.workerStore = watching(device.store, async ({ mode, tables }) => {
+    if (mode !== 'write' || !tables.includes('pages')) return
+    writes += 1
+    await new Promise<void>((resolve) => void device.clock.after(2_000, resolve))
+    throw new StorageError('quota', 'The disk is full.')
+  })
+  device.edit = (message) => {
+    if (message.kind === 'unstored') complaints += 1
+    return message
+  }
+  const client = device.client(device.options)
+  await expect(device.clock.until(client.sync())).rejects.toMatchObject({ code: 'quota' })
+  // Two were on their way when the first of them failed.
+  expect([writes, complaints, client.count('Issue')]).toEqual([2, 1, 6_000])
+})
+
 test('into a store that wraps another the page writes by itself, since a worker would pass it by', async () => {
   const inner = sharedStore()
   const puts: string[] = []
