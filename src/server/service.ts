@@ -109,7 +109,15 @@ export function createServiceWith(
       return accept ?? response
     },
     async connect(socket, request) {
-      const result = await service.upgrade(request)
+      let gone = false
+      socket.addEventListener('close', () => {
+        gone = true
+      })
+      const result = await service.upgrade(request).catch((error: unknown) => {
+        socket.close(...closeOf(500))
+        throw error
+      })
+      if (gone) return
       if (typeof result === 'function') result(socket)
       else socket.close(...closeOf(result.status))
     },

@@ -220,6 +220,19 @@ test('more changes than one read takes are all pushed, and no write is cut in tw
   ])
 })
 
+test('a socket that goes while its credentials are checked is not kept', async () => {
+  const checked = new Deferred<Caller>()
+  const { service, clock } = serviceOf({ authenticate: () => checked.promise })
+  const socket = new FakeSocket()
+  const connected = service.connect(socket, requestTo('ws', 'ann'))
+  await settle()
+  socket.gone()
+  checked.resolve({ userId: 'ann' })
+  await connected
+  await settle()
+  expect([socket.texts, clock.timers]).toEqual([[], 0])
+})
+
 describe('a socket is closed', () => {
   /** A socket that is there before the log is reached. */
   const unreached = async () => {
@@ -234,6 +247,14 @@ describe('a socket is closed', () => {
     await service.connect(socket, requestTo('ws', 'ann'))
     return { service, clock, socket, reached }
   }
+
+  test('with 1012 where the service cannot begin to answer', async () => {
+    const ready = () => Promise.reject(new Error('Not yet.'))
+    const { service } = serviceOf({ rateLimit: { take: async () => undefined, ready } })
+    const socket = new FakeSocket()
+    await expect(service.connect(socket, requestTo('ws', 'ann'))).rejects.toThrow('Not yet.')
+    expect(socket.closed).toEqual([1012, 'unavailable'])
+  })
 
   test('with 1012 when the service stops, and no timer is left', async () => {
     const { service, clock, connect } = serviceOf()
