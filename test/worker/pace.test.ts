@@ -6,6 +6,7 @@ import { createTransport } from '../../src/transport/http.ts'
 import { snapshotWorker } from '../../src/worker/index.ts'
 import { FakeWorker } from '../support/fake-worker.ts'
 import { endpoints, ListSink } from '../support/transport-calls.ts'
+import { ManualBody } from '../support/transport-fetch.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
 const mb = 2 ** 20
@@ -91,4 +92,24 @@ test('a worker reads no more than about 8 MB ahead of its page, however large a 
   bootstrap.catch(() => {})
   await clock.advance(5_000)
   expect(bytes).toBeLessThan(24 * mb)
+})
+
+test('a worker tells how far it is between two slices, too, though not at every piece', async () => {
+  const clock = new VirtualClock()
+  const body = new ManualBody()
+  const world = { clock, fetch: async () => new Response(body.stream) }
+  const worker = snapshotWorker(() => new FakeWorker({ world, store: memoryStore() }))
+  const credentials = createCredentials({})
+  const transport = createTransport({ world, endpoints, credentials, worker, logger: silentLogger })
+  const sink = new ListSink()
+  const bootstrap = transport.bootstrap(sink)
+  await clock.advance(1_000)
+  for (const piece of ['{"sid":1,"count":', '0', ',"rows"', ':', '[', ' ', ' ']) {
+    body.sends(piece)
+    await clock.advance(40)
+  }
+  expect(sink.progresses.map(({ bytes }) => bytes)).toEqual([17, 26, 29])
+  body.sends(']}')
+  body.ends()
+  expect(await clock.until(bootstrap)).toEqual({ sid: 1, count: 0 })
 })
