@@ -120,6 +120,17 @@ describe('/metrics', () => {
     expect(await linesOf(one)).toContain('instep_http_requests_total{endpoint="bootstrap",status="200"} 2')
   })
 
+  test('are made once what stood in their way is gone', async () => {
+    const registry = new Registry()
+    const name = 'instep_http_requests_total'
+    new Counter({ name, help: 'Of another.', registers: [registry] }).inc()
+    const metrics = prometheusMetrics({ registry })
+    await expect(metrics.ready?.()).rejects.toThrow(name)
+    registry.clear()
+    await metrics.ready?.()
+    expect(registry.getSingleMetric('instep_sockets')).toBeDefined()
+  })
+
   test('can be elsewhere, and in the registry of the application', async () => {
     const registry = new Registry()
     new Counter({ name: 'own', help: 'Of the application.', registers: [registry] }).inc()

@@ -33,7 +33,11 @@ export function prometheusMetrics(options: PrometheusOptions = {}): Metrics {
   let made: Instruments | undefined
   // Once, also where two services ask at the same time: a registry takes each name once.
   const make = async () => {
-    making ??= makeInstruments(options.registry)
+    making ??= makeInstruments(options.registry).catch((error: unknown) => {
+      // What it lacks now may be there the next time.
+      making = undefined
+      throw error
+    })
     made = await making
     return made
   }
