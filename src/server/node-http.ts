@@ -11,7 +11,8 @@ const host = /^[\w.:[\]-]*$/
 /** How long nothing of an answer may be taken, in ms: longer than the log takes to give more of it, or to give it up. */
 const stalledMs = 120_000
 
-/** What a stream of HTTP/2 is broken off with; without it, it ends as one that is whole (RFC 9113, section 7). */
+/** How a stream of HTTP/2 ends behind an answer that is whole, and behind one that is not (RFC 9113, section 7). */
+const noError = 0x0
 const internalError = 0x2
 
 /** A request of Node's, by HTTP/1 or by HTTP/2. */
@@ -91,7 +92,7 @@ function onAborted(stream: Http2Stream, listener: () => void): void {
 
 /** Ends an answer where it is, so that nobody takes it for whole. */
 export function breakOff(outgoing: Outgoing): void {
-  if ('stream' in outgoing) outgoing.stream.close(internalError)
+  if ('stream' in outgoing) outgoing.stream.close(outgoing.stream.writableFinished ? noError : internalError)
   else outgoing.destroy()
 }
 

@@ -5,7 +5,7 @@ import { type AddressInfo, connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { Deferred } from '../../src/base/deferred.ts'
-import { type Outgoing, sendResponse } from '../../src/server/node-http.ts'
+import { dropRest, type Incoming, type Outgoing, sendResponse } from '../../src/server/node-http.ts'
 
 /** An answer without an end. */
 function endless() {
@@ -45,8 +45,8 @@ test('who takes nothing of an answer any more keeps neither its connection nor w
 
 describe('over HTTP/2', () => {
   /** The client's side of a request that `answer` answers. */
-  const asking = async (answer: (outgoing: Outgoing) => unknown) => {
-    const server = createHttp2((_, outgoing) => void answer(outgoing))
+  const asking = async (answer: (outgoing: Outgoing, incoming: Incoming) => unknown, method = 'GET') => {
+    const server = createHttp2((incoming, outgoing) => void answer(outgoing, incoming))
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
     const client = connectHttp2(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
@@ -54,7 +54,7 @@ describe('over HTTP/2', () => {
       client.destroy()
       server.close()
     })
-    return client.request().on('error', () => {})
+    return client.request({ ':method': method }).on('error', () => {})
   }
 
   test('neither does a stream, and nobody takes what has come on it for the whole', async () => {
@@ -62,6 +62,18 @@ describe('over HTTP/2', () => {
     const stream = await asking((outgoing) => send(outgoing, 20))
     await isOver()
     await expect(text(stream)).rejects.toThrow('Stream closed with error')
+  })
+
+  test('who does not end its request has the whole answer, and no error', async () => {
+    const sent = new Deferred<void>()
+    const stream = await asking((outgoing, incoming) => {
+      dropRest(incoming)
+      void sendResponse(new Response('all'), outgoing, 20).then(() => sent.resolve())
+    }, 'POST')
+    const closed = once(stream, 'close')
+    expect(await text(stream)).toBe('all')
+    await Promise.all([sent.promise, closed])
+    expect(stream.rstCode).toBe(0)
   })
 
   const { NGHTTP2_CANCEL, NGHTTP2_NO_ERROR } = constants
