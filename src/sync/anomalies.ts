@@ -12,19 +12,28 @@ export function ofDelta({ kind, broken, sid }: DeltaMessage): readonly Anomaly[]
 
 /** The items of a message that were left out. */
 export function ofBroken(kind: 'row' | 'frame', broken: readonly string[], sid: number): readonly Anomaly[] {
-  const told = broken.slice(0, mostTold).map((fault) => ({ kind, sid, message: `Left out: ${fault}.` }))
-  const more = broken.length - told.length
-  return more > 0 ? [...told, { kind, sid, message: `Left out: ${more} more of the kind.` }] : told
+  const leftOut = (what: string): Anomaly => ({ kind, sid, message: `Left out: ${what}.` })
+  return told(broken, leftOut, (more) => leftOut(`${more} more of the kind`))
 }
 
 /** The changes to records that are not here. */
 export function ofUnknown(ops: readonly RowOp[]): readonly Anomaly[] {
-  return ops.slice(0, mostTold).map(({ t, id }) => ({
-    kind: 'unknown_record',
-    t,
-    id,
-    message: `A change came for ${t} ${id}, which is not here.`,
-  }))
+  const kind = 'unknown_record'
+  return told(
+    ops,
+    ({ t, id }) => ({ kind, t, id, message: `A change came for ${t} ${id}, which is not here.` }),
+    (more) => ({ kind, message: `${more} more changes came for records that are not here.` }),
+  )
+}
+
+function told<T>(
+  items: readonly T[],
+  each: (item: T) => Anomaly,
+  rest: (more: number) => Anomaly,
+): readonly Anomaly[] {
+  const first = items.slice(0, mostTold).map(each)
+  const more = items.length - first.length
+  return more > 0 ? [...first, rest(more)] : first
 }
 
 /** A snapshot that twice brought another number of rows than it said. */
