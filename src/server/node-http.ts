@@ -19,7 +19,10 @@ const internalError = 0x2
 export type Incoming = IncomingMessage | Http2ServerRequest
 export type Outgoing = ServerResponse | Http2ServerResponse
 
-/** A request of Node's as one of the web's; `undefined` where its address or its method is none there. */
+/**
+ * A request of Node's as one of the web's, whose body is used where somebody has read it before; `undefined` where its
+ * address or its method is none there.
+ */
 export function toRequest(incoming: Incoming): Request | undefined {
   const { method = 'GET', headers } = incoming
   const url = targetOf(incoming)
@@ -35,9 +38,13 @@ export function toRequest(incoming: Incoming): Request | undefined {
   const address = url.startsWith('/') ? `http://${authority || 'localhost'}${url}` : url
   const init = { method, headers: fields }
   const bodiless = method === 'GET' || method === 'HEAD'
-  const body = bodiless ? undefined : { body: Readable.toWeb(incoming), duplex: 'half' }
+  const isRead = incoming.readableDidRead || incoming.readableEnded
+  const body = bodiless ? undefined : { body: isRead ? ' ' : Readable.toWeb(incoming), duplex: 'half' }
   try {
-    return new Request(address, { ...init, ...body } as RequestInit)
+    const request = new Request(address, { ...init, ...body } as RequestInit)
+    // What was read here is read there too: whoever needs it can tell, and the rest is answered.
+    if (isRead) void request.text()
+    return request
   } catch {
     // The error quotes the address, which may hold a token.
     return undefined

@@ -230,14 +230,18 @@ test.each([
   expect(logged).toEqual([['The service cannot answer.', { reason: error.message }]])
 })
 
-test('a request whose body was read before is a fault of the server, which refuses nothing that a client wrote', async () => {
+/** The port of a server that reads each body before the service could. */
+function readingFirst() {
   const handle = nodeHandler(service)
-  const port = await listening(
-    createServer(async (incoming, outgoing) => {
-      await text(incoming)
-      await handle(incoming, outgoing)
-    }),
-  )
+  const server = createServer(async (incoming, outgoing) => {
+    await text(incoming)
+    await handle(incoming, outgoing)
+  })
+  return listening(server)
+}
+
+test('a request whose body was read before is a fault of the server, which refuses nothing that a client wrote', async () => {
+  const port = await readingFirst()
   const baseUrl = `http://127.0.0.1:${port}/sync/v1`
   const client = new SyncClient({ baseUrl, token: 'good', logger: silentLogger })
   onTestFinished(() => client.close())
@@ -253,4 +257,24 @@ test('a request whose body was read before is a fault of the server, which refus
     / answered 500: The body of the request was read before; let nothing read bodies before /,
   )
   expect(transaction.state).not.toBe('rejected')
+})
+
+test('a request whose body was read before is answered where it needs none, and to whoever may ask', async () => {
+  const port = await readingFirst()
+  const asked = async (method: string, endpoint: string, body?: string, token = 'good') => {
+    const init = {
+      method,
+      headers: { authorization: `Bearer ${token}` },
+      ...(body !== undefined && { body }),
+    }
+    return (await fetch(`http://127.0.0.1:${port}/sync/v1/${endpoint}`, init)).status
+  }
+  expect([
+    await asked('OPTIONS', 'tx'),
+    await asked('POST', 'bootstrap'),
+    await asked('POST', 'bootstrap', '{}'),
+    await asked('POST', 'nowhere', '{}'),
+    await asked('POST', 'tx', '{}'),
+    await asked('POST', 'tx', '{}', 'bad'),
+  ]).toEqual([204, 200, 200, 404, 500, 401])
 })
