@@ -1,4 +1,4 @@
-/** The server's end of an open WebSocket, as `ws`, Deno, Bun and workers give it. */
+/** The server's end of an open WebSocket, as `ws`, Deno and workers give it. */
 export interface ServerSocket {
   /** What was sent and has not left yet, in bytes. */
   readonly bufferedAmount: number
