@@ -1,5 +1,6 @@
 import { isSyncError, toError } from '../base/errors.ts'
 import { harmless, type Logger, silentLogger } from '../base/logger.ts'
+import { pageHeaders } from './http/answer.ts'
 import { Failure } from './http/failure.ts'
 import {
   badRequest,
@@ -32,7 +33,11 @@ export function nodeHandler(
       harmless(logger).error(what, { reason: message })
       // What is set up wrongly is for whoever tries it first to read, in a page too.
       const told = isSyncError(error, 'ConfigurationError') ? message : what
-      const response = refusalOf(new Failure(500, 'internal', told))
+      const isPreflight = request.method === 'OPTIONS'
+      // A page reads nothing where its preflight fails.
+      const response = isPreflight
+        ? new Response(null, { status: 204, headers: { 'Access-Control-Allow-Headers': pageHeaders.join() } })
+        : refusalOf(new Failure(500, 'internal', told))
       response.headers.set('Access-Control-Allow-Origin', '*')
       return response
     }

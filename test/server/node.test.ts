@@ -230,6 +230,15 @@ test.each([
   expect(logged).toEqual([['The service cannot answer.', { reason: error.message }]])
 })
 
+test('a service that cannot begin to answer lets a page of another origin ask, to read why', async () => {
+  const handle = nodeHandler({ fetch: () => Promise.reject(new Error('no')) })
+  const port = await listening(createServer(handle))
+  const { ok, headers } = await fetch(`http://127.0.0.1:${port}/sync/v1/delta`, { method: 'OPTIONS' })
+  expect(ok).toBe(true)
+  expect(headers.get('Access-Control-Allow-Origin')).toBe('*')
+  expect(headers.get('Access-Control-Allow-Headers')).toBe('Authorization,Content-Type,X-API-Key')
+})
+
 /** The port of a server that reads each body before the service could. */
 function readingFirst() {
   const handle = nodeHandler(service)

@@ -2,6 +2,9 @@ import type { AppContext } from './env.ts'
 import { Failure } from './failure.ts'
 import type { JsonBody } from './json-body.ts'
 
+/** What a page may send along. */
+export const pageHeaders = ['Authorization', 'Content-Type', 'X-API-Key']
+
 export function sendFailure(c: AppContext, { status, body, headers }: Failure): Response {
   return sendJson(c, status, new TextEncoder().encode(JSON.stringify(body)), headers)
 }

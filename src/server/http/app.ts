@@ -5,7 +5,7 @@ import type { Position, Read } from '../log/log.ts'
 import type { Metrics } from '../ops/metrics.ts'
 import type { RateLimit } from '../ops/rate-limit.ts'
 import { peer } from '../peer.ts'
-import { methodNotAllowed, sendFailure, sendJson } from './answer.ts'
+import { methodNotAllowed, pageHeaders, sendFailure, sendJson } from './answer.ts'
 import { type DecideOptions, decide } from './decide.ts'
 import { type App, type AppContext, type Env, endpointOf } from './env.ts'
 import { Failure, unavailable } from './failure.ts'
@@ -86,7 +86,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     cors({
       origin: allowedOrigins ? [...allowedOrigins] : '*',
       allowMethods: ['GET', 'POST'],
-      allowHeaders: ['Authorization', 'Content-Type', 'X-API-Key'],
+      allowHeaders: pageHeaders,
       exposeHeaders: ['Retry-After', 'X-Request-Id'],
       maxAge: 7_200,
     }),
