@@ -122,13 +122,17 @@ describe('/metrics', () => {
 
   test('are made once what stood in their way is gone', async () => {
     const registry = new Registry()
-    const name = 'instep_http_requests_total'
-    new Counter({ name, help: 'Of another.', registers: [registry] }).inc()
+    const name = 'instep_sockets'
+    const other = new Counter({ name, help: 'Of another.', registers: [registry] })
     const metrics = prometheusMetrics({ registry })
-    await expect(metrics.ready?.()).rejects.toThrow(name)
-    registry.clear()
+    const message = 'The registry has a metric `instep_sockets` already.'
+    for (let n = 0; n < 2; n += 1) {
+      await expect(metrics.ready?.()).rejects.toMatchObject({ option: 'registry', message })
+      expect(registry.getMetricsAsArray()).toEqual([other])
+    }
+    registry.removeSingleMetric(name)
     await metrics.ready?.()
-    expect(registry.getSingleMetric('instep_sockets')).toBeDefined()
+    expect(registry.getMetricsAsArray()).toHaveLength(6)
   })
 
   test('can be elsewhere, and in the registry of the application', async () => {

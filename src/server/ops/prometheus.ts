@@ -60,8 +60,8 @@ export function prometheusMetrics(options: PrometheusOptions = {}): Metrics {
 
 async function makeInstruments(given: Registry | undefined): Promise<Instruments> {
   const { Counter, Gauge, Histogram, Registry } = await peer('prom-client', () => import('prom-client'))
-  const registry = given ?? new Registry()
-  const registers = [registry]
+  const own = new Registry()
+  const registers = [own]
   const requests = new Counter({
     name: 'instep_http_requests_total',
     help: 'Requests that were answered.',
@@ -80,8 +80,12 @@ async function makeInstruments(given: Registry | undefined): Promise<Instruments
   const readable = gauge('log_readable', 'Whether the log can be read: 1, or 0.')
   const head = gauge('log_head', 'The highest sid of the log.')
   const horizon = gauge('log_horizon', 'The sid up to which changes are forgotten.')
+  // All, or none.
+  const taken = own.getMetricsAsArray().find(({ name }) => given?.getSingleMetric(name))
+  if (taken) throw new ConfigurationError('registry', `The registry has a metric \`${taken.name}\` already.`)
+  for (const metric of [requests, durations, sockets, readable, head, horizon]) given?.registerMetric(metric)
   return {
-    registry,
+    registry: given ?? own,
     answered({ endpoint, status, ms }) {
       requests.inc({ endpoint, status })
       durations.observe({ endpoint }, ms / 1_000)
