@@ -28,8 +28,7 @@ export async function download(
   const pages = new PageSink(copy.disk.database)
   const broken: string[] = []
   let rows = 0
-  let fraction: number | undefined
-  copy.firstRows.begin()
+  let progress: SnapshotProgress | undefined
   try {
     const head = await transport.bootstrap(
       {
@@ -39,11 +38,13 @@ export async function download(
           rows += slice.rows.length
           await pages.add(slice)
           if (pages.failure && staging.unloaded.size > 0) throw pages.failure
-          await copy.firstRows.came(staging, rows, fraction)
+          // What has come in one piece is about to be whole.
+          if (progress) await copy.firstRows.came(staging, rows, progress.fraction)
         },
-        progress: (progress) => {
-          fraction = progress.fraction
-          onProgress(progress)
+        progress: (present) => {
+          if (!progress) copy.firstRows.begin()
+          progress = present
+          onProgress(present)
         },
         place: () => pages.place(),
       },

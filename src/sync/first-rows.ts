@@ -1,7 +1,7 @@
 import type { Clock } from '../base/world.ts'
 import type { Replica, Staging } from '../replica/replica.ts'
 
-/** A first snapshot that takes longer than this, in ms, is shown as it comes. */
+/** A first snapshot that takes longer than this to come, in ms, is shown as it does. */
 const leastMs = 1_000
 
 /** What is to come sooner than this, in ms, is waited for: to show a part first would hold it up. */
@@ -17,7 +17,7 @@ export interface FirstRowsOptions {
 
 /**
  * Shows what has come of a slow first snapshot before the rest does: twice as many rows each time, and no fewer where one
- * breaks off and another begins. That takes a tenth of the time at most.
+ * breaks off and another begins. That takes a tenth of the time at most, with what listens.
  */
 export class FirstRows {
   readonly #options: FirstRowsOptions
@@ -47,9 +47,8 @@ export class FirstRows {
     const part = await staging.part()
     if (hasData()) return
     this.#rows = rows
-    const shownAt = clock.now()
-    this.#nextAt = shownAt + leastMs + 10 * (shownAt - now)
     replica.swap(part)
     onShown()
+    this.#nextAt = now + leastMs + 10 * (clock.now() - now)
   }
 }

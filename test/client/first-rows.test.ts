@@ -49,13 +49,17 @@ test('what has come of a slow first snapshot is shown before the rest, twice as 
   expect(query.rows).toBe(before)
 })
 
-test('a first snapshot that comes within a second is shown in one step', async () => {
-  const device = slowDevice(1)
-  const client = device.client()
-  const counts = counted(client)
-  await device.clock.until(client.sync())
-  expect(counts).toEqual([rows])
-})
+test.each([20, 5_000])(
+  'a first snapshot that comes within a second, %i ms after it was asked for, is shown in one step',
+  async (ms) => {
+    const device = slowDevice(1)
+    device.network.latencyMs = ms / 2
+    const client = device.client()
+    const counts = counted(client)
+    await device.clock.until(client.sync())
+    expect(counts).toEqual([rows])
+  },
+)
 
 test('what was shown of a snapshot that breaks off stays, until the next one has more', async () => {
   const device = slowDevice(50)
