@@ -8,6 +8,7 @@ const options: fc.Arbitrary<SimulationOptions> = fc.record({
   seed: fc.nat(),
   sockets: fc.constantFrom(true, true, true, false),
   signsInAtOnce: fc.boolean(),
+  chunkMs: fc.constantFrom(0, 0, 700),
   troubles: someTroubles,
 })
 

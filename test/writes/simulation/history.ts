@@ -48,6 +48,11 @@ export class History {
     return this.#truths.findLast((truth) => truth.sid <= sid)?.of.get(user) ?? {}
   }
 
+  /** Whether it ever was true for `user`, by `isIt`. */
+  had(user: string, isIt: (truth: Shown) => boolean): boolean {
+    return isIt({}) || this.#truths.some(({ of }) => isIt(of.get(user) ?? {}))
+  }
+
   /** The transactions and other writes that changed the record after `sid`; `undefined` for one of the service's own. */
   changesOf({ t, id }: TxOp, sid: number): readonly (string | undefined)[] {
     const changes = ({ ops }: Write) => ops.some((op) => op.t === t && op.id === id)

@@ -39,6 +39,7 @@ export class Process {
     this.#simulation = simulation
     this.#device = device
     this.network = new VirtualNetwork({ clock, server })
+    this.network.chunkMs = options.chunkMs
     this.world = {
       ...virtualWorld({ seed: simulation.next(), clock: device.clock, network: this.network }),
       ...(options.sockets ? undefined : { WebSocket: undefined }),
@@ -138,6 +139,7 @@ export class Process {
     const { network, store, world, client } = this
     network.mend()
     network.latencyMs = 20
+    network.chunkMs = 0
     store.disarm()
     this.#device.signIn()
     world.lifecycle.set({ online: false, visible: true })
@@ -215,9 +217,16 @@ export class Process {
   /** In which it is true; in one at least. */
   #historiesOf(confirmed: Shown): readonly History[] {
     const { histories, faults } = this.#simulation
-    const { lastSyncId } = this.client
-    const truthOf = (one: History) => one.truthAt(this.#device.user, lastSyncId)
-    const found = histories.filter((one) => same(truthOf(one), confirmed))
+    const { lastSyncId, status } = this.client
+    const { user } = this.#device
+    const truthOf = (one: History) => one.truthAt(user, lastSyncId)
+    // What has come of a first snapshot is a part of what was true, at a position that is still to come.
+    const isPart = status.data.state === 'none' || status.data.state === 'loading'
+    const isTrueIn = (one: History) =>
+      isPart
+        ? one.had(user, (truth) => same(only(truth, confirmed), confirmed))
+        : same(truthOf(one), confirmed)
+    const found = histories.filter(isTrueIn)
     if (found.length === 0) {
       const truths = JSON.stringify(histories.map(truthOf))
       faults.push(`at ${lastSyncId}: ${JSON.stringify(confirmed)} is confirmed, not ${truths}`)
@@ -254,6 +263,11 @@ function laidOver(confirmed: Shown, ops: OutboxRecord['ops']): Shown {
     else if (shown[key]) shown[key] = { ...shown[key], ...op.p }
   }
   return Object.fromEntries(Object.entries(shown).flatMap(([key, row]) => (row ? [[key, row]] : [])))
+}
+
+/** What `shown` has of the records of `others`. */
+function only(shown: Shown, others: Shown): Shown {
+  return Object.fromEntries(Object.entries(shown).filter(([key]) => key in others))
 }
 
 function same(a: Shown, b: Shown): boolean {

@@ -14,6 +14,8 @@ export interface SimulationOptions {
   readonly sockets: boolean
   /** After a 401: at once, or when somebody gets to it. */
   readonly signsInAtOnce: boolean
+  /** What each piece of what a device fetches takes, in ms; a whole snapshot is then many pieces. */
+  readonly chunkMs: number
   /** What goes wrong in this run. */
   readonly troubles: readonly string[]
 }
@@ -26,6 +28,9 @@ export const ids = ['0', '1', '2'] as const
 /** Whose ids are written in the end, too. */
 export const users = ['ada', 'ben'] as const
 export const keys = types.flatMap((t) => [...ids, ...users].map((id) => ({ t, id, key: `${t} ${id}` })))
+
+/** Some of a row. */
+const pieceBytes = 40
 
 /** What the service takes; no client knows it. */
 const record = z.object({ n: z.optional(z.number().check(z.refine((n) => n % 11 !== 0))) })
@@ -53,6 +58,7 @@ export class Simulation {
   static async open(options: SimulationOptions): Promise<Simulation> {
     const simulation = new Simulation(options)
     await simulation.#service.ready()
+    if (options.chunkMs > 0) await simulation.#fill()
     return simulation
   }
 
@@ -134,10 +140,30 @@ export class Simulation {
   async #answer(request: Request): Promise<Response> {
     this.requests += 1
     const pass = () => this.#service.fetch(request.clone())
-    if (!request.url.endsWith('/tx')) return pass()
+    if (!request.url.endsWith('/tx')) return this.#inPieces(await pass())
     for (const { id } of JSON.parse(await request.clone().text()).txs) this.#checkSent(id)
     const intercept = this.intercepts.shift()
     return intercept ? intercept(request, pass) : pass()
+  }
+
+  /** So that there is something to fetch from the start. */
+  async #fill(): Promise<void> {
+    const p = () => ({ n: this.next() * 11 + 1, m: this.next(), userId: 'ada' })
+    await this.write(types.flatMap((t) => ids.map((id) => ({ op: 'i' as const, t, id, p: p() }))))
+  }
+
+  async #inPieces(answer: Response): Promise<Response> {
+    if (this.options.chunkMs === 0 || answer.body === null) return answer
+    const bytes = new Uint8Array(await answer.arrayBuffer())
+    let at = 0
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        if (at >= bytes.length) return controller.close()
+        controller.enqueue(bytes.subarray(at, at + pieceBytes))
+        at += pieceBytes
+      },
+    })
+    return new Response(body, answer)
   }
 
   async #replace(meanwhile: () => Promise<void>): Promise<void> {
