@@ -1,5 +1,5 @@
 import { StorageError } from '../base/errors.ts'
-import { onAbort } from '../base/on-abort.ts'
+import { abortable } from './abortable.ts'
 import { Loss } from './loss.ts'
 import type {
   KeyRange,
@@ -11,6 +11,7 @@ import type {
   Table,
   TransactionOptions,
 } from './store.ts'
+import { runBody, type SyncTables } from './sync-transaction.ts'
 
 /**
  * Keeps everything in memory, for as long as this store is referred to: for tests, and where nothing else is to be
@@ -64,114 +65,72 @@ class MemoryDatabase {
 
   #transaction<T>(options: TransactionOptions, body: (tx: StoreTransaction) => T | Promise<T>): Promise<T> {
     const { tables, mode, signal } = options
-    const aborted = rejectionOf(signal)
     const turn = Promise.all(tables.map((table) => this.#lastWrite.get(table)))
-    const work = turn.then(async () => {
-      signal?.throwIfAborted()
-      const tx = new MemoryTransaction(tables, mode, this.#committed)
-      try {
-        const result = await Promise.race([body(tx), aborted.promise])
-        if (tx.failure) throw tx.failure.error
-        for (const [table, entries] of tx.changed) this.#committed.set(table, entries)
+    return abortable(signal, (aborted) => {
+      const work = turn.then(async () => {
+        signal?.throwIfAborted()
+        const own = new MemoryTables(tables, this.#committed)
+        const result = await runBody(own, options, body, aborted)
+        for (const [table, entries] of own.changed) this.#committed.set(table, entries)
         return result
-      } finally {
-        tx.end()
+      })
+      if (mode === 'write') {
+        const over = work.catch(() => {})
+        for (const table of tables) this.#lastWrite.set(table, over)
       }
+      return work
     })
-    if (mode === 'write') {
-      const over = work.catch(() => {})
-      for (const table of tables) this.#lastWrite.set(table, over)
-    }
-    return Promise.race([aborted.promise, work]).finally(aborted.forget)
   }
 }
 
-/** A promise that rejects when `signal` is aborted. */
-function rejectionOf(signal: AbortSignal | undefined) {
-  let forget = () => {}
-  const promise = new Promise<never>((_, reject) => {
-    forget = onAbort(signal, () => {
-      reject(new StorageError('aborted', 'The transaction was aborted by its signal.'))
-    })
-  })
-  return { promise, forget }
-}
-
-class MemoryTransaction implements StoreTransaction {
-  /** What this transaction made of each table that it wrote to. */
+/** The tables as they were when a transaction began, with what it wrote. */
+class MemoryTables implements SyncTables {
   readonly changed = new Map<Table, (readonly [string, StoreValue])[]>()
-  /** What the first write that failed did fail of. */
-  failure: { readonly error: unknown } | undefined
-  readonly #snapshot = new Map<Table, Entries>()
-  readonly #mode: 'read' | 'write'
-  #over = false
+  readonly #begun: ReadonlyMap<Table, Entries>
 
-  constructor(
-    tables: readonly Table[],
-    mode: 'read' | 'write',
-    committed: { get(table: Table): Entries | undefined },
-  ) {
-    this.#mode = mode
-    for (const table of tables) this.#snapshot.set(table, committed.get(table) ?? [])
+  constructor(tables: readonly Table[], committed: ReadonlyMap<Table, Entries>) {
+    this.#begun = new Map(tables.map((table) => [table, committed.get(table) ?? []]))
   }
 
-  end(): void {
-    this.#over = true
+  has(table: Table, key: string): boolean {
+    const entries = this.#read(table)
+    return entries[indexOf(entries, key)]?.[0] === key
   }
 
-  async get(table: Table, key: string): Promise<StoreValue | undefined> {
+  get(table: Table, key: string): StoreValue | undefined {
     const entries = this.#read(table)
     const entry = entries[indexOf(entries, key)]
     return entry?.[0] === key ? structuredClone(entry[1]) : undefined
   }
 
-  async keys(table: Table, range?: KeyRange): Promise<readonly string[]> {
+  keys(table: Table, range: KeyRange): readonly string[] {
     return slice(this.#read(table), range).map(([key]) => key)
   }
 
-  async values(table: Table, range?: KeyRange): Promise<readonly StoreValue[]> {
+  values(table: Table, range: KeyRange): readonly StoreValue[] {
     return slice(this.#read(table), range).map(([, value]) => structuredClone(value))
   }
 
   put(table: Table, key: string, value: StoreValue): void {
-    this.#write(table, (entries) => {
-      const [from, to] = placeOf(entries, key)
-      entries.splice(from, to - from, [key, structuredClone(value)])
-    })
-  }
-
-  add(table: Table, key: string, value: StoreValue): void {
-    this.#write(table, (entries) => {
-      const [from, to] = placeOf(entries, key)
-      if (to > from) throw new StorageError('fenced', `Another client has written ${key} since.`)
-      entries.splice(from, 0, [key, structuredClone(value)])
-    })
+    const entries = this.#own(table)
+    const [from, to] = placeOf(entries, key)
+    entries.splice(from, to - from, [key, structuredClone(value)])
   }
 
   delete(table: Table, key: string | KeySpan): void {
-    this.#write(table, (entries) => {
-      const [from, to] = typeof key === 'string' ? placeOf(entries, key) : bounds(entries, key)
-      entries.splice(from, to - from)
-    })
+    const entries = this.#own(table)
+    const [from, to] = typeof key === 'string' ? placeOf(entries, key) : bounds(entries, key)
+    entries.splice(from, to - from)
   }
 
   #read(table: Table): Entries {
-    const entries = this.changed.get(table) ?? this.#snapshot.get(table)
-    if (this.#over) throw new StorageError('aborted', 'This transaction is over.')
-    if (!entries) throw new StorageError('aborted', `This transaction does not cover the table ${table}.`)
-    return entries
+    return this.changed.get(table) ?? this.#begun.get(table) ?? []
   }
 
-  #write(table: Table, change: (entries: (readonly [string, StoreValue])[]) => void): void {
-    try {
-      if (this.#mode === 'read') throw new StorageError('aborted', 'This transaction may only read.')
-      const entries = this.#read(table)
-      const own = this.changed.get(table) ?? [...entries]
-      this.changed.set(table, own)
-      change(own)
-    } catch (error) {
-      this.failure ??= { error }
-    }
+  #own(table: Table): (readonly [string, StoreValue])[] {
+    const own = this.changed.get(table) ?? [...this.#read(table)]
+    this.changed.set(table, own)
+    return own
   }
 }
 

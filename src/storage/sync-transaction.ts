@@ -1,0 +1,104 @@
+import { StorageError } from '../base/errors.ts'
+import type { KeyRange, KeySpan, StoreTransaction, StoreValue, Table, TransactionOptions } from './store.ts'
+
+/** The tables of an engine that answers at once. What fails throws. */
+export interface SyncTables {
+  has(table: Table, key: string): boolean
+  get(table: Table, key: string): StoreValue | undefined
+  keys(table: Table, range: KeyRange): readonly string[]
+  values(table: Table, range: KeyRange): readonly StoreValue[]
+  put(table: Table, key: string, value: StoreValue): void
+  delete(table: Table, key: string | KeySpan): void
+}
+
+/**
+ * Runs `body` over `tables`, and gives what it returns; what it wrote is then to be kept. Where that rejects, with what
+ * `body` threw, with the first call that failed, or as `aborted` does, it is to be taken back.
+ */
+export async function runBody<T>(
+  tables: SyncTables,
+  options: TransactionOptions,
+  body: (tx: StoreTransaction) => T | Promise<T>,
+  aborted: Promise<never>,
+): Promise<T> {
+  const tx = new SyncTransaction(tables, options)
+  try {
+    const result = await Promise.race([body(tx), aborted])
+    if (tx.failure) throw tx.failure.error
+    return result
+  } finally {
+    tx.end()
+  }
+}
+
+class SyncTransaction implements StoreTransaction {
+  /** Of what the first call that failed did fail. */
+  failure: { readonly error: unknown } | undefined
+  readonly #tables: SyncTables
+  readonly #options: TransactionOptions
+  #over = false
+
+  constructor(tables: SyncTables, options: TransactionOptions) {
+    this.#tables = tables
+    this.#options = options
+  }
+
+  end(): void {
+    this.#over = true
+  }
+
+  async get(table: Table, key: string): Promise<StoreValue | undefined> {
+    return this.#do(table, (tables) => tables.get(table, key))
+  }
+
+  async keys(table: Table, range: KeyRange = {}): Promise<readonly string[]> {
+    return this.#do(table, (tables) => tables.keys(table, range))
+  }
+
+  async values(table: Table, range: KeyRange = {}): Promise<readonly StoreValue[]> {
+    return this.#do(table, (tables) => tables.values(table, range))
+  }
+
+  put(table: Table, key: string, value: StoreValue): void {
+    this.#write(table, (tables) => tables.put(table, key, value))
+  }
+
+  add(table: Table, key: string, value: StoreValue): void {
+    this.#write(table, (tables) => {
+      if (tables.has(table, key)) {
+        throw new StorageError('fenced', `Another client has written ${key} since.`)
+      }
+      tables.put(table, key, value)
+    })
+  }
+
+  delete(table: Table, key: string | KeySpan): void {
+    this.#write(table, (tables) => tables.delete(table, key))
+  }
+
+  #write(table: Table, change: (tables: SyncTables) => void): void {
+    try {
+      this.#do(table, (tables) => {
+        if (this.#options.mode === 'read') {
+          throw new StorageError('aborted', 'This transaction may only read.')
+        }
+        change(tables)
+      })
+    } catch {
+      // It comes back from the transaction.
+    }
+  }
+
+  /** Once something failed, nothing more is done: SQLite may have taken all back by itself, and would keep what follows. */
+  #do<T>(table: Table, call: (tables: SyncTables) => T): T {
+    if (this.failure) throw this.failure.error
+    try {
+      if (this.#over) throw new StorageError('aborted', 'This transaction is over.')
+      if (this.#options.tables.includes(table)) return call(this.#tables)
+      throw new StorageError('aborted', `This transaction does not cover the table ${table}.`)
+    } catch (error) {
+      this.failure = { error }
+      throw error
+    }
+  }
+}
