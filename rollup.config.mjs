@@ -11,6 +11,7 @@ const input = {
   'react/index': 'src/react/index.ts',
   'tanstack-db/index': 'src/tanstack-db/index.ts',
   'server/index': 'src/server/index.ts',
+  'sqlite/index': 'src/sqlite/index.ts',
   'worker/index': 'src/worker/index.ts',
   'testing/index': 'src/testing/index.ts',
   'testing/msw/index': 'src/testing/msw/index.ts',

@@ -23,6 +23,7 @@ const entries = [
   'src/testing/msw/index.ts',
   'src/react/index.ts',
   'src/tanstack-db/index.ts',
+  'src/sqlite/index.ts',
   'src/worker/index.ts',
 ]
 

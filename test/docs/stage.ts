@@ -1,13 +1,18 @@
+import { mkdtemp, rm } from 'node:fs/promises'
 import * as nodeHttp from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import * as tanstackDb from '@tanstack/db'
 import * as instep from 'instep'
 import * as instepReact from 'instep/react'
 import * as server from 'instep/server'
+import * as instepSqlite from 'instep/sqlite'
 import * as instepTanstackDb from 'instep/tanstack-db'
 import * as testing from 'instep/testing'
 import * as testingMsw from 'instep/testing/msw'
 import * as worker from 'instep/worker'
 import * as jose from 'jose'
+import DatabaseSync from 'libsql'
 import * as mswNode from 'msw/node'
 import { pino } from 'pino'
 import * as react from 'react'
@@ -80,6 +85,7 @@ export async function setStage(): Promise<Stage> {
   const world = resolveWorld({ fetch })
   const WebSocket = world.WebSocket && routed(world.WebSocket, route)
   const indexedDB = fakeIndexedDb()
+  const folder = await mkdtemp(join(tmpdir(), 'instep-'))
 
   class SyncClient extends instep.SyncClient {
     constructor(options: instep.SyncClientOptions) {
@@ -131,6 +137,12 @@ export async function setStage(): Promise<Stage> {
           },
         }),
       },
+      'instep/sqlite': {
+        ...instepSqlite,
+        sqliteStore: (options: instepSqlite.SqliteStoreOptions) =>
+          instepSqlite.sqliteStore({ ...options, folder }),
+      },
+      'node:sqlite': { DatabaseSync },
       'instep/testing': testing,
       // Its script runs by itself.
       'instep/worker': { ...worker, serveSnapshots() {} },
@@ -188,6 +200,7 @@ export async function setStage(): Promise<Stage> {
       for (const listener of signals) await listener()
       for (const each of [...clients, ...services]) await each.close()
       for (const each of servers) each.close()
+      await rm(folder, { recursive: true })
     },
   }
 }

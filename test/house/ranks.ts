@@ -6,6 +6,7 @@ export const ranks: Readonly<Record<string, number>> = {
   transport: 2,
   storage: 2,
   database: 3,
+  sqlite: 3,
   worker: 4,
   replica: 4,
   outbox: 4,

@@ -3,6 +3,7 @@ import { openDatabase } from '../../src/database/open.ts'
 import { indexedDbStore } from '../../src/storage/indexeddb.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import type { Store, StoreTransaction } from '../../src/storage/store.ts'
+import { ownSqliteStore } from './sqlite.ts'
 import { fakeIndexedDb } from './store-fake-indexeddb.ts'
 import { VirtualClock } from './virtual-clock.ts'
 
@@ -10,6 +11,7 @@ export const name = 'test'
 
 export const stores: { readonly [what: string]: () => Store } = {
   memory: memoryStore,
+  SQLite: () => ownSqliteStore(),
   IndexedDB: () => indexedDbStore({ indexedDB: fakeIndexedDb() }),
 }
 

@@ -1,0 +1,2 @@
+export type { SqliteDatabase, SqliteStatement } from './sqlite.ts'
+export { type SqliteStoreOptions, sqliteStore } from './sqlite-store.ts'

@@ -1,0 +1,74 @@
+import { createHash } from 'node:crypto'
+import { mkdirSync, rmSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { type Check, check, checkOptions } from '../base/check-options.ts'
+import type { Store } from '../storage/store.ts'
+import { openFailure } from './failures.ts'
+import { SqliteFile } from './file.ts'
+import { SqliteHandle } from './handle.ts'
+import type { SqliteDatabase } from './sqlite.ts'
+
+export interface SqliteStoreOptions {
+  /** Where the files are: one for each database, whose name says nothing. Made where there is none, for its owner alone. */
+  readonly folder: string
+  /** Opens an SQLite database at `path`, or makes it: `(path) => new DatabaseSync(path)`. */
+  readonly open: (path: string) => SqliteDatabase
+}
+
+const aFolder: Check = [(value) => typeof value === 'string' && value !== '', 'a path']
+const aFunction: Check = [(value) => typeof value === 'function', 'a function that opens a database']
+
+/** Those of this process, by path, whichever store they were opened through. */
+const files = new Map<string, SqliteFile>()
+
+/**
+ * Keeps everything in SQLite, for Node and Electron's main process: a file for each database. The library is the
+ * application's choice. Calls of SQLite block the thread; one takes about as long as the JSON of what it reads or writes.
+ *
+ * @throws ConfigurationError where an option is missing or wrong
+ */
+export function sqliteStore(options: SqliteStoreOptions): Store {
+  checkOptions(options, { folder: aFolder, open: aFunction })
+  const { folder, open } = options
+  check('folder', folder, aFolder)
+  check('open', open, aFunction)
+  const pathOf = (name: string) =>
+    resolve(folder, `${createHash('sha256').update(name).digest('hex')}.sqlite`)
+  return {
+    kind: 'durable',
+    async open(name) {
+      const path = pathOf(name)
+      try {
+        mkdirSync(folder, { recursive: true, mode: 0o700 })
+        return await fileAt(path).connect(() => handleOf(open(path)))
+      } catch (error) {
+        throw openFailure(error, path)
+      }
+    },
+    async destroy(name) {
+      const path = pathOf(name)
+      try {
+        await fileAt(path).destroy(() => {
+          for (const ending of ['', '-wal', '-shm']) rmSync(path + ending, { force: true })
+        })
+      } catch (error) {
+        throw openFailure(error, path)
+      }
+    },
+  }
+}
+
+function fileAt(path: string): SqliteFile {
+  const file = files.get(path) ?? new SqliteFile()
+  files.set(path, file)
+  return file
+}
+
+function handleOf(database: SqliteDatabase): SqliteHandle {
+  try {
+    return new SqliteHandle(database)
+  } catch (error) {
+    database.close()
+    throw error
+  }
+}

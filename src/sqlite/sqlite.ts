@@ -1,0 +1,16 @@
+/**
+ * What the store needs of an SQLite library. `DatabaseSync` of `node:sqlite`, `better-sqlite3`, `libsql` and `Database` of
+ * `bun:sqlite` have it.
+ */
+export interface SqliteDatabase {
+  exec(sql: string): unknown
+  prepare(sql: string): SqliteStatement
+  close(): unknown
+}
+
+/** Rows are objects with a field for each column. */
+export interface SqliteStatement {
+  run(...values: (string | number)[]): unknown
+  get(...values: (string | number)[]): unknown
+  all(...values: (string | number)[]): unknown
+}

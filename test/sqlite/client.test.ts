@@ -1,0 +1,47 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { Device, shown } from '../support/device.ts'
+import { ownFolder, ownSqliteStore } from '../support/sqlite.ts'
+
+test('a client in Node shows what is stored after a restart without a network, and goes on with a delta', async () => {
+  const folder = ownFolder()
+  const device = new Device({ store: ownSqliteStore(folder) })
+  for (let n = 0; n < 3_000; n += 1) device.insert(`${n}`, { n })
+  await device.live()
+  device.insert('later')
+  await device.clock.advance(2_000)
+  const asked = device.requests.length
+  await device.quit()
+  device.network.cut()
+  // Another store, as after a restart of the process.
+  const client = device.client({ store: ownSqliteStore(folder) })
+  await device.clock.until(client.start())
+  expect(client.status.storage).toEqual({ kind: 'durable' })
+  expect(client.status.data.state).toBe('stale')
+  expect(Object.keys(shown(client))).toHaveLength(3_001)
+  device.network.mend()
+  device.remove('7')
+  await device.clock.until(client.sync())
+  expect(client.get('Issue', '7')).toBeUndefined()
+  expect(device.requests.slice(asked)).not.toContain('bootstrap')
+  await device.quit()
+  expect(device.log).toEqual([])
+})
+
+test('a client whose file is damaged works in memory, says which file, and leaves it', async () => {
+  const folder = ownFolder()
+  const device = new Device({ store: ownSqliteStore(folder) })
+  device.insert('1')
+  await device.live()
+  await device.quit()
+  const files = readdirSync(folder).map((name) => join(folder, name))
+  for (const file of files) writeFileSync(file, 'damaged '.repeat(1_000))
+  const client = await device.live()
+  expect(shown(client)).toEqual({ 1: {} })
+  const { kind, reason } = client.status.storage
+  const database = files.find((file) => file.endsWith('.sqlite')) ?? ''
+  expect([kind, reason]).toEqual(['memory', expect.stringContaining(database)])
+  expect(readFileSync(database, 'utf8')).toMatch(/^damaged/)
+  await device.quit()
+})

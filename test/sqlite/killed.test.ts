@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+import { runChild } from '../support/child.ts'
+import { Office } from '../support/office.ts'
+import { ownFolder, ownSqliteStore } from '../support/sqlite.ts'
+
+interface Said {
+  readonly found?: number
+  readonly id?: string
+}
+
+// Nothing listens on that port.
+const baseUrl = 'http://127.0.0.1:9/sync/v1'
+
+test('what was written without a network, by processes that were killed, arrives once', async () => {
+  const folder = ownFolder()
+  let durable = 0
+  for (const writes of [1, 30, 7]) {
+    const child = await runChild<Said>('test/sqlite/offline-writer.ts', [folder, baseUrl])
+    const { found } = await child.next()
+    expect(found).toBeGreaterThanOrEqual(durable)
+    for (let n = 0; n < writes; n += 1) durable = Number((await child.next()).id) + 1
+    await child.kill()
+  }
+  const office = await Office.open()
+  const desk = office.desk({ store: ownSqliteStore(folder) })
+  const client = await desk.live({ baseUrl })
+  await office.clock.advance(5_000)
+  const count = client.count('Note')
+  expect(count).toBeGreaterThanOrEqual(durable)
+  const ids = Array.from({ length: count }, (_, n) => `${n}`)
+  expect(await office.rows()).toEqual(Object.fromEntries(ids.map((id) => [id, { n: Number(id) }])))
+  expect(office.received).toHaveLength(count)
+  expect(client.status.writes).toMatchObject({ pending: 0, rejected: 0 })
+  await desk.kill()
+})
