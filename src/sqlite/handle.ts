@@ -27,8 +27,14 @@ export class SqliteHandle implements SyncTables {
     // Readers of other processes then go on while one writes; and a commit need not wait for the disk.
     database.exec('PRAGMA journal_mode = WAL')
     database.exec('BEGIN IMMEDIATE')
-    this.#make()
-    database.exec('COMMIT')
+    try {
+      this.#make()
+      database.exec('COMMIT')
+    } catch (error) {
+      // Closing alone need not end a transaction: a library may wait for its statements to be collected.
+      this.rollback()
+      throw error
+    }
   }
 
   begin({ mode, durability = 'relaxed' }: TransactionOptions): void {

@@ -27,14 +27,37 @@ test('a disk without room refuses a write as `quota`, takes all of it back, and 
   connection.close()
 })
 
-test('a file that another process writes to is waited for, and then given up for now', async () => {
-  const folder = ownFolder()
+test('between the reads of a write transaction and its writes, no other process writes', async () => {
   let path = ''
   const open = (at: string) => {
     path = at
     return openSqlite(at)
   }
+  const connection = await sqliteStore({ folder: ownFolder(), open }).open('db')
+  const other = openSqlite(path)
+  other.exec('PRAGMA busy_timeout = 0')
+  const insert = () => other.exec(`INSERT INTO meta VALUES ('a', '1')`)
+  await connection.transaction(meta, async (tx) => {
+    const before = await tx.get('meta', 'a')
+    expect(insert).toThrow(expect.objectContaining({ code: 'SQLITE_BUSY' }))
+    tx.put('meta', 'a', before ?? 2)
+  })
+  other.close()
+  expect(await connection.transaction({ ...meta, mode: 'read' }, (tx) => tx.get('meta', 'a'))).toBe(2)
+  connection.close()
+})
+
+test('a file that another process writes to is waited for, and then given up for now', async () => {
+  const folder = ownFolder()
+  let path = ''
+  let database: SqliteDatabase | undefined
+  const open = (at: string) => {
+    path = at
+    database = openSqlite(at)
+    return database
+  }
   const connection = await sqliteStore({ folder, open }).open('db')
+  expect(database?.prepare('PRAGMA busy_timeout').get()).toMatchObject({ timeout: 2_000 })
   const other = openSqlite(path)
   other.exec('BEGIN IMMEDIATE')
   const put = () => connection.transaction(meta, (tx) => tx.put('meta', 'a', 1))

@@ -54,6 +54,18 @@ describe('the files', () => {
     expect(readdirSync(folder)).toEqual([])
   })
 
+  test('stay until what is under way is over', async () => {
+    const store = ownSqliteStore()
+    const connection = await store.open(name)
+    const order: string[] = []
+    const writing = connection.transaction(meta, async (tx) => {
+      for (let turn = 0; turn < 10; turn += 1) await tx.get('meta', 'a')
+      order.push('written')
+    })
+    await Promise.all([store.destroy(name).then(() => order.push('destroyed')), writing])
+    expect(order).toEqual(['written', 'destroyed'])
+  })
+
   test('are one database for all stores of a process, which write one after another', async () => {
     const folder = ownFolder()
     const connections = await Promise.all([0, 1].map(() => ownSqliteStore(folder).open(name)))
@@ -129,6 +141,11 @@ describe('a file that does not open', () => {
     database.close()
     const message = expect.stringContaining('another version')
     await expect(opening(folder)).rejects.toMatchObject({ code: 'unavailable', message })
+    // That other version is not kept from it.
+    const other = openSqlite(fileIn(folder))
+    other.exec('PRAGMA busy_timeout = 0')
+    other.exec('BEGIN IMMEDIATE')
+    other.close()
   })
 
   test('says what the folder lacks', async () => {
