@@ -14,7 +14,10 @@ const meanings: readonly (readonly [name: string, number: number, meaning: Meani
 /** Why `file` did not open, or could not be deleted, as a StorageError. */
 export function openFailure(error: unknown, file: string): StorageError {
   if (error instanceof StorageError) return error
-  const [code, what] = meaningOf(error) ?? ['unavailable', 'The local database cannot be opened']
+  const [code, what] = meaningOf(error) ?? [
+    'unavailable',
+    'The file of the local database cannot be opened or deleted',
+  ]
   // The client begins anew in memory, and leaves the file as it is.
   if (code === 'unreadable') {
     return new StorageError('unavailable', `${what}: move ${file} away to begin another.`, { cause: error })

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { mkdirSync, rmSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { type Check, check, checkOptions } from '../base/check-options.ts'
 import type { Store } from '../storage/store.ts'
 import { openFailure } from './failures.ts'
@@ -29,11 +29,11 @@ const files = new Map<string, SqliteFile>()
  */
 export function sqliteStore(options: SqliteStoreOptions): Store {
   checkOptions(options, { folder: aFolder, open: aFunction })
-  const { folder, open } = options
-  check('folder', folder, aFolder)
+  const { open } = options
+  check('folder', options.folder, aFolder)
   check('open', open, aFunction)
-  const pathOf = (name: string) =>
-    resolve(folder, `${createHash('sha256').update(name).digest('hex')}.sqlite`)
+  const folder = resolve(options.folder)
+  const pathOf = (name: string) => join(folder, `${createHash('sha256').update(name).digest('hex')}.sqlite`)
   return {
     kind: 'durable',
     async open(name) {
