@@ -56,7 +56,7 @@ export class LocalSession implements Session {
       ...options,
       events: this.events,
       resume: (token) => {
-        if (this.status.lifecycle !== 'closed') this.resume(token)
+        if (this.status.lifecycle !== 'closed') this.resume(token, true)
       },
     })
     this.#reporter = reporter
@@ -165,10 +165,10 @@ export class LocalSession implements Session {
     this.#copy.use(t)
   }
 
-  resume(token?: string): void {
+  resume(token?: string, handed?: boolean): void {
     this.#refuseClosed()
     if (token !== undefined) this.#options.credentials.use(token)
-    this.#tell('resume')
+    this.#tell('resume', handed)
   }
 
   close(): Promise<void> {
@@ -244,9 +244,9 @@ export class LocalSession implements Session {
   }
 
   /** To what fetches, and to what sends. */
-  #tell(type: 'start' | 'hurry' | 'resume'): void {
-    this.#scheduler.tell(type)
-    this.writer.tell(type)
+  #tell(type: 'start' | 'hurry' | 'resume', handed?: boolean): void {
+    this.#scheduler.tell(type, handed)
+    this.writer.tell(type, handed)
   }
 
   #dataListener(): DiskListener & CopyListener {

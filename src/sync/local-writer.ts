@@ -136,8 +136,8 @@ export class LocalWriter implements Writer {
   }
 
   /** Tells what may let it send, or send again. */
-  tell(type: 'start' | 'hurry' | 'resume'): void {
-    this.#scheduler.tell(type)
+  tell(type: 'start' | 'hurry' | 'resume', handed?: boolean): void {
+    this.#scheduler.tell(type, handed)
   }
 
   /** Sends no more. Resolves once nothing is under way. */

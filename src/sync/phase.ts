@@ -32,8 +32,8 @@ export type PhaseEvent =
   | { readonly type: 'hurry' }
   /** Asked for by name: tried in any phase. */
   | { readonly type: 'ask' }
-  /** Credentials may be right again. */
-  | { readonly type: 'resume' }
+  /** Credentials may be right again. `handed`: they answer a refusal, and may be refused as well, so a wait is kept. */
+  | { readonly type: 'resume'; readonly handed?: boolean | undefined }
   /** The wait is over. */
   | { readonly type: 'due' }
   /** `proven`: the server and this client agree; only that ends a row of failures. */
@@ -135,7 +135,7 @@ const table: TransitionTable<Phase, PhaseEvent, PhaseEffect> = {
     want: stay,
     hurry: (state) => (state.floored ? stay(state) : fetch(state.failures, { type: 'unwait' })),
     ask: ({ failures }) => fetchAsked(fetching(failures), { type: 'unwait' }),
-    resume: ({ failures }) => fetch(failures, { type: 'unwait' }),
+    resume: (state, { handed }) => (handed ? stay(state) : fetch(state.failures, { type: 'unwait' })),
     due: ({ failures }) => fetch(failures),
     done: stay,
     failed: stay,

@@ -103,6 +103,26 @@ describe('a 401', () => {
     expect(device.requests.length).toBeLessThan(10)
   })
 
+  test('a handler that gives one bad token after another is called seldom, also while something is to be sent', async () => {
+    const device = new Device()
+    let calls = 0
+    const client = await device.live({
+      onUnauthenticated: () => {
+        calls += 1
+        return `bad-${calls}`
+      },
+    })
+    device.server.tokens.revoke(device.token)
+    client.mutate((m) => m.insert('Issue', {}))
+    await device.clock.advance(600_000)
+    // Two that ask, each less and less often up to every 15 s.
+    expect(calls).toBeGreaterThan(20)
+    expect(calls).toBeLessThan(120)
+    client.resume(device.server.tokens.issue('ada'))
+    await device.clock.advance(1_000)
+    expect(client.status.connection.state).not.toBe('unauthenticated')
+  })
+
   test('a handler that throws is told as an error', async () => {
     const device = new Device()
     await device.live({

@@ -122,6 +122,20 @@ describe('the phases', () => {
     ])
   })
 
+  test('keep a wait when others are handed, which may be refused as well', () => {
+    const handed: PhaseEvent = { type: 'resume', handed: true }
+    const refused: PhaseEvent = { type: 'refused' }
+    expect(tell({ type: 'start' }, refused, handed, refused, handed, handed, { type: 'resume' })).toEqual([
+      'start → fetch, fetching',
+      'refused → paused',
+      'resume → fetch, fetching',
+      'refused → paused',
+      'resume → wait(2), waiting',
+      'resume → waiting',
+      'resume → unwait, fetch, fetching',
+    ])
+  })
+
   test('go on after a refusal of what was begun before the credentials came that may be right', () => {
     const refused: PhaseEvent = { type: 'refused' }
     expect(tell({ type: 'start' }, { type: 'resume' }, refused, refused, { type: 'want' })).toEqual([
