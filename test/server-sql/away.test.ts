@@ -1,5 +1,6 @@
 import { Client } from 'pg'
 import { expect, test } from 'vitest'
+import { silentLogger } from '../../src/base/logger.ts'
 import { openSqlLog, type SqlLogOptions } from '../../src/server/log/sql/open.ts'
 import { insert, serviceOf } from '../server/harness.ts'
 import { ownPostgres } from '../support/own-postgres.ts'
@@ -55,6 +56,23 @@ test('a request during which the database goes away is told to come again, and t
   const again = await ask('tx', { method: 'POST', body })
   expect(await again.json()).toMatchObject({ results: [{ id: 't1', sid: 2 }] })
   await service.close()
+})
+
+test('a connection that is lost is told once', async () => {
+  const told: string[] = []
+  const tell = (message: string) => void told.push(message)
+  const { log, service } = await serviceOn('lost', { logger: { ...silentLogger, warn: tell, error: tell } })
+  await log.write([insert('1')], asService)
+  await (await log.delta('ann', 0)).batches[Symbol.asyncIterator]().next()
+  const held = "from pg_stat_activity where application_name = 'instep' and datname = 'lost'"
+  const open = await postgres.run(
+    'lost',
+    `select pg_terminate_backend(pid) ${held} and query not like 'listen%'`,
+  )
+  expect(open.length).toBeGreaterThan(1)
+  await eventually(async () => told.length > 0 && (await postgres.run('lost', `select ${held}`)).length <= 1)
+  await service.close()
+  expect(told).toEqual(open.map(() => 'A connection to PostgreSQL is lost.'))
 })
 
 test('a read that a lock holds up for too long is told to come again', async () => {

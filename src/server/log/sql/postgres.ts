@@ -65,9 +65,9 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
   const connect = (max: number, answerMs: number, prepared = false, more: ClientConfig = {}): Db => {
     // What is given up here ends there too, and with it the locks that it holds.
     const pool = new Pool({ ...config, ...more, max, statement_timeout: answerMs })
-    pool.on('error', lost)
+    // Of a connection that is not in use it says once more what the connection says below.
+    pool.on('error', () => {})
     pool.on('connect', (client) => {
-      // A connection that is in use, and waits for no answer, has nobody else to tell that it has ended.
       client.on('error', lost)
       client.query(session).catch(unset)
     })
