@@ -42,15 +42,28 @@ export async function serve(service: SyncService, options: ServeOptions): Promis
     throw wrongOption('port', 'must be an integer from 0 to 65535.')
   }
   await service.ready()
-  const handle = nodeHandler(service, { logger })
-  const server = createServer((incoming, outgoing) => void handle(incoming, outgoing))
+  let closing: Promise<void> | undefined
+  const fetch = async (request: Request) => {
+    const response = await service.fetch(request)
+    if (!closing) return response
+    const last = new Response(response.body, response)
+    last.headers.set('Connection', 'close')
+    return last
+  }
+  const handle = nodeHandler({ fetch }, { logger })
+  const server = createServer((incoming, outgoing) => {
+    outgoing.once('close', () => {
+      // What had begun to be answered kept its connection from being idle.
+      if (closing) server.closeIdleConnections()
+    })
+    void handle(incoming, outgoing)
+  })
   const sockets = attachSockets(server, service, { logger, clock })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host.replace(/^\[(.*)\]$/, '$1'), resolve)
   })
 
-  let closing: Promise<void> | undefined
   const close = () =>
     new Promise<void>((resolve) => {
       sockets.close()

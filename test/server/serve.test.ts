@@ -239,6 +239,7 @@ test('a request that does not end is waited for as long as it says, and no timer
   const answer = fetch(`${url}/bootstrap`).catch(({ message }: Error) => message)
   await asked.promise
   const closed = close()
+  expect(close()).toBe(closed)
   await clock.advance(4_999)
   expect(clock.timers).toBe(1)
   await clock.advance(1)
@@ -247,6 +248,46 @@ test('a request that does not end is waited for as long as it says, and no timer
   const idle = await serve(service, { port: 0, clock })
   await idle.close()
   expect(clock.timers).toBe(0)
+})
+
+test('an answer to come when it closes says that its connection ends', async () => {
+  const asked = new Deferred<void>()
+  const decided = new Deferred<void>()
+  const authenticate = async () => {
+    asked.resolve()
+    await decided.promise
+    return { userId: 'ann' }
+  }
+  const slow = createSyncService({ database: 'memory:', authenticate, ownerField: 'userId' })
+  const { url, close } = await serve(slow, { port: 0, clock: new VirtualClock() })
+  const answer = fetch(`${url}/delta?since=0`)
+  await asked.promise
+  const closed = close()
+  decided.resolve()
+  expect((await answer).headers.get('connection')).toBe('close')
+  await closed
+})
+
+test('an answer that has begun when it closes is given whole, and none behind it on its connection', async () => {
+  await service.write(Array.from({ length: 20 }, (_, n) => insert(`${n}`, { text: 'x'.repeat(500_000) })))
+  const { url, close } = await serve(service, { port: 0, clock: new VirtualClock() })
+  const socket = connectTcp(Number(new URL(url).port), '127.0.0.1').setEncoding('latin1')
+  const request = (path: string) =>
+    `GET /sync/v1/${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`
+  socket.on('error', () => {})
+  socket.write(request('bootstrap'))
+  await once(socket, 'readable')
+  const closed = close()
+  const pieces: string[] = []
+  socket.on('data', (data) => {
+    pieces.push(String(data))
+    if (pieces.slice(-2).join('').endsWith('\r\n0\r\n\r\n')) socket.write(request('delta?since=20'))
+  })
+  await once(socket, 'close')
+  const answers = pieces.join('')
+  expect(answers).toContain(']}\r\n0\r\n\r\n')
+  expect(answers.match(/HTTP\/1.1 200/g)).toHaveLength(1)
+  await closed
 })
 
 test('what cannot answer yet does not listen', async () => {
