@@ -28,7 +28,9 @@ describe('/metrics', () => {
     await ask('delta', { method: 'OPTIONS', user: '', headers: { origin: 'https://app.test' } })
     const socket = await connect()
     await connect('bob')
-    const requests = (labels: string) => `instep_http_requests_total{${labels}} 1`
+    await connect('nobody')
+    await service.upgrade(new Request('https://sync.test/sync/v1/ws', { method: 'OPTIONS' }))
+    const requests = (labels: string, count = 1) => `instep_http_requests_total{${labels}} ${count}`
     const lines = await linesOf(scene)
     expect(lines).toEqual(
       expect.arrayContaining([
@@ -36,8 +38,9 @@ describe('/metrics', () => {
         requests('endpoint="delta",status="401"'),
         requests('endpoint="delta",status="200"'),
         requests('endpoint="other",status="404"'),
-        requests('endpoint="preflight",status="204"'),
-        'instep_http_requests_total{endpoint="ws",status="101"} 2',
+        requests('endpoint="preflight",status="204"', 2),
+        requests('endpoint="ws",status="101"', 2),
+        requests('endpoint="ws",status="401"'),
         'instep_http_request_duration_seconds_count{endpoint="delta"} 2',
         'instep_sockets 2',
         'instep_log_readable 1',

@@ -14,12 +14,12 @@ export function observe({ path, clock, metrics }: ObserveOptions): Middleware {
   return async (c, next) => {
     const began = clock.now()
     await next()
-    const isSocket = c.env?.admit !== undefined && c.res.status === 204
-    const status = isSocket ? 101 : c.res.status
+    const endpoint = endpointOf(c, path)
+    const status = endpoint === 'ws' && c.res.status === 204 ? 101 : c.res.status
     const ms = clock.now() - began
     c.var.logger.info('A request was answered.', { method: c.req.method, path: c.req.path, status, ms })
     try {
-      metrics?.answered({ endpoint: endpointOf(c, path), status, ms })
+      metrics?.answered({ endpoint, status, ms })
     } catch (error) {
       // What was done stays done, and its answer stands.
       c.var.logger.error('An answer cannot be counted.', { reason: toError(error).message })
