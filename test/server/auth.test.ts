@@ -110,6 +110,12 @@ test('a caller who has no owner value may not read', async () => {
   expect((await connect('lonely')).closed).toEqual([1008, 'refused'])
 })
 
+test('an organization without a name owns nothing: all who have none would share it', async () => {
+  const authenticate = async () => ({ userId: 'ann', organizationId: '' })
+  const { ask } = serviceOf({ authenticate, ownerField: 'organizationId' })
+  expect((await ask('bootstrap')).status).toBe(403)
+})
+
 describe('the token of a query', () => {
   test('lets a socket in, and nothing else', async () => {
     const { service } = serviceOf()

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { NetworkError } from '../../src/base/errors.ts'
+import { ConfigurationError, NetworkError } from '../../src/base/errors.ts'
 import { insert, requestTo, serviceOf } from './harness.ts'
 
 test.each([
@@ -101,6 +101,14 @@ test('what the log cannot do for now is answered with 503, to be asked again in 
   const response = await ask('bootstrap')
   expect([response.status, response.headers.get('Retry-After')]).toEqual([503, '5'])
   expect((await response.json()).error.code).toBe('unavailable')
+})
+
+test('what the log cannot do until it is set up otherwise is a fault, which no wait mends', async () => {
+  const { log, ask, lines } = serviceOf()
+  log.snapshot = () => Promise.reject(new ConfigurationError('database', 'The folder is in use.'))
+  const response = await ask('bootstrap')
+  expect([response.status, response.headers.get('Retry-After')]).toEqual([500, null])
+  expect(lines.join()).toContain('The folder is in use.')
 })
 
 test('what fails because the service has closed meanwhile is no fault', async () => {

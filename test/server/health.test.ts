@@ -51,7 +51,9 @@ describe('/healthz', () => {
       return new Promise(() => {})
     }
     const answers = Promise.all([service.fetch(asked()), service.fetch(asked())])
+    const began = clock.now()
     await clock.until(answers)
+    expect(clock.now() - began).toBe(2_000)
     expect((await answers).map(({ status }) => status)).toEqual([503, 503])
     expect(reads).toBe(1)
   })

@@ -8,12 +8,13 @@ describe('the id of a request', () => {
     const lines: string[] = []
     const write = (message: string, details?: object) => lines.push(`${message} ${JSON.stringify(details)}`)
     const { ask } = serviceOf({ logger: { debug: write, info: write, warn: write, error: write } })
-    const headers = { 'x-request-id': '00-4bf92f3577b34da6-01', origin: 'https://app.test' }
+    const id = `00-4bf92f3577b34da6${'0'.repeat(106)}-01`
+    const headers = { 'x-request-id': id, origin: 'https://app.test' }
     const response = await ask('bootstrap', { user: '', headers })
-    expect(idOf(response)).toBe('00-4bf92f3577b34da6-01')
+    expect(idOf(response)).toBe(id)
     expect(response.headers.get('Access-Control-Expose-Headers')).toContain('X-Request-Id')
     expect(lines).toHaveLength(2)
-    for (const line of lines) expect(line).toContain('"requestId":"00-4bf92f3577b34da6-01"')
+    for (const line of lines) expect(line).toContain(`"requestId":"${id}"`)
   })
 
   test.each(['', 'a b', 'x'.repeat(129), 'a\tb', '{"a":1}', '<script>', 'ä'])(

@@ -219,7 +219,7 @@ describe('a body beyond the limits', () => {
     const response = await post(new Uint8Array(bomb), { headers: { 'Content-Encoding': 'gzip' } })
     expect(response.status).toBe(415)
     expect((await response.json()).error.code).toBe('unsupported_encoding')
-    expect((await post(text, { headers: { 'Content-Encoding': 'identity' } })).status).toBe(200)
+    expect((await post(text, { headers: { 'Content-Encoding': 'Identity' } })).status).toBe(200)
   })
 
   test('is one with too many transactions, ops or names as well', async () => {
