@@ -147,6 +147,7 @@ test('a request for a socket that is refused ends its connection, whether the ot
   socket.write('GET /sync/v1/ws HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
   const [answer] = await once(socket, 'data')
   expect(String(answer)).toMatch(/^HTTP\/1.1 401 /)
+  expect(String(answer)).toContain('connection: close\r\n')
   await once(socket.resume(), 'end')
   await new Promise((resolve) => server.close(resolve))
 })

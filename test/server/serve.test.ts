@@ -134,6 +134,16 @@ describe('a socket', () => {
     expect(await (await ask('bootstrap')).json()).toMatchObject({ sid: 1 })
   })
 
+  test('leaves no timer where the client answers when the server closes', async () => {
+    const clock = new VirtualClock()
+    const { url, close } = await serve(service, { port: 0, clock })
+    const { socket } = await open(`${url.replace('http', 'ws')}/ws?token=${token}`)
+    const closed = once(socket, 'close')
+    await close()
+    await closed
+    await expect.poll(() => clock.timers).toBe(0)
+  })
+
   test('invariant 55: one that takes nothing is cut with 1013, and a delta brings what it missed', async () => {
     const { socket, messages } = await open()
     socket.pause()

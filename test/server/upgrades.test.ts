@@ -1,9 +1,10 @@
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { Agent, createServer, IncomingMessage, type RequestListener, type Server } from 'node:http'
 import { createServer as createHttps, Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import { type AddressInfo, connect, Socket } from 'node:net'
+import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import { attachSockets, createSyncService, nodeHandler, type SyncService } from '../../src/server/index.ts'
 import type { UpgradingServer } from '../../src/server/upgrades.ts'
@@ -232,4 +233,17 @@ test('a refusal that cannot be read ends the connection, and nothing else', asyn
   const socket = new WebSocket(`ws://127.0.0.1:${port}/sync/v1/ws`)
   const [error] = await once(socket, 'error')
   expect(error).toMatchObject({ message: 'socket hang up' })
+})
+
+test('a request for a socket is let go of once it is refused', async () => {
+  const server = new EventEmitter()
+  const sockets = attachSockets(server, service)
+  const socket = new PassThrough()
+  const asked = { url: '/sync/v1/ws', headers: { host: 'x', upgrade: 'websocket' } }
+  const incoming = Object.assign(new IncomingMessage(new Socket()), asked)
+  server.emit('upgrade', incoming, socket, Buffer.alloc(0))
+  await once(socket.resume(), 'close')
+  const destroyed = vi.spyOn(socket, 'destroy')
+  sockets.terminate()
+  expect(destroyed).not.toHaveBeenCalled()
 })
