@@ -69,6 +69,17 @@ describe('over HTTP/2', () => {
     expect(odd).toMatchObject([400, { error: { code: 'bad_request' } }])
   })
 
+  test('a request has the address that it names', async () => {
+    const urls: string[] = []
+    const fetch = async ({ url }: Request) => {
+      urls.push(url)
+      return Response.json({})
+    }
+    const port = await listening(createHttp2(nodeHandler({ fetch })))
+    await asking(port, undefined, { ':path': '/sync/v1/delta?since=0' })
+    expect(urls).toEqual([`http://localhost:${port}/sync/v1/delta?since=0`])
+  })
+
   test('a body that is too long keeps nothing open behind its answer', async () => {
     const handled = new Deferred<void>()
     const handle = nodeHandler(service)
@@ -137,6 +148,13 @@ test.each([
   await expect.poll(() => Object.keys(shown(client, 'Todo'))).toEqual(['1', '2', '3'])
   await client.close()
   sockets.terminate()
+})
+
+test('a host that goes on as a path is none, and leads nowhere', async () => {
+  const socket = connectTcp(await listening(createServer(nodeHandler(service))), '127.0.0.1')
+  const fields = 'Host: x/sync/v1/bootstrap?\r\nAuthorization: Bearer good\r\n'
+  socket.write(`GET /elsewhere HTTP/1.1\r\n${fields}\r\n`)
+  expect(await text(socket)).toMatch(/^HTTP\/1.1 400 /)
 })
 
 test('a request for a socket that is refused ends its connection, whether the other side does or not', async () => {
