@@ -3,8 +3,9 @@ import { Deferred } from '../../src/base/deferred.ts'
 import { rateLimiter } from '../../src/server/index.ts'
 import { serviceOf } from './harness.ts'
 
-test('a service is closed once its log is, and not where that fails', async () => {
-  const { service, log } = serviceOf()
+test('a service is closed once its log is, and not where that fails; its sockets are at once', async () => {
+  const { service, log, connect } = serviceOf()
+  const socket = await connect()
   const closing = new Deferred<void>()
   log.close = () => closing.promise
   let isClosed = false
@@ -13,6 +14,7 @@ test('a service is closed once its log is, and not where that fails', async () =
   })
   await new Promise((resolve) => setImmediate(resolve))
   expect(isClosed).toBe(false)
+  expect(socket.closed).toEqual([1012, 'restart'])
   closing.reject(new Error('The disk is full.'))
   await expect(closed).rejects.toThrow('The disk is full.')
 })

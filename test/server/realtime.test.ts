@@ -178,8 +178,8 @@ test('a socket that opens while the log cannot be reached is closed, and the nex
   expect((await connect()).hello).toMatchObject({ sid: 0 })
 })
 
-test('a log that cannot be reached yet has nobody listen to it, and one that is reached has one', async () => {
-  const { log, connect } = serviceOf()
+test('a log that cannot be reached yet has nobody listen to it, and one that is reached has one until the end', async () => {
+  const { service, log, connect } = serviceOf()
   const [position, onHint] = [log.position.bind(log), log.onHint.bind(log)]
   let listeners = 0
   log.onHint = (listener) => {
@@ -198,6 +198,8 @@ test('a log that cannot be reached yet has nobody listen to it, and one that is 
   await connect()
   await connect()
   expect(listeners).toBe(1)
+  await service.close()
+  expect(listeners).toBe(0)
 })
 
 test('more changes than one read takes are all pushed, and no write is cut in two', async () => {
@@ -371,6 +373,8 @@ describe('a slow consumer', () => {
     await clock.advance(60_000)
     expect(slow.closed).toEqual([1013, 'too_slow'])
     expect(slow.bufferedAmount).toBeLessThan(300)
+    // That which has the log read.
+    expect(clock.timers).toBe(1)
   })
 })
 
