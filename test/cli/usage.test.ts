@@ -51,6 +51,7 @@ describe('what is called wrongly ends with 2 and one sentence on stderr', () => 
     ['an unknown option', ['serve', '--prot', '1'], env, /no option `--prot`/],
     ['a short one', ['serve', '-p', '1'], env, /no option `-p`/],
     ['an option without its value', ['serve', '--database'], env, /`--database` needs a value/],
+    ['one with nothing for it', ['token', '--user', 'u1', '--organization='], env, /`--organization` needs/],
     [
       'an option without its value before the next, which is none of its own',
       ['serve', '--database', '--metrics'],
