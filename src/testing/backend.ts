@@ -103,12 +103,7 @@ export class Backend {
   /** Has another history, in which nothing happened but `ops`. */
   async restore(ops: readonly TxOp[]): Promise<void> {
     const next = this.#begin()
-    try {
-      await next.service.write(ops)
-    } catch (error) {
-      await next.service.close()
-      throw error
-    }
+    await next.service.write(ops)
     const { service } = this
     this.#history = next
     await service.close()
