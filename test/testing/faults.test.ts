@@ -71,6 +71,13 @@ describe('wrong:', () => {
     expect(await answer(500, { headers, body: {} })).toEqual(['application/json', 'lobby'])
   })
 
+  test('a truncated one does not say how long the whole would be', async () => {
+    const { server } = scene()
+    server.wrong('truncated')
+    const { headers } = await server.clock.until(server.world.fetch(`${server.baseUrl}/delta`, {}))
+    expect([headers.get('Content-Type'), headers.get('Content-Length')]).toEqual(['application/json', null])
+  })
+
   test('one that no server can give is refused at once', () => {
     const { server } = scene()
     for (const status of [99, 199.5, 600, Number.NaN]) {
