@@ -9,6 +9,12 @@ export const idleMs = 30_000
 /** No more bytes than this are handed on in one go, whatever a runtime brings at once. */
 const partBytes = 64 * 1024
 
+function* partsOf(bytes: Uint8Array): Generator<Uint8Array> {
+  for (let from = 0; from < bytes.length; from += partBytes) {
+    yield bytes.subarray(from, from + partBytes)
+  }
+}
+
 /**
  * The body of `response`, decoded from any content coding. Ends with a NetworkError where the connection breaks off,
  * or `idleMs` go by without a byte; the time that the consumer takes does not count.
@@ -17,16 +23,11 @@ export async function* readBody(response: Response, call: Call): AsyncGenerator<
   const wait = <T>(promise: Promise<T>) =>
     call.wait(promise.catch(brokeOff), idleMs, 'Waiting for more of an answer')
   // An answer without content has no body, and neither has any where a runtime cannot stream.
-  if (!response.body) {
-    yield new Uint8Array(await wait(response.arrayBuffer()))
-    return
-  }
+  if (!response.body) return yield* partsOf(new Uint8Array(await wait(response.arrayBuffer())))
   const reader = response.body.getReader()
   try {
     for (let next = await wait(reader.read()); !next.done; next = await wait(reader.read())) {
-      for (let from = 0; from < next.value.length; from += partBytes) {
-        yield next.value.subarray(from, from + partBytes)
-      }
+      yield* partsOf(next.value)
     }
   } finally {
     // Not awaited: a source that hangs may hang in its cancelling, too.
