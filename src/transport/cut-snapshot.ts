@@ -56,16 +56,15 @@ export async function cutSnapshot<T>(source: SnapshotSource, sink: CutSink<T>): 
 }
 
 /**
- * How many bytes are to come, where that is told. Behind a content coding the header counts others, and across origins
- * a page cannot see whether there is one (Fetch standard, "CORS-safelisted response-header name").
+ * How many bytes are to come; 0 where that is not told. Behind a content coding the header counts others, and across
+ * origins a page cannot see whether there is one (Fetch standard, "CORS-safelisted response-header name").
  */
-function contentLength({ headers, type }: Response): number | undefined {
-  const length = headers.get('Content-Length')
-  return length === null || type === 'cors' || headers.has('Content-Encoding') ? undefined : Number(length)
+function contentLength({ headers, type }: Response): number {
+  return type === 'cors' || headers.has('Content-Encoding') ? 0 : Number(headers.get('Content-Length'))
 }
 
 /** `undefined` where there is more than was told, and what was told is not to be believed. */
-function ratio(part: number, whole: number | undefined): number | undefined {
-  if (whole === undefined || !(part <= whole)) return undefined
+function ratio(part: number, whole: number): number | undefined {
+  if (!(part <= whole)) return undefined
   return whole === 0 ? 1 : part / whole
 }
