@@ -214,6 +214,22 @@ test('other tasks get a turn while much comes at once, also where a runtime cann
   }
 })
 
+test('what comes next waits until they have had their turn', async () => {
+  const clock = new PacedClock(5)
+  const turns: (() => void)[] = []
+  clock.pause = () => new Promise((resolve) => turns.push(resolve))
+  const { transport } = setup(() => new Response(`{"sid":1,"rows":[${rows(0, 5000)}]}`), { clock })
+  const sink = new ListSink()
+  const result = outcomeOf(transport.bootstrap(sink))
+  await settle()
+  const { length } = sink.progresses
+  await settle()
+  expect([turns.length, sink.progresses.length, result.settled]).toEqual([1, length, false])
+  turns.shift()?.()
+  await settle()
+  expect(sink.progresses.length).toBeGreaterThan(length)
+})
+
 test('other tasks get a turn before a delta is taken that was long in parsing', async () => {
   const clock = new PacedClock()
   const { transport } = setup(() => json({ sid: 9, frames: [] }), { clock })
