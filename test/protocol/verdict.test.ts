@@ -46,6 +46,12 @@ test('a verdict with an error is a refusal, or none, whatever else it says', () 
   ])
 })
 
+test('an answer without a list of verdicts holds none', () => {
+  for (const results of [undefined, null, { id: 'a', sid: 5 }, 'a']) {
+    expect(readTxResponse({ sid: 5, results })).toEqual({ sid: 5, results: [] })
+  }
+})
+
 test('a refusal is told without details that nest deeper than a record may, which no disk would keep', () => {
   const nested = (levels: number): unknown => JSON.parse(`${'['.repeat(levels)}${']'.repeat(levels)}`)
   const errors = [500, 501, 100_000].map((levels) => ({ code: 'a', message: 'No.', details: nested(levels) }))
