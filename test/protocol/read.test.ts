@@ -52,7 +52,9 @@ describe('a row', () => {
 
 describe('a frame', () => {
   test('is read where the schema accepts it, and only there', () => {
-    const some = frame(fc.integer())
+    const extra = fc.constantFrom(5, 1.5, Number.POSITIVE_INFINITY, 'a', null)
+    const extras = fc.record({ at: extra, tx: extra }, { requiredKeys: [] })
+    const some = fc.tuple(frame(fc.integer()), extras).map(([one, more]) => ({ ...one, ...more }))
     fc.assert(
       fc.property(fc.oneof(parsedJson, some, mutilated(some)), (value) => {
         const read = readFrame(value)
