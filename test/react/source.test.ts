@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
+import { readResult } from '../../src/react/query-result.ts'
 import { Source } from '../../src/react/source.ts'
+import { mockSyncServer } from '../../src/testing/index.ts'
 
 test('what changes while nobody is subscribed is shown to whoever subscribes again, as a hidden part does', () => {
   const now = { n: 1 }
@@ -21,4 +23,21 @@ test('what changes while nobody is subscribed is shown to whoever subscribes aga
   source.subscribe(() => {})
   const second = source.get()
   expect([second, source.get() === second, listeners.size]).toEqual([{ n: 2 }, true, 1])
+})
+
+test('a query that becomes ready without rows before anybody subscribes is another result then', async () => {
+  const server = mockSyncServer()
+  const client = server.client({ identity: 'ada' })
+  const query = client.query('Issue')
+  const source = new Source({
+    subscribe: (listener) => query.subscribe(listener),
+    read: () => readResult(query),
+  })
+  const first = source.get()
+  expect([first.status, first.rows, source.get()]).toEqual(['pending', [], first])
+  await client.start()
+  await server.settle()
+  source.subscribe(() => {})
+  expect([source.get() === first, source.get().status]).toEqual([false, 'ready'])
+  await server.close()
 })
