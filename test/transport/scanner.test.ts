@@ -55,6 +55,8 @@ describe('what a snapshot says', () => {
   test('an extension of the wrong type, or of enormous length, counts as absent', () => {
     const epoch = `"${'e'.repeat(70_000)}"`
     expect(scan(`{"sid":1,"count":"2","epoch":${epoch},"rows":[]}`, [30_000]).head).toEqual({ sid: 1 })
+    for (const count of [-1, 0.5])
+      expect(scan(`{"sid":1,"count":${count},"rows":[]}`).head).toEqual({ sid: 1 })
   })
 })
 
