@@ -1,6 +1,8 @@
-/** A row of a collection that is another now. */
+/**
+ * A row of a collection that is another now. A full update puts it in place where there is none, too: while TanStack DB 0.9
+ * holds back the removal of a row, it refuses to insert one of the same key.
+ */
 export type RowWrite<R> =
-  | { readonly type: 'insert'; readonly value: R }
   | { readonly type: 'update'; readonly value: R }
   | { readonly type: 'delete'; readonly key: string }
 
@@ -17,7 +19,7 @@ export class Mirror<R extends { readonly id: string }> {
       return [{ type: 'delete', key: id }]
     }
     this.#rows.set(id, value)
-    return [{ type: before ? 'update' : 'insert', value: apart(value) }]
+    return [{ type: 'update', value: apart(value) }]
   }
 
   /** Sets all rows, those that are not among them being gone. */

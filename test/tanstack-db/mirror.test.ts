@@ -7,15 +7,15 @@ test('what is the same by reference is not written again', () => {
   const mirror = new Mirror<{ readonly id: string }>()
   const [a, b, c] = [row('a'), row('b'), row('c')]
   expect(mirror.replace([a, b])).toEqual([
-    { type: 'insert', value: a },
-    { type: 'insert', value: b },
+    { type: 'update', value: a },
+    { type: 'update', value: b },
   ])
   expect(mirror.replace([a, b])).toEqual([])
   expect(mirror.set('a', a)).toEqual([])
   const other = row('b')
   expect(mirror.replace([c, other])).toEqual([
     { type: 'delete', key: 'a' },
-    { type: 'insert', value: c },
+    { type: 'update', value: c },
     { type: 'update', value: other },
   ])
   expect(mirror.set('a', undefined)).toEqual([])

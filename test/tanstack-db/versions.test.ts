@@ -1,7 +1,9 @@
 import * as current from '@tanstack/db'
 import * as older from 'tanstack-db-0.9'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { memoryStore } from '../../src/index.ts'
 import { instepCollectionOptions, instepMutationFn } from '../../src/tanstack-db/index.ts'
+import { withSteps } from '../support/store-steps.ts'
 import { type Client, clientOf, office, type Server } from './scene.ts'
 
 // That its types take a collection too is shown in types-0.9.test.ts.
@@ -129,6 +131,28 @@ describe.each([
         ['Door stuck', true],
       ])
       expect(client.outbox.list({ state: 'rejected' }).map(({ label }) => label)).toEqual(['Rename'])
+    })
+
+    test('a record that is deleted, and inserted again before that is stored, is there as it was inserted', async () => {
+      let open = () => {}
+      let gate: Promise<void> | undefined
+      const slow = withSteps(memoryStore(), { awaited: () => gate, immediate: () => {} })
+      const own = issuesOf(await clientOf(server, slow))
+      gate = new Promise((resolve) => {
+        open = resolve
+      })
+      server.down()
+      const first = own.delete('i2')
+      await undefined
+      const second = own.insert({ id: 'i2', title: 'Door mended', projectId: 'p1' })
+      await server.clock.advance(100)
+      open()
+      gate = undefined
+      for (const tx of [first, second]) await settled(tx)
+      expect([own.get('i2')?.title, own.get('i2')?.$synced]).toEqual(['Door mended', true])
+      server.up()
+      await server.settle()
+      expect(own.toArray.map(({ title }) => title)).toEqual(['Cable cut', 'Door mended'])
     })
 
     test('a transaction over two collections is one of the client, and fails as a whole', async () => {
