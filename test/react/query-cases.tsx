@@ -357,15 +357,16 @@ export const queryCases: readonly PageCase[] = [
   }),
 
   pageCase('one that suspends does not start a client that the application stopped', async (scene) => {
-    const page = (
+    // React renders again only what is another element.
+    const page = () => (
       <Suspense fallback="Loading">
         <Awaited />
       </Suspense>
     )
     scene.server.down()
-    await scene.render(page)
+    await scene.render(page())
     await act(() => scene.client.stop())
-    await scene.render(page)
+    await scene.render(page())
     await scene.settle()
     scene.shows('Loading')
     same(scene.client.status.lifecycle, 'stopped', 'the client')
