@@ -1,6 +1,7 @@
 import type { SyncClient } from '../client/sync-client.ts'
 import { checkQuery, type NameOf, type QuerySpec, type RecordFor } from '../client/types.ts'
 import type { ModelDefinitions } from '../models/models.ts'
+import type { ChangeEvent } from '../session/events.ts'
 import { Mirror, type RowWrite } from './mirror.ts'
 import { type InstepUtils, instepMutationFn } from './mutation-fn.ts'
 
@@ -60,19 +61,26 @@ export function instepCollectionOptions<M extends ModelDefinitions, T extends Na
           commit()
         }
         const showAll = () => show(mirror.replace(query ? live.rows : client.all(type)))
-        const follow = () =>
-          client.on('change', (event) => {
-            if (event.kind === 'snapshot') return showAll()
-            const changed = event.changes.filter(({ t }) => t === type)
-            show(changed.flatMap(({ id }) => mirror.set(id, client.get(type, id))))
-          })
-        const unfollow = query ? live.subscribe(showAll) : follow()
+        const follow = (event: ChangeEvent) => {
+          if (event.kind === 'snapshot') return showAll()
+          const changed = event.changes.filter(({ t }) => t === type)
+          show(changed.flatMap(({ id }) => mirror.set(id, client.get(type, id))))
+        }
+        // TanStack DB 0.9 keeps what was inserted until it hears more, and of what the query does not give it hears nothing.
+        const handOver = ({ kind }: ChangeEvent) => {
+          if (kind !== 'mutation') return
+          begin()
+          commit()
+        }
+        const undos = query
+          ? [live.subscribe(showAll), client.on('change', handOver)]
+          : [client.on('change', follow)]
         showAll()
         const ended = new AbortController()
         if (live.status === 'ready') markReady()
         else client.load(type, { signal: ended.signal }).then(markReady, markError)
         return () => {
-          unfollow()
+          for (const undo of undos) undo()
           ended.abort()
         }
       },

@@ -155,6 +155,17 @@ describe.each([
       expect(own.toArray.map(({ title }) => title)).toEqual(['Cable cut', 'Door mended'])
     })
 
+    test('a record that the query does not give goes as soon as it is written', async () => {
+      server.down()
+      const query = { where: { projectId: 'p1' } }
+      const options = instepCollectionOptions({ client, type: 'Issue', query })
+      const some = createCollection({ ...options, startSync: true })
+      const tx = some.insert({ id: 'i3', title: 'Lamp out', projectId: 'p2' })
+      expect(some.has('i3')).toBe(true)
+      await settled(tx)
+      expect([some.has('i3'), issues.has('i3')]).toEqual([false, true])
+    })
+
     test('a transaction over two collections is one of the client, and fails as a whole', async () => {
       const move = (name: string) => {
         const tx = createTransaction({ mutationFn: instepMutationFn, metadata: { label: 'Close down' } })
