@@ -10,9 +10,9 @@ import type { QuerySpec } from './query-spec.ts'
 import { type DataRecord, Records } from './record.ts'
 import type { LiveQuery, Replica, Rows } from './replica.ts'
 import { type QueryHost, ReplicaQuery } from './replica-query.ts'
-import { type Current, type Prepared, StagedCopy } from './staging.ts'
+import { type Copy, type Current, type Prepared, StagedCopy } from './staging.ts'
 import { Table } from './table.ts'
-import { finish } from './turns.ts'
+import { finish, type Work } from './turns.ts'
 
 export interface ReplicaOptions {
   /** The indexes of each type. @default none */
@@ -30,13 +30,12 @@ class MemoryReplica implements Replica, QueryHost, Current {
   readonly clock: Clock
   readonly records = new Records()
   readonly onListenerError: (error: unknown) => void
-  readonly rows: Rows = { get: (t, id) => this.confirmed(t, id), has: (t) => !this.#unloaded.has(t) }
+  readonly rows: Rows = { get: (t, id) => this.confirmed(t, id), has: (t) => !this.#copy.unloaded.has(t) }
   readonly shown: RowSource = { get: (t, id) => this.table(t).get(id) }
   readonly #overlay = new Overlay()
   readonly #indexes: ReadonlyMap<string, readonly Index[]>
-  #tables = new Map<string, Table>()
-  #ready = false
-  #unloaded: ReadonlySet<string> = new Set()
+  /** At first a part, of which nothing has come. */
+  #copy: Copy = { tables: new Map(), unloaded: new Set(), isPart: true }
   readonly queries = new Set<ReplicaQuery>()
   readonly #changed = new Set<ReplicaQuery>()
   #telling = false
@@ -48,7 +47,7 @@ class MemoryReplica implements Replica, QueryHost, Current {
   }
 
   isReady(t?: string): boolean {
-    return this.#ready && (t === undefined || this.rows.has(t))
+    return !this.#copy.isPart && (t === undefined || this.rows.has(t))
   }
 
   get(t: string, id: string): DataRecord | undefined {
@@ -107,8 +106,7 @@ class MemoryReplica implements Replica, QueryHost, Current {
   }
 
   swap(staging: StagedCopy, lift: Iterable<string> = []): void {
-    const { tables, views } = staging.finish()
-    this.#place(tables, views, staging.unloaded, !staging.isPart)
+    this.#place(staging.finish())
     this.#overlay.settle([], lift)
     this.#show(this.#overlay.rebase(this.shown))
     this.#tell()
@@ -116,29 +114,22 @@ class MemoryReplica implements Replica, QueryHost, Current {
 
   join(staging: StagedCopy, types: ReadonlySet<string>, rest: () => readonly RowChange[]): void {
     const { tables, views } = staging.finish()
-    const others = [...this.#tables].filter(([t]) => !types.has(t))
-    const unloaded = [...this.#unloaded].filter((t) => !types.has(t))
-    this.#place(new Map([...others, ...tables]), views, unloaded)
+    const others = [...this.#copy.tables].filter(([t]) => !types.has(t))
+    const unloaded = new Set([...this.#copy.unloaded].filter((t) => !types.has(t)))
+    this.#place({ ...this.#copy, tables: new Map([...others, ...tables]), views, unloaded })
     // What was laid over them before knew no rows below.
     this.#show(this.#overlay.rebase(this.shown, types))
     this.apply(rest())
   }
 
-  /** Puts `tables` in place of what is here. Each query whose table is another goes over to its view, made where `views` has none. */
-  #place(
-    tables: Map<string, Table>,
-    views: Prepared['views'],
-    unloaded: Iterable<string>,
-    isReady = true,
-  ): void {
+  /** Puts `copy` in place of what is here. Each query whose table is another goes over to its view, made where `views` has none. */
+  #place({ views, ...copy }: Prepared): void {
     const before = Array.from(this.queries, (query) => ({
       query,
       status: query.status,
       table: this.table(query.t),
     }))
-    this.#ready = isReady
-    this.#tables = tables
-    this.#unloaded = new Set(unloaded)
+    this.#copy = copy
     for (const { query, status, table } of before) {
       const now = this.table(query.t)
       const isOther = now !== table && query.replace(views.get(query) ?? finish(query.viewOver(now)))
@@ -147,15 +138,15 @@ class MemoryReplica implements Replica, QueryHost, Current {
   }
 
   table(t: string): Table {
-    const known = this.#tables.get(t)
+    const known = this.#copy.tables.get(t)
     if (known) return known
-    const table = finish(Table.over(new Map(), this.indexesOf(t), this.records))
-    this.#tables.set(t, table)
+    const table = finish(this.tableOver(t, new Map()))
+    this.#copy.tables.set(t, table)
     return table
   }
 
-  indexesOf(t: string): readonly Index[] {
-    return this.#indexes.get(t) ?? []
+  tableOver(t: string, rows: Map<string, WireRow>): Work<Table> {
+    return Table.over(rows, this.#indexes.get(t) ?? [], this.records)
   }
 
   /** Tells each query once. What a listener changes is told after the rest have heard. */

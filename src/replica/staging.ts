@@ -1,11 +1,10 @@
 import type { Clock } from '../base/world.ts'
-import type { Index } from '../models/model.ts'
 import { applyOp, type RowOp, type RowSource } from '../protocol/fold.ts'
 import type { WireRow } from '../protocol/row.ts'
 import type { Records } from './record.ts'
 import type { Staging } from './replica.ts'
 import type { ReplicaQuery } from './replica-query.ts'
-import { Table } from './table.ts'
+import type { Table } from './table.ts'
 import { finish, inTurns, stride, type Work } from './turns.ts'
 import type { View } from './view.ts'
 
@@ -14,21 +13,29 @@ export interface Current {
   readonly clock: Clock
   readonly records: Records
   table(t: string): Table
-  indexesOf(t: string): readonly Index[]
+  /** A table of the type `t`, with its indexes. */
+  tableOver(t: string, rows: Map<string, WireRow>): Work<Table>
   /** Those that are kept up. */
   readonly queries: Iterable<ReplicaQuery>
 }
 
-export interface Prepared {
+/** What is put in place as one. */
+export interface Copy {
   readonly tables: Map<string, Table>
+  /** The types whose rows stay on the disk. */
+  readonly unloaded: ReadonlySet<string>
+  /** Whether more is to come than it holds. */
+  readonly isPart: boolean
+}
+
+export interface Prepared extends Copy {
   readonly views: ReadonlyMap<ReplicaQuery, View>
 }
 
 /** Rows that are gathered, and then prepared for their place. */
 export class StagedCopy implements Staging {
-  /** Whether more is to come than it holds. */
-  readonly isPart: boolean
   readonly #current: Current
+  readonly #isPart: boolean
   readonly #unloaded: Set<string>
   readonly #rows = new Map<string, Map<string, WireRow>>()
   #prepared: Prepared | undefined
@@ -37,7 +44,7 @@ export class StagedCopy implements Staging {
   constructor(current: Current, unloaded: Iterable<string>, isPart = false) {
     this.#current = current
     this.#unloaded = new Set(unloaded)
-    this.isPart = isPart
+    this.#isPart = isPart
   }
 
   get unloaded(): ReadonlySet<string> {
@@ -83,7 +90,7 @@ export class StagedCopy implements Staging {
     const tables = new Map<string, Table>()
     for (const [t, rows] of this.#rows) {
       yield* reuse(this.#current.table(t), rows, records)
-      tables.set(t, yield* Table.over(rows, this.#current.indexesOf(t), records))
+      tables.set(t, yield* this.#current.tableOver(t, rows))
     }
     const views = new Map<ReplicaQuery, View>()
     // Those of now: others may come in each turn, and find their view at the swap.
@@ -91,7 +98,7 @@ export class StagedCopy implements Staging {
       const table = tables.get(query.t)
       if (table) views.set(query, yield* query.viewOver(table))
     }
-    return { tables, views }
+    return { tables, views, unloaded: this.#unloaded, isPart: this.#isPart }
   }
 
   *#copy(whole: StagedCopy): Work<void> {
