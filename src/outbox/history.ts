@@ -46,8 +46,9 @@ export class History {
   }
 
   /** Notes a transaction of the user's, if it writes something. After it, nothing can be done again. */
-  note(transaction: LocalTransaction, group: string | undefined): void {
+  note(transaction: LocalTransaction): void {
     if (isEmpty(transaction)) return
+    const { group } = transaction.record
     void this.#inTurn(() => {
       this.#undone = []
       this.#dropJoinedWith(transaction)
@@ -57,22 +58,18 @@ export class History {
     })
   }
 
-  /** `transaction` stands again: `lost`, which was to take its place, could not be stored. */
-  stands(transaction: LocalTransaction, lost: LocalTransaction): void {
-    void this.#inTurn(() => {
-      const steps = [...this.#done, ...this.#undone]
-      const isThere = steps.some(({ entries }) => entries.some((entry) => entry.transaction === transaction))
-      if (!isThere) this.#place(transaction, lost, 0)
-    })
-  }
-
-  /** `transaction` stands beside a rejected one from now on, which may come back where it cannot be stored. */
-  replace(rejected: LocalTransaction, transaction: LocalTransaction): void {
+  /** `transaction` stands in place of `other`, which was rejected or not stored: beside it, or anew where that was undone. */
+  replace(other: LocalTransaction, transaction: LocalTransaction): void {
     void this.#inTurn(() => {
       for (const { entries } of this.#undone) {
-        for (const entry of entries) if (entry.inverse === rejected) entry.inverse = transaction
+        for (const entry of entries) if (entry.inverse === other) entry.inverse = transaction
       }
-      this.#place(transaction, rejected, 1)
+      // What was rejected has stayed where it was.
+      if (lastWith(isOf(transaction), [...this.#done, ...this.#undone])) return
+      const done = lastWith(isOf(other), this.#done)
+      done?.entries.splice(done.entries.findIndex(isOf(other)), 0, { transaction })
+      const undone = lastWith(isOf(other), this.#undone)
+      if (undone) this.#keep({ group: undone.group, entries: [{ transaction }] })
     })
   }
 
@@ -146,17 +143,6 @@ export class History {
     if (at >= 0 && entries.length === 0) this.#done.splice(at, 1)
   }
 
-  /** `transaction` is done from now on: beside `other`, or anew where that was taken back. */
-  #place(transaction: LocalTransaction, other: LocalTransaction, offset: 0 | 1): void {
-    const isOther = (entry: HistoryEntry) => entry.transaction === other
-    for (const { entries } of this.#done) {
-      const index = entries.findIndex(isOther)
-      if (index >= 0) entries.splice(index + offset, 0, { transaction })
-    }
-    const undone = lastWith(isOther, this.#undone)
-    if (undone) this.#keep({ group: undone.group, entries: [{ transaction }] })
-  }
-
   /** What was taken back makes room first. */
   #keep(step: Step): void {
     if (this.#done.length === mostSteps) {
@@ -169,6 +155,10 @@ export class History {
 
 function lastWith(matches: (entry: HistoryEntry) => boolean, steps: readonly Step[]): Step | undefined {
   return steps.findLast(({ entries }) => entries.some(matches))
+}
+
+function isOf(transaction: LocalTransaction) {
+  return (entry: HistoryEntry) => entry.transaction === transaction
 }
 
 function remove({ entries }: Step, entry: HistoryEntry): void {

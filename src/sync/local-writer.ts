@@ -166,7 +166,7 @@ export class LocalWriter implements Writer {
     this.#writes.refuseClosed()
     if (!this.#options.canWrite) throw new ConfigurationError('endpoints.txUrl', noTxUrl)
     const transaction = this.#writes.mutate(body, options)
-    this.#history.note(transaction, options.group)
+    this.#history.note(transaction)
     return transaction
   }
 
@@ -197,7 +197,7 @@ export class LocalWriter implements Writer {
       },
       queued: () => this.#scheduler.tell('want'),
       stands: (transaction, lost) => {
-        this.#history.stands(transaction, lost)
+        this.#history.replace(lost, transaction)
         this.#inbox.stands(transaction, lost)
       },
       judged: (transaction) => this.#inbox.settle(transaction),

@@ -37,10 +37,10 @@ function typed(id: string) {
 test('what was joined with another of its group is kept no longer', () => {
   const history = new History({ rehearse() {}, again: (one) => one, changed() {} })
   const [first, second, third] = [typed('1'), typed('2'), typed('3')]
-  history.note(first.transaction, 'typing')
+  history.note(first.transaction)
   for (const { transaction } of [second, third]) {
     first.transaction.dispatch({ type: 'cancel' })
-    history.note(transaction, 'typing')
+    history.note(transaction)
   }
   const before = first.looks()
   expect([history.canUndo, history.canUndo, first.looks() - before]).toEqual([true, true, 0])

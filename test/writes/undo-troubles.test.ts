@@ -215,6 +215,23 @@ test('a rejected one whose retry could not be stored is the same still, and the 
   expect([n(), await office.clock.until(client.undo()), n()]).toEqual([2, true, 1])
 })
 
+test('a rejected undo whose retry could not be stored can be tried anew, and what it undid then be done again', async () => {
+  const { office, client, disk, refuse, both, n } = await open()
+  await office.clock.until(client.mutate((m) => m.update('Note', '1', { n: 2 })).synced)
+  refuse()
+  await office.clock.until(client.undo())
+  await office.clock.advance(1_000)
+  const id = client.outbox.list()[0]?.id ?? ''
+  disk.failing = 1
+  client.outbox.retry(id)
+  await office.clock.advance(1_000)
+  expect([client.outbox.get(id)?.state, n(), both()]).toEqual(['rejected', 2, [false, false]])
+  office.intercept = (_, pass) => pass()
+  client.outbox.retry(id)
+  expect([n(), both()]).toEqual([1, [false, true]])
+  expect([await office.clock.until(client.redo()), n()]).toEqual([true, 2])
+})
+
 test('a rejected one that the disk does not let go of stands as before, and can be given up later', async () => {
   const { office, client, disk, refuse } = await open()
   refuse()
