@@ -67,7 +67,7 @@ export class LocalWriter implements Writer {
   readonly #history: History
 
   constructor(options: LocalWriterOptions) {
-    const { world, disk, continuity, replica, use, reporter, listener } = options
+    const { world, disk, replica, use, reporter, listener } = options
     this.#options = options
     const outbox = new Outbox(options.onListenerError)
     this.#outbox = outbox
@@ -85,11 +85,7 @@ export class LocalWriter implements Writer {
       listener: this.#listener(),
     }
     const standing = new Standing(shared)
-    const position = () => {
-      const { proven: since = 0, epoch } = continuity() ?? {}
-      return { since, epoch }
-    }
-    const writes = new Writes({ ...shared, standing, rows: rowsToWrite(replica, use), position })
+    const writes = new Writes({ ...shared, standing, rows: rowsToWrite(replica, use) })
     this.#writes = writes
     this.#inbox = new Inbox({ ...shared, standing, writes })
     this.transactions = new StoredTransactions({ ...shared, standing, host: writes })

@@ -7,17 +7,12 @@ import type { Transaction } from '../outbox/transaction.ts'
 import { isName } from '../protocol/guards.ts'
 import type { MutateOptions } from '../session/writer.ts'
 
-export interface NewRecordOptions extends MutateOptions {
-  readonly outbox: Outbox
-  readonly id: string
-  readonly at: number
-  readonly since: number
-  readonly epoch: string | undefined
-  readonly version: number
-  readonly retryOf?: string | undefined
-  /** One that it is joined with, and takes the place of. */
-  readonly joined: OutboxRecord | undefined
-}
+export type NewRecordOptions = MutateOptions &
+  Pick<OutboxRecord, 'id' | 'at' | 'since' | 'epoch' | 'version' | 'retryOf'> & {
+    readonly outbox: Outbox
+    /** One that it is joined with, and takes the place of. */
+    readonly joined: OutboxRecord | undefined
+  }
 
 /**
  * A new transaction as it is to be kept. Throws a RejectedError where what it requires will not happen, and a

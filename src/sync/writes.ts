@@ -13,6 +13,7 @@ import { LocalTransaction, type TouchedRecord, type TransactionHost } from '../o
 import type { RowSource } from '../protocol/fold.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { MutateOptions } from '../session/writer.ts'
+import type { Continuity } from './continuity.ts'
 import type { Layers } from './layers.ts'
 import { newRecord } from './new-record.ts'
 import type { Standing, StandingListener } from './standing.ts'
@@ -27,23 +28,12 @@ export interface WritesOptions {
   /** The rows as they are shown. Throws where they are not loaded. */
   readonly rows: RowSource
   readonly models: Models
-  /** The position up to which the data is proven, and the history in which it is. */
-  readonly position: () => Position
+  /** Where the data is; `undefined` until there is some. */
+  readonly continuity: () => Continuity | undefined
   readonly isClosed: () => boolean
   readonly standing: Standing
   readonly onListenerError: (error: unknown) => void
   readonly listener: Pick<StandingListener, 'counted' | 'queued'>
-}
-
-interface Position {
-  readonly since: number
-  readonly epoch: string | undefined
-}
-
-interface AddOptions extends MutateOptions {
-  readonly retryOf?: string | undefined
-  /** Leaves the outbox in the same step. */
-  readonly instead?: LocalTransaction | undefined
 }
 
 /** Makes the user's transactions: in the outbox, in what is shown, and on disk. */
@@ -86,7 +76,7 @@ export class Writes implements TransactionHost, HistoryHost {
 
   /** Writes what `body` does in place of a rejected transaction, which leaves the outbox in the same step. */
   replace(old: LocalTransaction, body: (mutator: Mutator) => unknown): LocalTransaction {
-    return this.#add(this.#draft(body), { ...this.#optionsOf(old.record), retryOf: old.id, instead: old })
+    return this.#add(this.#draft(body), this.#optionsOf(old.record), old)
   }
 
   async undo(transaction: LocalTransaction): Promise<LocalTransaction | undefined> {
@@ -133,29 +123,34 @@ export class Writes implements TransactionHost, HistoryHost {
       const message = 'A transaction is begun inside the function of another; write all with its `m`.'
       throw new ConfigurationError('mutate', message)
     }
-    const { rows, models, ids, position } = this.#options
+    const { rows, models, ids } = this.#options
     this.#drafting = true
     try {
-      return draft(body, { rows, models, newId: () => ids.next(), ...position() })
+      return draft(body, { rows, models, newId: () => ids.next(), ...this.#position() })
     } finally {
       this.#drafting = false
     }
   }
 
-  /** What hears of it, and may write itself, hears when all is in its place. */
-  #add(made: Draft, options: AddOptions): LocalTransaction {
-    const { clock, ids, outbox, layers, models, position, listener } = this.#options
-    const { instead, ...rest } = options
+  #position(): Pick<OutboxRecord, 'since' | 'epoch'> {
+    const { proven: since = 0, epoch } = this.#options.continuity() ?? {}
+    return { since, epoch }
+  }
+
+  /** `instead` leaves the outbox in the same step. What hears of it, and may write itself, hears when all is in its place. */
+  #add(made: Draft, options: MutateOptions, instead?: LocalTransaction): LocalTransaction {
+    const { clock, ids, outbox, layers, models, listener } = this.#options
     const isEmpty = made.ops.length === 0
-    const where = position()
+    const where = this.#position()
     const joined = isEmpty ? undefined : outbox.joinable(options.coalesce, where.epoch)
     const record = newRecord(made, {
-      ...rest,
+      ...options,
       outbox,
       id: ids.next(),
       at: clock.now(),
       ...where,
       version: models.version,
+      retryOf: instead?.id,
       joined: joined?.record,
     })
     const transaction = new LocalTransaction(
