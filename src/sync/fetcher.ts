@@ -94,7 +94,7 @@ export class Fetcher {
     this.#refusals = noRefusals
     reporter.anomalies(ofDelta(delta))
     if (delta.kind === 'frame' && delta.broken.length > 0 && this.#repair()) return undefined
-    const outcome = copy.fetched(delta, since, verdicts)
+    const outcome = copy.take(delta, { since, verdicts })
     if (outcome?.reset) return this.#reset(outcome.reset, discontinuous(outcome.reset))
     this.#resets.continued()
     if (outcome && this.repairs(outcome.unknown)) return undefined

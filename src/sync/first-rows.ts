@@ -10,8 +10,6 @@ const leastRestMs = 3_000
 export interface FirstRowsOptions {
   readonly replica: Replica
   readonly clock: Clock
-  /** Whether there is data, in whose place no part may stand. */
-  readonly hasData: () => boolean
   readonly onShown: () => void
 }
 
@@ -40,12 +38,13 @@ export class FirstRows {
    * of the whole, where that is known.
    */
   async came(staging: Pick<Staging, 'part'>, rows: number, fraction = 0): Promise<void> {
-    const { replica, clock, hasData, onShown } = this.#options
+    const { replica, clock, onShown } = this.#options
     const now = clock.now()
     const restMs = (now - this.#beganAt) * (1 / fraction - 1)
-    if (hasData() || rows < 2 * this.#rows || now < this.#nextAt || restMs < leastRestMs) return
+    if (replica.isReady() || rows < 2 * this.#rows || now < this.#nextAt || restMs < leastRestMs) return
     const part = await staging.part()
-    if (hasData()) return
+    // In place of data, no part may stand.
+    if (replica.isReady()) return
     this.#rows = rows
     replica.swap(part)
     onShown()

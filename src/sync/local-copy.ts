@@ -33,11 +33,19 @@ export interface CopyListener {
   unknown(ops: readonly RowOp[]): void
 }
 
+/** With what a delta was asked for. */
+export interface Asked {
+  readonly since: number
+  /** See `LocalCopy.verdicts`. */
+  readonly verdicts: number
+}
+
 /** One identity's data, in memory and on disk, and how far it has come. */
 export class LocalCopy {
   readonly disk: LocalDisk
   readonly firstRows: FirstRows
   readonly #options: LocalCopyOptions
+  readonly #replica: Replica
   readonly #lazy: LazyTypes
   #continuity: Continuity | undefined
   #placedAt: number | undefined
@@ -46,10 +54,10 @@ export class LocalCopy {
     this.#options = options
     const { disk, replica, clock, listener } = options
     this.disk = disk
+    this.#replica = replica
     this.firstRows = new FirstRows({
       replica,
       clock,
-      hasData: () => this.#continuity !== undefined,
       onShown: () => listener.shownInPart(),
     })
     this.#lazy = new LazyTypes({
@@ -71,10 +79,6 @@ export class LocalCopy {
   /** When the data that was put in place was fetched or, if restored, stored, in ms since the epoch. */
   get placedAt(): number | undefined {
     return this.#placedAt
-  }
-
-  get replica(): Replica {
-    return this.#options.replica
   }
 
   /** Restores what the open disk holds. Never rejects: where the store fails, the copy is in memory alone. */
@@ -102,7 +106,7 @@ export class LocalCopy {
   /** Begins a second copy, without what may stay on the disk. Where there is none, or it fails, nothing may. */
   stage(): Staging {
     const isStored = this.disk.database !== noDatabase && !this.disk.failure
-    return this.replica.stage(isStored ? this.#lazy.unused : undefined)
+    return this.#replica.stage(isStored ? this.#lazy.unused : undefined)
   }
 
   /** To be read when a fetch begins, and passed on with what the fetch brings. */
@@ -110,16 +114,25 @@ export class LocalCopy {
     return this.#options.settlement.verdicts
   }
 
-  /** Takes the answer to a delta that was asked for with `since`; what came of it is shown, and will be stored. */
-  fetched(delta: DeltaMessage, since: number, verdicts: number): Outcome | undefined {
-    const receive = (continuity: Continuity) => fetched(continuity, delta, since, this.replica.rows)
-    return this.#take(delta, verdicts, receive, false)
-  }
-
-  /** Takes a delta that was pushed. */
-  pushed(delta: DeltaMessage): Outcome | undefined {
-    const receive = (continuity: Continuity) => pushed(continuity, delta, this.replica.rows)
-    return this.#take(delta, 0, receive, true)
+  /** Takes a delta: the answer to what was `asked`, or one that was pushed. What came of it is shown, and will be stored. */
+  take(delta: DeltaMessage, asked?: Asked): Outcome | undefined {
+    const { settlement } = this.#options
+    const { rows } = this.#replica
+    if (!this.#continuity) return undefined
+    const outcome = asked
+      ? fetched(this.#continuity, delta, asked.since, rows)
+      : pushed(this.#continuity, delta, rows)
+    const { state, changes, unknown, unloadedOps, entry, reset } = outcome
+    this.#continuity = state
+    this.#lazy.keep(unloadedOps)
+    // Nobody waits until a push is stored, so that it is shown first. What a repair is to follow at once is not stored: a
+    // restart has to come upon what is missing again.
+    if (entry) this.disk.record(entry, !asked || unknown.length > 0)
+    // What another history says is no verdict on what was sent to this one.
+    if (reset || isOtherEpoch(state, delta.epoch)) return outcome
+    settlement.heard(delta)
+    settlement.change(changes, state.proven, asked?.verdicts ?? 0)
+    return outcome
   }
 
   /**
@@ -167,28 +180,6 @@ export class LocalCopy {
     this.#place(staging, restored, restored.at, 0)
   }
 
-  /** `isPushed`: nobody waits until it is stored, so that it is shown first. */
-  #take(
-    delta: DeltaMessage,
-    verdicts: number,
-    receive: (continuity: Continuity) => Outcome,
-    isPushed: boolean,
-  ): Outcome | undefined {
-    const { settlement } = this.#options
-    if (!this.#continuity) return undefined
-    const outcome = receive(this.#continuity)
-    const { state, changes, unknown, unloadedOps, entry, reset } = outcome
-    this.#continuity = state
-    this.#lazy.keep(unloadedOps)
-    // What a repair is to follow at once is not stored: a restart has to come upon what is missing again.
-    if (entry) this.disk.record(entry, isPushed || unknown.length > 0)
-    // What another history says is no verdict on what was sent to this one.
-    if (reset || isOtherEpoch(state, delta.epoch)) return outcome
-    settlement.heard(delta)
-    settlement.change(changes, state.proven, verdicts)
-    return outcome
-  }
-
   /** Puts what was fetched or stored at the time `at` in place of the data, with the transactions that it brings. */
   #place(staging: Staging, position: HistoryPosition, at: number, verdicts: number): void {
     const { settlement, listener } = this.#options
@@ -196,7 +187,7 @@ export class LocalCopy {
     settlement.reached(sid, verdicts, (shown) => {
       const lift = shown.map(({ id }) => id)
       this.#placedAt = at
-      this.replica.swap(staging, lift)
+      this.#replica.swap(staging, lift)
       this.#continuity = continuityAt(sid, epoch)
       listener.replaced()
       this.#lazy.replaced(position)
@@ -206,9 +197,9 @@ export class LocalCopy {
   #join(staging: Staging, types: ReadonlySet<string>, ops: readonly RowOp[]): void {
     const { listener } = this.#options
     let missing: readonly RowOp[] = []
-    this.replica.join(staging, types, () => {
+    this.#replica.join(staging, types, () => {
       if (!this.#continuity) return []
-      const { state, changes, unknown } = joined(this.#continuity, types, ops, this.replica.rows)
+      const { state, changes, unknown } = joined(this.#continuity, types, ops, this.#replica.rows)
       this.#continuity = state
       missing = unknown
       return changes

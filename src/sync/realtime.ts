@@ -151,7 +151,7 @@ export class Realtime {
   #take(delta: DeltaMessage): void {
     const { copy, fetcher, reporter, listener } = this.#options
     reporter.anomalies(ofDelta(delta))
-    const outcome = copy.pushed(delta)
+    const outcome = copy.take(delta)
     if (!outcome) return
     if (fetcher.repairs(outcome.unknown)) listener.missing('want')
     // A delta may lag behind what is pushed.

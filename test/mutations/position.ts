@@ -104,8 +104,8 @@ export const position: readonly Mutation[] = [
     test: 'test/client/reset.test.ts',
     name: 'invariant 8, invariant 10: replaces: what is absent from it goes, in the same step as the new position',
     file: 'src/sync/local-copy.ts',
-    from: 'this.replica.swap(staging, lift)',
-    to: 'queueMicrotask(() => this.replica.swap(staging, lift))',
+    from: 'this.#replica.swap(staging, lift)',
+    to: 'queueMicrotask(() => this.#replica.swap(staging, lift))',
   },
   {
     invariant: 9,
