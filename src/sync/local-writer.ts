@@ -104,10 +104,11 @@ export class LocalWriter implements Writer {
       proves: () => true,
       floorMs: (error) => (isPause(error) ? pauseMs : undefined),
       onFailure: (error) => {
+        const isOutdated = error.code === 'discontinuous'
         // At first the data may merely lag behind a reset, which says by itself what happened.
-        if (error.code !== 'discontinuous' || this.#scheduler.failures > 1) reporter.failure(error)
+        if (!isOutdated || this.#scheduler.failures > 1) reporter.failure(error)
         // A delta is refused, too, where these credentials have ended: then all of syncing pauses, and the status says so.
-        if (isSyncError(error, 'UnauthenticatedError')) listener.missing()
+        if (isOutdated || isSyncError(error, 'UnauthenticatedError')) listener.missing()
       },
       onChange: () => listener.changed(),
     })

@@ -22,8 +22,6 @@ export interface SenderOptions {
 export interface SenderListener {
   /** These are about to be sent for the first time, once what it gives has settled: those of them that still stand. */
   sending(transactions: readonly LocalTransaction[]): Promise<unknown>
-  /** The server's history is another than that of the data. */
-  outdated(): void
   /** The server has `transaction`, as the changes up to `sid`. */
   accepted(transaction: LocalTransaction, sid: number): void
   /** The server refuses `transaction`, by what it has at `sid`. */
@@ -81,9 +79,7 @@ export class Sender {
 
   /** A `sid` of another history says nothing about the data: the answer comes again, once the data is of that, too. */
   #compare(epoch: string | undefined): void {
-    const { continuity, listener } = this.#options
-    if (!isOtherEpoch(continuity() ?? {}, epoch)) return
-    listener.outdated()
+    if (!isOtherEpoch(this.#options.continuity() ?? {}, epoch)) return
     throw new ProtocolError(
       'discontinuous',
       'The answer to a transaction comes from another history than the data.',

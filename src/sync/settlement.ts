@@ -62,10 +62,6 @@ export class Settlement implements SenderListener {
     for (const one of transactions) if (cancelled.has(one.id)) standing.withdraw(one)
   }
 
-  outdated(): void {
-    this.#options.listener.missing()
-  }
-
   accepted(transaction: LocalTransaction, sid: number): void {
     if (!this.#options.outbox.accept(transaction, sid)) return
     this.#keep(transaction)

@@ -1,5 +1,5 @@
 import { RejectedError, type SyncError, toStorageError } from '../base/errors.ts'
-import { isUnsent, type Outbox } from '../outbox/outbox.ts'
+import type { Outbox } from '../outbox/outbox.ts'
 import type { OutboxLog } from '../outbox/outbox-log.ts'
 import type { LocalTransaction } from '../outbox/transaction.ts'
 import type { Layers, Rejection } from './layers.ts'
@@ -52,7 +52,7 @@ export class Standing {
 
   /** Another client of the same data has taken `transaction` back before it was sent. */
   withdraw(transaction: LocalTransaction): void {
-    if (this.#takeOut(transaction, { type: 'cancel' }, [], true)) this.#rejectDependents(transaction)
+    if (this.#takeOut(transaction, { type: 'cancel' })) this.#rejectDependents(transaction)
   }
 
   /** Gives up one that was rejected. */
@@ -113,9 +113,9 @@ export class Standing {
     transaction: LocalTransaction,
     event: { readonly type: 'cancel' } | { readonly type: 'lost'; readonly error: SyncError },
     replaced: readonly LocalTransaction[] = [],
-    isOut = isUnsent(transaction),
   ): boolean {
-    this.#exchange(isOut ? [transaction] : [], replaced)
+    // What was rejected before it was stored stays, to be looked at.
+    this.#exchange(transaction.state === 'rejected' ? [] : [transaction], replaced)
     if (!transaction.dispatch(event)) return false
     this.#options.listener.counted()
     return true
