@@ -5,13 +5,10 @@ import type { RowOp } from '../protocol/fold.ts'
 /** A server that is wrong throughout is told in so many anomalies, and a last one that counts the rest. */
 const mostTold = 20
 
-/** The items of a delta that were left out. */
-export function ofDelta({ kind, broken, sid }: DeltaMessage): readonly Anomaly[] {
-  return ofBroken(kind, broken, sid)
-}
+type Message = Pick<DeltaMessage, 'kind' | 'broken' | 'sid'>
 
 /** The items of a message that were left out. */
-export function ofBroken(kind: 'row' | 'frame', broken: readonly string[], sid: number): readonly Anomaly[] {
+export function ofBroken({ kind, broken, sid }: Message): readonly Anomaly[] {
   const leftOut = (what: string): Anomaly => ({ kind, sid, message: `Left out: ${what}.` })
   return told(broken, leftOut, (more) => leftOut(`${more} more of the kind`))
 }

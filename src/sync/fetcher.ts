@@ -6,7 +6,7 @@ import type { ResetEvent, ResetReason } from '../session/events.ts'
 import type { SyncResult } from '../session/session.ts'
 import { failureOf } from '../transport/failure.ts'
 import type { SnapshotProgress, Transport } from '../transport/transport.ts'
-import { ofBroken, ofCount, ofDelta, ofUnknown } from './anomalies.ts'
+import { ofBroken, ofCount, ofUnknown } from './anomalies.ts'
 import { download, isComplete } from './download.ts'
 import type { LocalCopy } from './local-copy.ts'
 import { LoopGuard } from './loop-guard.ts'
@@ -92,7 +92,7 @@ export class Fetcher {
       return this.#afterFailure(error)
     }
     this.#refusals = noRefusals
-    reporter.anomalies(ofDelta(delta))
+    reporter.anomalies(ofBroken(delta))
     if (delta.kind === 'frame' && delta.broken.length > 0 && this.#repair()) return undefined
     const outcome = copy.take(delta, { since, verdicts })
     if (outcome?.reset) return this.#reset(outcome.reset, discontinuous(outcome.reset))
@@ -123,7 +123,7 @@ export class Fetcher {
       loaded = await load()
     }
     const { head, staging, pages, rows, broken } = loaded
-    reporter.anomalies(ofBroken('row', broken, head.sid))
+    reporter.anomalies(ofBroken({ kind: 'row', broken, sid: head.sid }))
     if (!isComplete(loaded)) reporter.anomalies([ofCount(head.count, rows + broken.length, head.sid)])
     // What the disk did not take, though it was to be there alone, has to come again.
     if (!(await copy.replace(head, staging, pages, verdicts))) return this.#replace(signal)

@@ -115,7 +115,6 @@ export class LocalSession implements Session {
       reporter,
       listener: {
         missing: (urgency) => this.#pace.missing(urgency),
-        unproven: () => this.#pace.unproven(),
         heard: () => this.#heard(),
       },
     })
@@ -212,7 +211,7 @@ export class LocalSession implements Session {
     await this.#disk.open()
     signal.throwIfAborted()
     const suspicious = this.#pace.began()
-    const mark = this.#realtime.mark()
+    this.#realtime.began()
     const result = await this.#fetcher.fetch(signal, asked).finally(() => {
       this.#progress = undefined
     })
@@ -222,7 +221,7 @@ export class LocalSession implements Session {
     this.#fetched = true
     this.#inStepAt = this.#options.world.clock.now()
     if (suspicious && result.changes > 0) this.#realtime.link.renew()
-    this.#realtime.fetched(mark, result.kind)
+    this.#realtime.fetched(result.kind)
     this.#pace.fetched(Boolean(this.#copy.continuity?.unproven.length))
     return result
   }

@@ -1,6 +1,6 @@
 import { Alarm } from '../base/alarm.ts'
 import type { Clock } from '../base/world.ts'
-import type { Realtime } from './realtime.ts'
+import type { Realtime, Urgency } from './realtime.ts'
 
 /** What is shown without proof is confirmed within this time. */
 const confirmWithinMs = 500
@@ -70,16 +70,12 @@ export class Pace {
     if (this.#polls) this.#poll.set(this.#options.pollInterval)
   }
 
-  /** Something is shown that has to be proven. */
-  unproven(): void {
-    this.#soon.within(confirmWithinMs)
-  }
-
-  /** Something is missing, or may be; see `RealtimeListener`. */
-  missing(urgency: 'hurry' | 'want' | 'hint'): void {
+  /** Something is missing, or may be. */
+  missing(urgency: Urgency): void {
     // A clock that was set back makes nobody wait longer.
     const wait = Math.min(this.#beganAt + hintEveryMs - this.#options.clock.now(), hintEveryMs)
     if (urgency === 'hint') this.#soon.within(wait)
+    else if (urgency === 'confirm') this.#soon.within(confirmWithinMs)
     else this.#options.fetch(urgency)
   }
 

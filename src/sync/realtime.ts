@@ -1,7 +1,7 @@
 import type { DeltaMessage } from '../protocol/delta.ts'
 import { type Hello, readPush } from '../protocol/push.ts'
 import type { Link, LinkListener } from '../transport/link.ts'
-import { ofDelta } from './anomalies.ts'
+import { ofBroken } from './anomalies.ts'
 import type { Fetcher } from './fetcher.ts'
 import type { LocalCopy } from './local-copy.ts'
 import { PushBuffer } from './push-buffer.ts'
@@ -24,11 +24,15 @@ export interface RealtimeOptions {
 /** `live`: what the server pushes is shown at once. `behind`: there is a socket, and catching up comes first. */
 export type RealtimeState = 'closed' | 'behind' | 'live'
 
+/**
+ * `hurry`: the network is there, so a wait can end. `hint`: no need to be quick. `confirm`: it is shown, and has to be
+ * proven.
+ */
+export type Urgency = 'hurry' | 'want' | 'hint' | 'confirm'
+
 export interface RealtimeListener {
-  /** Something is missing, or may be. `hurry`: the network is there, so a wait can end. `hint`: no need to be quick. */
-  missing(urgency: 'hurry' | 'want' | 'hint'): void
-  /** Something that is shown has to be confirmed. */
-  unproven(): void
+  /** Something is missing, or may be. */
+  missing(urgency: Urgency): void
   /** Something came, or the socket is gone. */
   heard(): void
 }
@@ -41,7 +45,8 @@ export class Realtime {
   readonly link: Link
   readonly #options: RealtimeOptions
   readonly #held = new PushBuffer()
-  #openings = 0
+  /** Whether a fetch began since the last opening. */
+  #began = false
   /** Deltas that were fetched since the last opening. */
   #deltas = 0
   #state: RealtimeState = 'closed'
@@ -65,14 +70,14 @@ export class Realtime {
     return this.#state !== 'closed' && this.#hello?.heartbeatMs !== undefined
   }
 
-  /** To be called when a fetch begins; what it gives is to be passed to `fetched` when it has succeeded. */
-  mark(): number {
-    return this.#openings
+  /** A fetch begins. */
+  began(): void {
+    this.#began = true
   }
 
-  /** A fetch that began at `mark` has been applied. */
-  fetched(mark: number, kind: 'bootstrap' | 'delta'): void {
-    if (this.#state === 'behind' && this.#hasCaughtUp(mark, kind)) this.#state = 'live'
+  /** It has been applied. */
+  fetched(kind: 'bootstrap' | 'delta'): void {
+    if (this.#state === 'behind' && this.#hasCaughtUp(kind)) this.#state = 'live'
     if (this.#state === 'live') this.#release()
     else if (this.#state === 'behind') this.#options.listener.missing('want')
   }
@@ -89,17 +94,17 @@ export class Realtime {
     this.#held.take()
   }
 
-  #hasCaughtUp(mark: number, kind: 'bootstrap' | 'delta'): boolean {
+  #hasCaughtUp(kind: 'bootstrap' | 'delta'): boolean {
     const proven = this.#options.copy.continuity?.proven ?? 0
     // A snapshot is followed by a delta, except where there is no position to ask it from.
     const isEnough = kind === 'delta' || proven <= 0
-    if (mark !== this.#openings || !isEnough) return false
+    if (!this.#began || !isEnough) return false
     this.#deltas += 1
     return proven >= (this.#hello?.sid ?? proven) || this.#deltas >= mostDeltas
   }
 
   #opened(): void {
-    this.#openings += 1
+    this.#began = false
     this.#deltas = 0
     this.#state = 'behind'
     this.#hello = undefined
@@ -150,12 +155,12 @@ export class Realtime {
 
   #take(delta: DeltaMessage): void {
     const { copy, fetcher, reporter, listener } = this.#options
-    reporter.anomalies(ofDelta(delta))
+    reporter.anomalies(ofBroken(delta))
     const outcome = copy.take(delta)
     if (!outcome) return
     if (fetcher.repairs(outcome.unknown)) listener.missing('want')
     // A delta may lag behind what is pushed.
     else if (outcome.want === 'delta') listener.missing('hint')
-    else if (outcome.want === 'confirm') listener.unproven()
+    else if (outcome.want === 'confirm') listener.missing('confirm')
   }
 }

@@ -48,7 +48,7 @@ export const position: readonly Mutation[] = [
     test: 'test/client/realtime.test.ts',
     name: 'invariant 2: 103 never pushed loses nothing',
     file: 'src/sync/realtime.ts',
-    from: "else if (outcome.want === 'confirm') listener.unproven()",
+    from: "else if (outcome.want === 'confirm') listener.missing('confirm')",
     to: '',
   },
   {
