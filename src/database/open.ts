@@ -12,7 +12,7 @@ import { journalOf } from './journal.ts'
 import { type MigratingSink, migratingSink } from './migrate.ts'
 import { openOutbox } from './outbox.ts'
 import { pagesOf } from './pages.ts'
-import { readStored, restore } from './restore.ts'
+import { readStored } from './restore.ts'
 import { beginSnapshot } from './snapshot.ts'
 
 export interface OpenDatabaseOptions {
@@ -96,20 +96,21 @@ function databaseIn(
 
     async restore(sink) {
       let migrating: MigratingSink | undefined
-      const state = await restore(database, (stored) => {
+      const read = await readStored(database, (stored) => {
         if (stored === version) return sink
         // What a newer version of the application stored, this one cannot read.
         migrating = stored < version ? migratingSink(models, stored) : undefined
         return migrating
       })
-      if (!state) return undefined
-      const { pageUnits, journalUnits, ...restored } = state
-      size = { pageUnits, journalUnits }
+      if (!read) return undefined
+      const { restored, brokenAt: from } = read
+      if (from !== undefined) await database.write(['journal'], (tx) => database.cut(tx, { from }))
+      size = read.size
       return migrating ? rewrite(migrating.migrated(), restored, sink) : restored
     },
 
     async read(sink) {
-      return (await readStored(database, (stored) => (stored === version ? sink : undefined)))?.state
+      return (await readStored(database, (stored) => (stored === version ? sink : undefined)))?.restored
     },
 
     async append(entry) {

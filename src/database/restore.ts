@@ -4,35 +4,24 @@ import { metaKeys, readHead, readManifest, sizeOf } from './format.ts'
 import { readJournal } from './journal.ts'
 import { readPage } from './pages.ts'
 
-/** What was restored, and how large it is. */
-export interface RestoredState extends Restored, DatabaseSize {}
-
-/** What was read, and where what of the journal cannot be used begins. */
 interface Read {
-  readonly state: RestoredState
+  readonly restored: Restored
+  readonly size: DatabaseSize
+  /** Where what of the journal cannot be used begins. */
   readonly brokenAt: string | undefined
 }
 
 /** So many pages are asked for at once, so that the engine works ahead: to ask for hundreds is a long task by itself. */
 const pagesAhead = 16
 
-type SinkFor = (version: number) => RestoreSink | undefined
-
-/** Reads as {@link readStored} does; then, in another transaction, removes what of the journal cannot be used. */
-export async function restore(
-  database: FencedConnection,
-  sinkFor: SinkFor,
-): Promise<RestoredState | undefined> {
-  const { state, brokenAt: from } = (await readStored(database, sinkFor)) ?? {}
-  if (from !== undefined) await database.write(['journal'], (tx) => database.cut(tx, { from }))
-  return state
-}
-
 /**
  * Reads pages and journal in one transaction. `sinkFor` gives what takes data of the models' shape `version`; where it
  * gives none, that is as if there were no data.
  */
-export function readStored(database: FencedConnection, sinkFor: SinkFor): Promise<Read | undefined> {
+export function readStored(
+  database: FencedConnection,
+  sinkFor: (version: number) => RestoreSink | undefined,
+): Promise<Read | undefined> {
   return database.read(['pages', 'journal'], async (tx) => {
     const [stored, list] = await Promise.all([
       tx.get('meta', metaKeys.head),
@@ -50,7 +39,10 @@ export function readStored(database: FencedConnection, sinkFor: SinkFor): Promis
     }
     await Promise.all(Array.from({ length: pagesAhead }, readOn))
     const { sid, at, size, brokenAt } = await readJournal(tx, head, (ops) => sink.ops(ops))
-    const pageUnits = sizeOf(manifest)
-    return { state: { sid, epoch: head.epoch, at, pageUnits, journalUnits: size }, brokenAt }
+    return {
+      restored: { sid, epoch: head.epoch, at },
+      size: { pageUnits: sizeOf(manifest), journalUnits: size },
+      brokenAt,
+    }
   })
 }
