@@ -31,7 +31,7 @@ export function useTransactionState(transaction: Transaction): Transaction['stat
   return useSyncExternalStore(subscribe, read, read)
 }
 
-function pendingSource({ outbox }: SyncClient): Source<PendingWrites> {
+export function pendingSource({ outbox }: SyncClient): Source<PendingWrites> {
   return new Source({ subscribe: (listener) => outbox.subscribe(listener), read: () => readWrites(outbox) })
 }
 

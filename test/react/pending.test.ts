@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest'
+import { pendingSource } from '../../src/react/use-pending.ts'
+import { mockSyncServer } from '../../src/testing/index.ts'
+
+const started = async () => {
+  const server = mockSyncServer()
+  const client = server.client({ identity: 'ada' })
+  await client.start()
+  await server.settle()
+  return { server, client, source: pendingSource(client) }
+}
+
+test('the changes that have not arrived are the same lists until one of them is another', async () => {
+  const { server, client, source } = await started()
+  source.subscribe(() => {})
+  server.down()
+  client.mutate((m) => m.insert('Issue', { id: '1' }))
+  const { pending, rejected } = source.get()
+  expect([pending.length, rejected.length]).toEqual([1, 0])
+  expect(source.get().pending).toBe(pending)
+  expect(source.get().rejected).toBe(rejected)
+  client.mutate((m) => m.insert('Issue', { id: '2' }))
+  expect(source.get().pending).toHaveLength(2)
+  await server.close()
+})
+
+test.each(['pending', 'rejected'] as const)(
+  'who reads %s alone is shown what comes between reading and subscribing',
+  async (name) => {
+    const { server, client, source } = await started()
+    const before = source.get()
+    expect(before[name]).toEqual([])
+    server.reject('forbidden')
+    client.mutate((m) => m.insert('Issue', { id: '1' }))
+    if (name === 'rejected') await server.settle()
+    source.subscribe(() => {})
+    expect(source.get()[name]).toHaveLength(1)
+    await server.close()
+  },
+)
