@@ -134,7 +134,8 @@ export class LocalWriter implements Writer {
 
   /** Tells what may let it send, or send again. */
   tell(type: 'start' | 'hurry' | 'resume', handed?: boolean): void {
-    this.#scheduler.tell(type, handed)
+    // What one caller may not write, another may.
+    this.#scheduler.tell(type, handed && !isPause(this.#scheduler.failure))
   }
 
   /** Sends no more. Resolves once nothing is under way. */

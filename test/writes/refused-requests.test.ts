@@ -66,6 +66,18 @@ describe('an endpoint that takes no transactions', () => {
     await office.clock.advance(1_000)
     expect(tx.state).toBe('synced')
   })
+
+  test('a token that the handler gives asks at once', async () => {
+    const { office, desk, client } = await noNotes({ onUnauthenticated: () => 'ada' })
+    office.intercept = at('tx', async () => failure(403, 'forbidden'))
+    const tx = add(client, '1')
+    await office.clock.advance(1_000)
+    office.intercept = (_request, pass) => pass()
+    desk.token = 'expired'
+    office.service.revoke(() => true)
+    await office.clock.advance(20_000)
+    expect(tx.state).toBe('synced')
+  })
 })
 
 describe('a server that fails', () => {
