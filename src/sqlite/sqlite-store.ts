@@ -68,7 +68,11 @@ function handleOf(database: SqliteDatabase): SqliteHandle {
   try {
     return new SqliteHandle(database)
   } catch (error) {
-    database.close()
+    try {
+      database.close()
+    } catch {
+      // What is told is why it did not open.
+    }
     throw error
   }
 }

@@ -131,3 +131,22 @@ test('a library that cannot open the file has said why', async () => {
     message,
   })
 })
+
+test('a file that does not open says why, also where it does not close', async () => {
+  const open = (path: string): SqliteDatabase => {
+    const database = openSqlite(path)
+    const exec = () => {
+      throw new Error('file is encrypted')
+    }
+    const close = () => {
+      database.close()
+      throw new Error('unable to close')
+    }
+    return { exec, prepare: (sql) => database.prepare(sql), close }
+  }
+  const message = expect.stringContaining('file is encrypted')
+  await expect(sqliteStore({ folder: ownFolder(), open }).open('db')).rejects.toMatchObject({
+    code: 'unavailable',
+    message,
+  })
+})
