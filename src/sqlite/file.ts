@@ -11,7 +11,9 @@ import type { SqliteHandle } from './handle.ts'
  */
 export class SqliteFile {
   #last: Promise<unknown> = Promise.resolve()
-  readonly #open = new Map<StoreConnection, () => Loss>()
+  readonly #open = new Map<StoreConnection, Loss>()
+  /** Those included whose connection is closed, as long as something of it is under way. */
+  readonly #handles = new Set<SqliteHandle>()
 
   /** Opens it once what is under way is over. */
   connect(open: () => SqliteHandle): Promise<StoreConnection> {
@@ -20,9 +22,13 @@ export class SqliteFile {
 
   /** Closes every connection, and then does `work`. */
   destroy(work: () => void): Promise<void> {
-    const losses = [...this.#open.values()].map((close) => close())
-    for (const loss of losses) loss.tell(closed())
-    return this.#inTurn(work)
+    this.#loseAll()
+    return this.#inTurn(() => {
+      // Some may have been opened until it was its turn.
+      this.#loseAll()
+      for (const handle of this.#handles) this.#end(handle)
+      work()
+    })
   }
 
   #connection(handle: SqliteHandle): StoreConnection {
@@ -32,15 +38,24 @@ export class SqliteFile {
         if (!this.#open.has(connection)) throw closed()
         return this.#transaction(handle, options, body)
       },
-      close: () => void this.#open.get(connection)?.(),
+      close: () => {
+        if (this.#open.delete(connection)) void this.#inTurn(() => this.#end(handle))
+      },
       onLost: (listener) => loss.on(listener),
     }
-    this.#open.set(connection, () => {
-      this.#open.delete(connection)
-      void this.#inTurn(() => handle.close())
-      return loss
-    })
+    this.#open.set(connection, loss)
+    this.#handles.add(handle)
     return connection
+  }
+
+  #loseAll(): void {
+    const losses = [...this.#open.values()]
+    this.#open.clear()
+    for (const loss of losses) loss.tell(closed())
+  }
+
+  #end(handle: SqliteHandle): void {
+    if (this.#handles.delete(handle)) handle.close()
   }
 
   #transaction<T>(
@@ -52,6 +67,7 @@ export class SqliteFile {
     return abortable(signal, (aborted) =>
       this.#inTurn(async () => {
         signal?.throwIfAborted()
+        if (!this.#handles.has(handle)) throw closed()
         handle.begin(options)
         try {
           const result = await runBody(handle, options, body, aborted)

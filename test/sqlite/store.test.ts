@@ -66,6 +66,27 @@ describe('the files', () => {
     expect(order).toEqual(['written', 'destroyed'])
   })
 
+  test('are gone for a connection that was being opened, which is then refused', async () => {
+    const folder = ownFolder()
+    const store = ownSqliteStore(folder)
+    const opening = store.open(name)
+    const destroying = store.destroy(name)
+    const connection = await opening
+    const writing = connection.transaction(meta, (tx) => tx.put('meta', 'a', 1))
+    await expect(writing).rejects.toMatchObject({ code: 'closed' })
+    await destroying
+    expect(readdirSync(folder)).toEqual([])
+  })
+
+  test('are made anew for a connection that is asked for while they are deleted', async () => {
+    const store = ownSqliteStore()
+    await put(store, 1)
+    const [, connection] = await Promise.all([store.destroy(name), store.open(name)])
+    await connection.transaction(meta, (tx) => tx.put('meta', 'b', 2))
+    expect([await get(store), await get(store, 'b')]).toEqual([undefined, 2])
+    connection.close()
+  })
+
   test('are one database for all stores of a process, which write one after another', async () => {
     const folder = ownFolder()
     const connections = await Promise.all([0, 1].map(() => ownSqliteStore(folder).open(name)))
