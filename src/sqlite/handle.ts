@@ -26,6 +26,8 @@ export class SqliteHandle implements SyncTables {
     database.exec(`PRAGMA busy_timeout = ${busyMs}`)
     // Readers of other processes then go on while one writes; and a commit need not wait for the disk.
     database.exec('PRAGMA journal_mode = WAL')
+    // What macOS calls a flush may leave it in the drive (sqlite.org/pragma.html#pragma_fullfsync).
+    database.exec('PRAGMA fullfsync = ON')
     database.exec('BEGIN IMMEDIATE')
     try {
       this.#make()

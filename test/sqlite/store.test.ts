@@ -22,6 +22,11 @@ async function get(store: Store, key = 'a'): Promise<StoreValue | undefined> {
   return value
 }
 
+/** What a pragma is set to. */
+function settingOf(database: SqliteDatabase, pragma: string): unknown {
+  return Reflect.get(Object(database.prepare(`PRAGMA ${pragma}`).get()), pragma)
+}
+
 /** The file of the one database in `folder`. */
 function fileIn(folder: string): string {
   const [file = ''] = readdirSync(folder).filter((each) => each.endsWith('.sqlite'))
@@ -107,8 +112,7 @@ describe('what is committed', () => {
       const database = openSqlite(path)
       const exec = (sql: string) => {
         database.exec(sql)
-        const [row] = [database.prepare('PRAGMA synchronous').get()]
-        if (sql === 'COMMIT') modes.push(Reflect.get(Object(row), 'synchronous'))
+        if (sql === 'COMMIT') modes.push(settingOf(database, 'synchronous'), settingOf(database, 'fullfsync'))
       }
       return { exec, prepare: (sql) => database.prepare(sql), close: () => database.close() }
     }
@@ -120,7 +124,7 @@ describe('what is committed', () => {
     }
     connection.close()
     // As SQLite numbers them: NORMAL is 1, FULL is 2.
-    expect(modes).toEqual([1, 2, 1, 1])
+    expect(modes).toEqual([1, 1, 2, 1, 1, 1, 1, 1])
   })
 })
 
