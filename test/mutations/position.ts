@@ -65,7 +65,7 @@ export const position: readonly Mutation[] = [
     name: 'invariant 4: one delta runs from the position, even if nothing changed',
     file: 'src/sync/realtime.ts',
     from: "this.#options.listener.missing('hurry')",
-    to: "if (this.#openings === 1) this.#options.listener.missing('hurry')",
+    to: "if (!this.#options.copy.continuity) this.#options.listener.missing('hurry')",
   },
   {
     invariant: 5,
