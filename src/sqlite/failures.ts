@@ -1,4 +1,4 @@
-import { type ErrorCodes, StorageError } from '../base/errors.ts'
+import { codeOf, type ErrorCodes, StorageError, toError } from '../base/errors.ts'
 
 type Code = ErrorCodes['StorageError']
 type Meaning = readonly [code: Code, what: string]
@@ -23,7 +23,7 @@ export function openFailure(error: unknown, file: string): StorageError {
     return new StorageError('unavailable', `${what}: move ${file} away to begin another.`, { cause: error })
   }
   const isBlocked = code === 'timeout'
-  return new StorageError(isBlocked ? 'blocked' : code, `${what} (${reasonOf(error)}; ${file}).`, {
+  return new StorageError(isBlocked ? 'blocked' : code, `${what} (${toError(error).message}; ${file}).`, {
     cause: error,
     retryable: isBlocked,
   })
@@ -32,7 +32,7 @@ export function openFailure(error: unknown, file: string): StorageError {
 /** Why SQLite failed in a transaction, as a StorageError. */
 export function transactionFailure(error: unknown): StorageError {
   const [code, what] = meaningOf(error) ?? ['aborted', 'The local database failed']
-  return new StorageError(code, `${what} (${reasonOf(error)}).`, {
+  return new StorageError(code, `${what} (${toError(error).message}).`, {
     cause: error,
     retryable: code === 'timeout',
   })
@@ -40,12 +40,7 @@ export function transactionFailure(error: unknown): StorageError {
 
 /** Libraries name the code, an extended one such as `SQLITE_BUSY_SNAPSHOT` included; Node gives its number. */
 function meaningOf(error: unknown): Meaning | undefined {
-  if (!(error instanceof Error)) return undefined
-  const name = 'code' in error ? String(error.code) : ''
-  const number = 'errcode' in error ? Number(error.errcode) & 0xff : 0
+  const name = codeOf(error)
+  const number = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0
   return meanings.find(([prefix, primary]) => name.startsWith(prefix) || number === primary)?.[2]
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

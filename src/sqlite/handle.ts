@@ -20,21 +20,22 @@ export class SqliteHandle implements SyncTables {
   readonly #statements = new Map<string, SqliteStatement>()
   #durability: TransactionOptions['durability']
 
-  /** Makes the tables where there are none. Throws what SQLite does. */
+  /** Makes the tables where there are none. Throws what SQLite does, and has closed the database then. */
   constructor(database: SqliteDatabase) {
     this.#database = database
-    database.exec(`PRAGMA busy_timeout = ${busyMs}`)
-    // Readers of other processes then go on while one writes; and a commit need not wait for the disk.
-    database.exec('PRAGMA journal_mode = WAL')
-    // What macOS calls a flush may leave it in the drive (sqlite.org/pragma.html#pragma_fullfsync).
-    database.exec('PRAGMA fullfsync = ON')
-    database.exec('BEGIN IMMEDIATE')
     try {
+      database.exec(`PRAGMA busy_timeout = ${busyMs}`)
+      // Readers of other processes then go on while one writes; and a commit need not wait for the disk.
+      database.exec('PRAGMA journal_mode = WAL')
+      // What macOS calls a flush may leave it in the drive (sqlite.org/pragma.html#pragma_fullfsync).
+      database.exec('PRAGMA fullfsync = ON')
+      database.exec('BEGIN IMMEDIATE')
       this.#make()
       database.exec('COMMIT')
     } catch (error) {
       // Closing alone need not end a transaction: a library may wait for its statements to be collected.
       this.rollback()
+      this.close()
       throw error
     }
   }
@@ -61,7 +62,7 @@ export class SqliteHandle implements SyncTables {
     } catch {}
   }
 
-  /** Never throws. */
+  /** Never throws: there is nothing to be done about it. */
   close(): void {
     try {
       this.#database.close()

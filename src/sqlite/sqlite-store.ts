@@ -23,7 +23,7 @@ const files = new Map<string, SqliteFile>()
 
 /**
  * Keeps everything in SQLite, for Node and Electron's main process: a file for each database. The library is the
- * application's choice. Calls of SQLite block the thread; one takes about as long as the JSON of what it reads or writes.
+ * application's choice. Calls of SQLite block the thread.
  *
  * @throws ConfigurationError where an option is missing or wrong
  */
@@ -40,7 +40,7 @@ export function sqliteStore(options: SqliteStoreOptions): Store {
       const path = pathOf(name)
       try {
         mkdirSync(folder, { recursive: true, mode: 0o700 })
-        return await fileAt(path).connect(() => handleOf(open(path)))
+        return await fileAt(path).connect(() => new SqliteHandle(open(path)))
       } catch (error) {
         throw openFailure(error, path)
       }
@@ -62,17 +62,4 @@ function fileAt(path: string): SqliteFile {
   const file = files.get(path) ?? new SqliteFile()
   files.set(path, file)
   return file
-}
-
-function handleOf(database: SqliteDatabase): SqliteHandle {
-  try {
-    return new SqliteHandle(database)
-  } catch (error) {
-    try {
-      database.close()
-    } catch {
-      // What is told is why it did not open.
-    }
-    throw error
-  }
 }
