@@ -56,7 +56,7 @@ export class LocalSession implements Session {
       ...options,
       events: this.events,
       resume: (token) => {
-        if (this.status.lifecycle !== 'closed') this.resume(token, true)
+        if (this.status.lifecycle !== 'closed') this.#resume('renew', token)
       },
     })
     this.#reporter = reporter
@@ -164,10 +164,9 @@ export class LocalSession implements Session {
     this.#copy.use(t)
   }
 
-  resume(token?: string, handed?: boolean): void {
+  resume(token?: string): void {
     this.#refuseClosed()
-    if (token !== undefined) this.#options.credentials.use(token)
-    this.#tell('resume', handed)
+    this.#resume('resume', token)
   }
 
   close(): Promise<void> {
@@ -242,10 +241,15 @@ export class LocalSession implements Session {
     else this.#refresh()
   }
 
+  #resume(type: 'resume' | 'renew', token: string | undefined): void {
+    if (token !== undefined) this.#options.credentials.use(token)
+    this.#tell(type)
+  }
+
   /** To what fetches, and to what sends. */
-  #tell(type: 'start' | 'hurry' | 'resume', handed?: boolean): void {
-    this.#scheduler.tell(type, handed)
-    this.writer.tell(type, handed)
+  #tell(type: 'start' | 'hurry' | 'resume' | 'renew'): void {
+    this.#scheduler.tell(type)
+    this.writer.tell(type)
   }
 
   #dataListener(): DiskListener & CopyListener {

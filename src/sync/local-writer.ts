@@ -133,9 +133,9 @@ export class LocalWriter implements Writer {
   }
 
   /** Tells what may let it send, or send again. */
-  tell(type: 'start' | 'hurry' | 'resume', handed?: boolean): void {
+  tell(type: 'start' | 'hurry' | 'resume' | 'renew'): void {
     // What one caller may not write, another may.
-    this.#scheduler.tell(type, handed && !isPause(this.#scheduler.failure))
+    this.#scheduler.tell(type === 'renew' && isPause(this.#scheduler.failure) ? 'resume' : type)
   }
 
   /** Sends no more. Resolves once nothing is under way. */

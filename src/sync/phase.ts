@@ -32,8 +32,10 @@ export type PhaseEvent =
   | { readonly type: 'hurry' }
   /** Asked for by name: tried in any phase. */
   | { readonly type: 'ask' }
-  /** Credentials may be right again. `handed`: they answer a refusal, and may be refused as well, so a wait is kept. */
-  | { readonly type: 'resume'; readonly handed?: boolean | undefined }
+  /** Credentials may be right again. */
+  | { readonly type: 'resume' }
+  /** The same in answer to a refusal: they may be refused as well, so a wait is kept. */
+  | { readonly type: 'renew' }
   /** The wait is over. */
   | { readonly type: 'due' }
   /** `proven`: the server and this client agree; only that ends a row of failures. */
@@ -62,7 +64,7 @@ const fetchAsked = (state: Phase, ...before: PhaseEffect[]): PhaseStep => ({
   effects: [...before, { type: 'fetch', asked: true }],
 })
 /** With other credentials: at once where the last ones were the first to be refused. */
-const again = (failures: number): PhaseStep =>
+const again = ({ failures }: { readonly failures: number }): PhaseStep =>
   failures < 2
     ? fetch(failures)
     : {
@@ -71,6 +73,8 @@ const again = (failures: number): PhaseStep =>
       }
 const onceMore = (state: Extract<Phase, { name: 'fetching' }>): PhaseStep =>
   stay(state.again ? state : { ...state, again: true })
+const resumed = (state: Extract<Phase, { name: 'fetching' }>): PhaseStep =>
+  stay(state.resumed ? state : { ...state, resumed: true })
 const halt = (...effects: PhaseEffect[]): PhaseStep => ({ state: { name: 'halted' }, effects })
 
 const table: TransitionTable<Phase, PhaseEvent, PhaseEffect> = {
@@ -81,6 +85,7 @@ const table: TransitionTable<Phase, PhaseEvent, PhaseEffect> = {
     hurry: stay,
     ask: () => fetchAsked({ name: 'asked' }),
     resume: stay,
+    renew: stay,
     due: stay,
     done: stay,
     failed: stay,
@@ -93,6 +98,7 @@ const table: TransitionTable<Phase, PhaseEvent, PhaseEffect> = {
     hurry: stay,
     ask: stay,
     resume: stay,
+    renew: stay,
     due: stay,
     done: () => halt(),
     failed: () => halt(),
@@ -105,6 +111,7 @@ const table: TransitionTable<Phase, PhaseEvent, PhaseEffect> = {
     hurry: ({ failures }) => fetch(failures),
     ask: ({ failures }) => fetchAsked(fetching(failures)),
     resume: stay,
+    renew: stay,
     due: stay,
     done: stay,
     failed: stay,
@@ -116,7 +123,8 @@ const table: TransitionTable<Phase, PhaseEvent, PhaseEffect> = {
     want: onceMore,
     hurry: onceMore,
     ask: stay,
-    resume: (state) => stay(state.resumed ? state : { ...state, resumed: true }),
+    resume: resumed,
+    renew: resumed,
     due: stay,
     done: ({ failures, again }, { proven }) => {
       const left = proven ? 0 : failures
@@ -127,7 +135,7 @@ const table: TransitionTable<Phase, PhaseEvent, PhaseEffect> = {
       effects: [{ type: 'wait', failures: failures + 1, floorMs }],
     }),
     refused: ({ failures, resumed }) =>
-      resumed ? again(failures + 1) : stay({ name: 'paused', failures: failures + 1 }),
+      resumed ? again({ failures: failures + 1 }) : stay({ name: 'paused', failures: failures + 1 }),
   },
   waiting: {
     start: stay,
@@ -135,7 +143,8 @@ const table: TransitionTable<Phase, PhaseEvent, PhaseEffect> = {
     want: stay,
     hurry: (state) => (state.floored ? stay(state) : fetch(state.failures, { type: 'unwait' })),
     ask: ({ failures }) => fetchAsked(fetching(failures), { type: 'unwait' }),
-    resume: (state, { handed }) => (handed ? stay(state) : fetch(state.failures, { type: 'unwait' })),
+    resume: ({ failures }) => fetch(failures, { type: 'unwait' }),
+    renew: stay,
     due: ({ failures }) => fetch(failures),
     done: stay,
     failed: stay,
@@ -147,7 +156,8 @@ const table: TransitionTable<Phase, PhaseEvent, PhaseEffect> = {
     want: stay,
     hurry: stay,
     ask: ({ failures }) => fetchAsked(fetching(failures)),
-    resume: ({ failures }) => again(failures),
+    resume: again,
+    renew: again,
     due: stay,
     done: stay,
     failed: stay,

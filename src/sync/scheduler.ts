@@ -63,11 +63,11 @@ export class Scheduler<Result> {
     return this.phase === 'waiting' ? this.#retry.at : undefined
   }
 
-  /** Tells what may call for one; of a `resume`, whether it is `handed`. */
-  tell(type: 'start' | 'want' | 'hurry' | 'resume', handed?: boolean): void {
+  /** Tells what may call for one. */
+  tell(type: 'start' | 'want' | 'hurry' | 'resume' | 'renew'): void {
     // Timers stand still while a machine sleeps.
     if (type === 'hurry' && this.#retry.at <= this.#options.world.clock.now()) this.#retry.set(0)
-    this.#dispatch({ type, handed })
+    this.#dispatch({ type })
   }
 
   /** Once, in any phase: what is under way, or anew. Not tried again if it fails. */

@@ -123,15 +123,15 @@ describe('the phases', () => {
   })
 
   test('keep a wait when others are handed, which may be refused as well', () => {
-    const handed: PhaseEvent = { type: 'resume', handed: true }
+    const renew: PhaseEvent = { type: 'renew' }
     const refused: PhaseEvent = { type: 'refused' }
-    expect(tell({ type: 'start' }, refused, handed, refused, handed, handed, { type: 'resume' })).toEqual([
+    expect(tell({ type: 'start' }, refused, renew, refused, renew, renew, { type: 'resume' })).toEqual([
       'start → fetch, fetching',
       'refused → paused',
-      'resume → fetch, fetching',
+      'renew → fetch, fetching',
       'refused → paused',
-      'resume → wait(2), waiting',
-      'resume → waiting',
+      'renew → wait(2), waiting',
+      'renew → waiting',
       'resume → unwait, fetch, fetching',
     ])
   })
@@ -184,6 +184,7 @@ const event = fc.oneof(
     { type: 'hurry' },
     { type: 'ask' },
     { type: 'resume' },
+    { type: 'renew' },
     { type: 'due' },
     { type: 'refused' },
     failed,
