@@ -64,14 +64,18 @@ export interface TransactionHost {
   readonly onListenerError: (error: unknown) => void
 }
 
+interface Promises {
+  durable?: Deferred<void>
+  accepted?: Deferred<number>
+  synced?: Deferred<number>
+  settled?: Deferred<TransactionState['name']>
+}
+
 export class LocalTransaction implements Transaction {
   readonly #host: TransactionHost
   /** What nobody asks for is not made: there may be many thousands of transactions. */
   #emitter: Emitter<{ change: Transaction }> | undefined
-  #durable: Deferred<void> | undefined
-  #accepted: Deferred<number> | undefined
-  #synced: Deferred<number> | undefined
-  #settled: Deferred<TransactionState['name']> | undefined
+  #promises: Promises = {}
   #record: OutboxRecord
   #state: TransactionState
   #isDurable: boolean
@@ -117,23 +121,23 @@ export class LocalTransaction implements Transaction {
   }
 
   get durable(): Promise<void> {
-    this.#durable ??= new Deferred()
-    return this.#promiseOf(this.#durable)
+    this.#promises.durable ??= new Deferred()
+    return this.#promiseOf(this.#promises.durable)
   }
 
   get accepted(): Promise<number> {
-    this.#accepted ??= new Deferred()
-    return this.#promiseOf(this.#accepted)
+    this.#promises.accepted ??= new Deferred()
+    return this.#promiseOf(this.#promises.accepted)
   }
 
   get synced(): Promise<number> {
-    this.#synced ??= new Deferred()
-    return this.#promiseOf(this.#synced)
+    this.#promises.synced ??= new Deferred()
+    return this.#promiseOf(this.#promises.synced)
   }
 
   get settled(): Promise<TransactionState['name']> {
-    this.#settled ??= new Deferred()
-    return this.#promiseOf(this.#settled)
+    this.#promises.settled ??= new Deferred()
+    return this.#promiseOf(this.#promises.settled)
   }
 
   subscribe(listener: Listener<Transaction>): Undo {
@@ -200,10 +204,7 @@ export class LocalTransaction implements Transaction {
   /** It is as it was on the disk: what was told of its end holds no longer for whoever asks from now on. */
   #begin(): void {
     this.#isDurable = true
-    this.#durable = undefined
-    this.#accepted = undefined
-    this.#synced = undefined
-    this.#settled = undefined
+    this.#promises = {}
   }
 
   #promiseOf<T>({ promise }: Deferred<T>): Promise<T> {
@@ -214,12 +215,13 @@ export class LocalTransaction implements Transaction {
   /** Settles what is asked for as far as its state decides it; what is settled stays as it is. */
   #settle(): void {
     const state = this.#state
-    if (this.#isDurable) this.#durable?.resolve()
-    if ('sid' in state) this.#accepted?.resolve(state.sid)
-    if (state.name === 'synced') this.#synced?.resolve(state.sid)
+    const { durable, accepted, synced, settled } = this.#promises
+    if (this.#isDurable) durable?.resolve()
+    if ('sid' in state) accepted?.resolve(state.sid)
+    if (state.name === 'synced') synced?.resolve(state.sid)
     if (isPending(state) && !this.#isClosed) return
-    this.#settled?.resolve(state.name)
-    const awaited = [this.#durable, this.#accepted, this.#synced].flatMap((deferred) => deferred ?? [])
+    settled?.resolve(state.name)
+    const awaited = [durable, accepted, synced].flatMap((deferred) => deferred ?? [])
     if (state.name === 'synced' || awaited.length === 0) return
     const error = errorOf(state)
     for (const deferred of awaited) deferred.reject(error)
