@@ -30,6 +30,8 @@ export interface OutboxRecord {
   readonly coalesce?: string | undefined
   /** The rejected transaction in whose place it stands. */
   readonly retryOf?: string | undefined
+  /** All in whose place it stands, over however many tries: what required one of them requires it. */
+  readonly replaces?: readonly string[] | undefined
   /** Of one that was accepted. */
   readonly sid?: number | undefined
   /** Of one that was rejected. */
@@ -180,7 +182,7 @@ function readRecord(text: StoreValue | undefined): OutboxRecord | undefined {
 
 function isRecord(value: unknown): value is OutboxRecord {
   if (!isObject(value)) return false
-  const { id, state, at, since, ops, shapes, before, bases, requires, version } = value
+  const { id, state, at, since, ops, shapes, before, bases, requires, replaces, version } = value
   return (
     typeof id === 'string' &&
     (state === 'queued' ||
@@ -194,6 +196,7 @@ function isRecord(value: unknown): value is OutboxRecord {
     isListOf(before, isImage) &&
     isListOf(bases, isName) &&
     isListOf(requires, isName) &&
+    (replaces === undefined || isListOf(replaces, isName)) &&
     typeof version === 'number'
   )
 }

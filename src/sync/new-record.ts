@@ -8,7 +8,7 @@ import { isName } from '../protocol/guards.ts'
 import type { MutateOptions } from '../session/writer.ts'
 
 export type NewRecordOptions = MutateOptions &
-  Pick<OutboxRecord, 'id' | 'at' | 'since' | 'epoch' | 'version' | 'retryOf'> & {
+  Pick<OutboxRecord, 'id' | 'at' | 'since' | 'epoch' | 'version' | 'retryOf' | 'replaces'> & {
     readonly outbox: Outbox
     /** One that it is joined with, and takes the place of. */
     readonly joined: OutboxRecord | undefined

@@ -111,8 +111,7 @@ export class Writes implements TransactionHost, HistoryHost {
     const standing = this.#options.outbox
       .list()
       .filter(
-        ({ id, retryOf = id, state }) =>
-          state !== 'rejected' && (requires.includes(id) || requires.includes(retryOf)),
+        ({ state, record }) => state !== 'rejected' && lineOf(record).some((id) => requires.includes(id)),
       )
     return { label, group, coalesce, requires: standing }
   }
@@ -143,6 +142,7 @@ export class Writes implements TransactionHost, HistoryHost {
     const isEmpty = made.ops.length === 0
     const where = this.#position()
     const joined = isEmpty ? undefined : outbox.joinable(options.coalesce, where.epoch)
+    const replaced = [joined, instead].flatMap((one) => one ?? [])
     const record = newRecord(made, {
       ...options,
       outbox,
@@ -151,6 +151,7 @@ export class Writes implements TransactionHost, HistoryHost {
       ...where,
       version: models.version,
       retryOf: instead?.id,
+      ...(replaced.length > 0 && { replaces: replaced.flatMap((one) => lineOf(one.record)) }),
       joined: joined?.record,
     })
     const transaction = new LocalTransaction(
@@ -158,7 +159,6 @@ export class Writes implements TransactionHost, HistoryHost {
       isEmpty ? { name: 'synced', sid: record.since } : { name: 'writing' },
       this,
     )
-    const replaced = [joined, instead].flatMap((one) => one ?? [])
     if (replaced.length > 0) this.#replaced.set(transaction, replaced)
     if (joined) this.#joined.set(joined, transaction)
     if (!isEmpty || instead) void this.#store(transaction)
@@ -229,4 +229,9 @@ export class Writes implements TransactionHost, HistoryHost {
   refuseClosed(): void {
     if (this.#options.isClosed()) throw new ClosedError()
   }
+}
+
+/** The ids of all in whose place it stands, and its own. */
+function lineOf({ id, replaces = [] }: OutboxRecord): readonly string[] {
+  return [...replaces, id]
 }

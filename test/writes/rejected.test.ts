@@ -253,6 +253,36 @@ test('what is tried anew requires what was tried anew before it, in place of wha
   expect(await office.rows()).toEqual({})
 })
 
+test.each([
+  ['', false],
+  [', also after a restart', true],
+])('what is tried anew requires the last try of what it required%s', async (_, restarts) => {
+  const office = await Office.open({
+    authorize: ({ ops }) => (ops.some(({ id }) => id === 'payment') ? { message: 'No.' } : undefined),
+  })
+  const desk = office.desk()
+  let client = await desk.live()
+  const payment = client.mutate((m) => m.insert('Note', { id: 'payment' }), { coalesce: 'payment' })
+  const order = client.mutate((m) => m.insert('Note', { id: 'order' }), { requires: [payment] })
+  await office.clock.advance(5_000)
+  const second = client.outbox.retry(payment.id)
+  await office.clock.advance(5_000)
+  if (restarts) client = await restarted(desk)
+  desk.network.cut()
+  const third = client.outbox.retry(second.id)
+  // Joined with the try, it stands in the place of all.
+  const joined = client.mutate((m) => m.update('Note', 'payment', { n: 1 }), { coalesce: 'payment' })
+  const again = client.outbox.retry(order.id)
+  desk.network.mend()
+  await office.clock.advance(60_000)
+  expect([second, third].map(({ retryOf }) => retryOf)).toEqual([payment.id, second.id])
+  expect([joined, again].map(({ rejection }) => rejection?.reason)).toEqual([
+    'forbidden',
+    'dependency_rejected',
+  ])
+  expect(await office.rows()).toEqual({})
+})
+
 test('who decides at the moment of the rejection leaves nothing behind', async () => {
   const office = await Office.open()
   const desk = office.desk()
