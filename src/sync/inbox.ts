@@ -31,6 +31,8 @@ export class Inbox {
   readonly #options: InboxOptions
   /** How many merges led to a transaction. */
   readonly #merges = new WeakMap<Transaction, number>()
+  /** In whose place a merge was written: nobody was told of them. */
+  readonly #untold = new WeakSet<Transaction>()
 
   constructor(options: InboxOptions) {
     this.#options = options
@@ -42,18 +44,19 @@ export class Inbox {
     const merges = this.#merges.get(transaction) ?? 0
     try {
       const edit = merges < mostMerges && transaction.state === 'rejected' && merge?.(transaction)
-      if (edit) this.#merges.set(this.retry(transaction.id, edit), merges + 1)
+      if (edit) {
+        this.#merges.set(this.retry(transaction.id, edit), merges + 1)
+        this.#untold.add(transaction)
+      }
     } catch (thrown) {
       reporter.error(toSyncError(thrown))
     }
     if (transaction.state === 'rejected') listener.rejected(transaction)
   }
 
-  /** `transaction` stands again: `lost`, which was to take its place, could not be stored. */
-  stands(transaction: LocalTransaction, lost: LocalTransaction): void {
-    // What was merged has been told to nobody.
-    if (this.#merges.has(lost) && transaction.state === 'rejected')
-      this.#options.listener.rejected(transaction)
+  /** `transaction` stands again: what was to take its place could not be stored. */
+  stands(transaction: LocalTransaction): void {
+    if (this.#untold.delete(transaction)) this.#options.listener.rejected(transaction)
   }
 
   /** Writes a rejected transaction anew, as `edit` does or as it was; it leaves the outbox in the same step. */

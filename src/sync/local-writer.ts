@@ -196,7 +196,7 @@ export class LocalWriter implements Writer {
       queued: () => this.#scheduler.tell('want'),
       stands: (transaction, lost) => {
         this.#history.replace(lost, transaction)
-        this.#inbox.stands(transaction, lost)
+        this.#inbox.stands(transaction)
       },
       judged: (transaction) => this.#inbox.settle(transaction),
       retried: (rejected, transaction) => this.#history.replace(rejected, transaction),

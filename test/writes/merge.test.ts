@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import type { Transaction } from '../../src/index.ts'
+import { StorageError, type Transaction } from '../../src/index.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import { at, failure, Office } from '../support/office.ts'
 import { conflict, oneNote } from '../support/one-note.ts'
 import { FaultyStore } from '../support/store-faults.ts'
+import { withSteps } from '../support/store-steps.ts'
 
 describe('the option merge', () => {
   test('gives what is written in place of a rejected one, with all that is known', async () => {
@@ -65,6 +66,35 @@ describe('the option merge', () => {
     await office.clock.advance(10_000)
     expect([tx.state, client.outbox.list()]).toEqual(['rejected', [tx]])
     expect(desk.log).toEqual(['rejected Add invalid', 'error StorageError aborted'])
+  })
+
+  test('whose result the disk refuses, joined with what followed, leaves it in the outbox, and says so', async () => {
+    const office = await Office.open()
+    let refuses = false
+    const store = withSteps(memoryStore(), {
+      awaited: () => undefined,
+      immediate: ({ table }) => {
+        if (refuses && table === 'outbox') throw new StorageError('aborted', 'Not now.')
+      },
+    })
+    const desk = office.desk({ store })
+    const made: Transaction[] = []
+    const client = await desk.live({
+      merge: () => {
+        queueMicrotask(() => {
+          const more = { coalesce: 'typing', label: 'More' }
+          made.push(client.mutate((m) => m.update('Note', '2', { n: 2 }), more))
+        })
+        refuses = true
+        return (m) => m.insert('Note', { id: '2' })
+      },
+    })
+    office.intercept = at('tx', async () => failure(422, 'invalid'))
+    const tx = client.mutate((m) => m.insert('Note', { id: '1' }), { label: 'Add', coalesce: 'typing' })
+    await office.clock.advance(10_000)
+    expect(made.map(({ state }) => state)).toEqual(['failed'])
+    expect([tx.state, client.outbox.list()]).toEqual(['rejected', [tx]])
+    expect(desk.log.filter((line) => line.startsWith('rejected'))).toEqual(['rejected Add invalid'])
   })
 
   test('is not asked about one that was discarded while it was asked about another', async () => {
