@@ -1,7 +1,7 @@
 import { StorageError, toStorageError } from '../base/errors.ts'
 import type { KeySpan, StoreConnection, StoreTransaction, StoreValue, Table } from '../storage/store.ts'
 import type { SnapshotPlace } from '../transport/transport.ts'
-import { after, fenceOf, journalKey, metaKeys, readHead, taken } from './format.ts'
+import { after, fenceOf, isOtherFormat, journalKey, metaKeys, taken } from './format.ts'
 
 /** All but the outbox. */
 const data = { tables: ['meta', 'pages', 'journal'], mode: 'write' } as const
@@ -136,7 +136,7 @@ function raised(connection: StoreConnection): Promise<number> {
     ])
     const former = typeof last === 'number' ? last : 0
     const fence = former + 1
-    if (head !== undefined && readHead(head) === undefined) await drop(tx, 0)
+    if (isOtherFormat(head)) await drop(tx, 0)
     tx.put('meta', metaKeys.fence, fence)
     if (former > 0) tx.put('journal', journalKey(former, key), taken)
     return fence

@@ -44,7 +44,12 @@ export type PageEntry = {
 
 export const metaKeys = { fence: 'fence', head: 'head', manifest: 'manifest', lent: 'lent' } as const
 
-/** `value` as a head; `undefined` where there is none, or one of another format. */
+/** Whether `value` is a head of another format. */
+export function isOtherFormat(value: StoreValue | undefined): boolean {
+  return isObject(value) && typeof value.format === 'number' && value.format !== format
+}
+
+/** `value` as a head; `undefined` where there is none, one of another format, or one that cannot be read. */
 export function readHead(value: StoreValue | undefined): Head | undefined {
   if (!isObject(value) || value.format !== format) return undefined
   const { generation, base, at, version = 1 } = value

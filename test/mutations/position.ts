@@ -159,8 +159,8 @@ export const position: readonly Mutation[] = [
     invariant: 12,
     test: 'test/database/restore.test.ts',
     name: 'invariant 12: another format',
-    file: 'src/database/format.ts',
-    from: 'value.format !== format',
-    to: "typeof value.format !== 'number'",
+    file: 'src/database/fence.ts',
+    from: 'if (isOtherFormat(head)) await drop(tx, 0)',
+    to: '',
   },
 ]

@@ -125,7 +125,7 @@ export const storage: readonly Mutation[] = [
   {
     invariant: 35,
     test: 'test/database/restore.test.ts',
-    name: 'invariant 35: a page that cannot be read is `unreadable`, and a snapshot helps',
+    name: 'invariant 35: pages that cannot be read are `unreadable`, and a snapshot helps',
     file: 'src/database/pages.ts',
     from: "if (rows?.every((row) => typeof row !== 'string')) return rows",
     to: "if (rows) return rows.filter((row) => typeof row !== 'string')",
