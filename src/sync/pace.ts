@@ -58,7 +58,8 @@ export class Pace {
   fetched(unproven: boolean): void {
     this.heard()
     if (!unproven) this.#unproven = 0
-    else {
+    // One that is stopped asks about nothing.
+    else if (this.#polls) {
       // A push that no delta confirms, since its `sid` never was, is asked about less and less often.
       this.#soon.within(Math.min(hintEveryMs * 2 ** this.#unproven, this.#options.pollInterval))
       this.#unproven += 1

@@ -17,3 +17,20 @@ test('a push that no delta ever confirms is shown, and asked about less and less
   expect(server.requests.length - then).toBeGreaterThan(110)
   await server.close()
 })
+
+test('a client that is stopped, and asked to sync, holds no timer afterwards, though a push is unconfirmed', async () => {
+  const server = mockSyncServer()
+  await server.write([{ op: 'i', t: 'Issue', id: '1', p: { n: 1 } }], 'ada')
+  const client = server.client({ identity: 'ada' })
+  await client.start()
+  await server.settle()
+  server.push({ sid: 9, t: 'Issue', id: '1', op: 'u', p: { n: 9 } })
+  await server.clock.advance(1_000)
+  await server.clock.until(client.stop())
+  await server.clock.advance(1_000)
+  const { timers } = server.clock
+  await server.clock.until(client.sync())
+  await server.clock.advance(10)
+  expect([client.get('Issue', '1')?.n, server.clock.timers]).toEqual([9, timers])
+  await server.close()
+})
