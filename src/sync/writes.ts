@@ -142,7 +142,7 @@ export class Writes implements TransactionHost, HistoryHost {
     const isEmpty = made.ops.length === 0
     const where = this.#position()
     const joined = isEmpty ? undefined : outbox.joinable(options.coalesce, where.epoch)
-    const replaced = [joined, instead].flatMap((one) => one ?? [])
+    const replaces = [...(joined?.record.replaces ?? []), ...(instead ? lineOf(instead.record) : [])]
     const record = newRecord(made, {
       ...options,
       outbox,
@@ -151,7 +151,7 @@ export class Writes implements TransactionHost, HistoryHost {
       ...where,
       version: models.version,
       retryOf: instead?.id,
-      ...(replaced.length > 0 && { replaces: replaced.flatMap((one) => lineOf(one.record)) }),
+      ...(replaces.length > 0 && { replaces }),
       joined: joined?.record,
     })
     const transaction = new LocalTransaction(
@@ -159,6 +159,7 @@ export class Writes implements TransactionHost, HistoryHost {
       isEmpty ? { name: 'synced', sid: record.since } : { name: 'writing' },
       this,
     )
+    const replaced = [joined, instead].flatMap((one) => one ?? [])
     if (replaced.length > 0) this.#replaced.set(transaction, replaced)
     if (joined) this.#joined.set(joined, transaction)
     if (!isEmpty || instead) void this.#store(transaction)
@@ -231,7 +232,7 @@ export class Writes implements TransactionHost, HistoryHost {
   }
 }
 
-/** The ids of all in whose place it stands, and its own. */
+/** The ids of all that were rejected in whose place it stands, and its own. */
 function lineOf({ id, replaces = [] }: OutboxRecord): readonly string[] {
   return [...replaces, id]
 }
