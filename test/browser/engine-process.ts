@@ -10,6 +10,9 @@ export interface EngineProcess {
   kill(): Promise<void>
 }
 
+// A worker of a run that was killed would go on with its test, and what it has started with it.
+process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'))
+
 export function startProcess(
   path: string,
   args: readonly string[],
@@ -22,9 +25,7 @@ export function startProcess(
       process.kill(-child.pid, name)
     }
   }
-  const onExit = () => signal('SIGKILL')
-  process.once('exit', onExit)
-  child.once('exit', () => process.off('exit', onExit))
+  if (child.pid !== undefined) endWithUs(child.pid, exited)
   return {
     child,
     async quit() {
@@ -36,6 +37,16 @@ export function startProcess(
       await exited
     },
   }
+}
+
+/** Kills the process group `pid` once this process has ended, however it did: whoever reads from it is told by that. */
+function endWithUs(pid: number, exited: Promise<unknown>): void {
+  const watchdog = spawn('sh', ['-c', `read -r _; kill -9 -${pid}`], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  })
+  // Nothing to kill is left, and another group may come to have its number.
+  exited.finally(() => watchdog.kill('SIGKILL'))
 }
 
 /** The path of a program that a test cannot do without. */
