@@ -5,6 +5,9 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import manifest from '../../package.json' with { type: 'json' }
+import { main } from '../../src/cli/main.ts'
+import type { Output } from '../../src/cli/shell.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -26,6 +29,18 @@ export async function instep(
   const child = await start(args, env, out)
   const [stdout, stderr] = await Promise.all([textOf(child.stdout), textOf(child.stderr)])
   return { code: await exitOf(child), stdout, stderr }
+}
+
+/** The same without a process of its own, which says nothing more of a command that ends by itself and takes longer. */
+export async function called(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Ended> {
+  const [out, err]: [string[], string[]] = [[], []]
+  const outputTo = (texts: string[]): Output => ({
+    isTerminal: false,
+    write: (text) => void texts.push(text),
+  })
+  const shell = { env, stdout: outputTo(out), stderr: outputTo(err), onEnd: () => () => {}, exit: () => {} }
+  const code = await main(args, shell, () => manifest.version)
+  return { code, stdout: out.join(''), stderr: err.join('') }
 }
 
 export interface Serving {

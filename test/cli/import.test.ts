@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { WireRow } from '../../src/protocol/row.ts'
 import { openSqlLog } from '../../src/server/log/sql/open.ts'
 import { ownPostgres } from '../support/own-postgres.ts'
-import { exitOf, instep, secret, start, startServing, textOf } from './command-line.ts'
+import { called, exitOf, instep, secret, start, startServing, textOf } from './command-line.ts'
 
 const postgres = ownPostgres()
 let folder: string
@@ -164,7 +164,7 @@ test.each([
 ])('%s is refused', async (_, name, text, sentence) => {
   const path = join(folder, name)
   writeFileSync(path, text, sentence === undefined ? 'latin1' : 'utf8')
-  const { code, stderr } = await importing(path)
+  const { code, stderr } = await called(['import', path, '--database', database, '--type', 'Issue'])
   expect(code).toBe(1)
   expect(stderr).toContain(sentence ?? 'is not in UTF-8')
 })

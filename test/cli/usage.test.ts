@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import manifest from '../../package.json' with { type: 'json' }
-import { exitOf, instep, secret, start } from './command-line.ts'
+import { called, exitOf, instep, secret, start } from './command-line.ts'
 
 const env = { INSTEP_JWT_SECRET: secret }
 let folder: string
@@ -30,6 +30,12 @@ test('--help lists the commands', async () => {
     expect(stdout).toContain(command)
 })
 
+test('a process prints and ends as the rest is shown to without one', async () => {
+  for (const args of [[], ['serve', '--prot', '1'], ['serve', '--config', 'missing.json']]) {
+    expect(await instep(args, env)).toEqual(await called(args, env))
+  }
+})
+
 test.each([
   ['serve', ['--database', '--port', '--owner-field', '--jwks', 'INSTEP_JWT_SECRET', '--config']],
   ['token', ['--user', '--organization', '--expires']],
@@ -38,7 +44,7 @@ test.each([
   ['epoch', ['--new']],
   ['demo', ['--port', 'secret of its own']],
 ])('%s --help says what there is, without colours, and does nothing', async (command, names) => {
-  const { code, stdout, stderr } = await instep([command, '--database', 'nowhere', '--help'])
+  const { code, stdout, stderr } = await called([command, '--database', 'nowhere', '--help'])
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   for (const name of names) expect(stdout).toContain(name)
   expect(stdout).not.toContain('\u001b')
@@ -224,7 +230,7 @@ describe('what is called wrongly ends with 2 and one sentence on stderr', () => 
       /does not tell its format; say by `--format`: json, ndjson, csv\./,
     ],
   ])('%s', async (_, args, variables, sentence) => {
-    const { code, stdout, stderr } = await instep(args, variables)
+    const { code, stdout, stderr } = await called(args, variables)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toMatch(sentence)
     expect(stderr).toMatch(/^[^\n]+\.\n$/)
@@ -249,7 +255,7 @@ describe('what is called wrongly ends with 2 and one sentence on stderr', () => 
     ['sets it behind a byte order mark', '\uFEFF{"port":"high","database":"memory:"}', /, not `high`/],
   ])('a config file that %s', async (_, text, sentence) => {
     const path = text === undefined ? join(folder, 'missing.json') : write('wrong.json', text)
-    const { code, stderr } = await instep(['serve', '--config', path], env)
+    const { code, stderr } = await called(['serve', '--config', path], env)
     expect(code).toBe(2)
     expect(stderr).toMatch(sentence)
   })
