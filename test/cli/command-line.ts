@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
@@ -135,6 +135,10 @@ async function makeBundle(): Promise<string> {
     if (!isRunning(Number(pid))) rmSync(join(cache, pid), { recursive: true, force: true })
   }
   copyFileSync(join(root, 'package.json'), join(folder, 'package.json'))
+  // From here the package is found that it is part of, with what that brings: else each folder is made from nothing.
+  const seed = 'dist/pglite-seed.tar.br'
+  mkdirSync(join(folder, 'dist'), { recursive: true })
+  if (existsSync(join(root, seed))) copyFileSync(join(root, seed), join(folder, seed))
   const outfile = join(folder, 'dist', 'cli', 'index.mjs')
   await build({
     entryPoints: [join(root, 'src/cli/index.ts')],
