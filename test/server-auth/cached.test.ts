@@ -61,6 +61,16 @@ test('a clock that is set back has nobody believed who was refused since', async
   expect(await check(bearing('ann'))).toEqual({ refused: 'invalid_token' })
 })
 
+test('an answer that never comes keeps nobody from being asked for again', async () => {
+  const check = cached(authenticate, { clock })
+  answer = () => new Promise(() => {})
+  const waiting = expect(check(bearing('ann'))).rejects.toThrow('gives no answer in 30000 ms')
+  await clock.advance(30_000)
+  await waiting
+  answer = async (token) => ({ userId: token })
+  expect(await check(bearing('ann'))).toEqual({ userId: 'ann' })
+})
+
 test('a caller is believed for a minute where nothing else is said', async () => {
   const check = cached(authenticate, { clock })
   await check(bearing('ann'))

@@ -65,6 +65,17 @@ test('an authentication that throws at once is no different', async () => {
   expect((await ask('bootstrap')).status).toBe(503)
 })
 
+test('an authentication that never answers is given up after 30 s, for requests and sockets', async () => {
+  const { ask, connect, clock, lines } = serviceOf({ authenticate: () => new Promise(() => {}) })
+  const answered = Promise.all([ask('bootstrap'), connect()])
+  await clock.advance(29_999)
+  expect(lines).toEqual([])
+  await clock.advance(1)
+  const [response, socket] = await answered
+  expect([response.status, socket.closed]).toEqual([503, [1012, 'unavailable']])
+  expect(lines.join()).toContain('`authenticate` gives no answer in 30000 ms.')
+})
+
 test('a caller whose proof has ended is refused, whoever gives it', async () => {
   let expiresAt = 0
   const { ask, service, clock } = serviceOf({ authenticate: async () => ({ userId: 'ann', expiresAt }) })

@@ -5,6 +5,7 @@ import { sha256 } from '../sha256.ts'
 import { type Authenticate, type Caller, isCaller, type Refusal } from './caller.ts'
 import { checkMs } from './check-ms.ts'
 import { hasCredentials } from './credentials.ts'
+import { inTime } from './in-time.ts'
 
 export interface CacheOptions {
   /** How long a caller is believed unasked, in ms; never longer than until `expiresAt`. @default 60_000 */
@@ -51,7 +52,8 @@ export function cached(authenticate: Authenticate, options: CacheOptions = {}): 
   /** What was asked before something was forgotten may be what was to be forgotten, so it is asked again. */
   const ask = async (key: string, request: Request): Promise<Caller | Refusal | null> => {
     const before = forgotten
-    const result = await authenticate(request)
+    // Whoever comes next would wait for the same answer.
+    const result = await inTime(authenticate(request), clock)
     if (before !== forgotten) return ask(key, request)
     if (isCaller(result)) {
       const from = clock.now()

@@ -10,6 +10,7 @@ import {
   type RefusalCode,
 } from '../auth/caller.ts'
 import { hasCredentials, withoutCredentials } from '../auth/credentials.ts'
+import { inTime } from '../auth/in-time.ts'
 import { Failure, unavailable } from './failure.ts'
 
 /** Who calls, and what is theirs. */
@@ -37,7 +38,7 @@ export async function identify(request: Request, options: IdentifyOptions): Prom
   const path = new URL(request.url).pathname
   let result: Caller | Refusal | null
   try {
-    result = checkedAnswer(await options.authenticate(request), clock.now())
+    result = checkedAnswer(await inTime(options.authenticate(request), clock), clock.now())
   } catch (error) {
     const reason = withoutCredentials(toError(error).message, request)
     logger.error('Authentication is not possible.', { path, reason })
