@@ -256,6 +256,11 @@ describe('what cannot be done ends with 1 and one sentence, without a stack', ()
       '/dev/null',
       /^The database in the folder \/dev\/null cannot be used: it is a file\.\n$/,
     ],
+    [
+      'is below a folder that can hold none',
+      '/proc/none/data',
+      /^The database in the folder \/proc\/none\/data cannot be used: .+\.\n$/,
+    ],
   ])('a database that cannot be had: %s', async (_, database, sentence) => {
     const { code, stdout, stderr } = await instep(['serve', '--port', '0', '--database', database], env)
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { kill, pid } from 'node:process'
 import type { Undo } from '../../../base/emitter.ts'
@@ -26,7 +26,7 @@ interface Holder {
  * has it already.
  */
 export async function lockFolder(folder: string, clock: Clock): Promise<Undo> {
-  mkdirSync(folder, { recursive: true })
+  makeFolder(folder)
   const path = join(folder, 'lock')
   const own: Holder = {
     pid,
@@ -53,6 +53,19 @@ export async function lockFolder(folder: string, clock: Clock): Promise<Undo> {
   }
   return () => {
     if (isOwn()) rmSync(path, { force: true })
+  }
+}
+
+/** With those above it. Node's own `recursive` never ends below a folder that can hold none, as `/proc`. */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) return
+  const above = dirname(folder)
+  if (above !== folder) makeFolder(above)
+  try {
+    mkdirSync(folder)
+  } catch (error) {
+    // Another process may have made it meanwhile.
+    if (codeOf(error) !== 'EEXIST') throw error
   }
 }
 
