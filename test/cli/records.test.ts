@@ -43,6 +43,28 @@ test('any JSON array gives its items, however it is cut and laid out', async () 
   )
 })
 
+test('around the array of a JSON file may be every kind of space that JSON has', async () => {
+  expect(recordsOf(await all(readJson, ' \t\r\n[1]\t\r\n '))).toEqual([1])
+})
+
+test('in CSV, spaces around a name are none of it, and an empty line is no record', async () => {
+  const text = 'id, done:boolean \n1,true\n\n2,false\n'
+  expect(recordsOf(await all(readCsv, text))).toEqual([
+    { id: '1', done: true },
+    { id: '2', done: false },
+  ])
+})
+
+test.each(['x.jsonl', 'x.NDJSON'])('the ending of %s tells its format', async (name) => {
+  const folder = mkdtempSync(join(tmpdir(), 'instep-records-'))
+  const path = join(folder, name)
+  writeFileSync(path, '{"id":"1"}\n')
+  const found: Numbered[] = []
+  for await (const each of (await recordFile(path, undefined)).records()) found.push(each)
+  rmSync(folder, { recursive: true })
+  expect(recordsOf(found)).toEqual([{ id: '1' }])
+})
+
 test('any lines of JSON give their items, U+2028 within them too', async () => {
   await fc.assert(
     fc.asyncProperty(values, lengths, async (items, cuts) => {
