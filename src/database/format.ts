@@ -49,13 +49,23 @@ export function isOtherFormat(value: StoreValue | undefined): boolean {
   return isObject(value) && typeof value.format === 'number' && value.format !== format
 }
 
-/** `value` as a head; `undefined` where there is none, one of another format, or one that cannot be read. */
+/**
+ * `value` as a head; `undefined` where there is none, or one of another format. Throws a StorageError of code `unreadable`
+ * where it is no head.
+ */
 export function readHead(value: StoreValue | undefined): Head | undefined {
-  if (!isObject(value) || value.format !== format) return undefined
-  const { generation, base, at, version = 1 } = value
-  if (typeof generation !== 'string' || !isSid(base)) return undefined
-  if (typeof at !== 'number' || typeof version !== 'number') return undefined
-  return { format, generation, base, at, version, ...epochOf(value) }
+  if (value === undefined || isOtherFormat(value)) return undefined
+  if (isObject(value) && value.format === format) {
+    const { generation, base, at, version = 1 } = value
+    if (
+      typeof generation === 'string' &&
+      isSid(base) &&
+      typeof at === 'number' &&
+      typeof version === 'number'
+    )
+      return { format, generation, base, at, version, ...epochOf(value) }
+  }
+  throw unreadable('The position')
 }
 
 /** Throws a StorageError of code `unreadable` where `value` is no manifest. */

@@ -182,7 +182,7 @@ function readRecord(text: StoreValue | undefined): OutboxRecord | undefined {
 
 function isRecord(value: unknown): value is OutboxRecord {
   if (!isObject(value)) return false
-  const { id, state, at, since, ops, shapes, before, bases, requires, replaces, version } = value
+  const { id, state, at, since, ops, shapes = [], before, bases, requires, replaces = [], version } = value
   return (
     typeof id === 'string' &&
     (state === 'queued' ||
@@ -192,11 +192,11 @@ function isRecord(value: unknown): value is OutboxRecord {
     typeof at === 'number' &&
     isSid(since) &&
     isOps(ops) &&
-    (shapes === undefined || isListOf(shapes, isOps)) &&
+    isListOf(shapes, isOps) &&
     isListOf(before, isImage) &&
     isListOf(bases, isName) &&
     isListOf(requires, isName) &&
-    (replaces === undefined || isListOf(replaces, isName)) &&
+    isListOf(replaces, isName) &&
     typeof version === 'number'
   )
 }

@@ -1,6 +1,6 @@
 import type { DatabaseSize, Restored, RestoreSink } from './database.ts'
 import type { FencedConnection } from './fence.ts'
-import { isOtherFormat, metaKeys, readHead, readManifest, sizeOf, unreadable } from './format.ts'
+import { metaKeys, readHead, readManifest, sizeOf } from './format.ts'
 import { readJournal } from './journal.ts'
 import { readPage } from './pages.ts'
 
@@ -28,7 +28,6 @@ export function readStored(
       tx.get('meta', metaKeys.manifest),
     ])
     const head = readHead(stored)
-    if (!head && stored !== undefined && !isOtherFormat(stored)) throw unreadable('The position')
     const sink = head && sinkFor(head.version)
     if (!sink) return undefined
     const { holds = () => true } = sink
