@@ -30,7 +30,7 @@ export interface OutboxRecord {
   readonly coalesce?: string | undefined
   /** The rejected transaction in whose place it stands. */
   readonly retryOf?: string | undefined
-  /** All that were rejected in whose place it stands, one try after the other: what required one of them requires it. */
+  /** All that it makes anew, one try after the other, rejected or undone: what required one of them requires it. */
   readonly replaces?: readonly string[] | undefined
   /** Of one that was accepted. */
   readonly sid?: number | undefined

@@ -96,7 +96,7 @@ export class Outbox {
     const last = this.list().findLast(({ record }) => record.coalesce === key)
     if (!last || !isUnsent(last)) return undefined
     const isOther = (last.record.epoch ?? epoch) !== epoch
-    if (isOther || this.requiring(last).length > 1) return undefined
+    if (isOther || this.list().some(({ record }) => record.requires.includes(last.id))) return undefined
     const isLast = (op: TxOp) =>
       [...this.#byRecord.of(op)].every((one) => one.id <= last.id || one.state === 'rejected')
     return last.record.ops.every(isLast) ? last : undefined

@@ -56,7 +56,8 @@ export class Inbox {
 
   /** `transaction` stands again: what was to take its place could not be stored. */
   stands(transaction: LocalTransaction): void {
-    if (this.#untold.delete(transaction)) this.#options.listener.rejected(transaction)
+    if (this.#untold.delete(transaction) && transaction.state === 'rejected')
+      this.#options.listener.rejected(transaction)
   }
 
   /** Writes a rejected transaction anew, as `edit` does or as it was; it leaves the outbox in the same step. */

@@ -36,6 +36,8 @@ export interface WritesOptions {
   readonly listener: Pick<StandingListener, 'counted' | 'queued'>
 }
 
+type AddOptions = MutateOptions & Pick<OutboxRecord, 'replaces'>
+
 /** Makes the user's transactions: in the outbox, in what is shown, and on disk. */
 export class Writes implements TransactionHost, HistoryHost {
   readonly #options: WritesOptions
@@ -107,13 +109,14 @@ export class Writes implements TransactionHost, HistoryHost {
   }
 
   /** Those of one that is made anew. It requires what it did, or what was tried anew in place of that, as far as that is pending. */
-  #optionsOf({ label, group, coalesce, requires }: OutboxRecord): MutateOptions {
+  #optionsOf(old: OutboxRecord): AddOptions {
+    const { label, group, coalesce, requires } = old
     const standing = this.#options.outbox
       .list()
       .filter(
         ({ state, record }) => state !== 'rejected' && lineOf(record).some((id) => requires.includes(id)),
       )
-    return { label, group, coalesce, requires: standing }
+    return { label, group, coalesce, requires: standing, replaces: lineOf(old) }
   }
 
   #draft(body: (mutator: Mutator) => unknown): Draft {
@@ -137,12 +140,12 @@ export class Writes implements TransactionHost, HistoryHost {
   }
 
   /** `instead` leaves the outbox in the same step. What hears of it, and may write itself, hears when all is in its place. */
-  #add(made: Draft, options: MutateOptions, instead?: LocalTransaction): LocalTransaction {
+  #add(made: Draft, options: AddOptions, instead?: LocalTransaction): LocalTransaction {
     const { clock, ids, outbox, layers, models, listener } = this.#options
     const isEmpty = made.ops.length === 0
     const where = this.#position()
     const joined = isEmpty ? undefined : outbox.joinable(options.coalesce, where.epoch)
-    const replaces = [...(joined?.record.replaces ?? []), ...(instead ? lineOf(instead.record) : [])]
+    const replaces = [...(joined?.record.replaces ?? []), ...(options.replaces ?? [])]
     const record = newRecord(made, {
       ...options,
       outbox,
@@ -232,7 +235,7 @@ export class Writes implements TransactionHost, HistoryHost {
   }
 }
 
-/** The ids of all that were rejected in whose place it stands, and its own. */
+/** The ids of all that it makes anew, and its own. */
 function lineOf({ id, replaces = [] }: OutboxRecord): readonly string[] {
   return [...replaces, id]
 }

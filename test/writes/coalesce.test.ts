@@ -138,4 +138,23 @@ describe('transactions of one key', () => {
     await office.clock.advance(60_000)
     expect(await office.rows()).toEqual({ 1: { title: 'Oat' } })
   })
+
+  test('are not joined with one that a rejected one requires, which may be tried anew', async () => {
+    const { office, client } = await open()
+    await client.stop()
+    const other = client.mutate((m) => m.insert('Note', { id: 'other' }))
+    const first = client.mutate((m) => m.update('Note', '1', { n: 5 }), { coalesce: 'edit' })
+    const both = client.mutate((m) => m.insert('Note', { id: 'both' }), { requires: [first, other] })
+    await office.clock.until(other.undo())
+    client.mutate((m) => m.update('Note', '1', { n: 6 }), { coalesce: 'edit' })
+    expect([first.state, both.state]).toEqual(['queued', 'rejected'])
+    await office.remove('1')
+    const again = client.outbox.retry(both.id)
+    await client.start()
+    await office.clock.advance(60_000)
+    expect([first, again].map(({ rejection }) => rejection?.reason)).toEqual([
+      'not_found',
+      'dependency_rejected',
+    ])
+  })
 })

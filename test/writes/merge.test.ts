@@ -97,6 +97,41 @@ describe('the option merge', () => {
     expect(desk.log.filter((line) => line.startsWith('rejected'))).toEqual(['rejected Add invalid'])
   })
 
+  test.each(['discard', 'retry'] as const)(
+    'whose result the disk refuses is not told of where whoever heard first chose to %s what was rejected',
+    async (choice) => {
+      const office = await Office.open()
+      let refuses = false
+      const store = withSteps(memoryStore(), {
+        awaited: () => undefined,
+        immediate: ({ table }) => {
+          if (refuses && table === 'outbox') throw new StorageError('aborted', 'Not now.')
+        },
+      })
+      const desk = office.desk({ store })
+      const told: Transaction[] = []
+      const client = await desk.live({
+        merge: ({ retryOf }) => {
+          if (retryOf !== undefined) return undefined
+          refuses = true
+          return (m) => m.insert('Note', { id: '2' })
+        },
+      })
+      client.on('rejected', (rejected) => told.push(rejected))
+      client.outbox.subscribe(() => {
+        const [rejected] = refuses ? client.outbox.list({ state: 'rejected' }) : []
+        if (!rejected) return
+        refuses = false
+        void client.outbox[choice](rejected.id)
+      })
+      office.intercept = at('tx', async () => failure(422, 'invalid'))
+      const tx = client.mutate((m) => m.insert('Note', { id: '1' }), { label: 'Add' })
+      await office.clock.advance(10_000)
+      expect(tx.state).toBe('discarded')
+      expect(told).not.toContain(tx)
+    },
+  )
+
   test('is not asked about one that was discarded while it was asked about another', async () => {
     const asked: Transaction[] = []
     const { office, desk, client } = await oneNote({

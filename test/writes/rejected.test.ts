@@ -283,6 +283,25 @@ test.each([
   expect(await office.rows()).toEqual({})
 })
 
+test('what is tried anew requires what was done again of what it required', async () => {
+  const office = await Office.open({
+    authorize: ({ ops }) => (ops.some(({ id }) => id === 'payment') ? { message: 'No.' } : undefined),
+  })
+  const desk = office.desk()
+  const client = await desk.live()
+  const payment = client.mutate((m) => m.insert('Note', { id: 'payment' }))
+  const order = client.mutate((m) => m.insert('Note', { id: 'order' }), { requires: [payment] })
+  await office.clock.advance(5_000)
+  desk.network.cut()
+  client.outbox.retry(payment.id)
+  await office.clock.until(client.undo())
+  await office.clock.until(client.redo())
+  const again = client.outbox.retry(order.id)
+  desk.network.mend()
+  await office.clock.advance(60_000)
+  expect([again.rejection?.reason, await office.rows()]).toEqual(['dependency_rejected', {}])
+})
+
 test('who decides at the moment of the rejection leaves nothing behind', async () => {
   const office = await Office.open()
   const desk = office.desk()

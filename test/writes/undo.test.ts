@@ -212,3 +212,22 @@ test('what is done again requires what it required', async () => {
   ])
   expect(notes(client)).toMatchObject({ 1: { n: 0 } })
 })
+
+test('what is done again as a group requires within it what it required', async () => {
+  const office = await Office.open({
+    authorize: ({ ops }) => (ops.some(({ id }) => id === 'payment') ? { message: 'No.' } : undefined),
+  })
+  const client = await office.desk().live()
+  await client.stop()
+  const payment = client.mutate((m) => m.insert('Note', { id: 'payment' }), { group: 'buy' })
+  client.mutate((m) => m.insert('Note', { id: 'order' }), { group: 'buy', requires: [payment] })
+  await office.clock.until(client.undo())
+  await office.clock.until(client.redo())
+  await client.start()
+  await office.clock.advance(10_000)
+  expect(client.outbox.list().map(({ rejection }) => rejection?.reason)).toEqual([
+    'forbidden',
+    'dependency_rejected',
+  ])
+  expect(await office.rows()).toEqual({})
+})

@@ -32,7 +32,7 @@ export function readTransactions(body: unknown, limits: TransactionLimits): read
       throw bad(`The transaction at ${index} has no usable \`id\`, \`since\`, \`ops\` or lists.`)
     const { ops, bases = [], requires = [] } = tx
     if (Math.max(ops.length, bases.length, requires.length) > maxOps) {
-      throw tooLarge(`The transaction at ${index} holds more than ${maxOps} ops.`)
+      throw tooLarge(`The transaction at ${index} holds more than ${maxOps} ops, \`bases\` or \`requires\`.`)
     }
     return tx
   })
