@@ -6,6 +6,20 @@ import { conflict, oneNote } from '../support/one-note.ts'
 import { FaultyStore } from '../support/store-faults.ts'
 import { withSteps } from '../support/store-steps.ts'
 
+/** A store that refuses what is written to the outbox while it `refuses`. */
+function refusingDisk() {
+  const disk = {
+    refuses: false,
+    store: withSteps(memoryStore(), {
+      awaited: () => undefined,
+      immediate: ({ table }) => {
+        if (disk.refuses && table === 'outbox') throw new StorageError('aborted', 'Not now.')
+      },
+    }),
+  }
+  return disk
+}
+
 describe('the option merge', () => {
   test('gives what is written in place of a rejected one, with all that is known', async () => {
     const asked: Transaction[] = []
@@ -70,14 +84,8 @@ describe('the option merge', () => {
 
   test('whose result the disk refuses, joined with what followed, leaves it in the outbox, and says so', async () => {
     const office = await Office.open()
-    let refuses = false
-    const store = withSteps(memoryStore(), {
-      awaited: () => undefined,
-      immediate: ({ table }) => {
-        if (refuses && table === 'outbox') throw new StorageError('aborted', 'Not now.')
-      },
-    })
-    const desk = office.desk({ store })
+    const disk = refusingDisk()
+    const desk = office.desk({ store: disk.store })
     const made: Transaction[] = []
     const client = await desk.live({
       merge: () => {
@@ -85,7 +93,7 @@ describe('the option merge', () => {
           const more = { coalesce: 'typing', label: 'More' }
           made.push(client.mutate((m) => m.update('Note', '2', { n: 2 }), more))
         })
-        refuses = true
+        disk.refuses = true
         return (m) => m.insert('Note', { id: '2' })
       },
     })
@@ -101,27 +109,21 @@ describe('the option merge', () => {
     'whose result the disk refuses is not told of where whoever heard first chose to %s what was rejected',
     async (choice) => {
       const office = await Office.open()
-      let refuses = false
-      const store = withSteps(memoryStore(), {
-        awaited: () => undefined,
-        immediate: ({ table }) => {
-          if (refuses && table === 'outbox') throw new StorageError('aborted', 'Not now.')
-        },
-      })
-      const desk = office.desk({ store })
+      const disk = refusingDisk()
+      const desk = office.desk({ store: disk.store })
       const told: Transaction[] = []
       const client = await desk.live({
         merge: ({ retryOf }) => {
           if (retryOf !== undefined) return undefined
-          refuses = true
+          disk.refuses = true
           return (m) => m.insert('Note', { id: '2' })
         },
       })
       client.on('rejected', (rejected) => told.push(rejected))
       client.outbox.subscribe(() => {
-        const [rejected] = refuses ? client.outbox.list({ state: 'rejected' }) : []
+        const [rejected] = disk.refuses ? client.outbox.list({ state: 'rejected' }) : []
         if (!rejected) return
-        refuses = false
+        disk.refuses = false
         void client.outbox[choice](rejected.id)
       })
       office.intercept = at('tx', async () => failure(422, 'invalid'))
