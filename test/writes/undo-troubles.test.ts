@@ -202,14 +202,18 @@ describe('of several that were joined while the disk was busy', () => {
 
 test('a rejected one whose retry could not be stored is the same still, and the next retry can be undone', async () => {
   const { office, client, disk, refuse, n } = await open()
+  const told: string[] = []
+  client.on('rejected', ({ id }) => told.push(id))
   refuse()
   const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }))
-  await office.clock.advance(1_000)
+  await office.clock.advance(5_000)
   disk.failing = 1
   client.outbox.retry(tx.id)
   expect(tx.state).toBe('discarded')
   await office.clock.advance(1_000)
   expect([tx.state, tx.rejection?.reason, client.outbox.list()]).toEqual(['rejected', 'invalid', [tx]])
+  // Its user knows of it.
+  expect(told).toEqual([tx.id])
   office.intercept = (_, pass) => pass()
   client.outbox.retry(tx.id)
   expect([n(), await office.clock.until(client.undo()), n()]).toEqual([2, true, 1])
