@@ -4,100 +4,114 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { plain, type State, snapshotOf } from '../support/store-state.ts'
 import { engineNames, launchEngine } from './engines.ts'
 import { makeProfile } from './in-browser.ts'
-import { firstState, killPoints } from './kill-points.ts'
+import { firstState, type KillPoint, killPoints } from './kill-points.ts'
 import { type Message, type PageServer, servePage } from './page-server.ts'
 
-const rounds = 3
+/** One browser has as many databases, each of which begins at another moment: so each comes to all of them. */
+const beginnings = [0, 2, 4]
+
+/** So often the engine itself may drop all that was stored. */
+const mostDrops = 2
 
 interface Found {
-  /** As a page told it; `undefined` where nothing is stored. */
+  /** `undefined` where nothing is stored. */
   readonly state: State | undefined
   /** Why the engine dropped what was stored, if it did. */
   readonly dropped: string | undefined
 }
 
-function foundIn({ value, error }: Message): Found {
-  if (value === undefined) return { state: undefined, dropped: error }
-  const { sid, epoch, rows } = value as ReturnType<typeof plain> & object
-  return { state: snapshotOf(sid, rows, epoch), dropped: error }
+interface Told extends Pick<Found, 'dropped'> {
+  readonly found: ReturnType<typeof plain>
+}
+
+function foundIn({ value }: Message): readonly Found[] {
+  return (value as readonly Told[]).map(({ found, dropped }) => ({
+    state: found && snapshotOf(found.sid, found.rows, found.epoch),
+    dropped,
+  }))
 }
 
 function describeState(state: State | undefined): string {
   return state ? `sid ${state.sid}, epoch ${state.epoch}, ${state.rows.size} rows` : 'nothing'
 }
 
+/** One database, and what must be found in it. */
+class Killed {
+  #expected: readonly (State | undefined)[] = [undefined]
+  #last = 'the beginning'
+
+  /** Checks what was found when the browser had started again, which then was killed at `point`. */
+  check(found: Found | undefined, point?: KillPoint): void {
+    if (!found) throw new Error('The page told of fewer databases than it has.')
+    const { state = firstState, dropped } = found
+    const expected = dropped === undefined ? this.#expected : [undefined]
+    const text = JSON.stringify(plain(found.state))
+    const matches = expected.some((one) => JSON.stringify(plain(one)) === text)
+    const told = `after ${this.#last}: found ${describeState(found.state)}, not ${expected.map(describeState).join(' or ')}`
+    expect(matches, told).toBe(true)
+    if (!point) return
+    const next = point.next(state)
+    this.#expected = { old: [state], new: [next], either: [state, next] }[point.found]
+    this.#last = point.name
+  }
+}
+
 describe.each(engineNames)('in %s', (engineName) => {
   let server: PageServer
   let profile: Awaited<ReturnType<typeof makeProfile>>
+  let isStored: boolean
 
   beforeAll(async () => {
     server = await servePage(new URL('./pages/kill.ts', import.meta.url))
   })
   beforeEach(async () => {
     profile = await makeProfile()
+    isStored = false
   })
   afterEach(() => profile.remove())
   afterAll(() => server.close())
 
-  /** Starts a browser, lets it come to the moment `point`, and kills it there. Gives what it found at first. */
-  async function killAt(point: string, isStored: boolean): Promise<Found> {
+  /**
+   * Starts a browser with a database for each of `points`, and gives what was found in them. One after another comes to
+   * its moment, if it has one; when the last has, the browser is killed.
+   */
+  async function killAt(points: readonly (KillPoint | undefined)[]): Promise<readonly Found[]> {
     const engine = await launchEngine(engineName, profile.profile)
     try {
-      await engine.open(`${server.url}?${new URLSearchParams({ point, ...(isStored && { stored: '' }) })}`)
-      const found = await server.next('found')
+      const names = points.map((point) => ['point', point?.name ?? ''])
+      if (isStored) names.push(['stored', ''])
+      await engine.open(`${server.url}?${new URLSearchParams(names)}`)
+      const found = foundIn(await server.next('found'))
       await server.next('here')
-      return foundIn(found)
+      return found
     } finally {
       await engine.kill()
+      isStored = true
     }
   }
 
-  async function look(): Promise<Found> {
-    const engine = await launchEngine(engineName, profile.profile)
-    try {
-      await engine.open(`${server.url}?stored`)
-      return foundIn(await server.next('found'))
-    } finally {
-      await engine.close()
-    }
-  }
-
-  test(`invariant 1, invariant 9, invariant 61: killed ${rounds} times at each of ${killPoints.length} moments, it finds the whole old state or the whole new one`, async () => {
-    let expected: readonly (State | undefined)[] = [undefined]
-    let last = 'the beginning'
+  test(`invariant 1, invariant 9, invariant 61: killed ${beginnings.length} times at each of ${killPoints.length} moments, it finds the whole old state or the whole new one`, async () => {
+    const databases = beginnings.map(() => new Killed())
+    const rounds = killPoints.map((_, round) =>
+      beginnings.map((first) => killPoints[(first + round) % killPoints.length]),
+    )
     let drops = 0
-    const check = ({ state, dropped }: Found) => {
-      if (dropped !== undefined) {
-        drops += 1
-        expected = [undefined]
-      }
-      const text = JSON.stringify(plain(state))
-      const matches = expected.some((one) => JSON.stringify(plain(one)) === text)
-      const told = `after ${last}: found ${describeState(state)}, not ${expected.map(describeState).join(' or ')}`
-      expect(matches, told).toBe(true)
+    for (const points of [...rounds, beginnings.map(() => undefined)]) {
+      const found = await killAt(points)
+      if (found.some(({ dropped }) => dropped !== undefined)) drops += 1
+      for (const [n, database] of databases.entries()) database.check(found[n], points[n])
     }
-    for (let round = 0; round < rounds; round += 1) {
-      for (const point of killPoints) {
-        const found = await killAt(point.name, !expected.includes(undefined))
-        check(found)
-        const state = found.state ?? firstState
-        const next = point.next(state)
-        expected = { old: [state], new: [next], either: [state, next] }[point.found]
-        last = `${point.name}, round ${round + 1}`
-      }
-    }
-    check(await look())
-    expect(drops, 'how often the engine itself dropped all').toBeLessThanOrEqual(rounds)
+    expect(drops, 'how often the engine itself dropped all').toBeLessThanOrEqual(mostDrops)
   }, 240_000)
 
   if (engineName !== 'firefox') return
 
   test('a database of which it cannot read the beginning, it drops, and tells that by making it anew', async () => {
-    await killAt('after the switch', false)
+    await killAt(killPoints.filter(({ name }) => name === 'after the switch'))
     const folder = join(profile.profile, 'storage/default')
     const files = (await readdir(folder, { recursive: true })).filter((path) => /\.sqlite(-wal)?$/.test(path))
     for (const path of files) await writeFile(join(folder, path), 'x'.repeat(100))
     const dropped = 'it made the database anew, and gave no reason'
-    expect(await look()).toEqual({ state: undefined, dropped })
+    expect(await killAt([undefined])).toEqual([{ state: undefined, dropped }])
   }, 60_000)
 })

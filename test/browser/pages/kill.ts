@@ -5,36 +5,41 @@ import type { StoreTransaction } from '../../../src/storage/store.ts'
 import { plain, restoreState, storeSnapshot } from '../../support/store-state.ts'
 import { type Step, withSteps } from '../../support/store-steps.ts'
 import { tell, tellFailures } from '../in-page.ts'
-import { firstState, killPoints } from '../kill-points.ts'
+import { firstState, type KillPoint, killPoints } from '../kill-points.ts'
 import { watchForDrops } from '../watch-drops.ts'
 
 const { clock } = resolveWorld()
 const params = new URLSearchParams(location.search)
-const name = 'kill'
+const drops = watchForDrops(params.has('stored'))
 
-/** Tells what is stored; then makes the change of a kill point, if the address names one, and stalls at its moment. */
-async function run(pointName: string | null): Promise<void> {
+/** One of the databases, which can be brought to the moment of a kill point. */
+async function openKilled(name: string) {
   const before: Step[] = []
   let isAt = (_: Step): boolean => false
+  let tellHere = () => {}
   const notice = (step: Step): Promise<void> | undefined => {
     const stalls = isAt(step)
     before.push(step)
     if (!stalls) return undefined
-    void tell({ type: 'here' })
+    tellHere()
     return stall(step.name === 'end' ? step.tx : undefined)
   }
   const store = withSteps(indexedDbStore(), { awaited: notice, immediate: (step) => void before.push(step) })
-  const dropped = watchForDrops(params.has('stored'))
   const database = await openDatabase({ store, name, clock })
   const found = await restoreState(database)
-  await tell({ type: 'found', value: plain(found), error: dropped() })
-  const state = found ?? firstState
-  const point = killPoints.find((one) => one.name === pointName)
-  if (!point) return
-  if (state === firstState) await storeSnapshot(database, firstState)
-  before.length = 0
-  isAt = (step) => point.isAt(step, before)
-  await point.change(database, state)
+  return {
+    told: { found: plain(found), dropped: drops.get(name) },
+    /** Makes the change of `point`, and stalls at its moment. */
+    async bringTo(point: KillPoint): Promise<void> {
+      if (!found) await storeSnapshot(database, firstState)
+      before.length = 0
+      isAt = (step) => point.isAt(step, before)
+      await new Promise<void>((here, failed) => {
+        tellHere = here
+        point.change(database, found ?? firstState).catch(failed)
+      })
+    },
+  }
 }
 
 /** Never ends. A transaction is kept from completing by reads. */
@@ -44,4 +49,11 @@ async function stall(tx: StoreTransaction | undefined): Promise<void> {
 }
 
 tellFailures()
-await run(params.get('point'))
+const points = params.getAll('point')
+const databases = await Promise.all(points.map((_, n) => openKilled(`kill ${n}`)))
+await tell({ type: 'found', value: databases.map(({ told }) => told) })
+for (const [n, database] of databases.entries()) {
+  const point = killPoints.find(({ name }) => name === points[n])
+  if (point) await database.bringTo(point)
+}
+await tell({ type: 'here' })

@@ -4,7 +4,7 @@ import { watchForDrops } from '../watch-drops.ts'
 
 const params = new URLSearchParams(location.search)
 // The first visit writes.
-const dropped = watchForDrops(!params.has('write'))
+const drops = watchForDrops(!params.has('write'))
 
 const client = new SyncClient({
   baseUrl: params.get('service') ?? '',
@@ -47,7 +47,7 @@ const found = () => ({
 
 tellFailures()
 await client.start()
-await tell({ type: 'found', value: { ...found(), dropped: dropped() } })
+await tell({ type: 'found', value: { ...found(), dropped: [...drops.values()][0] } })
 if (params.has('write')) {
   await until(() => client.status.connection.state === 'socket')
   await tell({ type: 'live' })
