@@ -9,6 +9,9 @@ import { watching } from '../support/watching-store.ts'
 
 const anHour = 3_600_000
 
+/** Nothing here is about how often it asks for what is new. */
+const pollInterval = 600_000
+
 /** A client that is live, though its disk has refused all but to be opened; the server has one record. */
 async function fullDevice(code: 'quota' | 'aborted' = 'quota') {
   const disk = { full: false }
@@ -17,7 +20,7 @@ async function fullDevice(code: 'quota' | 'aborted' = 'quota') {
   })
   const device = new Device({ store })
   device.insert('1')
-  const client = device.client()
+  const client = device.client({ pollInterval })
   await client.start()
   disk.full = true
   await device.clock.advance(1_000)
@@ -74,7 +77,7 @@ test('a start with another version of the models shows what is stored where ther
   disk.full = true
   const row = (old: WireRow) => ({ ...old, p: { ...old.p, isNew: true } })
   const models = defineModels({}, { version: 2, migrate: { 2: { row } } })
-  const client = device.client({ models })
+  const client = device.client({ models, pollInterval })
   await client.start()
   expect(shown(client)).toEqual({ 1: { isNew: true } })
   expect(client.status.storage.reason).toBe('No room.')
@@ -86,7 +89,7 @@ test('a start with another version of the models shows what is stored where ther
   await device.clock.advance(1_000)
   await device.quit()
   device.network.cut()
-  const again = device.client({ models })
+  const again = device.client({ models, pollInterval })
   await again.start()
   expect(shown(again)).toEqual({ 1: {}, 2: {} })
 })
@@ -111,7 +114,7 @@ test('a client in whose place another one stores fetches no snapshot for that', 
   const { device, disk, client, bootstraps } = await fullDevice()
   disk.full = false
   await device.clock.advance(anHour + 1_000)
-  await device.live()
+  await device.live({ pollInterval })
   device.insert('2')
   await device.clock.advance(1_000)
   expect(client.status.storage.reason).toMatch(/^Another tab stores/)
