@@ -32,8 +32,9 @@ const file = (name: string, text: string) => {
   return path
 }
 
-const importing = (path: string, ...options: readonly string[]) =>
-  instep(['import', path, '--database', database, '--type', 'Issue', ...options])
+const argumentsFor = (path: string) => ['import', path, '--database', database, '--type', 'Issue']
+
+const importing = (path: string, ...options: readonly string[]) => called([...argumentsFor(path), ...options])
 
 async function rowsOf(owner: string): Promise<readonly WireRow[]> {
   const log = await openSqlLog(database)
@@ -54,7 +55,7 @@ test.each([
   ],
   ['records.csv', 'id,userId,n:number,done:boolean,title\r\ni1,ann,1.5,true,\r\n"i2",ann,,,"ü, ""x"""\r\n'],
 ])('%s becomes records of their owner', async (name, text) => {
-  expect(await importing(file(name, text))).toEqual({
+  expect(await instep(argumentsFor(file(name, text)))).toEqual({
     code: 0,
     stdout: '2 records written; the database is at 2.\n',
     stderr: '',
@@ -114,7 +115,7 @@ test('each line that is wrong is told with its number, and nothing is written', 
   expect((await importing(file('many.ndjson', '{]\n'.repeat(30)))).stderr).toContain(
     'Line 20: the record is no JSON.\nNothing was written: 30 records are wrong, of which the first 20 are shown.',
   )
-  expect((await instep(['status', '--database', database])).stderr).toContain('it holds no data of Instep’s')
+  expect((await called(['status', '--database', database])).stderr).toContain('it holds no data of Instep’s')
 })
 
 test('an id that comes again far down is told before anything is written, unless the later is to replace the earlier', async () => {
@@ -126,7 +127,7 @@ test('an id that comes again far down is told before anything is written, unless
       /^Line 1401: the record has the id of the one on line 1\.\n.*\nNothing was written: 100 /s,
     ),
   })
-  expect((await instep(['status', '--database', database])).stderr).toContain('it holds no data of Instep’s')
+  expect((await called(['status', '--database', database])).stderr).toContain('it holds no data of Instep’s')
   expect((await importing(path, '--replace')).stdout).toBe('1500 records written; the database is at 1500.\n')
   expect((await rowsOf('ann')).find(({ id }) => id === 'i0')?.p).toMatchObject({ n: 1_400 })
 })
@@ -164,7 +165,7 @@ test.each([
 ])('%s is refused', async (_, name, text, sentence) => {
   const path = join(folder, name)
   writeFileSync(path, text, sentence === undefined ? 'latin1' : 'utf8')
-  const { code, stderr } = await called(['import', path, '--database', database, '--type', 'Issue'])
+  const { code, stderr } = await importing(path)
   expect(code).toBe(1)
   expect(stderr).toContain(sentence ?? 'is not in UTF-8')
 })
@@ -195,8 +196,7 @@ test.each<[name: string, head: string, between: string, end: string]>([
       appendFileSync(path, `${records.join(between)}${between}`)
     }
     appendFileSync(path, `${record(30_000, '')}${end}`)
-    const args = ['import', path, '--database', database, '--type', 'Issue']
-    const { code, stderr } = await instep(args, { NODE_OPTIONS: '--max-old-space-size=24' })
+    const { code, stderr } = await instep(argumentsFor(path), { NODE_OPTIONS: '--max-old-space-size=24' })
     rmSync(path)
     expect(code).toBe(1)
     expect(stderr).toContain('names no owner in its field userId.\nNothing was written: 1 record is wrong.')
@@ -209,8 +209,7 @@ test('long records are written fewer at a time, so that many of them need no mor
   const text = 'x'.repeat(600_000)
   for (let n = 0; n < 150; n += 1)
     appendFileSync(path, `${JSON.stringify({ id: `i${n}`, userId: 'ann', text })}\n`)
-  const args = ['import', path, '--database', database, '--type', 'Issue']
-  const { stdout, stderr } = await instep(args, { NODE_OPTIONS: '--max-old-space-size=96' })
+  const { stdout, stderr } = await instep(argumentsFor(path), { NODE_OPTIONS: '--max-old-space-size=96' })
   rmSync(path)
   expect([stdout, stderr]).toEqual(['150 records written; the database is at 150.\n', ''])
 })
@@ -236,7 +235,7 @@ describe('an import that stops halfway says how many records were written, and g
   const stopped = async (stop: (child: ChildProcess) => unknown) => {
     const lines = Array.from({ length: 40_000 }, (_, n) => `{"id":"i${n}","userId":"ann"}`)
     const path = file('halfway.ndjson', lines.join('\n'))
-    const child = await start(['import', path, '--database', database, '--type', 'Issue'])
+    const child = await start(argumentsFor(path))
     const [stdout, stderr] = [textOf(child.stdout), textOf(child.stderr)]
     const written = () =>
       postgres.run(`import${databases}`, 'select from instep_record limit 1').catch(() => [])
@@ -267,7 +266,7 @@ describe('an import that stops halfway says how many records were written, and g
 })
 
 test('a new history is begun in no database but one of Instep’s, and nothing is made in another', async () => {
-  const { code, stdout, stderr } = await instep(['epoch', '--new', '--database', database])
+  const { code, stdout, stderr } = await called(['epoch', '--new', '--database', database])
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
   expect(stderr).toMatch(/^The PostgreSQL at .+ cannot be used: it holds no data of Instep’s\.\n$/)
   expect(
@@ -283,7 +282,7 @@ describe('with a database in use', () => {
       n,
     }))
     expect((await importing(file('rows.json', JSON.stringify(rows)))).code).toBe(0)
-    const status = async () => JSON.parse((await instep(['status', '--json', '--database', database])).stdout)
+    const status = async () => JSON.parse((await called(['status', '--json', '--database', database])).stdout)
     const before = await status()
     expect(before).toEqual({
       history: expect.any(String),
@@ -299,12 +298,12 @@ describe('with a database in use', () => {
         ],
       },
     })
-    const { stdout } = await instep(['status', '--database', database])
+    const { stdout } = await called(['status', '--database', database])
     expect(stdout).toMatch(/^head {8}2500$/m)
     expect(stdout).toMatch(/^type Issue {2}2500 records of 2 owners$/m)
 
     const serving = await startServing(['--database', database])
-    const token = (await instep(['token', '--user', 'bob'], { INSTEP_JWT_SECRET: secret })).stdout.trim()
+    const token = (await called(['token', '--user', 'bob'], { INSTEP_JWT_SECRET: secret })).stdout.trim()
     const ask = async () => {
       const answer = await fetch(`${serving.url}/bootstrap`, {
         headers: { authorization: `Bearer ${token}` },
@@ -313,7 +312,7 @@ describe('with a database in use', () => {
     }
     const first = await ask()
     expect(first).toMatchObject({ sid: 2_500, count: 500 })
-    expect((await instep(['epoch', '--new', '--database', database])).code).toBe(0)
+    expect((await called(['epoch', '--new', '--database', database])).code).toBe(0)
     expect((await ask()).epoch).not.toBe(first.epoch)
     expect((await status()).history).not.toBe(before.history)
     expect(await serving.end()).toBe(0)
@@ -323,7 +322,7 @@ describe('with a database in use', () => {
     const evil = '\u001b]0;x\u0007\u009b31m\nrecords  0'
     const path = file('evil.json', JSON.stringify([{ id: evil, userId: evil }]))
     expect((await importing(path)).code).toBe(0)
-    const { stdout } = await instep(['status', '--database', database])
+    const { stdout } = await called(['status', '--database', database])
     expect(stdout.split('\n').slice(-2)).toEqual([
       expect.stringMatching(/^owner \?.*records {2}0 +1 record$/),
       '',
@@ -341,8 +340,8 @@ describe('with a database in use', () => {
     database = join(folder, 'data')
     const path = file('one.csv', 'id,userId\n1,ann\n')
     expect((await importing(path)).stdout).toBe('1 record written; the database is at 1.\n')
-    expect((await instep(['status', '--database', database])).stdout).toMatch(/^owner ann +1 record$/m)
-    const missing = await instep(['status', '--database', join(folder, 'nothing')])
+    expect((await called(['status', '--database', database])).stdout).toMatch(/^owner ann +1 record$/m)
+    const missing = await called(['status', '--database', join(folder, 'nothing')])
     expect(missing).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('There is no database in the folder'),

@@ -9,7 +9,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { memoryStore, SyncClient, silentLogger } from '../../src/index.ts'
 import { shown } from '../support/device.ts'
-import { instep, type Serving, secret, startServing } from './command-line.ts'
+import { called, instep, type Serving, secret, startServing } from './command-line.ts'
 
 const env = { INSTEP_JWT_SECRET: secret }
 const running: Serving[] = []
@@ -27,7 +27,7 @@ const serve = async (args: readonly string[], variables = {}) => {
   running.push(serving)
   return serving
 }
-const tokenOf = async (...args: readonly string[]) => (await instep(['token', ...args], env)).stdout.trim()
+const tokenOf = async (...args: readonly string[]) => (await called(['token', ...args], env)).stdout.trim()
 const clientOf = async (baseUrl: string, token: string, identity: string) => {
   const options = { baseUrl, token, identity, store: memoryStore(), logger: silentLogger, pollInterval: 500 }
   const client = new SyncClient(options)
@@ -156,7 +156,7 @@ test('while the secret is exchanged, tokens of both are accepted, and of no othe
   })
   const statuses: number[] = []
   for (const signing of [next, secret, other]) {
-    const { stdout } = await instep(['token', '--user', 'u1'], { INSTEP_JWT_SECRET: signing })
+    const { stdout } = await called(['token', '--user', 'u1'], { INSTEP_JWT_SECRET: signing })
     const headers = { authorization: `Bearer ${stdout.trim()}` }
     statuses.push((await fetch(`${url}/bootstrap`, { headers })).status)
   }
@@ -267,7 +267,7 @@ describe('what cannot be done ends with 1 and one sentence, without a stack', ()
     expect(stderr).toMatch(sentence)
     expect(stderr).toMatch(/^[^\n]+\.\n$/)
     expect(stderr).not.toContain('hush')
-    const named = await instep(['serve', '--port', '0'], { ...env, INSTEP_DATABASE: database })
+    const named = await called(['serve', '--port', '0'], { ...env, INSTEP_DATABASE: database })
     expect(named.stderr).toBe(stderr)
   })
 })
