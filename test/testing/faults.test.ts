@@ -71,30 +71,36 @@ describe('wrong:', () => {
     expect(await answer(500, { headers, body: {} })).toEqual(['application/json', 'lobby'])
   })
 
-  test('a truncated one does not say how long the whole would be', async () => {
+  test('a truncated one has the status of the whole, and does not say how long that would be', async () => {
     const { server } = scene()
     server.wrong('truncated')
-    const { headers } = await server.clock.until(server.world.fetch(`${server.baseUrl}/delta`, {}))
+    const { status, headers } = await server.clock.until(server.world.fetch(`${server.baseUrl}/delta`, {}))
+    expect(status).toBe(401)
     expect([headers.get('Content-Type'), headers.get('Content-Length')]).toEqual(['application/json', null])
   })
 
   test('one that no server can give is refused at once', () => {
     const { server } = scene()
-    for (const status of [99, 199.5, 600, Number.NaN]) {
+    for (const status of [99, 199, 299.5, 600, Number.NaN]) {
       expect(() => server.wrong(status)).toThrow('a status from 200 to 599')
     }
     for (const status of [200, 599]) server.wrong(status)
-    expect(() => server.wrong(204, { body: {} })).toThrow('204 has no body')
+    for (const status of [204, 205, 304]) {
+      expect(() => server.wrong(status, { body: {} })).toThrow(`${status} has no body`)
+    }
     expect(server.requests).toEqual([])
   })
 
-  test('a socket that is refused leaves a client that polls', async () => {
-    const { server, live } = scene()
-    server.wrong(403, { endpoint: 'ws', times: Number.POSITIVE_INFINITY })
-    expect((await live()).status.connection.state).toBe('polling')
-    server.heal()
-    await server.clock.advance(60_000)
-  })
+  test.each([403, 'truncated'] as const)(
+    '%s: a socket that is refused leaves a client that polls',
+    async (wrong) => {
+      const { server, live } = scene()
+      server.wrong(wrong, { endpoint: 'ws', times: Number.POSITIVE_INFINITY })
+      expect((await live()).status.connection.state).toBe('polling')
+      server.heal()
+      await server.clock.advance(60_000)
+    },
+  )
 })
 
 test('never: nothing comes, until the client gives up and asks again', async () => {
@@ -106,6 +112,13 @@ test('never: nothing comes, until the client gives up and asks again', async () 
   expect(client.status.connection.state).toBe('connecting')
   await server.settle()
   expect(client.status.connection.state).toBe('socket')
+})
+
+test('faults of the same scope come in the order in which they were asked for', async () => {
+  const { server } = scene()
+  for (const status of [500, 503]) server.wrong(status)
+  const ask = async () => (await server.clock.until(server.world.fetch(`${server.baseUrl}/delta`, {}))).status
+  expect([await ask(), await ask()]).toEqual([500, 503])
 })
 
 test('a fault is for one endpoint, for a number of times, or until it is healed', async () => {
@@ -137,9 +150,11 @@ describe('a request to tx', () => {
 
   test('can be rejected, and is not done', async () => {
     const { server } = scene()
-    server.reject('conflict')
+    await server.write([issue('0')], 'bob')
+    server.reject('conflict', { message: 'Too late.' })
     const response = await post('1')
-    expect(await response.json()).toMatchObject({ results: [{ id: 'tx-1', error: { code: 'conflict' } }] })
+    const error = { code: 'conflict', message: 'Too late.' }
+    expect(await response.json()).toEqual({ sid: 1, results: [{ id: 'tx-1', error }] })
     expect(await server.rows('ada')).toEqual([])
   })
 

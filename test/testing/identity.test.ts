@@ -85,6 +85,23 @@ test('a token holds for its lifetime and no longer, and one that was not given n
   expect(await ask('of my own')).toEqual([401, 'invalid_token'])
 })
 
+test('a caller may say when its tokens end, and one that has expired is not taken back any more', async () => {
+  const expiresAt = Date.parse('2026-01-01T00:01:00Z')
+  const server = mockSyncServer({ callerOf: (identity) => ({ userId: identity, expiresAt }) })
+  const headers = { Authorization: `Bearer ${server.token('ada')}` }
+  const ask = async () => {
+    const response = await server.clock.until(server.world.fetch(`${server.baseUrl}/bootstrap`, { headers }))
+    return [response.status, (await response.json()).error?.code]
+  }
+  expect(await ask()).toEqual([200, undefined])
+  await server.clock.advance(60_000)
+  expect(await ask()).toEqual([401, 'token_expired'])
+  server.expire('ada')
+  server.revoke('ada')
+  expect(await ask()).toEqual([401, 'token_expired'])
+  await server.close()
+})
+
 test('an API key counts as a token does', async () => {
   const { server } = scene()
   await server.write([issue('1')], 'ada')
@@ -132,13 +149,15 @@ test('the log of requests names who asked for what, and holds no token', async (
   await server.write([issue('1')], 'ada')
   await live()
   const headers = { 'X-API-Key': server.token('bob') }
-  const init = { method: 'POST', headers, body: '{"txs":[]}' }
-  await server.clock.until(server.world.fetch(`${server.baseUrl}/tx`, init))
+  for (const body of ['{"txs":[]}', '{"txs":']) {
+    await server.clock.until(server.world.fetch(`${server.baseUrl}/tx`, { method: 'POST', headers, body }))
+  }
   expect(server.requests).toMatchObject([
     { at: begun + 20, identity: 'ada', method: 'GET', endpoint: 'ws', query: {}, body: undefined },
     { identity: 'ada', method: 'GET', endpoint: 'bootstrap' },
     { identity: 'ada', endpoint: 'delta', query: { since: '1' } },
     { identity: 'bob', method: 'POST', endpoint: 'tx', body: { txs: [] } },
+    { identity: 'bob', endpoint: 'tx', body: '{"txs":' },
   ])
   expect(JSON.stringify(server.requests)).not.toContain(token)
   expect(JSON.stringify(server.requests)).not.toContain('token-')

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { mockSyncServer } from '../../src/testing/index.ts'
 import { issue, setScene, update } from './scene.ts'
@@ -166,6 +167,28 @@ test('time does not go by for what is no number of ms, nor without an end', asyn
       option: 'ms',
     })
   }
+})
+
+test('settle waits for answers that are late for as long as the test says', async () => {
+  const { server } = scene()
+  server.late(5_000, { times: Number.POSITIVE_INFINITY })
+  const client = server.client({ identity: 'ada' })
+  await client.start()
+  await server.settle()
+  expect(client.status.data.state).toBe('current')
+})
+
+test('time stands still while the service does what takes real time', async () => {
+  const take = async () => {
+    await readFile(new URL(import.meta.url))
+    return undefined
+  }
+  const server = mockSyncServer({ rateLimit: { take } })
+  const headers = { Authorization: `Bearer ${server.token('ada')}` }
+  const begun = server.clock.now()
+  const { status } = await server.clock.until(server.world.fetch(`${server.baseUrl}/bootstrap`, { headers }))
+  expect([status, server.clock.now() - begun]).toEqual([200, 40])
+  await server.close()
 })
 
 test('settle takes no longer than it must', async () => {
