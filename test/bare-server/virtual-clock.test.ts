@@ -59,6 +59,23 @@ test('a pause gives others a turn, and a loop of them is waited for', async () =
   expect(turns).toBe(50)
 })
 
+test('time stands still while work is under way, also where that fails', async () => {
+  const clock = new VirtualClock(0)
+  const failed = clock.during(
+    new Promise((_, reject) => {
+      setImmediate(() => setImmediate(reject, new Error('no')))
+    }),
+  )
+  let ended = false
+  failed.catch(() => {
+    ended = true
+  })
+  clock.after(10, () => expect(ended).toBe(true))
+  await clock.advance(10)
+  await expect(failed).rejects.toThrow('no')
+  expect(clock.timers).toBe(0)
+})
+
 test('until goes on to where a promise settles, and no further', async () => {
   const clock = new VirtualClock(0)
   const after = (ms: number) => new Promise<number>((resolve) => clock.after(ms, () => resolve(clock.now())))

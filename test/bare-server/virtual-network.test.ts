@@ -46,7 +46,7 @@ test('a signal ends a call before its answer, and in the middle of its body', as
   const early = ask('/bootstrap', { signal: controller.signal })
   controller.abort(new Error('enough'))
   await expect(clock.until(early)).rejects.toThrow('enough')
-  expect(server.requests).toEqual([])
+  expect([server.requests, clock.timers]).toEqual([[], 0])
 
   const second = new AbortController()
   const reader = (await clock.until(ask('/bootstrap', { signal: second.signal }))).body?.getReader()
@@ -54,6 +54,23 @@ test('a signal ends a call before its answer, and in the middle of its body', as
   second.abort(new Error('enough now'))
   await expect(reader?.read()).rejects.toThrow('enough now')
   expect(network.calls).toBe(0)
+})
+
+test('a server hears of it when its answer is read no further', async () => {
+  const told: unknown[] = []
+  const body = () =>
+    new ReadableStream({
+      pull: (controller) => controller.enqueue(Uint8Array.of(1)),
+      cancel: (reason) => void told.push(String(reason)),
+    })
+  network.use({ fetch: async () => new Response(body()), upgrade: () => Promise.reject(new Error('None.')) })
+  const controller = new AbortController()
+  const reader = (await clock.until(ask('/', { signal: controller.signal }))).body?.getReader()
+  await reader?.read()
+  controller.abort(new Error('enough'))
+  await expect(reader?.read()).rejects.toThrow('enough')
+  await (await clock.until(ask('/'))).body?.cancel('seen all')
+  expect(told).toEqual(['Error: enough', 'seen all'])
 })
 
 describe('while it is cut', () => {
@@ -82,6 +99,22 @@ describe('while it is a black hole', () => {
     await clock.advance(60_000)
     expect(settled).toBe(0)
     expect(server.requests).toHaveLength(1)
+  })
+
+  test('what is sent stays lost, however soon it is mended', async () => {
+    network.blackHole()
+    const lost = ask()
+    await clock.advance(10)
+    network.mend()
+    await expect(clock.until(lost, 60_000)).rejects.toThrow('Still pending')
+    expect(server.requests).toEqual([])
+  })
+
+  test('a body that was coming comes no further', async () => {
+    const response = await clock.until(ask())
+    network.blackHole()
+    await expect(clock.until(response.text(), 60_000)).rejects.toThrow('Still pending')
+    expect(network.calls).toBe(1)
   })
 
   test('a signal still ends a call', async () => {

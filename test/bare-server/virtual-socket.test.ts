@@ -117,6 +117,48 @@ test('a socket in a black hole says nothing, is dead for good, and takes half a 
   expect(seen).toContainEqual(['close', 32_100, 1006])
 })
 
+test('a socket that is begun in a black hole never opens, however soon that is mended', async () => {
+  network.blackHole()
+  const { seen } = open()
+  await clock.advance(10)
+  network.mend()
+  await clock.advance(60_000)
+  expect([seen, server.sockets.count()]).toEqual([[], 0])
+})
+
+test('a server that closes into a black hole has the socket for half a minute more', async () => {
+  const { seen } = open()
+  await clock.advance(100)
+  network.blackHole()
+  server.sockets.end(1012)
+  await clock.advance(29_999)
+  expect(server.sockets.count()).toBe(1)
+  await clock.advance(1)
+  expect(server.sockets.count()).toBe(0)
+  expect(seen).toEqual([['open', 100]])
+})
+
+test('nothing comes behind a close, whoever begins it, and to close twice is to close once', async () => {
+  const [here, there] = [open(), open()]
+  await clock.advance(100)
+  write('1')
+  here.socket.close(1000)
+  here.socket.close(4000)
+  await clock.advance(100)
+  server.sockets.end(1012)
+  write('2')
+  await clock.advance(100)
+  expect(here.seen).toEqual([
+    ['open', 100],
+    ['close', 200, 1000],
+  ])
+  expect(there.seen).toEqual([
+    ['open', 100],
+    ['message', 150, 1],
+    ['close', 250, 1012],
+  ])
+})
+
 test('a socket that is closed while it opens never opens', async () => {
   const { socket, seen } = open()
   await clock.advance(30)
