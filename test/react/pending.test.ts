@@ -24,6 +24,18 @@ test('the changes that have not arrived are the same lists until one of them is 
   await server.close()
 })
 
+test('who has read a change as pending is shown that it was rejected before anybody subscribed', async () => {
+  const { server, client, source } = await started()
+  server.reject('forbidden')
+  client.mutate((m) => m.insert('Issue', { id: '1' }))
+  expect(source.get().pending).toHaveLength(1)
+  await server.settle()
+  source.subscribe(() => {})
+  const { pending, rejected } = source.get()
+  expect([pending.length, rejected.length]).toEqual([0, 1])
+  await server.close()
+})
+
 test.each(['pending', 'rejected'] as const)(
   'who reads %s alone is shown what comes between reading and subscribing',
   async (name) => {

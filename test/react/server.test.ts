@@ -2,6 +2,7 @@ import { createElement, type ReactNode, Suspense } from 'react'
 import { renderToString } from 'react-dom/server'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { indexedDbStore, isSyncError, type QuerySpec, SyncClient } from '../../src/index.ts'
+import * as react from '../../src/react/index.ts'
 import {
   SyncProvider,
   useClient,
@@ -10,6 +11,7 @@ import {
   useRecord,
   useSuspenseQuery,
   useSyncStatus,
+  useUndo,
 } from '../../src/react/index.ts'
 import { type MockSyncServer, mockSyncServer, type VirtualClock } from '../../src/testing/index.ts'
 
@@ -31,6 +33,10 @@ function Asking({ spec }: { readonly spec: QuerySpec }): ReactNode {
   return useLiveQuery('Issue', spec).length
 }
 
+function Undo(): ReactNode {
+  return JSON.stringify(Object.values(useUndo()))
+}
+
 const everything = (client: SyncClient) => createElement(SyncProvider, { client }, createElement(Everything))
 const shownBy = (client: SyncClient) =>
   JSON.parse(renderToString(everything(client)).replaceAll('&quot;', '"'))
@@ -42,7 +48,20 @@ beforeEach(() => {
 })
 afterEach(() => server.close())
 
+test('the typed hooks are all there are', () => {
+  const { createHooks, ...hooks } = react
+  expect(createHooks()).toEqual(hooks)
+})
+
 describe('on a server', () => {
+  test('nothing can be undone, whatever the client has', async () => {
+    const client = server.client({ identity: 'ada' })
+    client.mutate((m) => m.insert('Issue', { id: 'i1' }))
+    expect(client.canUndo).toBe(true)
+    const page = createElement(SyncProvider, { client }, createElement(Undo))
+    expect(renderToString(page)).toBe('[false,false,null,null]')
+  })
+
   test('everything is pending and empty, and nothing is started or opened', async () => {
     const { baseUrl, world } = server
     const client = new SyncClient({ baseUrl, world, identity: 'ada', store: indexedDbStore() })

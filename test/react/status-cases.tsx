@@ -156,6 +156,17 @@ export const statusCases: readonly PageCase[] = [
     same(scene.client.status.connection.state, 'socket', 'the connection')
   }),
 
+  pageCase('a client that the application started anew goes on when the next page is left', async (scene) => {
+    await scene.render(<Connection />)
+    await scene.settle()
+    await scene.leave()
+    same(scene.client.status.lifecycle, 'stopped', 'the client')
+    await scene.client.start()
+    await scene.render(<Connection />)
+    await scene.leave()
+    same(scene.client.status.lifecycle, 'running', 'the client')
+  }),
+
   pageCase('one more provider does not start a client that the application stopped', async (scene) => {
     const { client } = scene
     await scene.render(<Connection />)
@@ -187,6 +198,60 @@ export const statusCases: readonly PageCase[] = [
     await scene.leave()
     same([other.listeners, other.status.lifecycle], [0, 'stopped'], 'the other client')
     await scene.server.clock.until(other.close())
+  }),
+
+  pageCase('what is pending, and what can be undone, is that of the client in place', async (scene) => {
+    const page = (
+      <>
+        <Undo />
+        <Inbox />
+      </>
+    )
+    const other = scene.newClient()
+    scene.server.down()
+    await act(async () => {
+      scene.client.mutate((m) => m.insert('Issue', { id: 'i1' }), { label: 'Mine' })
+      other.mutate((m) => m.insert('Issue', { id: 'i2' }), { label: 'Theirs' })
+    })
+    await scene.render(page)
+    await scene.settle()
+    scene.shows('undo Mine: queued;')
+    await scene.render(page, other)
+    await scene.settle()
+    scene.shows('undo Theirs: queued;')
+    const { undo } = rendered.findLast((each) => typeof each === 'object') as ReturnType<typeof useUndo>
+    await act(async () => void undo())
+    await scene.settle()
+    scene.shows(' redoTheirs: queued;Theirs: queued;')
+    same([scene.client.canUndo, other.canUndo], [true, false], 'what can be undone')
+    await scene.leave()
+    await scene.server.clock.until(other.close())
+  }),
+
+  pageCase('another transaction takes the place of the one before', async (scene) => {
+    await scene.client.start()
+    const [first, second] = ['First', 'Second'].map((label) =>
+      scene.client.mutate((m) => m.insert('Issue', { id: label }), { label }),
+    )
+    if (!first || !second) throw new Error('There are two.')
+    scene.server.down()
+    await scene.render(<Light tx={first} />)
+    await scene.settle()
+    scene.shows('First: queued;')
+    await scene.render(<Light tx={second} />)
+    scene.shows('Second: queued;')
+    scene.server.up()
+    await scene.settle()
+    scene.shows('Second: synced;')
+  }),
+
+  pageCase('another selection takes the place of the one before', async (scene) => {
+    await scene.client.start()
+    await scene.render(<Selected select={({ data }) => data.state} />)
+    await scene.settle()
+    same(rendered.at(-1), 'current', 'what is selected')
+    await scene.render(<Selected select={({ connection }) => connection.state} />)
+    same(rendered.at(-1), 'socket', 'what is selected')
   }),
 
   pageCase('a selection renders when it is another, also one that is made anew each time', async (scene) => {
