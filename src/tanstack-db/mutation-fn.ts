@@ -34,7 +34,8 @@ interface CollectionMutation {
  * with the StorageError for which it was taken back; nothing has changed then. What the server says comes later, and is
  * in `client.outbox`.
  *
- * The `label` and the `group` in its `metadata`, or in that of its first change, are those of the client's transaction.
+ * The `label` and the `group` in the `metadata` of its first change, or else in its own, are those of the client's
+ * transaction.
  *
  * @example
  * const tx = createTransaction({ mutationFn: instepMutationFn })

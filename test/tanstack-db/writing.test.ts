@@ -143,6 +143,18 @@ test('what is written in one group is undone at once', async () => {
   expect([titles(issues), client.canUndo]).toEqual([{ i1: 'Cable cut', i2: 'Door stuck' }, false])
 })
 
+test('the label of the first change counts, before that of the transaction', async () => {
+  const tx = createTransaction({ mutationFn: instepMutationFn, metadata: { label: 'Close down' } })
+  tx.mutate(() => {
+    issues.update('i1', { metadata: { label: 'Rename' } }, (draft) => {
+      draft.title = 'Cable'
+    })
+    issues.delete('i2', { metadata: { label: 'Delete' } })
+  })
+  await tx.isPersisted.promise
+  expect(client.outbox.list().map(({ label }) => label)).toEqual(['Rename'])
+})
+
 test('a label or a group that is no text is none', async () => {
   for (const title of ['Cable c', 'Cable cu']) {
     issues.update('i1', { metadata: { label: 7, group: 7 } }, (draft) => {
