@@ -2,7 +2,6 @@ import { createElement, type ReactNode, Suspense } from 'react'
 import { renderToString } from 'react-dom/server'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { indexedDbStore, isSyncError, type QuerySpec, SyncClient } from '../../src/index.ts'
-import * as react from '../../src/react/index.ts'
 import {
   SyncProvider,
   useClient,
@@ -47,11 +46,6 @@ beforeEach(() => {
   server = mockSyncServer()
 })
 afterEach(() => server.close())
-
-test('the typed hooks are all there are', () => {
-  const { createHooks, ...hooks } = react
-  expect(createHooks()).toEqual(hooks)
-})
 
 describe('on a server', () => {
   test('nothing can be undone, whatever the client has', async () => {
