@@ -1,14 +1,29 @@
-// Measures what writing costs, in a real Chromium and in Node. `node writes.mjs [rows]`
+// Measures what writing costs, in a real Chromium and in Node. `node writes.mjs --help` says how.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { parseArgs } from 'node:util'
 import { build } from 'esbuild'
 import { chromium } from 'playwright-core'
 import { findChromium } from '../test/setup/find-browsers.mjs'
 import { startServer } from './server.mjs'
 
-const rows = Number(process.argv[2] ?? 100_000)
+const help = `Usage: node writes.mjs [options]
+
+  --rows N       rows of the snapshot (100000)
+  --help         this
+
+Prints a table of medians, in ms.`
+
+const { values } = parseArgs({
+  options: { rows: { type: 'string', default: '100000' }, help: { type: 'boolean' } },
+})
+if (values.help) {
+  console.log(help)
+  process.exit(0)
+}
+const rows = Number(values.rows)
 const here = (path) => fileURLToPath(new URL(path, import.meta.url))
 
 async function bundle(contents, platform) {
