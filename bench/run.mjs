@@ -3,10 +3,10 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
 import { build } from 'esbuild'
 import { chromium } from 'playwright-core'
 import { findChromium } from '../test/setup/find-browsers.mjs'
+import { readOptions } from './options.mjs'
 import { plotOf } from './plot.mjs'
 import { startServer } from './server.mjs'
 import { longestTask } from './tasks.mjs'
@@ -20,21 +20,11 @@ const help = `Usage: npm start -- [options]
 
 Prints a table, and writes out/result.json and out/plot.svg beside this file.`
 
-const { values } = parseArgs({
-  options: {
-    rows: { type: 'string', default: '100000' },
-    rounds: { type: 'string', default: '3' },
-    only: { type: 'string', default: 'instep,dexie,rxdb,tinybase' },
-    help: { type: 'boolean' },
-  },
-})
-if (values.help) {
-  console.log(help)
-  process.exit(0)
-}
-const rows = Number(values.rows)
-const rounds = Number(values.rounds)
-const contenders = values.only.split(',')
+const {
+  rows,
+  rounds,
+  only: contenders,
+} = readOptions(help, { rows: 100_000, rounds: 3, only: ['instep', 'dexie', 'rxdb', 'tinybase'] })
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url))
 

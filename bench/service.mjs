@@ -1,6 +1,6 @@
 // Measures the service: `instep serve` on a PostgreSQL of its own. `node service.mjs --help` says how.
 import { cpus, loadavg } from 'node:os'
-import { parseArgs } from 'node:util'
+import { readOptions } from './options.mjs'
 import { bench } from './service/bench.mjs'
 import { measureBootstrap } from './service/bootstrap.mjs'
 import { measureFanOut } from './service/fan-out.mjs'
@@ -32,34 +32,22 @@ const help = `Usage: node service.mjs [options]
 It starts a PostgreSQL with its default settings (fsync is on), the service, and what loads it, each in a process of its
 own, on this machine. It prints a table. Linux, and the programs of PostgreSQL, are needed.`
 
-const { values } = parseArgs({
-  options: {
-    only: { type: 'string', default: Object.keys(parts).join(',') },
-    rows: { type: 'string', default: '100000' },
-    rounds: { type: 'string', default: '5' },
-    seconds: { type: 'string', default: '30' },
-    help: { type: 'boolean' },
-  },
+const { only, ...numbers } = readOptions(help, {
+  only: Object.keys(parts),
+  rows: 100_000,
+  rounds: 5,
+  seconds: 30,
 })
-if (values.help) {
-  console.log(help)
-  process.exit(0)
-}
 
 const load = () => `load ${loadavg()[0].toFixed(1)}`
 const table = []
 const { postgres, stop, ...tools } = await bench()
 try {
-  for (const name of values.only.split(',')) {
+  for (const name of only) {
     const say = (text) => console.error(`${name}: ${text} (${load()})`)
     say('begins')
     const database = await postgres.database(name)
     const options = { ...tools, database, say, postgres }
-    const numbers = {
-      rows: Number(values.rows),
-      rounds: Number(values.rounds),
-      seconds: Number(values.seconds),
-    }
     table.push(...(await parts[name]({ ...options, ...numbers })))
   }
 } finally {

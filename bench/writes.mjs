@@ -3,10 +3,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { parseArgs } from 'node:util'
 import { build } from 'esbuild'
 import { chromium } from 'playwright-core'
 import { findChromium } from '../test/setup/find-browsers.mjs'
+import { readOptions } from './options.mjs'
 import { startServer } from './server.mjs'
 
 const help = `Usage: node writes.mjs [options]
@@ -16,14 +16,7 @@ const help = `Usage: node writes.mjs [options]
 
 Prints a table of medians, in ms.`
 
-const { values } = parseArgs({
-  options: { rows: { type: 'string', default: '100000' }, help: { type: 'boolean' } },
-})
-if (values.help) {
-  console.log(help)
-  process.exit(0)
-}
-const rows = Number(values.rows)
+const { rows } = readOptions(help, { rows: 100_000 })
 const here = (path) => fileURLToPath(new URL(path, import.meta.url))
 
 async function bundle(contents, platform) {
