@@ -1,5 +1,5 @@
 import type { Clock } from '../base/world.ts'
-import { applyOp, type RowOp, type RowSource, rowKey } from '../protocol/fold.ts'
+import { applyOp, type RowOp, type RowSource } from '../protocol/fold.ts'
 import type { WireRow } from '../protocol/row.ts'
 import type { Records } from './record.ts'
 import type { Staging } from './replica.ts'
@@ -38,7 +38,6 @@ export class StagedCopy implements Staging {
   readonly #isPart: boolean
   readonly #unloaded: Set<string>
   readonly #rows = new Map<string, Map<string, WireRow>>()
-  readonly #unknown = new Map<string, RowOp>()
   #prepared: Prepared | undefined
   readonly rows: RowSource = { get: (t, id) => this.#rows.get(t)?.get(id) }
 
@@ -63,23 +62,10 @@ export class StagedCopy implements Staging {
   apply(ops: readonly RowOp[]): void {
     for (const op of ops) {
       if (this.#unloaded.has(op.t)) continue
-      const before = this.rows.get(op.t, op.id)
-      const row = applyOp(before, op)
+      const row = applyOp(this.rows.get(op.t, op.id), op)
       if (row) this.#of(op.t).set(op.id, row)
       else this.#of(op.t).delete(op.id)
-      if (!before && (op.op === 'u' || this.#unknown.size > 0)) this.#note(op)
     }
-  }
-
-  /** Notes what `op` says of a record that is not there. */
-  #note(op: RowOp): void {
-    const key = rowKey(op.t, op.id)
-    if (op.op !== 'u') this.#unknown.delete(key)
-    else if (!this.#unknown.has(key)) this.#unknown.set(key, op)
-  }
-
-  get unknown(): readonly RowOp[] {
-    return [...this.#unknown.values()]
   }
 
   async part(): Promise<StagedCopy> {

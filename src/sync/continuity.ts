@@ -32,27 +32,19 @@ interface UnderRow {
   readonly row: WireRow | undefined
 }
 
-/** What follows from a message, whatever the rows say: so it can be stored before it is applied to them. */
-export interface Step {
-  /** The next state, with `under` as it was. */
+/** What follows from a message: the next state, what to show, what to store, what to do. */
+export interface Outcome {
   readonly state: Continuity
-  /** What happened to the proven rows. Without it, what is shown stays as it is. */
-  readonly ops?: readonly DeltaFrame[]
-  /** What to store. */
-  readonly entry?: JournalEntry
-  /** `delta`: something is missing. `confirm`: something is unproven. */
-  readonly want?: 'delta' | 'confirm'
-  /** The history is another one: only a bootstrap helps. */
-  readonly reset?: ResetReason
-}
-
-/** What a step makes of the rows. */
-export interface Outcome extends Step {
   readonly changes: readonly RowChange[]
-  /** The proven `u` ops whose record is not here. */
+  /** The `u` ops whose record is not here. */
   readonly unknown: readonly RowOp[]
   /** Proven ops of types that are not loaded. */
   readonly unloadedOps: readonly RowOp[]
+  readonly entry?: JournalEntry
+  /** `delta`: something is missing. `confirm`: something is unproven. */
+  readonly want?: 'delta' | 'confirm'
+  /** The history is another one: only a bootstrap helps, and nothing was applied. */
+  readonly reset?: ResetReason
 }
 
 /** After a restart, or a bootstrap. */
@@ -60,33 +52,19 @@ export function continuityAt(sid: number, epoch: string | undefined): Continuity
   return { proven: sid, shown: sid, epoch, unproven: [], under: [] }
 }
 
-/** The answer to a delta that was asked for with `since`. Only it ever proves a reset. */
-export function fetched(state: Continuity, delta: DeltaMessage, since: number): Step {
-  if (delta.sid < since) return { state, reset: 'restored' }
-  if (isOtherEpoch(state, delta.epoch)) return { state, reset: 'epoch' }
-  return prove(state, delta)
+/** The answer to a delta that was asked for with `since`; `rows` are those shown. Only it ever proves a reset. */
+export function fetched(state: Continuity, delta: DeltaMessage, since: number, rows: Rows): Outcome {
+  if (delta.sid < since) return { ...nothing(state), reset: 'restored' }
+  if (isOtherEpoch(state, delta.epoch)) return { ...nothing(state), reset: 'epoch' }
+  return prove(state, delta, rows)
 }
 
 /** A delta that came by itself. */
-export function pushed(state: Continuity, delta: DeltaMessage): Step {
+export function pushed(state: Continuity, delta: DeltaMessage, rows: Rows): Outcome {
   const { since = Number.NEGATIVE_INFINITY } = delta
-  if (isOtherEpoch(state, delta.epoch) || since > state.proven) return { state, want: 'delta' }
-  if (delta.since === undefined) return show(state, delta)
-  return delta.broken.length > 0 ? { state, want: 'delta' } : prove(state, delta)
-}
-
-/** Applies `step` to the rows that are shown. */
-export function applied(step: Step, rows: Rows): Outcome {
-  const { state, ops } = step
-  if (!ops) return { ...step, changes: [], unknown: [], unloadedOps: [] }
-  const { changes, unknown, under } = layOver(state, ops, state.unproven, rows)
-  return {
-    ...step,
-    state: { ...state, under },
-    changes,
-    unknown: provenOf(unknown, ops),
-    unloadedOps: ops.filter(({ t }) => !rows.has(t)),
-  }
+  if (isOtherEpoch(state, delta.epoch) || since > state.proven) return { ...nothing(state), want: 'delta' }
+  if (delta.since === undefined) return show(state, delta, rows)
+  return delta.broken.length > 0 ? { ...nothing(state), want: 'delta' } : prove(state, delta, rows)
 }
 
 /**
@@ -111,40 +89,57 @@ function provenOf(unknown: readonly RowOp[], proven: readonly RowOp[]): readonly
   return unknown.filter((op) => all.has(op))
 }
 
+function nothing(state: Continuity): Outcome {
+  return { state, changes: [], unknown: [], unloadedOps: [] }
+}
+
 /** Takes a delta that begins at `proven` or before it, and so proves all up to its own `sid`. */
-function prove(state: Continuity, delta: DeltaMessage): Step {
+function prove(state: Continuity, delta: DeltaMessage, rows: Rows): Outcome {
   const { proven } = state
   const { sid, epoch = state.epoch } = delta
   // An answer that comes late: what it says has been applied.
   if (sid <= proven) {
     const entry = { since: proven, sid: proven, ops: [], epoch }
-    return { state: { ...state, epoch }, ...(epoch === state.epoch ? undefined : { entry }) }
+    return { ...nothing({ ...state, epoch }), ...(epoch === state.epoch ? undefined : { entry }) }
   }
   const rest = state.unproven.filter((one) => one.sid > sid)
   // Rows tell of no removal: one that was pushed stands.
   const removals = delta.kind === 'row' ? state.unproven.filter(({ op }) => op === 'd') : []
   const reached = removals.filter((one) => one.sid <= sid)
   const ops = [...reached, ...framesOf(delta, (had) => had <= proven)]
+  const laid = layOver(state, ops, rest, rows)
   return {
-    state: { ...state, proven: sid, shown: rest.at(-1)?.sid ?? sid, epoch, unproven: rest },
-    ops,
+    state: { proven: sid, shown: rest.at(-1)?.sid ?? sid, epoch, unproven: rest, under: laid.under },
+    changes: laid.changes,
+    unknown: provenOf(laid.unknown, ops),
+    unloadedOps: ops.filter(({ t }) => !rows.has(t)),
     entry: { since: proven, sid, ops, epoch },
   }
 }
 
 /** Shows a delta that proves nothing. Until it is confirmed, only what came with that very `sid` counts as had. */
-function show(state: Continuity, delta: DeltaMessage): Step {
+function show(state: Continuity, delta: DeltaMessage, rows: Rows): Outcome {
   const { proven, shown } = state
   const sids = new Set(state.unproven.map(({ sid }) => sid))
   const had = (sid: number) => sid <= proven || sids.has(sid)
   const fresh = framesOf(delta, had)
   if (fresh.length === 0) {
-    return { state, ...(delta.sid > shown || delta.broken.length > 0 ? { want: 'delta' } : undefined) }
+    return {
+      ...nothing(state),
+      ...(delta.sid > shown || delta.broken.length > 0 ? { want: 'delta' } : undefined),
+    }
   }
   const unproven = [...state.unproven, ...fresh].sort((a, b) => a.sid - b.sid)
-  if (unproven.length > mostUnproven) return { state, want: 'delta' }
+  if (unproven.length > mostUnproven) return { ...nothing(state), want: 'delta' }
   const highest = unproven.reduce((sid, one) => Math.max(sid, one.sid), shown)
-  return { state: { ...state, shown: highest, unproven }, ops: [], want: 'confirm' }
+  const { changes, under } = layOver(state, [], unproven, rows)
+  return {
+    state: { ...state, shown: highest, unproven, under },
+    changes,
+    unknown: [],
+    unloadedOps: [],
+    want: 'confirm',
+  }
 }
 
 /** Puts back the proven rows, applies `ops` to them, and lays `unproven` over the result: of the types that are here. */

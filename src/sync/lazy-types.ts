@@ -124,14 +124,14 @@ export class LazyTypes {
     const { replica, listener } = this.#options
     const staging = replica.stage()
     await this.#read(types, staging, base)
-    const applied = new Set(this.#of(types))
+    // An update of a record that is not there waits, to be told.
+    const applied = new Set(this.#of(types).filter(({ op, t, id }) => op !== 'u' || staging.rows.get(t, id)))
     staging.apply([...applied])
     await staging.prepare()
     if (this.#base !== base || this.#isPaused) return
     const rest = this.#of(types).filter((op) => !applied.has(op))
     for (const op of this.#of(types)) this.#kept.delete(rowKey(op.t, op.id))
-    // An update of a record that is not there is told.
-    listener.join(staging, types, [...staging.unknown, ...rest])
+    listener.join(staging, types, rest)
   }
 
   /** Adds what is stored of `types`. Another client may have stored more of the same history meanwhile. */

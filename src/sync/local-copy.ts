@@ -6,15 +6,7 @@ import type { DeltaMessage } from '../protocol/delta.ts'
 import type { RowOp } from '../protocol/fold.ts'
 import { isOtherEpoch } from '../protocol/guards.ts'
 import type { Replica, Staging } from '../replica/replica.ts'
-import {
-  applied,
-  type Continuity,
-  continuityAt,
-  fetched,
-  joined,
-  type Outcome,
-  pushed,
-} from './continuity.ts'
+import { type Continuity, continuityAt, fetched, joined, type Outcome, pushed } from './continuity.ts'
 import { FirstRows } from './first-rows.ts'
 import { LazyTypes } from './lazy-types.ts'
 import type { LocalDisk } from './local-disk.ts'
@@ -37,7 +29,7 @@ export interface CopyListener {
   shownInPart(): void
   /** Other data stands in place of the old: of all types, or of those that were loaded. */
   replaced(types?: ReadonlySet<string>): void
-  /** Changes to records that turn out, now that what is stored is loaded, not to be here. */
+  /** Changes to records that turn out, now that their type is loaded, not to be here. */
   unknown(ops: readonly RowOp[]): void
 }
 
@@ -125,14 +117,17 @@ export class LocalCopy {
   /** Takes a delta: the answer to what was `asked`, or one that was pushed. What came of it is shown, and will be stored. */
   take(delta: DeltaMessage, asked?: Asked): Outcome | undefined {
     const { settlement } = this.#options
+    const { rows } = this.#replica
     if (!this.#continuity) return undefined
-    const step = asked ? fetched(this.#continuity, delta, asked.since) : pushed(this.#continuity, delta)
-    // The disk works while the rest is done; but nobody waits until a push is stored, so that it is shown first.
-    if (step.entry) this.disk.record(step.entry, !asked)
-    const outcome = applied(step, this.#replica.rows)
-    const { state, changes, unloadedOps, reset } = outcome
+    const outcome = asked
+      ? fetched(this.#continuity, delta, asked.since, rows)
+      : pushed(this.#continuity, delta, rows)
+    const { state, changes, unknown, unloadedOps, entry, reset } = outcome
     this.#continuity = state
     this.#lazy.keep(unloadedOps)
+    // Nobody waits until a push is stored, so that it is shown first. What a repair is to follow at once is not stored: a
+    // restart has to come upon what is missing again.
+    if (entry) this.disk.record(entry, !asked || unknown.length > 0)
     // What another history says is no verdict on what was sent to this one.
     if (reset || isOtherEpoch(state, delta.epoch)) return outcome
     settlement.heard(delta)
@@ -183,7 +178,6 @@ export class LocalCopy {
     if (restored.failure) this.disk.suspend(restored.failure)
     else this.disk.resume()
     this.#place(staging, restored, restored.at, 0)
-    this.#tellUnknown(staging.unknown)
   }
 
   /** Puts what was fetched or stored at the time `at` in place of the data, with the transactions that it brings. */
@@ -201,6 +195,7 @@ export class LocalCopy {
   }
 
   #join(staging: Staging, types: ReadonlySet<string>, ops: readonly RowOp[]): void {
+    const { listener } = this.#options
     let missing: readonly RowOp[] = []
     this.#replica.join(staging, types, () => {
       if (!this.#continuity) return []
@@ -209,12 +204,8 @@ export class LocalCopy {
       missing = unknown
       return changes
     })
-    this.#options.listener.replaced(types)
-    this.#tellUnknown(missing)
-  }
-
-  #tellUnknown(ops: readonly RowOp[]): void {
-    if (ops.length > 0) this.#options.listener.unknown(ops)
+    listener.replaced(types)
+    if (missing.length > 0) listener.unknown(missing)
   }
 }
 

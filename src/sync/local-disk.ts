@@ -135,7 +135,7 @@ export class LocalDisk {
     // Opening it again may have been given up before.
     void this.#openAfter(this.database, this.failure)
     this.#recorder.record(entry, later)
-    if (!this.#recorder.suspended) this.#checkpointer.soon()
+    this.#checkpointer.soon()
   }
 
   /** What is stored is what is here: what comes now follows from it. */
@@ -145,8 +145,6 @@ export class LocalDisk {
 
   /** Stores nothing of what follows until the next snapshot. With `failure`, that is not to be expected soon, and is told. */
   suspend(failure?: SyncError): void {
-    // Folded, what is stored might no longer show a restart what the snapshot is for.
-    this.#checkpointer.abort()
     this.#recorder.suspend(failure)
   }
 

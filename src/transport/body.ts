@@ -21,7 +21,7 @@ function* partsOf(bytes: Uint8Array): Generator<Uint8Array> {
  */
 export async function* readBody(response: Response, call: Call): AsyncGenerator<Uint8Array> {
   const wait = <T>(promise: Promise<T>) =>
-    call.wait(promise.catch(brokeOff), idleMs, () => 'Waiting for more of an answer')
+    call.wait(promise.catch(brokeOff), idleMs, 'Waiting for more of an answer')
   // An answer without content has no body, and neither has any where a runtime cannot stream.
   if (!response.body) return yield* partsOf(new Uint8Array(await wait(response.arrayBuffer())))
   const reader = response.body.getReader()
@@ -61,7 +61,7 @@ export async function readText(
   }
   try {
     let isMore = true
-    while (isMore) isMore = await call.wait(readsMore(), ms, () => 'Waiting for 64 KiB more of an answer')
+    while (isMore) isMore = await call.wait(readsMore(), ms, 'Waiting for 64 KiB more of an answer')
   } finally {
     void body.return(undefined)
   }

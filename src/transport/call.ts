@@ -8,7 +8,7 @@ export interface Call {
   /** Aborted when the call ends, however it ends: what a fetch still holds open is let go. */
   readonly signal: AbortSignal
   /** Settles as `promise` does, unless `ms` go by before it, or the caller gives up. `what` names it in the error. */
-  wait<T>(promise: Promise<T>, ms: number, what: () => string): Promise<T>
+  wait<T>(promise: Promise<T>, ms: number, what: string): Promise<T>
 }
 
 /** Runs `body`. Rejects with the reason of `signal` as soon as it is aborted and `body` waits. */
@@ -32,7 +32,7 @@ export async function runCall<T>(
         giveUp = reject
       })
       if (signal?.aborted) giveUp(signal.reason)
-      const late = () => new NetworkError('timeout', `${what()} took longer than ${ms / 1000} s.`)
+      const late = () => new NetworkError('timeout', `${what} took longer than ${ms / 1000} s.`)
       return withDeadline(clock, ms, Promise.race([givenUp, promise]), late)
     },
   }

@@ -55,9 +55,9 @@ export function createTransport(options: TransportOptions): Transport {
     exchange: Exchange<A>,
     json?: string,
   ): Promise<A> => {
-    const credential = await call.wait(credentials.get(), answerMs, () => 'Getting credentials')
+    const credential = await call.wait(credentials.get(), answerMs, 'Getting credentials')
     const sending = send(call, url, headersOf(credential), exchange, json)
-    const answer = await call.wait(sending, beginMs, () => redactUrl(url))
+    const answer = await call.wait(sending, beginMs, redactUrl(url))
     if (answer.ok) {
       credentials.accepted(credential)
       return answer

@@ -34,7 +34,7 @@ export function snapshotWorker(create: () => WorkerLike): SnapshotWorker {
       try {
         worker = new Conversation(create())
         exchange = new WorkerExchange(worker, request, onLost)
-        await call.wait(ready(worker), readyMs, () => 'Starting the worker')
+        await call.wait(ready(worker), readyMs, 'Starting the worker')
       } catch (error) {
         worker?.end()
         if (call.signal.aborted) throw error

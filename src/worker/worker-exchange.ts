@@ -63,7 +63,7 @@ export class WorkerExchange {
       for (;;) {
         // What the worker itself waits for, the network or the disk, takes half of this at most.
         const message = await this.#heard(
-          call.wait(this.#worker.next(), 2 * idleMs, () => 'Waiting for the worker'),
+          call.wait(this.#worker.next(), 2 * idleMs, 'Waiting for the worker'),
         )
         if (message.kind === 'end') {
           sink.progress(message.progress)

@@ -171,18 +171,3 @@ test.each(['eager', 'lazy'] as const)(
     ])
   },
 )
-
-test('a change to a record that is not there is told and repaired also where a restart comes before its type is used', async () => {
-  const { device } = await restarted({}, new Device({ push: 'none' }))
-  mislead(device, 'Issue')
-  await device.clock.advance(5_000)
-  await device.quit()
-  const client = await device.live({ models })
-  expect(device.log).toEqual([])
-  await device.clock.until(client.load('Issue'))
-  await device.clock.advance(5_000)
-  expect(device.log).toEqual([
-    'anomaly unknown_record: A change came for Issue nobody, which is not here.',
-    'reset repair since 2',
-  ])
-})

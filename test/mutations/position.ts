@@ -24,8 +24,8 @@ export const position: readonly Mutation[] = [
     test: 'test/sync/continuity.test.ts',
     name: 'invariant 2: moves what is shown at once, and what is stored not before a delta confirms it',
     file: 'src/sync/continuity.ts',
-    from: 'if (delta.since === undefined) return show(state, delta)',
-    to: 'if (delta.since === undefined) return prove(state, delta)',
+    from: 'if (delta.since === undefined) return show(state, delta, rows)',
+    to: 'if (delta.since === undefined) return prove(state, delta, rows)',
   },
   {
     invariant: 2,
@@ -144,7 +144,7 @@ export const position: readonly Mutation[] = [
     test: 'test/client/epoch.test.ts',
     name: 'invariant 11: that is another than the last one that was said is',
     file: 'src/sync/continuity.ts',
-    from: "if (isOtherEpoch(state, delta.epoch)) return { state, reset: 'epoch' }",
+    from: "if (isOtherEpoch(state, delta.epoch)) return { ...nothing(state), reset: 'epoch' }",
     to: '',
   },
   {

@@ -5,14 +5,7 @@ import { type DeltaMessage, readDelta } from '../../src/protocol/delta.ts'
 import { applyOp, rowKey } from '../../src/protocol/fold.ts'
 import type { SyncFrame } from '../../src/protocol/frame.ts'
 import type { WireRow } from '../../src/protocol/row.ts'
-import {
-  applied,
-  type Continuity,
-  continuityAt,
-  fetched,
-  type Outcome,
-  pushed,
-} from '../../src/sync/continuity.ts'
+import { type Continuity, continuityAt, fetched, type Outcome, pushed } from '../../src/sync/continuity.ts'
 import { frame } from '../support/arbitraries.ts'
 
 /** A copy that is driven by outcomes alone, and a disk that holds the entries alone. */
@@ -35,8 +28,8 @@ function client(sid = 100) {
     return outcome
   }
   return {
-    push: (delta: DeltaMessage) => take(applied(pushed(state, delta), rows)),
-    fetch: (delta: DeltaMessage, since = state.proven) => take(applied(fetched(state, delta, since), rows)),
+    push: (delta: DeltaMessage) => take(pushed(state, delta, rows)),
+    fetch: (delta: DeltaMessage, since = state.proven) => take(fetched(state, delta, since, rows)),
     rows,
     journal,
     get state() {

@@ -67,19 +67,6 @@ test('a checkpoint that was to come is none once the disk is closed', async () =
   expect(checkpoints).toEqual([])
 })
 
-test('no checkpoint is made of what a snapshot is to replace', async () => {
-  const { clock, checkpoints, disk, taken, snapshot } = await dueDisk()
-  disk.record({ since: 0, sid: 1, ops: [] })
-  disk.suspend()
-  await clock.advance(3_000)
-  await taken(2)
-  expect(checkpoints).toEqual([])
-  await snapshot()
-  await taken(3)
-  expect(checkpoints).toHaveLength(1)
-  await disk.close()
-})
-
 test('a checkpoint that ends well does not hide that what came meanwhile is not stored', async () => {
   const { clock, checkpoints, told, disk, taken } = await dueDisk(async ({ sid }) => {
     if (sid > 1) throw full
