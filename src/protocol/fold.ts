@@ -36,8 +36,11 @@ export interface RowChange {
 }
 
 export interface Folded {
-  /** One for each record that is now another; what says the same as before is not listed. */
-  readonly changes: readonly RowChange[]
+  /**
+   * One for each record that is now another; what says the same as before is not listed. They are made when they are first
+   * asked for, of the rows as they were: what is unknown can be told, and acted on, before that.
+   */
+  readonly changes: () => readonly RowChange[]
   /** The first `u` of each record that is not there, nor made or removed behind it: the copy and the server disagree. */
   readonly unknown: readonly RowOp[]
 }
@@ -48,15 +51,11 @@ export function asInsert({ t, id, v, p }: WireRow): RowOp {
 }
 
 /** What `ops`, applied in order, make of `rows`. Pure: it reads `rows` and changes nothing. */
-export function fold(
-  rows: RowSource,
-  ops: readonly (RowOp & { readonly at?: number | undefined })[],
-): Folded {
+export function fold(rows: RowSource, ops: readonly Step['op'][]): Folded {
   const touched: Touched[] = []
   // By type and id apart: to join them into one key costs more than all else that is done with it.
   const byType = new Map<string, Map<string, Touched>>()
   const again = new Set<Touched>()
-  const unknown = new Map<Touched, RowOp>()
   const steps = ops.map((op) => {
     const { t, id, at } = op
     const byId = byType.get(t) ?? new Map<string, Touched>()
@@ -70,25 +69,52 @@ export function fold(
     }
     return { op, change }
   })
-  find(rows, touched)
+  // In a loop that does nothing else: where the rows are in no cache, the processor then waits for several at once.
+  for (const change of touched) change.before = rows.get(change.t, change.id)
+  let changes: readonly RowChange[] | undefined
+  return {
+    unknown: unknownOf(steps, again),
+    changes: () => {
+      changes ??= changesOf(touched, steps, again)
+      return changes
+    },
+  }
+}
+
+/** The first `u` of each record that is not there, nor made or removed behind it. */
+function unknownOf(steps: readonly Step[], again: ReadonlySet<Touched>): readonly RowOp[] {
+  const unknown = new Map<Touched, RowOp>()
+  /** Whether a record is there by now, of those that were made or removed. */
+  const isThere = new Map<Touched, boolean>()
   for (const { op, change } of steps) {
-    if (op.op !== 'u') unknown.delete(change)
-    else if (change.after === undefined && !unknown.has(change)) unknown.set(change, op)
+    if (op.op !== 'u') {
+      unknown.delete(change)
+      if (again.has(change)) isThere.set(change, op.op === 'i')
+    } else if (!(isThere.get(change) ?? change.before) && !unknown.has(change)) unknown.set(change, op)
+  }
+  return [...unknown.values()]
+}
+
+function changesOf(
+  touched: readonly Touched[],
+  steps: readonly Step[],
+  again: ReadonlySet<Touched>,
+): readonly RowChange[] {
+  // As with the rows, so with their fields.
+  for (const { before } of touched) for (const name in before?.p) if (before.p[name] !== undefined) break
+  for (const change of touched) change.after = change.before
+  for (const { op, change } of steps) {
     change.after = applyOp(change.after, op)
     change.at = op.at
   }
   // An op alone knows whether it changed anything; of several, only the last row tells.
   for (const change of again) if (change.after) change.after = reuse(change.before, change.after)
-  return { changes: touched.filter(({ before, after }) => before !== after), unknown: [...unknown.values()] }
+  return touched.filter(({ before, after }) => before !== after)
 }
 
-/**
- * Finds the row of each, and reads a field of it: in loops that do nothing else, since the processor then waits for several
- * at once where they are in no cache.
- */
-function find(rows: RowSource, touched: readonly Touched[]): void {
-  for (const change of touched) change.before = change.after = rows.get(change.t, change.id)
-  for (const { before } of touched) for (const name in before?.p) if (before.p[name] !== undefined) break
+interface Step {
+  readonly op: RowOp & { readonly at?: number | undefined }
+  readonly change: Touched
 }
 
 type Touched = { -readonly [Key in keyof RowChange]: RowChange[Key] }

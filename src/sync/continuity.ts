@@ -35,7 +35,8 @@ interface UnderRow {
 /** What follows from a message: the next state, what to show, what to store, what to do. */
 export interface Outcome {
   readonly state: Continuity
-  readonly changes: readonly RowChange[]
+  /** Made when they are first asked for, of the rows as they were. */
+  readonly changes: () => readonly RowChange[]
   /** The `u` ops whose record is not here. */
   readonly unknown: readonly RowOp[]
   /** Proven ops of types that are not loaded. */
@@ -90,7 +91,7 @@ function provenOf(unknown: readonly RowOp[], proven: readonly RowOp[]): readonly
 }
 
 function nothing(state: Continuity): Outcome {
-  return { state, changes: [], unknown: [], unloadedOps: [] }
+  return { state, changes: () => [], unknown: [], unloadedOps: [] }
 }
 
 /** Takes a delta that begins at `proven` or before it, and so proves all up to its own `sid`. */
@@ -156,7 +157,11 @@ function rowsUnder(
   toProven: readonly RowOp[],
   rows: Rows,
 ): readonly UnderRow[] {
-  const proven = new Map(fold(rows, toProven).changes.map((change) => [rowKey(change.t, change.id), change]))
+  const proven = new Map(
+    fold(rows, toProven)
+      .changes()
+      .map((change) => [rowKey(change.t, change.id), change]),
+  )
   const under = new Map<string, UnderRow>()
   for (const { t, id } of unproven) {
     const key = rowKey(t, id)

@@ -98,7 +98,7 @@ export class Fetcher {
     if (outcome?.reset) return this.#reset(outcome.reset, discontinuous(outcome.reset))
     this.#resets.continued()
     if (outcome && this.repairs(outcome.unknown)) return undefined
-    const changes = outcome ? outcome.changes.length + outcome.unloadedOps.length : 0
+    const changes = outcome ? outcome.changes().length + outcome.unloadedOps.length : 0
     return { kind: 'delta', sid: copy.continuity?.proven ?? delta.sid, changes }
   }
 

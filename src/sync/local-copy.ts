@@ -125,13 +125,13 @@ export class LocalCopy {
     const { state, changes, unknown, unloadedOps, entry, reset } = outcome
     this.#continuity = state
     this.#lazy.keep(unloadedOps)
-    // Nobody waits until a push is stored, so that it is shown first. What a repair is to follow at once is not stored: a
-    // restart has to come upon what is missing again.
+    // The disk works while the rest is done; but nobody waits until a push is stored, so that it is shown first. What a repair is
+    // to follow at once is not stored: a restart has to come upon what is missing again.
     if (entry) this.disk.record(entry, !asked || unknown.length > 0)
     // What another history says is no verdict on what was sent to this one.
     if (reset || isOtherEpoch(state, delta.epoch)) return outcome
     settlement.heard(delta)
-    settlement.change(changes, state.proven, asked?.verdicts ?? 0)
+    settlement.change(changes(), state.proven, asked?.verdicts ?? 0)
     return outcome
   }
 
@@ -202,7 +202,7 @@ export class LocalCopy {
       const { state, changes, unknown } = joined(this.#continuity, types, ops, this.#replica.rows)
       this.#continuity = state
       missing = unknown
-      return changes
+      return changes()
     })
     listener.replaced(types)
     if (missing.length > 0) listener.unknown(missing)

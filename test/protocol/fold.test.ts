@@ -12,12 +12,13 @@ function copy(rows: readonly WireRow[] = []) {
   return {
     get: (t: string, id: string) => map.get(rowKey(t, id)),
     apply(ops: readonly RowOp[]) {
-      const folded = fold(this, ops)
-      for (const { t, id, after } of folded.changes) {
+      const { unknown, changes: made } = fold(this, ops)
+      const changes = made()
+      for (const { t, id, after } of changes) {
         if (after) map.set(rowKey(t, id), after)
         else map.delete(rowKey(t, id))
       }
-      return folded
+      return { changes, unknown }
     },
     state: () => [...map.values()].sort((a, b) => (rowKey(a.t, a.id) < rowKey(b.t, b.id) ? -1 : 1)),
   }
@@ -108,6 +109,36 @@ describe('ops', () => {
     expect(changes).toEqual([
       { t: 'a', id: '1', before: base, after: { t: 'a', id: '1', p: { x: 2, y: 3 } }, at: undefined },
     ])
+  })
+})
+
+describe('what is unknown', () => {
+  const ops = fc.array(frame(fc.constant(1)), { maxLength: 12 })
+
+  test('is what a copy comes upon that takes one op at a time', () => {
+    fc.assert(
+      fc.property(ops, ops, (before, list) => {
+        const rows = copy()
+        rows.apply(before)
+        const { unknown } = fold(rows, list)
+        const found = new Map<string, RowOp>()
+        for (const op of list) {
+          const key = rowKey(op.t, op.id)
+          if (op.op !== 'u') found.delete(key)
+          else if (!rows.get(op.t, op.id) && !found.has(key)) found.set(key, op)
+          rows.apply([op])
+        }
+        expect(new Set(unknown)).toEqual(new Set(found.values()))
+      }),
+    )
+  })
+
+  test('is told before the changes are made, which are of the rows as they were', () => {
+    const rows = copy([base])
+    const { changes } = fold(rows, [{ op: 'u', t: 'a', id: '1', p: { x: 2 } }])
+    rows.apply([{ op: 'd', t: 'a', id: '1' }])
+    expect(changes()).toEqual([{ t: 'a', id: '1', before: base, after: { ...base, p: { ...base.p, x: 2 } } }])
+    expect(changes()).toBe(changes())
   })
 })
 

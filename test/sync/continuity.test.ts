@@ -15,8 +15,9 @@ function client(sid = 100) {
   const journal: JournalEntry[] = []
   let state: Continuity = continuityAt(sid, undefined)
   const take = (outcome: Outcome) => {
+    const changes = outcome.changes()
     state = outcome.state
-    for (const { t, id, before, after } of outcome.changes) {
+    for (const { t, id, before, after } of changes) {
       expect(rows.get(t, id)).toBe(before)
       if (after) shown.set(rowKey(t, id), after)
       else shown.delete(rowKey(t, id))
@@ -25,7 +26,7 @@ function client(sid = 100) {
       expect(outcome.entry.since).toBe(journal.at(-1)?.sid ?? sid)
       journal.push(outcome.entry)
     }
-    return outcome
+    return { ...outcome, changes }
   }
   return {
     push: (delta: DeltaMessage) => take(pushed(state, delta, rows)),
