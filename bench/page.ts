@@ -55,8 +55,8 @@ const measures: { readonly [name: string]: Measure } = {
     const next = deltas(rows, rows)
     const figures: { [what: string]: number } = {}
     for (const [count, rounds] of [
-      [1, 101],
-      [100, 101],
+      [1, 301],
+      [100, 301],
       [5_000, 9],
     ] as const) {
       const made = Array.from({ length: rounds }, () => {
