@@ -70,7 +70,7 @@ export function fold(rows: RowSource, ops: readonly Step['op'][]): Folded {
     return { op, change }
   })
   // In a loop that does nothing else: where the rows are in no cache, the processor then waits for several at once.
-  for (const change of touched) change.before = rows.get(change.t, change.id)
+  for (const change of touched) change.before = change.after = rows.get(change.t, change.id)
   let changes: readonly RowChange[] | undefined
   return {
     unknown: unknownOf(steps, again),
@@ -95,6 +95,7 @@ function unknownOf(steps: readonly Step[], again: ReadonlySet<Touched>): readonl
   return [...unknown.values()]
 }
 
+/** Takes over into `touched` what the steps make of it. To be called once. */
 function changesOf(
   touched: readonly Touched[],
   steps: readonly Step[],
@@ -102,7 +103,6 @@ function changesOf(
 ): readonly RowChange[] {
   // As with the rows, so with their fields.
   for (const { before } of touched) for (const name in before?.p) if (before.p[name] !== undefined) break
-  for (const change of touched) change.after = change.before
   for (const { op, change } of steps) {
     change.after = applyOp(change.after, op)
     change.at = op.at

@@ -125,8 +125,8 @@ export class LocalCopy {
     const { state, changes, unknown, unloadedOps, entry, reset } = outcome
     this.#continuity = state
     this.#lazy.keep(unloadedOps)
-    // The disk works while the rest is done; but nobody waits until a push is stored, so that it is shown first. What a repair is
-    // to follow at once is not stored: a restart has to come upon what is missing again.
+    // The disk works while the rest is done; but nobody waits until a push is stored, so that it is shown first. What a
+    // repair is to follow at once is not stored: a restart has to come upon what is missing again.
     if (entry) this.disk.record(entry, !asked || unknown.length > 0)
     // What another history says is no verdict on what was sent to this one.
     if (reset || isOtherEpoch(state, delta.epoch)) return outcome
