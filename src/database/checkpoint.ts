@@ -3,6 +3,7 @@ import type { DatabaseSize } from './database.ts'
 import type { FencedConnection } from './fence.ts'
 import {
   type Head,
+  headOf,
   type Manifest,
   metaKeys,
   type PageEntry,
@@ -110,7 +111,7 @@ async function foldPage(
 /** Switches, in one transaction; `false` where the pages are no longer those that it began with. */
 function finish(
   { database, generations, signal }: CheckpointContext,
-  { head: began, journal }: Start,
+  { head: began, journal, fold }: Start,
   writer: PageWriter,
   manifest: Manifest,
 ): Promise<boolean> {
@@ -118,8 +119,10 @@ function finish(
     const head = readHead(await tx.get('meta', metaKeys.head))
     if (head?.generation !== began.generation || signal?.aborted) return false
     const { sid: base, at, to } = journal
+    // The changes to them are gone, too.
+    const repairedAt = head.repairedAt ?? (fold.lacksRecords ? 0 : undefined)
     await database.cut(tx, { to })
-    await generations.switchTo(tx, { ...head, generation: writer.id, base, at }, manifest)
+    await generations.switchTo(tx, headOf({ ...head, generation: writer.id, base, at, repairedAt }), manifest)
     return true
   })
 }

@@ -64,6 +64,11 @@ export interface Restored {
   readonly at: number
   /** Why what was migrated could not be stored, if it could not: no delta follows from what is there. */
   readonly failure?: SyncError | undefined
+  /**
+   * Where records are missing that a snapshot is to bring: when one was last made for this cause, in ms since the epoch;
+   * 0 where none was.
+   */
+  readonly repairedAt?: number | undefined
 }
 
 export interface JournalEntry {
@@ -71,6 +76,8 @@ export interface JournalEntry {
   readonly sid: number
   readonly ops: readonly RowOp[]
   readonly epoch?: string | undefined
+  /** See {@link Restored}. It is remembered until there is a snapshot. */
+  readonly repairedAt?: number | undefined
 }
 
 export interface SnapshotWriter {
@@ -79,7 +86,7 @@ export interface SnapshotWriter {
   /** Stores pages, in one transaction, but for those that are stored elsewhere. Resolves when its own are stored. */
   page(...pages: readonly Page[]): Promise<void>
   /** Switches to the new generation in one transaction, and clears the journal and what is left of older ones. */
-  commit(position: HistoryPosition): Promise<void>
+  commit(position: HistoryPosition & Pick<Restored, 'repairedAt'>): Promise<void>
   /** Drops what was written. The current generation is as it was. */
   abort(): Promise<void>
 }

@@ -2,6 +2,7 @@ import { StorageError } from '../base/errors.ts'
 import { epochOf, isSid } from '../protocol/guards.ts'
 import { isObject } from '../protocol/json.ts'
 import type { StoreValue } from '../storage/store.ts'
+import type { Restored } from './database.ts'
 
 /**
  * How the local database lies in a store's tables.
@@ -29,6 +30,8 @@ export type Head = {
   /** The version of the models whose shape pages and journal have. */
   readonly version: number
   readonly epoch?: string
+  /** See {@link Restored}. */
+  readonly repairedAt?: number
 }
 
 /** The pages that count, in order: of two rows of one record, the later one holds. */
@@ -49,6 +52,20 @@ export function isOtherFormat(value: StoreValue | undefined): boolean {
   return isObject(value) && typeof value.format === 'number' && value.format !== format
 }
 
+/** A head of this format. What is `undefined` is not stored. */
+export function headOf({
+  epoch,
+  repairedAt,
+  ...head
+}: Omit<Head, 'format' | 'epoch' | 'repairedAt'> & Pick<Restored, 'epoch' | 'repairedAt'>): Head {
+  return {
+    ...head,
+    format,
+    ...(epoch === undefined ? undefined : { epoch }),
+    ...(repairedAt === undefined ? undefined : { repairedAt }),
+  }
+}
+
 /**
  * `value` as a head; `undefined` where there is none, or one of another format. Throws a StorageError of code `unreadable`
  * where it is no head.
@@ -56,14 +73,21 @@ export function isOtherFormat(value: StoreValue | undefined): boolean {
 export function readHead(value: StoreValue | undefined): Head | undefined {
   if (value === undefined || isOtherFormat(value)) return undefined
   if (isObject(value) && value.format === format) {
-    const { generation, base, at, version = 1 } = value
+    const { generation, base, at, version = 1, repairedAt } = value
     if (
       typeof generation === 'string' &&
       isSid(base) &&
       typeof at === 'number' &&
       typeof version === 'number'
     )
-      return { format, generation, base, at, version, ...epochOf(value) }
+      return headOf({
+        generation,
+        base,
+        at,
+        version,
+        ...epochOf(value),
+        repairedAt: typeof repairedAt === 'number' ? repairedAt : undefined,
+      })
   }
   throw unreadable('The position')
 }

@@ -1,4 +1,4 @@
-import { applyOp, type RowOp, rowKey } from '../protocol/fold.ts'
+import { applyOp, type RowOp, rowKey, UnknownRecords } from '../protocol/fold.ts'
 import type { WireRow } from '../protocol/row.ts'
 import type { PageEntry } from './format.ts'
 
@@ -8,6 +8,12 @@ export class JournalFold {
   /** The ops of each record that no page has shown yet. */
   readonly #waiting = new Map<string, RowOp[]>()
   readonly #done = new Set<string>()
+  readonly #unknown = new UnknownRecords()
+
+  /** Once all was folded: whether records are missing, of which there are changes. */
+  get lacksRecords(): boolean {
+    return this.#unknown.ops.length > 0
+  }
 
   add(ops: readonly RowOp[]): void {
     for (const op of ops) {
@@ -37,7 +43,7 @@ export class JournalFold {
   /** The records that no page has shown. */
   *rest(): Generator<WireRow> {
     for (const ops of this.#waiting.values()) {
-      const row = ops.reduce<WireRow | undefined>(applyOp, undefined)
+      const row = this.#fold(undefined, ops)
       if (row) yield row
     }
   }
@@ -48,6 +54,13 @@ export class JournalFold {
     if (!ops) return this.#done.has(key) ? undefined : row
     this.#waiting.delete(key)
     this.#done.add(key)
-    return ops.reduce<WireRow | undefined>(applyOp, row)
+    return this.#fold(row, ops)
+  }
+
+  #fold(row: WireRow | undefined, ops: readonly RowOp[]): WireRow | undefined {
+    return ops.reduce((row, op) => {
+      this.#unknown.note(op, row !== undefined)
+      return applyOp(row, op)
+    }, row)
   }
 }

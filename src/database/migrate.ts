@@ -6,6 +6,8 @@ import { JournalFold } from './journal-fold.ts'
 /** Gathers what is stored in an older shape; in the shape that the models have now it is `migrated`. */
 export interface MigratingSink extends RestoreSink {
   migrated(): readonly WireRow[]
+  /** After that: whether records are missing, of which there are changes. */
+  readonly lacksRecords: boolean
 }
 
 /** Its `rows` and `ops` throw where one of the shape `from` cannot be migrated. */
@@ -18,5 +20,8 @@ export function migratingSink(models: Shape, from: number): MigratingSink {
     },
     ops: (stored) => fold.add(stored.map((op) => migrateOp(models, from, op))),
     migrated: () => [...fold.applyTo(rows), ...fold.rest()],
+    get lacksRecords() {
+      return fold.lacksRecords
+    },
   }
 }

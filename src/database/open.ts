@@ -1,7 +1,6 @@
 import { toStorageError } from '../base/errors.ts'
 import type { Clock } from '../base/world.ts'
 import type { Shape } from '../models/migrate.ts'
-import type { WireRow } from '../protocol/row.ts'
 import { isInWorkers, type Store, type StoreConnection } from '../storage/store.ts'
 import { checkpoint } from './checkpoint.ts'
 import type { Database, DatabaseSize, Restored, RestoreSink, SnapshotWriter } from './database.ts'
@@ -68,11 +67,9 @@ function databaseIn(
   }
 
   /** What follows is of the new shape, so what it follows from has to be, too. Where that fails, what was read is given all the same. */
-  const rewrite = async (
-    rows: readonly WireRow[],
-    restored: Restored,
-    sink: RestoreSink,
-  ): Promise<Restored> => {
+  const rewrite = async (migrating: MigratingSink, read: Restored, sink: RestoreSink): Promise<Restored> => {
+    const rows = migrating.migrated()
+    const restored = { ...read, repairedAt: read.repairedAt ?? (migrating.lacksRecords ? 0 : undefined) }
     sink.rows(rows)
     let writer: SnapshotWriter | undefined
     try {
@@ -106,7 +103,7 @@ function databaseIn(
       const { restored, brokenAt: from } = read
       if (from !== undefined) await database.write(['journal'], (tx) => database.cut(tx, { from }))
       size = read.size
-      return migrating ? rewrite(migrating.migrated(), restored, sink) : restored
+      return migrating ? rewrite(migrating, restored, sink) : restored
     },
 
     async read(sink) {

@@ -40,7 +40,7 @@ export function readStored(
     await Promise.all(Array.from({ length: pagesAhead }, readOn))
     const { sid, at, size, brokenAt } = await readJournal(tx, head, (ops) => sink.ops(ops))
     return {
-      restored: { sid, epoch: head.epoch, at },
+      restored: { sid, epoch: head.epoch, at, repairedAt: head.repairedAt },
       size: { pageUnits: sizeOf(manifest), journalUnits: size },
       brokenAt,
     }

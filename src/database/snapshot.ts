@@ -2,7 +2,7 @@ import { StorageError } from '../base/errors.ts'
 import type { Clock } from '../base/world.ts'
 import type { SnapshotWriter } from './database.ts'
 import type { FencedConnection } from './fence.ts'
-import { format, type Head, type Manifest, metaKeys } from './format.ts'
+import { headOf, type Manifest, metaKeys } from './format.ts'
 import type { Generations, PageWriter } from './generations.ts'
 
 export interface StoredSnapshotOptions {
@@ -44,17 +44,10 @@ export function beginSnapshot(
       await pages.add(...added)
     },
 
-    async commit({ sid, epoch }) {
+    async commit({ sid, epoch, repairedAt }) {
       refuseIfOver()
       const manifest = await pages.manifest()
-      const head: Head = {
-        format,
-        generation: pages.id,
-        base: sid,
-        at: clock.now(),
-        version,
-        ...(epoch === undefined ? undefined : { epoch }),
-      }
+      const head = headOf({ generation: pages.id, base: sid, at: clock.now(), version, epoch, repairedAt })
       await database.write(['pages', 'journal'], async (tx) => {
         refuseIfOver()
         await database.cut(tx, {})

@@ -95,6 +95,23 @@ function unknownOf(steps: readonly Step[], again: ReadonlySet<Touched>): readonl
   return [...unknown.values()]
 }
 
+/** Keeps, of ops that come one by one, the first `u` of each record that is not there, nor made or removed behind it. */
+export class UnknownRecords {
+  readonly #ops = new Map<string, RowOp>()
+
+  get ops(): readonly RowOp[] {
+    return [...this.#ops.values()]
+  }
+
+  /** `op` comes, and its record is there or not. */
+  note(op: RowOp, isThere: boolean): void {
+    if (op.op === 'u' ? isThere : this.#ops.size === 0) return
+    const key = rowKey(op.t, op.id)
+    if (op.op !== 'u') this.#ops.delete(key)
+    else if (!this.#ops.has(key)) this.#ops.set(key, op)
+  }
+}
+
 /** Takes over into `touched` what the steps make of it. To be called once. */
 function changesOf(
   touched: readonly Touched[],

@@ -61,6 +61,8 @@ export interface Staging {
   include(types: Iterable<string>): void
   add(rows: readonly WireRow[]): void
   apply(ops: readonly RowOp[]): void
+  /** Of what was applied, the first `u` of each record that is not here, nor made or removed behind it. */
+  readonly unknown: readonly RowOp[]
   /** What it holds so far, prepared to be swapped in while the rest comes. Nothing may be added before that resolves. */
   part(): Promise<Staging>
   /** Does the long work of the swap beforehand, in short turns. Nothing may be added after it. */

@@ -1,5 +1,5 @@
 import type { Clock } from '../base/world.ts'
-import { applyOp, type RowOp, type RowSource } from '../protocol/fold.ts'
+import { applyOp, type RowOp, type RowSource, UnknownRecords } from '../protocol/fold.ts'
 import type { WireRow } from '../protocol/row.ts'
 import type { Records } from './record.ts'
 import type { Staging } from './replica.ts'
@@ -38,6 +38,7 @@ export class StagedCopy implements Staging {
   readonly #isPart: boolean
   readonly #unloaded: Set<string>
   readonly #rows = new Map<string, Map<string, WireRow>>()
+  readonly #unknown = new UnknownRecords()
   #prepared: Prepared | undefined
   readonly rows: RowSource = { get: (t, id) => this.#rows.get(t)?.get(id) }
 
@@ -62,10 +63,16 @@ export class StagedCopy implements Staging {
   apply(ops: readonly RowOp[]): void {
     for (const op of ops) {
       if (this.#unloaded.has(op.t)) continue
-      const row = applyOp(this.rows.get(op.t, op.id), op)
+      const before = this.rows.get(op.t, op.id)
+      this.#unknown.note(op, before !== undefined)
+      const row = applyOp(before, op)
       if (row) this.#of(op.t).set(op.id, row)
       else this.#of(op.t).delete(op.id)
     }
+  }
+
+  get unknown(): readonly RowOp[] {
+    return this.#unknown.ops
   }
 
   async part(): Promise<StagedCopy> {

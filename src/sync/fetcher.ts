@@ -58,7 +58,7 @@ export class Fetcher {
         `The server was asked too often at position ${position ?? 'none'}; waiting.`,
       )
     }
-    if (this.#resets.isOwed) this.#repair()
+    if (this.#resets.owedSince !== undefined) this.#repair()
     if (position === undefined || position <= 0 || this.#resets.due) return this.#bootstrap(signal)
     return (await this.#delta(position, signal)) ?? this.#bootstrap(signal)
   }
@@ -69,11 +69,20 @@ export class Fetcher {
     return unknown.length > 0 && this.#repair()
   }
 
-  /** Makes the next fetch a bootstrap, unless one was made for this cause lately. */
+  /** Makes the next fetch a bootstrap, unless one was made for this cause lately: then a restart is to know that it is owed. */
   #repair(): boolean {
+    const { copy } = this.#options
+    const before = this.#resets.owedSince
     const isDue = this.#resets.repair()
-    if (isDue) this.#options.copy.disk.suspend()
+    const { owedSince } = this.#resets
+    if (isDue) copy.disk.suspend()
+    else if (owedSince !== undefined && owedSince !== before) copy.owe(owedSince)
     return isDue
+  }
+
+  /** See `Resets.owe`. */
+  owe(repairedAt: number): void {
+    this.#resets.owe(repairedAt)
   }
 
   /** Makes the next fetch a bootstrap, for what the disk was to hold and does not give. */

@@ -27,8 +27,8 @@ export interface LazyListener {
 export class LazyTypes {
   readonly #options: LazyTypesOptions
   readonly #unused: Set<string>
-  /** What happened to each record since it was left on the disk, as one op. */
-  readonly #kept = new Map<string, RowOp>()
+  /** What happened to each record since it was left on the disk, as one op, or as an update behind a removal. */
+  readonly #kept = new Map<string, readonly RowOp[]>()
   /** Where the data was when it was left there: it is still there at that position, or at a later one. */
   #base: HistoryPosition | undefined
   #isPaused = false
@@ -53,7 +53,7 @@ export class LazyTypes {
   keep(ops: readonly RowOp[]): void {
     for (const op of ops) {
       const key = rowKey(op.t, op.id)
-      this.#kept.set(key, joined(this.#kept.get(key), op))
+      this.#kept.set(key, joined(this.#kept.get(key) ?? [], op))
     }
   }
 
@@ -124,14 +124,14 @@ export class LazyTypes {
     const { replica, listener } = this.#options
     const staging = replica.stage()
     await this.#read(types, staging, base)
-    // An update of a record that is not there waits, to be told.
-    const applied = new Set(this.#of(types).filter(({ op, t, id }) => op !== 'u' || staging.rows.get(t, id)))
+    const applied = new Set(this.#of(types))
     staging.apply([...applied])
     await staging.prepare()
     if (this.#base !== base || this.#isPaused) return
-    const rest = this.#of(types).filter((op) => !applied.has(op))
-    for (const op of this.#of(types)) this.#kept.delete(rowKey(op.t, op.id))
-    listener.join(staging, types, rest)
+    const now = this.#of(types)
+    for (const op of now) this.#kept.delete(rowKey(op.t, op.id))
+    // What was not known there is told, unless something came meanwhile that makes it known.
+    listener.join(staging, types, [...staging.unknown, ...now.filter((op) => !applied.has(op))])
   }
 
   /** Adds what is stored of `types`. Another client may have stored more of the same history meanwhile. */
@@ -148,7 +148,7 @@ export class LazyTypes {
 
   /** What was kept of `types`. Each may be applied to any later state of its record, too. */
   #of(types: ReadonlySet<string>): readonly RowOp[] {
-    return [...this.#kept.values()].filter(({ t }) => types.has(t))
+    return [...this.#kept.values()].flat().filter(({ t }) => types.has(t))
   }
 
   /** Those that were used, as far as each `matches`. */
@@ -161,8 +161,9 @@ export class LazyTypes {
   }
 }
 
-/** What does to any row what `first` and then `second` do. */
-function joined(first: RowOp | undefined, second: RowOp): RowOp {
-  if (second.op !== 'u' || !first) return second
-  return first.op === 'd' ? first : { ...first, p: { ...first.p, ...second.p } }
+/** What does to any row what `kept` and then `op` do, and tells as much of a record that is not there. */
+function joined(kept: readonly RowOp[], op: RowOp): readonly RowOp[] {
+  const last = kept.at(-1)
+  if (op.op !== 'u' || !last) return [op]
+  return last.op === 'd' ? [last, op] : [...kept.slice(0, -1), { ...last, p: { ...last.p, ...op.p } }]
 }

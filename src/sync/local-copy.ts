@@ -31,6 +31,8 @@ export interface CopyListener {
   replaced(types?: ReadonlySet<string>): void
   /** Changes to records that turn out, now that their type is loaded, not to be here. */
   unknown(ops: readonly RowOp[]): void
+  /** Records are missing in what was restored; see `Resets.owe`. */
+  owed(repairedAt: number): void
 }
 
 /** With what a delta was asked for. */
@@ -93,9 +95,14 @@ export class LocalCopy {
 
   /** Records nothing new: where the data is gone from the disk, it does not follow from what is there. */
   checkStored(): void {
+    this.owe(undefined)
+  }
+
+  /** Records that records are missing here, for which a snapshot was last made at the time `repairedAt`. */
+  owe(repairedAt: number | undefined): void {
     if (!this.#continuity) return
     const { proven, epoch } = this.#continuity
-    this.disk.record({ since: proven, sid: proven, ops: [], epoch })
+    this.disk.record({ since: proven, sid: proven, ops: [], epoch, repairedAt })
   }
 
   /** The records of `t` are wanted here from now on: those that are on the disk alone are loaded. */
@@ -165,6 +172,7 @@ export class LocalCopy {
   }
 
   async #restore(): Promise<void> {
+    const { listener } = this.#options
     const staging = this.stage()
     const restored = await this.disk.database.restore({
       rows: (rows) => staging.add(rows),
@@ -178,6 +186,9 @@ export class LocalCopy {
     if (restored.failure) this.disk.suspend(restored.failure)
     else this.disk.resume()
     this.#place(staging, restored, restored.at, 0)
+    if (restored.repairedAt !== undefined) listener.owed(restored.repairedAt)
+    // A type that was on the disk alone has been used since.
+    else if (staging.unknown.length > 0) listener.unknown(staging.unknown)
   }
 
   /** Puts what was fetched or stored at the time `at` in place of the data, with the transactions that it brings. */

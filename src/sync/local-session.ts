@@ -283,6 +283,7 @@ export class LocalSession implements Session {
       unknown: (ops) => {
         if (this.#fetcher.repairs(ops)) this.#scheduler.tell('want')
       },
+      owed: (repairedAt) => this.#fetcher.owe(repairedAt),
     }
   }
 

@@ -39,9 +39,9 @@ export class Recorder {
   record(entry: JournalEntry, later = false): void {
     if (this.#suspended) return
     // Of what waits, nothing is copied again: there may be thousands of deltas in one turn.
-    const { since = entry.since, ops = [] } = this.#waiting ?? {}
+    const { since = entry.since, ops = [], repairedAt } = this.#waiting ?? {}
     for (const op of entry.ops) ops.push(op)
-    this.#waiting = { ...entry, since, ops }
+    this.#waiting = { ...entry, since, ops, repairedAt: entry.repairedAt ?? repairedAt }
     const kept = this.#waiting.ops.length + (this.#current?.ops.length ?? 0)
     if (this.#failure && kept > mostOpsKept) this.suspend()
     else this.#writing ??= this.#write(later)

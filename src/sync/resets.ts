@@ -29,9 +29,9 @@ export class Resets {
     return this.#next === 'owed' ? undefined : this.#next
   }
 
-  /** Whether a repair is to be tried once more. */
-  get isOwed(): boolean {
-    return this.#next === 'owed'
+  /** Where a repair is owed, to be tried once more: when one was last made for this cause, in ms since the epoch. */
+  get owedSince(): number | undefined {
+    return this.#next === 'owed' ? this.#repairedAt : undefined
   }
 
   /** Makes one due for what is missing, unless one was made for this cause lately: then it is owed. Gives whether it did. */
@@ -48,6 +48,12 @@ export class Resets {
   /** The same, of what the disk was to hold and does not give. A bootstrap brings all, so that it is the last. */
   refill(): void {
     this.#next = this.due ?? 'repair'
+  }
+
+  /** A repair was owed before a restart; the last one was made at the time `repairedAt`. */
+  owe(repairedAt: number): void {
+    this.#repairedAt = repairedAt
+    this.#next ??= 'owed'
   }
 
   /** No delta follows on what is here. Gives whether a bootstrap is due; `false` where that cannot help yet. */

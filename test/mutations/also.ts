@@ -112,8 +112,16 @@ export const also: readonly Mutation[] = [
     test: 'test/client/repair.test.ts',
     name: 'invariant 65: that may not be made yet is made later, so that nothing stays missing',
     file: 'src/sync/fetcher.ts',
-    from: 'if (this.#resets.isOwed) this.#repair()',
+    from: 'if (this.#resets.owedSince !== undefined) this.#repair()',
     to: '',
+  },
+  {
+    invariant: 65,
+    test: 'test/client/owed.test.ts',
+    name: 'invariant 65: what a repair is owed for, %s, is repaired after a restart, when the hour is over',
+    file: 'src/sync/fetcher.ts',
+    from: 'copy.owe(owedSince)',
+    to: 'undefined',
   },
   {
     invariant: 66,

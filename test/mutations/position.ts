@@ -16,8 +16,8 @@ export const position: readonly Mutation[] = [
     test: 'test/database/atomicity.test.ts',
     name: 'invariant 1, invariant 36: ${what} with a %s at any step leaves rows and position both old or both new',
     file: 'src/database/checkpoint.ts',
-    from: '{ ...head, generation: writer.id, base, at }',
-    to: '{ ...head, generation: writer.id, at }',
+    from: 'generation: writer.id, base, at, repairedAt',
+    to: 'generation: writer.id, at, repairedAt',
   },
   {
     invariant: 2,

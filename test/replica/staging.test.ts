@@ -1,4 +1,7 @@
+import * as fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
+import { fold } from '../../src/protocol/fold.ts'
+import { frame } from '../support/arbitraries.ts'
 import { PacedClock } from '../support/paced-clock.ts'
 import { apply, emptyReplica, replaceAll, replicaOf, row, t } from '../support/replica-fixtures.ts'
 
@@ -31,6 +34,20 @@ test('ops apply to the staged rows, and are read back', () => {
   replica.swap(staging)
   expect(replica.all(t)).toHaveLength(2)
   expect(replica.confirmed(t, 'c')).toEqual(row('c', {}, 3))
+})
+
+test('ops that come one after the other leave as unknown what they would all at once', () => {
+  const op = frame(fc.constant(1))
+  const there = { t: 'a', id: '1', p: {} }
+  fc.assert(
+    fc.property(fc.array(fc.array(op)), (lists) => {
+      const staging = emptyReplica().replica.stage()
+      staging.add([there])
+      for (const ops of lists) staging.apply(ops)
+      const rows = { get: (t: string, id: string) => (t === 'a' && id === '1' ? there : undefined) }
+      expect(new Set(staging.unknown)).toEqual(new Set(fold(rows, lists.flat()).unknown))
+    }),
+  )
 })
 
 test('records, rows and results that say the same stay the same through a swap', () => {

@@ -1,48 +1,106 @@
 import { expect, test } from 'vitest'
+import type { Database } from '../../src/database/database.ts'
 import { noDatabase } from '../../src/database/none.ts'
+import type { RowOp } from '../../src/protocol/fold.ts'
+import type { Payload } from '../../src/protocol/json.ts'
 import type { WireRow } from '../../src/protocol/row.ts'
 import { createReplica } from '../../src/replica/create-replica.ts'
 import { LazyTypes } from '../../src/sync/lazy-types.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
-test('what happened to a record is kept until it is shown, also where its type was loaded in vain', async () => {
+const t = 'Issue'
+const stored: WireRow = { t, id: '1', p: { n: 1 } }
+
+/** A lazy type, of which one record is stored; what happens to it is not. And what comes of it once it is loaded. */
+function setUp() {
   const clock = new VirtualClock()
   const replica = createReplica({ clock, onListenerError: () => {} })
-  replica.swap(replica.stage(new Set(['Issue'])))
-  const joined: (WireRow | undefined)[] = []
+  replica.swap(replica.stage(new Set([t])))
+  const joined: { readonly row: WireRow | undefined; readonly rest: readonly RowOp[] }[] = []
+  const database: Database = {
+    ...noDatabase,
+    async read(sink) {
+      sink.rows([stored])
+      return { sid: 1, at: 0 }
+    },
+  }
   const lazy = new LazyTypes({
-    types: ['Issue'],
+    types: [t],
     replica,
-    database: () => ({ ...noDatabase, read: async () => ({ sid: 1, at: 0 }) }),
+    database: () => database,
     listener: {
-      join: (staging, types) => {
-        joined.push(staging.rows.get('Issue', '1'))
+      join: (staging, types, rest) => {
+        joined.push({ row: staging.rows.get(t, '1'), rest })
         replica.join(staging, types, () => [])
       },
       lost: (error) => expect.unreachable(error.message),
     },
   })
   lazy.replaced({ sid: 1, epoch: undefined })
-  lazy.keep([{ op: 'i', t: 'Issue', id: '1', p: {} }])
-
-  // A snapshot begins to be stored while what was read is being prepared.
-  const stage = replica.stage.bind(replica)
-  replica.stage = (unloaded) => {
-    const staging = stage(unloaded)
-    const prepare = staging.prepare.bind(staging)
-    staging.prepare = () => {
-      lazy.pause()
-      return prepare()
+  /** Runs `work` while what is staged from now on is prepared. */
+  const whilePreparing = (work: () => void) => {
+    const stage = replica.stage.bind(replica)
+    replica.stage = (unloaded) => {
+      replica.stage = stage
+      const staging = stage(unloaded)
+      const prepare = staging.prepare.bind(staging)
+      staging.prepare = () => {
+        work()
+        return prepare()
+      }
+      return staging
     }
-    return staging
   }
-  lazy.use('Issue')
+  return { clock, lazy, joined, whilePreparing }
+}
+
+const put = (n: number): RowOp => ({ op: 'i', t, id: '1', p: { n } })
+const update = (p: Payload): RowOp => ({ op: 'u', t, id: '1', p })
+const removal: RowOp = { op: 'd', t, id: '1' }
+
+test('what happened to a record is kept until it is shown, also where its type was loaded in vain', async () => {
+  const { clock, lazy, joined, whilePreparing } = setUp()
+  lazy.keep([put(2)])
+  // A snapshot begins to be stored meanwhile.
+  whilePreparing(() => lazy.pause())
+  lazy.use(t)
   await clock.advance(1)
   expect(joined).toEqual([])
 
   // It could not be stored.
-  replica.stage = stage
   lazy.resume()
   await clock.advance(1)
-  expect(joined).toEqual([{ t: 'Issue', id: '1', p: {} }])
+  expect(joined).toEqual([{ row: { ...stored, p: { n: 2 } }, rest: [] }])
+})
+
+test('what happens to a record while it is loaded is laid over what is loaded', async () => {
+  const { clock, lazy, joined, whilePreparing } = setUp()
+  lazy.keep([put(2)])
+  whilePreparing(() => lazy.keep([update({ m: 3 })]))
+  lazy.use(t)
+  await clock.advance(1)
+  expect(joined).toEqual([{ row: { ...stored, p: { n: 2 } }, rest: [{ ...put(2), p: { n: 2, m: 3 } }] }])
+})
+
+test.each<
+  readonly [string, readonly RowOp[], { readonly row: WireRow | undefined; readonly rest: readonly RowOp[] }]
+>([
+  ['updates', [update({ n: 2 }), update({ m: 3 })], { row: { ...stored, p: { n: 2, m: 3 } }, rest: [] }],
+  ['a removal', [update({ n: 2 }), removal], { row: undefined, rest: [] }],
+  [
+    'a removal and updates, which are for no record',
+    [removal, update({ n: 2 }), update({ m: 3 })],
+    { row: undefined, rest: [update({ n: 2, m: 3 })] },
+  ],
+  [
+    'a removal, an update and a record in its place',
+    [removal, update({ n: 2 }), put(4), update({ m: 3 })],
+    { row: { ...stored, p: { n: 4, m: 3 } }, rest: [] },
+  ],
+])('what happened to a record is applied to what is stored: %s', async (_, ops, expected) => {
+  const { clock, lazy, joined } = setUp()
+  for (const op of ops) lazy.keep([op])
+  lazy.use(t)
+  await clock.advance(1)
+  expect(joined).toEqual([expected])
 })

@@ -9,12 +9,13 @@ function recorderOf(failures: (Error | undefined)[] = []) {
   const begun: number[] = []
   const stored: string[] = []
   const told: (string | undefined)[] = []
-  const append = async ({ since, sid, ops }: JournalEntry) => {
+  const append = async ({ since, sid, ops, repairedAt }: JournalEntry) => {
     begun.push(since)
     await undefined
     const failure = failures.shift()
     if (failure) throw failure
-    stored.push(`${since}-${sid}: ${ops.map(({ id }) => id)}`)
+    const repair = repairedAt === undefined ? '' : `, repaired at ${repairedAt}`
+    stored.push(`${since}-${sid}: ${ops.map(({ id }) => id)}${repair}`)
   }
   const recorder = new Recorder({ ...noDatabase, append }, (failure) => told.push(failure?.code))
   return { recorder, begun, stored, told }
@@ -38,6 +39,15 @@ describe('a recorder', () => {
     recorder.record(entry(3))
     await recorder.settled()
     expect(stored).toEqual(['0-1: 1', '1-3: 2,3', '3-4: 4'])
+  })
+
+  test('joins to what waits that records are missing, and does not lose it with what comes next', async () => {
+    const { recorder, stored } = recorderOf()
+    for (const since of [0, 1]) recorder.record(entry(since))
+    recorder.record({ since: 2, sid: 2, ops: [], repairedAt: 7 })
+    recorder.record(entry(2))
+    await recorder.settled()
+    expect(stored).toEqual(['0-1: 1', '1-3: 2,3, repaired at 7'])
   })
 
   test('copies nothing again of what waits', async () => {

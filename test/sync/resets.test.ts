@@ -13,12 +13,22 @@ function resetsAfter(clock: VirtualClock, fruitless: number): Resets {
 test('a repair that may not be made yet is owed, and is no reason for a bootstrap until it may', async () => {
   const clock = new VirtualClock()
   const resets = new Resets(clock)
+  const repairedAt = clock.now()
   expect([resets.repair(), resets.due]).toEqual([true, 'repair'])
   resets.made(5)
   await clock.advance(59 * minute)
-  expect([resets.repair(), resets.due, resets.isOwed]).toEqual([false, undefined, true])
+  expect([resets.repair(), resets.due, resets.owedSince]).toEqual([false, undefined, repairedAt])
   await clock.advance(minute)
-  expect([resets.repair(), resets.due, resets.isOwed]).toEqual([true, 'repair', false])
+  expect([resets.repair(), resets.due, resets.owedSince]).toEqual([true, 'repair', undefined])
+})
+
+test('a repair that was owed before a restart is due an hour after the last one', async () => {
+  const clock = new VirtualClock()
+  const resets = new Resets(clock)
+  resets.owe(clock.now() - 59 * minute)
+  expect([resets.repair(), resets.due]).toEqual([false, undefined])
+  await clock.advance(minute)
+  expect([resets.repair(), resets.due]).toEqual([true, 'repair'])
 })
 
 test('what is owed is brought by a bootstrap of another cause', () => {
@@ -29,10 +39,10 @@ test('what is owed is brought by a bootstrap of another cause', () => {
   }
   expect([resets.reset('gone'), resets.due]).toEqual([false, undefined])
   resets.continued()
-  expect([resets.reset('gone'), resets.due, resets.isOwed]).toEqual([true, 'gone', false])
+  expect([resets.reset('gone'), resets.due, resets.owedSince]).toEqual([true, 'gone', undefined])
   expect([resets.repair(), resets.due]).toEqual([false, 'gone'])
   resets.made(6)
-  expect([resets.due, resets.isOwed]).toEqual([undefined, false])
+  expect([resets.due, resets.owedSince]).toEqual([undefined, undefined])
 })
 
 test.each([
