@@ -28,7 +28,6 @@ export function rowOf(n) {
 
 /** The text of a snapshot of `count` rows, at position `count`. */
 export function snapshotOf(count) {
-  const parts = [`{"sid":${count},"count":${count},"rows":[`]
-  for (let n = 0; n < count; n += 1) parts.push(n === 0 ? '' : ',', JSON.stringify(rowOf(n)))
-  return `${parts.join('')}]}`
+  const rows = Array.from({ length: count }, (_, n) => JSON.stringify(rowOf(n)))
+  return `{"sid":${count},"count":${count},"lines":true,"rows":[${rows.join('\n,')}\n]}`
 }

@@ -6,7 +6,7 @@ import type { bootstrapResultSchema } from './schema/bootstrap.ts'
 export type BootstrapResult = z.infer<typeof bootstrapResultSchema>
 
 /** What a snapshot says beside its rows, which are read as they stream in. */
-export type SnapshotHead = Readonly<Omit<BootstrapResult, 'rows'>>
+export type SnapshotHead = Readonly<Omit<BootstrapResult, 'lines' | 'rows'>>
 
 /** How far a copy has come, and in which history. */
 export type HistoryPosition = Pick<SnapshotHead, 'sid' | 'epoch'>

@@ -1,3 +1,4 @@
+import { ProtocolError } from '../base/errors.ts'
 import { notJson, parseJson } from '../protocol/envelope.ts'
 import { readRow, type WireRow } from '../protocol/row.ts'
 import type { SnapshotSlice } from './transport.ts'
@@ -16,8 +17,12 @@ export interface Cut {
 /** The rows of `text`, the JSON array that was cut. Throws a ProtocolError where it is no JSON. */
 export function readCut(text: string, { items, broken }: Cut): SnapshotSlice {
   const values = parseJson(text, snapshot) as readonly unknown[]
+  if (values.length > items) {
+    const message = 'The snapshot says that each of its `rows` ends with a line feed, but some do not.'
+    throw new ProtocolError('bad_envelope', message)
+  }
   // Nothing between two commas counts as an item here, and as none for JSON.
-  if (values.length !== items) throw notJson(snapshot)
+  if (values.length < items) throw notJson(snapshot)
   const rows: WireRow[] = []
   const faults: string[] = []
   let asItCame = true

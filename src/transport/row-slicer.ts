@@ -3,11 +3,14 @@ import { notJson } from '../protocol/envelope.ts'
 import { maxDepth } from '../protocol/json.ts'
 import { ByteBuffer } from './byte-buffer.ts'
 import { type Cut, snapshot } from './cut.ts'
-import { closeBracket, comma, openBracket, ValueFollower } from './value-follower.ts'
+import { closeBracket, comma, lineFeed, openBracket, ValueFollower } from './value-follower.ts'
 
 /** A slice ends with the row that makes it this long: in rows, or in bytes. */
 const sliceRows = 1000
 const sliceBytes = 256 * 1024
+
+/** A row that is no longer than this, in bytes, is not too deep: each level takes two. */
+const shallowBytes = 2 * maxDepth
 
 /** Takes a slice, a JSON array: `bytes` are good until it returns. */
 export type TakeCut = (bytes: ByteBuffer, cut: Cut) => void
@@ -21,6 +24,8 @@ export class RowSlicer {
   ended = false
   /** How many rows came in slices. */
   rows = 0
+  /** Whether a line feed is said to stand behind each row, and in none: a row for which it does need not be followed. */
+  inLines = false
   readonly #maxRowBytes: number
   readonly #onCut: TakeCut
   readonly #follower = new ValueFollower()
@@ -31,6 +36,8 @@ export class RowSlicer {
   /** How much of the present row has passed, and how many items came before it. */
   #rowBytes = 0
   #items = 0
+  /** The next line feed of what is read, as far as it was looked for. */
+  #feed = -1
 
   constructor(maxRowBytes: number, onCut: TakeCut) {
     this.#maxRowBytes = maxRowBytes
@@ -43,8 +50,9 @@ export class RowSlicer {
     // What is before `kept` is in the buffer: it goes there in one piece for many rows, not in one for each.
     let kept = from
     let at = from
+    this.#feed = -1
     while (!this.ended) {
-      const end = this.#follower.follow(bytes, at)
+      const end = this.#endOf(bytes, at)
       this.#grow(end - at)
       if (end === bytes.length) {
         this.#bytes.append(bytes.subarray(kept))
@@ -69,6 +77,18 @@ export class RowSlicer {
     return at
   }
 
+  /** The place of the delimiter behind the row, or the end of `bytes` where that is to come. */
+  #endOf(bytes: Uint8Array, at: number): number {
+    if (!this.inLines || this.#rowBytes > 0) return this.#follower.follow(bytes, at)
+    if (this.#feed < at) {
+      const found = bytes.indexOf(lineFeed, at)
+      this.#feed = found < 0 ? bytes.length : found
+    }
+    const behind = this.#feed + 1
+    const isLine = this.#feed - at <= shallowBytes && isDelimiter(bytes[behind])
+    return isLine ? behind : this.#follower.follow(bytes, at)
+  }
+
   #grow(bytes: number): void {
     this.#rowBytes += bytes
     if (this.#rowBytes <= this.#maxRowBytes) return
@@ -77,8 +97,8 @@ export class RowSlicer {
   }
 
   #expectDelimiter(byte: number | undefined): void {
+    if (!isDelimiter(byte)) throw notJson(snapshot)
     this.ended = byte === closeBracket
-    if (!this.ended && byte !== comma) throw notJson(snapshot)
   }
 
   /** Drops the row that ended just now, of which `rest` is not in the buffer yet, and the comma before it. */
@@ -104,4 +124,8 @@ export class RowSlicer {
     this.#bytes.truncate(0)
     this.#bytes.append(arrayStart)
   }
+}
+
+function isDelimiter(byte: number | undefined): boolean {
+  return byte === comma || byte === closeBracket
 }

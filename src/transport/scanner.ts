@@ -123,14 +123,14 @@ export class SnapshotScanner {
     this.#key = key
     this.#keys += 1
     this.#place = key === 'rows' ? 'before rows' : 'value'
-    if (key === 'rows' && this.#rows.ended) {
-      throw new ProtocolError('bad_envelope', 'The snapshot carries `rows` twice.')
-    }
+    if (key !== 'rows') return
+    if (this.#rows.ended) throw new ProtocolError('bad_envelope', 'The snapshot carries `rows` twice.')
+    this.#rows.inLines = this.#values.lines === true
   }
 
   #keep(value: unknown, delimiter: number | undefined): void {
     const key = this.#key
-    if (key === 'sid' || key === 'epoch' || key === 'count') this.#values[key] = value
+    if (key === 'sid' || key === 'epoch' || key === 'count' || key === 'lines') this.#values[key] = value
     this.#endOfValue(delimiter)
   }
 

@@ -1,4 +1,5 @@
 /** The bytes that mean something to the structure of JSON. In UTF-8 none of them is part of another character. */
+export const lineFeed = 0x0a
 const quote = 0x22
 export const comma = 0x2c
 export const colon = 0x3a
@@ -10,7 +11,7 @@ export const closeBrace = 0x7d
 
 /** White space as JSON knows it (RFC 8259, section 2). */
 export function isSpace(byte: number | undefined): boolean {
-  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
+  return byte === 0x20 || byte === lineFeed || byte === 0x0d || byte === 0x09
 }
 
 /**

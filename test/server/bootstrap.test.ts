@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { WireRow } from '../../src/protocol/row.ts'
 import { bootstrapResultSchema } from '../../src/protocol/schema/bootstrap.ts'
 import type { TxOp } from '../../src/protocol/tx.ts'
 import { insert, remove, serviceOf, update } from './harness.ts'
@@ -13,15 +14,22 @@ test('it has the records of its caller, with their versions, and says how many b
     sid: 5,
     epoch: expect.any(String),
     count: 1,
+    lines: true,
     rows: [{ t: 'Todo', id: '1', v: 4, p }],
   })
-  expect(Object.keys(JSON.parse(text))).toEqual(['sid', 'epoch', 'count', 'rows'])
+  expect(Object.keys(JSON.parse(text))).toEqual(['sid', 'epoch', 'count', 'lines', 'rows'])
   expect(bootstrapResultSchema.parse(JSON.parse(text))).toEqual(JSON.parse(text))
 })
 
 test('without any records it is whole all the same', async () => {
   const { json } = serviceOf()
-  expect(await json('bootstrap')).toEqual({ sid: 0, epoch: expect.any(String), count: 0, rows: [] })
+  expect(await json('bootstrap')).toEqual({
+    sid: 0,
+    epoch: expect.any(String),
+    count: 0,
+    lines: true,
+    rows: [],
+  })
 })
 
 test('POST is answered as GET is', async () => {
@@ -32,7 +40,7 @@ test('POST is answered as GET is', async () => {
 
 test('many records come in more than one piece', async () => {
   const { service, ask } = serviceOf()
-  await service.write(Array.from({ length: 2_500 }, (_, index) => insert(String(index))))
+  await service.write(Array.from({ length: 2_500 }, (_, index) => insert(String(index), { text: 'a\nb' })))
   const response = await ask('bootstrap')
   let text = ''
   let chunks = 0
@@ -41,7 +49,10 @@ test('many records come in more than one piece', async () => {
     text += Buffer.from(chunk).toString()
   }
   expect(chunks).toBeGreaterThan(2)
-  expect(JSON.parse(text).rows).toHaveLength(2_500)
+  const { rows } = JSON.parse(text)
+  expect(rows).toHaveLength(2_500)
+  const written = rows.map((row: WireRow) => `${JSON.stringify(row)}\n`)
+  expect(text.endsWith(`"rows":[${written.join(',')}]}`)).toBe(true)
 })
 
 test('invariant 14: what is written while a snapshot or a delta is read is not in it, however slowly it is read', async () => {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { document } from '../support/snapshot-arbitraries.ts'
+import { document, inLines } from '../support/snapshot-arbitraries.ts'
 import { cuts, oracle, scan, verdict } from '../support/transport-snapshots.ts'
 
 /** An edit at a place: bytes taken away, and bytes put there. */
@@ -43,6 +43,16 @@ test('any snapshot, in any chunks, gives what JSON.parse of the whole gives', ()
       expect(verdict(() => summary(bytes, chunks))).toEqual(verdict(() => expected(bytes)))
     }),
     { numRuns: 600 },
+  )
+})
+
+test('a snapshot whose rows are on lines, as it says, gives what JSON.parse gives; one where some are not may be refused', () => {
+  fc.assert(
+    fc.property(inLines, cuts, ({ bytes, isTrue }, chunks) => {
+      const found = verdict(() => summary(bytes, chunks))
+      if (isTrue || found !== 'refused') expect(found).toEqual(expected(bytes))
+    }),
+    { numRuns: 1_000 },
   )
 })
 

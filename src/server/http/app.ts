@@ -127,7 +127,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   app.use(`${path}/bootstrap`, compress({ encoding: 'gzip' }))
   app.on(['GET', 'POST'], `${path}/bootstrap`, async (c) => {
     const snapshot = await log.snapshot(c.var.identity.owner)
-    return send(c, snapshot, 'rows', { count: snapshot.count })
+    return send(c, snapshot, 'rows', { count: snapshot.count, lines: true })
   })
 
   app.use(`${path}/delta`, compress({ encoding: 'gzip' }))

@@ -1,22 +1,24 @@
+import { separator } from '../log/separator.ts'
+
 /** An answer shorter than this is sent whole, with its length. */
 const smallChars = 1_024
 
 /** The bytes of JSON text, whole where they are few. */
 export type JsonBody = Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>
 
-/** The text of `{…head, [list]: […items]}`, in pieces: `batches` are items as JSON, joined by commas. */
+/** The text of `{…head, [list]: […items]}`, in pieces: `batches` are items as JSON, joined by {@link separator}. */
 export async function* documentText(
   head: Readonly<Record<string, unknown>>,
   list: string,
   batches: AsyncIterable<string>,
 ): AsyncGenerator<string> {
   const opening = `${JSON.stringify(head).slice(0, -1)},${JSON.stringify(list)}:[`
-  let separator = opening
+  let before = opening
   for await (const batch of batches) {
-    yield separator + batch
-    separator = ','
+    yield before + batch
+    before = separator
   }
-  yield separator === opening ? `${opening}]}` : ']}'
+  yield before === opening ? `${opening}]}` : '\n]}'
 }
 
 /**

@@ -72,7 +72,7 @@ export interface Position {
 }
 
 export interface Read extends Position {
-  /** Each batch: items as JSON, joined by commas. None is empty. */
+  /** Each batch: items as JSON, none with a line feed in it, joined by `separator`. None is empty. */
   readonly batches: AsyncIterable<string>
 }
 

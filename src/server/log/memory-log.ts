@@ -22,6 +22,7 @@ import type {
 } from './log.ts'
 import { madeAt } from './made-at.ts'
 import { checkRetention, forgetEveryMs, type Retention, slackMs, verdictHorizonOf } from './retention.ts'
+import { separator } from './separator.ts'
 
 /** How long a batch is, about, in UTF-16 units. */
 const batchLength = 65_536
@@ -211,11 +212,11 @@ async function* batchesOf<T>(items: readonly T[], textOf: (item: T) => string): 
     texts.push(text)
     length += text.length
     if (length < batchLength) continue
-    yield texts.join(',')
+    yield texts.join(separator)
     texts = []
     length = 0
   }
-  if (texts.length > 0) yield texts.join(',')
+  if (texts.length > 0) yield texts.join(separator)
 }
 
 function rowText({ t, id, sid, p }: KeptRecord): string {

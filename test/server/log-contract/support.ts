@@ -4,6 +4,7 @@ import type { WireRow } from '../../../src/protocol/row.ts'
 import type { TxOp } from '../../../src/protocol/tx.ts'
 import type { ClientTransaction, Judge, Log, Read } from '../../../src/server/log/log.ts'
 import { ownershipJudge } from '../../../src/server/log/ownership.ts'
+import { separator } from '../../../src/server/log/separator.ts'
 
 /** A test over a log without content, which is closed afterwards. */
 export type LogTest = (name: string, run: (log: Log) => Promise<void>) => void
@@ -28,13 +29,15 @@ export function txOf(
   return { ...who, id, digest: JSON.stringify(ops), ops, bases: [], requires: [], ...more }
 }
 
+/** What `read` gives. Each item stands on lines of its own. */
 export async function items<T>(read: Read): Promise<readonly T[]> {
-  let text = ''
+  const found: T[] = []
   for await (const batch of read.batches) {
-    expect(batch).not.toBe('')
-    text += text === '' ? batch : `,${batch}`
+    const texts = batch.split(separator)
+    expect(texts.some((text) => text === '' || text.includes('\n'))).toBe(false)
+    for (const text of texts) found.push(JSON.parse(text))
   }
-  return JSON.parse(`[${text}]`)
+  return found
 }
 
 export async function rowsOf(log: Log, owner = 'ann'): Promise<readonly WireRow[]> {

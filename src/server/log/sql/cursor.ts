@@ -1,4 +1,5 @@
 import { type ControlledTransaction, type RawBuilder, sql } from 'kysely'
+import { separator } from '../separator.ts'
 import { type Int8, toNumber } from './int8.ts'
 
 /** How long a batch is, about, in bytes. */
@@ -13,7 +14,7 @@ const shortBytes = 16_384
 
 /** The items that a read has not given yet. */
 export interface Cursor {
-  /** The next items as JSON, joined by commas; `''` at the end, and what it held is released then. */
+  /** The next batch, as a read gives it; `''` at the end, and what it held is released then. */
   next(): Promise<string>
   /** Lets go of what it holds. Safe to call again. */
   close(): Promise<void>
@@ -93,7 +94,7 @@ export class SqlCursor implements Cursor {
     }
     const texts = await this.#textsOf(batch)
     if (!this.#more && this.#rows.every(({ item }) => item !== null)) await this.#end()
-    return texts.join(',')
+    return texts.join(separator)
   }
 
   async #fetch(): Promise<void> {
