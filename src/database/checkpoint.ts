@@ -3,7 +3,6 @@ import type { DatabaseSize } from './database.ts'
 import type { FencedConnection } from './fence.ts'
 import {
   type Head,
-  headOf,
   type Manifest,
   metaKeys,
   type PageEntry,
@@ -15,6 +14,7 @@ import type { Generations, PageWriter } from './generations.ts'
 import { type Journal, readJournal } from './journal.ts'
 import { JournalFold } from './journal-fold.ts'
 import { pagesOf, readPage } from './pages.ts'
+import { readRepair, writeRepair } from './repair.ts'
 
 export interface CheckpointContext {
   readonly database: FencedConnection
@@ -58,13 +58,15 @@ export async function checkpoint(context: CheckpointContext): Promise<Checkpoint
 
 function begin(database: FencedConnection): Promise<Start | undefined> {
   return database.read(['journal'], async (tx) => {
-    const [stored, list] = await Promise.all([
+    const [stored, list, { unknown }] = await Promise.all([
       tx.get('meta', metaKeys.head),
       tx.get('meta', metaKeys.manifest),
+      readRepair(tx),
     ])
     const head = readHead(stored)
     if (!head) return undefined
     const fold = new JournalFold()
+    fold.add(unknown)
     const journal = await readJournal(tx, head, (ops) => fold.add(ops))
     return journal.size === 0 ? undefined : { head, manifest: readManifest(list), fold, journal }
   })
@@ -119,10 +121,10 @@ function finish(
     const head = readHead(await tx.get('meta', metaKeys.head))
     if (head?.generation !== began.generation || signal?.aborted) return false
     const { sid: base, at, to } = journal
-    // The changes to them are gone, too.
-    const repairedAt = head.repairedAt ?? (fold.lacksRecords ? 0 : undefined)
     await database.cut(tx, { to })
-    await generations.switchTo(tx, headOf({ ...head, generation: writer.id, base, at, repairedAt }), manifest)
+    // Who uses their types is yet to be told.
+    writeRepair(tx, { ...(await readRepair(tx)), unknown: fold.unknown })
+    await generations.switchTo(tx, { ...head, generation: writer.id, base, at }, manifest)
     return true
   })
 }

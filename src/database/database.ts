@@ -5,6 +5,7 @@ import type { RowOp } from '../protocol/fold.ts'
 import type { WireRow } from '../protocol/row.ts'
 import type { SnapshotPlace, StoredElsewhere } from '../transport/transport.ts'
 import type { OutboxStore } from './outbox.ts'
+import type { Repair } from './repair.ts'
 
 /**
  * The local database of one identity: the last checkpoint as pages of JSON text, and a journal of the deltas since.
@@ -16,7 +17,8 @@ import type { OutboxStore } from './outbox.ts'
 export interface Database {
   readonly kind: 'durable' | 'memory'
   /**
-   * Reads pages and journal from one consistent state. Pages come to `sink` in order, then the journal's ops.
+   * Reads pages and journal from one consistent state. Pages come to `sink` in order, then the journal's ops: before them
+   * those that a checkpoint has left, since their records are not there.
    * Resolves with the position reached, or `undefined` where nothing was ever stored. A journal record that cannot
    * be read, or does not link to the one before, ends the journal there, and the records behind it are gone. A page
    * that cannot be read: a StorageError of code `unreadable`, and only a snapshot helps.
@@ -64,11 +66,7 @@ export interface Restored {
   readonly at: number
   /** Why what was migrated could not be stored, if it could not: no delta follows from what is there. */
   readonly failure?: SyncError | undefined
-  /**
-   * Where records are missing that a snapshot is to bring: when one was last made for this cause, in ms since the epoch;
-   * 0 where none was.
-   */
-  readonly repairedAt?: number | undefined
+  readonly repair: Pick<Repair, 'owed' | 'at'>
 }
 
 export interface JournalEntry {
@@ -76,8 +74,8 @@ export interface JournalEntry {
   readonly sid: number
   readonly ops: readonly RowOp[]
   readonly epoch?: string | undefined
-  /** See {@link Restored}. It is remembered until there is a snapshot. */
-  readonly repairedAt?: number | undefined
+  /** Whether records are missing, so that a snapshot is owed: that is remembered until there is one. */
+  readonly owesRepair?: boolean | undefined
 }
 
 export interface SnapshotWriter {
@@ -86,7 +84,7 @@ export interface SnapshotWriter {
   /** Stores pages, in one transaction, but for those that are stored elsewhere. Resolves when its own are stored. */
   page(...pages: readonly Page[]): Promise<void>
   /** Switches to the new generation in one transaction, and clears the journal and what is left of older ones. */
-  commit(position: HistoryPosition & Pick<Restored, 'repairedAt'>): Promise<void>
+  commit(position: HistoryPosition, repair?: Partial<Repair>): Promise<void>
   /** Drops what was written. The current generation is as it was. */
   abort(): Promise<void>
 }

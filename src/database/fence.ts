@@ -148,6 +148,7 @@ function drop(tx: StoreTransaction, fence: number): Promise<void> {
   tx.delete('meta', metaKeys.head)
   tx.delete('meta', metaKeys.manifest)
   tx.delete('meta', metaKeys.lent)
+  tx.delete('meta', metaKeys.repair)
   tx.delete('pages', {})
   return cut(tx, {}, fence)
 }

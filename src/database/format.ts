@@ -2,13 +2,12 @@ import { StorageError } from '../base/errors.ts'
 import { epochOf, isSid } from '../protocol/guards.ts'
 import { isObject } from '../protocol/json.ts'
 import type { StoreValue } from '../storage/store.ts'
-import type { Restored } from './database.ts'
 
 /**
  * How the local database lies in a store's tables.
  *
  * - `meta`: `fence`, how often it was opened; `head`, a {@link Head}; `manifest`, the {@link Manifest} of the pages; `lent`,
- *   the writer whose pages another thread may write, while there is one.
+ *   the writer whose pages another thread may write, while there is one; `repair`, a Repair.
  * - `pages`: by `<generation>/<n>`, the JSON text of an array of rows. A page is never changed: what is to hold other
  *   rows is another page, under another key. Pages that the manifest does not list are left over from a writer that
  *   did not come to its end.
@@ -30,8 +29,6 @@ export type Head = {
   /** The version of the models whose shape pages and journal have. */
   readonly version: number
   readonly epoch?: string
-  /** See {@link Restored}. */
-  readonly repairedAt?: number
 }
 
 /** The pages that count, in order: of two rows of one record, the later one holds. */
@@ -45,25 +42,17 @@ export type PageEntry = {
   readonly types: readonly (readonly [t: string, rows: number])[]
 }
 
-export const metaKeys = { fence: 'fence', head: 'head', manifest: 'manifest', lent: 'lent' } as const
+export const metaKeys = {
+  fence: 'fence',
+  head: 'head',
+  manifest: 'manifest',
+  lent: 'lent',
+  repair: 'repair',
+} as const
 
 /** Whether `value` is a head of another format. */
 export function isOtherFormat(value: StoreValue | undefined): boolean {
   return isObject(value) && typeof value.format === 'number' && value.format !== format
-}
-
-/** A head of this format. What is `undefined` is not stored. */
-export function headOf({
-  epoch,
-  repairedAt,
-  ...head
-}: Omit<Head, 'format' | 'epoch' | 'repairedAt'> & Pick<Restored, 'epoch' | 'repairedAt'>): Head {
-  return {
-    ...head,
-    format,
-    ...(epoch === undefined ? undefined : { epoch }),
-    ...(repairedAt === undefined ? undefined : { repairedAt }),
-  }
 }
 
 /**
@@ -73,21 +62,14 @@ export function headOf({
 export function readHead(value: StoreValue | undefined): Head | undefined {
   if (value === undefined || isOtherFormat(value)) return undefined
   if (isObject(value) && value.format === format) {
-    const { generation, base, at, version = 1, repairedAt } = value
+    const { generation, base, at, version = 1 } = value
     if (
       typeof generation === 'string' &&
       isSid(base) &&
       typeof at === 'number' &&
       typeof version === 'number'
     )
-      return headOf({
-        generation,
-        base,
-        at,
-        version,
-        ...epochOf(value),
-        repairedAt: typeof repairedAt === 'number' ? repairedAt : undefined,
-      })
+      return { format, generation, base, at, version, ...epochOf(value) }
   }
   throw unreadable('The position')
 }

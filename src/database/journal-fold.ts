@@ -10,11 +10,6 @@ export class JournalFold {
   readonly #done = new Set<string>()
   readonly #unknown = new UnknownRecords()
 
-  /** Once all was folded: whether records are missing, of which there are changes. */
-  get lacksRecords(): boolean {
-    return this.#unknown.ops.length > 0
-  }
-
   add(ops: readonly RowOp[]): void {
     for (const op of ops) {
       const key = rowKey(op.t, op.id)
@@ -48,6 +43,11 @@ export class JournalFold {
     }
   }
 
+  /** Once all was folded: the changes to records that are not there. */
+  get unknown(): readonly RowOp[] {
+    return this.#unknown.ops
+  }
+
   #after(row: WireRow): WireRow | undefined {
     const key = rowKey(row.t, row.id)
     const ops = this.#waiting.get(key)
@@ -57,10 +57,12 @@ export class JournalFold {
     return this.#fold(row, ops)
   }
 
-  #fold(row: WireRow | undefined, ops: readonly RowOp[]): WireRow | undefined {
-    return ops.reduce((row, op) => {
+  #fold(before: WireRow | undefined, ops: readonly RowOp[]): WireRow | undefined {
+    let row = before
+    for (const op of ops) {
       this.#unknown.note(op, row !== undefined)
-      return applyOp(row, op)
-    }, row)
+      row = applyOp(row, op)
+    }
+    return row
   }
 }

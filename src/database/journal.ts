@@ -5,8 +5,9 @@ import { isObject } from '../protocol/json.ts'
 import type { KeySpan, StoreTransaction, StoreValue } from '../storage/store.ts'
 import type { JournalEntry } from './database.ts'
 import type { FencedConnection } from './fence.ts'
-import { after, type Head, headOf, journalKey, journalStart, metaKeys, readHead, taken } from './format.ts'
+import { after, type Head, journalKey, journalStart, metaKeys, readHead, taken } from './format.ts'
 import { parseArray } from './pages.ts'
+import { readRepair, writeRepair } from './repair.ts'
 
 /** What a record counts beside its text, in units of text: a journal of empty deltas is to be folded, too. */
 const recordUnits = 500
@@ -33,9 +34,8 @@ export function journalOf(database: FencedConnection): JournalWriter {
    * Where the journal ends, if that is where the entry begins and nothing was written since. By its fence, the database is
    * nobody else's to write, so nothing need be read again, which is a third of a small append.
    */
-  const knownBefore = ({ since, sid, epoch, repairedAt }: JournalEntry): Tail | undefined => {
-    if (tail?.writes !== database.writes || since !== tail.sid || sid <= since) return undefined
-    if (repairedAt !== undefined) return undefined
+  const knownBefore = ({ since, sid, epoch, owesRepair }: JournalEntry): Tail | undefined => {
+    if (tail?.writes !== database.writes || since !== tail.sid || sid <= since || owesRepair) return undefined
     return epoch === undefined || epoch === tail.epoch ? tail : undefined
   }
   return {
@@ -67,10 +67,9 @@ async function link(tx: StoreTransaction, entry: JournalEntry): Promise<Pick<Tai
   const end = await readEnd(tx)
   if (end?.sid !== since || sid < since || (sid === since && ops.length > 0)) throw brokenLink(entry)
   const { head, last } = end
-  const { epoch = head.epoch, repairedAt = head.repairedAt } = entry
-  if (epoch !== head.epoch || repairedAt !== head.repairedAt) {
-    tx.put('meta', metaKeys.head, headOf({ ...head, epoch, repairedAt }))
-  }
+  const { epoch = head.epoch } = entry
+  if (epoch !== undefined && epoch !== head.epoch) tx.put('meta', metaKeys.head, { ...head, epoch })
+  if (entry.owesRepair) writeRepair(tx, { ...(await readRepair(tx)), owed: true })
   return { epoch, last }
 }
 

@@ -1,4 +1,5 @@
 import { migrateOp, migrateRow, type Shape } from '../models/migrate.ts'
+import type { RowOp } from '../protocol/fold.ts'
 import type { WireRow } from '../protocol/row.ts'
 import type { RestoreSink } from './database.ts'
 import { JournalFold } from './journal-fold.ts'
@@ -6,8 +7,8 @@ import { JournalFold } from './journal-fold.ts'
 /** Gathers what is stored in an older shape; in the shape that the models have now it is `migrated`. */
 export interface MigratingSink extends RestoreSink {
   migrated(): readonly WireRow[]
-  /** After that: whether records are missing, of which there are changes. */
-  readonly lacksRecords: boolean
+  /** After that: the changes to records that are not there. */
+  readonly unknown: readonly RowOp[]
 }
 
 /** Its `rows` and `ops` throw where one of the shape `from` cannot be migrated. */
@@ -20,8 +21,8 @@ export function migratingSink(models: Shape, from: number): MigratingSink {
     },
     ops: (stored) => fold.add(stored.map((op) => migrateOp(models, from, op))),
     migrated: () => [...fold.applyTo(rows), ...fold.rest()],
-    get lacksRecords() {
-      return fold.lacksRecords
+    get unknown() {
+      return fold.unknown
     },
   }
 }

@@ -67,15 +67,20 @@ function databaseIn(
   }
 
   /** What follows is of the new shape, so what it follows from has to be, too. Where that fails, what was read is given all the same. */
-  const rewrite = async (migrating: MigratingSink, read: Restored, sink: RestoreSink): Promise<Restored> => {
+  const rewrite = async (
+    migrating: MigratingSink,
+    restored: Restored,
+    sink: RestoreSink,
+  ): Promise<Restored> => {
     const rows = migrating.migrated()
-    const restored = { ...read, repairedAt: read.repairedAt ?? (migrating.lacksRecords ? 0 : undefined) }
+    const { unknown } = migrating
     sink.rows(rows)
+    if (unknown.length > 0) sink.ops(unknown)
     let writer: SnapshotWriter | undefined
     try {
       writer = await snapshot()
       for (const page of pagesOf(rows)) await writer.page(page)
-      await writer.commit(restored)
+      await writer.commit(restored, { ...restored.repair, unknown })
       return restored
     } catch (error) {
       await writer?.abort().catch(() => {})

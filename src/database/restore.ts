@@ -3,6 +3,7 @@ import type { FencedConnection } from './fence.ts'
 import { metaKeys, readHead, readManifest, sizeOf } from './format.ts'
 import { readJournal } from './journal.ts'
 import { readPage } from './pages.ts'
+import { readRepair } from './repair.ts'
 
 interface Read {
   readonly restored: Restored
@@ -23,9 +24,10 @@ export function readStored(
   sinkFor: (version: number) => RestoreSink | undefined,
 ): Promise<Read | undefined> {
   return database.read(['pages', 'journal'], async (tx) => {
-    const [stored, list] = await Promise.all([
+    const [stored, list, { owed, at: repairedAt, unknown }] = await Promise.all([
       tx.get('meta', metaKeys.head),
       tx.get('meta', metaKeys.manifest),
+      readRepair(tx),
     ])
     const head = readHead(stored)
     const sink = head && sinkFor(head.version)
@@ -38,9 +40,10 @@ export function readStored(
       for (const { key } of wanted) sink.rows(readPage(await tx.get('pages', key)))
     }
     await Promise.all(Array.from({ length: pagesAhead }, readOn))
+    if (unknown.length > 0) sink.ops(unknown)
     const { sid, at, size, brokenAt } = await readJournal(tx, head, (ops) => sink.ops(ops))
     return {
-      restored: { sid, epoch: head.epoch, at, repairedAt: head.repairedAt },
+      restored: { sid, epoch: head.epoch, at, repair: { owed, at: repairedAt } },
       size: { pageUnits: sizeOf(manifest), journalUnits: size },
       brokenAt,
     }

@@ -2,8 +2,9 @@ import { StorageError } from '../base/errors.ts'
 import type { Clock } from '../base/world.ts'
 import type { SnapshotWriter } from './database.ts'
 import type { FencedConnection } from './fence.ts'
-import { headOf, type Manifest, metaKeys } from './format.ts'
+import { format, type Head, type Manifest, metaKeys } from './format.ts'
 import type { Generations, PageWriter } from './generations.ts'
+import { writeRepair } from './repair.ts'
 
 export interface StoredSnapshotOptions {
   readonly clock: Clock
@@ -44,14 +45,22 @@ export function beginSnapshot(
       await pages.add(...added)
     },
 
-    async commit({ sid, epoch, repairedAt }) {
+    async commit({ sid, epoch }, { owed = false, at, unknown = [] } = {}) {
       refuseIfOver()
       const manifest = await pages.manifest()
-      const head = headOf({ generation: pages.id, base: sid, at: clock.now(), version, epoch, repairedAt })
+      const head: Head = {
+        format,
+        generation: pages.id,
+        base: sid,
+        at: clock.now(),
+        version,
+        ...(epoch === undefined ? undefined : { epoch }),
+      }
       await database.write(['pages', 'journal'], async (tx) => {
         refuseIfOver()
         await database.cut(tx, {})
         tx.delete('meta', metaKeys.lent)
+        writeRepair(tx, { owed, at, unknown })
         await generations.switchTo(tx, head, manifest)
       })
       end()

@@ -109,12 +109,14 @@ function prove(state: Continuity, delta: DeltaMessage, rows: Rows): Outcome {
   const reached = removals.filter((one) => one.sid <= sid)
   const ops = [...reached, ...framesOf(delta, (had) => had <= proven)]
   const laid = layOver(state, ops, rest, rows)
+  const unknown = provenOf(laid.unknown, ops)
+  const isBroken = delta.kind === 'frame' && delta.broken.length > 0
   return {
     state: { proven: sid, shown: rest.at(-1)?.sid ?? sid, epoch, unproven: rest, under: laid.under },
     changes: laid.changes,
-    unknown: provenOf(laid.unknown, ops),
+    unknown,
     unloadedOps: ops.filter(({ t }) => !rows.has(t)),
-    entry: { since: proven, sid, ops, epoch },
+    entry: { since: proven, sid, ops, epoch, owesRepair: isBroken || unknown.length > 0 },
   }
 }
 

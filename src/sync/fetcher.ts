@@ -1,5 +1,6 @@
 import { ProtocolError } from '../base/errors.ts'
 import type { Clock } from '../base/world.ts'
+import type { Restored } from '../database/database.ts'
 import type { DeltaMessage } from '../protocol/delta.ts'
 import type { RowOp } from '../protocol/fold.ts'
 import type { ResetEvent, ResetReason } from '../session/events.ts'
@@ -7,6 +8,7 @@ import type { SyncResult } from '../session/session.ts'
 import { failureOf } from '../transport/failure.ts'
 import type { SnapshotProgress, Transport } from '../transport/transport.ts'
 import { ofBroken, ofCount, ofUnknown } from './anomalies.ts'
+import type { Outcome } from './continuity.ts'
 import { download, isComplete } from './download.ts'
 import type { LocalCopy } from './local-copy.ts'
 import { LoopGuard } from './loop-guard.ts'
@@ -58,31 +60,27 @@ export class Fetcher {
         `The server was asked too often at position ${position ?? 'none'}; waiting.`,
       )
     }
-    if (this.#resets.owedSince !== undefined) this.#repair()
     if (position === undefined || position <= 0 || this.#resets.due) return this.#bootstrap(signal)
     return (await this.#delta(position, signal)) ?? this.#bootstrap(signal)
   }
 
-  /** Whether a bootstrap follows, to bring the records that changes came for and that are not here. */
-  repairs(unknown: readonly RowOp[]): boolean {
+  /** To be told what came of a delta. Gives whether a bootstrap is to follow now. */
+  taken({ unknown, entry }: Pick<Outcome, 'unknown' | 'entry'>): boolean {
     this.#options.reporter.anomalies(ofUnknown(unknown))
-    return unknown.length > 0 && this.#repair()
+    if (entry?.owesRepair) this.#resets.owe()
+    return this.#resets.isRepairDue
   }
 
-  /** Makes the next fetch a bootstrap, unless one was made for this cause lately: then a restart is to know that it is owed. */
-  #repair(): boolean {
-    const { copy } = this.#options
-    const before = this.#resets.owedSince
-    const isDue = this.#resets.repair()
-    const { owedSince } = this.#resets
-    if (isDue) copy.disk.suspend()
-    else if (owedSince !== undefined && owedSince !== before) copy.owe(owedSince)
-    return isDue
+  /** Changes came for records that turn out not to be here. Gives whether a bootstrap is to follow now. */
+  missing(unknown: readonly RowOp[]): boolean {
+    this.#options.reporter.anomalies(ofUnknown(unknown))
+    this.#resets.owe()
+    return this.#resets.isRepairDue
   }
 
-  /** See `Resets.owe`. */
-  owe(repairedAt: number): void {
-    this.#resets.owe(repairedAt)
+  /** What is known from before a restart. */
+  restored(repair: Restored['repair']): void {
+    this.#resets.restore(repair)
   }
 
   /** Makes the next fetch a bootstrap, for what the disk was to hold and does not give. */
@@ -102,25 +100,29 @@ export class Fetcher {
     }
     this.#refusals = noRefusals
     reporter.anomalies(ofBroken(delta))
-    if (delta.kind === 'frame' && delta.broken.length > 0 && this.#repair()) return undefined
     const outcome = copy.take(delta, { since, verdicts })
     if (outcome?.reset) return this.#reset(outcome.reset, discontinuous(outcome.reset))
     this.#resets.continued()
-    if (outcome && this.repairs(outcome.unknown)) return undefined
+    if (outcome && this.taken(outcome)) return undefined
     const changes = outcome ? outcome.changes().length + outcome.unloadedOps.length : 0
     return { kind: 'delta', sid: copy.continuity?.proven ?? delta.sid, changes }
   }
 
   async #bootstrap(signal: AbortSignal): Promise<SyncResult> {
     this.#bootstrapping = true
+    const { isRepairDue, repairedAt } = this.#resets
     try {
-      return await this.#replace(signal)
+      return await this.#replace(signal, isRepairDue ? this.#options.clock.now() : repairedAt)
+    } catch (error) {
+      this.#resets.failed()
+      throw error
     } finally {
       this.#bootstrapping = false
     }
   }
 
-  async #replace(signal: AbortSignal): Promise<SyncResult> {
+  /** `repairedAt`: when one was last made for what was missing, this one included. */
+  async #replace(signal: AbortSignal, repairedAt: number | undefined): Promise<SyncResult> {
     const { transport, copy, reporter, listener } = this.#options
     const position = copy.continuity
     const { verdicts } = copy
@@ -135,8 +137,9 @@ export class Fetcher {
     reporter.anomalies(ofBroken({ kind: 'row', broken, sid: head.sid }))
     if (!isComplete(loaded)) reporter.anomalies([ofCount(head.count, rows + broken.length, head.sid)])
     // What the disk did not take, though it was to be there alone, has to come again.
-    if (!(await copy.replace(head, staging, pages, verdicts))) return this.#replace(signal)
-    this.#resets.made(head.sid)
+    if (!(await copy.replace({ ...head, repairedAt }, staging, pages, verdicts)))
+      return this.#replace(signal, repairedAt)
+    this.#resets.made(head.sid, repairedAt)
     this.#refusals = noRefusals
     if (reason) listener.reset({ reason, since: position?.shown ?? 0 })
     return { kind: 'bootstrap', sid: head.sid, changes: rows }

@@ -1,5 +1,6 @@
 import { toStorageError } from '../base/errors.ts'
 import type { Clock } from '../base/world.ts'
+import type { Restored } from '../database/database.ts'
 import { noDatabase } from '../database/none.ts'
 import type { HistoryPosition, SnapshotHead } from '../protocol/bootstrap.ts'
 import type { DeltaMessage } from '../protocol/delta.ts'
@@ -29,10 +30,10 @@ export interface CopyListener {
   shownInPart(): void
   /** Other data stands in place of the old: of all types, or of those that were loaded. */
   replaced(types?: ReadonlySet<string>): void
-  /** Changes to records that turn out, now that their type is loaded, not to be here. */
-  unknown(ops: readonly RowOp[]): void
-  /** Records are missing in what was restored; see `Resets.owe`. */
-  owed(repairedAt: number): void
+  /** What is known from before a restart about records that are missing. */
+  restored(repair: Restored['repair']): void
+  /** Changes to records that turn out, now that they are restored or loaded, not to be here. */
+  missing(ops: readonly RowOp[]): void
 }
 
 /** With what a delta was asked for. */
@@ -95,14 +96,9 @@ export class LocalCopy {
 
   /** Records nothing new: where the data is gone from the disk, it does not follow from what is there. */
   checkStored(): void {
-    this.owe(undefined)
-  }
-
-  /** Records that records are missing here, for which a snapshot was last made at the time `repairedAt`. */
-  owe(repairedAt: number | undefined): void {
     if (!this.#continuity) return
     const { proven, epoch } = this.#continuity
-    this.disk.record({ since: proven, sid: proven, ops: [], epoch, repairedAt })
+    this.disk.record({ since: proven, sid: proven, ops: [], epoch })
   }
 
   /** The records of `t` are wanted here from now on: those that are on the disk alone are loaded. */
@@ -129,12 +125,11 @@ export class LocalCopy {
     const outcome = asked
       ? fetched(this.#continuity, delta, asked.since, rows)
       : pushed(this.#continuity, delta, rows)
-    const { state, changes, unknown, unloadedOps, entry, reset } = outcome
+    const { state, changes, unloadedOps, entry, reset } = outcome
     this.#continuity = state
     this.#lazy.keep(unloadedOps)
-    // The disk works while the rest is done; but nobody waits until a push is stored, so that it is shown first. What a
-    // repair is to follow at once is not stored: a restart has to come upon what is missing again.
-    if (entry) this.disk.record(entry, !asked || unknown.length > 0)
+    // The disk works while the rest is done; but nobody waits until a push is stored, so that it is shown first.
+    if (entry) this.disk.record(entry, !asked)
     // What another history says is no verdict on what was sent to this one.
     if (reset || isOtherEpoch(state, delta.epoch)) return outcome
     settlement.heard(delta)
@@ -147,12 +142,17 @@ export class LocalCopy {
    * what was to stay on the disk is not there, or the disk was opened again: nothing has changed here then, and another
    * one is to come.
    */
-  async replace(head: SnapshotHead, staging: Staging, pages: PageSink, verdicts: number): Promise<boolean> {
+  async replace(
+    { repairedAt, ...head }: SnapshotHead & { readonly repairedAt: number | undefined },
+    staging: Staging,
+    pages: PageSink,
+    verdicts: number,
+  ): Promise<boolean> {
     const { settlement, clock } = this.#options
     const isWhole = staging.unloaded.size === 0
     this.#lazy.pause()
     const replaced = await this.disk.replace(pages.database, async () => {
-      const failure = (await pages.commit(head)) ?? (await this.#lazy.fill(staging, head))
+      const failure = (await pages.commit(head, { at: repairedAt })) ?? (await this.#lazy.fill(staging, head))
       if (!failure || isWhole) await staging.prepare()
       return failure
     })
@@ -186,9 +186,8 @@ export class LocalCopy {
     if (restored.failure) this.disk.suspend(restored.failure)
     else this.disk.resume()
     this.#place(staging, restored, restored.at, 0)
-    if (restored.repairedAt !== undefined) listener.owed(restored.repairedAt)
-    // A type that was on the disk alone has been used since.
-    else if (staging.unknown.length > 0) listener.unknown(staging.unknown)
+    listener.restored(restored.repair)
+    if (staging.unknown.length > 0) listener.missing(staging.unknown)
   }
 
   /** Puts what was fetched or stored at the time `at` in place of the data, with the transactions that it brings. */
@@ -216,7 +215,7 @@ export class LocalCopy {
       return changes()
     })
     listener.replaced(types)
-    if (missing.length > 0) listener.unknown(missing)
+    if (missing.length > 0) listener.missing(missing)
   }
 }
 

@@ -280,10 +280,10 @@ export class LocalSession implements Session {
         this.#tellSnapshot()
         void this.#modelCheck.replaced(types)
       },
-      unknown: (ops) => {
-        if (this.#fetcher.repairs(ops)) this.#scheduler.tell('want')
+      restored: (repair) => this.#fetcher.restored(repair),
+      missing: (ops) => {
+        if (this.#fetcher.missing(ops)) this.#scheduler.tell('want')
       },
-      owed: (repairedAt) => this.#fetcher.owe(repairedAt),
     }
   }
 

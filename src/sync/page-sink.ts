@@ -2,6 +2,7 @@ import { type SyncError, toStorageError } from '../base/errors.ts'
 import type { Database, Page, SnapshotWriter } from '../database/database.ts'
 import { PageBatches } from '../database/page-batches.ts'
 import { typesOf } from '../database/pages.ts'
+import type { Repair } from '../database/repair.ts'
 import type { SnapshotHead } from '../protocol/bootstrap.ts'
 import type { SnapshotPlace, SnapshotSlice } from '../transport/transport.ts'
 
@@ -38,9 +39,9 @@ export class PageSink {
   }
 
   /** Makes the snapshot the stored copy. Resolves with why it could not, if it could not. */
-  async commit(head: SnapshotHead): Promise<SyncError | undefined> {
+  async commit(head: SnapshotHead, repair?: Partial<Repair>): Promise<SyncError | undefined> {
     if (!this.#failure) await this.#batches.flush()
-    if (!this.#failure) await this.#attempt(async () => (await this.#begun()).commit(head))
+    if (!this.#failure) await this.#attempt(async () => (await this.#begun()).commit(head, repair))
     if (this.#failure) await this.abort()
     return this.#failure
   }

@@ -158,7 +158,7 @@ export class Realtime {
     reporter.anomalies(ofBroken(delta))
     const outcome = copy.take(delta)
     if (!outcome) return
-    if (fetcher.repairs(outcome.unknown)) listener.missing('want')
+    if (fetcher.taken(outcome)) listener.missing('want')
     // A delta may lag behind what is pushed.
     else if (outcome.want === 'delta') listener.missing('hint')
     else if (outcome.want === 'confirm') listener.missing('confirm')

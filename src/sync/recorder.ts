@@ -35,13 +35,13 @@ export class Recorder {
     return this.#suspended
   }
 
-  /** `later`: not in this turn, in which it is to be shown first, or may yet be given up by `suspend`. */
+  /** `later`: not in this turn, in which it is to be shown first. */
   record(entry: JournalEntry, later = false): void {
     if (this.#suspended) return
     // Of what waits, nothing is copied again: there may be thousands of deltas in one turn.
-    const { since = entry.since, ops = [], repairedAt } = this.#waiting ?? {}
+    const { since = entry.since, ops = [], owesRepair } = this.#waiting ?? {}
     for (const op of entry.ops) ops.push(op)
-    this.#waiting = { ...entry, since, ops, repairedAt: entry.repairedAt ?? repairedAt }
+    this.#waiting = { ...entry, since, ops, owesRepair: entry.owesRepair || owesRepair }
     const kept = this.#waiting.ops.length + (this.#current?.ops.length ?? 0)
     if (this.#failure && kept > mostOpsKept) this.suspend()
     else this.#writing ??= this.#write(later)

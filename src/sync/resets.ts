@@ -1,24 +1,31 @@
 import type { Clock } from '../base/world.ts'
+import type { Restored } from '../database/database.ts'
 import type { ResetReason } from '../session/events.ts'
 import { isWithin } from './is-within.ts'
 
 /** A bootstrap that repairs what cannot be read or does not fit is not made more often than this. */
 const repairEveryMs = 3_600_000
 
-/** After a bootstrap that no delta continues, another one waits this long, and four times longer each time. */
+/** After one that no delta continues, or a repair that fails, another one waits this long, and four times longer each time. */
 const fruitlessMs = 60_000
+
+/** A bootstrap that did not help: when it was, in ms since the epoch, and how many such there were in a row before it. */
+interface InVain {
+  readonly at: number
+  readonly before: number
+}
 
 /** When a bootstrap is made though there is a position to ask for a delta, and how long none is made that would not help. */
 export class Resets {
   readonly #clock: Clock
-  /** Why the next fetch must be a bootstrap. `owed`: it need not, but for a repair that may not be made yet. */
-  #next: ResetReason | 'owed' | undefined
-  #repairedAt = Number.NEGATIVE_INFINITY
-  /**
-   * The last bootstrap, if no delta has continued it yet: another would bring the same. When it was, in ms since the epoch,
-   * and how many such there were in a row before it.
-   */
-  #fresh: { readonly at: number; readonly before: number } | undefined
+  /** Why the next fetch must be a bootstrap, whatever came before. */
+  #next: ResetReason | undefined
+  /** Whether records are missing, when a bootstrap was last made for them, and the last one that failed. */
+  #owesRepair = false
+  #repairedAt: number | undefined
+  #failed: InVain | undefined
+  /** The last bootstrap, if no delta has continued it yet: another would bring the same. */
+  #fresh: InVain | undefined
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -26,43 +33,41 @@ export class Resets {
 
   /** Why the next fetch must be a bootstrap, if it must. */
   get due(): ResetReason | undefined {
-    return this.#next === 'owed' ? undefined : this.#next
+    return this.#next ?? (this.isRepairDue ? 'repair' : undefined)
   }
 
-  /** Where a repair is owed, to be tried once more: when one was last made for this cause, in ms since the epoch. */
-  get owedSince(): number | undefined {
-    return this.#next === 'owed' ? this.#repairedAt : undefined
+  /** Whether the next fetch is a bootstrap for what is missing, and for nothing else. */
+  get isRepairDue(): boolean {
+    if (this.#next !== undefined || !this.#owesRepair || this.#isRecent(this.#failed)) return false
+    return this.#repairedAt === undefined || !isWithin(this.#clock, this.#repairedAt, repairEveryMs)
   }
 
-  /** Makes one due for what is missing, unless one was made for this cause lately: then it is owed. Gives whether it did. */
-  repair(): boolean {
-    if (isWithin(this.#clock, this.#repairedAt, repairEveryMs)) {
-      this.#next ??= 'owed'
-      return false
-    }
-    this.#repairedAt = this.#clock.now()
-    this.#next = 'repair'
-    return true
+  /** When a bootstrap was last made for what was missing, in ms since the epoch. */
+  get repairedAt(): number | undefined {
+    return this.#repairedAt
   }
 
-  /** The same, of what the disk was to hold and does not give. A bootstrap brings all, so that it is the last. */
+  /** Records are missing: a bootstrap is to bring them, as soon as it may. */
+  owe(): void {
+    this.#owesRepair = true
+  }
+
+  /** What is known from before a restart. */
+  restore({ owed, at }: Restored['repair']): void {
+    this.#owesRepair ||= owed
+    this.#repairedAt ??= at
+  }
+
+  /** What the disk was to hold it does not give. A bootstrap brings all, so that it is the last. */
   refill(): void {
-    this.#next = this.due ?? 'repair'
-  }
-
-  /** A repair was owed before a restart; the last one was made at the time `repairedAt`. */
-  owe(repairedAt: number): void {
-    this.#repairedAt = repairedAt
-    this.#next ??= 'owed'
+    this.#next ??= 'repair'
   }
 
   /** No delta follows on what is here. Gives whether a bootstrap is due; `false` where that cannot help yet. */
   reset(reason: ResetReason): boolean {
-    const { at, before } = this.#fresh ?? longAgo
     // Another history may have come since the last one began, which brought the one before.
-    const mayHelp = reason === 'epoch' && before === 0
-    if (!mayHelp && isWithin(this.#clock, at, Math.min(fruitlessMs * 4 ** before, repairEveryMs)))
-      return false
+    const mayHelp = reason === 'epoch' && this.#fresh?.before === 0
+    if (!mayHelp && this.#isRecent(this.#fresh)) return false
     this.#next = reason
     return true
   }
@@ -72,13 +77,27 @@ export class Resets {
     this.#fresh = undefined
   }
 
-  /** A bootstrap was made, up to `sid`. */
-  made(sid: number): void {
+  /** A bootstrap has failed. If it was for what is missing, deltas go on meanwhile. */
+  failed(): void {
+    this.#failed = this.#after(this.#failed)
+  }
+
+  /** A bootstrap was made, up to `sid`; `repairedAt` is when the last was for what was missing. */
+  made(sid: number, repairedAt: number | undefined): void {
     this.#next = undefined
-    const before = this.#fresh ? this.#fresh.before + 1 : 0
+    this.#owesRepair = false
+    this.#repairedAt = repairedAt
+    this.#failed = undefined
     // Behind an empty one no delta is asked for.
-    this.#fresh = sid > 0 ? { at: this.#clock.now(), before } : undefined
+    this.#fresh = sid > 0 ? this.#after(this.#fresh) : undefined
+  }
+
+  #after(last: InVain | undefined): InVain {
+    return { at: this.#clock.now(), before: last ? last.before + 1 : 0 }
+  }
+
+  /** Whether it is too early for another one. */
+  #isRecent(last: InVain | undefined): boolean {
+    return !!last && isWithin(this.#clock, last.at, Math.min(fruitlessMs * 4 ** last.before, repairEveryMs))
   }
 }
-
-const longAgo = { at: Number.NEGATIVE_INFINITY, before: 0 }

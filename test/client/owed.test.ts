@@ -1,101 +1,107 @@
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { memoryStore } from '../../src/storage/memory.ts'
 import { faults } from '../support/bare-server-faults.ts'
 import { Device, shown } from '../support/device.ts'
-import { models, restarted } from '../support/lazy-types.ts'
+import { bootstraps, mislead } from '../support/misled.ts'
 import { watching } from '../support/watching-store.ts'
 
 const hour = 3_600_000
 
-/** What tells of a record to those who have it, and nothing to this client. */
-const misleading = {
-  'an update of a record that is not here': { op: 'u' },
-  'a frame that cannot be read': { op: 'explode' },
+/** A device on which a repair was made for the record `2`, and is owed for the record `3`. */
+async function owing(device = new Device({ push: 'none' }), op?: string) {
+  device.insert('1')
+  const client = await device.live()
+  for (const id of ['2', '3']) await mislead(device, client, id, op)
+  expect(shown(client)).toEqual({ 1: {}, 2: {} })
+  return { device, client }
 }
 
-test.each(Object.entries(misleading))(
+test.each([
+  ['an update of a record that is not here', 'u'],
+  ['a frame that cannot be read', 'explode'],
+])(
   'invariant 65: what a repair is owed for, %s, is repaired after a restart, when the hour is over',
-  async (_, { op }) => {
-    const device = new Device({ push: 'none' })
-    device.insert('1')
+  async (_, op) => {
+    const { device } = await owing(undefined, op)
+    const before = bootstraps(device)
     let client = await device.live()
-    for (const id of ['2', '3']) {
-      const sid = device.insert(id)
-      const body = JSON.stringify({ sid, frames: [{ sid, t: 'Issue', id, op, p: {} }] })
-      // The first one is repaired at once.
-      device.server.failNext(faults.answer(200, body), { path: 'delta' })
-      await device.clock.until(client.sync())
-      await device.clock.advance(600_000)
-    }
-    const asked = device.requests.filter((path) => path === 'bootstrap').length
     for (const quarter of [1, 2, 3]) {
+      await device.clock.advance(hour / 6)
       await device.quit()
       client = await device.live()
       expect([quarter, shown(client)]).toEqual([quarter, { 1: {}, 2: {} }])
-      await device.clock.advance(hour / 6)
     }
-    await device.clock.advance(hour / 2)
+    await device.clock.advance(hour / 2 + 120_000)
     expect(shown(client)).toEqual({ 1: {}, 2: {}, 3: {} })
     await device.quit()
     await device.live()
     await device.clock.advance(2 * hour)
-    expect(device.requests.filter((path) => path === 'bootstrap')).toHaveLength(asked + 1)
+    expect(bootstraps(device)).toBe(before + 1)
   },
 )
+
+test('restarts do not make repairs more frequent', async () => {
+  const device = new Device({ push: 'none' })
+  device.insert('1')
+  await device.live()
+  const before = bootstraps(device)
+  for (let n = 0; n < 6; n += 1) {
+    await device.quit()
+    await mislead(device, await device.live(), `x${n}`)
+  }
+  expect(bootstraps(device) - before).toBe(1)
+})
+
+test('a repair that cannot be made holds nothing up, and is tried less and less often', async () => {
+  const { device } = await owing()
+  await device.quit()
+  await device.clock.advance(hour)
+  device.server.failNext(faults.answer(503, ''), { path: 'bootstrap', times: 50 })
+  device.insert('4')
+  const client = await device.live()
+  const before = bootstraps(device)
+  await device.clock.advance(10 * 60_000)
+  expect(shown(client)).toEqual({ 1: {}, 2: {}, 4: {} })
+  expect(client.status.data.state).toBe('current')
+  await device.clock.advance(5 * hour)
+  // After 1, 4, 16 and 60 minutes.
+  expect(bootstraps(device) - before).toBe(7)
+  await device.quit()
+  device.network.cut()
+  expect(shown(await device.live())).toEqual({ 1: {}, 2: {}, 4: {} })
+})
+
+test('an owed repair is made when the hour is over, also over a socket that keeps the client from polling', async () => {
+  const { device, client } = await owing()
+  const { lastSyncId: sid } = client
+  const send = (message: object) => device.server.sockets.send('ada', JSON.stringify(message))
+  send({ hello: { sid, heartbeatMs: 25_000 } })
+  for (let ms = 0; ms < hour + 60_000; ms += 25_000) {
+    send({ since: sid, sid, frames: [] })
+    await device.clock.advance(25_000)
+  }
+  expect(shown(client)).toEqual({ 1: {}, 2: {}, 3: {} })
+})
+
+test('a snapshot for another reason brings what a repair was owed for, and counts as none: the last one was within the hour', async () => {
+  const { device, client } = await owing()
+  device.server.failNext(faults.gone(), { path: 'delta' })
+  await device.clock.until(client.sync())
+  expect(shown(client)).toEqual({ 1: {}, 2: {}, 3: {} })
+  const before = bootstraps(device)
+  await mislead(device, client, '4')
+  expect([bootstraps(device) - before, shown(client)]).toEqual([0, { 1: {}, 2: {}, 3: {} }])
+  await device.clock.advance(hour + 120_000)
+  expect([bootstraps(device) - before, shown(client)]).toEqual([1, { 1: {}, 2: {}, 3: {}, 4: {} }])
+})
 
 test('while a repair is owed, fetching stores nothing but what it brings', async () => {
   let writes = 0
   const store = watching(memoryStore(), ({ mode }) => {
     if (mode === 'write') writes += 1
   })
-  const device = new Device({ store, push: 'none' })
-  device.insert('1')
-  const client = await device.live()
-  for (const id of ['2', '3']) {
-    device.update(id, {})
-    await device.clock.until(client.sync())
-    await device.clock.advance(1_000)
-  }
+  const { device, client } = await owing(new Device({ store, push: 'none' }))
   writes = 0
   for (let n = 0; n < 5; n += 1) await device.clock.until(client.sync())
   expect(writes).toBe(0)
-})
-
-describe('a change to a record that is not there, of a type that is on the disk alone', () => {
-  const told = 'anomaly unknown_record: A change came for Issue 1, which is not here.'
-
-  /** A device on whose disk is a lazy issue, with a client that hears of its removal and then of a change to it. */
-  async function misled() {
-    const { device, client } = await restarted({}, new Device({ push: 'none' }))
-    const sid = device.server.write('ada', [{ op: 'i', t: 'Project', id: 'p', p: {} }])
-    const frames = ['d', 'u', 'u'].map((op) => ({ sid, op, t: 'Issue', id: '1', p: { n: 1 } }))
-    device.server.sockets.send('ada', JSON.stringify({ since: sid - 1, sid, frames }))
-    await device.clock.advance(1_000)
-    expect(device.log).toEqual([])
-    return { device, client }
-  }
-
-  test('is told and repaired once it is loaded, though it was removed before', async () => {
-    const { device, client } = await misled()
-    await device.clock.until(client.load('Issue'))
-    await device.clock.advance(5_000)
-    expect(device.log).toEqual([told, 'reset repair since 2'])
-    expect(shown(client)).toEqual({ 1: { title: 'Milk' } })
-  })
-
-  test.each([
-    ['in time for the restart', true],
-    ['later', false],
-  ])('is told and repaired after a restart, where the type is used %s', async (_, inTime) => {
-    const { device } = await misled()
-    await device.quit()
-    const client = device.client({ models })
-    if (inTime) client.count('Issue')
-    await client.start()
-    await device.clock.advance(1_000)
-    if (!inTime) await device.clock.until(client.load('Issue'))
-    await device.clock.advance(5_000)
-    expect(device.log).toEqual([told, 'reset repair since 2'])
-    expect(shown(client)).toEqual({ 1: { title: 'Milk' } })
-  })
 })

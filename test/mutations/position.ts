@@ -16,8 +16,8 @@ export const position: readonly Mutation[] = [
     test: 'test/database/atomicity.test.ts',
     name: 'invariant 1, invariant 36: ${what} with a %s at any step leaves rows and position both old or both new',
     file: 'src/database/checkpoint.ts',
-    from: 'generation: writer.id, base, at, repairedAt',
-    to: 'generation: writer.id, at, repairedAt',
+    from: '{ ...head, generation: writer.id, base, at }',
+    to: '{ ...head, generation: writer.id, at }',
   },
   {
     invariant: 2,
@@ -152,7 +152,7 @@ export const position: readonly Mutation[] = [
     test: 'test/client/guards.test.ts',
     name: 'invariant 11, invariant 66: %s, an hour brings few snapshots and few requests, and then all is well again',
     file: 'src/sync/resets.ts',
-    from: 'fruitlessMs * 4 ** before',
+    from: 'fruitlessMs * 4 ** last.before',
     to: 'fruitlessMs',
   },
   {

@@ -21,7 +21,7 @@ function setUp() {
     ...noDatabase,
     async read(sink) {
       sink.rows([stored])
-      return { sid: 1, at: 0 }
+      return { sid: 1, at: 0, repair: { owed: false, at: undefined } }
     },
   }
   const lazy = new LazyTypes({

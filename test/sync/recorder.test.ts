@@ -9,12 +9,12 @@ function recorderOf(failures: (Error | undefined)[] = []) {
   const begun: number[] = []
   const stored: string[] = []
   const told: (string | undefined)[] = []
-  const append = async ({ since, sid, ops, repairedAt }: JournalEntry) => {
+  const append = async ({ since, sid, ops, owesRepair }: JournalEntry) => {
     begun.push(since)
     await undefined
     const failure = failures.shift()
     if (failure) throw failure
-    const repair = repairedAt === undefined ? '' : `, repaired at ${repairedAt}`
+    const repair = owesRepair ? ', owes a repair' : ''
     stored.push(`${since}-${sid}: ${ops.map(({ id }) => id)}${repair}`)
   }
   const recorder = new Recorder({ ...noDatabase, append }, (failure) => told.push(failure?.code))
@@ -41,13 +41,13 @@ describe('a recorder', () => {
     expect(stored).toEqual(['0-1: 1', '1-3: 2,3', '3-4: 4'])
   })
 
-  test('joins to what waits that records are missing, and does not lose it with what comes next', async () => {
+  test('joins to what waits that a repair is owed, and does not lose it with what comes next', async () => {
     const { recorder, stored } = recorderOf()
     for (const since of [0, 1]) recorder.record(entry(since))
-    recorder.record({ since: 2, sid: 2, ops: [], repairedAt: 7 })
+    recorder.record({ since: 2, sid: 2, ops: [], owesRepair: true })
     recorder.record(entry(2))
     await recorder.settled()
-    expect(stored).toEqual(['0-1: 1', '1-3: 2,3, repaired at 7'])
+    expect(stored).toEqual(['0-1: 1', '1-3: 2,3, owes a repair'])
   })
 
   test('copies nothing again of what waits', async () => {
@@ -149,7 +149,7 @@ describe('a recorder', () => {
     expect({ stored, told }).toEqual({ stored: ['0-1: 1'], told: [] })
   })
 
-  test('leaves time in its turn to give up what is to be written later', async () => {
+  test('does not begin in its turn to write what is to be written later', async () => {
     const { recorder, begun, stored } = recorderOf()
     recorder.record(entry(0), true)
     recorder.suspend()

@@ -6,44 +6,66 @@ const minute = 60_000
 
 function resetsAfter(clock: VirtualClock, fruitless: number): Resets {
   const resets = new Resets(clock)
-  for (let n = 0; n < fruitless; n += 1) resets.made(5)
+  for (let n = 0; n < fruitless; n += 1) resets.made(5, undefined)
   return resets
 }
 
-test('a repair that may not be made yet is owed, and is no reason for a bootstrap until it may', async () => {
+test('a repair is due once it is owed, and not within an hour after the last one', async () => {
   const clock = new VirtualClock()
   const resets = new Resets(clock)
-  const repairedAt = clock.now()
-  expect([resets.repair(), resets.due]).toEqual([true, 'repair'])
-  resets.made(5)
-  await clock.advance(59 * minute)
-  expect([resets.repair(), resets.due, resets.owedSince]).toEqual([false, undefined, repairedAt])
-  await clock.advance(minute)
-  expect([resets.repair(), resets.due, resets.owedSince]).toEqual([true, 'repair', undefined])
+  resets.owe()
+  expect([resets.due, resets.isRepairDue]).toEqual(['repair', true])
+  resets.made(5, clock.now())
+  expect(resets.due).toBeUndefined()
+  resets.owe()
+  await clock.advance(60 * minute - 1)
+  expect(resets.due).toBeUndefined()
+  await clock.advance(1)
+  expect(resets.due).toBe('repair')
 })
 
-test('a repair that was owed before a restart is due an hour after the last one', async () => {
+test('what is known from before a restart counts, unless more is known by now', async () => {
   const clock = new VirtualClock()
-  const resets = new Resets(clock)
-  resets.owe(clock.now() - 59 * minute)
-  expect([resets.repair(), resets.due]).toEqual([false, undefined])
+  const owing = new Resets(clock)
+  owing.restore({ owed: true, at: clock.now() - 59 * minute })
+  const other = new Resets(clock)
+  other.made(5, clock.now())
+  other.owe()
+  other.restore({ owed: false, at: clock.now() - 60 * minute })
+  expect([owing.due, other.due]).toEqual([undefined, undefined])
   await clock.advance(minute)
-  expect([resets.repair(), resets.due]).toEqual([true, 'repair'])
+  expect([owing.due, other.due]).toEqual(['repair', undefined])
 })
 
 test('what is owed is brought by a bootstrap of another cause', () => {
   const resets = new Resets(new VirtualClock())
-  for (const due of [true, false]) {
-    expect(resets.repair()).toBe(due)
-    if (due) resets.made(5)
-  }
-  expect([resets.reset('gone'), resets.due]).toEqual([false, undefined])
-  resets.continued()
-  expect([resets.reset('gone'), resets.due, resets.owedSince]).toEqual([true, 'gone', undefined])
-  expect([resets.repair(), resets.due]).toEqual([false, 'gone'])
-  resets.made(6)
-  expect([resets.due, resets.owedSince]).toEqual([undefined, undefined])
+  resets.owe()
+  resets.refill()
+  expect([resets.due, resets.isRepairDue]).toEqual(['repair', false])
+  expect([resets.reset('gone'), resets.due, resets.isRepairDue]).toEqual([true, 'gone', false])
+  resets.refill()
+  expect(resets.due).toBe('gone')
+  resets.made(6, undefined)
+  expect(resets.due).toBeUndefined()
 })
+
+test.each([1, 4, 16, 60, 60].map((minutes, before) => [before + 1, minutes]))(
+  'after %i repairs that failed the next one waits %i minutes',
+  async (failed, minutes) => {
+    const clock = new VirtualClock()
+    const resets = new Resets(clock)
+    resets.owe()
+    for (let n = 0; n < failed; n += 1) resets.failed()
+    await clock.advance(minutes * minute - 1)
+    expect(resets.due).toBeUndefined()
+    await clock.advance(1)
+    expect(resets.due).toBe('repair')
+    resets.failed()
+    resets.made(5, undefined)
+    resets.owe()
+    expect(resets.due).toBe('repair')
+  },
+)
 
 test.each([
   [1, 1],
@@ -62,9 +84,9 @@ test.each([
 
 test('after an empty bootstrap, or one that a delta continues, the next one does not wait', () => {
   const resets = new Resets(new VirtualClock())
-  resets.made(0)
+  resets.made(0, undefined)
   expect(resets.reset('epoch')).toBe(true)
-  resets.made(5)
+  resets.made(5, undefined)
   resets.continued()
   expect(resets.reset('epoch')).toBe(true)
 })
@@ -72,16 +94,16 @@ test('after an empty bootstrap, or one that a delta continues, the next one does
 test('empty bootstraps, however many, make none wait that follows the first rows', async () => {
   const clock = new VirtualClock()
   const resets = new Resets(clock)
-  for (let n = 0; n < 9; n += 1) resets.made(0)
-  resets.made(5)
+  for (let n = 0; n < 9; n += 1) resets.made(0, undefined)
+  resets.made(5, undefined)
   await clock.advance(minute)
   expect(resets.reset('gone')).toBe(true)
 })
 
 test('after a bootstrap of another history than the delta is of, the next one does not wait, and those after it do', () => {
   const resets = new Resets(new VirtualClock())
-  resets.made(5)
+  resets.made(5, undefined)
   expect([resets.reset('epoch'), resets.due]).toEqual([true, 'epoch'])
-  resets.made(5)
+  resets.made(5, undefined)
   expect(resets.reset('epoch')).toBe(false)
 })
