@@ -72,7 +72,7 @@ export const wrongChecks: Readonly<Record<keyof WrongAnswerOptions, Check>> = {
   body: [() => true, ''],
 }
 
-export function wrongAnswer(wrong: WrongAnswer, { headers = {}, body }: WrongAnswerOptions): Fault {
+export function wrongAnswer(wrong: WrongAnswer, { headers, body }: WrongAnswerOptions): Fault {
   if (wrong === 'html')
     return async () => new Response(page, { headers: { 'Content-Type': 'text/html', ...headers } })
   if (wrong === 'truncated') return cutInHalf
@@ -104,7 +104,7 @@ const cutInHalf: Fault = async (ask) => {
 /** The verdict on each transaction of the request, which the service never sees. */
 export function rejection(code: string, message: string, head: () => Promise<number>): Fault {
   return async (_, request) => {
-    const { txs } = (await request.clone().json()) as { readonly txs: readonly { readonly id: string }[] }
+    const { txs } = (await request.json()) as { readonly txs: readonly { readonly id: string }[] }
     return Response.json({
       sid: await head(),
       results: txs.map(({ id }) => ({ id, error: { code, message } })),

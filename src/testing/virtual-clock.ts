@@ -81,7 +81,7 @@ export class VirtualClock implements Clock {
 
   async #run(timer: Timer): Promise<void> {
     this.#timers.delete(timer)
-    if (timer.at > this.#now) this.#now = timer.at
+    this.#now = timer.at
     timer.callback()
     await this.#settle()
   }

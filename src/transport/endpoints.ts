@@ -99,7 +99,7 @@ function parse(option: string, value: unknown, scheme: Scheme, page: string | un
 }
 
 function relativeTo(page: string | undefined, path: string, scheme: Scheme): URL | undefined {
-  const url = page === undefined ? undefined : urlOf(path, page)
+  const url = urlOf(path, page)
   return url && scheme === 'ws' ? asSocket(url) : url
 }
 

@@ -147,3 +147,9 @@ test('the faults of a bare server arrive as a real fetch has them', async () => 
   server.failNext(faults.redirect('/portal'))
   await expect(clock.until(ask('/bootstrap', { redirect: 'error' }))).rejects.toThrow(TypeError)
 })
+
+test.each([201, 400])('an answer of %i that names a location is no redirect', async (status) => {
+  const answer = async () => new Response(null, { status, headers: { location: '/elsewhere' } })
+  network.use({ fetch: answer, upgrade: () => Promise.reject(new Error('None.')) })
+  expect((await clock.until(ask())).status).toBe(status)
+})

@@ -1,4 +1,5 @@
 import { beforeEach, expect, test } from 'vitest'
+import type { ServerEnd } from '../../src/testing/virtual-socket.ts'
 import { BareServer } from '../support/bare-server.ts'
 import { faults } from '../support/bare-server-faults.ts'
 import { virtualMount } from '../support/bare-server-virtual.ts'
@@ -157,6 +158,20 @@ test('nothing comes behind a close, whoever begins it, and to close twice is to 
     ['message', 150, 1],
     ['close', 250, 1012],
   ])
+})
+
+test('what a server sends is buffered until it has arrived, and counts in bytes', async () => {
+  let end: ServerEnd | undefined
+  const upgrade = async () => (socket: ServerEnd) => {
+    end = socket
+  }
+  network.use({ fetch: () => Promise.reject(new Error('None.')), upgrade })
+  open()
+  await clock.advance(100)
+  end?.send('{"sid":"ü"}')
+  expect(end?.bufferedAmount).toBe(12)
+  await clock.advance(50)
+  expect(end?.bufferedAmount).toBe(0)
 })
 
 test('a socket that is closed while it opens never opens', async () => {

@@ -318,6 +318,31 @@ describe('with a database in use', () => {
     expect(await serving.end()).toBe(0)
   })
 
+  test('status tells of each type, and of the ten owners who have the most records', async () => {
+    const owners = Array.from({ length: 12 }, (_, n) => `o${n + 10}`)
+    const issues = [...owners, 'o21', 'o21', 'o15'].map((userId, n) => ({ id: `i${n}`, userId }))
+    await importing(file('issues.json', JSON.stringify(issues)))
+    const areas = file('areas.json', '[{"id":"a1","userId":"o10"}]')
+    await called(['import', areas, '--database', database, '--type', 'Area'])
+    const { stdout } = await called(['status', '--json', '--database', database])
+    expect(JSON.parse(stdout)).toMatchObject({
+      records: 16,
+      types: [
+        { t: 'Area', records: 1, owners: 1 },
+        { t: 'Issue', records: 15, owners: 12 },
+      ],
+      owners: {
+        count: 12,
+        largest: [
+          { owner: 'o21', records: 3 },
+          { owner: 'o10', records: 2 },
+          { owner: 'o15', records: 2 },
+          ...['o11', 'o12', 'o13', 'o14', 'o16', 'o17', 'o18'].map((owner) => ({ owner, records: 1 })),
+        ],
+      },
+    })
+  })
+
   test('what callers and files name says nothing to the terminal, and makes no line of its own', async () => {
     const evil = '\u001b]0;x\u0007\u009b31m\nrecords  0'
     const path = file('evil.json', JSON.stringify([{ id: evil, userId: evil }]))

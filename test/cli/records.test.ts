@@ -139,6 +139,18 @@ test('a file that can no longer be read is told in one sentence', async () => {
   await expect(reading).rejects.toThrow(`The file ${path} cannot be read: ENOENT`)
 })
 
+test('a file that is not in UTF-8, and a path that leads nowhere, are told in one sentence', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'instep-records-'))
+  const path = join(folder, 'latin.csv')
+  writeFileSync(path, 'id\nü\n', 'latin1')
+  const { records } = await recordFile(path, undefined)
+  const message = `The file ${path} is not in UTF-8.`
+  await expect(all(() => records(), '')).rejects.toMatchObject({ message })
+  const below = join(path, 'x.csv')
+  await expect(recordFile(below, undefined)).rejects.toThrow(`The file ${below} cannot be read: ENOTDIR`)
+  rmSync(folder, { recursive: true })
+})
+
 test('each record is told with the line on which it begins', async () => {
   expect(await all(readJson, '[\n  {\n"a": 1},\n\n {]}, {"b": 2}\n]')).toEqual([
     { line: 2, record: { a: 1 } },
@@ -180,4 +192,20 @@ test('a column can hold numbers, truths and JSON', async () => {
   expect(recordsOf(await all(readCsv, `${head}\n1,-2e3,false,"[1,""x""]",y\n`))).toEqual([
     { id: '1', n: -2_000, done: false, tags: [1, 'x'], 'odd:ratio': 'y' },
   ])
+})
+
+test('what is neither true nor false is no truth, and what JSON does not know is no JSON', async () => {
+  for (const kind of ['boolean', 'json']) {
+    expect(await all(readCsv, `id,x:${kind}\n1,yes\n`)).toEqual([
+      { line: 2, fault: 'has in the column x what is not of its kind' },
+    ])
+  }
+})
+
+test('a row whose first cell is empty is a record without that field', async () => {
+  expect(recordsOf(await all(readCsv, 'id,title\n,Milk\n'))).toEqual([{ title: 'Milk' }])
+})
+
+test('a column is of no kind that is only what every object has', async () => {
+  await expect(all(readCsv, 'id:constructor\n1\n')).rejects.toThrow('the kind constructor')
 })

@@ -35,6 +35,10 @@ test('a heartbeat that is beyond all numbers is none: silence would never be not
   expect(readPush('{"hello":{"sid":3,"heartbeatMs":1e999}}')).toEqual({ kind: 'hello', hello: { sid: 3 } })
 })
 
+test('a heartbeat of no time at all is none', () => {
+  expect(read({ hello: { sid: 3, heartbeatMs: 0 } })).toEqual({ kind: 'hello', hello: { sid: 3 } })
+})
+
 test('hello is read where its schema accepts it, and only there', () => {
   const fields = { sid: fc.integer(), epoch: fc.string(), heartbeatMs: fc.integer({ min: -5 }) }
   const known = fc.record(fields, { requiredKeys: [] })

@@ -152,6 +152,17 @@ describe('a delta', () => {
     })
   })
 
+  test('keeps its items, and what is wrong with some, in the order in which they came', () => {
+    const ids = ['c', 'a', 'b']
+    const whole = { t: 'a', p: {} }
+    expect(
+      readDelta({ sid: 7, rows: ids.map((id) => ({ ...whole, id })) }).frames.map(({ id }) => id),
+    ).toEqual(ids)
+    const { broken } = readDelta({ sid: 7, rows: ['x', { ...whole, id: 5 }] })
+    expect(broken).toEqual([readRow('x'), readRow({ ...whole, id: 5 })])
+    expect(broken[0]).not.toBe(broken[1])
+  })
+
   test('leaves a broken item out and names it', () => {
     const { frames, broken } = readDelta({ sid: 9, frames: [insert, { ...insert, sid: 'x' }] })
     expect(frames).toEqual([insert])

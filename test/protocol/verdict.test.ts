@@ -53,6 +53,10 @@ test('an answer without a list of verdicts holds none', () => {
   }
 })
 
+test('an answer may name the history in which it judged', () => {
+  expect(readTxResponse({ sid: 5, epoch: 'e', results: [] })).toEqual({ sid: 5, epoch: 'e', results: [] })
+})
+
 test('an answer that does not say how far it reaches is none', () => {
   const codeOf = (value: unknown) => {
     try {

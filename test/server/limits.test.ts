@@ -56,6 +56,18 @@ describe('a limit to the rate of requests', () => {
     }
   })
 
+  test('is 100 requests a minute unless it is told otherwise', async () => {
+    vi.useFakeTimers()
+    try {
+      const { take } = rateLimiter()
+      const waits: (number | undefined)[] = []
+      for (let n = 0; n < 101; n += 1) waits.push(await take({ userId: 'ann' }, 'delta'))
+      expect(waits).toEqual([...Array(100).fill(undefined), 60_000])
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
   test('counts neither what nobody is known for, nor a preflight, nor /healthz', async () => {
     const { ask, service } = serviceOf({ rateLimit: rateLimiter(once) })
     for (let n = 0; n < 3; n += 1) {
@@ -99,12 +111,16 @@ describe('a limit to the rate of requests', () => {
   test.each([
     { requests: 0 },
     { requests: 1.5 },
-    { windowMs: 10 },
-    { windowMs: 30 * 86_400_000 },
+    { windowMs: 999 },
+    { windowMs: 2_147_483_648 },
     { endpoints: { tx: { ...once, requests: -1 } } },
   ])('%j is refused', (options) => {
     expect(() => rateLimiter(options)).toThrow('A rate is a whole number')
   })
+})
+
+test.each([1_000, 2_147_483_647])('the rate of a time of %i ms can be limited', (windowMs) => {
+  expect(() => rateLimiter({ windowMs })).not.toThrow()
 })
 
 describe('a limit that processes share in PostgreSQL', () => {
@@ -130,6 +146,7 @@ describe('a limit that processes share in PostgreSQL', () => {
     const found: number[] = []
     for (const { ask } of [...services, ...services]) found.push((await ask('bootstrap')).status)
     expect(found).toEqual([200, 200, 200, 429])
+    expect(await postgres.run('shared', 'select from instep_rate')).toHaveLength(1)
   })
 
   test('counts an endpoint that has one of its own apart', async () => {

@@ -85,7 +85,17 @@ describe('/metrics', () => {
     await metrics.ready?.()
     metrics.answered({ endpoint: 'delta', status: 200, ms: 250 })
     const shown = await metrics.show(asked(), async () => ({ sockets: 0, log: undefined }))
-    expect(await shown.text()).toContain('instep_http_request_duration_seconds_sum{endpoint="delta"} 0.25\n')
+    const text = await shown.text()
+    expect(text).toContain('instep_http_request_duration_seconds_sum{endpoint="delta"} 0.25\n')
+    const bounds = [...text.matchAll(/_bucket\{le="(.+?)",endpoint="delta"\}/g)].map(([, bound]) => bound)
+    expect(bounds.join()).toBe('0.001,0.005,0.01,0.05,0.1,0.5,1,5,30,+Inf')
+  })
+
+  test('count nothing before they are made, and hurt no answer', async () => {
+    const metrics = prometheusMetrics()
+    metrics.answered({ endpoint: 'delta', status: 200, ms: 250 })
+    const shown = await metrics.show(asked(), async () => ({ sockets: 0, log: undefined }))
+    expect(await shown.text()).not.toContain('instep_http_requests_total{')
   })
 
   test('goes on where the log does not answer, and asks it once for all who look', async () => {

@@ -20,3 +20,14 @@ test('what is the same by reference is not written again', () => {
   ])
   expect(mirror.set('a', undefined)).toEqual([])
 })
+
+test('a record that nests nothing is given away as it is, and one that does as a copy', () => {
+  const mirror = new Mirror<{ readonly id: string; readonly labels: readonly string[] | null }>()
+  const [flat, nesting] = [
+    { id: 'a', labels: null },
+    { id: 'b', labels: ['urgent'] },
+  ]
+  const given = mirror.replace([flat, nesting]).map((write) => write.type === 'update' && write.value)
+  expect(given).toEqual([flat, nesting])
+  expect([given[0] === flat, given[1] === nesting]).toEqual([true, false])
+})

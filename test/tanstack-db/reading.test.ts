@@ -1,5 +1,5 @@
 import { BasicIndex, createCollection, createLiveQueryCollection, eq } from '@tanstack/db'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { isSyncError, memoryStore, model, SyncClient } from '../../src/index.ts'
 import { instepCollectionOptions } from '../../src/tanstack-db/index.ts'
 import { clientOf, issuesOf, listen, models, office, type Server, titles } from './scene.ts'
@@ -90,6 +90,37 @@ test('with a query, it holds and follows the records that match', async () => {
   ])
   await server.settle()
   expect(titles(issues)).toEqual({ i2: 'Closed door' })
+})
+
+test.each([undefined, { where: { projectId: 'p1' } }])(
+  'what is no change of its records commits nothing, with the query %j',
+  async (query) => {
+    const client = await clientOf(server)
+    const { sync } = instepCollectionOptions({ client, type: 'Issue', query })
+    let commits = 0
+    const commit = () => {
+      commits += 1
+    }
+    const stop = sync.sync({ begin() {}, write() {}, commit, markReady() {}, markError() {} })
+    expect(commits).toBe(1)
+    await server.write([{ op: 'u', t: 'Project', id: 'p1', p: { name: 'Home' } }])
+    await server.settle()
+    expect(commits).toBe(1)
+    await server.write([{ op: 'u', t: 'Issue', id: 'i1', p: { title: 'Cable mended' } }])
+    await server.settle()
+    expect(commits).toBe(2)
+    stop()
+  },
+)
+
+test('without a query, a change reads the records that it changes, and not all', async () => {
+  const client = await clientOf(server)
+  const all = vi.spyOn(client, 'all')
+  const issues = issuesOf(client)
+  await server.write([{ op: 'u', t: 'Issue', id: 'i1', p: { title: 'Cable mended' } }])
+  await server.settle()
+  expect(titles(issues)).toMatchObject({ i1: 'Cable mended' })
+  expect(all).toHaveBeenCalledTimes(1)
 })
 
 test('a wrong query is refused when the collection is made', async () => {

@@ -114,6 +114,14 @@ test('never: nothing comes, until the client gives up and asks again', async () 
   expect(client.status.connection.state).toBe('socket')
 })
 
+test('the answer to any request can be lost', async () => {
+  const { server } = scene()
+  server.loseAnswer()
+  const ask = () => server.clock.until(server.world.fetch(`${server.baseUrl}/delta`, {}))
+  await expect(ask()).rejects.toThrow('fetch failed')
+  expect((await ask()).status).toBe(401)
+})
+
 test('faults of the same scope come in the order in which they were asked for', async () => {
   const { server } = scene()
   for (const status of [500, 503]) server.wrong(status)

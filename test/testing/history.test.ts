@@ -41,7 +41,7 @@ describe('another history:', () => {
     expect(shown(client)).toEqual({ 1: {}, 2: {} })
   })
 
-  test('changeEpoch has every client bootstrap, and keeps the records', async () => {
+  test('changeEpoch has every client bootstrap, each time, and keeps the records', async () => {
     const { server, live } = scene()
     await server.write([issue('1')], 'ada')
     const client = await live()
@@ -49,6 +49,9 @@ describe('another history:', () => {
     server.changeEpoch()
     await server.settle()
     expect(resets).toEqual(['epoch'])
+    server.changeEpoch()
+    await server.settle()
+    expect(resets).toEqual(['epoch', 'epoch'])
     expect(shown(client)).toEqual({ 1: {} })
   })
 
@@ -64,6 +67,15 @@ describe('another history:', () => {
     await server.write([issue('3')], 'ada')
     await server.settle()
     expect(Object.keys(shown(client))).toEqual(['1', '3'])
+  })
+
+  test('restore of nothing leaves nothing', async () => {
+    const { server, live } = scene()
+    await server.write([issue('1')], 'ada')
+    const client = await live()
+    await server.restore()
+    await server.settle()
+    expect([shown(client), await server.rows('ada')]).toEqual([{}, []])
   })
 
   test('restore that is refused leaves all as it was', async () => {

@@ -14,6 +14,7 @@ test.each([
   [{ clock: 'fake' }, 'clock'],
   [{ baseUrl: '/sync/v1' }, 'baseUrl'],
   [{ baseUrl: 'ws://sync.test' }, 'baseUrl'],
+  [{ baseUrl: 'https://' }, 'baseUrl'],
   [{ latencyMs: '20' }, 'latencyMs'],
   [{ latencyMs: -1 }, 'latencyMs'],
   [{ seed: 'x' }, 'seed'],
@@ -27,6 +28,7 @@ test.each(['https://sync.test', 'https://sync.test/', 'http://localhost:3000/syn
   'a server may be at %s',
   async (baseUrl) => {
     const server = mockSyncServer({ baseUrl })
+    expect(server.baseUrl).toBe(baseUrl.replace(/\/$/, ''))
     await server.write([{ op: 'i', t: 'Issue', id: 'i1', p: {} }], 'ada')
     const client = server.client({ identity: 'ada' })
     await client.start()

@@ -50,6 +50,17 @@ describe('sending', () => {
     expect(await office.rows()).toEqual(notes(client))
   })
 
+  test('what requires another goes in one batch with it', async () => {
+    const { office, desk, client } = await noNotes()
+    desk.network.cut()
+    const required = add(client, '1')
+    client.mutate((m) => m.insert('Note', { id: '2' }), { requires: [required] })
+    const { sizes } = counting(office, (_, pass) => pass())
+    desk.network.mend()
+    await office.clock.advance(60_000)
+    expect(sizes).toEqual([2])
+  })
+
   test('what alone is larger than a request should be goes by itself', async () => {
     const { office, desk, client } = await noNotes()
     desk.network.cut()

@@ -31,7 +31,7 @@ export function toOp(numbered: Numbered, rules: OpRules): TxOp | string {
   if (id === undefined) return `has no id in its field ${idField}`
   const fields = Object.entries(record).filter(([name]) => name !== 'id' || idField !== 'id')
   const p = Object.fromEntries(fields)
-  if (!Object.hasOwn(p, ownerField) && owner !== undefined) p[ownerField] = owner
+  if (!Object.hasOwn(p, ownerField)) p[ownerField] = owner
   const named = p[ownerField]
   if (typeof named !== 'string' || named === '') return `names no owner in its field ${ownerField}`
   if (!isStorableName(named)) return `names in its field ${ownerField} an owner that ${notStorable}`
