@@ -39,17 +39,16 @@ export function readJson(text: unknown): unknown {
   }
 }
 
-/** Whether `value` nests more than `levels` arrays and objects. Needs no stack, however deep it is. */
+/** Whether `value` nests more than `levels` arrays and objects. It looks no deeper than that. */
 export function isDeeperThan(levels: number, value: unknown): boolean {
-  let layer: unknown[] = [value]
-  for (let depth = 0; layer.length > 0; depth += 1) {
-    const below: unknown[] = []
-    for (const item of layer) {
-      if (typeof item !== 'object' || item === null) continue
-      if (depth === levels) return true
-      for (const child of Array.isArray(item) ? item : Object.values(item)) below.push(child)
-    }
-    layer = below
+  if (typeof value !== 'object' || value === null) return false
+  if (levels === 0) return true
+  if (Array.isArray(value)) return value.some((item) => isDeeperThan(levels - 1, item))
+  if (!isObject(value)) return false
+  for (const name in value) {
+    const child = value[name]
+    // What does not nest, which most do not, costs no call.
+    if (typeof child === 'object' && child !== null && isDeeperThan(levels - 1, child)) return true
   }
   return false
 }

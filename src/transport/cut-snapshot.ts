@@ -2,7 +2,6 @@ import { turnsOf } from '../base/turns.ts'
 import type { Clock } from '../base/world.ts'
 import type { SnapshotHead } from '../protocol/bootstrap.ts'
 import { readBody } from './body.ts'
-import type { ByteBuffer } from './byte-buffer.ts'
 import type { Call } from './call.ts'
 import type { Cut } from './cut.ts'
 import { SnapshotScanner } from './scanner.ts'
@@ -20,25 +19,47 @@ const maxRowBytes = 16 * 2 ** 20
 /** The longest time that reading keeps other tasks waiting, in ms. */
 export const turnMs = 12
 
+/** A slice, not parsed yet. */
+export interface CutText {
+  readonly text: string
+  /** How long it was in UTF-8. */
+  readonly bytes: number
+  readonly cut: Cut
+}
+
 /** Takes what a snapshot was cut into. */
-export interface CutSink<T> {
-  /** Makes of a slice, whose bytes are good until it returns, what is handed on. */
-  read(bytes: ByteBuffer, cut: Cut): T
+export interface CutSink {
   /** The stream is read on once the promise resolves; a rejection ends the reading with it. */
-  slice(slice: T): Promise<void>
-  progress(progress: SnapshotProgress): void
+  slice(slice: CutText): Promise<void>
+  progress(progress: CutProgress): void
+}
+
+/** How far it is, where nothing is parsed yet. */
+export interface CutProgress {
+  readonly bytes: number
+  /** How many bytes there are in all; 0 where that is not told. */
+  readonly total: number
+  /** How many rows there are in all, if that is told. */
+  readonly count: number | undefined
+}
+
+/** How far it is, once so many rows are read. */
+export function progressOf({ bytes, total, count }: CutProgress, rows: number): SnapshotProgress {
+  return { rows, bytes, fraction: count === undefined ? ratio(bytes, total) : ratio(rows, count) }
 }
 
 /**
  * Cuts a snapshot into slices, and hands on one at a time: the stream is read on once the sink has taken what came.
  * Rejects with what the sink rejects with, else as {@link readBody} and {@link SnapshotScanner} do.
  */
-export async function cutSnapshot<T>(source: SnapshotSource, sink: CutSink<T>): Promise<SnapshotHead> {
+export async function cutSnapshot(source: SnapshotSource, sink: CutSink): Promise<SnapshotHead> {
   const { response, call, clock } = source
   const total = contentLength(response)
   let bytes = 0
-  const slices: T[] = []
-  const scanner = new SnapshotScanner(maxRowBytes, (buffer, cut) => slices.push(sink.read(buffer, cut)))
+  const slices: CutText[] = []
+  const scanner = new SnapshotScanner(maxRowBytes, (buffer, cut) => {
+    slices.push({ bytes: buffer.length, text: buffer.take(), cut })
+  })
   const pauseIfLong = turnsOf(clock, turnMs)
   for await (const part of readBody(response, call)) {
     scanner.push(part)
@@ -47,9 +68,7 @@ export async function cutSnapshot<T>(source: SnapshotSource, sink: CutSink<T>): 
       call.signal.throwIfAborted()
       await sink.slice(slice)
     }
-    const { rows, count } = scanner
-    const fraction = count === undefined ? ratio(bytes, total) : ratio(rows, count)
-    sink.progress({ rows, bytes, fraction })
+    sink.progress({ bytes, total, count: scanner.count })
     await pauseIfLong()
   }
   return scanner.end()

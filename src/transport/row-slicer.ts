@@ -2,15 +2,12 @@ import { ProtocolError } from '../base/errors.ts'
 import { notJson } from '../protocol/envelope.ts'
 import { maxDepth } from '../protocol/json.ts'
 import { ByteBuffer } from './byte-buffer.ts'
-import { type Cut, snapshot } from './cut.ts'
+import { type Cut, snapshot, tooDeep } from './cut.ts'
 import { closeBracket, comma, lineFeed, openBracket, ValueFollower } from './value-follower.ts'
 
 /** A slice ends with the row that makes it this long: in rows, or in bytes. */
 const sliceRows = 1000
 const sliceBytes = 256 * 1024
-
-/** A row that is no longer than this, in bytes, is not too deep: each level takes two. */
-const shallowBytes = 2 * maxDepth
 
 /** Takes a slice, a JSON array: `bytes` are good until it returns. */
 export type TakeCut = (bytes: ByteBuffer, cut: Cut) => void
@@ -22,23 +19,19 @@ const arrayEnd = Uint8Array.of(closeBracket)
 export class RowSlicer {
   /** Whether the array's `]` has come. */
   ended = false
-  /** How many rows came in slices. */
-  rows = 0
-  /** Whether a line feed is said to stand behind each row, and in none: a row for which it does need not be followed. */
+  /** Whether a line feed is said to stand behind each row, and nowhere else. */
   inLines = false
   readonly #maxRowBytes: number
   readonly #onCut: TakeCut
   readonly #follower = new ValueFollower()
-  /** The present slice: `[`, whole rows and the beginning of the next; how many are whole, what was left out. */
+  /** The present slice: `[`, whole rows and the beginning of the next; how many are known to be whole, what was left out. */
   readonly #bytes = new ByteBuffer()
   #whole = 0
+  #jumped = false
   #broken: string[] = []
   /** How much of the present row has passed, and how many items came before it. */
   #rowBytes = 0
   #items = 0
-  /** The next line feed of what is read, as far as it was looked for. */
-  #feed = -1
-
   constructor(maxRowBytes: number, onCut: TakeCut) {
     this.#maxRowBytes = maxRowBytes
     this.#onCut = onCut
@@ -50,9 +43,14 @@ export class RowSlicer {
     // What is before `kept` is in the buffer: it goes there in one piece for many rows, not in one for each.
     let kept = from
     let at = from
-    this.#feed = -1
+    const lines = this.inLines ? endOfLines(bytes) : from
     while (!this.ended) {
-      const end = this.#endOf(bytes, at)
+      if (this.#rowBytes === 0 && lines > at) {
+        // Whether these are rows shows when they are parsed: a slice that ends elsewhere than behind one is no JSON.
+        at = lines
+        this.#jumped = true
+      }
+      const end = this.#follower.follow(bytes, at)
       this.#grow(end - at)
       if (end === bytes.length) {
         this.#bytes.append(bytes.subarray(kept))
@@ -77,18 +75,6 @@ export class RowSlicer {
     return at
   }
 
-  /** The place of the delimiter behind the row, or the end of `bytes` where that is to come. */
-  #endOf(bytes: Uint8Array, at: number): number {
-    if (!this.inLines || this.#rowBytes > 0) return this.#follower.follow(bytes, at)
-    if (this.#feed < at) {
-      const found = bytes.indexOf(lineFeed, at)
-      this.#feed = found < 0 ? bytes.length : found
-    }
-    const behind = this.#feed + 1
-    const isLine = this.#feed - at <= shallowBytes && isDelimiter(bytes[behind])
-    return isLine ? behind : this.#follower.follow(bytes, at)
-  }
-
   #grow(bytes: number): void {
     this.#rowBytes += bytes
     if (this.#rowBytes <= this.#maxRowBytes) return
@@ -97,15 +83,15 @@ export class RowSlicer {
   }
 
   #expectDelimiter(byte: number | undefined): void {
-    if (!isDelimiter(byte)) throw notJson(snapshot)
     this.ended = byte === closeBracket
+    if (!this.ended && byte !== comma) throw notJson(snapshot)
   }
 
   /** Drops the row that ended just now, of which `rest` is not in the buffer yet, and the comma before it. */
   #leaveOut(rest: Uint8Array): void {
     this.#bytes.append(rest)
     this.#bytes.truncate(Math.max(1, this.#bytes.length - this.#rowBytes - 1))
-    this.#broken.push(`a row nests deeper than ${maxDepth} levels`)
+    this.#broken.push(tooDeep)
   }
 
   #isFull(moreBytes: number): boolean {
@@ -114,18 +100,25 @@ export class RowSlicer {
 
   #cut(): void {
     const isEmptyArray = this.ended && this.#items === 1 && this.#bytes.isBlank(1)
-    const items = isEmptyArray ? 0 : this.#whole
+    const whole = isEmptyArray ? 0 : this.#whole
+    const items = this.#jumped ? undefined : whole
     const broken = this.#broken
     this.#whole = 0
+    this.#jumped = false
     this.#broken = []
-    this.rows += items
     this.#bytes.append(arrayEnd)
-    if (items + broken.length > 0) this.#onCut(this.#bytes, { items, broken })
+    if (items !== 0 || broken.length > 0) this.#onCut(this.#bytes, { items, broken })
     this.#bytes.truncate(0)
     this.#bytes.append(arrayStart)
   }
 }
 
-function isDelimiter(byte: number | undefined): boolean {
-  return byte === comma || byte === closeBracket
+/**
+ * The place of the `,` behind the last row of `bytes` that is known to end with a line feed, or -1. The last line feed may
+ * be that of the last row of all, and the `,` behind it may be yet to come.
+ */
+function endOfLines(bytes: Uint8Array): number {
+  const last = bytes.lastIndexOf(lineFeed)
+  const feed = bytes[last + 1] === comma ? last : bytes.lastIndexOf(lineFeed, last - 1)
+  return bytes[feed + 1] === comma ? feed + 1 : -1
 }

@@ -45,11 +45,6 @@ export class SnapshotScanner {
     this.#rows = new RowSlicer(maxRowBytes, onCut)
   }
 
-  /** How many rows were cut. */
-  get rows(): number {
-    return this.#rows.rows
-  }
-
   /** How many rows are to come in all, where the snapshot has said so by now. */
   get count(): number | undefined {
     const { count } = this.#values
@@ -72,7 +67,7 @@ export class SnapshotScanner {
   /** What the snapshot says beside its rows. Throws a ProtocolError where it is not whole. */
   end(): SnapshotHead {
     if (this.#place !== 'end') {
-      throw new ProtocolError('truncated', `The snapshot broke off after ${this.rows} rows.`)
+      throw new ProtocolError('truncated', 'The snapshot broke off before its end.')
     }
     if (!this.#rows.ended) throw new ProtocolError('bad_envelope', 'The snapshot carries no `rows`.')
     return readSnapshotHead(this.#values)

@@ -3,9 +3,9 @@ import type { Clock, Fetch } from '../base/world.ts'
 import type { SnapshotHead } from '../protocol/bootstrap.ts'
 import { type Answer, answerOf } from './answer.ts'
 import type { Call } from './call.ts'
-import { readCut } from './cut.ts'
-import { cutSnapshot } from './cut-snapshot.ts'
-import type { SnapshotSink, SnapshotSlice } from './transport.ts'
+import { countItems, readCut } from './cut.ts'
+import { cutSnapshot, progressOf } from './cut-snapshot.ts'
+import type { SnapshotSink } from './transport.ts'
 
 /** Asks for a snapshot as `fetch` asks. */
 export type SnapshotFetch = (url: string, init: RequestInit) => Promise<SnapshotAnswer>
@@ -35,13 +35,17 @@ export function inPage(request: SnapshotRequest): SnapshotFetch {
   const { fetch, sink, call } = request
   return async (url, init) => {
     const answer = await answerOf(fetch(url, init), call)
+    let rows = 0
     const read = () =>
-      cutSnapshot<SnapshotSlice>(
+      cutSnapshot(
         { ...request, response: answer.response },
         {
-          read: (bytes, cut) => readCut(bytes.take(), cut),
-          slice: (slice) => sink.slice(slice),
-          progress: (progress) => sink.progress(progress),
+          async slice({ text, cut }) {
+            const slice = readCut(text, cut)
+            rows += countItems(slice, cut)
+            await sink.slice(slice)
+          },
+          progress: (progress) => sink.progress(progressOf(progress, rows)),
         },
       )
     return { ...answer, read }

@@ -1,6 +1,7 @@
 import type { SnapshotHead } from '../protocol/bootstrap.ts'
 import type { Cut } from '../transport/cut.ts'
-import type { SnapshotPlace, SnapshotProgress } from '../transport/transport.ts'
+import type { CutProgress } from '../transport/cut-snapshot.ts'
+import type { SnapshotPlace } from '../transport/transport.ts'
 import type { Fault } from './fault.ts'
 
 /**
@@ -8,7 +9,7 @@ import type { Fault } from './fault.ts'
  * `taken` in time, until the `end`. Raised when the messages or what is stored become others: a page may find the worker
  * of an older version in a cache.
  */
-export const version = 3
+export const version = 4
 
 export interface Ask {
   readonly kind: 'ask'
@@ -42,11 +43,11 @@ export type ToPage =
       /** Of the page of the database that the worker makes of it. */
       readonly key: string | undefined
       /** How far it was before this one. */
-      readonly progress: SnapshotProgress
+      readonly progress: CutProgress
     }
-  | { readonly kind: 'progress'; readonly progress: SnapshotProgress }
+  | { readonly kind: 'progress'; readonly progress: CutProgress }
   /** No more slices are stored: of those with a key, not all. */
   | { readonly kind: 'unstored'; readonly fault: Fault }
   /** All has come, and all that had a key is stored. */
-  | { readonly kind: 'end'; readonly head: SnapshotHead; readonly progress: SnapshotProgress }
+  | { readonly kind: 'end'; readonly head: SnapshotHead; readonly progress: CutProgress }
   | { readonly kind: 'failed'; readonly fault: Fault }

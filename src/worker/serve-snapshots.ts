@@ -4,8 +4,7 @@ import { indexedDbStore } from '../storage/indexeddb.ts'
 import type { Store } from '../storage/store.ts'
 import { answerOf } from '../transport/answer.ts'
 import { runCall } from '../transport/call.ts'
-import { cutSnapshot } from '../transport/cut-snapshot.ts'
-import type { SnapshotProgress } from '../transport/transport.ts'
+import { type CutProgress, cutSnapshot } from '../transport/cut-snapshot.ts'
 import { faultOf } from './fault.ts'
 import { type Ask, type ToPage, type ToWorker, version } from './messages.ts'
 import { SliceWriter } from './slice-writer.ts'
@@ -53,12 +52,11 @@ export function serveSnapshots(options: ServeSnapshotsOptions = {}): void {
       say({ kind: 'answer', ok, status, headers: [...headers], reason: ok ? '' : await answer.reason() })
       if (!ok) return
       const writer = await opening
-      let progress: SnapshotProgress = { rows: 0, bytes: 0, fraction: undefined }
+      let progress: CutProgress = { bytes: 0, total: 0, count: undefined }
       let toldAt = clock.now()
       const head = await cutSnapshot(
         { response, call, clock },
         {
-          read: (buffer, cut) => ({ bytes: buffer.length, text: buffer.take(), cut }),
           async slice({ bytes, text, cut }) {
             const key = await writer?.add(text)
             untaken += bytes

@@ -3,8 +3,8 @@ import { StorageError, type SyncError } from '../base/errors.ts'
 import { turnsOf } from '../base/turns.ts'
 import type { SnapshotHead } from '../protocol/bootstrap.ts'
 import { idleMs } from '../transport/body.ts'
-import { readCut } from '../transport/cut.ts'
-import { turnMs } from '../transport/cut-snapshot.ts'
+import { countItems, readCut } from '../transport/cut.ts'
+import { progressOf, turnMs } from '../transport/cut-snapshot.ts'
 import type { SnapshotAnswer, SnapshotFetch, SnapshotRequest } from '../transport/snapshot.ts'
 import type { SnapshotPlace } from '../transport/transport.ts'
 import { type Conversation, unexpected } from './conversation.ts'
@@ -22,6 +22,8 @@ export class WorkerExchange {
   readonly #stored = new Deferred<void>()
   /** Whether there are any. */
   #stores = false
+  /** How many rows came in slices. */
+  #rows = 0
 
   /** Ends the worker with the call. `onLost` is told why it cannot be used any more, if it cannot. */
   constructor(worker: Conversation, request: SnapshotRequest, onLost: (error: unknown) => void) {
@@ -66,7 +68,7 @@ export class WorkerExchange {
           call.wait(this.#worker.next(), 2 * idleMs, 'Waiting for the worker'),
         )
         if (message.kind === 'end') {
-          sink.progress(message.progress)
+          sink.progress(progressOf(message.progress, this.#rows))
           this.#stored.resolve()
           return message.head
         }
@@ -82,11 +84,12 @@ export class WorkerExchange {
   async #take(message: ToPage): Promise<void> {
     const { sink } = this.#request
     if (message.kind === 'unstored') this.#unstored(revived(message.fault))
-    else if (message.kind === 'progress') sink.progress(message.progress)
+    else if (message.kind === 'progress') sink.progress(progressOf(message.progress, this.#rows))
     else if (message.kind === 'slice') {
       const { text, bytes, cut, key, progress } = message
-      sink.progress(progress)
+      sink.progress(progressOf(progress, this.#rows))
       const slice = readCut(text, cut)
+      this.#rows += countItems(slice, cut)
       // What is to be stored otherwise than it came, the page stores.
       const elsewhere =
         key !== undefined && slice.text === text ? { key, stored: this.#stored.promise } : undefined
