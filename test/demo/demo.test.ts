@@ -108,10 +108,13 @@ test('the rows of a list are one stop for Tab, which the arrows move', async () 
 })
 
 test('the focus stays in a list that is scrolled away from its row', async () => {
+  const [first] = await ada.names()
   await page.keyboard.press('End')
   await isFocused(ada.list)
   await page.keyboard.press('Home')
   await expect.poll(() => ada.list.evaluate(({ scrollTop }) => scrollTop)).toBe(0)
+  // The rows of where it stands are there a moment later.
+  await expect.poll(async () => (await ada.names())[0]).toBe(first)
 })
 
 test('a row that the arrows come to is not covered by the heads', async () => {
