@@ -66,7 +66,7 @@ function begin(database: FencedConnection): Promise<Start | undefined> {
     const head = readHead(stored)
     if (!head) return undefined
     const fold = new JournalFold()
-    fold.add(unknown)
+    fold.addUnknown(unknown)
     const journal = await readJournal(tx, head, (ops) => fold.add(ops))
     return journal.size === 0 ? undefined : { head, manifest: readManifest(list), fold, journal }
   })

@@ -55,6 +55,8 @@ export interface Database {
 export interface RestoreSink {
   rows(rows: readonly WireRow[]): void
   ops(ops: readonly RowOp[]): void
+  /** Changes without fields, which a checkpoint has left. @default as `ops` */
+  readonly unknown?: (ops: readonly RowOp[]) => void
   /** Whether records of `t` are wanted: a page that has no other is not read. What comes may still hold some. @default all */
   readonly holds?: (t: string) => boolean
 }

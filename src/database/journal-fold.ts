@@ -10,6 +10,11 @@ export class JournalFold {
   readonly #done = new Set<string>()
   readonly #unknown = new UnknownRecords()
 
+  /** `ops` are changes to records that are known not to be there. */
+  addUnknown(ops: readonly RowOp[]): void {
+    for (const op of ops) this.#unknown.note(op, false)
+  }
+
   add(ops: readonly RowOp[]): void {
     for (const op of ops) {
       const key = rowKey(op.t, op.id)

@@ -8,7 +8,7 @@ import { JournalFold } from './journal-fold.ts'
 export interface MigratingSink extends RestoreSink {
   migrated(): readonly WireRow[]
   /** After that: the changes to records that are not there. */
-  readonly unknown: readonly RowOp[]
+  readonly missing: readonly RowOp[]
 }
 
 /** Its `rows` and `ops` throw where one of the shape `from` cannot be migrated. */
@@ -19,9 +19,10 @@ export function migratingSink(models: Shape, from: number): MigratingSink {
     rows(stored) {
       for (const row of stored) rows.push(migrateRow(models, from, row))
     },
+    unknown: (ops) => fold.addUnknown(ops),
     ops: (stored) => fold.add(stored.map((op) => migrateOp(models, from, op))),
     migrated: () => [...fold.applyTo(rows), ...fold.rest()],
-    get unknown() {
+    get missing() {
       return fold.unknown
     },
   }

@@ -73,7 +73,7 @@ function databaseIn(
     sink: RestoreSink,
   ): Promise<Restored> => {
     const rows = migrating.migrated()
-    const { unknown } = migrating
+    const unknown = migrating.missing
     sink.rows(rows)
     if (unknown.length > 0) sink.ops(unknown)
     let writer: SnapshotWriter | undefined

@@ -40,7 +40,7 @@ export function readStored(
       for (const { key } of wanted) sink.rows(readPage(await tx.get('pages', key)))
     }
     await Promise.all(Array.from({ length: pagesAhead }, readOn))
-    if (unknown.length > 0) sink.ops(unknown)
+    if (unknown.length > 0) (sink.unknown ?? sink.ops)(unknown)
     const { sid, at, size, brokenAt } = await readJournal(tx, head, (ops) => sink.ops(ops))
     return {
       restored: { sid, epoch: head.epoch, at, repair: { owed, at: repairedAt } },

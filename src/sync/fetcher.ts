@@ -1,4 +1,4 @@
-import { ProtocolError } from '../base/errors.ts'
+import { ProtocolError, toSyncError } from '../base/errors.ts'
 import type { Clock } from '../base/world.ts'
 import type { Restored } from '../database/database.ts'
 import type { DeltaMessage } from '../protocol/delta.ts'
@@ -22,7 +22,7 @@ export interface FetcherOptions {
   readonly transport: Transport
   readonly copy: LocalCopy
   readonly clock: Clock
-  readonly reporter: Pick<Reporter, 'anomalies'>
+  readonly reporter: Pick<Reporter, 'anomalies' | 'failure'>
   readonly listener: FetchListener
 }
 
@@ -61,17 +61,19 @@ export class Fetcher {
       )
     }
     if (position === undefined || position <= 0 || this.#resets.due) return this.#bootstrap(signal)
-    return (await this.#delta(position, signal)) ?? this.#bootstrap(signal)
+    const result = await this.#delta(position, signal)
+    if (!result) return this.#bootstrap(signal)
+    return this.#resets.isRepairDue ? this.#repair(result, signal) : result
   }
 
-  /** To be told what came of a delta. Gives whether a bootstrap is to follow now. */
+  /** To be told what came of a delta. Gives whether a repair is to follow now. */
   taken({ unknown, entry }: Pick<Outcome, 'unknown' | 'entry'>): boolean {
     this.#options.reporter.anomalies(ofUnknown(unknown))
     if (entry?.owesRepair) this.#resets.owe()
     return this.#resets.isRepairDue
   }
 
-  /** Changes came for records that turn out not to be here. Gives whether a bootstrap is to follow now. */
+  /** Changes came for records that turn out not to be here. Gives whether a repair is to follow now. */
   missing(unknown: readonly RowOp[]): boolean {
     this.#options.reporter.anomalies(ofUnknown(unknown))
     this.#resets.owe()
@@ -103,30 +105,40 @@ export class Fetcher {
     const outcome = copy.take(delta, { since, verdicts })
     if (outcome?.reset) return this.#reset(outcome.reset, discontinuous(outcome.reset))
     this.#resets.continued()
-    if (outcome && this.taken(outcome)) return undefined
+    if (outcome) this.taken(outcome)
     const changes = outcome ? outcome.changes().length + outcome.unloadedOps.length : 0
     return { kind: 'delta', sid: copy.continuity?.proven ?? delta.sid, changes }
   }
 
-  async #bootstrap(signal: AbortSignal): Promise<SyncResult> {
-    this.#bootstrapping = true
-    const { isRepairDue, repairedAt } = this.#resets
+  /** A bootstrap for what is missing, behind the delta of `result`: where it fails, that one is what came of it. */
+  async #repair(result: SyncResult, signal: AbortSignal): Promise<SyncResult> {
+    const { clock, reporter } = this.#options
     try {
-      return await this.#replace(signal, isRepairDue ? this.#options.clock.now() : repairedAt)
+      return await this.#bootstrap(signal, clock.now())
     } catch (error) {
-      this.#resets.failed()
-      throw error
+      const failure = failureOf(error)
+      if (signal.aborted || failure.kind === 'unauthenticated') throw error
+      this.#resets.failed(failure.kind === 'other' ? failure.retryAfterMs : undefined)
+      reporter.failure(toSyncError(error))
+      return result
+    }
+  }
+
+  /** `repairedAt`: when it was begun, if it is for what is missing. */
+  async #bootstrap(signal: AbortSignal, repairedAt?: number): Promise<SyncResult> {
+    this.#bootstrapping = true
+    try {
+      return await this.#replace(signal, repairedAt)
     } finally {
       this.#bootstrapping = false
     }
   }
 
-  /** `repairedAt`: when one was last made for what was missing, this one included. */
-  async #replace(signal: AbortSignal, repairedAt: number | undefined): Promise<SyncResult> {
+  async #replace(signal: AbortSignal, repairedAt?: number): Promise<SyncResult> {
     const { transport, copy, reporter, listener } = this.#options
     const position = copy.continuity
     const { verdicts } = copy
-    const reason = this.#resets.due
+    const reason = this.#resets.due ?? (repairedAt === undefined ? undefined : 'repair')
     const load = () => download(transport, copy, signal, (progress) => listener.progress(progress))
     let loaded = await load()
     if (!isComplete(loaded)) {
@@ -137,7 +149,8 @@ export class Fetcher {
     reporter.anomalies(ofBroken({ kind: 'row', broken, sid: head.sid }))
     if (!isComplete(loaded)) reporter.anomalies([ofCount(head.count, rows + broken.length, head.sid)])
     // What the disk did not take, though it was to be there alone, has to come again.
-    if (!(await copy.replace({ ...head, repairedAt }, staging, pages, verdicts)))
+    const repair = { at: repairedAt ?? this.#resets.repairedAt }
+    if (!(await copy.replace(head, repair, staging, pages, verdicts)))
       return this.#replace(signal, repairedAt)
     this.#resets.made(head.sid, repairedAt)
     this.#refusals = noRefusals

@@ -2,6 +2,7 @@ import { toStorageError } from '../base/errors.ts'
 import type { Clock } from '../base/world.ts'
 import type { Restored } from '../database/database.ts'
 import { noDatabase } from '../database/none.ts'
+import type { Repair } from '../database/repair.ts'
 import type { HistoryPosition, SnapshotHead } from '../protocol/bootstrap.ts'
 import type { DeltaMessage } from '../protocol/delta.ts'
 import type { RowOp } from '../protocol/fold.ts'
@@ -143,7 +144,8 @@ export class LocalCopy {
    * one is to come.
    */
   async replace(
-    { repairedAt, ...head }: SnapshotHead & { readonly repairedAt: number | undefined },
+    head: SnapshotHead,
+    repair: Pick<Repair, 'at'>,
     staging: Staging,
     pages: PageSink,
     verdicts: number,
@@ -152,7 +154,7 @@ export class LocalCopy {
     const isWhole = staging.unloaded.size === 0
     this.#lazy.pause()
     const replaced = await this.disk.replace(pages.database, async () => {
-      const failure = (await pages.commit(head, { at: repairedAt })) ?? (await this.#lazy.fill(staging, head))
+      const failure = (await pages.commit(head, repair)) ?? (await this.#lazy.fill(staging, head))
       if (!failure || isWhole) await staging.prepare()
       return failure
     })
@@ -181,12 +183,13 @@ export class LocalCopy {
     })
     if (!restored) return
     await staging.prepare()
+    const { owed, at } = restored.repair
+    listener.restored({ owed: owed && !this.#continuity, at })
     // What was fetched meanwhile is newer.
     if (this.#continuity) return
     if (restored.failure) this.disk.suspend(restored.failure)
     else this.disk.resume()
     this.#place(staging, restored, restored.at, 0)
-    listener.restored(restored.repair)
     if (staging.unknown.length > 0) listener.missing(staging.unknown)
   }
 

@@ -13,12 +13,13 @@ const fruitlessMs = 60_000
 interface InVain {
   readonly at: number
   readonly before: number
+  /** So long another one must wait. */
+  readonly atLeastMs?: number
 }
 
 /** When a bootstrap is made though there is a position to ask for a delta, and how long none is made that would not help. */
 export class Resets {
   readonly #clock: Clock
-  /** Why the next fetch must be a bootstrap, whatever came before. */
   #next: ResetReason | undefined
   /** Whether records are missing, when a bootstrap was last made for them, and the last one that failed. */
   #owesRepair = false
@@ -31,14 +32,14 @@ export class Resets {
     this.#clock = clock
   }
 
-  /** Why the next fetch must be a bootstrap, if it must. */
+  /** Why the next fetch must be a bootstrap, whatever came before, if it must. */
   get due(): ResetReason | undefined {
-    return this.#next ?? (this.isRepairDue ? 'repair' : undefined)
+    return this.#next
   }
 
-  /** Whether the next fetch is a bootstrap for what is missing, and for nothing else. */
+  /** Whether a bootstrap for what is missing is to follow the next delta. */
   get isRepairDue(): boolean {
-    if (this.#next !== undefined || !this.#owesRepair || this.#isRecent(this.#failed)) return false
+    if (!this.#owesRepair || this.#isRecent(this.#failed)) return false
     return this.#repairedAt === undefined || !isWithin(this.#clock, this.#repairedAt, repairEveryMs)
   }
 
@@ -77,16 +78,16 @@ export class Resets {
     this.#fresh = undefined
   }
 
-  /** A bootstrap has failed. If it was for what is missing, deltas go on meanwhile. */
-  failed(): void {
-    this.#failed = this.#after(this.#failed)
+  /** A repair has failed, and is not to be tried again for `atLeastMs`. */
+  failed(atLeastMs = 0): void {
+    this.#failed = { ...this.#after(this.#failed), atLeastMs }
   }
 
-  /** A bootstrap was made, up to `sid`; `repairedAt` is when the last was for what was missing. */
-  made(sid: number, repairedAt: number | undefined): void {
+  /** A bootstrap was made, up to `sid`; for what was missing, if it was begun at the time `repairedAt`. */
+  made(sid: number, repairedAt?: number): void {
     this.#next = undefined
     this.#owesRepair = false
-    this.#repairedAt = repairedAt
+    this.#repairedAt = repairedAt ?? this.#repairedAt
     this.#failed = undefined
     // Behind an empty one no delta is asked for.
     this.#fresh = sid > 0 ? this.#after(this.#fresh) : undefined
@@ -98,6 +99,8 @@ export class Resets {
 
   /** Whether it is too early for another one. */
   #isRecent(last: InVain | undefined): boolean {
-    return !!last && isWithin(this.#clock, last.at, Math.min(fruitlessMs * 4 ** last.before, repairEveryMs))
+    if (!last) return false
+    const ms = Math.min(fruitlessMs * 4 ** last.before, repairEveryMs)
+    return isWithin(this.#clock, last.at, Math.max(ms, last.atLeastMs ?? 0))
   }
 }

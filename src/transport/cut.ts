@@ -21,7 +21,7 @@ export interface Cut {
 export function readCut(text: string, { items, broken }: Cut): SnapshotSlice {
   const values = parseJson(text, snapshot) as readonly unknown[]
   // Nothing between two commas counts as an item here, and as none for JSON.
-  if (values.length !== (items ?? values.length)) throw notJson(snapshot)
+  if (items === undefined ? values.length === 0 : values.length !== items) throw notJson(snapshot)
   const rows: WireRow[] = []
   const faults: string[] = []
   let asItCame = true

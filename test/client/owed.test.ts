@@ -60,15 +60,55 @@ test('a repair that cannot be made holds nothing up, and is tried less and less 
   device.insert('4')
   const client = await device.live()
   const before = bootstraps(device)
-  await device.clock.advance(10 * 60_000)
   expect(shown(client)).toEqual({ 1: {}, 2: {}, 4: {} })
   expect(client.status.data.state).toBe('current')
   await device.clock.advance(5 * hour)
   // After 1, 4, 16 and 60 minutes.
-  expect(bootstraps(device) - before).toBe(7)
+  expect([bootstraps(device) - before, client.status.data.state]).toEqual([7, 'current'])
   await device.quit()
   device.network.cut()
   expect(shown(await device.live())).toEqual({ 1: {}, 2: {}, 4: {} })
+})
+
+test.each([
+  ['asks for an hour without requests', faults.answer(503, '', { 'Retry-After': '3600' })],
+  ['answers with what is no snapshot', faults.answer(200, '<html>')],
+])(
+  'a repair that fails since the server %s fails no call, and is tried once by each client',
+  async (_, fault) => {
+    const { device } = await owing()
+    await device.quit()
+    await device.clock.advance(hour)
+    device.server.failNext(fault, { path: 'bootstrap', times: 50 })
+    const before = bootstraps(device)
+    for (const id of ['4', '5', '6']) {
+      device.insert(id)
+      const client = device.client()
+      await expect(device.clock.until(client.sync())).resolves.toMatchObject({ kind: 'delta' })
+      expect(client.count('Issue')).toBe(Number(id) - 1)
+      await device.quit()
+      await device.clock.advance(60_000)
+    }
+    expect(bootstraps(device) - before).toBe(3)
+  },
+)
+
+test('a repair that `stop` ends is made at the next start', async () => {
+  const device = new Device({ push: 'none' })
+  device.insert('1')
+  const client = await device.live()
+  device.network.latencyMs = 200
+  const sid = device.insert('2')
+  const body = JSON.stringify({ sid, frames: [{ sid, t: 'Issue', id: '2', op: 'u', p: {} }] })
+  device.server.failNext(faults.answer(200, body), { path: 'delta' })
+  const before = bootstraps(device)
+  const synced = client.sync().catch(() => {})
+  while (bootstraps(device) === before) await device.clock.advance(10)
+  await device.clock.until(Promise.all([client.stop(), synced]))
+  expect(shown(client)).toEqual({ 1: {} })
+  await client.start()
+  await device.clock.advance(5_000)
+  expect(shown(client)).toEqual({ 1: {}, 2: {} })
 })
 
 test('an owed repair is made when the hour is over, also over a socket that keeps the client from polling', async () => {
@@ -89,10 +129,39 @@ test('a snapshot for another reason brings what a repair was owed for, and count
   await device.clock.until(client.sync())
   expect(shown(client)).toEqual({ 1: {}, 2: {}, 3: {} })
   const before = bootstraps(device)
-  await mislead(device, client, '4')
-  expect([bootstraps(device) - before, shown(client)]).toEqual([0, { 1: {}, 2: {}, 3: {} }])
+  await device.quit()
+  const again = await device.live()
+  await mislead(device, again, '4')
+  expect([bootstraps(device) - before, shown(again)]).toEqual([0, { 1: {}, 2: {}, 3: {} }])
   await device.clock.advance(hour + 120_000)
-  expect([bootstraps(device) - before, shown(client)]).toEqual([1, { 1: {}, 2: {}, 3: {}, 4: {} }])
+  expect([bootstraps(device) - before, shown(again)]).toEqual([1, { 1: {}, 2: {}, 3: {}, 4: {} }])
+})
+
+test('a repair that fails waits for as long as the server asks for, and is told', async () => {
+  const { device } = await owing()
+  await device.quit()
+  await device.clock.advance(hour)
+  device.log.length = 0
+  device.server.failNext(faults.answer(503, '', { 'Retry-After': '3600' }), { path: 'bootstrap' })
+  device.server.failNext(faults.answer(200, '<html>'), { path: 'bootstrap' })
+  const before = bootstraps(device)
+  await device.live()
+  await device.clock.advance(hour - 60_000)
+  expect(bootstraps(device) - before).toBe(1)
+  const errors = () => device.log.filter((line) => line.startsWith('error'))
+  expect(errors()).toEqual(['error HttpError http_status'])
+  await device.clock.advance(180_000)
+  expect(bootstraps(device) - before).toBe(2)
+  expect(errors()).toEqual(['error HttpError http_status', 'error ProtocolError not_json'])
+})
+
+test('credentials that are refused for a repair alone pause as they do for any call', async () => {
+  const { device } = await owing()
+  await device.quit()
+  await device.clock.advance(hour)
+  device.server.failNext(faults.answer(401, ''), { path: 'bootstrap' })
+  const client = await device.live()
+  expect(client.status.connection.state).toBe('unauthenticated')
 })
 
 test('while a repair is owed, fetching stores nothing but what it brings', async () => {

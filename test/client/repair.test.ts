@@ -43,7 +43,7 @@ describe('a repair', () => {
     expect([again.lastSyncId, shown(again)]).toEqual([3, { 1: {}, 2: {}, 3: {} }])
   })
 
-  test('that a restart comes before is still made: what shows that it is needed was not stored', async () => {
+  test('that a restart comes before is still made', async () => {
     const device = new Device({ push: 'none' })
     device.insert('1')
     const client = await device.live()

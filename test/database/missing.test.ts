@@ -12,6 +12,7 @@ import { frame } from '../support/arbitraries.ts'
 import { behind, name, open } from '../support/store-databases.ts'
 import { rowsNamed, snapshotOf, storeSnapshot } from '../support/store-state.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
+import { readsPages, watching } from '../support/watching-store.ts'
 
 const clock = new VirtualClock()
 const first = snapshotOf(10, rowsNamed('a', 'b', 'c'))
@@ -134,3 +135,38 @@ test.each([null, 'x', { owed: 1, at: '7', unknown: {} }, { unknown: [{ op: 'u' }
     expect(await repairIn(await open(store))).toEqual(nothing)
   },
 )
+
+/** A database of which a checkpoint has left that a record is missing, and how often its pages were read since. */
+async function missingOne() {
+  let reads = 0
+  const store = watching(memoryStore(), (options) => {
+    if (readsPages(options)) reads += 1
+  })
+  const database = await open(store)
+  await storeSnapshot(database, first, 1)
+  await database.append({ since: 10, sid: 11, ops: [update('x')] })
+  await database.checkpoint()
+  reads = 0
+  return { store, database, reads: () => reads }
+}
+
+test('a checkpoint reads no page for what is known to be missing', async () => {
+  const { store, database, reads } = await missingOne()
+  await database.append({ since: 11, sid: 12, ops: [{ op: 'i', t: 'Note', id: 'n', p: {} }] })
+  await database.checkpoint()
+  expect(reads()).toBe(0)
+  expect(await repairIn(await open(store))).toEqual({ ...nothing, unknown: ['Issue x'] })
+})
+
+test('what is known to be missing is not for the application to migrate', async () => {
+  const { store } = await missingOne()
+  const seen: unknown[] = []
+  const op = <T>(value: T): T => {
+    seen.push(value)
+    return value
+  }
+  const models = defineModels({}, { version: 2, migrate: { 2: { op } } })
+  const database = await openDatabase({ store, name, clock, models })
+  expect(await repairIn(database)).toEqual({ ...nothing, unknown: ['Issue x'] })
+  expect(seen).toEqual([])
+})

@@ -6,7 +6,7 @@ const minute = 60_000
 
 function resetsAfter(clock: VirtualClock, fruitless: number): Resets {
   const resets = new Resets(clock)
-  for (let n = 0; n < fruitless; n += 1) resets.made(5, undefined)
+  for (let n = 0; n < fruitless; n += 1) resets.made(5)
   return resets
 }
 
@@ -14,14 +14,14 @@ test('a repair is due once it is owed, and not within an hour after the last one
   const clock = new VirtualClock()
   const resets = new Resets(clock)
   resets.owe()
-  expect([resets.due, resets.isRepairDue]).toEqual(['repair', true])
+  expect([resets.due, resets.isRepairDue]).toEqual([undefined, true])
   resets.made(5, clock.now())
-  expect(resets.due).toBeUndefined()
+  expect(resets.isRepairDue).toBe(false)
   resets.owe()
   await clock.advance(60 * minute - 1)
-  expect(resets.due).toBeUndefined()
+  expect(resets.isRepairDue).toBe(false)
   await clock.advance(1)
-  expect(resets.due).toBe('repair')
+  expect(resets.isRepairDue).toBe(true)
 })
 
 test('what is known from before a restart counts, unless more is known by now', async () => {
@@ -32,21 +32,29 @@ test('what is known from before a restart counts, unless more is known by now', 
   other.made(5, clock.now())
   other.owe()
   other.restore({ owed: false, at: clock.now() - 60 * minute })
-  expect([owing.due, other.due]).toEqual([undefined, undefined])
+  expect([owing.isRepairDue, other.isRepairDue]).toEqual([false, false])
   await clock.advance(minute)
-  expect([owing.due, other.due]).toEqual(['repair', undefined])
+  expect([owing.isRepairDue, other.isRepairDue]).toEqual([true, false])
 })
 
-test('what is owed is brought by a bootstrap of another cause', () => {
-  const resets = new Resets(new VirtualClock())
+test('what is owed is brought by a bootstrap of another cause, which is no repair', async () => {
+  const clock = new VirtualClock()
+  const resets = new Resets(clock)
+  resets.made(5, clock.now())
   resets.owe()
   resets.refill()
-  expect([resets.due, resets.isRepairDue]).toEqual(['repair', false])
-  expect([resets.reset('gone'), resets.due, resets.isRepairDue]).toEqual([true, 'gone', false])
+  expect(resets.due).toBe('repair')
+  resets.continued()
+  expect([resets.reset('gone'), resets.due]).toEqual([true, 'gone'])
   resets.refill()
   expect(resets.due).toBe('gone')
-  resets.made(6, undefined)
+  await clock.advance(30 * minute)
+  resets.made(6)
   expect(resets.due).toBeUndefined()
+  await clock.advance(30 * minute)
+  expect(resets.isRepairDue).toBe(false)
+  resets.owe()
+  expect(resets.isRepairDue).toBe(true)
 })
 
 test.each([1, 4, 16, 60, 60].map((minutes, before) => [before + 1, minutes]))(
@@ -57,15 +65,26 @@ test.each([1, 4, 16, 60, 60].map((minutes, before) => [before + 1, minutes]))(
     resets.owe()
     for (let n = 0; n < failed; n += 1) resets.failed()
     await clock.advance(minutes * minute - 1)
-    expect(resets.due).toBeUndefined()
+    expect(resets.isRepairDue).toBe(false)
     await clock.advance(1)
-    expect(resets.due).toBe('repair')
+    expect(resets.isRepairDue).toBe(true)
     resets.failed()
-    resets.made(5, undefined)
+    resets.made(5)
     resets.owe()
-    expect(resets.due).toBe('repair')
+    expect(resets.isRepairDue).toBe(true)
   },
 )
+
+test('a repair waits for as long as the server asks for', async () => {
+  const clock = new VirtualClock()
+  const resets = new Resets(clock)
+  resets.owe()
+  resets.failed(5 * minute)
+  await clock.advance(5 * minute - 1)
+  expect(resets.isRepairDue).toBe(false)
+  await clock.advance(1)
+  expect(resets.isRepairDue).toBe(true)
+})
 
 test.each([
   [1, 1],
@@ -84,9 +103,9 @@ test.each([
 
 test('after an empty bootstrap, or one that a delta continues, the next one does not wait', () => {
   const resets = new Resets(new VirtualClock())
-  resets.made(0, undefined)
+  resets.made(0)
   expect(resets.reset('epoch')).toBe(true)
-  resets.made(5, undefined)
+  resets.made(5)
   resets.continued()
   expect(resets.reset('epoch')).toBe(true)
 })
@@ -94,16 +113,16 @@ test('after an empty bootstrap, or one that a delta continues, the next one does
 test('empty bootstraps, however many, make none wait that follows the first rows', async () => {
   const clock = new VirtualClock()
   const resets = new Resets(clock)
-  for (let n = 0; n < 9; n += 1) resets.made(0, undefined)
-  resets.made(5, undefined)
+  for (let n = 0; n < 9; n += 1) resets.made(0)
+  resets.made(5)
   await clock.advance(minute)
   expect(resets.reset('gone')).toBe(true)
 })
 
 test('after a bootstrap of another history than the delta is of, the next one does not wait, and those after it do', () => {
   const resets = new Resets(new VirtualClock())
-  resets.made(5, undefined)
+  resets.made(5)
   expect([resets.reset('epoch'), resets.due]).toEqual([true, 'epoch'])
-  resets.made(5, undefined)
+  resets.made(5)
   expect(resets.reset('epoch')).toBe(false)
 })

@@ -94,3 +94,8 @@ test.each([
     expect(scan(snapshot([row(1), broken], false)).rows).toHaveLength(2)
   },
 )
+
+test('a comma without a row is refused, though a row before it is left out', () => {
+  const deep = `${'['.repeat(maxDepth + 1)}${']'.repeat(maxDepth + 1)}`
+  expect(() => scan(`{"sid":1,"lines":true,"rows":[\n,${deep}]}`)).toThrow('The snapshot is not JSON')
+})
