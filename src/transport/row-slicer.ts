@@ -27,11 +27,13 @@ export class RowSlicer {
   /** The present slice: `[`, whole rows and the beginning of the next; how many are known to be whole, what was left out. */
   readonly #bytes = new ByteBuffer()
   #whole = 0
+  /** Whether it holds rows that were not followed. */
   #jumped = false
   #broken: string[] = []
   /** How much of the present row has passed, and how many items came before it. */
   #rowBytes = 0
   #items = 0
+
   constructor(maxRowBytes: number, onCut: TakeCut) {
     this.#maxRowBytes = maxRowBytes
     this.#onCut = onCut
@@ -46,7 +48,8 @@ export class RowSlicer {
     const lines = this.inLines ? endOfLines(bytes) : from
     while (!this.ended) {
       if (this.#rowBytes === 0 && lines > at) {
-        // Whether these are rows shows when they are parsed: a slice that ends elsewhere than behind one is no JSON.
+        // Whether these are rows shows when the slice is parsed. Where it ends within one, a bracket or a quote is left
+        // open, so that it is no JSON; and slices that are JSON, none of them empty, are together what the whole is.
         at = lines
         this.#jumped = true
       }
