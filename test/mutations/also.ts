@@ -103,9 +103,9 @@ export const also: readonly Mutation[] = [
     invariant: 65,
     test: 'test/client/bad-input.test.ts',
     name: 'invariant 65: %s never blocks a client for ever',
-    file: 'src/sync/resets.ts',
-    from: '|| !isWithin(this.#clock, this.#repairedAt, repairEveryMs)',
-    to: '|| true',
+    file: 'src/protocol/delta.ts',
+    from: "if (typeof result === 'string') broken.push(result)",
+    to: "if (typeof result === 'string') throw new ProtocolError('bad_envelope', result)",
   },
   {
     invariant: 65,
