@@ -79,8 +79,8 @@ export const writes: readonly Mutation[] = [
     test: 'test/writes/not-stored.test.ts',
     name: 'invariant 18: what was accepted stays on the disk as long as the data there does not show it',
     file: 'src/sync/local-disk.ts',
-    from: 'if (suspended) throw',
-    to: 'void',
+    from: 'if (failure) throw failure',
+    to: '',
   },
   {
     invariant: 19,
