@@ -3,8 +3,7 @@ import { readEnvelope, readSid } from './envelope.ts'
 import { asInsert, type RowOp } from './fold.ts'
 import { readFrame } from './frame.ts'
 import { epochOf, isSid } from './guards.ts'
-import { isDeeperThan, maxDepth } from './json.ts'
-import { readRow, type WireRow } from './row.ts'
+import { readShallowRow } from './row.ts'
 
 /** A delta of any shape, read: changes one by one. */
 export interface DeltaMessage {
@@ -66,10 +65,6 @@ export function readFrames(items: readonly unknown[]): Items {
 function readRows(items: readonly unknown[], sid: number): Items {
   const { read, broken } = readItems(items, readShallowRow)
   return { kind: 'row', frames: read.map((row) => ({ ...asInsert(row), sid })), broken }
-}
-
-function readShallowRow(value: unknown): WireRow | string {
-  return isDeeperThan(maxDepth, value) ? `a row nests deeper than ${maxDepth} levels` : readRow(value)
 }
 
 function readItems<T extends object>(items: readonly unknown[], readItem: (item: unknown) => T | string) {

@@ -1,6 +1,6 @@
 import type * as z from 'zod/mini'
 import { isName, isPayload } from './guards.ts'
-import { isObject } from './json.ts'
+import { isDeeperThan, isObject, maxDepth } from './json.ts'
 import type { wireRowSchema } from './schema/row.ts'
 
 export type WireRow = Readonly<z.infer<typeof wireRowSchema>>
@@ -17,4 +17,12 @@ export function readRow(value: unknown): WireRow | string {
   if (!isPayload(p)) return `the row ${t} ${id} has no usable payload \`p\``
   if (v === undefined || Number.isFinite(v)) return value as WireRow
   return { t, id, p }
+}
+
+/** What is wrong with a row that nests too deep. */
+export const tooDeep = `a row nests deeper than ${maxDepth} levels`
+
+/** As {@link readRow}, of a value of which it is not known that it does not nest too deep. */
+export function readShallowRow(value: unknown): WireRow | string {
+  return isDeeperThan(maxDepth, value) ? tooDeep : readRow(value)
 }

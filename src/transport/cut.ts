@@ -1,13 +1,9 @@
 import { notJson, parseJson } from '../protocol/envelope.ts'
-import { isDeeperThan, maxDepth } from '../protocol/json.ts'
-import { readRow, type WireRow } from '../protocol/row.ts'
+import { readRow, readShallowRow, type WireRow } from '../protocol/row.ts'
 import type { SnapshotSlice } from './transport.ts'
 
 /** What an error is about. */
 export const snapshot = 'The snapshot'
-
-/** What is wrong with a row that nests too deep. */
-export const tooDeep = `a row nests deeper than ${maxDepth} levels`
 
 /** A part of a snapshot's array of rows, in the bytes that came. */
 export interface Cut {
@@ -22,11 +18,12 @@ export function readCut(text: string, { items, broken }: Cut): SnapshotSlice {
   const values = parseJson(text, snapshot) as readonly unknown[]
   // Nothing between two commas counts as an item here, and as none for JSON.
   if (items === undefined ? values.length === 0 : values.length !== items) throw notJson(snapshot)
+  const read = items === undefined ? readShallowRow : readRow
   const rows: WireRow[] = []
   const faults: string[] = []
   let asItCame = true
   for (const value of values) {
-    const row = items === undefined && isDeeperThan(maxDepth, value) ? tooDeep : readRow(value)
+    const row = read(value)
     if (typeof row === 'string') faults.push(row)
     else rows.push(row)
     asItCame &&= row === value

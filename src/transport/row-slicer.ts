@@ -1,8 +1,9 @@
 import { ProtocolError } from '../base/errors.ts'
 import { notJson } from '../protocol/envelope.ts'
 import { maxDepth } from '../protocol/json.ts'
+import { tooDeep } from '../protocol/row.ts'
 import { ByteBuffer } from './byte-buffer.ts'
-import { type Cut, snapshot, tooDeep } from './cut.ts'
+import { type Cut, snapshot } from './cut.ts'
 import { closeBracket, comma, lineFeed, openBracket, ValueFollower } from './value-follower.ts'
 
 /** A slice ends with the row that makes it this long: in rows, or in bytes. */
