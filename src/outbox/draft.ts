@@ -130,7 +130,7 @@ class OpenDraft implements Mutator {
     checkedName(t, 't', t)
     if (typeof id !== 'string') throw new ValidationError(t, 'id', 'it must be a text')
     const key = rowKey(t, id)
-    return this.#now.has(key) ? this.#now.get(key) : this.#options.rows.get(t, id)
+    return this.#now.has(key) ? this.#now.get(key) : this.#options.rows.of(t).get(id)
   }
 
   #add(op: TxOp): void {

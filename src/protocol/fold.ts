@@ -22,7 +22,12 @@ export function isOp(value: unknown): value is RowOp & { readonly [name: string]
 
 /** Rows, as a fold reads them. */
 export interface RowSource {
-  get(t: string, id: string): WireRow | undefined
+  /** Those of one type, to be read before anything changes. To look for the type of each row would take as long as the row. */
+  of(t: string): RowsOfType
+}
+
+export interface RowsOfType {
+  get(id: string): WireRow | undefined
 }
 
 /** What became of one record. What says the same before and after, the row or its `p`, is the same by reference. */
@@ -70,7 +75,10 @@ export function fold(rows: RowSource, ops: readonly Step['op'][]): Folded {
     return { op, change }
   })
   // In a loop that does nothing else: where the rows are in no cache, the processor then waits for several at once.
-  for (const change of touched) change.before = change.after = rows.get(change.t, change.id)
+  for (const [t, byId] of byType) {
+    const ofType = rows.of(t)
+    for (const change of byId.values()) change.before = change.after = ofType.get(change.id)
+  }
   let changes: readonly RowChange[] | undefined
   return {
     unknown: unknownOf(steps, again),
@@ -112,17 +120,24 @@ export class UnknownRecords {
   }
 }
 
+/** Of so many records, the fields are still in the cache when they are read again. */
+const atOnce = 64
+
 /** Takes over into `touched` what the steps make of it. To be called once. */
 function changesOf(
   touched: readonly Touched[],
   steps: readonly Step[],
   again: ReadonlySet<Touched>,
 ): readonly RowChange[] {
-  // As with the rows, so with their fields.
-  for (const { before } of touched) for (const name in before?.p) if (before.p[name] !== undefined) break
-  for (const { op, change } of steps) {
-    change.after = applyOp(change.after, op)
-    change.at = op.at
+  for (let from = 0; from < steps.length; from += atOnce) {
+    const some = steps.slice(from, from + atOnce)
+    // As with the rows, so with their fields.
+    for (const { change } of some)
+      for (const name in change.before?.p) if (change.before.p[name] !== undefined) break
+    for (const { op, change } of some) {
+      change.after = applyOp(change.after, op)
+      change.at = op.at
+    }
   }
   // An op alone knows whether it changed anything; of several, only the last row tells.
   for (const change of again) if (change.after) change.after = reuse(change.before, change.after)

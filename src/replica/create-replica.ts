@@ -30,8 +30,11 @@ class MemoryReplica implements Replica, QueryHost, Current {
   readonly clock: Clock
   readonly records = new Records()
   readonly onListenerError: (error: unknown) => void
-  readonly rows: Rows = { get: (t, id) => this.confirmed(t, id), has: (t) => !this.#copy.unloaded.has(t) }
-  readonly shown: RowSource = { get: (t, id) => this.table(t).get(id) }
+  readonly rows: Rows = {
+    of: (t) => this.#overlay.under(t, this.table(t)),
+    has: (t) => !this.#copy.unloaded.has(t),
+  }
+  readonly shown: RowSource = { of: (t) => this.table(t) }
   readonly #overlay = new Overlay()
   readonly #indexes: ReadonlyMap<string, readonly Index[]>
   /** At first a part, of which nothing has come. */
@@ -68,12 +71,11 @@ class MemoryReplica implements Replica, QueryHost, Current {
   }
 
   confirmed(t: string, id: string): WireRow | undefined {
-    const covered = this.#overlay.under(t, id)
-    return covered ? covered.confirmed : this.table(t).get(id)
+    return this.rows.of(t).get(id)
   }
 
   *confirmedAll(t: string): Iterable<WireRow> {
-    for (const row of this.table(t).rows()) if (!this.#overlay.under(t, row.id)) yield row
+    for (const row of this.table(t).rows()) if (!this.#overlay.covers(t, row.id)) yield row
     for (const { confirmed } of this.#overlay.of(t)) if (confirmed) yield confirmed
   }
 

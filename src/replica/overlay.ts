@@ -1,4 +1,4 @@
-import { applyOp, type RowChange, type RowSource, reuse } from '../protocol/fold.ts'
+import { applyOp, type RowChange, type RowSource, type RowsOfType, reuse } from '../protocol/fold.ts'
 import type { WireRow } from '../protocol/row.ts'
 import type { TxOp } from '../protocol/tx.ts'
 
@@ -37,9 +37,19 @@ export class Overlay {
   /** What each transaction covers. */
   readonly #touched = new Map<string, readonly Covered[]>()
 
-  /** The confirmed row under a record that is covered; `undefined` where it is not covered. */
-  under(t: string, id: string): { readonly confirmed: WireRow | undefined } | undefined {
-    return this.#at(t, id)
+  /** The confirmed rows of `t`, where those that are `shown` lie over them. */
+  under(t: string, shown: RowsOfType): RowsOfType {
+    const byId = this.#covered.get(t)
+    if (!byId || byId.size === 0) return shown
+    const get = (id: string) => {
+      const covered = byId.get(id)
+      return covered ? covered.confirmed : shown.get(id)
+    }
+    return { get }
+  }
+
+  covers(t: string, id: string): boolean {
+    return this.#at(t, id) !== undefined
   }
 
   /** The records of `t` that are covered. */
@@ -86,8 +96,10 @@ export class Overlay {
   /** Other rows, over which nothing is laid yet, stand in place of the confirmed ones of `types`: what is shown over them. */
   rebase(confirmed: RowSource, types: Iterable<string> = this.#covered.keys()): readonly RowChange[] {
     const all = Array.from(types, (t) => [...(this.#covered.get(t)?.values() ?? [])]).flat()
-    for (const covered of all) covered.confirmed = confirmed.get(covered.t, covered.id)
-    return this.#showAll(all)
+    return all.map((covered) => {
+      covered.confirmed = confirmed.of(covered.t).get(covered.id)
+      return { ...this.#show(covered), before: covered.confirmed }
+    })
   }
 
   #at(t: string, id: string): Covered | undefined {
@@ -100,7 +112,7 @@ export class Overlay {
     const known = byId.get(id)
     if (known) return known
     // What nothing covers is shown as it is confirmed.
-    const row = shown.get(t, id)
+    const row = shown.of(t).get(id)
     const covered: Covered = { t, id, confirmed: row, layers: [], shown: row }
     byId.set(id, covered)
     return covered

@@ -1,5 +1,5 @@
 import type { Clock } from '../base/world.ts'
-import { applyOp, type RowOp, type RowSource, UnknownRecords } from '../protocol/fold.ts'
+import { applyOp, type RowOp, type RowSource, type RowsOfType, UnknownRecords } from '../protocol/fold.ts'
 import type { WireRow } from '../protocol/row.ts'
 import type { Records } from './record.ts'
 import type { Staging } from './replica.ts'
@@ -32,6 +32,8 @@ export interface Prepared extends Copy {
   readonly views: ReadonlyMap<ReplicaQuery, View>
 }
 
+const none: RowsOfType = new Map<string, WireRow>()
+
 /** Rows that are gathered, and then prepared for their place. */
 export class StagedCopy implements Staging {
   readonly #current: Current
@@ -40,7 +42,7 @@ export class StagedCopy implements Staging {
   readonly #rows = new Map<string, Map<string, WireRow>>()
   readonly #unknown = new UnknownRecords()
   #prepared: Prepared | undefined
-  readonly rows: RowSource = { get: (t, id) => this.#rows.get(t)?.get(id) }
+  readonly rows: RowSource = { of: (t) => this.#rows.get(t) ?? none }
 
   constructor(current: Current, unloaded: Iterable<string>, isPart = false) {
     this.#current = current
@@ -63,7 +65,7 @@ export class StagedCopy implements Staging {
   apply(ops: readonly RowOp[]): void {
     for (const op of ops) {
       if (this.#unloaded.has(op.t)) continue
-      const before = this.rows.get(op.t, op.id)
+      const before = this.rows.of(op.t).get(op.id)
       this.#unknown.note(op, before !== undefined)
       const row = applyOp(before, op)
       if (row) this.#of(op.t).set(op.id, row)

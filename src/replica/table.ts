@@ -53,22 +53,16 @@ export class Table {
 
   /** Takes over what became of rows; gives what of it records show. */
   apply(changes: readonly RowChange[]): readonly Change[] {
-    const shown = changes
-      .map(({ id, after }) => this.#put(id, after))
-      .filter(({ before, after }) => before?.p !== after?.p)
+    for (const { id, before, after } of changes) {
+      if (after) this.#rows.set(id, before?.p === after.p ? this.#records.reuse(before, after) : after)
+      else this.#rows.delete(id)
+    }
+    const shown = changes.filter(({ before, after }) => before?.p !== after?.p)
     for (const index of this.#indexes) index.apply(shown)
     if (shown.length > 0) {
       this.#all = undefined
       this.#revision += 1
     }
     return shown
-  }
-
-  #put(id: string, row: WireRow | undefined): Change {
-    const before = this.#rows.get(id)
-    const after = before && before.p === row?.p ? this.#records.reuse(before, row) : row
-    if (after) this.#rows.set(id, after)
-    else this.#rows.delete(id)
-    return { before, after }
   }
 }

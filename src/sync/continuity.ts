@@ -168,7 +168,7 @@ function rowsUnder(
   for (const { t, id } of unproven) {
     const key = rowKey(t, id)
     const change = proven.get(key)
-    under.set(key, { t, id, row: change ? change.after : rows.get(t, id) })
+    under.set(key, { t, id, row: change ? change.after : rows.of(t).get(id) })
   }
   return [...under.values()]
 }

@@ -90,7 +90,9 @@ test.each<readonly [string, number, (database: Database) => Promise<unknown>]>([
   'of which unknown records changes came is known after a %s, as it was before',
   async (_, version, foldNow) => {
     const rows = ['a', 'b'].map((t): WireRow => ({ t, id: '1', p: {} }))
-    const source: RowSource = { get: (t, id) => rows.find((row) => row.t === t && row.id === id) }
+    const source: RowSource = {
+      of: (t) => ({ get: (id) => rows.find((row) => row.t === t && row.id === id) }),
+    }
     const models = defineModels({}, { version, migrate: {} })
     const delta = fc.array(frame(fc.constant(1)), { minLength: 1, maxLength: 4 })
     await fc.assert(

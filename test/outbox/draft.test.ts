@@ -14,7 +14,7 @@ function rowOf(t: string, id: string) {
 function write(body: (m: Mutator) => unknown, models: Parameters<typeof defineModels>[0] = {}) {
   let made = 0
   return draft(body, {
-    rows: { get: (t, id) => rowOf(t, id) },
+    rows: { of: (t) => ({ get: (id) => rowOf(t, id) }) },
     models: defineModels(models),
     newId: () => `new ${++made}`,
     since: 9,

@@ -11,7 +11,7 @@ type Rows = { readonly [id: string]: Payload }
 
 function write(rows: Rows, body: (m: Mutator) => void) {
   return draft(body, {
-    rows: { get: (t, id) => (rows[id] ? { t, id, p: rows[id] } : undefined) },
+    rows: { of: (t) => ({ get: (id) => (rows[id] ? { t, id, p: rows[id] } : undefined) }) },
     models: defineModels({}),
     newId: () => 'new',
     since: 0,

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import type { LiveQuery } from '../../src/replica/replica.ts'
-import { apply, change, emptyReplica, replaceAll, replicaOf, row, t } from '../support/replica-fixtures.ts'
+import { apply, emptyReplica, replaceAll, replicaOf, row, t } from '../support/replica-fixtures.ts'
 
 const rows = [row('a', { n: 3 }), row('b', { n: 1 }), row('c', { n: 2 })]
 
@@ -201,15 +201,6 @@ test('rows that trade one shared payload make another result', () => {
   replaceAll(replica, [row('b', shared)])
   expect(listener).toHaveBeenCalledTimes(1)
   expect(query.rows).toEqual([{ id: 'b', n: 1 }])
-})
-
-test('a change that names a record twice leaves the indexes whole', () => {
-  const { replica } = replicaOf(rows, [['n']])
-  const query = replica.query(t, byN)
-  query.subscribe(() => {})
-  replica.apply([change(replica, row('a', { n: 0 })), change(replica, row('a', { n: 8 }))])
-  expect(query.rows.map(({ n }) => n)).toEqual([1, 2, 8])
-  expect(replica.count(t, { n: { gte: 0 } })).toBe(3)
 })
 
 describe('a filter that reads', () => {

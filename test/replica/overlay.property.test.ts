@@ -42,7 +42,7 @@ test('what is shown is always what is confirmed with the pending ops on top', ()
       const check = () => {
         for (const one of ids) {
           const ops = pending.flatMap((tx) => tx.ops).filter((laid) => laid.id === one)
-          expect(replica.shown.get('T', one)?.p).toEqual(ops.reduce(laidOver, confirmed.get(one)?.p))
+          expect(replica.shown.of('T').get(one)?.p).toEqual(ops.reduce(laidOver, confirmed.get(one)?.p))
           expect(replica.confirmed('T', one)?.p).toEqual(confirmed.get(one)?.p)
         }
         expect(told).toEqual(replica.query('T', { orderBy: ['id'] }).rows)

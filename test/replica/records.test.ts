@@ -69,14 +69,14 @@ test('a type or record that is not there reads as nothing', () => {
   expect(replica.confirmed(t, 'a')).toBeUndefined()
   expect(replica.getMany(t, ['a'])).toEqual([undefined])
   expect(replica.count(t)).toBe(0)
-  expect(replica.rows.get(t, 'a')).toBeUndefined()
+  expect(replica.rows.of(t).get('a')).toBeUndefined()
 })
 
 test('rows for a fold are those of now, also through a swap', () => {
   const { replica } = replicaOf([row('a', { n: 1 })])
   const { rows } = replica
   replaceAll(replica, [row('a', { n: 2 })])
-  expect(rows.get(t, 'a')?.p).toEqual({ n: 2 })
+  expect(rows.of(t).get('a')?.p).toEqual({ n: 2 })
 })
 
 const inherited = ['__proto__', 'constructor', 'toString', 'hasOwnProperty']

@@ -29,8 +29,8 @@ test('ops apply to the staged rows, and are read back', () => {
     { op: 'd', t, id: 'unknown' },
     { op: 'i', t, id: 'c', p: {}, v: 3 },
   ])
-  expect(staging.rows.get(t, 'a')).toEqual(row('a', { n: 2, m: 1 }))
-  expect(staging.rows.get('Other', 'a')).toBeUndefined()
+  expect(staging.rows.of(t).get('a')).toEqual(row('a', { n: 2, m: 1 }))
+  expect(staging.rows.of('Other').get('a')).toBeUndefined()
   replica.swap(staging)
   expect(replica.all(t)).toHaveLength(2)
   expect(replica.confirmed(t, 'c')).toEqual(row('c', {}, 3))
@@ -44,7 +44,9 @@ test('ops that come one after the other leave as unknown what they would all at 
       const staging = emptyReplica().replica.stage()
       staging.add([there])
       for (const ops of lists) staging.apply(ops)
-      const rows = { get: (t: string, id: string) => (t === 'a' && id === '1' ? there : undefined) }
+      const rows = {
+        of: (t: string) => ({ get: (id: string) => (t === 'a' && id === '1' ? there : undefined) }),
+      }
       expect(new Set(staging.unknown)).toEqual(new Set(fold(rows, lists.flat()).unknown))
     }),
   )

@@ -11,14 +11,14 @@ import { frame } from '../support/arbitraries.ts'
 /** A copy that is driven by outcomes alone, and a disk that holds the entries alone. */
 function client(sid = 100) {
   const shown = new Map<string, WireRow>()
-  const rows = { get: (t: string, id: string) => shown.get(rowKey(t, id)), has: () => true }
+  const rows = { of: (t: string) => ({ get: (id: string) => shown.get(rowKey(t, id)) }), has: () => true }
   const journal: JournalEntry[] = []
   let state: Continuity = continuityAt(sid, undefined)
   const take = (outcome: Outcome) => {
     const changes = outcome.changes()
     state = outcome.state
     for (const { t, id, before, after } of changes) {
-      expect(rows.get(t, id)).toBe(before)
+      expect(rows.of(t).get(id)).toBe(before)
       if (after) shown.set(rowKey(t, id), after)
       else shown.delete(rowKey(t, id))
     }

@@ -110,8 +110,8 @@ test('a part is not the data: what is read of it is pending, and what comes is n
   })
   staging.add([row('b')])
   expect(replica.all(t)).toEqual([{ id: 'c' }])
-  expect(staging.rows.get(t, 'c')).toBeUndefined()
-  expect(staging.rows.get(t, 'a')).toBeDefined()
+  expect(staging.rows.of(t).get('c')).toBeUndefined()
+  expect(staging.rows.of(t).get('a')).toBeDefined()
   replica.swap(staging)
   expect(replica.all(t)).toEqual([{ id: 'b' }])
   expect(told).toEqual([

@@ -30,7 +30,7 @@ function setUp() {
     database: () => database,
     listener: {
       join: (staging, types, rest) => {
-        joined.push({ row: staging.rows.get(t, '1'), rest })
+        joined.push({ row: staging.rows.of(t).get('1'), rest })
         replica.join(staging, types, () => [])
       },
       lost: (error) => expect.unreachable(error.message),
