@@ -31,6 +31,8 @@ export class LazyTypes {
   readonly #kept = new Map<string, readonly RowOp[]>()
   /** Where the data was when it was left there: it is still there at that position, or at a later one. */
   #base: HistoryPosition | undefined
+  /** Up to which position what happened is kept. */
+  #keptTo = Number.NEGATIVE_INFINITY
   #isPaused = false
   #loading: Promise<void> | undefined
 
@@ -49,8 +51,9 @@ export class LazyTypes {
     if (this.#isMissing(t)) this.#loadUsed()
   }
 
-  /** Keeps what happened to records that are not here. */
-  keep(ops: readonly RowOp[]): void {
+  /** Keeps what happened to records that are not here, up to the position `sid`. */
+  keep(ops: readonly RowOp[], sid: number): void {
+    this.#keptTo = sid
     for (const op of ops) {
       const key = rowKey(op.t, op.id)
       this.#kept.set(key, joined(this.#kept.get(key) ?? [], op))
@@ -71,6 +74,7 @@ export class LazyTypes {
   replaced(base: HistoryPosition): void {
     this.#kept.clear()
     this.#base = base
+    this.#keptTo = base.sid
     this.resume()
   }
 
@@ -123,19 +127,26 @@ export class LazyTypes {
   async #loadTypes(types: ReadonlySet<string>, base: HistoryPosition): Promise<void> {
     const { replica, listener } = this.#options
     const staging = replica.stage()
-    await this.#read(types, staging, base)
-    const applied = new Set(this.#of(types))
+    const sid = await this.#read(types, staging, base)
+    const applied = new Set(this.#since(sid, types))
     staging.apply([...applied])
     await staging.prepare()
     if (this.#base !== base || this.#isPaused) return
-    const now = this.#of(types)
-    for (const op of now) this.#kept.delete(rowKey(op.t, op.id))
+    const rest = this.#since(sid, types).filter((op) => !applied.has(op))
+    for (const { t, id } of this.#of(types)) this.#kept.delete(rowKey(t, id))
     // What was not known there is told, unless something came meanwhile that makes it known.
-    listener.join(staging, types, [...staging.unknown, ...now.filter((op) => !applied.has(op))])
+    listener.join(staging, types, [...staging.unknown, ...rest])
   }
 
-  /** Adds what is stored of `types`. Another client may have stored more of the same history meanwhile. */
-  async #read(types: ReadonlySet<string>, staging: Staging, { sid, epoch }: HistoryPosition): Promise<void> {
+  /**
+   * Adds what is stored of `types`. Another client may have stored more of the same history meanwhile: resolves with the
+   * position that it has reached.
+   */
+  async #read(
+    types: ReadonlySet<string>,
+    staging: Staging,
+    { sid, epoch }: HistoryPosition,
+  ): Promise<number> {
     const isOf = ({ t }: { readonly t: string }) => types.has(t)
     const stored = await this.#options.database().read({
       rows: (rows) => staging.add(rows.filter(isOf)),
@@ -144,6 +155,12 @@ export class LazyTypes {
     })
     const isSame = stored && stored.sid >= sid && !isOtherEpoch(stored, epoch)
     if (!isSame) throw unreadable(`What is stored of ${[...types].join(', ')}`)
+    return stored.sid
+  }
+
+  /** What was kept of `types`, unless all of it is in what is stored up to `sid`: a record may be removed there by now. */
+  #since(sid: number, types: ReadonlySet<string>): readonly RowOp[] {
+    return sid < this.#keptTo ? this.#of(types) : []
   }
 
   /** What was kept of `types`. Each may be applied to any later state of its record, too. */

@@ -128,7 +128,7 @@ export class LocalCopy {
       : pushed(this.#continuity, delta, rows)
     const { state, changes, unloadedOps, entry, reset } = outcome
     this.#continuity = state
-    this.#lazy.keep(unloadedOps)
+    this.#lazy.keep(unloadedOps, state.proven)
     // The disk works while the rest is done; but nobody waits until a push is stored, so that it is shown first.
     if (entry) this.disk.record(entry, !asked)
     // What another history says is no verdict on what was sent to this one.

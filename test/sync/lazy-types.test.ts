@@ -17,13 +17,16 @@ function setUp() {
   const replica = createReplica({ clock, onListenerError: () => {} })
   replica.swap(replica.stage(new Set([t])))
   const joined: { readonly row: WireRow | undefined; readonly rest: readonly RowOp[] }[] = []
+  const disk = { sid: 1, rows: [stored] }
   const database: Database = {
     ...noDatabase,
     async read(sink) {
-      sink.rows([stored])
-      return { sid: 1, at: 0, repair: { owed: false, at: undefined } }
+      sink.rows(disk.rows)
+      return { sid: disk.sid, at: 0, repair: { owed: false, at: undefined } }
     },
   }
+  /** Another client has stored `rows` up to `sid`. */
+  const store = (sid: number, rows: WireRow[]) => Object.assign(disk, { sid, rows })
   const lazy = new LazyTypes({
     types: [t],
     replica,
@@ -51,7 +54,7 @@ function setUp() {
       return staging
     }
   }
-  return { clock, lazy, joined, whilePreparing }
+  return { clock, lazy, joined, store, whilePreparing }
 }
 
 const put = (n: number): RowOp => ({ op: 'i', t, id: '1', p: { n } })
@@ -60,7 +63,7 @@ const removal: RowOp = { op: 'd', t, id: '1' }
 
 test('what happened to a record is kept until it is shown, also where its type was loaded in vain', async () => {
   const { clock, lazy, joined, whilePreparing } = setUp()
-  lazy.keep([put(2)])
+  lazy.keep([put(2)], 2)
   // A snapshot begins to be stored meanwhile.
   whilePreparing(() => lazy.pause())
   lazy.use(t)
@@ -75,8 +78,8 @@ test('what happened to a record is kept until it is shown, also where its type w
 
 test('what happens to a record while it is loaded is laid over what is loaded', async () => {
   const { clock, lazy, joined, whilePreparing } = setUp()
-  lazy.keep([put(2)])
-  whilePreparing(() => lazy.keep([update({ m: 3 })]))
+  lazy.keep([put(2)], 2)
+  whilePreparing(() => lazy.keep([update({ m: 3 })], 3))
   lazy.use(t)
   await clock.advance(1)
   expect(joined).toEqual([{ row: { ...stored, p: { n: 2 } }, rest: [{ ...put(2), p: { n: 2, m: 3 } }] }])
@@ -99,8 +102,26 @@ test.each<
   ],
 ])('what happened to a record is applied to what is stored: %s', async (_, ops, expected) => {
   const { clock, lazy, joined } = setUp()
-  for (const op of ops) lazy.keep([op])
+  for (const [at, op] of ops.entries()) lazy.keep([op], at + 2)
   lazy.use(t)
   await clock.advance(1)
   expect(joined).toEqual([expected])
+})
+
+test('what another client has stored beyond what was kept stands: nothing kept is laid over it', async () => {
+  const { clock, lazy, joined, store } = setUp()
+  lazy.keep([update({ n: 2 })], 2)
+  store(3, [])
+  lazy.use(t)
+  await clock.advance(1)
+  expect(joined).toEqual([{ row: undefined, rest: [] }])
+})
+
+test('nor what comes while it is loaded, up to where the other client was', async () => {
+  const { clock, lazy, joined, store, whilePreparing } = setUp()
+  store(3, [])
+  whilePreparing(() => lazy.keep([update({ n: 2 })], 2))
+  lazy.use(t)
+  await clock.advance(1)
+  expect(joined).toEqual([{ row: undefined, rest: [] }])
 })
