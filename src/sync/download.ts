@@ -1,14 +1,9 @@
-import type { SnapshotHead } from '../protocol/bootstrap.ts'
-import type { Staging } from '../replica/replica.ts'
 import type { SnapshotProgress, Transport } from '../transport/transport.ts'
-import type { LocalCopy } from './local-copy.ts'
+import type { LocalCopy, Replacement } from './local-copy.ts'
 import { PageSink } from './page-sink.ts'
 
-/** A snapshot that has come whole, and stands ready beside the current data. */
-export interface Download {
-  readonly head: SnapshotHead
-  readonly staging: Staging
-  readonly pages: PageSink
+/** What came of a snapshot. */
+export interface Download extends Replacement {
   readonly rows: number
   /** What was wrong with each item that was left out. */
   readonly broken: readonly string[]

@@ -145,13 +145,12 @@ export class Fetcher {
       await loaded.pages.abort()
       loaded = await load()
     }
-    const { head, staging, pages, rows, broken } = loaded
+    const { head, rows, broken } = loaded
     reporter.anomalies(ofBroken({ kind: 'row', broken, sid: head.sid }))
     if (!isComplete(loaded)) reporter.anomalies([ofCount(head.count, rows + broken.length, head.sid)])
     // What the disk did not take, though it was to be there alone, has to come again.
     const repair = { at: repairedAt ?? this.#resets.repairedAt }
-    if (!(await copy.replace(head, repair, staging, pages, verdicts)))
-      return this.#replace(signal, repairedAt)
+    if (!(await copy.replace(loaded, verdicts, repair))) return this.#replace(signal, repairedAt)
     this.#resets.made(head.sid, repairedAt)
     this.#refusals = noRefusals
     if (reason) listener.reset({ reason, since: position?.shown ?? 0 })

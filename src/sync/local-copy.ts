@@ -37,6 +37,13 @@ export interface CopyListener {
   missing(ops: readonly RowOp[]): void
 }
 
+/** A snapshot that has come whole, and stands ready beside the current data. */
+export interface Replacement {
+  readonly head: SnapshotHead
+  readonly staging: Staging
+  readonly pages: PageSink
+}
+
 /** With what a delta was asked for. */
 export interface Asked {
   readonly since: number
@@ -144,11 +151,9 @@ export class LocalCopy {
    * one is to come.
    */
   async replace(
-    head: SnapshotHead,
-    repair: Pick<Repair, 'at'>,
-    staging: Staging,
-    pages: PageSink,
+    { head, staging, pages }: Replacement,
     verdicts: number,
+    repair: Pick<Repair, 'at'>,
   ): Promise<boolean> {
     const { settlement, clock } = this.#options
     const isWhole = staging.unloaded.size === 0
