@@ -25,10 +25,11 @@ export interface Facts {
 export function connectionStatus(facts: Facts): ConnectionStatus {
   const { phase, link, realtime, online, failure, retryAt, fetched } = facts
   if (phase === 'halted' || phase === 'asked') return { state: 'idle' }
-  if (failure && phase === 'paused') return { state: 'unauthenticated', error: failure }
+  const isRefused = isSyncError(failure, 'UnauthenticatedError')
+  if (isRefused && phase !== 'fetching') return { state: 'unauthenticated', error: failure }
   if (!online) return { state: 'offline' }
   // Other credentials than those that were refused are on their way.
-  if (phase === 'fetching' && isSyncError(failure, 'UnauthenticatedError')) return { state: 'connecting' }
+  if (isRefused) return { state: 'connecting' }
   if (failure) {
     if (!isSyncError(failure, 'NetworkError')) return { state: 'failed', error: failure }
     return retryAt === undefined ? { state: 'offline' } : { state: 'offline', retryAt }

@@ -312,8 +312,10 @@ export class LocalSession implements Session {
   #refresh(): void {
     const { phase, failure, retryAt } = this.#scheduler
     const { link } = this.#realtime
-    if (phase === 'halted' || phase === 'asked' || phase === 'paused') this.#realtime.stop()
-    else link.start()
+    const isWanted = phase !== 'halted' && phase !== 'asked'
+    // After a refusal, a call over HTTP tries the next credentials: what it waits for, a socket would not.
+    if (isWanted && !isSyncError(failure, 'UnauthenticatedError')) link.start()
+    else this.#realtime.stop()
     const { state } = this.#realtime
     const facts: Facts = {
       phase,

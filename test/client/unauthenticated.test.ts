@@ -123,6 +123,30 @@ describe('a 401', () => {
     expect(client.status.connection.state).not.toBe('unauthenticated')
   })
 
+  test('the socket waits for a credential that a call over HTTP was answered with, and the status says why', async () => {
+    const device = new Device()
+    let calls = 0
+    const client = await device.live({
+      onUnauthenticated: () => {
+        calls += 1
+        return `bad-${calls}`
+      },
+    })
+    const states = new Set<string>()
+    client.on('status', ({ connection }) => states.add(connection.state))
+    const upgrades = () => device.requests.filter((path) => path.includes('/ws')).length
+    const before = upgrades()
+    device.server.tokens.expire(device.token)
+    device.server.sockets.end(4401)
+    await device.clock.advance(600_000)
+    expect(calls).toBeGreaterThan(20)
+    expect(upgrades()).toBe(before)
+    expect([...states]).toEqual(['connecting', 'unauthenticated'])
+    client.resume(device.server.tokens.issue('ada'))
+    await device.clock.advance(1_000)
+    expect(client.status.connection.state).toBe('socket')
+  })
+
   test('a handler that throws is told as an error', async () => {
     const device = new Device()
     await device.live({
