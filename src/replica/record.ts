@@ -1,5 +1,4 @@
-import { reuse } from '../protocol/fold.ts'
-import type { JsonValue } from '../protocol/json.ts'
+import type { JsonValue, Payload } from '../protocol/json.ts'
 import type { WireRow } from '../protocol/row.ts'
 
 /**
@@ -8,27 +7,19 @@ import type { WireRow } from '../protocol/row.ts'
  */
 export type DataRecord = { readonly id: string } & { readonly [field: string]: JsonValue }
 
-/** Makes each row's record when it is first asked for; the same row gives the same record. */
+/** Makes each record when it is first asked for. The same payload gives the same one, whatever row it is in by now. */
 export class Records {
-  readonly #made = new WeakMap<WireRow, DataRecord>()
+  readonly #made = new WeakMap<Payload, DataRecord>()
 
-  of(row: WireRow): DataRecord {
-    const { id, p } = row
+  of({ id, p }: WireRow): DataRecord {
     const { id: named } = p
     // A payload that names its id is the record as it is, without a copy.
     if (named === id) return Object.freeze(p as DataRecord)
-    const made = this.#made.get(row)
-    if (made) return made
+    const made = this.#made.get(p)
+    if (made?.id === id) return made
     // The id first is the cheaper copy; a payload with another id must not overwrite the row's.
     const record: DataRecord = Object.freeze(named === undefined ? { id, ...p } : { ...p, id })
-    this.#made.set(row, record)
+    this.#made.set(p, record)
     return record
-  }
-
-  /** `row`, or as much of `old` as says the same: an equal record stays the same by reference. */
-  reuse(old: WireRow, row: WireRow): WireRow {
-    const reused = reuse(old, row)
-    if (reused !== old && reused.p === old.p) this.#made.set(reused, this.of(old))
-    return reused
   }
 }

@@ -1,7 +1,13 @@
 import type { Clock } from '../base/world.ts'
-import { applyOp, type RowOp, type RowSource, type RowsOfType, UnknownRecords } from '../protocol/fold.ts'
+import {
+  applyOp,
+  type RowOp,
+  type RowSource,
+  type RowsOfType,
+  reuse,
+  UnknownRecords,
+} from '../protocol/fold.ts'
 import type { WireRow } from '../protocol/row.ts'
-import type { Records } from './record.ts'
 import type { Staging } from './replica.ts'
 import type { ReplicaQuery } from './replica-query.ts'
 import type { Table } from './table.ts'
@@ -11,7 +17,6 @@ import type { View } from './view.ts'
 /** What staging sees of the copy that it is to replace. */
 export interface Current {
   readonly clock: Clock
-  readonly records: Records
   table(t: string): Table
   /** A table of the type `t`, with its indexes. */
   tableOver(t: string, rows: Map<string, WireRow>): Work<Table>
@@ -95,10 +100,9 @@ export class StagedCopy implements Staging {
   }
 
   *#prepare(): Work<Prepared> {
-    const { records } = this.#current
     const tables = new Map<string, Table>()
     for (const [t, rows] of this.#rows) {
-      yield* reuse(this.#current.table(t), rows, records)
+      yield* reuseRows(this.#current.table(t), rows)
       tables.set(t, yield* this.#current.tableOver(t, rows))
     }
     const views = new Map<ReplicaQuery, View>()
@@ -128,12 +132,12 @@ export class StagedCopy implements Staging {
 }
 
 /** A record that says what it said before stays the same by reference. */
-function* reuse(table: Table, rows: Map<string, WireRow>, records: Records): Work<void> {
+function* reuseRows(table: Table, rows: Map<string, WireRow>): Work<void> {
   if (table.size === 0) return
   let seen = 0
   for (const [id, row] of rows) {
     const old = table.get(id)
-    if (old) rows.set(id, records.reuse(old, row))
+    if (old) rows.set(id, reuse(old, row))
     seen += 1
     if (seen % stride === 0) yield
   }

@@ -53,8 +53,8 @@ export class Table {
 
   /** Takes over what became of rows; gives what of it records show. */
   apply(changes: readonly RowChange[]): readonly Change[] {
-    for (const { id, before, after } of changes) {
-      if (after) this.#rows.set(id, before?.p === after.p ? this.#records.reuse(before, after) : after)
+    for (const { id, after } of changes) {
+      if (after) this.#rows.set(id, after)
       else this.#rows.delete(id)
     }
     const shown = changes.filter(({ before, after }) => before?.p !== after?.p)
