@@ -38,13 +38,28 @@ test('a record of another version that says the same stays the same', () => {
 test('rows that share one payload have each a record of their own', () => {
   const shared = { n: 1 }
   const { replica } = replicaOf([row('a', shared), row('b', shared)])
-  const records = replica.getMany(t, ['a', 'b'])
-  expect(records).toEqual([
+  const expected = [
     { id: 'a', n: 1 },
     { id: 'b', n: 1 },
-  ])
-  expect(replica.get(t, 'b')).toBe(records[1])
-  expect(replica.get(t, 'a')).toBe(records[0])
+  ]
+  expect(replica.getMany(t, ['a', 'b'])).toEqual(expected)
+  expect(replica.getMany(t, ['a', 'b'])).toEqual(expected)
+})
+
+test('a record that says the same under one version after another stays the same object, also under a pending write', () => {
+  const { replica } = replicaOf([row('a', { n: 1 })])
+  const query = replica.query(t, { orderBy: 'n' })
+  query.subscribe(() => {})
+  replica.apply([], { lay: [{ id: 'tx', ops: [{ op: 'u', t, id: 'a', p: { n: 5 } }] }] })
+  const record = replica.get(t, 'a')
+  for (const v of [2, 3, 4]) {
+    apply(replica, row('a', { n: 10 * v }, v))
+    expect([replica.get(t, 'a'), replica.all(t)[0], query.rows[0]]).toEqual([record, record, record])
+    expect(replica.get(t, 'a')).toBe(record)
+    expect(query.rows[0]).toBe(record)
+  }
+  replaceAll(replica, [row('a', { n: 7 }, 9)])
+  expect(replica.get(t, 'a')).toBe(record)
 })
 
 test('a record cannot be changed, and the copy of rows neither', () => {
