@@ -3,23 +3,10 @@ import { ConfigurationError } from '../base/errors.ts'
 import { epochOf } from './log/epoch.ts'
 import { checkLogOptions } from './log/sql/check-options.ts'
 import { LateLog } from './log/sql/late-log.ts'
-import { namesDatabase, openSqlLog, type SqlLogOptions } from './log/sql/open.ts'
+import { logOptions, namesDatabase, openSqlLog, type SqlLogOptions } from './log/sql/open.ts'
 import { expected, type SyncServiceOptions } from './options.ts'
 import { createServiceWith, type SyncService } from './service.ts'
 import { sha256 } from './sha256.ts'
-
-type LogOption = Exclude<keyof SqlLogOptions, 'logger' | 'clock' | 'random'>
-
-/** Those that are the log's alone. */
-const logOptions = {
-  readerIdleMs: true,
-  spoolAfterMs: true,
-  maxReadMs: true,
-  maxReaders: true,
-  maxDeltaReaders: true,
-  maxWaitMs: true,
-  retention: true,
-} satisfies Record<LogOption, true>
 
 const known = { ...expected, ...logOptions }
 

@@ -1,5 +1,6 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { refuseUnknown } from '../base/check-options.ts'
 import { wrongOption } from '../base/errors.ts'
 import { type Logger, silentLogger } from '../base/logger.ts'
 import { resolveWorld } from '../base/world.default.ts'
@@ -28,7 +29,7 @@ export interface Served {
 
 /**
  * Puts `service` on Node: HTTP, and WebSocket by `ws`. Rejects where the port cannot be had or a package is missing, and
- * with a ConfigurationError for what is no port.
+ * with a ConfigurationError for a wrong option.
  */
 export async function serve(service: SyncService, options: ServeOptions): Promise<Served> {
   const {
@@ -38,6 +39,7 @@ export async function serve(service: SyncService, options: ServeOptions): Promis
     logger = silentLogger,
     clock = resolveWorld().clock,
   } = options
+  refuseUnknown(options, { port, host, graceMs, logger, clock })
   if (!Number.isInteger(port) || port < 0 || port > 65_535) {
     throw wrongOption('port', 'must be an integer from 0 to 65535.')
   }

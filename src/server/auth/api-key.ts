@@ -1,3 +1,4 @@
+import { refuseUnknown } from '../../base/check-options.ts'
 import { resolveWorld } from '../../base/world.default.ts'
 import type { Clock } from '../../base/world.ts'
 import { type Authenticate, type Caller, endingAt, refuse } from './caller.ts'
@@ -26,9 +27,10 @@ export interface ApiKeyOptions {
   readonly clock?: Clock
 }
 
-/** Authenticates by the header `X-API-Key`: for servers and tests. */
+/** Authenticates by the header `X-API-Key`: for servers and tests. Throws a ConfigurationError for an option that there is not. */
 export function apiKeyAuthentication(options: ApiKeyOptions): Authenticate {
   const { store, clock = resolveWorld().clock } = options
+  refuseUnknown(options, { store, clock })
   return async (request) => {
     const key = apiKeyOf(request)
     if (key === undefined) return refuse(request.headers.has('X-API-Key') ? 'invalid_token' : 'no_token')

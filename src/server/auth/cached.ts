@@ -1,3 +1,4 @@
+import { refuseUnknown } from '../../base/check-options.ts'
 import { ConfigurationError } from '../../base/errors.ts'
 import { resolveWorld } from '../../base/world.default.ts'
 import type { Clock } from '../../base/world.ts'
@@ -32,6 +33,7 @@ interface Entry {
  */
 export function cached(authenticate: Authenticate, options: CacheOptions = {}): CachedAuthenticate {
   const { ttlMs = 60_000, maxEntries = 10_000, clock = resolveWorld().clock } = options
+  refuseUnknown(options, { ttlMs, maxEntries, clock })
   checkMs('ttlMs', ttlMs)
   if (!(maxEntries >= 1))
     throw new ConfigurationError('maxEntries', '`maxEntries` is a number of callers above 0.')

@@ -1,4 +1,5 @@
 import type { JWTPayload, JWTVerifyOptions } from 'jose'
+import { refuseUnknown } from '../../base/check-options.ts'
 import { ConfigurationError } from '../../base/errors.ts'
 import { resolveWorld } from '../../base/world.default.ts'
 import type { Clock } from '../../base/world.ts'
@@ -31,10 +32,24 @@ export interface JwtRules {
 
 export type JwtOptions = JwtRules & (JwtSecret | JwtKeySet)
 
+const known = {
+  caller: true,
+  issuer: true,
+  maxLifetimeMs: true,
+  clock: true,
+  secret: true,
+  jwks: true,
+  algorithms: true,
+  audience: true,
+  cacheMs: true,
+  timeoutMs: true,
+  fetch: true,
+} satisfies Record<keyof JwtRules | keyof JwtSecret | keyof JwtKeySet, true>
+
 /**
  * Authenticates by a JSON Web Token (RFC 7519, RFC 8725): signed with HS256 and a shared secret, or with a provider's
  * key and one of the algorithms that are listed. A token without `exp` is refused, and so is one that lives too long.
- * Throws a ConfigurationError, as for a secret that is too short.
+ * Throws a ConfigurationError for a wrong option, as for a secret that is too short.
  */
 export function jwtAuthentication(options: JwtOptions): Authenticate {
   const {
@@ -43,6 +58,7 @@ export function jwtAuthentication(options: JwtOptions): Authenticate {
     clock = resolveWorld().clock,
     issuer,
   } = options
+  refuseUnknown(options, known)
   const audience = options.audience ?? undefined
   for (const [option, name] of Object.entries({ issuer, audience })) {
     // As from a variable that is not set; some versions of `jose` would check nothing then.

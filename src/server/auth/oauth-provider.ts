@@ -1,3 +1,4 @@
+import { refuseUnknown } from '../../base/check-options.ts'
 import { ConfigurationError, ProtocolError } from '../../base/errors.ts'
 import { callProvider, expectOk, type JsonObject, type ProviderAddress } from './provider-call.ts'
 
@@ -27,12 +28,13 @@ export interface IntrospectionOptions extends ProviderAddress {
 }
 
 /**
- * Asks by token introspection (RFC 7662), as a client of the provider's. Throws a ConfigurationError for a `url` that is
- * no whole address, and where `audience` is missing.
+ * Asks by token introspection (RFC 7662), as a client of the provider's. Throws a ConfigurationError for a wrong option,
+ * as for a `url` that is no whole address, and where `audience` is missing.
  */
 export function introspection(options: IntrospectionOptions): ProfileOf {
-  const { clientId, clientSecret, audience, scope } = options
-  checkAddress(options)
+  const { clientId, clientSecret, audience, scope, ...address } = options
+  refuseUnknown(options, { clientId, clientSecret, audience, scope, ...addressOptions })
+  checkAddress(address)
   if (audience === undefined) {
     throw new ConfigurationError('audience', '`audience` says for whom tokens are to be; or is `null`.')
   }
@@ -43,7 +45,7 @@ export function introspection(options: IntrospectionOptions): ProfileOf {
   }
   return async (token) => {
     const body = new URLSearchParams({ token, token_type_hint: 'access_token' }).toString()
-    const answer = await callProvider(options, { method: 'POST', headers, body })
+    const answer = await callProvider(address, { method: 'POST', headers, body })
     // Some tell so that it is none of those that they look up (RFC 7009, section 2.2.1).
     if (answer.status === 400 && answer.body?.error === 'unsupported_token_type') return null
     const claims = expectOk(answer)
@@ -64,10 +66,11 @@ export function introspection(options: IntrospectionOptions): ProfileOf {
 
 /**
  * Asks for the user's profile (OpenID Connect Core, section 5.3). The answer tells neither for whom a token was made
- * nor when it ends: where the provider has introspection, take that. Throws a ConfigurationError for a `url` that is no
- * whole address.
+ * nor when it ends: where the provider has introspection, take that. Throws a ConfigurationError for a wrong option, as
+ * for a `url` that is no whole address.
  */
 export function userinfo(options: ProviderAddress): ProfileOf {
+  refuseUnknown(options, addressOptions)
   checkAddress(options)
   return async (token) => {
     const headers = { Authorization: `Bearer ${token}`, Accept: 'application/json' }
@@ -80,6 +83,13 @@ export function userinfo(options: ProviderAddress): ProfileOf {
     return profile
   }
 }
+
+const addressOptions = {
+  url: true,
+  timeoutMs: true,
+  fetch: true,
+  clock: true,
+} satisfies Record<keyof ProviderAddress, true>
 
 function profileOf(claims: JsonObject): OAuthProfile | null {
   const { sub, exp } = claims

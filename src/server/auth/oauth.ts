@@ -1,3 +1,4 @@
+import { refuseUnknown } from '../../base/check-options.ts'
 import { resolveWorld } from '../../base/world.default.ts'
 import type { Clock } from '../../base/world.ts'
 import { type Authenticate, type Caller, endingAt, refuse } from './caller.ts'
@@ -23,10 +24,11 @@ export interface OAuthOptions {
 
 /**
  * Authenticates by an access token of an OAuth 2.0 provider's, which is asked each time; see {@link cached}. Throws a
- * ConfigurationError for a `recheckMs` that is no time.
+ * ConfigurationError for a wrong option.
  */
 export function oauthAuthentication(options: OAuthOptions): Authenticate {
   const { profileOf, findOrCreate, recheckMs = 3_600_000, clock = resolveWorld().clock } = options
+  refuseUnknown(options, { profileOf, findOrCreate, recheckMs, clock })
   checkMs('recheckMs', recheckMs)
   return bearerAuthentication(async (token) => {
     const profile = await profileOf(token)

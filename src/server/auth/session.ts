@@ -1,3 +1,4 @@
+import { refuseUnknown } from '../../base/check-options.ts'
 import { resolveWorld } from '../../base/world.default.ts'
 import type { Clock } from '../../base/world.ts'
 import { type Authenticate, type Caller, endingAt, refuse } from './caller.ts'
@@ -22,9 +23,10 @@ export interface SessionOptions {
   readonly clock?: Clock
 }
 
-/** Authenticates by an opaque token that is looked up in a store of sessions. */
+/** Authenticates by an opaque token that is looked up in a store of sessions. Throws a ConfigurationError for an option that there is not. */
 export function sessionAuthentication(options: SessionOptions): Authenticate {
   const { store, clock = resolveWorld().clock } = options
+  refuseUnknown(options, { store, clock })
   return bearerAuthentication(async (token) => {
     const session = await store.find(token)
     return session ? endingAt(session, session.expiresAt, clock.now()) : refuse('invalid_token')

@@ -1,3 +1,4 @@
+import { refuseUnknown } from '../../base/check-options.ts'
 import { resolveWorld } from '../../base/world.default.ts'
 import type { Clock } from '../../base/world.ts'
 import { dateOf } from './jwt.ts'
@@ -15,7 +16,7 @@ export interface SignTokenOptions {
 
 /**
  * A token that {@link jwtAuthentication} with the same secret accepts: for a demo, a test, or a first sign-in. Rejects
- * with a ConfigurationError for a secret that is too short.
+ * with a ConfigurationError for a wrong option, as for a secret that is too short.
  */
 export async function signToken(options: SignTokenOptions): Promise<string> {
   const {
@@ -25,6 +26,7 @@ export async function signToken(options: SignTokenOptions): Promise<string> {
     lifetimeMs = 7 * 86_400_000,
     clock = resolveWorld().clock,
   } = options
+  refuseUnknown(options, { secret, userId, organizationId, lifetimeMs, clock })
   const now = clock.now()
   const { SignJWT } = await loadJose()
   return new SignJWT(organizationId === undefined ? {} : { org: organizationId })

@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { Registry } from 'prom-client'
+import { refuseUnknown } from '../../base/check-options.ts'
 import { ConfigurationError } from '../../base/errors.ts'
 import { bearerToken } from '../auth/credentials.ts'
 import { peer } from '../peer.ts'
@@ -24,16 +25,17 @@ interface Instruments {
   stand(state: ServiceState): void
 }
 
-/** Metrics for Prometheus, by the package `prom-client`. Throws a ConfigurationError for a token that is empty. */
+/** Metrics for Prometheus, by the package `prom-client`. Throws a ConfigurationError for a wrong option. */
 export function prometheusMetrics(options: PrometheusOptions = {}): Metrics {
-  const { path = '/metrics', token } = options
+  const { path = '/metrics', token, registry: given } = options
+  refuseUnknown(options, { path, token, registry: given })
   if (token === '')
     throw new ConfigurationError('token', '`token` is empty, which anybody has; give one, or leave it out.')
   let making: Promise<Instruments> | undefined
   let made: Instruments | undefined
   // Once, also where two services ask at the same time: a registry takes each name once.
   const make = async () => {
-    making ??= makeInstruments(options.registry).catch((error: unknown) => {
+    making ??= makeInstruments(given).catch((error: unknown) => {
       // What it lacks now may be there the next time.
       making = undefined
       throw error

@@ -1,4 +1,5 @@
 import type { RateLimiterAbstract } from 'rate-limiter-flexible'
+import { refuseUnknown } from '../../base/check-options.ts'
 import { ConfigurationError } from '../../base/errors.ts'
 import type { Endpoint } from '../http/env.ts'
 import { peer } from '../peer.ts'
@@ -7,6 +8,8 @@ import type { RateLimit } from './rate-limit.ts'
 
 /** The package counts by a timer, which ends a longer time at once. */
 export const longestWindowMs = 2 ** 31 - 1
+
+const limited = { bootstrap: true, delta: true, ws: true, tx: true } satisfies Record<Endpoint, true>
 
 /** How many requests a user may make in a time. */
 export interface Rate {
@@ -38,6 +41,10 @@ export interface RatePool {
  */
 export function rateLimiter(options: RateLimiterOptions = {}): RateLimit {
   const { requests = 100, windowMs = 60_000, endpoints = {}, pool } = options
+  refuseUnknown(options, { requests, windowMs, endpoints, pool })
+  refuseUnknown(endpoints, limited, 'endpoints.')
+  for (const [endpoint, rate] of Object.entries(endpoints))
+    refuseUnknown(rate, { requests, windowMs }, `endpoints.${endpoint}.`)
   for (const rate of [{ requests, windowMs }, ...Object.values(endpoints)]) check(rate)
   const limiters = new Map<string, Promise<Limiter>>()
   const limiterOf = (endpoint: Endpoint) => {

@@ -32,6 +32,19 @@ export interface SqlLogOptions {
   readonly random?: Random | undefined
 }
 
+type LogOption = Exclude<keyof SqlLogOptions, 'logger' | 'clock' | 'random'>
+
+/** Those that are the log's alone. */
+export const logOptions = {
+  readerIdleMs: true,
+  spoolAfterMs: true,
+  maxReadMs: true,
+  maxReaders: true,
+  maxDeltaReaders: true,
+  maxWaitMs: true,
+  retention: true,
+} satisfies Record<LogOption, true>
+
 /**
  * Whether `name` names a database: an address of a PostgreSQL, or a folder, which begins with no other scheme. An address
  * in quotes or behind a space is none: a folder of that name would hold its password.
