@@ -166,6 +166,7 @@ export class LocalSession implements Session {
 
   resume(token?: string): void {
     this.#refuseClosed()
+    this.#options.credentials.forget()
     this.#resume('resume', token)
   }
 
@@ -187,6 +188,7 @@ export class LocalSession implements Session {
   }
 
   #run(): void {
+    this.#options.credentials.forget()
     this.#fetched = false
     this.#board.update({ lifecycle: 'running' })
     this.#unsubscribe = this.#options.world.lifecycle.subscribe((event) => this.#onLifecycle(event))

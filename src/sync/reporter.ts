@@ -11,8 +11,8 @@ export interface ReporterOptions {
   readonly credentials: Credentials
   /** The application's; it may give a new token. */
   readonly onUnauthenticated: (error: SyncError) => unknown
-  /** Goes on after a refusal, with the token that the application gave. */
-  readonly resume: (token: string) => void
+  /** Goes on after a refusal, with the token that the application gave, if it gave one. */
+  readonly resume: (token?: string) => void
 }
 
 /** Tells the application and its log what went wrong, each to whom it concerns. */
@@ -41,7 +41,7 @@ export class Reporter {
     else if (!isSyncError(error, 'NetworkError')) this.error(error)
   }
 
-  /** Runs the application's handler once for each credential that was refused. */
+  /** Runs the application's handler once for each credential that was refused; one that fails, with the next refusal. */
   async #refused(error: SyncError): Promise<void> {
     const { credentials, onUnauthenticated, resume } = this.#options
     if (!credentials.rejected(error)) return
@@ -50,6 +50,8 @@ export class Reporter {
       if (typeof token === 'string' && token !== '') resume(token)
     } catch (thrown) {
       this.error(toSyncError(thrown))
+      credentials.forget()
+      resume()
     }
   }
 }

@@ -38,6 +38,8 @@ export interface Credentials {
   refuse(message: string, credential: Credential | undefined): UnauthenticatedError
   /** Whether `error` is the first about its credential, however many calls failed with it together. */
   rejected(error: unknown): boolean
+  /** That one was refused is news again, also of a credential that was refused before. */
+  forget(): void
 }
 
 /** Throws a ConfigurationError where the options are wrong. */
@@ -102,6 +104,7 @@ export function createCredentials({ token, apiKey }: CredentialOptions): Credent
       if (told.size > mostTold) told.delete(oldest)
       return first
     },
+    forget: () => told.clear(),
   }
 }
 

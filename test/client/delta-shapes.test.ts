@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { faults } from '../support/bare-server-faults.ts'
 import { Device, shown } from '../support/device.ts'
 
 describe.each(['frames', 'rows', 'row', 'both'] as const)('a delta as %s', (delta) => {
@@ -60,3 +61,14 @@ test.each(['rows', 'row'] as const)(
     expect([again.lastSyncId, shown(again)]).toEqual([6, { 2: { n: 2 }, 3: {} }])
   },
 )
+
+test.each([0, -1])('a position of %d is none to ask a delta from', async (sid) => {
+  const device = new Device({ push: 'none' })
+  device.server.failNext(faults.answer(200, `{"sid":${sid},"rows":[]}`), { path: 'bootstrap', times: 2 })
+  const client = device.client()
+  for (const turn of [1, 2]) {
+    expect(await device.clock.until(client.sync())).toMatchObject({ kind: 'bootstrap', sid })
+    expect(device.requests).toHaveLength(turn)
+  }
+  expect(client.lastSyncId).toBe(sid)
+})

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import type { SyncClient } from '../../src/index.ts'
+import { faults } from '../support/bare-server-faults.ts'
 import { Device, shown } from '../support/device.ts'
 
 describe('a 401', () => {
@@ -147,15 +149,46 @@ describe('a 401', () => {
     expect(client.status.connection.state).toBe('socket')
   })
 
-  test('a handler that throws is told as an error', async () => {
+  test('a handler that throws is told as an error, and called again less and less often', async () => {
     const device = new Device()
-    await device.live({
+    let calls = 0
+    const client = await device.live({
       token: 'bad',
       onUnauthenticated: () => {
-        throw new Error('no dialog here')
+        calls += 1
+        if (calls < 30) throw new Error('no network to refresh it by')
+        return device.server.tokens.issue('ada')
       },
     })
-    expect(device.log).toEqual(['error SyncError unexpected'])
+    await device.clock.advance(60_000)
+    expect(calls).toBeGreaterThan(5)
+    expect(calls).toBeLessThan(20)
+    expect(new Set(device.log)).toEqual(new Set(['error SyncError unexpected']))
+    await device.clock.advance(600_000)
+    expect(calls).toBe(30)
+    expect(client.status.connection.state).toBe('socket')
+  })
+
+  test.each<[string, (client: SyncClient) => unknown]>([
+    ['resume', (client) => client.resume()],
+    ['start, after a stop,', (client) => client.stop().then(() => client.start())],
+  ])('%s asks the handler anew about a credential that was refused before', async (_, again) => {
+    const device = new Device()
+    let calls = 0
+    const client = await device.live({ token: 'bad', onUnauthenticated: () => (calls += 1) })
+    await device.clock.until(Promise.resolve(again(client)))
+    await device.clock.advance(1_000)
+    expect(calls).toBe(2)
+  })
+
+  test('of what is sent is handled as of what is fetched', async () => {
+    const device = new Device()
+    let calls = 0
+    const client = await device.live({ onUnauthenticated: () => (calls += 1) })
+    device.server.failNext(faults.answer(401, ''), { path: 'tx', times: 100 })
+    client.mutate((m) => m.insert('Issue', {}))
+    await device.clock.advance(1_000)
+    expect(calls).toBe(1)
   })
 
   test('on the upgrade of a socket, which a browser cannot see, is found out over HTTP', async () => {
