@@ -46,6 +46,7 @@ export class Tokens {
   }
 
   async authenticate(request: Request): Promise<Caller | Refusal | null> {
+    // Of a socket, the service has put the token of the query into a header; elsewhere the query counts for nothing.
     const token = this.#tokenOf(request)
     if (!token) return null
     const { refused, caller } = token
@@ -55,12 +56,12 @@ export class Tokens {
 
   /** Who sent `request`, whether that token still holds or not. */
   identityOf(request: Request): string | undefined {
-    return this.#tokenOf(request)?.identity
+    return this.#tokenOf(socketRequest(request))?.identity
   }
 
   #tokenOf(request: Request): Token | undefined {
     const { headers } = request
-    const text = bearerToken(socketRequest(request)) ?? headers.get('X-API-Key')
+    const text = bearerToken(request) ?? headers.get('X-API-Key')
     return text ? this.#tokens.get(text) : undefined
   }
 }

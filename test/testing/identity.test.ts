@@ -53,6 +53,18 @@ test.each([
   expect([response.status, (await response.json()).error.code]).toEqual([401, code])
 })
 
+test.each(['bootstrap', 'delta?since=0', 'tx'])(
+  'a token in the query of %s counts for nothing, as with the service',
+  async (path) => {
+    const { server } = scene()
+    const url = new URL(`${server.baseUrl}/${path}`)
+    url.searchParams.set('token', server.token('ada'))
+    const init = path === 'tx' ? { method: 'POST', body: '{"txs":[]}' } : {}
+    const { status } = await server.clock.until(server.world.fetch(String(url), init))
+    expect(status).toBe(401)
+  },
+)
+
 test('a token that ends by itself is renewed by what the application does about it', async () => {
   const { server } = scene()
   const causes: unknown[] = []
