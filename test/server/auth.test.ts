@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { bearerToken } from '../../src/server/index.ts'
+import { type Authenticate, apiKeyAuthentication, bearerToken } from '../../src/server/index.ts'
 import { FakeSocket, requestTo, serviceOf } from './harness.ts'
 
 test.each([
@@ -209,4 +209,15 @@ describe('a socket', () => {
     expect(await post('', { authorization: 'Bearer token-of-ann' })).toMatchObject({ status: 405 })
     expect(await post('?token=token-of-ann')).toMatchObject({ status: 405 })
   })
+})
+
+const withoutEnd = { userId: 'ann', active: true, organizationId: null, expiresAt: null }
+
+test.each<[string, Authenticate]>([
+  ['an API key', apiKeyAuthentication({ store: { find: async () => withoutEnd as never } })],
+  ['an `authenticate`', async () => withoutEnd as never],
+])('%s whose empty columns come as null has no end', async (_, authenticate) => {
+  const { service } = serviceOf({ authenticate })
+  const response = await service.fetch(requestTo('bootstrap', '', { headers: { 'X-API-Key': 'key' } }))
+  expect(response.status).toBe(200)
 })

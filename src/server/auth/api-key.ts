@@ -37,7 +37,9 @@ export function apiKeyAuthentication(options: ApiKeyOptions): Authenticate {
     const found = await store.find(key)
     if (!found?.active) return refuse('invalid_token')
     const { active: _, ...caller } = found
-    return caller.expiresAt === undefined ? caller : endingAt(caller, caller.expiresAt, clock.now())
+    // A column that is empty comes as `null`.
+    const expiresAt = caller.expiresAt ?? undefined
+    return expiresAt === undefined ? { ...caller, expiresAt } : endingAt(caller, expiresAt, clock.now())
   }
 }
 

@@ -55,9 +55,9 @@ export function checkedAnswer(result: unknown, now: number): Caller | Refusal | 
 
 function isWholeCaller(result: unknown): result is Caller {
   if (!isObject(result)) return false
-  const { userId, organizationId, expiresAt = 0 } = result
+  const { userId, organizationId, expiresAt } = result
   const hasTexts = typeof userId === 'string' && typeof (organizationId ?? '') === 'string'
-  return hasTexts && userId !== '' && typeof expiresAt === 'number' && !Number.isNaN(expiresAt)
+  return hasTexts && userId !== '' && typeof (expiresAt ?? 0) === 'number' && !Number.isNaN(expiresAt)
 }
 
 /** `caller`, whose proof ends at `expiresAt` at the latest; refused where that has gone by. */
