@@ -22,7 +22,9 @@ export async function startBackend({ port = 0, userOf, keep = 10_000 }) {
   const snapshot = (user) => ({
     sid,
     epoch,
-    rows: [...rows.values()].filter(({ userId }) => userId === user).map(({ t, id, p }) => ({ t, id, p })),
+    rows: [...rows.values()]
+      .filter(({ userId }) => userId === user)
+      .map(({ t, id, v, p }) => ({ t, id, v, p })),
   })
   const framesSince = (user, since) =>
     log.filter(({ userId, frame }) => userId === user && frame.sid > since).map(({ frame }) => frame)
@@ -42,8 +44,9 @@ export async function startBackend({ port = 0, userOf, keep = 10_000 }) {
       if (unchangedSince < sid - log.length) return refused('conflict')
       if (framesSince(userId, unchangedSince).some(isOfOthers)) return refused('conflict')
       if (op === 'd' && !before) continue
-      draft.set(key, op === 'd' ? undefined : { userId, t, id, p: op === 'u' ? { ...before.p, ...p } : p })
-      frames.push({ sid: sid + frames.length + 1, op, t, id, p, tx })
+      const v = sid + frames.length + 1
+      draft.set(key, op === 'd' ? undefined : { userId, t, id, v, p: op === 'u' ? { ...before.p, ...p } : p })
+      frames.push({ sid: v, op, t, id, p: op === 'd' ? undefined : p, tx })
     }
     for (const [key, row] of draft) row ? rows.set(key, row) : rows.delete(key)
     sid += frames.length
