@@ -15,6 +15,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { resolveWorld } from '../../src/base/world.default.ts'
 import { lockFolder } from '../../src/server/log/sql/folder-lock.ts'
+import { listenIn } from '../../src/server/log/sql/folder-socket.ts'
 import { openSqlLog } from '../../src/server/log/sql/open.ts'
 import { insert } from '../server/harness.ts'
 import { type Child, runChild } from '../support/child.ts'
@@ -135,13 +136,18 @@ test('a backup that lost its mark is whole again once it has it', async () => {
 
 describe('the lock of a folder', () => {
   const lock = () => lockFolder(folder, clock)
-  /** Leaves the lock of this process behind, but for what `changes` says. */
+  const path = () => join(folder, 'lock')
+  const change = (changes: object) => {
+    const holder = JSON.parse(readFileSync(path(), 'utf8'))
+    writeFileSync(path(), JSON.stringify({ ...holder, ...changes }))
+  }
+  /** Leaves the lock of this process behind, as one that does not listen, but for what `changes` says. */
   const leave = async (changes: object) => {
     const unlock = await lock()
-    const path = join(folder, 'lock')
-    const own = JSON.parse(readFileSync(path, 'utf8'))
+    const own = readFileSync(path(), 'utf8')
     unlock()
-    writeFileSync(path, JSON.stringify({ ...own, lock: 'left', ...changes }))
+    writeFileSync(path(), own)
+    change({ lock: 'left', disk: undefined, ...changes })
   }
 
   test('is this process’s until it is given back', async () => {
@@ -192,13 +198,73 @@ describe('the lock of a folder', () => {
     expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
   })
 
-  test('is left to whoever has it since, as where somebody has deleted it', async () => {
-    const first = await lock()
-    rmSync(join(folder, 'lock'))
-    const second = await lock()
-    first()
-    await expect(lock()).rejects.toThrow('in use')
-    second()
+  test('is left to whoever has it since', async () => {
+    const unlock = await lock()
+    change({ lock: 'other', host: 'another.host', boot: 'another' })
+    unlock()
+    await expect(lock()).rejects.toThrow('on another.host')
+  })
+
+  describe.runIf(process.platform === 'linux')('where processes can listen in it', () => {
+    test.each([
+      ['a pid that is none here', { pid: 2 ** 22 + 1 }],
+      ['the pid of another here', { pid: 1 }],
+      ['a name of its own for the system', { boot: 'another' }],
+    ])('invariant 58: is not taken over from a container with %s', async (_, changes) => {
+      const unlock = await lock()
+      change(changes)
+      await expect(lock()).rejects.toThrow(/in use by the process \d+ on/)
+      unlock()
+    })
+
+    test('invariant 58: is taken over from a process that was killed in a container with another host name', async () => {
+      const child = await hold()
+      expect(await child.next()).toEqual({ ready: true })
+      change({ host: 'another.host', pid: 1 })
+      await expect(lock()).rejects.toThrow('in use by the process 1 on another.host')
+      await child.kill()
+      ;(await lock())()
+      expect(readdirSync(folder).sort()).toEqual(['complete', 'pgdata'])
+    }, 120_000)
+
+    test('is not taken over on a disk that may be another’s', async () => {
+      await leave({ host: 'another.host', disk: -1 })
+      await expect(lock()).rejects.toThrow('on another.host')
+    })
+
+    test('is its holder’s even where somebody has deleted it', async () => {
+      const unlock = await lock()
+      rmSync(path())
+      await expect(lock()).rejects.toThrow('in use by another process')
+      unlock()
+      ;(await lock())()
+    })
+
+    test('is left to whoever is about to take it', async () => {
+      await leave({ pid: 2 ** 22 + 1 })
+      // Lower than any other id.
+      const first = await listenIn(folder, '0')
+      await expect(lock()).rejects.toThrow('in use by another process')
+      first?.close()
+      ;(await lock())()
+    })
+
+    test('is waited for while another that came behind gives up', async () => {
+      const second = await listenIn(folder, 'z')
+      const locked = lock()
+      await new Promise<void>((resolve) => clock.after(100, resolve))
+      expect(existsSync(path())).toBe(false)
+      second?.close()
+      ;(await locked)()
+    })
+
+    test('is known in a folder with a name longer than the address of a socket', async () => {
+      const long = join(folder, 'x'.repeat(200))
+      const unlock = await lockFolder(long, clock)
+      expect(readdirSync(long)).toEqual(['lock', expect.stringMatching(/^lock-.+\.socket$/)])
+      unlock()
+      expect(readdirSync(long)).toEqual([])
+    })
   })
 
   test('is gone from a file that is no lock', async () => {

@@ -7,9 +7,14 @@ import { kill, pid } from 'node:process'
 import type { Undo } from '../../../base/emitter.ts'
 import { ConfigurationError, codeOf } from '../../../base/errors.ts'
 import type { Clock } from '../../../base/world.ts'
+import { listenersIn, listenIn, socketOf } from './folder-socket.ts'
 
 /** Longer than it takes to judge a lock and to replace it. In ms. */
 const takeoverMs = 100
+
+/** How often, and how many times, others that want the folder are looked for again. In ms. */
+const lookMs = 20
+const looks = 50
 
 /** Who has a folder. A pid comes again; with the time at which its process began it does not. */
 interface Holder {
@@ -18,6 +23,8 @@ interface Holder {
   readonly boot: string
   readonly host: string
   readonly lock: string
+  /** The disk on which it listens, if it does: whoever sees no socket of it there knows that it is gone. */
+  readonly disk?: number | undefined
 }
 
 /**
@@ -27,23 +34,51 @@ interface Holder {
  */
 export async function lockFolder(folder: string, clock: Clock): Promise<Undo> {
   makeFolder(folder)
-  const path = join(folder, 'lock')
-  const own: Holder = {
-    pid,
-    started: startOf(pid) ?? '',
-    boot: bootId(),
-    host: hostname(),
-    lock: randomUUID(),
+  const lock = randomUUID()
+  const socket = await listenIn(folder, lock)
+  try {
+    await alone(folder, lock, clock)
+    const unlock = await takeLock(folder, lock, socket?.disk, clock)
+    return () => {
+      unlock()
+      socket?.close()
+    }
+  } catch (error) {
+    socket?.close()
+    throw error
   }
-  const draft = `${path}-${own.lock}`
-  const isOwn = () => readHolder(path)?.lock === own.lock
+}
+
+/**
+ * Waits until nobody else listens. Each listens before it looks, so of two at least one sees the other; of several that
+ * come at once, the one with the lowest id waits for the others to give up.
+ */
+async function alone(folder: string, own: string, clock: Clock): Promise<void> {
+  const path = lockOf(folder)
+  for (let look = 1; ; look += 1) {
+    const others = (await listenersIn(folder)).filter((id) => id !== own)
+    if (others.length === 0) return
+    const holder = readHolder(path)
+    if (holder && others.includes(holder.lock)) throw taken(folder, path, holder)
+    if (look === looks || others.some((id) => id < own)) throw taken(folder, path, undefined)
+    await new Promise<void>((resolve) => clock.after(lookMs, resolve))
+  }
+}
+
+/** Takes the lock, unless one has it who does not listen here: no socket can be had, or it runs on another machine. */
+async function takeLock(folder: string, lock: string, disk: number | undefined, clock: Clock): Promise<Undo> {
+  const path = lockOf(folder)
+  const own: Holder = { pid, started: startOf(pid) ?? '', boot: bootId(), host: hostname(), lock, disk }
+  const draft = `${path}-${lock}`
+  const isOwn = () => readHolder(path)?.lock === lock
   // It appears whole: nobody reads half a lock.
   writeFileSync(draft, JSON.stringify(own))
   try {
     if (!linked(draft, path)) {
       const holder = readHolder(path)
-      if (holder && !isGone(holder)) throw taken(folder, path, holder)
+      if (holder && !isGone(holder, disk)) throw taken(folder, path, holder)
       renameSync(draft, path)
+      if (holder) rmSync(socketOf(folder, holder.lock), { force: true })
       // Another may have judged the same lock, and replaced this one: the last to do so has the folder.
       await new Promise<void>((resolve) => clock.after(takeoverMs, resolve))
       if (!isOwn()) throw taken(folder, path, readHolder(path))
@@ -54,6 +89,10 @@ export async function lockFolder(folder: string, clock: Clock): Promise<Undo> {
   return () => {
     if (isOwn()) rmSync(path, { force: true })
   }
+}
+
+function lockOf(folder: string): string {
+  return join(folder, 'lock')
 }
 
 /** With those above it. Node's own `recursive` never ends below a folder that can hold none, as `/proc`. */
@@ -88,8 +127,9 @@ function readHolder(path: string): Holder | undefined {
   }
 }
 
-/** Whether the process is known to have ended. What runs on another host cannot be seen from here. */
-function isGone({ pid: holder, started, boot, host }: Holder): boolean {
+/** Whether the process, which does not listen here, is known to have ended. What runs on another machine cannot be seen. */
+function isGone({ pid: holder, started, boot, host, disk }: Holder, ownDisk: number | undefined): boolean {
+  if (boot !== '' && boot === bootId() && disk !== undefined && disk === ownDisk) return true
   if (host !== hostname()) return false
   if (boot !== bootId() || !isRunning(holder)) return true
   const now = startOf(holder)
