@@ -23,13 +23,13 @@ export interface Facts {
 }
 
 export function connectionStatus(facts: Facts): ConnectionStatus {
-  const { phase, link, realtime, online, failure, retryAt, fetched } = facts
+  const { phase, link, realtime, online, failure, retryAt, progress, fetched } = facts
   if (phase === 'halted' || phase === 'asked') return { state: 'idle' }
   const isRefused = isSyncError(failure, 'UnauthenticatedError')
   if (isRefused && phase !== 'fetching') return { state: 'unauthenticated', error: failure }
   if (!online) return { state: 'offline' }
-  // Other credentials than those that were refused are on their way.
-  if (isRefused) return { state: 'connecting' }
+  // Other credentials than those that were refused are on their way; or a snapshot comes, whatever failed before it.
+  if (isRefused || progress) return { state: 'connecting' }
   if (failure) {
     if (!isSyncError(failure, 'NetworkError')) return { state: 'failed', error: failure }
     return retryAt === undefined ? { state: 'offline' } : { state: 'offline', retryAt }

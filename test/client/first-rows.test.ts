@@ -101,3 +101,16 @@ test('a type that stays on disk is not shown as the rest comes', async () => {
   await device.clock.until(client.load('Event'))
   expect(client.count('Event')).toBe(rows / 2)
 })
+
+test('while a snapshot comes, the client is connecting, whatever failed before it', async () => {
+  const device = slowDevice(50)
+  device.network.cut()
+  const client = await device.live()
+  expect(client.status.connection.state).toBe('offline')
+  device.network.mend()
+  client.sync().catch(() => {})
+  await device.clock.advance(2_000)
+  expect(client.status).toMatchObject({ connection: { state: 'connecting' }, data: { state: 'loading' } })
+  await device.clock.advance(10_000)
+  expect(client.status).toMatchObject({ connection: { state: 'socket' }, data: { state: 'current' } })
+})
