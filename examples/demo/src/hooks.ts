@@ -10,4 +10,5 @@ export const {
   useRecord,
   useSyncStatus,
   useTransactionState,
+  useUndo,
 } = createHooks<typeof models>()

@@ -31,7 +31,10 @@ export function Server() {
       <p role="status">
         {answer || (
           <>
-            or in a terminal: <code>npm run demo:change -- --rows {rows}</code>
+            or in a terminal:{' '}
+            <code>
+              npm run demo:change -- --rows {rows} --url {location.origin}
+            </code>
           </>
         )}
       </p>

@@ -1,5 +1,5 @@
 import type { Reader } from './reader.ts'
-import { useUndo } from './use-undo.ts'
+import { useUndoTools } from './use-undo-tools.ts'
 
 interface ToolsProps {
   readonly reader: Reader
@@ -7,13 +7,13 @@ interface ToolsProps {
 }
 
 export function Tools({ reader, onAdd }: ToolsProps) {
-  const { undo, redo } = useUndo(reader)
+  const { canUndo, canRedo, undo, redo } = useUndoTools(reader)
   return (
     <>
-      <button type="button" onClick={undo} title="Ctrl Z">
+      <button type="button" onClick={undo} disabled={!canUndo} title="Ctrl Z">
         Undo
       </button>
-      <button type="button" onClick={redo} title="Ctrl Shift Z">
+      <button type="button" onClick={redo} disabled={!canRedo} title="Ctrl Shift Z">
         Redo
       </button>
       <button type="button" onClick={onAdd}>

@@ -6,7 +6,7 @@ import { Notice } from './notice.tsx'
 import { PlaceEditor } from './place-editor.tsx'
 import { Places } from './places.tsx'
 import type { Reader } from './reader.ts'
-import { useUndo } from './use-undo.ts'
+import { useUndoTools } from './use-undo-tools.ts'
 
 /** What is being edited: a place by its id, or a new one. */
 interface Edited {
@@ -16,7 +16,7 @@ interface Edited {
 /** All places, what happened last, and what the user is at. */
 export const Workplace = memo(function Workplace({ reader }: { readonly reader: Reader }) {
   const [edited, setEdited] = useState<Edited>()
-  const { onKeyDown } = useUndo(reader)
+  const { onKeyDown } = useUndoTools(reader)
   const opener = useRef<Element>(null)
   const open = useCallback((id?: string) => {
     opener.current = document.activeElement

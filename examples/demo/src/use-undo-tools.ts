@@ -1,9 +1,10 @@
 import type { KeyboardEvent } from 'react'
+import { useUndo } from './hooks.ts'
 import type { Reader } from './reader.ts'
 
 /** Taking back what a user did last, and doing it again: for buttons, and for keys. */
-export function useUndo(reader: Reader) {
-  const { client } = reader
+export function useUndoTools(reader: Reader) {
+  const { canUndo, canRedo, ...steps } = useUndo()
   const step = async (work: () => Promise<boolean>, otherwise: string) => {
     try {
       if (!(await work())) reader.tell(otherwise)
@@ -11,8 +12,8 @@ export function useUndo(reader: Reader) {
       reader.tell(String(error))
     }
   }
-  const undo = () => step(() => client.undo(), 'There is nothing to undo.')
-  const redo = () => step(() => client.redo(), 'There is nothing to redo.')
+  const undo = () => step(steps.undo, 'There is nothing to undo.')
+  const redo = () => step(steps.redo, 'There is nothing to redo.')
 
   const onKeyDown = (event: KeyboardEvent) => {
     // In a field, these keys are for its text.
@@ -22,5 +23,5 @@ export function useUndo(reader: Reader) {
     event.preventDefault()
     void (key === 'y' || event.shiftKey ? redo() : undo())
   }
-  return { undo, redo, onKeyDown }
+  return { canUndo, canRedo, undo, redo, onKeyDown }
 }
