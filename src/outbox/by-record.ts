@@ -1,3 +1,4 @@
+import type { OutboxRecord, RecordImage } from '../database/outbox.ts'
 import { rowKey } from '../protocol/fold.ts'
 import type { TxOp } from '../protocol/tx.ts'
 import type { LocalTransaction } from './transaction.ts'
@@ -25,20 +26,23 @@ export class ByRecord {
     return this.#all.get(keyOf(op)) ?? []
   }
 
-  /** The ids of the pending ones that change, with an op that `matches`, a record which one of `ops` changes. */
-  pendingOn(ops: readonly TxOp[], matches: (theirs: TxOp) => boolean): readonly string[] {
+  /** The ids of the pending ones that change, with an op of `theirs`, a record which one of `ops` changes. */
+  pendingOn(ops: readonly TxOp[], theirs: (record: OutboxRecord) => readonly TxOp[]): readonly string[] {
     const keys = new Set(ops.map(keyOf))
     const near = new Set([...keys].flatMap((key) => [...(this.#all.get(key) ?? [])]))
     return [...near]
-      .filter(
-        ({ state, record }) =>
-          state !== 'rejected' && record.ops.some((op) => matches(op) && keys.has(keyOf(op))),
-      )
+      .filter(({ state, record }) => state !== 'rejected' && theirs(record).some((op) => keys.has(keyOf(op))))
       .map(({ id }) => id)
       .sort()
   }
 }
 
-function keyOf({ t, id }: TxOp): string {
+/** The ops of a transaction that add a record: what puts one that was there only changes it. */
+export function additionsOf({ ops, before }: OutboxRecord): readonly TxOp[] {
+  const there = new Set(before.filter(({ p }) => p).map(keyOf))
+  return ops.filter((op) => op.op === 'i' && !there.has(keyOf(op)))
+}
+
+function keyOf({ t, id }: TxOp | RecordImage): string {
   return rowKey(t, id)
 }

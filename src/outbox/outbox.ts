@@ -1,7 +1,7 @@
 import { Emitter, type Undo } from '../base/emitter.ts'
 import type { RejectedError } from '../base/errors.ts'
 import type { TxCodec, TxOp, WireTransaction } from '../protocol/tx.ts'
-import { ByRecord } from './by-record.ts'
+import { additionsOf, ByRecord } from './by-record.ts'
 import type { LocalTransaction } from './transaction.ts'
 import { Verdicts } from './verdicts.ts'
 
@@ -106,7 +106,7 @@ export class Outbox {
   basesOf(ops: readonly TxOp[]): readonly string[] {
     return this.#byRecord.pendingOn(
       ops.filter(({ unchangedSince }) => unchangedSince !== undefined),
-      () => true,
+      (record) => record.ops,
     )
   }
 
@@ -114,7 +114,7 @@ export class Outbox {
   inserting(ops: readonly TxOp[]): readonly string[] {
     return this.#byRecord.pendingOn(
       ops.filter(({ op }) => op !== 'i'),
-      ({ op }) => op === 'i',
+      additionsOf,
     )
   }
 

@@ -218,6 +218,18 @@ describe('what requires another', () => {
     expect(client.get('Note', 'other')?.n).toBe(1)
   })
 
+  test('is not what changes a record that was there before it was put', async () => {
+    const { office, desk, client } = await oneNote()
+    desk.network.cut()
+    const put = client.mutate((m) => m.put('Note', { id: '1', title: 'mine' }, { unchanged: true }))
+    const after = client.mutate((m) => m.update('Note', '1', { n: 2 }))
+    await office.update('1', { title: 'theirs' })
+    desk.network.mend()
+    await office.clock.advance(60_000)
+    expect([put.rejection?.reason, after.state]).toEqual(['conflict', 'synced'])
+    expect([notes(client), await office.rows()]).toEqual(Array(2).fill({ 1: { title: 'theirs', n: 2 } }))
+  })
+
   test('follows one that could not be sent because it was undone', async () => {
     const { client, all, office } = await chain()
     await client.stop()
