@@ -1,6 +1,6 @@
 import { Emitter, type Undo } from '../base/emitter.ts'
 import type { RejectedError } from '../base/errors.ts'
-import type { TxCodec, TxOp, WireTransaction } from '../protocol/tx.ts'
+import { mostOps, type TxCodec, type TxOp, type WireTransaction } from '../protocol/tx.ts'
 import { additionsOf, ByRecord } from './by-record.ts'
 import type { LocalTransaction } from './transaction.ts'
 import { Verdicts } from './verdicts.ts'
@@ -90,11 +90,16 @@ export class Outbox {
     this.verdicts.remove(transaction)
   }
 
-  /** The one that another of the same key is joined with: it is not sent, nothing builds on it, and its history is the same. */
-  joinable(key: string | undefined, epoch: string | undefined): LocalTransaction | undefined {
+  /** The one that `ops` of the same key are joined with: it is not sent, nothing builds on it, and its history is the same. */
+  joinable(
+    key: string | undefined,
+    epoch: string | undefined,
+    ops: readonly TxOp[],
+  ): LocalTransaction | undefined {
     if (key === undefined) return undefined
     const last = this.list().findLast(({ record }) => record.coalesce === key)
-    if (!last || !isUnsent(last)) return undefined
+    // Together they must not be refused for their number.
+    if (!last || !isUnsent(last) || last.record.ops.length + ops.length > mostOps) return undefined
     const isOther = (last.record.epoch ?? epoch) !== epoch
     if (isOther || this.list().some(({ record }) => record.requires.includes(last.id))) return undefined
     const isLast = (op: TxOp) =>

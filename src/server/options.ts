@@ -4,6 +4,7 @@ import { resolveWorld } from '../base/world.default.ts'
 import type { Clock, Random } from '../base/world.ts'
 import { defineModels, type ModelDefinitions, type Models } from '../models/models.ts'
 import { isObject } from '../protocol/json.ts'
+import { mostOps } from '../protocol/tx.ts'
 import type { Authenticate, OwnerField } from './auth/caller.ts'
 import type { OnCommit } from './change-hook.ts'
 import { type Given, given } from './given.ts'
@@ -143,7 +144,7 @@ export function resolveOptions(options: SyncServiceOptions): ResolvedOptions {
     maxBufferedBytes: 1_048_576,
     maxBodyBytes: 1_048_576,
     maxTransactions: 100,
-    maxOps: 1_000,
+    maxOps: mostOps,
     maxRecordBytes: defaultRecordBytes,
     allowedOrigins: undefined,
     authorize: undefined,

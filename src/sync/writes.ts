@@ -144,7 +144,7 @@ export class Writes implements TransactionHost, HistoryHost {
     const { clock, ids, outbox, layers, models, listener } = this.#options
     const isEmpty = made.ops.length === 0
     const where = this.#position()
-    const joined = isEmpty ? undefined : outbox.joinable(options.coalesce, where.epoch)
+    const joined = isEmpty ? undefined : outbox.joinable(options.coalesce, where.epoch, made.ops)
     const replaces = [...(joined?.record.replaces ?? []), ...(options.replaces ?? [])]
     const record = newRecord(made, {
       ...options,

@@ -72,6 +72,23 @@ describe('transactions of one key', () => {
     expect(notes(client)).toEqual({ 1: { title: 'Oat', n: 1 } })
   })
 
+  test('are not more together than a server takes in one', async () => {
+    const { office, desk, client } = await open()
+    desk.network.cut()
+    const add = (count: number) => {
+      const body: Parameters<typeof client.mutate>[0] = (m) => {
+        for (let n = 0; n < count; n += 1) m.insert('Note', {})
+      }
+      return client.mutate(body, { coalesce: 'new' })
+    }
+    const [first, full, more, last] = [add(600), add(400), add(1), add(1)] as const
+    expect([first.state, client.outbox.list()]).toEqual(['cancelled', [full, last]])
+    desk.network.mend()
+    await office.clock.advance(60_000)
+    expect([full, more, last].map(({ state }) => state)).toEqual(['synced', 'cancelled', 'synced'])
+    expect(Object.keys(await office.rows())).toHaveLength(1_003)
+  })
+
   test('require what the earlier ones required', async () => {
     const { office, client, type } = await open()
     await client.stop()

@@ -225,7 +225,8 @@ test('what one tab has undone, no other sends, also where much was joined before
     return client
   }
   const before = await idle()
-  for (let n = 0; n < 1_001; n += 1) before.mutate((m) => m.put('Note', { id: '1', n }), { coalesce: '1' })
+  before.mutate((m) => m.put('Note', { id: '1' }), { coalesce: '1' })
+  for (let n = 0; n < 1_000; n += 1) before.mutate((m) => m.update('Note', '1', { n }), { coalesce: '1' })
   await office.clock.until(before.undo())
   await desk.kill()
 
