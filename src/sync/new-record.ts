@@ -12,6 +12,8 @@ export type NewRecordOptions = MutateOptions &
     readonly outbox: Outbox
     /** One that it is joined with, and takes the place of. */
     readonly joined: OutboxRecord | undefined
+    /** What was made in the place of one that does not stand. */
+    readonly successorOf: (transaction: Transaction) => Transaction | undefined
   }
 
 /**
@@ -19,11 +21,12 @@ export type NewRecordOptions = MutateOptions &
  * ConfigurationError where that is no transaction.
  */
 export function newRecord({ ops, before }: Draft, options: NewRecordOptions): OutboxRecord {
-  const { outbox, joined, requires = [], ...rest } = options
+  const { outbox, joined, successorOf, requires = [], ...rest } = options
   const listed: readonly (Transaction | undefined)[] = Array.isArray(requires) ? requires : [undefined]
   const all = joined ? joinOps(joined.ops, ops) : ops
   const others = (found: readonly string[]) => [...new Set(found)].filter((other) => other !== joined?.id)
-  const required = [...listed.flatMap(requirement), ...outbox.inserting(all)]
+  const named = listed.flatMap((one) => requirement(one, successorOf))
+  const required = [...named, ...outbox.inserting(all)]
   return {
     ...rest,
     state: 'queued',
@@ -35,11 +38,16 @@ export function newRecord({ ops, before }: Draft, options: NewRecordOptions): Ou
 }
 
 /** The id under which the server is told of it; none where the data shows it already. */
-function requirement(required: Transaction | undefined): readonly string[] {
+function requirement(
+  required: Transaction | undefined,
+  successorOf: NewRecordOptions['successorOf'],
+): readonly string[] {
   const { id, state } = required ?? {}
-  if (!isName(id)) throw wrongOption('mutate.requires', 'must be a list of transactions.')
+  if (!required || !isName(id)) throw wrongOption('mutate.requires', 'must be a list of transactions.')
   if (state === 'synced') return []
   if (state === 'rejected' || state === 'failed' || state === 'cancelled' || state === 'discarded') {
+    const successor = successorOf(required)
+    if (successor) return requirement(successor, successorOf)
     throw new RejectedError('dependency_rejected', `A transaction that is required was ${state}.`)
   }
   return [id]

@@ -9,7 +9,12 @@ import type { HistoryEntry, HistoryHost } from '../outbox/history.ts'
 import { effectsOf, takeBack, tryAgain } from '../outbox/inverse.ts'
 import { isSent, isUnsent, type Outbox } from '../outbox/outbox.ts'
 import type { OutboxLog } from '../outbox/outbox-log.ts'
-import { LocalTransaction, type TouchedRecord, type TransactionHost } from '../outbox/transaction.ts'
+import {
+  LocalTransaction,
+  type TouchedRecord,
+  type Transaction,
+  type TransactionHost,
+} from '../outbox/transaction.ts'
 import type { RowSource } from '../protocol/fold.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { MutateOptions } from '../session/writer.ts'
@@ -44,7 +49,9 @@ export class Writes implements TransactionHost, HistoryHost {
   /** What each takes the place of that is not stored yet, or never was. */
   readonly #replaced = new WeakMap<LocalTransaction, readonly LocalTransaction[]>()
   /** What each was joined with that stands in its place, whether that is stored or not. */
-  readonly #joined = new WeakMap<LocalTransaction, LocalTransaction>()
+  readonly #joined = new WeakMap<Transaction, LocalTransaction>()
+  /** What each was made anew as. */
+  readonly #anew = new WeakMap<Transaction, LocalTransaction>()
   #drafting = false
 
   constructor(options: WritesOptions) {
@@ -69,10 +76,12 @@ export class Writes implements TransactionHost, HistoryHost {
   }
 
   /** Does anew what a cancelled transaction was to do. */
-  again({ record }: LocalTransaction): LocalTransaction {
+  again(cancelled: LocalTransaction): LocalTransaction {
+    const { record } = cancelled
     return this.#add(
       this.#draft((m) => tryAgain(record, m)),
       this.#optionsOf(record),
+      cancelled,
     )
   }
 
@@ -139,10 +148,14 @@ export class Writes implements TransactionHost, HistoryHost {
     return { since, epoch }
   }
 
-  /** `instead` leaves the outbox in the same step. What hears of it, and may write itself, hears when all is in its place. */
-  #add(made: Draft, options: AddOptions, instead?: LocalTransaction): LocalTransaction {
+  /**
+   * `old` is what it does anew; one that was rejected leaves the outbox in the same step. What hears of it, and may write
+   * itself, hears when all is in its place.
+   */
+  #add(made: Draft, options: AddOptions, old?: LocalTransaction): LocalTransaction {
     const { clock, ids, outbox, layers, models, listener } = this.#options
     const isEmpty = made.ops.length === 0
+    const instead = old?.state === 'cancelled' ? undefined : old
     const where = this.#position()
     const joined = isEmpty ? undefined : outbox.joinable(options.coalesce, where.epoch, made.ops)
     const replaces = [...(joined?.record.replaces ?? []), ...(options.replaces ?? [])]
@@ -156,6 +169,7 @@ export class Writes implements TransactionHost, HistoryHost {
       retryOf: instead?.id,
       ...(replaces.length > 0 && { replaces }),
       joined: joined?.record,
+      successorOf: (one) => this.#joined.get(one) ?? this.#anew.get(one),
     })
     const transaction = new LocalTransaction(
       record,
@@ -165,6 +179,7 @@ export class Writes implements TransactionHost, HistoryHost {
     const replaced = [joined, instead].flatMap((one) => one ?? [])
     if (replaced.length > 0) this.#replaced.set(transaction, replaced)
     if (joined) this.#joined.set(joined, transaction)
+    if (old && !isEmpty) this.#anew.set(old, transaction)
     if (!isEmpty || instead) void this.#store(transaction)
     layers.exchange(replaced, isEmpty ? [] : [transaction])
     joined?.dispatch({ type: 'cancel' })

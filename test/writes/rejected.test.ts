@@ -251,6 +251,60 @@ describe('what requires another', () => {
   })
 })
 
+describe('what requires one that does not stand', () => {
+  async function open() {
+    const office = await Office.open({
+      authorize: ({ ops }) =>
+        ops.some((op) => op.op === 'i' && op.p.n === 1) ? { message: 'No.' } : undefined,
+    })
+    const desk = office.desk()
+    return { office, desk, client: await desk.live() }
+  }
+
+  const requiredBy = async (client: SyncClient, requires: readonly Transaction[]) => {
+    const { id } = client.mutate((m) => m.insert('Note', {}), { requires })
+    const { transactions } = await client.outbox.export()
+    return transactions.find((one) => one.id === id)?.requires
+  }
+
+  test('requires what that was joined with', async () => {
+    const { desk, client } = await open()
+    desk.network.cut()
+    const [first, second, last] = [1, 2, 3].map((n) =>
+      client.mutate((m) => m.put('Note', { id: '1', n }), { coalesce: 'edit' }),
+    ) as [Transaction, Transaction, Transaction]
+    expect(await requiredBy(client, [first, second])).toEqual([last.id])
+  })
+
+  test('requires what that was done again as, and what was joined with that', async () => {
+    const { office, client } = await open()
+    await client.stop()
+    const first = client.mutate((m) => m.insert('Note', { id: '1' }), { coalesce: 'edit' })
+    await office.clock.until(client.undo())
+    await office.clock.until(client.redo())
+    const last = client.mutate((m) => m.update('Note', '1', { n: 2 }), { coalesce: 'edit' })
+    expect(await requiredBy(client, [first])).toEqual([last.id])
+  })
+
+  test('requires what that was tried anew as, until the data shows it', async () => {
+    const { office, client } = await open()
+    const first = client.mutate((m) => m.insert('Note', { id: '1', n: 1 }))
+    await office.clock.until(first.settled)
+    const again = client.outbox.retry(first.id, (m) => m.insert('Note', { id: '1' }))
+    expect(await requiredBy(client, [first])).toEqual([again.id])
+    await office.clock.until(again.synced)
+    expect(await requiredBy(client, [first])).toEqual([])
+  })
+
+  test('is refused where that was given up', async () => {
+    const { office, client } = await open()
+    const first = client.mutate((m) => m.insert('Note', { id: '1', n: 1 }))
+    await office.clock.until(first.settled)
+    client.outbox.retry(first.id, () => {})
+    await expect(requiredBy(client, [first])).rejects.toThrow('was discarded')
+  })
+})
+
 test('what is tried anew requires what was tried anew before it, in place of what it required', async () => {
   const office = await Office.open({
     authorize: ({ ops }) => (ops.some(({ id }) => id === 'payment') ? { message: 'No.' } : undefined),
