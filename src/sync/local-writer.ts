@@ -140,10 +140,11 @@ export class LocalWriter implements Writer {
 
   /** Sends no more. Resolves once nothing is under way. */
   async stop(): Promise<void> {
-    this.settlement.stop()
     // One that is closed can undo nothing.
     if (this.#options.isClosed()) this.#outbox.tell()
     await this.#scheduler.stop()
+    // What was under way may have had something to wait for. Where it was started again, that goes on.
+    if (this.#scheduler.phase === 'halted') this.settlement.stop()
   }
 
   /** Resolves once what was to be stored is, or cannot be. */

@@ -21,6 +21,21 @@ test('a refusal is told soon, also where nothing is pushed', async () => {
   expect(desk.log).toEqual(['rejected Rename not_found'])
 })
 
+test('a close in the moment of an answer leaves no timer behind', async () => {
+  const { office, client } = await oneNote({ echoWait: 60_000 })
+  office.push = () => {}
+  const tx = client.mutate((m) => m.update('Note', '1', { title: 'new' }))
+  let closed: Promise<void> | undefined
+  tx.subscribe(({ state }) => {
+    if (state === 'accepted') closed = client.close()
+  })
+  await office.clock.until(tx.accepted)
+  await closed
+  await office.service.close()
+  await office.clock.advance(1_000)
+  expect(office.clock.timers).toBe(0)
+})
+
 test('what a push shows is no longer counted as pending in that moment', async () => {
   const { office, client } = await oneNote()
   office.push = (message, send) => void office.clock.after(500, () => send(message))
