@@ -128,7 +128,11 @@ export class LocalWriter implements Writer {
     const { pending, rejected } = this.#outbox
     const { failure, failures } = this.#scheduler
     const isLost = failures > mostLost && state !== 'offline' && isSyncError(failure, 'NetworkError')
-    const isHeld = isLost || isPause(failure) || isSyncError(failure, 'UnauthenticatedError')
+    const isHeld =
+      isLost ||
+      isPause(failure) ||
+      isSyncError(failure, 'UnauthenticatedError') ||
+      isSyncError(failure, 'ConfigurationError')
     return { pending, rejected, ...(failure && isHeld ? { paused: failure.message } : undefined) }
   }
 

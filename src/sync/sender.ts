@@ -89,7 +89,7 @@ export class Sender {
   async #exchange(batch: readonly LocalTransaction[], signal: AbortSignal): Promise<TxResponse> {
     const { transport, codec } = this.#options
     const txs = batch.map(wireOf)
-    const body = await transport.transact(codec.encode(txs), signal)
+    const body = await transport.transact(() => codec.encode(txs), signal)
     try {
       return readTxResponse(codec.decode(body, txs))
     } catch (thrown) {

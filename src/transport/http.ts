@@ -1,4 +1,4 @@
-import { ConfigurationError, NetworkError } from '../base/errors.ts'
+import { ConfigurationError, NetworkError, toError } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
 import { turnsOf } from '../base/turns.ts'
 import type { World } from '../base/world.ts'
@@ -119,10 +119,18 @@ export function createTransport(options: TransportOptions): Transport {
       runCall(clock, signal, async (call) => {
         const { txUrl } = endpoints
         if (txUrl === undefined) throw new ConfigurationError('endpoints.txUrl', noTxUrl)
-        const json: string | undefined = JSON.stringify(body)
-        // Without a body it would be a GET, whose answer says nothing of what was written.
-        if (!json) throw new ConfigurationError('txCodec', '`txCodec` gives no JSON.')
-        return parseJson(await askForText(call, txUrl, json), 'The answer to a transaction')
+        return parseJson(await askForText(call, txUrl, jsonOf(body)), 'The answer to a transaction')
       }),
+  }
+}
+
+function jsonOf(body: () => unknown): string {
+  try {
+    const json: string | undefined = JSON.stringify(body())
+    // Without a body it would be a GET, whose answer says nothing of what was written.
+    if (!json) throw new Error('it gives nothing.')
+    return json
+  } catch (cause) {
+    throw new ConfigurationError('txCodec', `\`txCodec\` gives no JSON: ${toError(cause).message}`, { cause })
   }
 }

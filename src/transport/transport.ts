@@ -14,8 +14,11 @@ export interface Transport {
   bootstrap(sink: SnapshotSink, signal?: AbortSignal): Promise<SnapshotHead>
   /** Fetches the changes made after `since`. */
   delta(since: number, signal?: AbortSignal): Promise<DeltaMessage>
-  /** Sends `body` as JSON to the transaction endpoint. Resolves with the answer's JSON. */
-  transact(body: unknown, signal?: AbortSignal): Promise<unknown>
+  /**
+   * Sends what `body` gives as JSON to the transaction endpoint. Resolves with the answer's JSON. Rejects with a
+   * ConfigurationError where that cannot be sent.
+   */
+  transact(body: () => unknown, signal?: AbortSignal): Promise<unknown>
 }
 
 export interface SnapshotSink {

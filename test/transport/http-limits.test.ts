@@ -28,7 +28,7 @@ describe('limits', () => {
 
   test('the answer to much that was sent may take longer to begin: a slow line has to carry that first', async () => {
     const made = setup(never)
-    const result = outcomeOf(made.transport.transact('x'.repeat(256_000)))
+    const result = outcomeOf(made.transport.transact(() => 'x'.repeat(256_000)))
     await made.clock.advance(89_999)
     expect(result.settled).toBe(false)
     await made.clock.advance(1)

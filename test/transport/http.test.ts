@@ -37,7 +37,7 @@ describe('a request', () => {
 
   test('with transactions is a POST of JSON, and says that it is', async () => {
     const made = setup(() => json({ sid: 9, results: [] }))
-    expect(await made.transport.transact({ txs: [] })).toEqual({ sid: 9, results: [] })
+    expect(await made.transport.transact(() => ({ txs: [] }))).toEqual({ sid: 9, results: [] })
     expect(made.last().url).toBe('https://api.test/sync/v1/tx')
     expect(made.last().init).toMatchObject({ method: 'POST', body: '{"txs":[]}', redirect: 'manual' })
     expect(made.last().headers.get('Content-Type')).toBe('application/json')
@@ -45,14 +45,14 @@ describe('a request', () => {
 
   test('with transactions is not made where there is nothing to send, or nowhere to send it', async () => {
     const made = setup(() => json({ sid: 9, results: [] }))
-    await expect(made.transport.transact(undefined)).rejects.toMatchObject({ option: 'txCodec' })
+    await expect(made.transport.transact(() => undefined)).rejects.toMatchObject({ option: 'txCodec' })
     const reads = createTransport({
       world: made,
       endpoints: { ...endpoints, txUrl: undefined },
       credentials: createCredentials({}),
       logger: silentLogger,
     })
-    await expect(reads.transact({ txs: [] })).rejects.toMatchObject({ option: 'endpoints.txUrl' })
+    await expect(reads.transact(() => ({ txs: [] }))).rejects.toMatchObject({ option: 'endpoints.txUrl' })
     expect(made.calls).toEqual([])
   })
 

@@ -160,7 +160,8 @@ describe('a codec', () => {
   })
 
   test.each([
-    ['encode', { encode: () => fail() }, 'error SyncError unexpected'],
+    ['encode', { encode: () => fail() }, 'error ConfigurationError configuration'],
+    ['encode by what it gives', { encode: () => 1n }, 'error ConfigurationError configuration'],
     ['encode by giving nothing', { encode: () => undefined }, 'error ConfigurationError configuration'],
     ['decode', { decode: () => fail() }, 'error ProtocolError bad_envelope'],
     [
@@ -189,6 +190,17 @@ describe('a codec', () => {
     expect(batches.length).toBeLessThan(40)
     Object.assign(changing, codec)
     await office.clock.until(Promise.all(made.map((tx) => tx.synced)))
+  })
+
+  test('that makes no body says so as long as it holds up what is to be sent', async () => {
+    const { codec } = noting({ requires: true })
+    const changing = { ...codec, encode: fail }
+    const { office, client, made } = await three(changing)
+    await office.clock.advance(1_000)
+    expect(client.status.writes.paused).toBe('`txCodec` gives no JSON: Mine.')
+    Object.assign(changing, codec)
+    await office.clock.until(Promise.all(made.map((tx) => tx.synced)))
+    expect(client.status.writes).toEqual({ pending: 0, rejected: 0 })
   })
 })
 
