@@ -119,7 +119,6 @@ export class StoredTransactions {
     // They are in their order.
     const last = records.at(-1)
     if (!last) return
-    for (const { t } of records.flatMap(({ ops }) => ops)) use(t)
     // What is made from now on comes after them.
     ids.follow(last.id)
     const others = records.filter(({ id }) => !outbox.knows(id))
@@ -131,6 +130,7 @@ export class StoredTransactions {
       if (stored.state === 'sending' && record !== stored) log.put(record).catch(() => {})
       return transaction
     })
+    for (const { t } of found.flatMap(({ record }) => record.ops)) use(t)
     layers.found(found, faults)
     // What cannot be migrated is parked, never lost.
     for (const [transaction, fault] of faults) standing.reject(transaction, fault)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod/mini'
-import { defineModels, type ModelsOptions } from '../../src/index.ts'
+import { defineModels, type ModelsOptions, model } from '../../src/index.ts'
 import type { WireRow } from '../../src/protocol/row.ts'
 import type { TxOp } from '../../src/protocol/tx.ts'
 import { at, type Desk, failure, notes, Office } from '../support/office.ts'
@@ -56,6 +56,22 @@ describe('queued transactions of an older version', () => {
       3: { other: true },
     })
     expect(client.outbox.list()).toEqual([])
+  })
+
+  test('bring with them the records of the type that they have now', async () => {
+    const { office, desk, update } = await leftBehind()
+    const moved = <T extends TxOp | WireRow>(value: T): T => ({ ...value, t: 'Memo' })
+    const models = defineModels(
+      { Memo: model(Note, { load: 'lazy' }) },
+      { version: 2, migrate: { 2: { row: moved, op: moved } } },
+    )
+    desk.network.cut()
+    const client = desk.client({ models })
+    await client.start()
+    await office.clock.advance(1_000)
+    expect(client.outbox.get(update.id)?.records).toMatchObject([
+      { t: 'Memo', mine: { name: 'Oat milk' }, theirs: { name: 'Milk' } },
+    ])
   })
 
   test('go through several versions at once, also where they were made in different ones', async () => {
