@@ -213,7 +213,7 @@ export class LocalCopy {
   }
 
   #join(staging: Staging, types: ReadonlySet<string>, ops: readonly RowOp[]): void {
-    const { listener } = this.#options
+    const { settlement, listener } = this.#options
     let missing: readonly RowOp[] = []
     this.#replica.join(staging, types, () => {
       if (!this.#continuity) return []
@@ -223,6 +223,7 @@ export class LocalCopy {
       return changes()
     })
     listener.replaced(types)
+    settlement.loaded()
     if (missing.length > 0) listener.missing(missing)
   }
 }

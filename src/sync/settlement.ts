@@ -6,6 +6,7 @@ import type { OutboxLog } from '../outbox/outbox-log.ts'
 import type { LocalTransaction } from '../outbox/transaction.ts'
 import type { DeltaMessage } from '../protocol/delta.ts'
 import type { RowChange } from '../protocol/fold.ts'
+import type { Replica } from '../replica/replica.ts'
 import type { Continuity } from './continuity.ts'
 import type { Layers } from './layers.ts'
 import type { LocalDisk } from './local-disk.ts'
@@ -18,6 +19,7 @@ export interface SettlementOptions {
   readonly disk: LocalDisk
   /** Where the data is; `undefined` until there is some. */
   readonly continuity: () => Continuity | undefined
+  readonly replica: Pick<Replica, 'rows'>
   readonly outbox: Outbox
   readonly layers: Layers
   readonly log: OutboxLog
@@ -37,6 +39,8 @@ export type SettlementListener = Pick<StandingListener, 'counted' | 'queued' | '
 export class Settlement implements SenderListener {
   readonly #options: SettlementOptions
   readonly #echo: Alarm
+  /** What was rejected, and is to be told once the records that it is about are here. */
+  readonly #judged = new Set<LocalTransaction>()
 
   constructor(options: SettlementOptions) {
     this.#options = options
@@ -109,14 +113,24 @@ export class Settlement implements SenderListener {
 
   /** The same: calls `show` to show the data, and with it those that it holds, which are then no longer laid over it. */
   reached(sid: number, verdicts: number, show: (shown: readonly LocalTransaction[]) => void): void {
-    const { outbox, listener } = this.#options
+    const { outbox } = this.#options
     const shown = outbox.shownAt(sid, verdicts)
     show(shown)
     if (shown.length > 0) this.#synced(shown)
     // What was rejected can be compared with what the server has.
-    const judged = outbox.verdicts.shownAt('rejected', sid, verdicts)
+    for (const transaction of outbox.verdicts.shownAt('rejected', sid, verdicts)) {
+      outbox.verdicts.remove(transaction)
+      this.#judged.add(transaction)
+    }
+    this.loaded()
+  }
+
+  /** Tells what was rejected of the records that are here: they may only just have come from the disk. */
+  loaded(): void {
+    const { replica, listener } = this.#options
+    const judged = [...this.#judged].filter(({ record }) => record.ops.every(({ t }) => replica.rows.has(t)))
     // Each is told once, also where a listener lets more come.
-    for (const transaction of judged) outbox.verdicts.remove(transaction)
+    for (const transaction of judged) this.#judged.delete(transaction)
     for (const transaction of judged) listener.judged(transaction)
   }
 

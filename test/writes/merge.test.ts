@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { StorageError, type Transaction } from '../../src/index.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
+import { models } from '../support/lazy-types.ts'
 import { at, failure, Office } from '../support/office.ts'
 import { conflict, oneNote } from '../support/one-note.ts'
 import { FaultyStore } from '../support/store-faults.ts'
 import { withSteps } from '../support/store-steps.ts'
+import { readsPages, watching } from '../support/watching-store.ts'
 
 /** A store that refuses what is written to the outbox while it `refuses`. */
 function refusingDisk() {
@@ -34,6 +36,36 @@ describe('the option merge', () => {
     expect(desk.log).toEqual([])
     expect(await office.rows()).toEqual({ 1: { title: 'mine and theirs', n: 2 } })
     expect(client.outbox.list()).toEqual([])
+  })
+
+  test('is asked once the records are here, however long the disk takes to give them', async () => {
+    const office = await Office.open()
+    await office.insert('1', { title: 'Milk' })
+    let waitMs = 0
+    const store = watching(memoryStore(), async (options) => {
+      if (waitMs > 0 && readsPages(options))
+        await new Promise<void>((resolve) => void office.clock.after(waitMs, resolve))
+    })
+    const [desk, other] = [office.desk({ store }), office.desk({ store })]
+    const client = await desk.live({
+      models,
+      merge: ({ records: [record] }) => {
+        return (m) => m.update('Note', '1', { title: `${record?.mine?.title} and ${record?.theirs?.title}` })
+      },
+    })
+    const gone = await other.live({ models })
+    await office.clock.until(gone.load('Note'))
+    other.network.cut()
+    const tx = gone.mutate((m) => m.update('Note', '1', { title: 'mine' }, { unchanged: true }))
+    await office.clock.until(tx.durable)
+    await other.kill()
+    await office.update('1', { title: 'theirs' })
+    waitMs = 3_000
+    // With it, what the other client has left is found and sent.
+    client.mutate((m) => m.insert('Task', { id: '2' }))
+    await office.clock.advance(60_000)
+    expect([desk.log, client.outbox.list()]).toEqual([[], []])
+    expect(await office.rows()).toEqual({ 1: { title: 'mine and theirs' }, 2: {} })
   })
 
   test('that gives nothing leaves it in the outbox', async () => {
