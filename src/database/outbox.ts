@@ -70,7 +70,8 @@ export interface OutboxStore {
   readOthers(isKnown: (id: string) => boolean): Promise<OtherTransactions>
   /**
    * Gives the ids of those to `cancel` that another client may have sent, and of those to `send`, to `keep` or to `restore`
-   * that one has cancelled or discarded.
+   * that one has cancelled or discarded. Where one has discarded some of those that are to leave for what is `put`, gives
+   * their ids, and has only marked that as cancelled.
    */
   write(change: OutboxChange): Promise<readonly string[]>
 }
@@ -79,7 +80,7 @@ export interface OutboxStore {
 export interface OutboxChange {
   readonly put?: readonly OutboxRecord[]
   readonly remove?: readonly string[]
-  /** Are removed, with a mark that they are neither to be sent nor to be kept. */
+  /** Are removed, with a mark that they are neither to be sent nor to be kept. What is put with them, one, takes their place. */
   readonly discard?: readonly string[]
   /** Are put, unless another client has cancelled or discarded them. */
   readonly keep?: readonly OutboxRecord[]
@@ -91,7 +92,7 @@ export interface OutboxChange {
   readonly send?: readonly OutboxRecord[]
 }
 
-/** Before the id of each one that was cancelled or discarded, where it sorts behind all ids. */
+/** Before the id of each one that was cancelled or discarded, where it sorts behind all ids; for it, the id of what took its place. */
 const mark = '~'
 
 /** So many marks stay, which is more than clients can hold that have not heard of it. */
@@ -136,14 +137,21 @@ export function openOutbox(connection: StoreConnection): OutboxStore {
       const { remove = [], discard = [], keep = [], restore = [], cancel = [], send = [] } = rest
       return within('write', async (tx) => {
         const queued = new Set<string>()
-        const marked = new Set<string>()
+        const marked = new Map<string, StoreValue>()
         const look = async (id: string) => {
           const [value, itsMark] = await Promise.all([tx.get('outbox', id), tx.get('outbox', markOf(id))])
           if (readRecord(value)?.state === 'queued') queued.add(id)
-          if (value === undefined && itsMark !== undefined) marked.add(id)
+          if (value === undefined && itsMark !== undefined) marked.set(id, itsMark)
         }
         const toStay = [...send, ...keep, ...restore].map(({ id }) => id)
-        await Promise.all([...cancel, ...toStay].map(look))
+        await Promise.all([...cancel, ...discard, ...toStay].map(look))
+        const by = put[0]?.id
+        // What is written once more, as its end was not heard of, finds its own marks.
+        const others = discard.filter((id) => (marked.get(id) ?? by) !== by)
+        if (by !== undefined && others.length > 0) {
+          tx.put('outbox', markOf(by), true)
+          return others
+        }
         const restored = restore.filter(({ id }) => marked.has(id))
         const kept = [
           ...send.filter(({ id }) => queued.has(id)),
@@ -156,7 +164,7 @@ export function openOutbox(connection: StoreConnection): OutboxStore {
         const gone = [...cancel.filter((id) => queued.has(id)), ...discard]
         for (const id of gone) {
           tx.delete('outbox', id)
-          tx.put('outbox', markOf(id), true)
+          tx.put('outbox', markOf(id), by ?? true)
         }
         const marks = gone.length > 0 ? await marksIn(tx) : []
         for (const key of marks.slice(0, -mostMarks)) tx.delete('outbox', key)

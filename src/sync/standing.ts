@@ -50,9 +50,12 @@ export class Standing {
     else this.#rejectDependents(transaction)
   }
 
-  /** Another client of the same data has taken `transaction` back before it was sent. */
-  withdraw(transaction: LocalTransaction): void {
-    if (this.#takeOut(transaction, { type: 'cancel' })) this.#rejectDependents(transaction)
+  /**
+   * Another client of the same data has taken `transaction` back before it was sent, or has decided first what it decides:
+   * `replaced` stand again.
+   */
+  withdraw(transaction: LocalTransaction, replaced: readonly LocalTransaction[] = []): void {
+    if (this.#takeOut(transaction, { type: 'cancel' }, replaced)) this.#rejectDependents(transaction)
   }
 
   /** Gives up one that was rejected. */

@@ -195,8 +195,10 @@ export class Writes implements TransactionHost, HistoryHost {
     const put = () => (state === 'writing' ? [transaction.record] : [])
     try {
       if (this.#replaced.has(transaction)) {
-        const sent = await log.change(() => ({ put: put(), ...this.#leave(transaction) }))
-        if (sent.length > 0) await this.#goOnTopOf(transaction, sent)
+        const others = await log.change(() => ({ put: put(), ...this.#leave(transaction) }))
+        const theirs = this.#leaving(transaction).filter(({ id }) => others.includes(id))
+        if (theirs.some(({ state }) => state === 'discarded')) return this.#giveWay(transaction, theirs)
+        if (others.length > 0) await this.#goOnTopOf(transaction, others)
       } else await log.put(record)
     } catch (thrown) {
       standing.lose(transaction, toStorageError(thrown), this.#standingBut(transaction))
@@ -229,6 +231,15 @@ export class Writes implements TransactionHost, HistoryHost {
     standing.standSent(this.#leaving(transaction).filter(({ id }) => sent.includes(id)))
     // In whose place another stands, or nothing, is about to leave the disk.
     if (outbox.get(transaction.id) === transaction) await log.put(transaction.record)
+  }
+
+  /** Another client of the same data has discarded some of what it takes the place of, or tried it anew: that stands. */
+  #giveWay(transaction: LocalTransaction, gone: readonly LocalTransaction[]): void {
+    const rest = this.#leaving(transaction).filter((one) => !gone.includes(one))
+    // What it was joined with meanwhile takes the place of these, too.
+    const joined = this.#joined.get(transaction)
+    if (joined) this.#replaced.set(joined, [...rest, ...(this.#replaced.get(joined) ?? [])])
+    this.#options.standing.withdraw(transaction, joined ? [] : rest)
   }
 
   /** What leaves the disk for it: also what was to leave for one that was lost. */

@@ -84,6 +84,26 @@ describe.each(Object.entries(stores))('the outbox on %s', (_, makeStore) => {
     expect(await outbox.write({ send: [record('1', { state: 'sending' })] })).toEqual(['1'])
   })
 
+  test('puts nothing in the place of what another client has discarded, and tells so', async () => {
+    const { outbox } = await open(makeStore())
+    await outbox.write({ put: [record('1'), record('2'), record('3')] })
+    await outbox.write({ put: [record('4')], discard: ['1'] })
+    const late = { put: [record('5')], cancel: ['2'], discard: ['1', '3'] }
+    expect(await outbox.write(late)).toEqual(['1'])
+    expect((await outbox.read()).records.map(({ id }) => id)).toEqual(['2', '3', '4'])
+    expect(await outbox.write({ cancel: ['5'] })).toEqual([])
+    expect(await outbox.write({ keep: [record('5')] })).toEqual(['5'])
+  })
+
+  test('puts what it has put before in the same place', async () => {
+    const { outbox } = await open(makeStore())
+    await outbox.write({ put: [record('1')] })
+    const change = { put: [record('2')], discard: ['1'] }
+    await outbox.write(change)
+    expect(await outbox.write(change)).toEqual([])
+    expect((await outbox.read()).records).toEqual([record('2')])
+  })
+
   test('restores what was taken back, and leaves what was not, as it is, and what is gone, as it was', async () => {
     const { outbox } = await open(makeStore())
     const sent = record('3', { state: 'sending' })
