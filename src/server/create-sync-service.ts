@@ -1,6 +1,7 @@
 import { refuseUnknown } from '../base/check-options.ts'
 import { ConfigurationError } from '../base/errors.ts'
 import { epochOf } from './log/epoch.ts'
+import type { Log } from './log/log.ts'
 import { checkLogOptions } from './log/sql/check-options.ts'
 import { LateLog } from './log/sql/late-log.ts'
 import { logOptions, namesDatabase, openSqlLog, type SqlLogOptions } from './log/sql/open.ts'
@@ -24,7 +25,12 @@ export function createSyncService(options: SyncServiceOptions & SqlLogOptions): 
   if (database instanceof Object && idle) {
     throw new ConfigurationError(idle, `The option \`${idle}\` is the log's, which is open already.`)
   }
-  const isNamed = typeof database === 'string' && database !== 'memory:' && namesDatabase(database)
-  const log = isNamed ? new LateLog(() => openSqlLog(database, options)) : database
-  return createServiceWith(epochOf, { ...options, database: log }, sha256)
+  return createServiceWith(epochOf, { ...options, database: logOf(options) }, sha256)
+}
+
+function logOf(options: SyncServiceOptions & SqlLogOptions): string | Log {
+  const { database, ownerField } = options
+  if (typeof database !== 'string') return database?.claim ? new LateLog(database, ownerField) : database
+  const isNamed = database !== 'memory:' && namesDatabase(database)
+  return isNamed ? new LateLog(() => openSqlLog(database, options), ownerField) : database
 }

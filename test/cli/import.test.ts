@@ -66,6 +66,21 @@ test.each([
   ])
 })
 
+test('what was imported by one owner field is neither added to nor served by another', async () => {
+  const path = file('owned.ndjson', '{"id":"i1","organizationId":"acme"}')
+  expect((await importing(path, '--owner-field', 'organizationId')).code).toBe(0)
+  const failed = {
+    code: 1,
+    stdout: '',
+    stderr:
+      "`ownerField` is 'userId', and this database has its records by 'organizationId'; give that one, or name another database.\n",
+  }
+  expect(await importing(file('other.ndjson', '{"id":"i2","userId":"acme"}'))).toEqual(failed)
+  const env = { INSTEP_JWT_SECRET: secret }
+  expect(await called(['serve', '--port', '0', '--database', database], env)).toEqual(failed)
+  expect(await rowsOf('acme')).toHaveLength(1)
+})
+
 test('the owner, and the field of the id, can be said for all', async () => {
   const path = file('keys.txt', '{"key":7,"title":"x","id":"of another kind"}')
   const options = [

@@ -10,7 +10,9 @@ const postgres = ownPostgres()
 
 async function serviceOn(name: string, options: SqlLogOptions = {}) {
   const log = await openSqlLog(await postgres.database(name), options)
-  return { ...serviceOf({ database: log }), log }
+  const served = serviceOf({ database: log })
+  await served.service.ready()
+  return { ...served, log }
 }
 
 const askedLater = async (response: Response) => {

@@ -11,6 +11,7 @@ test('where another session holds the lock of the log, the log says that it is a
   const address = await postgres.database('held')
   const log = await openSqlLog(address, { maxWaitMs: 2_500 })
   const { service, ask, lines } = serviceOf({ database: log })
+  await service.ready()
   await log.write([insert('1')], asService)
   const holder = new Client({ connectionString: address })
   await holder.connect()

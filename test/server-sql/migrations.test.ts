@@ -62,6 +62,10 @@ describe.each<[string, () => Promise<SqlDatabase>]>([
     const other = txOf('b', [], { digest: 'x' })
     expect(await log.transact(other, as('ann'))).toMatchObject({ error: { code: 'exists' } })
     expect(await log.transact(txOf('c', [insert('2')]), as('ann'))).toEqual({ sid: 2 })
+    // They say nothing of the field by which they were served.
+    await log.claim('organizationId')
+    await expect(log.claim('userId')).rejects.toMatchObject({ option: 'ownerField' })
+    await log.claim('organizationId')
     await log.close()
   })
 })

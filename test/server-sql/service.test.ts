@@ -24,10 +24,9 @@ afterAll(async () => {
 })
 
 describe.each(['a folder', 'PostgreSQL'])('a service on %s', (kind) => {
-  const open = async () => {
-    const database = kind === 'PostgreSQL' ? await postgres.database('service') : join(folder, 'data')
-    return serviceOf({ database })
-  }
+  const nameOf = async (name: string) =>
+    kind === 'PostgreSQL' ? postgres.database(name) : join(folder, name)
+  const open = async () => serviceOf({ database: await nameOf('service') })
 
   test('keeps what is written over a restart, epoch and all', async () => {
     const first = await open()
@@ -41,6 +40,49 @@ describe.each(['a folder', 'PostgreSQL'])('a service on %s', (kind) => {
     expect(await second.json('delta?since=0')).toMatchObject({ sid: 1, frames: [{ op: 'i', id: '1' }] })
     await second.service.close()
   })
+
+  test('is refused with another owner field than its database was first served with, and shows nobody a record', async () => {
+    const database = await nameOf('owners')
+    const first = serviceOf({ database, ownerField: 'organizationId' })
+    await first.service.write([{ op: 'i', t: 'Todo', id: '1', p: { organizationId: 'ann' } }])
+    await first.service.close()
+    const refused = {
+      name: 'ConfigurationError',
+      option: 'ownerField',
+      message:
+        "`ownerField` is 'userId', and this database has its records by 'organizationId'; give that one, or name another database.",
+    }
+    const { service, ask } = serviceOf({ database })
+    await expect(service.ready()).rejects.toMatchObject(refused)
+    await expect(service.write([insert('2')])).rejects.toMatchObject(refused)
+    expect((await ask('bootstrap')).status).toBe(500)
+    expect((await service.fetch(new Request('https://sync.test/healthz'))).status).toBe(503)
+    await service.close()
+    const log = await openSqlLog(database)
+    const over = serviceOf({ database: log })
+    await expect(over.service.ready()).rejects.toMatchObject(refused)
+    await over.service.close()
+    await expect(log.position()).rejects.toThrow()
+    const again = serviceOf({ database, ownerField: 'organizationId' })
+    expect(await again.json('bootstrap')).toMatchObject({ count: 0 })
+    expect(await again.json('delta?since=0')).toMatchObject({ sid: 1 })
+    await again.service.close()
+  })
+
+  test('over a log that was open before is closed with it, though nobody has asked', async () => {
+    const log = await openSqlLog(await nameOf('unused'))
+    await serviceOf({ database: log }).service.close()
+    await expect(log.position()).rejects.toThrow()
+  })
+})
+
+test('of processes that first serve a database by different fields, one is refused', async () => {
+  const address = await postgres.database('contested')
+  const logs = await Promise.all([openSqlLog(address), openSqlLog(address)])
+  const [one, other] = logs
+  const claims = await Promise.allSettled([one?.claim('userId'), other?.claim('organizationId')])
+  expect(claims.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+  await Promise.all(logs.map((log) => log.close()))
 })
 
 test('a service passes on what its log may forget, which a log that is open already has been told', async () => {
@@ -113,10 +155,11 @@ test.each([
 
 describe('a log that is opened late', () => {
   const memory = () => new MemoryLog({ clock: new VirtualClock(), random: seededRandom(1) })
+  const late = (open: () => Promise<Log>) => new LateLog(open, 'userId')
 
   test('is opened once, when it is first used, and hints then', async () => {
     const opened: Log[] = []
-    const log = new LateLog(async () => {
+    const log = late(async () => {
       opened.push(memory())
       return opened[0] ?? memory()
     })
@@ -139,7 +182,7 @@ describe('a log that is opened late', () => {
 
   test('that cannot be opened is tried again by whoever asks next', async () => {
     let calls = 0
-    const log = new LateLog(async () => {
+    const log = late(async () => {
       calls += 1
       if (calls === 1) throw new Error('away')
       return memory()
@@ -151,9 +194,28 @@ describe('a log that is opened late', () => {
     await log.close()
   })
 
+  test('that cannot be claimed stays open, and is claimed again by whoever asks next', async () => {
+    const log = memory()
+    let opened = 0
+    const fields: string[] = []
+    const claim = async (field: string) => {
+      fields.push(field)
+      if (fields.length === 1) throw new Error('away')
+    }
+    const claimed = late(async () => {
+      opened += 1
+      return Object.assign(log, { claim })
+    })
+    await expect(claimed.position()).rejects.toThrow('away')
+    expect(await claimed.position()).toMatchObject({ head: 0 })
+    expect(await claimed.position()).toMatchObject({ head: 0 })
+    expect([opened, fields]).toEqual([1, ['userId', 'userId']])
+    await claimed.close()
+  })
+
   test('hints nobody who has left before it was open', async () => {
     let open = () => {}
-    const log = new LateLog(() => new Promise((resolve) => (open = () => resolve(memory()))))
+    const log = late(() => new Promise((resolve) => (open = () => resolve(memory()))))
     let hints = 0
     const undo = log.onHint(() => {
       hints += 1
@@ -166,14 +228,14 @@ describe('a log that is opened late', () => {
   })
 
   test('closes also where it fails to open meanwhile', async () => {
-    const log = new LateLog(() => Promise.reject(new Error('away')))
+    const log = late(() => Promise.reject(new Error('away')))
     const asked = expect(log.position()).rejects.toThrow('away')
     await log.close()
     await asked
   })
 
   test('is not opened in order to be closed', async () => {
-    const log = new LateLog(() => Promise.reject(new Error('opened')))
+    const log = late(() => Promise.reject(new Error('opened')))
     await log.close()
   })
 })

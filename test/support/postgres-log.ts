@@ -24,7 +24,9 @@ export async function logsIn(name: string) {
     // A truncation makes new files, which takes longer than the few rows of a test.
     await sql`
       with log as (delete from instep_log), record as (delete from instep_record), verdict as (delete from instep_verdict)
-      update instep_state set head = 0, horizon = 0, verdict_horizon = 0`.execute(database.writers)
+      update instep_state set head = 0, horizon = 0, verdict_horizon = 0, owner_field = null`.execute(
+      database.writers,
+    )
   }
   return {
     database,

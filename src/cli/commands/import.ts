@@ -67,6 +67,7 @@ export const importRecords: Command = {
     const judge = ownershipJudge({ ownerField, maxRecordBytes, models: undefined })
     const store = (ops: readonly TxOp[]) => reaching(name, () => log.write(ops, judge))
     try {
+      await reaching(name, () => log.claim(ownerField))
       const count = await write(records('Writing', 'It was told to end.'), rules, store)
       const { head } = await log.position()
       shell.stdout.write(`${counted(count, 'record')} written; the database is at ${head}.\n`)

@@ -53,6 +53,12 @@ export interface Log {
   onHint(listener: (written?: Written) => void): Undo
   /** Forgets the changes up to `sid`. The records stay. */
   trim(sid: number): Promise<void>
+  /**
+   * Takes `ownerField` for the field that names the owners of all its records, once and for all. Rejects with a
+   * ConfigurationError where it has taken another. Called before anything is read or written, and perhaps again; a log
+   * that ends with its process has no need of it.
+   */
+  claim?(ownerField: string): Promise<void>
   close(): Promise<void>
 }
 

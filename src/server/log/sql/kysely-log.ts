@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { Alarm } from '../../../base/alarm.ts'
 import { withDeadline } from '../../../base/deadline.ts'
 import { Emitter, type Undo } from '../../../base/emitter.ts'
-import { isSyncError, toError } from '../../../base/errors.ts'
+import { isSyncError, toError, wrongOption } from '../../../base/errors.ts'
 import type { Random } from '../../../base/world.ts'
 import type { TxOp } from '../../../protocol/tx.ts'
 import type { Decided } from '../decide-on.ts'
@@ -22,7 +22,7 @@ import { forgetEveryMs, type Retention, verdictHorizonOf } from '../retention.ts
 import type { Db, SqlDatabase } from './database.ts'
 import type { Write } from './group.ts'
 import { Joined } from './joined.ts'
-import { type OpenRead, openDelta, openSnapshot, readChanges, readPosition } from './read.ts'
+import { type OpenRead, openDelta, openSnapshot, readChanges, readOwnerField, readPosition } from './read.ts'
 import { Reader, type ReaderOptions } from './reader.ts'
 import { retried } from './refusal.ts'
 import { forgettable, forgetVerdicts } from './retention.ts'
@@ -142,6 +142,24 @@ export class KyselyLog implements SqlLog {
         ) returning 1`.execute(writers)
       deleted = rows.length
     }
+  }
+
+  async claim(ownerField: string): Promise<void> {
+    const { writers, followers } = this.#database
+    const taken = () => readOwnerField(followers)
+    // A server that takes no writes serves what is claimed already.
+    if ((await taken()) === null) {
+      await sql`update instep_state set owner_field = ${ownerField} where owner_field is null`.execute(
+        writers,
+      )
+    }
+    const stored = await taken()
+    if (stored === ownerField) return
+    const advice = 'give that one, or name another database'
+    throw wrongOption(
+      'ownerField',
+      `is '${ownerField}', and this database has its records by '${stored}'; ${advice}.`,
+    )
   }
 
   async newEpoch(): Promise<void> {

@@ -13,45 +13,53 @@ import type {
   Written,
 } from '../log.ts'
 
-/** A log that is opened when it is first used. Where that fails, whoever asks next has it tried again. */
+/**
+ * A log that is opened when it is first used, and claimed for `ownerField`. Where that fails, whoever asks next has it
+ * tried again.
+ */
 export class LateLog implements Log {
   readonly #open: () => Promise<Log>
+  readonly #ownerField: string
   #log: Promise<Log> | undefined
+  #claimed: Promise<Log> | undefined
   #closed = false
 
-  constructor(open: () => Promise<Log>) {
-    this.#open = open
+  /** One that is open already is closed with this one, used or not. */
+  constructor(log: Log | (() => Promise<Log>), ownerField: string) {
+    this.#open = typeof log === 'function' ? log : async () => log
+    this.#ownerField = ownerField
+    if (typeof log !== 'function') this.#log = this.#open()
   }
 
   async write(ops: readonly TxOp[], judge: Judge, tell?: Tell): Promise<number> {
-    return (await this.#opened()).write(ops, judge, tell)
+    return (await this.#ready()).write(ops, judge, tell)
   }
 
   async transact(transaction: ClientTransaction, judge: Judge, tell?: Tell): Promise<Verdict> {
-    return (await this.#opened()).transact(transaction, judge, tell)
+    return (await this.#ready()).transact(transaction, judge, tell)
   }
 
   async snapshot(owner: string): Promise<Snapshot> {
-    return (await this.#opened()).snapshot(owner)
+    return (await this.#ready()).snapshot(owner)
   }
 
   async delta(owner: string, since: number): Promise<Read> {
-    return (await this.#opened()).delta(owner, since)
+    return (await this.#ready()).delta(owner, since)
   }
 
   async changes(after: number, limit: number): Promise<Changes> {
-    return (await this.#opened()).changes(after, limit)
+    return (await this.#ready()).changes(after, limit)
   }
 
   async position(): Promise<Position> {
-    return (await this.#opened()).position()
+    return (await this.#ready()).position()
   }
 
   onHint(listener: (written?: Written) => void): Undo {
     let undo: Undo | undefined
     let isUndone = false
     const listen = async () => {
-      const log = await this.#opened()
+      const log = await this.#ready()
       if (!isUndone) undo = log.onHint(listener)
     }
     // Whoever listens also reads, and is told there what failed.
@@ -63,7 +71,7 @@ export class LateLog implements Log {
   }
 
   async trim(sid: number): Promise<void> {
-    await (await this.#opened()).trim(sid)
+    await (await this.#ready()).trim(sid)
   }
 
   async close(): Promise<void> {
@@ -72,12 +80,23 @@ export class LateLog implements Log {
     await log?.close()
   }
 
-  #opened(): Promise<Log> {
+  #ready(): Promise<Log> {
     if (this.#closed) return Promise.reject(new Error('The log is closed.'))
+    this.#claimed ??= this.#claim().catch((error) => {
+      this.#claimed = undefined
+      throw error
+    })
+    return this.#claimed
+  }
+
+  /** What is open stays so where it is claimed in vain: opening it takes longer. */
+  async #claim(): Promise<Log> {
     this.#log ??= this.#open().catch((error) => {
       this.#log = undefined
       throw error
     })
-    return this.#log
+    const log = await this.#log
+    await log.claim?.(this.#ownerField)
+    return log
   }
 }

@@ -68,6 +68,12 @@ const migrations: Readonly<Record<string, Migration>> = {
       await sql`alter table instep_state add column verdict_horizon bigint not null default 0`.execute(db)
     },
   },
+  '3': {
+    async up(db) {
+      // Empty where it is not known yet, as in a database from before.
+      await sql`alter table instep_state add column owner_field text`.execute(db)
+    },
+  },
 }
 
 /** Brings the tables to the newest version. Any number of processes may do so at once. */

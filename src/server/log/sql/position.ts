@@ -8,7 +8,13 @@ export interface PositionRow {
   readonly horizon: Int8
 }
 
-export function positionOf(row: PositionRow | undefined): Position {
-  if (!row) throw new Error('The table instep_state is empty; restore it from a backup.')
+export function positionOf(found: PositionRow | undefined): Position {
+  const row = stateIn([found])
   return { history: row.history, head: toNumber(row.head), horizon: toNumber(row.horizon) }
+}
+
+/** The one row of `instep_state`. */
+export function stateIn<Row>([row]: readonly (Row | undefined)[]): Row {
+  if (row === undefined) throw new Error('The table instep_state is empty; restore it from a backup.')
+  return row
 }

@@ -4,7 +4,7 @@ import type { Changes, Position } from '../log.ts'
 import { type Cursor, end, type Item, SqlCursor } from './cursor.ts'
 import type { Db, SqlDatabase } from './database.ts'
 import { type Int8, toNumber } from './int8.ts'
-import { type PositionRow, positionOf } from './position.ts'
+import { type PositionRow, positionOf, stateIn } from './position.ts'
 
 /** How long changes are together, in bytes, once no more of them are read: they are all held at once. */
 const changesBytes = 1_048_576
@@ -21,6 +21,14 @@ export async function readPosition(db: Db, { history }: Pick<SqlDatabase, 'histo
   const { rows } = await sql<PositionRow>`
     select ${history} as history, head, horizon from instep_state`.execute(db)
   return positionOf(rows[0])
+}
+
+/** The field that the database was claimed for; `null` where it was for none. */
+export async function readOwnerField(db: Db): Promise<string | null> {
+  const { rows } = await sql<{ field: string | null }>`select owner_field as field from instep_state`.execute(
+    db,
+  )
+  return stateIn(rows).field
 }
 
 /** The records of `owner`, in the order of their last changes. */

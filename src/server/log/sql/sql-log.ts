@@ -7,4 +7,5 @@ export interface SqlLog extends Log {
    * from a backup, since the database itself may not be able to tell that there was one.
    */
   newEpoch(): Promise<void>
+  claim(ownerField: string): Promise<void>
 }
