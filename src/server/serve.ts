@@ -9,6 +9,9 @@ import { attachSockets } from './attach-sockets.ts'
 import { nodeHandler } from './node-handler.ts'
 import type { SyncService } from './service.ts'
 
+/** How long an idle connection is kept, in ms: for longer than proxies keep theirs, which would send a request into its end. */
+const keepAliveMs = 75_000
+
 export interface ServeOptions {
   /** 0 takes one that is free. */
   readonly port: number
@@ -60,6 +63,7 @@ export async function serve(service: SyncService, options: ServeOptions): Promis
     })
     void handle(incoming, outgoing)
   })
+  server.keepAliveTimeout = keepAliveMs
   const sockets = attachSockets(server, service, { logger, clock })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)

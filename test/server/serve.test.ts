@@ -260,6 +260,16 @@ test('a request that does not end is waited for as long as it says, and no timer
   expect(clock.timers).toBe(0)
 })
 
+test('an idle connection outlasts the minute that a proxy keeps it for, and ends at once when it closes', async () => {
+  const { url, close } = await serve(service, { port: 0, clock: new VirtualClock() })
+  const socket = connectTcp(Number(new URL(url).port), '127.0.0.1').setEncoding('latin1')
+  const ended = once(socket, 'close')
+  socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n')
+  expect(String(await once(socket, 'data'))).toContain('Keep-Alive: timeout=75\r\n')
+  await close()
+  await ended
+})
+
 test('an answer to come when it closes says that its connection ends', async () => {
   const asked = new Deferred<void>()
   const decided = new Deferred<void>()
