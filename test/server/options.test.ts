@@ -52,6 +52,18 @@ test.each([
   expect(() => serviceWith(options)).toThrow(`\`${option}\` must be `)
 })
 
+test.each(['maxWaitMs', 'readerIdleMs', 'spoolAfterMs', 'maxReadMs'])(
+  '%s is a time that a timer and PostgreSQL take, and no other is taken for it',
+  async (option) => {
+    const message = `\`${option}\` must be a number of ms from 1 to 2147483647.`
+    for (const value of [0, 0.5, 2_147_483_648, Number.POSITIVE_INFINITY, Number.NaN]) {
+      expect(() => serviceWith({ [option]: value })).toThrow(message)
+      await expect(openSqlLog('memory:', { [option]: value })).rejects.toThrow(message)
+    }
+    for (const value of [1, 2_147_483_647]) expect(serviceWith({ [option]: value }).path).toBe('/sync/v1')
+  },
+)
+
 test.each<[object, string]>([
   [{ maxAgeMs: -1 }, 'retention.maxAgeMs'],
   [{ maxChanges: Number.NaN }, 'retention.maxChanges'],

@@ -1,21 +1,32 @@
 import { type Check, check } from '../../../base/check-options.ts'
 import { checkRetention } from '../retention.ts'
 
-const bounds = [
-  'readerIdleMs',
-  'spoolAfterMs',
-  'maxReadMs',
-  'maxReaders',
-  'maxDeltaReaders',
-  'maxWaitMs',
-] as const
+/** The longest time that a timer takes, and a setting of PostgreSQL's, in ms: both would take a longer one for none. */
+const longestMs = 2_147_483_647
 
-const isBound: Check = [(value) => typeof value === 'number' && value > 0, 'a number above 0']
+const isCount: Check = [(value) => typeof value === 'number' && value > 0, 'a number above 0']
+const isTime: Check = [
+  (value) => typeof value === 'number' && value >= 1 && value <= longestMs,
+  `a number of ms from 1 to ${longestMs}`,
+]
+
+const checks = {
+  readerIdleMs: isTime,
+  spoolAfterMs: isTime,
+  maxReadMs: isTime,
+  maxReaders: isCount,
+  maxDeltaReaders: isCount,
+  maxWaitMs: isTime,
+}
+
 /** What of a log's options is checked. */
-type Checked = { readonly [Name in (typeof bounds)[number] | 'retention']?: unknown }
+type Checked = { readonly [Name in keyof typeof checks | 'retention']?: unknown }
 
 /** Throws a ConfigurationError that names the option of a log which is wrong. */
 export function checkLogOptions(options: Checked): void {
-  for (const option of bounds) if (options[option] !== undefined) check(option, options[option], isBound)
+  for (const [option, accepts] of Object.entries(checks)) {
+    const value = options[option as keyof typeof checks]
+    if (value !== undefined) check(option, value, accepts)
+  }
   checkRetention(options.retention)
 }
