@@ -155,6 +155,31 @@ test('what the log tells of its own write while it is read, or twice, is pushed 
   expect(socket.pushes).toMatchObject([{ since: 0, sid: 1, frames: [{ id: '1' }] }])
 })
 
+test('what is written while the log says where it is, to who comes first, is pushed without waiting for a heartbeat', async () => {
+  const { service, log, connect } = serviceOf()
+  const [position, changes] = [log.position.bind(log), log.changes.bind(log)]
+  const [asked, answered, joined] = [new Deferred<void>(), new Deferred<void>(), new Deferred<void>()]
+  log.position = async () => {
+    const here = await position()
+    asked.resolve()
+    await answered.promise
+    return here
+  }
+  log.changes = async (after, limit) => {
+    await joined.promise
+    return changes(after, limit)
+  }
+  const socket = await connect()
+  await asked.promise
+  await service.write([insert('1')])
+  answered.resolve()
+  await settle()
+  expect(socket.hello).toMatchObject({ sid: 0 })
+  joined.resolve()
+  await settle()
+  expect(socket.pushes).toMatchObject([{ since: 0, sid: 1, frames: [{ id: '1' }] }])
+})
+
 test('a log that cannot be read for a while loses nothing', async () => {
   const { service, log, clock, lines, connect } = serviceOf({ heartbeatMs: 1_000 })
   const socket = await connect()

@@ -147,6 +147,8 @@ export class Hub {
     if (this.#closed) return
     this.#reading = false
     alarm.set(limits.heartbeatMs)
+    // What was written while the position was on its way is above it.
+    if (this.#readAgain) void this.#read()
   }
 
   #hear(written: Written | undefined): void {
