@@ -2,7 +2,7 @@ import { toError } from '../base/errors.ts'
 import { cached } from '../server/auth/cached.ts'
 import type { Authenticate } from '../server/auth/caller.ts'
 import { type JwtOptions, jwtAuthentication } from '../server/auth/jwt.ts'
-import type { AsymmetricAlgorithm } from '../server/auth/jwt-keys.ts'
+import { type AsymmetricAlgorithm, loadJose } from '../server/auth/jwt-keys.ts'
 import { UsageError } from './failure.ts'
 import { secretsIn } from './secret.ts'
 import type { Settings } from './settings.ts'
@@ -19,8 +19,17 @@ export const authenticationOptions = {
   issuer: { about: 'What `iss` is to be (any)', value: 'name' },
 }
 
-/** Throws a UsageError where the settings and the environment give no way to check a token, or two. */
-export function authenticationIn(settings: Settings, env: Shell['env']): Authenticate {
+/**
+ * Rejects with a UsageError where the settings and the environment give no way to check a token, or two; and where the
+ * package is missing without which every request would fail.
+ */
+export async function authenticationIn(settings: Settings, env: Shell['env']): Promise<Authenticate> {
+  const authenticate = authenticationBy(settings, env)
+  await loadJose()
+  return authenticate
+}
+
+function authenticationBy(settings: Settings, env: Shell['env']): Authenticate {
   const issuer = settings.text('issuer')
   const options = { ...keysIn(settings, env), ...(issuer !== undefined && { issuer }) }
   try {

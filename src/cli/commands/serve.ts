@@ -82,7 +82,7 @@ export const serveHttp: Command = {
 }
 
 async function serviceOf(settings: Settings, { env }: Shell, logger: Logger): Promise<SyncService> {
-  const authenticate = authenticationIn(settings, env)
+  const authenticate = await authenticationIn(settings, env)
   const name = databaseIn(settings)
   const allowedOrigins = settings.list('allowed-origins')
   if (allowedOrigins && !allowedOrigins.every(isOrigin)) {
