@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
+import { Deferred } from '../../src/base/deferred.ts'
 import { untilToldToEnd } from '../../src/cli/listen.ts'
+import { main } from '../../src/cli/main.ts'
 import type { Output, Shell } from '../../src/cli/shell.ts'
 
 test('one signal ends nothing at once, also where it reaches a listener that is added meanwhile, as in Deno', async () => {
@@ -25,4 +27,25 @@ test('one signal ends nothing at once, also where it reaches a listener that is 
   expect(exits).toEqual([])
   signal()
   expect(exits).toEqual([1])
+})
+
+test('serve that is told to end before it listens does not, and has ended well', async () => {
+  const printed: string[] = []
+  const output: Output = { isTerminal: false, write: (text) => void printed.push(text) }
+  const listening = new Deferred<() => void>()
+  const shell: Shell = {
+    env: { INSTEP_JWT_SECRET: 'a secret that is long enough to sign with' },
+    stdout: output,
+    stderr: output,
+    onEnd(listener) {
+      listening.resolve(listener)
+      return () => {}
+    },
+    exit: () => {},
+  }
+  const ended = main(['serve', '--database', 'memory:', '--port', '0'], shell, () => '')
+  const signal = await listening.promise
+  signal()
+  expect(await ended).toBe(0)
+  expect(printed).toEqual([])
 })

@@ -61,17 +61,25 @@ export const serveHttp: Command = {
   ],
   async run(settings, shell) {
     const { clock } = resolveWorld()
+    // From the start: the first process of a container has no signal end it that it does not listen to.
+    const told = untilToldToEnd(shell)
     const logger = await loggerIn(settings, shell)
     const known = [...settings.variables, ...secretVariables, metricsToken]
     for (const sentence of unknownVariables(shell.env, known)) logger.warn(sentence)
     const drainMs = settings.duration('drain') ?? 0
     const graceMs = settings.duration('grace')
     const address = { ...addressIn(settings), logger, ...(graceMs !== undefined && { graceMs }) }
-    const service = await serviceOf(settings, shell, logger)
+    const opening = serviceOf(settings, shell, logger)
+    const service = await Promise.race([told, opening])
+    if (!service) {
+      // Not waited for: it may take long, and the process may end in the middle of it.
+      opening.then((late) => late.close()).catch(() => {})
+      return
+    }
     try {
       const served = await listen(service, address)
       shell.stdout.write(`listening on ${served.url}\n`)
-      await untilToldToEnd(shell)
+      await told
       service.drain()
       await new Promise<void>((resolve) => clock.after(drainMs, resolve))
       await served.close()
