@@ -159,13 +159,14 @@ describe('the same field, with both cables cut', () => {
     await ben.shows('Reykjavík', { Note: 'Ben was here', Rating: 1 })
   })
 
-  test('with nothing to undo, it says so, above what was refused', async () => {
+  test('with nothing to undo, the button is off, and the keys say so, above what was refused', async () => {
     await ben.edit('Reykjavík', { Rating: 6 })
     const refused = ben.refused('Edit Reykjavík')
     await refused.waitFor()
     await ben.press('Reload')
     await ben.says(/places$/)
-    await ben.press('Undo')
+    await expect.poll(() => ben.region.getByRole('button', { name: 'Undo' }).isDisabled()).toBe(true)
+    await ben.list.locator('tbody button').first().press('Control+z')
     const notice = ben.region.getByText('There is nothing to undo.')
     const { y, height } = (await notice.boundingBox()) ?? { y: Number.NaN, height: 0 }
     expect(y + height).toBeLessThan((await refused.boundingBox())?.y ?? 0)

@@ -46,7 +46,7 @@ export function describeCredentials(kind: Kind, log: () => Promise<Log>, serve: 
       const touched: unknown[] = []
       const watched = new Proxy(await log(), {
         get(target, name) {
-          if (name !== 'position' && name !== 'close') touched.push(name)
+          if (!['claim', 'position', 'close', 'then'].includes(String(name))) touched.push(name)
           const value: unknown = Reflect.get(target, name)
           return typeof value === 'function' ? value.bind(target) : value
         },
