@@ -80,8 +80,10 @@ export interface OutboxStore {
 export interface OutboxChange {
   readonly put?: readonly OutboxRecord[]
   readonly remove?: readonly string[]
-  /** Are removed, with a mark that they are neither to be sent nor to be kept. What is put with them, one, takes their place. */
+  /** Are removed, with a mark that they are neither to be sent nor to be kept. */
   readonly discard?: readonly string[]
+  /** The id of what takes the place of those to `cancel` and to `discard`, if anything does; it is `put` with them, or was lost. */
+  readonly by?: string
   /** Are put, unless another client has cancelled or discarded them. */
   readonly keep?: readonly OutboxRecord[]
   /** Are put where they were cancelled or discarded, and take their marks away. Elsewhere the disk knows better. */
@@ -134,7 +136,7 @@ export function openOutbox(connection: StoreConnection): OutboxStore {
       }
       // To read nothing lets the engine commit one at once: so it outlives a page that is just about to close.
       if (Object.keys(rest).length === 0) return within('write', (tx) => putAll(tx, put)).then(() => [])
-      const { remove = [], discard = [], keep = [], restore = [], cancel = [], send = [] } = rest
+      const { remove = [], discard = [], by, keep = [], restore = [], cancel = [], send = [] } = rest
       return within('write', async (tx) => {
         const queued = new Set<string>()
         const marked = new Map<string, StoreValue>()
@@ -145,10 +147,10 @@ export function openOutbox(connection: StoreConnection): OutboxStore {
         }
         const toStay = [...send, ...keep, ...restore].map(({ id }) => id)
         await Promise.all([...cancel, ...discard, ...toStay].map(look))
-        const by = put[0]?.id
-        // What is written once more, as its end was not heard of, finds its own marks.
-        const others = discard.filter((id) => (marked.get(id) ?? by) !== by)
-        if (by !== undefined && others.length > 0) {
+        // What is written once more, as its end was not heard of, finds its own marks, or those of what it was to replace.
+        const own = new Set<StoreValue | undefined>([by, ...cancel, ...discard])
+        const others = discard.filter((id) => marked.has(id) && !own.has(marked.get(id)))
+        if (by !== undefined && put.length > 0 && others.length > 0) {
           tx.put('outbox', markOf(by), true)
           return others
         }

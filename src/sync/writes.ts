@@ -195,7 +195,11 @@ export class Writes implements TransactionHost, HistoryHost {
     const put = () => (state === 'writing' ? [transaction.record] : [])
     try {
       if (this.#replaced.has(transaction)) {
-        const others = await log.change(() => ({ put: put(), ...this.#leave(transaction) }))
+        const others = await log.change(() => ({
+          put: put(),
+          by: transaction.id,
+          ...this.#leave(transaction),
+        }))
         const theirs = this.#leaving(transaction).filter(({ id }) => others.includes(id))
         if (theirs.some(({ state }) => state === 'discarded')) return this.#giveWay(transaction, theirs)
         if (others.length > 0) await this.#goOnTopOf(transaction, others)

@@ -87,8 +87,8 @@ describe.each(Object.entries(stores))('the outbox on %s', (_, makeStore) => {
   test('puts nothing in the place of what another client has discarded, and tells so', async () => {
     const { outbox } = await open(makeStore())
     await outbox.write({ put: [record('1'), record('2'), record('3')] })
-    await outbox.write({ put: [record('4')], discard: ['1'] })
-    const late = { put: [record('5')], cancel: ['2'], discard: ['1', '3'] }
+    await outbox.write({ put: [record('4')], by: '4', discard: ['1'] })
+    const late = { put: [record('5')], by: '5', cancel: ['2'], discard: ['1', '3'] }
     expect(await outbox.write(late)).toEqual(['1'])
     expect((await outbox.read()).records.map(({ id }) => id)).toEqual(['2', '3', '4'])
     expect(await outbox.write({ cancel: ['5'] })).toEqual([])
@@ -98,10 +98,21 @@ describe.each(Object.entries(stores))('the outbox on %s', (_, makeStore) => {
   test('puts what it has put before in the same place', async () => {
     const { outbox } = await open(makeStore())
     await outbox.write({ put: [record('1')] })
-    const change = { put: [record('2')], discard: ['1'] }
+    const change = { put: [record('2')], by: '2', discard: ['1'] }
     await outbox.write(change)
     expect(await outbox.write(change)).toEqual([])
     expect((await outbox.read()).records).toEqual([record('2')])
+  })
+
+  test('puts what takes the place of both what was to replace another and that one', async () => {
+    const { outbox } = await open(makeStore())
+    await outbox.write({ put: [record('1')] })
+    // It was stored, and its end not heard of.
+    await outbox.write({ put: [record('2')], by: '2', discard: ['1'] })
+    const change = { put: [record('3')], by: '3', cancel: ['2'], discard: ['1'] }
+    expect(await outbox.write(change)).toEqual([])
+    expect((await outbox.read()).records).toEqual([record('3')])
+    expect(await outbox.write({ ...change, put: [], discard: ['2', '1'] })).toEqual([])
   })
 
   test('restores what was taken back, and leaves what was not, as it is, and what is gone, as it was', async () => {
