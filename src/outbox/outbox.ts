@@ -2,6 +2,7 @@ import { Emitter, type Undo } from '../base/emitter.ts'
 import type { RejectedError } from '../base/errors.ts'
 import { mostOps, type TxCodec, type TxOp, type WireTransaction } from '../protocol/tx.ts'
 import { additionsOf, ByRecord } from './by-record.ts'
+import { joinOps } from './join.ts'
 import type { LocalTransaction } from './transaction.ts'
 import { Verdicts } from './verdicts.ts'
 
@@ -99,7 +100,7 @@ export class Outbox {
     if (key === undefined) return undefined
     const last = this.list().findLast(({ record }) => record.coalesce === key)
     // Together they must not be refused for their number.
-    if (!last || !isUnsent(last) || last.record.ops.length + ops.length > mostOps) return undefined
+    if (!last || !isUnsent(last) || joinOps(last.record.ops, ops).length > mostOps) return undefined
     const isOther = (last.record.epoch ?? epoch) !== epoch
     if (isOther || this.list().some(({ record }) => record.requires.includes(last.id))) return undefined
     const isLast = (op: TxOp) =>

@@ -175,3 +175,16 @@ describe('transactions of one key', () => {
     ])
   })
 })
+
+test('changes of many records are joined as long as together they are no more than a server takes', async () => {
+  const { office, desk, client } = await open()
+  desk.network.cut()
+  const ids = Array.from({ length: 600 }, (_, n) => `n${n}`)
+  client.mutate((m) => ids.forEach((id) => void m.insert('Note', { id })))
+  for (const x of [1, 2, 3]) {
+    client.mutate((m) => ids.forEach((id) => void m.update('Note', id, { x })), { coalesce: 'drag' })
+  }
+  expect(client.outbox.list()).toHaveLength(2)
+  await office.clock.until(client.undo())
+  expect(client.get('Note', 'n0')).toEqual({ id: 'n0' })
+})
