@@ -42,13 +42,21 @@ function requirement(
   required: Transaction | undefined,
   successorOf: NewRecordOptions['successorOf'],
 ): readonly string[] {
-  const { id, state } = required ?? {}
-  if (!required || !isName(id)) throw wrongOption('mutate.requires', 'must be a list of transactions.')
-  if (state === 'synced') return []
-  if (state === 'rejected' || state === 'failed' || state === 'cancelled' || state === 'discarded') {
-    const successor = successorOf(required)
-    if (successor) return requirement(successor, successorOf)
-    throw new RejectedError('dependency_rejected', `A transaction that is required was ${state}.`)
+  if (!required || !isName(required.id))
+    throw wrongOption('mutate.requires', 'must be a list of transactions.')
+  let standing = required
+  while (isOut(standing)) {
+    const successor = successorOf(standing)
+    if (!successor) {
+      const message = `A transaction that is required was ${standing.state}.`
+      throw new RejectedError('dependency_rejected', message)
+    }
+    standing = successor
   }
-  return [id]
+  return standing.state === 'synced' ? [] : [standing.id]
+}
+
+/** Whether it does not happen as it is. */
+function isOut({ state }: Transaction): boolean {
+  return state === 'rejected' || state === 'failed' || state === 'cancelled' || state === 'discarded'
 }
