@@ -43,6 +43,7 @@ export class LocalSession implements Session {
   #unsubscribe: Undo = () => {}
   #inStepAt: number | undefined
   #fetched = false
+  #isRefused = false
   #progress: SnapshotProgress | undefined
 
   constructor(options: LocalSessionOptions) {
@@ -315,8 +316,10 @@ export class LocalSession implements Session {
     const { phase, failure, retryAt } = this.#scheduler
     const { link } = this.#realtime
     const isWanted = phase !== 'halted' && phase !== 'asked'
-    // After a refusal, a call over HTTP tries the next credentials: what it waits for, a socket would not.
-    if (isWanted && !isSyncError(failure, 'UnauthenticatedError')) link.start()
+    if (!failure) this.#isRefused = false
+    else if (isSyncError(failure, 'UnauthenticatedError')) this.#isRefused = true
+    // After a refusal, calls over HTTP try the next credentials until one is answered: what they wait for, a socket would not.
+    if (isWanted && !this.#isRefused) link.start()
     else this.#realtime.stop()
     const { state } = this.#realtime
     const facts: Facts = {

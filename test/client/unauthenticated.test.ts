@@ -136,7 +136,7 @@ describe('a 401', () => {
     })
     const states = new Set<string>()
     client.on('status', ({ connection }) => states.add(connection.state))
-    const upgrades = () => device.requests.filter((path) => path.includes('/ws')).length
+    const upgrades = () => device.requests.filter((path) => path === 'ws').length
     const before = upgrades()
     device.server.tokens.expire(device.token)
     device.server.sockets.end(4401)
@@ -147,6 +147,20 @@ describe('a 401', () => {
     client.resume(device.server.tokens.issue('ada'))
     await device.clock.advance(1_000)
     expect(client.status.connection.state).toBe('socket')
+  })
+
+  test('nor is the socket tried where the next call over HTTP fails for another reason', async () => {
+    const device = new Device()
+    const client = await device.live({ onUnauthenticated: () => 'second' })
+    const upgrades = () => device.requests.filter((path) => path === 'ws').length
+    const before = upgrades()
+    device.server.tokens.expire(device.token)
+    device.server.sockets.end(4401)
+    device.server.failNext(faults.answer(401, ''), { path: 'bootstrap' })
+    device.server.failNext(faults.answer(503, ''), { path: 'bootstrap', times: 100 })
+    await device.clock.advance(60_000)
+    expect(client.status.connection.state).toBe('failed')
+    expect(upgrades()).toBe(before)
   })
 
   test('a handler that throws is told as an error, and called again less and less often', async () => {
