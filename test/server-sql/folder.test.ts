@@ -258,6 +258,14 @@ describe('the lock of a folder', () => {
       ;(await locked)()
     })
 
+    test('keeps the folder while it runs, also where somebody has deleted its socket', async () => {
+      const unlock = await lock()
+      for (const name of readdirSync(folder)) if (name.endsWith('.socket')) rmSync(join(folder, name))
+      await expect(lock()).rejects.toThrow(/is in use by the process/)
+      unlock()
+      ;(await lock())()
+    })
+
     test('is known in a folder with a name longer than the address of a socket', async () => {
       const long = join(folder, 'x'.repeat(200))
       const unlock = await lockFolder(long, clock)

@@ -129,6 +129,8 @@ function readHolder(path: string): Holder | undefined {
 
 /** Whether the process, which does not listen here, is known to have ended. What runs on another machine cannot be seen. */
 function isGone({ pid: holder, started, boot, host, disk }: Holder, ownDisk: number | undefined): boolean {
+  // Somebody may have deleted its socket.
+  if (host === hostname() && boot === bootId() && started !== '' && startOf(holder) === started) return false
   if (boot !== '' && boot === bootId() && disk !== undefined && disk === ownDisk) return true
   if (host !== hostname()) return false
   if (boot !== bootId() || !isRunning(holder)) return true
