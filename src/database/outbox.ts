@@ -82,7 +82,7 @@ export interface OutboxChange {
   readonly remove?: readonly string[]
   /** Are removed, with a mark that they are neither to be sent nor to be kept. */
   readonly discard?: readonly string[]
-  /** The id of what takes the place of those to `cancel` and to `discard`, if anything does; it is `put` with them, or was lost. */
+  /** The id of what takes the place of those to `cancel` and to `discard`, if anything does. It is `put` with them, or was lost. */
   readonly by?: string
   /** Are put, unless another client has cancelled or discarded them. */
   readonly keep?: readonly OutboxRecord[]
@@ -94,7 +94,10 @@ export interface OutboxChange {
   readonly send?: readonly OutboxRecord[]
 }
 
-/** Before the id of each one that was cancelled or discarded, where it sorts behind all ids; for it, the id of what took its place. */
+/**
+ * Before the id of each one that was cancelled or discarded, where it sorts behind all ids. Under it stands the id of what
+ * took its place, or `true`.
+ */
 const mark = '~'
 
 /** So many marks stay, which is more than clients can hold that have not heard of it. */

@@ -27,7 +27,10 @@ export interface ApiKeyOptions {
   readonly clock?: Clock
 }
 
-/** Authenticates by the header `X-API-Key`: for servers and tests. Throws a ConfigurationError for an option that there is not. */
+/**
+ * Authenticates by the header `X-API-Key`: for servers and tests. Throws a ConfigurationError for an option that there is
+ * not.
+ */
 export function apiKeyAuthentication(options: ApiKeyOptions): Authenticate {
   const { store, clock = resolveWorld().clock } = options
   refuseUnknown(options, { store, clock })

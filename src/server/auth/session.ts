@@ -23,7 +23,10 @@ export interface SessionOptions {
   readonly clock?: Clock
 }
 
-/** Authenticates by an opaque token that is looked up in a store of sessions. Throws a ConfigurationError for an option that there is not. */
+/**
+ * Authenticates by an opaque token that is looked up in a store of sessions. Throws a ConfigurationError for an option that
+ * there is not.
+ */
 export function sessionAuthentication(options: SessionOptions): Authenticate {
   const { store, clock = resolveWorld().clock } = options
   refuseUnknown(options, { store, clock })
