@@ -117,7 +117,7 @@ export const sql: readonly Mutation[] = [
   {
     invariant: 58,
     test: 'test/server-sql/folder.test.ts',
-    name: 'invariant 58: a second process on a folder fails at once and says why; after the first is killed it takes over',
+    name: 'invariant 58: is not taken over from a container with %s',
     file: 'src/server/log/sql/folder-lock.ts',
     from: 'if (others.length === 0) return',
     to: 'return',
