@@ -3,6 +3,9 @@ import type { SyncClient } from '../../src/index.ts'
 import { faults } from '../support/bare-server-faults.ts'
 import { Device, shown } from '../support/device.ts'
 
+/** How often a socket was asked for. */
+const upgradesOf = ({ requests }: Device) => requests.filter((path) => path === 'ws').length
+
 describe('a 401', () => {
   test('runs the handler once for a credential, pauses, and loses nothing', async () => {
     const device = new Device()
@@ -136,13 +139,12 @@ describe('a 401', () => {
     })
     const states = new Set<string>()
     client.on('status', ({ connection }) => states.add(connection.state))
-    const upgrades = () => device.requests.filter((path) => path === 'ws').length
-    const before = upgrades()
+    const before = upgradesOf(device)
     device.server.tokens.expire(device.token)
     device.server.sockets.end(4401)
     await device.clock.advance(600_000)
     expect(calls).toBeGreaterThan(20)
-    expect(upgrades()).toBe(before)
+    expect(upgradesOf(device)).toBe(before)
     expect([...states]).toEqual(['connecting', 'unauthenticated'])
     client.resume(device.server.tokens.issue('ada'))
     await device.clock.advance(1_000)
@@ -152,15 +154,14 @@ describe('a 401', () => {
   test('nor is the socket tried where the next call over HTTP fails for another reason', async () => {
     const device = new Device()
     const client = await device.live({ onUnauthenticated: () => 'second' })
-    const upgrades = () => device.requests.filter((path) => path === 'ws').length
-    const before = upgrades()
+    const before = upgradesOf(device)
     device.server.tokens.expire(device.token)
     device.server.sockets.end(4401)
     device.server.failNext(faults.answer(401, ''), { path: 'bootstrap' })
     device.server.failNext(faults.answer(503, ''), { path: 'bootstrap', times: 100 })
     await device.clock.advance(60_000)
     expect(client.status.connection.state).toBe('failed')
-    expect(upgrades()).toBe(before)
+    expect(upgradesOf(device)).toBe(before)
   })
 
   test('a handler that throws is told as an error, and called again less and less often', async () => {
