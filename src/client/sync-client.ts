@@ -56,13 +56,14 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
       canWrite: endpoints.txUrl !== undefined,
       transport: createTransport({ world, endpoints, credentials, worker, logger }),
       createLink: (listener) => createLink({ world, wsUrl: endpoints.wsUrl, credentials, listener }),
-      openDatabase: async () =>
+      openDatabase: async (beside) =>
         store && identity !== null
           ? openDatabase({
               store: withTimeLimits(store, world.clock),
               name: databaseName(endpoints, identity),
               clock: world.clock,
               models,
+              beside,
             })
           : noDatabase,
       replica: createReplica({

@@ -9,6 +9,9 @@ const data = { tables: ['meta', 'pages', 'journal'], mode: 'write' } as const
 /** Of so many who were here before, places in the journal stay taken. */
 const mostFormers = 1_000
 
+/** The fence of a connection that was opened beside another client: no client ever raises it so far. */
+const beside = -1
+
 /** A connection whose every write is refused once somebody else has opened the database. */
 export class FencedConnection {
   readonly #connection: StoreConnection
@@ -37,6 +40,11 @@ export class FencedConnection {
     return database
   }
 
+  /** Leaves the data to the client that has opened the database: every write is refused. */
+  static beside(connection: StoreConnection): FencedConnection {
+    return new FencedConnection(connection, beside)
+  }
+
   /** Writes on behalf of whoever lent `place`, for as long as it is lent. */
   static join(connection: StoreConnection, { fence, generation }: SnapshotPlace): FencedConnection {
     return new FencedConnection(connection, fence, generation)
@@ -48,6 +56,7 @@ export class FencedConnection {
 
   /** Raises the fence, unless it was. To be called before its number is used. */
   async own(): Promise<void> {
+    if (this.#fence === beside) throw takenOver()
     if (this.#fence > 0) return
     this.#raising ??= raised(this.#connection).finally(() => {
       this.#raising = undefined
@@ -64,7 +73,7 @@ export class FencedConnection {
   async write<T>(tables: readonly Table[], body: (tx: StoreTransaction) => T | Promise<T>): Promise<T> {
     this.#writes += 1
     // In the same turn, so that the disk works while what is written is applied.
-    if (this.#fence === 0) await this.own()
+    if (this.#fence <= 0) await this.own()
     return this.#connection.transaction({ tables: ['meta', ...tables], mode: 'write' }, async (tx) => {
       // Side by side with the reads of `body`; whatever it has put by then, a throw takes back.
       const [, result] = await Promise.all([this.#compare(tx), body(tx)])
@@ -98,7 +107,7 @@ export class FencedConnection {
 
   /** Removes all that can be fetched again. */
   async drop(): Promise<void> {
-    if (this.#fence > 0) return this.write(data.tables, (tx) => drop(tx, this.#fence))
+    if (this.#fence !== 0) return this.write(data.tables, (tx) => drop(tx, this.#fence))
     // To raise the fence takes room, which this is to make.
     await this.#connection.transaction(data, (tx) => drop(tx, Number.POSITIVE_INFINITY))
     // Whoever was here before is not to store what follows from nothing.

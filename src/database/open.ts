@@ -22,6 +22,8 @@ export interface OpenDatabaseOptions {
   readonly clock: Clock
   /** The shape of the application's types. @default version 1, which nothing leads to */
   readonly models?: Shape | undefined
+  /** Another client has the data: only the outbox is written. @default false */
+  readonly beside?: boolean | undefined
 }
 
 const nothing: DatabaseSize = { pageUnits: 0, journalUnits: 0 }
@@ -30,13 +32,16 @@ const nothing: DatabaseSize = { pageUnits: 0, journalUnits: 0 }
 const turnOps = 1_000
 
 /**
- * Opens the database `name`, made where there is none. Whoever has it open is refused from now on. Data of another
- * format is dropped, and restoring then finds nothing. Rejects with a StorageError.
+ * Opens the database `name`, made where there is none. Whoever has it open is refused from now on, unless this one is
+ * opened `beside` it. Data of another format is dropped, and restoring then finds nothing. Rejects with a StorageError.
  */
 export async function openDatabase(options: OpenDatabaseOptions): Promise<Database> {
   const connection = await options.store.open(options.name)
   try {
-    return databaseIn(connection, await FencedConnection.raise(connection), options)
+    const fenced = options.beside
+      ? FencedConnection.beside(connection)
+      : await FencedConnection.raise(connection)
+    return databaseIn(connection, fenced, options)
   } catch (error) {
     connection.close()
     throw error

@@ -28,12 +28,17 @@ export interface OutboxRecord {
   readonly label?: string | undefined
   readonly group?: string | undefined
   readonly coalesce?: string | undefined
+  /** It takes something back, or does it again: what somebody else has changed is left out before it is first sent. */
+  readonly isUndo?: boolean | undefined
   /** The rejected transaction in whose place it stands. */
   readonly retryOf?: string | undefined
   /** All that it makes anew, one try after the other, rejected or undone: what required one of them requires it. */
   readonly replaces?: readonly string[] | undefined
-  /** Of one that was accepted. */
+  /** Of one that was accepted: the position of its last change, and the history in which that position counts. */
   readonly sid?: number | undefined
+  readonly acceptedEpoch?: string | undefined
+  /** The data has shown what came of it: it is never sent again, whatever history follows. */
+  readonly seen?: boolean | undefined
   /** Of one that was rejected. */
   readonly error?: Rejection | undefined
 }
@@ -86,6 +91,8 @@ export interface OutboxChange {
   readonly by?: string
   /** Are put, unless another client has cancelled or discarded them. */
   readonly keep?: readonly OutboxRecord[]
+  /** Are put where they are still on the disk: another client may have seen their end. */
+  readonly update?: readonly OutboxRecord[]
   /** Are put where they were cancelled or discarded, and take their marks away. Elsewhere the disk knows better. */
   readonly restore?: readonly OutboxRecord[]
   /** Are removed if they are queued, with a mark that they are not to be sent. */
@@ -139,17 +146,28 @@ export function openOutbox(connection: StoreConnection): OutboxStore {
       }
       // To read nothing lets the engine commit one at once: so it outlives a page that is just about to close.
       if (Object.keys(rest).length === 0) return within('write', (tx) => putAll(tx, put)).then(() => [])
-      const { remove = [], discard = [], by, keep = [], restore = [], cancel = [], send = [] } = rest
+      const {
+        remove = [],
+        discard = [],
+        by,
+        keep = [],
+        update = [],
+        restore = [],
+        cancel = [],
+        send = [],
+      } = rest
       return within('write', async (tx) => {
+        const stored = new Set<string>()
         const queued = new Set<string>()
         const marked = new Map<string, StoreValue>()
         const look = async (id: string) => {
           const [value, itsMark] = await Promise.all([tx.get('outbox', id), tx.get('outbox', markOf(id))])
+          if (value !== undefined) stored.add(id)
           if (readRecord(value)?.state === 'queued') queued.add(id)
           if (value === undefined && itsMark !== undefined) marked.set(id, itsMark)
         }
         const toStay = [...send, ...keep, ...restore].map(({ id }) => id)
-        await Promise.all([...cancel, ...discard, ...toStay].map(look))
+        await Promise.all([...cancel, ...discard, ...toStay, ...update.map(({ id }) => id)].map(look))
         // What is written once more, as its end was not heard of, finds its own marks, or those of what it was to replace.
         const own = new Set<StoreValue | undefined>([by, ...cancel, ...discard])
         const others = discard.filter((id) => marked.has(id) && !own.has(marked.get(id)))
@@ -161,6 +179,7 @@ export function openOutbox(connection: StoreConnection): OutboxStore {
         const kept = [
           ...send.filter(({ id }) => queued.has(id)),
           ...keep.filter(({ id }) => !marked.has(id)),
+          ...update.filter(({ id }) => stored.has(id)),
           ...restored,
         ]
         putAll(tx, [...put, ...kept])

@@ -1,6 +1,8 @@
-import type { OutboxRecord } from '../database/outbox.ts'
-import { applyOp, rowKey } from '../protocol/fold.ts'
+import type { OutboxRecord, RecordImage } from '../database/outbox.ts'
+import type { DeltaFrame } from '../protocol/delta.ts'
+import { applyOp, type RowSource, rowKey } from '../protocol/fold.ts'
 import { jsonEqual, type Payload } from '../protocol/json.ts'
+import type { WireRow } from '../protocol/row.ts'
 import type { TxOp } from '../protocol/tx.ts'
 import type { Mutator } from './draft.ts'
 
@@ -10,6 +12,8 @@ export interface Effect {
   readonly id: string
   readonly base: Payload | undefined
   readonly mine: Payload | undefined
+  /** Whether `mine` is the record as the server has made it, with all that the server has added or changed. */
+  readonly isServers?: boolean
 }
 
 /** What a transaction does to each record that it touches. */
@@ -27,21 +31,51 @@ export function effectsOf({ before, ops }: Pick<OutboxRecord, 'before' | 'ops'>)
   }))
 }
 
+/** What the frames of the transaction `tx` did to each record, among other `frames`, which are in order. */
+export function effectsIn(frames: readonly DeltaFrame[], tx: string, rows: RowSource): readonly Effect[] {
+  const effects = new Map<string, Effect>()
+  const now = new Map<string, WireRow | undefined>()
+  const touched = new Set(frames.filter((frame) => frame.tx === tx).map(({ t, id }) => rowKey(t, id)))
+  for (const frame of frames) {
+    const { t, id } = frame
+    const key = rowKey(t, id)
+    if (!touched.has(key)) continue
+    const before = now.has(key) ? now.get(key) : rows.of(t).get(id)
+    const after = applyOp(before, frame)
+    now.set(key, after)
+    if (frame.tx !== tx) continue
+    const { base } = effects.get(key) ?? { base: before?.p }
+    effects.set(key, { t, id, base, mine: after?.p, isServers: true })
+  }
+  return [...effects.values()]
+}
+
+/** Asked of the server by an undo or a redo: what is not known here yet is not taken back either. */
+const unchanged = { unchanged: true }
+
 /** Writes what takes `effects` back, as far as what they wrote is still there. */
 export function takeBack(effects: readonly Effect[], m: Mutator): void {
   for (const effect of [...effects].reverse()) takeBackOne(effect, m)
 }
 
-function takeBackOne({ t, id, base, mine }: Effect, m: Mutator): void {
-  const now = m.get(t, id)
+/** Writes what does `effects` again that were taken back, as far as nobody has changed the records since. */
+export function doAgain(effects: readonly Effect[], m: Mutator): void {
+  for (const { t, id, base, mine } of effects)
+    takeBackOne({ t, id, base: mine, mine: base, isServers: true }, m)
+}
+
+function takeBackOne({ t, id, base, mine, isServers }: Effect, m: Mutator): void {
+  const record = m.get(t, id)
   if (mine === undefined) {
-    if (base && !now) m.insert(t, { ...base, id })
+    if (base && !record) m.insert(t, { ...base, id })
     return
   }
-  if (!now) return
+  if (!record) return
+  const { id: _, ...now }: Payload = record
   const holds = (field: string) => jsonEqual(now[field], mine[field])
   if (!base) {
-    if (Object.keys(mine).every(holds)) m.delete(t, id)
+    const fields = Object.keys(isServers ? { ...now, ...mine } : mine)
+    if (fields.every((field) => field === 'id' || holds(field))) m.delete(t, id, unchanged)
     return
   }
   const changed = Object.keys({ ...base, ...mine }).filter(
@@ -51,14 +85,59 @@ function takeBackOne({ t, id, base, mine }: Effect, m: Mutator): void {
   const restored = Object.entries(base).filter(([field]) => changed.includes(field))
   // No update can remove a field: where one is to go, the record is put whole.
   if (changed.some((field) => !Object.hasOwn(base, field)))
-    m.put(t, { ...Object.fromEntries([...kept, ...restored]), id })
-  else m.update(t, id, Object.fromEntries(restored))
+    m.put(t, { ...Object.fromEntries([...kept, ...restored]), id }, unchanged)
+  else m.update(t, id, Object.fromEntries(restored), unchanged)
+}
+
+/**
+ * What is left to do of an undo or a redo that was not sent yet, where `now` returns the records as they are without it:
+ * what somebody else has changed since it was made stays. `undone`: what the transaction that it takes back did. Returns
+ * the ops of `record` themselves where nothing has changed.
+ */
+export function leftToDo(
+  record: Pick<OutboxRecord, 'before' | 'ops'>,
+  now: (image: Pick<RecordImage, 't' | 'id'>) => Payload | undefined,
+  undone: readonly Effect[] = [],
+): readonly TxOp[] {
+  const changes = effectsOf(record).map((effect) => {
+    const { t, id } = effect
+    const servers = undone.find((one) => one.isServers && one.t === t && one.id === id)
+    return { effect, current: now(effect), expected: servers?.mine ?? effect.base }
+  })
+  if (changes.every(({ effect, current }) => jsonEqual(current, effect.base))) return record.ops
+  return changes.flatMap(({ effect, current, expected }) => opLeft(effect, current, expected) ?? [])
+}
+
+/** The op that does `effect` to a record that is `now`; none where that is not what was `expected`. */
+function opLeft(
+  { t, id, base, mine }: Effect,
+  now: Payload | undefined,
+  expected: Payload | undefined,
+): TxOp | undefined {
+  if (!mine) return now && jsonEqual(now, expected) ? { op: 'd', t, id } : undefined
+  if (!base) return now ? undefined : { op: 'i', t, id, p: mine }
+  if (!now) return undefined
+  const changed = Object.keys({ ...base, ...mine }).filter(
+    (field) =>
+      !jsonEqual(base[field], mine[field]) &&
+      (jsonEqual(now[field], base[field]) || jsonEqual(now[field], expected?.[field])),
+  )
+  if (changed.length === 0) return undefined
+  const written = Object.fromEntries(Object.entries(mine).filter(([field]) => changed.includes(field)))
+  if (changed.every((field) => Object.hasOwn(mine, field))) return { op: 'u', t, id, p: written }
+  const kept = Object.fromEntries(Object.entries(now).filter(([field]) => !changed.includes(field)))
+  return { op: 'i', t, id, p: { ...kept, ...written }, put: true }
 }
 
 /** Writes what a rejected transaction did once more, on top of what is there now. */
 export function tryAgain(record: Pick<OutboxRecord, 'ops' | 'before'>, m: Mutator): void {
   const effects = new Map(effectsOf(record).map((effect) => [rowKey(effect.t, effect.id), effect]))
   for (const op of record.ops) repeat(op, effects.get(rowKey(op.t, op.id))?.mine, m)
+}
+
+/** Writes `ops` as they are, as far as the records are there. */
+export function repeatAll(ops: readonly TxOp[], m: Mutator): void {
+  for (const op of ops) repeat(op, undefined, m)
 }
 
 function repeat(op: TxOp, mine: Payload | undefined, m: Mutator): void {

@@ -100,7 +100,8 @@ export class Outbox {
     if (key === undefined) return undefined
     const last = this.list().findLast(({ record }) => record.coalesce === key)
     // Together they must not be refused for their number.
-    if (!last || !isUnsent(last) || joinOps(last.record.ops, ops).length > mostOps) return undefined
+    const isInPlace = last && !last.record.isUndo && (last.isStored || last.state === 'writing')
+    if (!isInPlace || !isUnsent(last) || joinOps(last.record.ops, ops).length > mostOps) return undefined
     const isOther = (last.record.epoch ?? epoch) !== epoch
     if (isOther || this.list().some(({ record }) => record.requires.includes(last.id))) return undefined
     const isLast = (op: TxOp) =>
@@ -142,9 +143,9 @@ export class Outbox {
     return batch
   }
 
-  /** See `Verdicts.add`. Gives whether that made its state another. */
-  accept(transaction: LocalTransaction, sid: number, isOver?: boolean): boolean {
-    if (!transaction.dispatch({ type: 'accept', sid })) return false
+  /** The server has accepted it at `sid` in the history `epoch`; see `Verdicts.add`. Returns whether its state has changed. */
+  accept(transaction: LocalTransaction, sid: number, epoch: string | undefined, isOver?: boolean): boolean {
+    if (!transaction.dispatch({ type: 'accept', sid, epoch })) return false
     this.verdicts.add(transaction, sid, isOver)
     return true
   }
@@ -180,11 +181,14 @@ export class Outbox {
     return transaction.dispatch({ type: 'reject', error })
   }
 
-  /** Whether one that was made before it, and is not among `gone`, lies over a record of it. */
+  /**
+   * Whether a transaction that was made before it, and is not among `gone`, lies over a record of it. One that was never
+   * sent does not count: at the server it comes after this one.
+   */
   #isCovered({ id, record }: LocalTransaction, gone: ReadonlySet<LocalTransaction>): boolean {
     for (const op of record.ops) {
       for (const other of this.#byRecord.of(op)) {
-        if (other.id < id && other.state !== 'rejected' && !gone.has(other)) return true
+        if (other.id < id && other.wasSent && other.state !== 'rejected' && !gone.has(other)) return true
       }
     }
     return false

@@ -8,7 +8,7 @@ export type TransactionState =
   | { readonly name: 'queued' }
   | { readonly name: 'sending' }
   /** The server has it, as the changes up to `sid`; the data does not show them yet. */
-  | { readonly name: 'accepted'; readonly sid: number }
+  | { readonly name: 'accepted'; readonly sid: number; readonly epoch?: string | undefined }
   | { readonly name: 'synced'; readonly sid: number }
   /** It could not be stored, and is taken back. */
   | { readonly name: 'failed'; readonly error: SyncError }
@@ -22,10 +22,13 @@ export type TransactionState =
 export type TransactionEvent =
   | { readonly type: 'stored' }
   | { readonly type: 'lost'; readonly error: SyncError }
+  /** The store did not take it, and it is sent from memory. */
+  | { readonly type: 'unstored'; readonly error: SyncError }
   | { readonly type: 'send' }
   /** No answer came: it is sent again under its id. */
   | { readonly type: 'unsent' }
-  | { readonly type: 'accept'; readonly sid: number }
+  /** `epoch`: the history in which `sid` counts, where that is known. */
+  | { readonly type: 'accept'; readonly sid: number; readonly epoch?: string | undefined }
   | { readonly type: 'reject'; readonly error: RejectedError }
   /** The data shows what came of it. */
   | { readonly type: 'sync' }
@@ -40,12 +43,14 @@ type Next = Step<TransactionState, never>
 
 const to = (state: TransactionState): Next => ({ state, effects: [] })
 const queued: TransactionState = { name: 'queued' }
-const accept = (_: unknown, { sid }: { readonly sid: number }) => to({ name: 'accepted', sid })
+const accept = (_: unknown, { sid, epoch }: Extract<TransactionEvent, { type: 'accept' }>) =>
+  to({ name: 'accepted', sid, epoch })
 const reject = (_: unknown, { error }: { readonly error: RejectedError }) => to({ name: 'rejected', error })
 
 const nothing = {
   stored: to,
   lost: to,
+  unstored: to,
   send: to,
   unsent: to,
   accept: to,
@@ -62,6 +67,7 @@ const table: TransitionTable<TransactionState, TransactionEvent, never> = {
     ...nothing,
     stored: () => to(queued),
     lost: (_, { error }) => to({ name: 'failed', error }),
+    unstored: () => to(queued),
     reject,
     cancel: () => to({ name: 'cancelled' }),
   },

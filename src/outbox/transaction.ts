@@ -1,8 +1,9 @@
 import { Deferred } from '../base/deferred.ts'
 import { Emitter, type Listener, type Undo } from '../base/emitter.ts'
-import { ClosedError, RejectedError } from '../base/errors.ts'
+import { ClosedError, RejectedError, type SyncError } from '../base/errors.ts'
 import type { OutboxRecord } from '../database/outbox.ts'
 import type { Payload } from '../protocol/json.ts'
+import type { Effect } from './inverse.ts'
 import { nextTransactionState, type TransactionEvent, type TransactionState } from './transaction-state.ts'
 
 /**
@@ -23,8 +24,8 @@ export interface Transaction {
   /** The records that it changes: before it, as it makes them, and as the server last said. */
   readonly records: readonly TouchedRecord[]
   /**
-   * Resolves once it is flushed to the disk. Rejects with the StorageError for which it was taken back; with a
-   * RejectedError where, before that, it was undone, or rejected for one that it requires.
+   * Resolves once it is flushed to the disk, or accepted by the server where the disk does not take it. Rejects with the
+   * disk's StorageError where neither took it; with a RejectedError where, before that, it was undone or rejected.
    */
   readonly durable: Promise<void>
   /**
@@ -79,6 +80,9 @@ export class LocalTransaction implements Transaction {
   #record: OutboxRecord
   #state: TransactionState
   #isDurable: boolean
+  /** Why the store did not take it. */
+  #storeError: SyncError | undefined
+  #effects: readonly Effect[] | undefined
   #sentAs: OutboxRecord['ops'] | undefined
   readonly #tried: string[] = []
   #isClosed = false
@@ -154,6 +158,26 @@ export class LocalTransaction implements Transaction {
     return this.#record
   }
 
+  /** Whether it is still to come to an end. */
+  get isPending(): boolean {
+    return isPending(this.#state)
+  }
+
+  /** Whether it is on the disk. */
+  get isStored(): boolean {
+    return this.#isDurable
+  }
+
+  /** What it did to each record, as it was when the data came to show it, or when it was taken back. */
+  get effects(): readonly Effect[] | undefined {
+    return this.#effects
+  }
+
+  /** Notes its effects. Those that were noted first count. */
+  note(effects: readonly Effect[]): void {
+    this.#effects ??= effects
+  }
+
   /** Whether the server may have it, though no answer came. */
   get wasSent(): boolean {
     return this.#record.state !== 'queued'
@@ -175,17 +199,22 @@ export class LocalTransaction implements Transaction {
   }
 
   /** It is to do something else than it was. */
-  amend(change: Pick<OutboxRecord, 'ops' | 'bases' | 'requires'>): void {
+  amend(change: Partial<Pick<OutboxRecord, 'ops' | 'bases' | 'requires' | 'since' | 'epoch'>>): void {
     this.#record = { ...this.#record, ...change }
   }
 
   /** Gives whether that made its state another. */
   dispatch(event: TransactionEvent): boolean {
-    const { state } = nextTransactionState(this.#state, event)
-    if (state === this.#state) return false
     // What was rejected before it was stored never comes to be durable.
-    if (event.type === 'stored') this.#isDurable = true
+    if (event.type === 'stored' && this.isPending) this.#isDurable = true
+    const { state } = nextTransactionState(this.#state, event)
+    if (state === this.#state) {
+      this.#settle()
+      return false
+    }
+    if (event.type === 'unstored') this.#storeError = event.error
     if (event.type === 'restore') this.#begin()
+    if (event.type === 'requeue') this.#effects = undefined
     this.#state = state
     this.#record = recordOf(this.#record, state)
     this.#settle()
@@ -204,6 +233,7 @@ export class LocalTransaction implements Transaction {
   /** It is as it was on the disk: what was told of its end holds no longer for whoever asks from now on. */
   #begin(): void {
     this.#isDurable = true
+    this.#effects = undefined
     this.#promises = {}
   }
 
@@ -216,14 +246,14 @@ export class LocalTransaction implements Transaction {
   #settle(): void {
     const state = this.#state
     const { durable, accepted, synced, settled } = this.#promises
-    if (this.#isDurable) durable?.resolve()
+    if (this.#isDurable || 'sid' in state) durable?.resolve()
     if ('sid' in state) accepted?.resolve(state.sid)
     if (state.name === 'synced') synced?.resolve(state.sid)
     if (isPending(state) && !this.#isClosed) return
     settled?.resolve(state.name)
     const awaited = [durable, accepted, synced].flatMap((deferred) => deferred ?? [])
     if (state.name === 'synced' || awaited.length === 0) return
-    const error = errorOf(state)
+    const error = isPending(state) && !this.#isDurable ? (this.#storeError ?? errorOf(state)) : errorOf(state)
     for (const deferred of awaited) deferred.reject(error)
   }
 }
@@ -242,10 +272,10 @@ function errorOf(state: TransactionState): unknown {
 }
 
 function recordOf(record: OutboxRecord, state: TransactionState): OutboxRecord {
-  const { sid: _, error: __, ...rest } = record
+  const { sid: _, error: __, acceptedEpoch: ___, ...rest } = record
   switch (state.name) {
     case 'accepted':
-      return { ...rest, state: 'accepted', sid: state.sid }
+      return { ...rest, state: 'accepted', sid: state.sid, acceptedEpoch: state.epoch }
     case 'rejected': {
       const { reason: code, message, details } = state.error
       return { ...rest, state: 'rejected', error: { code, message, details } }
@@ -257,8 +287,8 @@ function recordOf(record: OutboxRecord, state: TransactionState): OutboxRecord {
 }
 
 /** Where a transaction stands that was kept as `record`. */
-export function stateOf({ state, sid = 0, error }: OutboxRecord): TransactionState {
-  if (state === 'accepted') return { name: 'accepted', sid }
+export function stateOf({ state, sid = 0, acceptedEpoch: epoch, error }: OutboxRecord): TransactionState {
+  if (state === 'accepted') return { name: 'accepted', sid, epoch }
   if (state === 'queued' || state === 'sending') return { name: 'queued' }
   const { code = 'unknown', message = 'The server refused it.', details } = error ?? {}
   return { name: 'rejected', error: new RejectedError(code, message, details) }

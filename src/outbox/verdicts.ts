@@ -1,6 +1,8 @@
+import { type HistoryPosition, isOtherHistory } from '../protocol/bootstrap.ts'
+import { isOtherEpoch } from '../protocol/guards.ts'
 import type { LocalTransaction } from './transaction.ts'
 
-/** The server has judged by what it has at `sid`; `count`: the how manieth verdict it was. */
+/** One decision of the server. `sid`: the position it was based on. `count`: its running number. */
 interface Verdict {
   readonly sid: number
   readonly count: number
@@ -42,12 +44,32 @@ export class Verdicts {
     )
   }
 
-  /** The server's history is another one: what it had accepted is sent again. Gives what was. */
-  requeue(): readonly LocalTransaction[] {
-    const accepted = [...this.#unshown].flatMap(([one, { isOver }]) =>
-      !isOver && one.dispatch({ type: 'requeue' }) ? [one] : [],
-    )
-    for (const transaction of accepted) this.remove(transaction)
-    return accepted
+  /**
+   * Data of `head` takes the place of data that ended at `data`, where there was any. A transaction that was accepted in
+   * another history is to be sent again, unless the data has shown it before. Returns those to be sent.
+   */
+  requeue(head: HistoryPosition, data: HistoryPosition | undefined): readonly LocalTransaction[] {
+    return [...this.#unshown].flatMap(([one, verdict]) => {
+      const { acceptedEpoch, seen } = one.record
+      if (one.state !== 'accepted' || verdict.isOver || isKnownIn(head, data, acceptedEpoch)) return []
+      const wasShown = data && !isOtherEpoch(data, acceptedEpoch) && verdict.sid <= data.sid
+      if (seen || wasShown) this.#unshown.set(one, { ...verdict, sid: Number.NEGATIVE_INFINITY })
+      else if (one.dispatch({ type: 'requeue' })) {
+        this.remove(one)
+        return [one]
+      }
+      return []
+    })
   }
+}
+
+/** Whether a position that counts in the history `epoch` counts in that of `head`. */
+function isKnownIn(
+  head: HistoryPosition,
+  data: HistoryPosition | undefined,
+  epoch: string | undefined,
+): boolean {
+  if (data && isOtherHistory(data, head)) return false
+  if (epoch !== undefined && head.epoch !== undefined) return epoch === head.epoch
+  return data !== undefined
 }

@@ -1,6 +1,6 @@
 import type * as z from 'zod/mini'
 import { readSid } from './envelope.ts'
-import { epochOf, isCount } from './guards.ts'
+import { epochOf, isCount, isOtherEpoch } from './guards.ts'
 import type { bootstrapResultSchema } from './schema/bootstrap.ts'
 
 export type BootstrapResult = z.infer<typeof bootstrapResultSchema>
@@ -10,6 +10,11 @@ export type SnapshotHead = Readonly<Omit<BootstrapResult, 'lines' | 'rows'>>
 
 /** How far a copy has come, and in which history. */
 export type HistoryPosition = Pick<SnapshotHead, 'sid' | 'epoch'>
+
+/** Whether data that ended at `data` and a snapshot of `head` belong to different histories, as far as the two tell. */
+export function isOtherHistory(data: HistoryPosition, head: HistoryPosition): boolean {
+  return head.sid < data.sid || isOtherEpoch(data, head.epoch)
+}
 
 /** The head from the values at a snapshot's top level. Throws a ProtocolError where the `sid` is missing or wrong. */
 export function readSnapshotHead(values: { readonly [name: string]: unknown }): SnapshotHead {

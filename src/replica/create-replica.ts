@@ -74,6 +74,10 @@ class MemoryReplica implements Replica, QueryHost, Current {
     return this.rows.of(t).get(id)
   }
 
+  below(tx: string, t: string, id: string): WireRow | undefined {
+    return this.#overlay.covers(t, id) ? this.#overlay.below(tx, t, id) : this.confirmed(t, id)
+  }
+
   *confirmedAll(t: string): Iterable<WireRow> {
     for (const row of this.table(t).rows()) if (!this.#overlay.covers(t, row.id)) yield row
     for (const { confirmed } of this.#overlay.of(t)) if (confirmed) yield confirmed

@@ -48,6 +48,13 @@ export class Overlay {
     return { get }
   }
 
+  /** The row of `t` and `id` below the transaction `tx`: as it is confirmed, with the transactions before `tx` on top. */
+  below(tx: string, t: string, id: string): WireRow | undefined {
+    const { confirmed, layers = [] } = this.#at(t, id) ?? {}
+    const end = layers.findIndex((layer) => layer.tx === tx)
+    return layers.slice(0, end < 0 ? layers.length : end).reduce((row, { op }) => layOp(row, op), confirmed)
+  }
+
   covers(t: string, id: string): boolean {
     return this.#at(t, id) !== undefined
   }

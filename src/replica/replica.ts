@@ -17,6 +17,8 @@ export interface Replica {
   count(t: string, where?: QuerySpec['where']): number
   /** The row as the server last said. */
   confirmed(t: string, id: string): WireRow | undefined
+  /** The row below the pending transaction `tx`: as the server last said, with the pending transactions before it on top. */
+  below(tx: string, t: string, id: string): WireRow | undefined
   /** The rows of a type as the server last said, in no promised order; they stay iterable while rows change. */
   confirmedAll(t: string): Iterable<WireRow>
   query(t: string, spec: QuerySpec): LiveQuery

@@ -1,6 +1,6 @@
 import { ConfigurationError, toSyncError } from '../base/errors.ts'
 import type { Mutator } from '../outbox/draft.ts'
-import { tryAgain } from '../outbox/inverse.ts'
+import { repeatAll, tryAgain } from '../outbox/inverse.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import type { LocalTransaction, Transaction } from '../outbox/transaction.ts'
 import type { Merge } from '../session/writer.ts'
@@ -40,12 +40,17 @@ export class Inbox {
 
   /** The application may have something better to write than what was rejected; otherwise it is told, and waits. */
   settle(transaction: LocalTransaction): void {
-    const { merge, reporter, listener } = this.#options
+    const { writes, standing, merge, reporter, listener } = this.#options
     const merges = this.#merges.get(transaction) ?? 0
+    const left = writes.leftOf(transaction)
+    // Somebody else has changed all that an undo was to take back.
+    if (left?.length === 0) return void standing.discard(transaction).catch(() => {})
     try {
-      const edit = merges < mostMerges && transaction.state === 'rejected' && merge?.(transaction)
+      const isOpen = merges < mostMerges && transaction.state === 'rejected'
+      const again = left && ((m: Mutator) => repeatAll(left, m))
+      const edit = isOpen && (again ?? merge?.(transaction))
       if (edit) {
-        this.#merges.set(this.retry(transaction.id, edit), merges + 1)
+        this.#merges.set(this.#retry(transaction.id, edit, edit === again), merges + 1)
         this.#untold.add(transaction)
       }
     } catch (thrown) {
@@ -62,9 +67,14 @@ export class Inbox {
 
   /** Writes a rejected transaction anew, as `edit` does or as it was; it leaves the outbox in the same step. */
   retry(id: string, edit?: (mutator: Mutator) => unknown): Transaction {
+    const { record } = this.#rejected(id)
+    return edit ? this.#retry(id, edit, false) : this.#retry(id, (m) => tryAgain(record, m), true)
+  }
+
+  #retry(id: string, body: (mutator: Mutator) => unknown, isAgain: boolean): Transaction {
     const { writes, listener } = this.#options
     const old = this.#rejected(id)
-    const transaction = writes.replace(old, edit ?? ((m) => tryAgain(old.record, m)))
+    const transaction = writes.replace(old, body, isAgain)
     listener.retried(old, transaction)
     return transaction
   }

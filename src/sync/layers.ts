@@ -1,4 +1,5 @@
 import type { RejectedError } from '../base/errors.ts'
+import { type Effect, effectsOf } from '../outbox/inverse.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import type { LocalTransaction } from '../outbox/transaction.ts'
 import type { RowChange } from '../protocol/fold.ts'
@@ -56,6 +57,28 @@ export class Layers {
     return rejections.flatMap(([one, error]) => (this.#options.outbox.reject(one, error) ? [one] : []))
   }
 
+  /** Its record is another from now on. */
+  amend(transaction: LocalTransaction, change: Parameters<LocalTransaction['amend']>[0]): void {
+    this.#options.outbox.remove(transaction)
+    transaction.amend(change)
+    this.exchange([], [transaction])
+  }
+
+  /** What a pending transaction does to each record, as it is below it now; before there is data, as it was made. */
+  effectsOf({ id: tx, record }: LocalTransaction): readonly Effect[] {
+    const { replica } = this.#options
+    const before = record.before.map((image) => {
+      const { t, id } = image
+      return replica.isReady(t) ? { t, id, p: replica.below(tx, t, id)?.p ?? null } : image
+    })
+    return effectsOf({ ops: record.ops, before })
+  }
+
+  /** These are about to leave: notes what they did. */
+  note(gone: readonly LocalTransaction[]): void {
+    for (const one of gone) if (!one.effects && one.state !== 'rejected') one.note(this.effectsOf(one))
+  }
+
   /** Shows `changes` of the data, and `settled` as the data has them. */
   change(changes: readonly RowChange[], settled: readonly LocalTransaction[]): void {
     if (changes.length + settled.length > 0) this.#show('delta', settled, [], changes)
@@ -69,6 +92,7 @@ export class Layers {
     changes: readonly RowChange[] = [],
   ): void {
     const { replica, listener } = this.#options
+    this.note(gone)
     const touched = [...gone, ...behind]
     const standing = behind.filter(({ state }) => state !== 'rejected')
     const layers = { lift: touched.map(({ id }) => id), lay: standing.map(({ record }) => record) }

@@ -155,7 +155,7 @@ export class LocalCopy {
     verdicts: number,
     repair: Pick<Repair, 'at'>,
   ): Promise<boolean> {
-    const { settlement, clock } = this.#options
+    const { clock } = this.#options
     const isWhole = staging.unloaded.size === 0
     this.#lazy.pause()
     const replaced = await this.disk.replace(pages.database, async () => {
@@ -167,9 +167,8 @@ export class LocalCopy {
       this.#lazy.resume()
       return false
     }
-    // Where there was no data, it is not known in which history something was accepted.
-    if (!this.#continuity || isOtherHistory(this.#continuity, head)) settlement.requeue()
-    this.#place(staging, head, clock.now(), verdicts)
+    const { proven: sid, epoch } = this.#continuity ?? {}
+    this.#place(staging, head, sid === undefined ? undefined : { sid, epoch }, clock.now(), verdicts)
     return true
   }
 
@@ -194,14 +193,24 @@ export class LocalCopy {
     if (this.#continuity) return
     if (restored.failure) this.disk.suspend(restored.failure)
     else this.disk.resume()
-    this.#place(staging, restored, restored.at, 0)
+    this.#place(staging, restored, restored, restored.at, 0)
     if (staging.unknown.length > 0) listener.missing(staging.unknown)
   }
 
-  /** Puts what was fetched or stored at the time `at` in place of the data, with the transactions that it brings. */
-  #place(staging: Staging, position: HistoryPosition, at: number, verdicts: number): void {
+  /**
+   * Puts what was fetched or stored at the time `at` in place of the data, with the transactions that it brings. `data`:
+   * where the data that it follows ended.
+   */
+  #place(
+    staging: Staging,
+    position: HistoryPosition,
+    data: HistoryPosition | undefined,
+    at: number,
+    verdicts: number,
+  ): void {
     const { settlement, listener } = this.#options
     const { sid, epoch } = position
+    settlement.enter(position, data)
     settlement.reached(sid, verdicts, (shown) => {
       const lift = shown.map(({ id }) => id)
       this.#placedAt = at
@@ -226,8 +235,4 @@ export class LocalCopy {
     settlement.loaded()
     if (missing.length > 0) listener.missing(missing)
   }
-}
-
-function isOtherHistory(state: Continuity, { sid, epoch }: SnapshotHead): boolean {
-  return sid < state.proven || isOtherEpoch(state, epoch)
 }

@@ -16,7 +16,8 @@ import { isHopeless, Recorder } from './recorder.ts'
 const roomMs = 3_600_000
 
 export interface LocalDiskOptions {
-  readonly openDatabase: () => Promise<Database>
+  /** `beside`: another client has the data, and keeps it. */
+  readonly openDatabase: (beside: boolean) => Promise<Database>
   readonly clock: Clock
   readonly listener: DiskListener
 }
@@ -26,6 +27,8 @@ export interface DiskListener {
   opened(): Promise<void>
   /** Another one is open in its place, which may be empty. */
   reopened(): void
+  /** The disk may take the transactions that it did not take before. */
+  storeAgain(): void
   /** What is stored is not what was: only a snapshot helps. */
   lost(): void
   /** How storing goes may be another. */
@@ -54,19 +57,26 @@ export class LocalDisk {
   #isLost = false
   #opening: Promise<void> | undefined
   #isSealed = false
+  #isOthers = false
 
   constructor({ openDatabase, clock, listener }: LocalDiskOptions) {
     this.#listener = listener
     const tell = () => this.#tell()
     this.#opener = new Opener({
       openDatabase,
+      isOthers: () => this.isOthers,
       clock,
       listener: {
         failed: tell,
         // What waits in memory is not safe until it is stored in another one.
-        lost: (database, failure) => void this.#openAfter(database, failure).then(tell),
+        lost: (database, failure) => void this.#opener.openAfter(database, failure).then(tell),
         reopened: (database, old) => {
           this.#checkpointer.abort()
+          // Only the outbox is stored there.
+          if (this.isOthers) {
+            tell()
+            return listener.reopened()
+          }
           const isFirst = old === noDatabase
           // What is there is not what is here.
           if (isFirst) this.#recorder.suspend()
@@ -84,8 +94,10 @@ export class LocalDisk {
       onEnd: tell,
     })
     this.outbox = new OutboxDisk({
+      clock,
+      onAgain: () => listener.storeAgain(),
       database: () => this.database,
-      openAfter: (database, failure) => this.#openAfter(database, failure),
+      openAfter: (database, failure) => this.#opener.openAfter(database, failure),
       onDrop: (failure) => {
         this.#checkpointer.abort()
         this.#recorder.suspend(failure)
@@ -104,6 +116,11 @@ export class LocalDisk {
 
   get database(): Database {
     return this.#opener.database
+  }
+
+  /** Whether another client has taken over the data: this one stores its transactions alone. */
+  get isOthers(): boolean {
+    return this.#isOthers
   }
 
   /** Why what is taken is not stored, if it is not. */
@@ -133,7 +150,7 @@ export class LocalDisk {
   /** Stores a proven delta, after those before it; see `Recorder.record` for `later`. */
   record(entry: JournalEntry, later?: boolean): void {
     // Opening it again may have been given up before.
-    void this.#openAfter(this.database, this.failure)
+    void this.#opener.openAfter(this.database, this.failure)
     this.#recorder.record(entry, later)
     this.#checkpointer.soon()
   }
@@ -162,7 +179,7 @@ export class LocalDisk {
     await this.#recorder.settled()
     const failure = (await store()) ?? this.#given
     const wasLost = this.#isLost
-    this.#isLost = await this.#openAfter(database, failure)
+    this.#isLost = await this.#opener.openAfter(database, failure)
     if (this.#isLost && !wasLost) return 'again'
     const reason = this.#isLost ? closedAgain() : failure
     if (reason) {
@@ -191,6 +208,7 @@ export class LocalDisk {
   /** To be called once it is sealed. */
   async close(): Promise<void> {
     this.#checkpointer.abort()
+    this.outbox.close()
     await this.#recorder.settled()
     await this.#opener.close()
     // One that was opened again meanwhile was given what was not stored.
@@ -208,17 +226,12 @@ export class LocalDisk {
 
   /** Recording fails with `failure`, or does not. */
   #heard(failure: SyncError | undefined): void {
+    if (failure?.code === 'fenced') this.#isOthers = true
     this.#tell()
     if (failure) this.#again.within(this.#againMs)
     else this.#again.clear()
     if (failure?.code === 'broken_link') this.#listener.lost()
-    else void this.#openAfter(this.database, failure)
-  }
-
-  /** As the opener does; but whoever was told that another client has the database does not take it back. */
-  async #openAfter(database: Database, failure: SyncError | undefined): Promise<boolean> {
-    const isOthers = [this.failure, this.outbox.refused].some((one) => one?.code === 'fenced')
-    return !isOthers && this.#opener.openAfter(database, failure)
+    else void this.#opener.openAfter(this.database, failure)
   }
 
   /** Storing fails where one of its parts does: it is told why the first of them does. */

@@ -15,7 +15,8 @@ export interface LocalSessionOptions {
   readonly logger: Logger
   readonly transport: Transport
   readonly createLink: (listener: LinkListener) => Link
-  readonly openDatabase: () => Promise<Database>
+  /** `beside`: another client has the data, and keeps it. */
+  readonly openDatabase: (beside: boolean) => Promise<Database>
   readonly replica: Replica
   /** In ms. */
   readonly pollInterval: number

@@ -7,6 +7,7 @@ import type { SyncEvents } from '../session/events.ts'
 import type { Session, SyncResult } from '../session/session.ts'
 import type { Status } from '../session/status.ts'
 import { StatusBoard } from '../session/status-board.ts'
+import { isAnswered } from '../transport/failure.ts'
 import type { SnapshotProgress } from '../transport/transport.ts'
 import { connectionStatus, dataStatus, type Facts } from './derived-status.ts'
 import { Fetcher } from './fetcher.ts'
@@ -44,6 +45,8 @@ export class LocalSession implements Session {
   #inStepAt: number | undefined
   #fetched = false
   #isRefused = false
+  /** Whether the server has answered a read since this client began to run, or last heard that it is out of reach. */
+  #isReached = false
   #progress: SnapshotProgress | undefined
 
   constructor(options: LocalSessionOptions) {
@@ -69,6 +72,7 @@ export class LocalSession implements Session {
       disk,
       continuity: () => this.#copy.continuity,
       use: (t) => this.use(t),
+      isReached: () => this.#isReached,
       isClosed: () => this.status.lifecycle === 'closed',
       reporter,
       onListenerError,
@@ -79,6 +83,10 @@ export class LocalSession implements Session {
         // The server has just answered, so a wait for it to be reached is over; one that it asks for by failing is not.
         missing: () =>
           this.#scheduler.tell(isSyncError(this.#scheduler.failure, 'NetworkError') ? 'hurry' : 'want'),
+        unreached: () => {
+          this.#isReached = false
+          if (this.#scheduler.phase !== 'fetching') this.#scheduler.tell('want')
+        },
       },
     })
     this.#copy = new LocalCopy({
@@ -98,6 +106,7 @@ export class LocalSession implements Session {
       listener: {
         progress: (progress) => {
           this.#progress = progress
+          if (!this.#isReached) this.#reach()
           this.#refresh()
         },
         reset: (event) => {
@@ -191,6 +200,7 @@ export class LocalSession implements Session {
   #run(): void {
     this.#options.credentials.forget()
     this.#fetched = false
+    this.#isReached = false
     this.#board.update({ lifecycle: 'running' })
     this.#unsubscribe = this.#options.world.lifecycle.subscribe((event) => this.#onLifecycle(event))
     this.#pace.start()
@@ -218,8 +228,7 @@ export class LocalSession implements Session {
       this.#progress = undefined
     })
     if (signal.aborted) return result
-    // The server is there again, so what waits to be sent waits no longer.
-    if (this.#scheduler.failure) this.writer.tell('hurry')
+    this.#reach()
     this.#fetched = true
     this.#inStepAt = this.#options.world.clock.now()
     if (suspicious && result.changes > 0) this.#realtime.link.renew()
@@ -228,7 +237,17 @@ export class LocalSession implements Session {
     return result
   }
 
+  /** The server has answered, so what waits to be sent for that waits no longer. */
+  #reach(): void {
+    const wasReached = this.#isReached
+    this.#isReached = true
+    if (this.#scheduler.failure) this.writer.tell('hurry')
+    else if (!wasReached) this.writer.tell('want')
+  }
+
   #fail(error: SyncError): void {
+    if (!isAnswered(error)) this.#isReached = false
+    else if (!this.#isReached) this.#reach()
     this.#realtime.failed()
     this.#reporter.failure(error)
   }
@@ -240,6 +259,7 @@ export class LocalSession implements Session {
   }
 
   #onLifecycle(event: LifecycleEvent): void {
+    if (event === 'offline') this.#isReached = false
     if (event === 'online' || event === 'visible') this.#tell('hurry')
     else this.#refresh()
   }
@@ -262,8 +282,12 @@ export class LocalSession implements Session {
         await this.#copy.restore()
       },
       reopened: () => {
-        this.writer.transactions.storeAgain()
+        this.writer.transactions.reopened()
         this.#copy.checkStored()
+      },
+      storeAgain: () => {
+        this.writer.transactions.storeAgain()
+        this.writer.settlement.leaveAgain()
       },
       lost: () => {
         if (!this.#copy.continuity) return

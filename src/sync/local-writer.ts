@@ -1,3 +1,4 @@
+import { Alarm } from '../base/alarm.ts'
 import { ConfigurationError, isSyncError } from '../base/errors.ts'
 import { createIds } from '../base/ids.ts'
 import type { Mutator } from '../outbox/draft.ts'
@@ -7,6 +8,7 @@ import { OutboxLog } from '../outbox/outbox-log.ts'
 import type { Transaction } from '../outbox/transaction.ts'
 import type { Status } from '../session/status.ts'
 import type { MutateOptions, Writer, WriterOutbox } from '../session/writer.ts'
+import { isAnswered } from '../transport/failure.ts'
 import { noTxUrl } from '../transport/http.ts'
 import type { Continuity } from './continuity.ts'
 import { Inbox, type InboxListener } from './inbox.ts'
@@ -25,6 +27,9 @@ import { Writes } from './writes.ts'
 /** A server that takes no transactions is asked again after this. */
 const pauseMs = 300_000
 
+/** What other clients may have left on the disk is read this long after the data has shown it, in ms. */
+const othersMs = 1_000
+
 /** So many requests in a row may get lost without a word. */
 const mostLost = 2
 
@@ -35,6 +40,8 @@ export type LocalWriterOptions = Pick<
   readonly disk: LocalDisk
   /** Where the data is; `undefined` until there is some. */
   readonly continuity: () => Continuity | undefined
+  /** Whether the server can be reached, as far as is known: nothing is sent before it has answered a read. */
+  readonly isReached: () => boolean
   /** Records of the type are wanted. */
   readonly use: (t: string) => void
   /** Whether it is over: what is asked of it then is refused. */
@@ -51,6 +58,8 @@ export type LocalWriterListener = LayersListener & {
   changed(): void
   /** The data does not show yet what was said here: by what the server judged, which history it has, or who may ask. */
   missing(): void
+  /** Something waits to be sent, and the server is out of reach, or is not known to be in reach. */
+  unreached(): void
 }
 
 /** The writing half of a session: it joins the parts that make, keep, send and settle transactions. */
@@ -65,12 +74,14 @@ export class LocalWriter implements Writer {
   readonly #inbox: Inbox
   readonly #scheduler: Scheduler<void>
   readonly #history: History
+  readonly #others: Alarm
 
   constructor(options: LocalWriterOptions) {
     const { world, disk, replica, use, reporter, listener } = options
     this.#options = options
     const outbox = new Outbox(options.onListenerError)
     this.#outbox = outbox
+    this.#others = new Alarm(world.clock, () => this.transactions.readOthers().catch(() => {}))
     this.#log = new OutboxLog(async (change) => {
       await disk.open()
       return disk.outbox.write(change)
@@ -85,12 +96,26 @@ export class LocalWriter implements Writer {
       listener: this.#listener(),
     }
     const standing = new Standing(shared)
-    const writes = new Writes({ ...shared, standing, rows: rowsToWrite(replica, use) })
+    const writes = new Writes({
+      ...shared,
+      standing,
+      rows: rowsToWrite(replica, use),
+      canSend: () => options.isReached() && this.#scheduler.phase !== 'halted' && !this.#isHeld,
+    })
     this.#writes = writes
     this.#inbox = new Inbox({ ...shared, standing, writes })
-    this.transactions = new StoredTransactions({ ...shared, standing, host: writes })
+    this.transactions = new StoredTransactions({
+      ...shared,
+      standing,
+      host: writes,
+      take: (record) => this.settlement.take(record),
+    })
     this.settlement = new Settlement({ ...shared, standing, transactions: this.transactions })
-    const sender = new Sender({ ...shared, listener: this.settlement })
+    const sender = new Sender({
+      ...shared,
+      review: (transaction) => writes.review(transaction),
+      listener: this.settlement,
+    })
     this.#scheduler = new Scheduler<void>({
       world,
       run: async (signal) => {
@@ -99,11 +124,13 @@ export class LocalWriter implements Writer {
         await this.transactions.readOthers().catch(() => {})
         signal.throwIfAborted()
         this.settlement.awaitTruth()
-        await sender.flush(signal)
+        if (options.isReached()) await sender.flush(signal)
+        else if (outbox.pending > 0) listener.unreached()
       },
       proves: () => true,
       floorMs: (error) => (isPause(error) ? pauseMs : undefined),
       onFailure: (error) => {
+        if (!isAnswered(error)) listener.unreached()
         const isOutdated = error.code === 'discontinuous'
         // At first the data may merely lag behind a reset, which says by itself what happened.
         if (!isOutdated || this.#scheduler.failures > 1) reporter.failure(error)
@@ -128,16 +155,25 @@ export class LocalWriter implements Writer {
     const { pending, rejected } = this.#outbox
     const { failure, failures } = this.#scheduler
     const isLost = failures > mostLost && state !== 'offline' && isSyncError(failure, 'NetworkError')
-    const isHeld =
-      isLost ||
+    return {
+      pending,
+      rejected,
+      ...(failure && (isLost || this.#isHeld) ? { paused: failure.message } : undefined),
+    }
+  }
+
+  /** Whether nothing is sent until something else has changed. */
+  get #isHeld(): boolean {
+    const { failure } = this.#scheduler
+    return (
       isPause(failure) ||
       isSyncError(failure, 'UnauthenticatedError') ||
       isSyncError(failure, 'ConfigurationError')
-    return { pending, rejected, ...(failure && isHeld ? { paused: failure.message } : undefined) }
+    )
   }
 
   /** Tells what may let it send, or send again. */
-  tell(type: 'start' | 'hurry' | 'resume' | 'renew'): void {
+  tell(type: 'start' | 'want' | 'hurry' | 'resume' | 'renew'): void {
     // What one caller may not write, another may.
     this.#scheduler.tell(type === 'renew' && isPause(this.#scheduler.failure) ? 'resume' : type)
   }
@@ -148,7 +184,9 @@ export class LocalWriter implements Writer {
     if (this.#options.isClosed()) this.#outbox.tell()
     await this.#scheduler.stop()
     // What was under way may have had something to wait for. Where it was started again, that goes on.
-    if (this.#scheduler.phase === 'halted') this.settlement.stop()
+    if (this.#scheduler.phase !== 'halted') return
+    this.settlement.stop()
+    this.#others.clear()
   }
 
   /** Resolves once what was to be stored is, or cannot be. */
@@ -159,6 +197,7 @@ export class LocalWriter implements Writer {
   /** What is not stored yet is stored; then nobody is left waiting. To be called once the disk is sealed. */
   async close(): Promise<void> {
     await this.transactions.settled()
+    this.transactions.storeAgain()
     while (await this.#log.settled()) {
       // What has ended led to more.
     }
@@ -199,6 +238,7 @@ export class LocalWriter implements Writer {
         listener.changed()
       },
       queued: () => this.#scheduler.tell('want'),
+      others: () => this.#others.within(othersMs),
       stands: (transaction, lost) => {
         this.#history.replace(lost, transaction)
         this.#inbox.stands(transaction)

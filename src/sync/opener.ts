@@ -19,7 +19,10 @@ const againMs = 60_000
 const calmMs = 60_000
 
 export interface OpenerOptions {
-  readonly openDatabase: () => Promise<Database>
+  /** `beside`: another client has the data, and keeps it. */
+  readonly openDatabase: (beside: boolean) => Promise<Database>
+  /** Whether another client has the data. */
+  readonly isOthers: () => boolean
   readonly clock: Clock
   readonly listener: OpenerListener
 }
@@ -66,9 +69,9 @@ export class Opener {
 
   /** Gives whether there is a database. */
   async open(): Promise<boolean> {
-    const { openDatabase, listener } = this.#options
+    const { openDatabase, isOthers, listener } = this.#options
     try {
-      const database = await openDatabase()
+      const database = await openDatabase(isOthers())
       this.#database = database
       this.#failure = undefined
       this.#again.clear()

@@ -1,4 +1,6 @@
+import { Alarm } from '../base/alarm.ts'
 import { type SyncError, toStorageError } from '../base/errors.ts'
+import type { Clock } from '../base/world.ts'
 import type { Database } from '../database/database.ts'
 import type { OutboxChange } from '../database/outbox.ts'
 
@@ -6,6 +8,7 @@ import type { OutboxChange } from '../database/outbox.ts'
 const mostTries = 3
 
 export interface OutboxDiskOptions {
+  readonly clock: Clock
   readonly database: () => Database
   /** Gives whether another database is open in place of `database`, of which `failure` tells. */
   openAfter(database: Database, failure: SyncError): Promise<boolean>
@@ -13,15 +16,32 @@ export interface OutboxDiskOptions {
   onDrop(failure: SyncError): void
   /** `refused` is another. */
   onChange(): void
+  /** What was refused may be taken now. */
+  onAgain(): void
 }
+
+/** What was refused is tried again after this long, in ms; each time after it waits four times longer, up to the most. */
+const firstAgainMs = 1_000
+const maxAgainMs = 60_000
 
 /** Stores the transactions, in the database that is open. */
 export class OutboxDisk {
   readonly #options: OutboxDiskOptions
+  readonly #again: Alarm
+  #againMs = firstAgainMs
   #refused: SyncError | undefined
 
   constructor(options: OutboxDiskOptions) {
     this.#options = options
+    this.#again = new Alarm(options.clock, () => {
+      this.#againMs = Math.min(this.#againMs * 4, maxAgainMs)
+      options.onAgain()
+    })
+  }
+
+  /** Tries nothing again. */
+  close(): void {
+    this.#again.clear()
   }
 
   /** Why the last change could not be stored, if it could not. */
@@ -70,8 +90,14 @@ export class OutboxDisk {
   }
 
   #refuse(refused: SyncError | undefined): void {
+    const { onChange, onAgain } = this.#options
+    if (refused) this.#again.within(this.#againMs)
     if (refused?.code === this.#refused?.code) return
     this.#refused = refused
-    this.#options.onChange()
+    onChange()
+    if (refused) return
+    this.#again.clear()
+    this.#againMs = firstAgainMs
+    onAgain()
   }
 }

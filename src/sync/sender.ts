@@ -16,14 +16,16 @@ export interface SenderOptions {
   readonly outbox: Outbox
   /** Where the data is; `undefined` until there is some. */
   readonly continuity: () => Continuity | undefined
+  /** Looks at a transaction right before it is first sent: what is no longer to be done is taken out of it. */
+  readonly review: (transaction: LocalTransaction) => void
   readonly listener: SenderListener
 }
 
 export interface SenderListener {
   /** These are about to be sent for the first time, once what it gives has settled: those of them that still stand. */
   sending(transactions: readonly LocalTransaction[]): Promise<unknown>
-  /** The server has `transaction`, as the changes up to `sid`. */
-  accepted(transaction: LocalTransaction, sid: number): void
+  /** The server has `transaction`, as the changes up to `sid` of the history `epoch`. */
+  accepted(transaction: LocalTransaction, sid: number, epoch: string | undefined): void
   /** The server refuses `transaction`, by what it has at `sid`. */
   rejected(transaction: LocalTransaction, error: RejectedError, sid: number): Promise<void>
 }
@@ -46,25 +48,30 @@ export class Sender {
   }
 
   /** Gives `false` where the batch is to be sent in halves. */
-  async #send(next: readonly LocalTransaction[], signal: AbortSignal): Promise<boolean> {
-    const { listener } = this.#options
-    const unsent = new Set(next.filter(({ wasSent }) => !wasSent))
-    // Whoever hears of one being sent may take back another.
-    const batch = next.filter((transaction) => transaction.dispatch({ type: 'send' }))
+  async #send(batch: readonly LocalTransaction[], signal: AbortSignal): Promise<boolean> {
+    const { transport, codec, review, listener } = this.#options
+    /** Those that the request holds, once it goes out. */
+    let sent: readonly LocalTransaction[] | undefined
     try {
-      const first = batch.filter((transaction) => unsent.has(transaction))
-      if (first.length > 0) await listener.sending(first)
-      const sent = batch.filter(({ state }) => state === 'sending')
-      if (sent.length === 0) return true
-      const { sid, epoch, results } = await this.#exchange(sent, signal)
+      const body = await transport.transact(async () => {
+        for (const one of batch) if (!one.wasSent) review(one)
+        // A codec that throws marks nothing as sent.
+        const encoded = codec.encode(batch.map(wireOf))
+        sent = await this.#mark(batch)
+        if (sent.length === 0) throw new Error('Nothing of this request is left to send.')
+        return sent.length === batch.length ? encoded : codec.encode(sent.map(wireOf))
+      }, signal)
+      const { sid, epoch, results } = this.#read(body, sent ?? [])
       this.#compare(epoch)
       const byId = new Map(results.map((result) => [result.id, result]))
-      for (const transaction of sent) await this.#settle(transaction, sid, byId.get(transaction.id))
+      for (const transaction of sent ?? [])
+        await this.#settle(transaction, sid, epoch, byId.get(transaction.id))
       if (batch.some(({ id }) => byId.has(id))) return true
       throw new ProtocolError('bad_envelope', 'The answer to a transaction says nothing of what was sent.')
     } catch (error) {
-      const failure = txFailureOf(error, batch.length)
-      const [first] = batch
+      if (sent?.length === 0) return true
+      const failure = txFailureOf(error, sent?.length ?? batch.length)
+      const [first] = sent ?? []
       if (failure.kind === 'rejected' && first) {
         const rejection = new RejectedError(failure.code, toError(error).message)
         await listener.rejected(first, rejection, Number.POSITIVE_INFINITY)
@@ -73,8 +80,18 @@ export class Sender {
       if (failure.kind === 'split') return false
       throw error
     } finally {
-      for (const transaction of batch) transaction.dispatch({ type: 'unsent' })
+      for (const transaction of sent ?? []) transaction.dispatch({ type: 'unsent' })
     }
+  }
+
+  /** Marks those of `batch` as sent that are still to be sent, and returns them. */
+  async #mark(batch: readonly LocalTransaction[]): Promise<readonly LocalTransaction[]> {
+    const unsent = new Set(batch.filter(({ wasSent }) => !wasSent))
+    // Whoever hears of one being sent may take back another.
+    const sent = batch.filter((transaction) => transaction.dispatch({ type: 'send' }))
+    const first = sent.filter((transaction) => unsent.has(transaction))
+    if (first.length > 0) await this.#options.listener.sending(first)
+    return sent.filter(({ state }) => state === 'sending')
   }
 
   /** A `sid` of another history says nothing about the data: the answer comes again, once the data is of that, too. */
@@ -86,12 +103,9 @@ export class Sender {
     )
   }
 
-  async #exchange(batch: readonly LocalTransaction[], signal: AbortSignal): Promise<TxResponse> {
-    const { transport, codec } = this.#options
-    const txs = batch.map(wireOf)
-    const body = await transport.transact(() => codec.encode(txs), signal)
+  #read(body: unknown, sent: readonly LocalTransaction[]): TxResponse {
     try {
-      return readTxResponse(codec.decode(body, txs))
+      return readTxResponse(this.#options.codec.decode(body, sent.map(wireOf)))
     } catch (thrown) {
       if (isSyncError(thrown)) throw thrown
       const message = `The answer to a transaction cannot be read: ${toError(thrown).message}`
@@ -99,10 +113,15 @@ export class Sender {
     }
   }
 
-  async #settle(transaction: LocalTransaction, sid: number, result: TxResult | undefined): Promise<void> {
-    const { listener } = this.#options
+  async #settle(
+    transaction: LocalTransaction,
+    sid: number,
+    epoch: string | undefined,
+    result: TxResult | undefined,
+  ): Promise<void> {
+    const { listener, continuity } = this.#options
     if (!result) return
-    if ('sid' in result) listener.accepted(transaction, result.sid)
+    if ('sid' in result) listener.accepted(transaction, result.sid, epoch ?? continuity()?.epoch)
     else {
       const { code, message, details } = result.error
       await listener.rejected(transaction, new RejectedError(code, message, details), sid)

@@ -1,11 +1,15 @@
 import { Alarm } from '../base/alarm.ts'
 import type { RejectedError } from '../base/errors.ts'
 import type { Clock } from '../base/world.ts'
+import type { OutboxRecord } from '../database/outbox.ts'
+import { effectsIn } from '../outbox/inverse.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import type { OutboxLog } from '../outbox/outbox-log.ts'
 import type { LocalTransaction } from '../outbox/transaction.ts'
-import type { DeltaMessage } from '../protocol/delta.ts'
+import { type HistoryPosition, isOtherHistory } from '../protocol/bootstrap.ts'
+import { type DeltaMessage, framesOf } from '../protocol/delta.ts'
 import type { RowChange } from '../protocol/fold.ts'
+import { isOtherEpoch } from '../protocol/guards.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { Continuity } from './continuity.ts'
 import type { Layers } from './layers.ts'
@@ -13,6 +17,9 @@ import type { LocalDisk } from './local-disk.ts'
 import type { SenderListener } from './sender.ts'
 import type { Standing, StandingListener } from './standing.ts'
 import type { StoredTransactions } from './stored-transactions.ts'
+
+/** How many transactions of other clients are remembered that the data has shown. */
+const maxHeard = 1_000
 
 export interface SettlementOptions {
   readonly clock: Clock
@@ -31,6 +38,8 @@ export interface SettlementOptions {
 }
 
 export type SettlementListener = Pick<StandingListener, 'counted' | 'queued' | 'judged'> & {
+  /** The data has shown a transaction that this client does not hold: another client may have left it on the disk. */
+  others(): void
   /** The data does not show yet what was said here. */
   missing(): void
 }
@@ -41,6 +50,12 @@ export class Settlement implements SenderListener {
   readonly #echo: Alarm
   /** What was rejected, and is to be told once the records that it is about are here. */
   readonly #judged = new Set<LocalTransaction>()
+  /** The ids of transactions that the data has shown and this client does not hold: another one may have left them on the disk. */
+  readonly #heard = new Set<string>()
+  /** What is to be kept as it is now. */
+  readonly #kept: OutboxRecord[] = []
+  /** What the data has shown and is still on the disk. */
+  readonly #leaving = new Map<string, OutboxRecord>()
 
   constructor(options: SettlementOptions) {
     this.#options = options
@@ -61,13 +76,14 @@ export class Settlement implements SenderListener {
   /** A restart knows by it which ones nobody else has. Where it fails, they are safer at the server all the same. */
   async sending(transactions: readonly LocalTransaction[]): Promise<void> {
     const { log, standing } = this.#options
-    const send = transactions.map(({ record }) => record)
+    const send = transactions.flatMap(({ isStored, record }) => (isStored ? record : []))
+    if (send.length === 0) return
     const cancelled = new Set(await log.change({ send }).catch((): string[] => []))
     for (const one of transactions) if (cancelled.has(one.id)) standing.withdraw(one)
   }
 
-  accepted(transaction: LocalTransaction, sid: number): void {
-    if (!this.#options.outbox.accept(transaction, sid)) return
+  accepted(transaction: LocalTransaction, sid: number, epoch: string | undefined): void {
+    if (!this.#options.outbox.accept(transaction, sid, epoch)) return
     this.#keep(transaction)
     this.#awaitEcho(sid)
   }
@@ -85,25 +101,48 @@ export class Settlement implements SenderListener {
   }
 
   /** A message came. A frame that names a transaction says that the server has it, also where the answer was lost. */
-  heard({ frames }: DeltaMessage): void {
-    const { outbox, standing } = this.#options
+  heard(message: DeltaMessage): void {
+    const { outbox, standing, replica, listener, continuity } = this.#options
+    const { frames, epoch = continuity()?.epoch } = message
     const reached = new Map<LocalTransaction, number>()
-    for (const { tx, sid } of frames) {
+    const others = frames.flatMap(({ tx, sid }) => {
       const transaction = tx === undefined ? undefined : outbox.get(tx)
       if (transaction) reached.set(transaction, Math.max(sid, reached.get(transaction) ?? sid))
-    }
+      return tx === undefined || outbox.knows(tx) || this.#heard.has(tx) ? [] : [tx]
+    })
+    const inOrder = reached.size > 0 ? framesOf(message, () => false) : []
     for (const [transaction, sid] of reached) {
-      if (outbox.accept(transaction, sid)) this.#keep(transaction)
+      transaction.note(effectsIn(inOrder, transaction.id, replica.rows))
+      if (outbox.accept(transaction, sid, epoch)) this.#keep(transaction)
       // An older version of the application has sent what this one could not migrate.
       else if (transaction.state === 'rejected') standing.discard(transaction).catch(() => {})
     }
+    for (const tx of others) this.#remember(tx)
+    if (others.length > 0) listener.others()
   }
 
-  /** Another history came: what had been accepted in the old one is sent again. */
-  requeue(): void {
+  /**
+   * `record`, which another client has stored, as it counts here; nothing where the data has shown it, and then it leaves
+   * the disk. What was accepted in another history counts as sent.
+   */
+  take(record: OutboxRecord): OutboxRecord | undefined {
+    const data = this.#options.continuity()
+    const { id, state, sid = Number.POSITIVE_INFINITY, acceptedEpoch, seen } = record
+    const isAccepted = state === 'accepted' && data !== undefined
+    const isOther = isAccepted && isOtherEpoch(data, acceptedEpoch)
+    const isShown = isAccepted && (isOther ? seen : sid <= data.proven)
+    if (!isShown && !this.#heard.delete(id)) return isOther ? { ...record, state: 'sending' } : record
+    this.#leave([record])
+    return undefined
+  }
+
+  /** Data of `head` is about to take the place of what is here. What was accepted in another history is sent again. */
+  enter(head: HistoryPosition, data: HistoryPosition | undefined): void {
     const { outbox, listener } = this.#options
-    for (const transaction of outbox.verdicts.requeue()) this.#keep(transaction)
-    listener.queued()
+    if (data && isOtherHistory(data, head)) this.#heard.clear()
+    const again = outbox.verdicts.requeue(head, data)
+    for (const transaction of again) this.#keep(transaction)
+    if (again.length > 0) listener.queued()
   }
 
   /** Shows `changes` of the data, which is then proven up to `sid`, by a fetch that began at `verdicts`. */
@@ -113,8 +152,9 @@ export class Settlement implements SenderListener {
 
   /** The same: calls `show` to show the data, and with it those that it holds, which are then no longer laid over it. */
   reached(sid: number, verdicts: number, show: (shown: readonly LocalTransaction[]) => void): void {
-    const { outbox } = this.#options
+    const { outbox, layers } = this.#options
     const shown = outbox.shownAt(sid, verdicts)
+    layers.note(shown)
     show(shown)
     if (shown.length > 0) this.#synced(shown)
     // What was rejected can be compared with what the server has.
@@ -136,16 +176,46 @@ export class Settlement implements SenderListener {
 
   /** These are shown by the data, and no longer laid over it. */
   #synced(transactions: readonly LocalTransaction[]): void {
-    const { disk, outbox, log, listener } = this.#options
-    // From then on a restart would show them, too.
-    const stored = disk.stored()
+    const { outbox, listener } = this.#options
+    const accepted = transactions.map(({ record }) => record)
     for (const transaction of transactions) {
       outbox.remove(transaction)
       transaction.dispatch({ type: 'sync' })
     }
     listener.counted()
-    // What stays on disk, the next start finds to be synced.
-    stored.then(() => log.change({ remove: transactions.map(({ id }) => id) })).catch(() => {})
+    this.#leave(accepted)
+  }
+
+  /**
+   * The data has shown these, so they leave the disk: once the data is stored, after which a restart would show them, too.
+   * Where this client will not store it, they leave at once. Where storing fails for now, they are marked as seen.
+   */
+  #leave(records: readonly OutboxRecord[]): void {
+    const { disk, log } = this.#options
+    for (const record of records) this.#leaving.set(record.id, record)
+    const leave = async () => {
+      const isOver = await disk.stored().then(
+        () => true,
+        () => disk.isOthers,
+      )
+      const left = [...this.#leaving.values()]
+      if (!isOver) return log.change({ update: left.map((record) => ({ ...record, seen: true })) })
+      await log.change({ remove: left.map(({ id }) => id) })
+      for (const { id } of left) this.#leaving.delete(id)
+    }
+    // What stays on the disk all the same, the next start finds to be synced.
+    leave().catch(() => {})
+  }
+
+  /** The disk may take writes again: what is to leave it leaves. */
+  leaveAgain(): void {
+    if (this.#leaving.size > 0) this.#leave([])
+  }
+
+  #remember(id: string): void {
+    this.#heard.add(id)
+    const [oldest] = this.#heard
+    if (this.#heard.size > maxHeard && oldest !== undefined) this.#heard.delete(oldest)
   }
 
   /**
@@ -157,7 +227,8 @@ export class Settlement implements SenderListener {
     const stored = await transactions.find(transaction)
     if (stored === 'gone') {
       // That has seen its end, so the server has it since `sid` at the latest.
-      if (outbox.accept(transaction, sid, true)) this.#awaitEcho(sid)
+      const { epoch } = this.#options.continuity() ?? {}
+      if (outbox.accept(transaction, sid, epoch, true)) this.#awaitEcho(sid)
       return true
     }
     return transaction.sendOtherwise(stored)
@@ -171,7 +242,12 @@ export class Settlement implements SenderListener {
   }
 
   /** Where this fails, a restart sends it once more, and gets the same answer. */
-  #keep(transaction: LocalTransaction): void {
-    this.#options.log.put(transaction.record).catch(() => {})
+  #keep({ isStored, record }: LocalTransaction): void {
+    if (!isStored) return
+    this.#kept.push(record)
+    if (this.#kept.length > 1) return
+    // All that are judged meanwhile are written at once.
+    const update = () => ({ update: this.#kept.splice(0) })
+    this.#options.log.change(update).catch(() => {})
   }
 }

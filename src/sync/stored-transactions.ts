@@ -23,6 +23,8 @@ export interface StoredTransactionsOptions {
   readonly standing: Standing
   readonly models: Models
   readonly ids: Ids
+  /** See `Settlement.take`. */
+  readonly take: (record: OutboxRecord) => OutboxRecord | undefined
   readonly reporter: Pick<Reporter, 'error'>
   readonly listener: Pick<StandingListener, 'counted' | 'queued'>
 }
@@ -32,6 +34,8 @@ export class StoredTransactions {
   readonly #options: StoredTransactionsOptions
   #reading: Promise<void> | undefined
   #unreadable: StoredOutbox['unreadable'] = []
+  /** Whether the database was opened again, and what is here is not stored there yet. */
+  #mayBeLost = false
 
   constructor(options: StoredTransactionsOptions) {
     this.#options = options
@@ -63,7 +67,7 @@ export class StoredTransactions {
 
   /** Takes in what other clients have made of them. Rejects where it cannot. */
   async readOthers(): Promise<void> {
-    const { disk, outbox, log, standing } = this.#options
+    const { disk, outbox, log } = this.#options
     const store = disk.database.outbox
     await log.settled()
     const { records, ids, gone } = await store.readOthers((id) => outbox.knows(id))
@@ -71,9 +75,7 @@ export class StoredTransactions {
     outbox.forgetAllBut(ids)
     // The least of the marks are forgotten first: what is made from now on is none of them.
     for (const id of gone) this.#options.ids.follow(id)
-    const leaving = gone.flatMap((id) => outbox.get(id) ?? [])
-    standing.drop(leaving.filter(({ state }) => state === 'rejected'))
-    for (const transaction of leaving) if (transaction.state === 'queued') standing.withdraw(transaction)
+    this.#leave(gone)
   }
 
   /** One as it is on disk now: `gone` once another client has seen its end. */
@@ -91,14 +93,43 @@ export class StoredTransactions {
   }
 
   /** The disk may have lost all that it held of them. */
+  reopened(): void {
+    this.#mayBeLost = true
+    this.storeAgain()
+  }
+
+  /** Stores what the disk did not take, or may have lost. What is still being stored for the first time is left out. */
   storeAgain(): void {
     const { outbox, log } = this.#options
-    log.change(() => ({ put: outbox.list().map(({ record }) => record) })).catch(() => {})
+    const stored = () => outbox.list().filter(({ state }) => state !== 'writing')
+    if (!this.#mayBeLost && stored().every(({ isStored }) => isStored)) return
+    let all: readonly LocalTransaction[] = []
+    const change = () => {
+      all = stored()
+      const keep = this.#mayBeLost ? all : all.filter(({ isStored }) => !isStored)
+      return { keep: keep.map(({ record }) => record) }
+    }
+    log
+      .change(change)
+      .then((gone) => {
+        this.#mayBeLost = false
+        for (const transaction of all) transaction.dispatch({ type: 'stored' })
+        this.#leave(gone)
+      })
+      .catch(() => {})
   }
 
   /** Resolves once what is being read is here, or cannot be read. */
   async settled(): Promise<void> {
     await this.#reading?.catch(() => {})
+  }
+
+  /** Another client has cancelled or discarded these. */
+  #leave(gone: readonly string[]): void {
+    const { outbox, standing } = this.#options
+    const leaving = gone.flatMap((id) => outbox.get(id) ?? [])
+    standing.drop(leaving.filter(({ state }) => state === 'rejected'))
+    for (const transaction of leaving) if (transaction.state === 'queued') standing.withdraw(transaction)
   }
 
   async #read(): Promise<void> {
@@ -114,14 +145,14 @@ export class StoredTransactions {
   }
 
   #found(records: readonly OutboxRecord[]): void {
-    const { use, outbox, layers, log, host, standing, models, ids, listener } = this.#options
+    const { use, outbox, layers, log, host, standing, models, ids, take, listener } = this.#options
     const faults = new Map<LocalTransaction, RejectedError>()
     // They are in their order.
     const last = records.at(-1)
     if (!last) return
     // What is made from now on comes after them.
     ids.follow(last.id)
-    const others = records.filter(({ id }) => !outbox.knows(id))
+    const others = records.flatMap((record) => (outbox.knows(record.id) ? [] : (take(record) ?? [])))
     const found = others.map((stored) => {
       const { record, fault } = migrated(stored, models)
       const transaction = new LocalTransaction(record, stateOf(record), host)

@@ -1,12 +1,18 @@
 import { refuseUnknown } from '../base/check-options.ts'
-import { ClosedError, ConfigurationError, toStorageError } from '../base/errors.ts'
+import {
+  ClosedError,
+  ConfigurationError,
+  type RejectedError,
+  type SyncError,
+  toStorageError,
+} from '../base/errors.ts'
 import type { Ids } from '../base/ids.ts'
 import type { Clock } from '../base/world.ts'
 import type { OutboxChange, OutboxRecord } from '../database/outbox.ts'
 import type { Models } from '../models/models.ts'
 import { type Draft, draft, type Mutator } from '../outbox/draft.ts'
 import type { HistoryEntry, HistoryHost } from '../outbox/history.ts'
-import { effectsOf, takeBack, tryAgain } from '../outbox/inverse.ts'
+import { doAgain, type Effect, effectsOf, leftToDo, takeBack } from '../outbox/inverse.ts'
 import { isSent, isUnsent, type Outbox } from '../outbox/outbox.ts'
 import type { OutboxLog } from '../outbox/outbox-log.ts'
 import {
@@ -16,11 +22,13 @@ import {
   type TransactionHost,
 } from '../outbox/transaction.ts'
 import type { RowSource } from '../protocol/fold.ts'
+import type { TxOp } from '../protocol/tx.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { MutateOptions } from '../session/writer.ts'
 import type { Continuity } from './continuity.ts'
 import type { Layers } from './layers.ts'
 import { newRecord } from './new-record.ts'
+import type { Reporter } from './reporter.ts'
 import type { Standing, StandingListener } from './standing.ts'
 
 export interface WritesOptions {
@@ -37,11 +45,14 @@ export interface WritesOptions {
   readonly continuity: () => Continuity | undefined
   readonly isClosed: () => boolean
   readonly standing: Standing
+  /** Whether what is queued is sent now, as far as is known. */
+  readonly canSend: () => boolean
+  readonly reporter: Pick<Reporter, 'error'>
   readonly onListenerError: (error: unknown) => void
   readonly listener: Pick<StandingListener, 'counted' | 'queued'>
 }
 
-type AddOptions = MutateOptions & Pick<OutboxRecord, 'replaces'>
+type AddOptions = MutateOptions & Pick<OutboxRecord, 'replaces' | 'isUndo'>
 
 /** Makes the user's transactions: in the outbox, in what is shown, and on disk. */
 export class Writes implements TransactionHost, HistoryHost {
@@ -52,6 +63,8 @@ export class Writes implements TransactionHost, HistoryHost {
   readonly #joined = new WeakMap<Transaction, LocalTransaction>()
   /** What each was made anew as. */
   readonly #anew = new WeakMap<Transaction, LocalTransaction>()
+  /** What each undo takes back. */
+  readonly #undone = new WeakMap<Transaction, LocalTransaction>()
   #drafting = false
 
   constructor(options: WritesOptions) {
@@ -69,36 +82,80 @@ export class Writes implements TransactionHost, HistoryHost {
   rehearse(undone: readonly HistoryEntry[]): void {
     this.#draft((m) => {
       for (const { transaction, inverse } of undone) {
-        if (transaction.state === 'cancelled') tryAgain(transaction.record, m)
-        else if (inverse) takeBack(effectsOf(inverse.record), m)
+        if (transaction.state === 'cancelled') doAgain(this.#effectsOf(transaction), m)
+        else if (inverse) takeBack(this.#effectsOf(inverse), m)
       }
     })
   }
 
   /** Does anew what a cancelled transaction was to do. */
   again(cancelled: LocalTransaction): LocalTransaction {
-    const { record } = cancelled
-    return this.#add(
-      this.#draft((m) => tryAgain(record, m)),
-      this.#optionsOf(record),
-      cancelled,
-    )
+    const made = this.#draft((m) => doAgain(this.#effectsOf(cancelled), m))
+    const { coalesce: _, ...options } = this.#optionsOf(cancelled.record)
+    return this.#add(made, { ...options, isUndo: true }, cancelled)
   }
 
-  /** Writes what `body` does in place of a rejected transaction, which leaves the outbox in the same step. */
-  replace(old: LocalTransaction, body: (mutator: Mutator) => unknown): LocalTransaction {
-    return this.#add(this.#draft(body), this.#optionsOf(old.record), old)
+  /**
+   * Writes what `body` does in place of a rejected transaction, which leaves the outbox in the same step. `isAgain`: it is the
+   * same once more.
+   */
+  replace(old: LocalTransaction, body: (mutator: Mutator) => unknown, isAgain: boolean): LocalTransaction {
+    const isUndo = isAgain && old.record.isUndo
+    const transaction = this.#add(this.#draft(body), { ...this.#optionsOf(old.record), isUndo }, old)
+    const undone = this.#undone.get(old)
+    if (undone) this.#undone.set(transaction, undone)
+    return transaction
   }
 
   async undo(transaction: LocalTransaction): Promise<LocalTransaction | undefined> {
     this.refuseClosed()
     if (isUnsent(transaction)) await this.#options.standing.cancel(transaction)
     if (!isSent(transaction)) return undefined
+    const { label, group } = transaction.record
+    const made = this.#draft((m) => takeBack(this.#effectsOf(transaction), m))
+    if (made.ops.length === 0) return undefined
+    const inverse = this.#add(made, { label, group, requires: [transaction], isUndo: true })
+    this.#undone.set(inverse, transaction)
+    return inverse
+  }
+
+  /** Takes out of an undo or a redo, right before it is first sent, what somebody else has changed since it was made. */
+  review(transaction: LocalTransaction): void {
+    const { layers, log, standing } = this.#options
     const { record } = transaction
-    const { label, group } = record
-    const requires = [transaction]
-    const made = this.#draft((m) => takeBack(effectsOf(record), m))
-    return made.ops.length > 0 ? this.#add(made, { label, group, requires }) : undefined
+    const left = this.#leftToDo(transaction)
+    if (left === undefined) return
+    if (left.length === 0) {
+      standing.withdraw(transaction)
+      log.change({ cancel: [record.id] }).catch(() => {})
+      return
+    }
+    const position = this.#position()
+    const ops = left.map((op) => (op.op === 'i' && !op.put ? op : { ...op, unchangedSince: position.since }))
+    if (left === record.ops) transaction.amend({ ops, ...position })
+    else layers.amend(transaction, { ops, ...position })
+  }
+
+  /**
+   * Of an undo or a redo that was refused since somebody else had changed a record: what is left to do on top of that. Nothing
+   * is known of another transaction.
+   */
+  leftOf(rejected: LocalTransaction): readonly TxOp[] | undefined {
+    return isOvertaken(rejected.rejection) ? this.#leftToDo(rejected) : undefined
+  }
+
+  /** What is left to do of an undo or a redo, as the records are now; nothing is known of another transaction. */
+  #leftToDo(transaction: LocalTransaction): readonly TxOp[] | undefined {
+    const { replica } = this.#options
+    const { id: tx, record } = transaction
+    if (!record.isUndo || !record.ops.every(({ t }) => replica.isReady(t))) return undefined
+    const undone = this.#undone.get(transaction)?.effects
+    return leftToDo(record, ({ t, id }) => replica.below(tx, t, id)?.p, undone)
+  }
+
+  /** As the data has shown them, or as they lie over the data now. */
+  #effectsOf(transaction: LocalTransaction): readonly Effect[] {
+    return transaction.effects ?? this.#options.layers.effectsOf(transaction)
   }
 
   records(record: OutboxRecord): readonly TouchedRecord[] {
@@ -205,11 +262,33 @@ export class Writes implements TransactionHost, HistoryHost {
         if (others.length > 0) await this.#goOnTopOf(transaction, others)
       } else await log.put(record)
     } catch (thrown) {
-      standing.lose(transaction, toStorageError(thrown), this.#standingBut(transaction))
+      const error = toStorageError(thrown)
+      if (this.#isSentUnstored(transaction, error)) await this.#sendUnstored(transaction, error)
+      else standing.lose(transaction, error, this.#standingBut(transaction))
       return
     }
     this.#replaced.delete(transaction)
     if (transaction.dispatch({ type: 'stored' })) listener.queued()
+  }
+
+  /**
+   * Whether it is sent from memory, since the store did not take it. What takes the place of a rejected transaction is not:
+   * the rejected one stays on the disk, and the user decides again.
+   */
+  #isSentUnstored(transaction: LocalTransaction, error: SyncError): boolean {
+    const isRetry = this.#leaving(transaction).some(({ state }) => state === 'discarded')
+    return !isRetry && this.#options.canSend() && transaction.dispatch({ type: 'unstored', error })
+  }
+
+  async #sendUnstored(transaction: LocalTransaction, error: SyncError): Promise<void> {
+    const { reporter, listener } = this.#options
+    reporter.error(error)
+    // What it was joined with is still on the disk, from where a restart would send it: it is sent first.
+    const stored = this.#leaving(transaction).filter(({ isStored }) => isStored)
+    const ids = stored.map(({ id }) => id)
+    if (ids.length > 0) await this.#goOnTopOf(transaction, ids).catch(() => {})
+    this.#replaced.delete(transaction)
+    listener.queued()
   }
 
   /** How what it takes the place of leaves the disk. */
@@ -263,6 +342,12 @@ export class Writes implements TransactionHost, HistoryHost {
   refuseClosed(): void {
     if (this.#options.isClosed()) throw new ClosedError()
   }
+}
+
+/** Whether the refusal says that a record is not as it was. */
+function isOvertaken(rejection: RejectedError | undefined): boolean {
+  const { reason } = rejection ?? {}
+  return reason === 'conflict' || reason === 'not_found' || reason === 'exists'
 }
 
 /** The ids of all that it makes anew, and its own. */

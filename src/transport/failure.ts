@@ -27,6 +27,18 @@ export function failureOf(error: unknown): Failure {
   return { kind: 'other', retryAfterMs }
 }
 
+/**
+ * Whether the service itself has answered, though with `error`. No answer, a refusal of the credentials, and an answer that
+ * a portal or a proxy gives for it do not show that the service can be reached.
+ */
+export function isAnswered(error: unknown): boolean {
+  if (isSyncError(error, 'NetworkError') || isSyncError(error, 'UnauthenticatedError')) return false
+  if (isSyncError(error, 'ProtocolError')) return error.code !== 'bad_envelope'
+  if (!isSyncError(error, 'HttpError')) return true
+  const { status, serverCode } = error
+  return status >= 500 || status === 429 || serverCode !== undefined || failureOf(error).kind === 'reset'
+}
+
 /** What the failure of a request with transactions means for them. None of it loses one. */
 export type TxFailure =
   /** The server refuses the transaction that was alone in the request. */

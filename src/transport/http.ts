@@ -53,11 +53,13 @@ export function createTransport(options: TransportOptions): Transport {
     url: string,
     beginMs: number,
     exchange: Exchange<A>,
-    json?: string,
+    body?: () => Promise<string>,
   ): Promise<A> => {
     const credential = await call.wait(credentials.get(), answerMs, 'Getting credentials')
+    const json = await body?.()
     const sending = send(call, url, headersOf(credential), exchange, json)
-    const answer = await call.wait(sending, beginMs, redactUrl(url))
+    const slowMs = answerMs * Math.floor((json?.length ?? 0) / slowChars)
+    const answer = await call.wait(sending, beginMs + slowMs, redactUrl(url))
     if (answer.ok) {
       credentials.accepted(credential)
       return answer
@@ -92,10 +94,9 @@ export function createTransport(options: TransportOptions): Transport {
   }
 
   /** The text that answers a request. */
-  const askForText = async (call: Call, url: string, json?: string): Promise<string> => {
+  const askForText = async (call: Call, url: string, body?: () => Promise<string>): Promise<string> => {
     const exchange: Exchange<Fetched> = (url, init) => answerOf(world.fetch(url, init), call)
-    const beginMs = answerMs * (1 + Math.floor((json?.length ?? 0) / slowChars))
-    const { response } = await ask(call, url, beginMs, exchange, json)
+    const { response } = await ask(call, url, answerMs, exchange, body)
     return readText(response, call, textMs)
   }
 
@@ -119,14 +120,14 @@ export function createTransport(options: TransportOptions): Transport {
       runCall(clock, signal, async (call) => {
         const { txUrl } = endpoints
         if (txUrl === undefined) throw new ConfigurationError('endpoints.txUrl', noTxUrl)
-        return parseJson(await askForText(call, txUrl, jsonOf(body)), 'The answer to a transaction')
+        return parseJson(await askForText(call, txUrl, () => jsonOf(body)), 'The answer to a transaction')
       }),
   }
 }
 
-function jsonOf(body: () => unknown): string {
+async function jsonOf(body: () => unknown): Promise<string> {
   try {
-    const json: string | undefined = JSON.stringify(body())
+    const json: string | undefined = JSON.stringify(await body())
     // Without a body it would be a GET, whose answer says nothing of what was written.
     if (!json) throw new Error('it gives nothing.')
     return json

@@ -15,8 +15,9 @@ export interface Transport {
   /** Fetches the changes made after `since`. */
   delta(since: number, signal?: AbortSignal): Promise<DeltaMessage>
   /**
-   * Sends what `body` gives as JSON to the transaction endpoint. Resolves with the answer's JSON. Rejects with a
-   * ConfigurationError where that cannot be sent.
+   * Sends what `body` returns or resolves with as JSON to the transaction endpoint. `body` is called once there are
+   * credentials, right before the request goes out. Resolves with the answer's JSON. Rejects with a ConfigurationError
+   * where there is nothing to send.
    */
   transact(body: () => unknown, signal?: AbortSignal): Promise<unknown>
 }

@@ -71,7 +71,7 @@ export const storage: readonly Mutation[] = [
     test: 'test/writes/no-room.test.ts',
     name: 'invariant 33: what is written after a start without room takes the room of the data',
     file: 'src/database/fence.ts',
-    from: 'if (this.#fence > 0) return this.write(data',
+    from: 'if (this.#fence !== 0) return this.write(data',
     to: 'return this.write(data',
   },
   {

@@ -24,6 +24,7 @@ const states: { readonly [Name in TransactionState['name']]: TransactionState } 
 const events: { readonly [Type in TransactionEvent['type']]: TransactionEvent } = {
   stored: { type: 'stored' },
   lost: { type: 'lost', error: storage },
+  unstored: { type: 'unstored', error: storage },
   send: { type: 'send' },
   unsent: { type: 'unsent' },
   accept: { type: 'accept', sid: 7 },
@@ -37,7 +38,7 @@ const events: { readonly [Type in TransactionEvent['type']]: TransactionEvent } 
 
 /** What leads from where to where; everything else leads nowhere. */
 const ways: { readonly [From in TransactionState['name']]: { readonly [type: string]: string } } = {
-  writing: { stored: 'queued', lost: 'failed', reject: 'rejected', cancel: 'cancelled' },
+  writing: { stored: 'queued', unstored: 'queued', lost: 'failed', reject: 'rejected', cancel: 'cancelled' },
   queued: { send: 'sending', accept: 'accepted', reject: 'rejected', cancel: 'cancelled' },
   sending: { unsent: 'queued', accept: 'accepted', reject: 'rejected', cancel: 'cancelled' },
   accepted: { sync: 'synced', requeue: 'queued' },

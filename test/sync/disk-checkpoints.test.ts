@@ -29,6 +29,7 @@ async function dueDisk(append: Database['append'] = async () => {}) {
     listener: {
       opened: async () => {},
       reopened() {},
+      storeAgain() {},
       lost() {},
       storage: (_, failure) => told.push(failure),
     },

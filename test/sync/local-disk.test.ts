@@ -7,7 +7,13 @@ import { type DiskListener, LocalDisk } from '../../src/sync/local-disk.ts'
 import { ClosableStore } from '../support/closable-store.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
-const listener: DiskListener = { opened: async () => {}, reopened() {}, lost() {}, storage() {} }
+const listener: DiskListener = {
+  opened: async () => {},
+  reopened() {},
+  storeAgain() {},
+  lost() {},
+  storage() {},
+}
 
 const full = new StorageError('quota', 'Full.')
 

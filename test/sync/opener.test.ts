@@ -21,6 +21,7 @@ function openerOf({ fails = false } = {}) {
       }
       return { ...noDatabase, close }
     },
+    isOthers: () => false,
     clock,
     listener: { failed() {}, lost() {}, reopened() {} },
   })

@@ -3,6 +3,7 @@ import { StorageError } from '../../src/base/errors.ts'
 import type { Database } from '../../src/database/database.ts'
 import { noDatabase } from '../../src/database/none.ts'
 import { OutboxDisk } from '../../src/sync/outbox-disk.ts'
+import { VirtualClock } from '../support/virtual-clock.ts'
 
 const full = new StorageError('quota', 'Full.')
 const closed = new StorageError('closed', 'Closed.', { retryable: true })
@@ -16,6 +17,7 @@ interface Failures {
 /** The outbox of a disk, what is done with it, and a way to open another database as somebody else may. */
 function openDisk({ write, drop = [] }: Failures, onWrite = () => {}) {
   const done: string[] = []
+  const clock = new VirtualClock()
   const failures = { write: [...write], drop: [...drop] }
   let opened = 0
   let database = noDatabase
@@ -46,8 +48,10 @@ function openDisk({ write, drop = [] }: Failures, onWrite = () => {}) {
     },
     onDrop: ({ code }) => done.push(`told ${code}`),
     onChange() {},
+    clock,
+    onAgain: () => done.push('again'),
   })
-  return { done, outbox, openAnother }
+  return { done, outbox, openAnother, clock }
 }
 
 test('a change is tried in three databases at most where the engine closes each under it', async () => {

@@ -109,9 +109,11 @@ test('what breaks its model is taken back, and the transaction fails with the re
   expect(client.outbox.list()).toEqual([])
 })
 
-test('what cannot be stored is taken back, and the transaction fails with the reason', async () => {
+test('what cannot be stored nor sent is taken back, and the transaction fails with the reason', async () => {
   const faulty = new FaultyStore(memoryStore())
   const own = issuesOf(await clientOf(server, faulty.store))
+  server.down()
+  await server.clock.advance(30_000)
   faulty.arm(0, 'throw')
   const tx = own.insert(lamp)
   expect(own.has('i3')).toBe(true)

@@ -69,6 +69,8 @@ describe('the promises of a transaction', () => {
       settled: 'resolved',
     })
     expect(dependent.state).toBe('synced')
+    // Neither the disk takes it nor the server.
+    await office.clock.until(client.stop())
     faulty.arm(0, 'throw')
     const failed = unheard(client.mutate((m) => m.insert('Note', { id: '2' })))
     await office.clock.advance(10_000)

@@ -111,7 +111,7 @@ test('a database that is deleted on purpose stays closed, which is said at once'
 })
 
 test('a client that was told that another has its database does not take it back when the engine closes it', async () => {
-  const { office, disk, client } = await open()
+  const { office, disk, desk, client } = await open()
   const other = office.desk({ store: disk.store })
   await other.live()
   await office.insert('2')
@@ -120,7 +120,12 @@ test('a client that was told that another has its database does not take it back
   disk.close('all')
   await office.insert('3')
   await office.clock.advance(1_000)
-  expect(disk.opened).toBe(3)
+  expect(client.status.storage.reason).toMatch(/^Another tab stores/)
+  desk.network.cut()
+  await other.kill()
+  const again = other.client()
+  await office.clock.until(again.start())
+  expect(Object.keys(notes(again))).toEqual(['1', '2', '3'])
 })
 
 test('what is rejected waits in the inbox where the database comes back empty, and nothing can be stored', async () => {
@@ -191,6 +196,8 @@ describe('opening the database again', () => {
 
   test('is given up after that, said, and tried anew for what is written next, up to 8 s later', async () => {
     const { office, disk, desk, client } = await open()
+    desk.network.cut()
+    await office.clock.advance(1_000)
     disk.close('nothing')
     disk.refusals = 3
     const lost = insert(client, '2')
@@ -200,7 +207,8 @@ describe('opening the database again', () => {
     const failedAt = office.clock.now()
     await office.clock.until(insert(client, '3').durable)
     expect(office.clock.now() - failedAt).toBe(8_000)
-    await office.clock.advance(1_000)
+    desk.network.mend()
+    await office.clock.advance(60_000)
     expect([disk.opened, client.status.storage.reason]).toEqual([5, undefined])
     expect(desk.log).toEqual(['error StorageError closed', 'reset repair'])
   })

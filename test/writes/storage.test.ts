@@ -105,8 +105,10 @@ describe('a store that fails', () => {
 
   const unwritable = () => new StorageError('aborted', 'It broke.')
 
-  test('takes back what cannot be stored, with what requires it, and says so', async () => {
+  test('without a network takes back what cannot be stored, with what requires it, and says so', async () => {
     const { office, desk, client, is } = await failing(unwritable)
+    desk.network.cut()
+    await office.clock.advance(10_000)
     is.failing = true
     const lost = client.mutate((m) => m.insert('Note', { id: '2' }))
     const dependent = client.mutate((m) => m.update('Note', '2', { n: 1 }), { label: 'dependent' })
@@ -117,6 +119,7 @@ describe('a store that fails', () => {
     await expect(lost.durable).rejects.toMatchObject({ name: 'StorageError', code: 'aborted' })
     expect(desk.log).toContain('error StorageError aborted')
     is.failing = false
+    desk.network.mend()
     const next = client.mutate((m) => m.insert('Note', { id: '3' }))
     await office.clock.until(next.synced)
     expect(office.received).toEqual([next.id])
@@ -255,8 +258,10 @@ describe('a store that fails', () => {
     expect(notes(next)).toEqual(await office.rows())
   })
 
-  test('without any room takes back what cannot be stored', async () => {
-    const { office, client, is } = await failing()
+  test('without any room, and without a network, takes back what cannot be stored', async () => {
+    const { office, desk, client, is } = await failing()
+    desk.network.cut()
+    await office.clock.advance(10_000)
     is.failing = true
     const tx = client.mutate((m) => m.update('Note', '1', { n: 1 }))
     await office.clock.advance(1_000)

@@ -9,6 +9,7 @@ describe('undo', () => {
     const tx = client.mutate((m) => m.update('Note', '1', { n: 5 }))
     await office.clock.until(tx.durable)
     await office.clock.until(desk.live())
+    await office.clock.advance(1_000)
     expect([tx.state, await office.rows()]).toEqual(['queued', { 1: { title: 'Milk', n: 5 } }])
     const inverse = await office.clock.until(tx.undo())
     expect(notes(client)).toEqual({ 1: { title: 'Milk', n: 1 } })

@@ -1,0 +1,140 @@
+import { memoryStore, StorageError, type Store } from 'instep'
+import { mockSyncServer } from 'instep/testing'
+import { describe, expect, test } from 'vitest'
+
+type Refusal = () => unknown
+
+const aborts: Refusal = () => {
+  throw new StorageError('aborted', 'UnknownError: Internal error committing transaction')
+}
+
+const refusals: { readonly [kind: string]: Refusal } = {
+  'aborts each write': aborts,
+  'has no room': () => {
+    throw new StorageError('quota', 'There is no room.')
+  },
+  'is closed over and over': () => {
+    throw new StorageError('closed', 'The engine closed it.', { retryable: true })
+  },
+  'never ends a write': () => new Promise(() => {}),
+}
+
+/** A client in step, whose store takes no writes from then on, for as long as `is.refusing`. */
+async function onStoreThat(refuse: Refusal) {
+  const server = mockSyncServer()
+  await server.write([{ op: 'i', t: 'Item', id: 'i1', p: { title: 'old' } }], 'ada')
+  const inner = memoryStore()
+  const is = { refusing: false }
+  const store: Store = {
+    kind: 'durable',
+    destroy: (name) => inner.destroy(name),
+    async open(name) {
+      const connection = await inner.open(name)
+      return {
+        ...connection,
+        transaction: (options, body) =>
+          is.refusing && options.mode === 'write'
+            ? Promise.resolve().then(refuse as () => never)
+            : connection.transaction(options, body),
+      }
+    },
+  }
+  const device = server.device()
+  const client = device.client({ identity: 'ada', store })
+  await client.start()
+  await server.settle()
+  is.refusing = true
+  const rename = (title: string) => client.mutate((m) => m.update('Item', 'i1', { title }))
+  const stored = async () => (await server.rows('ada'))[0]?.p.title
+  return { server, device, client, store, is, rename, stored }
+}
+
+describe.each(Object.entries(refusals))('with a network, and a store that %s,', (_, refuse) => {
+  test('a write is sent from memory', async () => {
+    const { server, rename, stored } = await onStoreThat(refuse)
+    const tx = rename('mine')
+    await server.clock.advance(120_000)
+    expect(tx.state).toBe('synced')
+    expect(await stored()).toBe('mine')
+    await server.close()
+  })
+
+  test('`durable` resolves once the server has accepted the write', async () => {
+    const { server, rename, stored } = await onStoreThat(refuse)
+    await server.clock.until(rename('mine').durable)
+    expect(await stored()).toBe('mine')
+    await server.close()
+  })
+})
+
+test('a write that neither the store nor the server took is taken back, and says why', async () => {
+  const { server, device, client, rename } = await onStoreThat(aborts)
+  device.disconnect()
+  const tx = rename('mine')
+  await expect(server.clock.until(tx.durable)).rejects.toMatchObject({ name: 'StorageError' })
+  expect(client.get('Item', 'i1')?.title).toBe('old')
+  await server.close()
+})
+
+test('a write that is sent from memory, and gets no answer, is stored once the store takes writes again', async () => {
+  const { server, device, client, store, is, rename } = await onStoreThat(aborts)
+  server.wrong(503, { endpoint: 'tx', times: Number.POSITIVE_INFINITY })
+  const tx = rename('mine')
+  await server.clock.advance(1_000)
+  is.refusing = false
+  await server.clock.until(tx.durable)
+  device.disconnect()
+  await server.clock.until(client.close())
+  const again = device.client({ identity: 'ada', store })
+  await again.start()
+  expect(again.outbox.list().map(({ id }) => id)).toEqual([tx.id])
+  await server.close()
+})
+
+test('a write that is sent from memory, and gets no answer, is given up with the store’s error when the client closes', async () => {
+  const { server, client, rename } = await onStoreThat(aborts)
+  server.wrong(503, { endpoint: 'tx', times: Number.POSITIVE_INFINITY })
+  const tx = rename('mine')
+  const durable = expect(tx.durable).rejects.toMatchObject({ name: 'StorageError', code: 'aborted' })
+  await server.clock.advance(1_000)
+  await server.clock.until(client.close())
+  await durable
+  await server.close()
+})
+
+test('what was joined with a stored write, and not stored itself, reaches the server after it', async () => {
+  const { server, client, is, stored } = await onStoreThat(aborts)
+  is.refusing = false
+  server.late(5_000, { endpoint: 'tx' })
+  client.mutate((m) => m.insert('Item', { id: 'i2' }))
+  await server.clock.advance(100)
+  const type = (title: string) =>
+    client.mutate((m) => m.update('Item', 'i1', { title }), { coalesce: 'title' })
+  await server.clock.until(type('he').durable)
+  is.refusing = true
+  const last = type('hello')
+  await server.clock.advance(60_000)
+  expect(last.state).toBe('synced')
+  expect(await stored()).toBe('hello')
+  await server.close()
+})
+
+test('what the store failed to let go for a while does not come back when the tab is loaded again', async () => {
+  const { server, device, client, store, is, rename, stored } = await onStoreThat(aborts)
+  is.refusing = false
+  const tx = rename('mine')
+  await server.clock.until(tx.durable)
+  is.refusing = true
+  await server.clock.advance(3_000)
+  is.refusing = false
+  await server.write([{ op: 'u', t: 'Item', id: 'i1', p: { title: 'theirs' } }])
+  await server.clock.advance(120_000)
+  device.disconnect()
+  await server.clock.until(client.close())
+  const again = device.client({ identity: 'ada', store })
+  await again.start()
+  expect(again.outbox.list()).toEqual([])
+  expect(again.get('Item', 'i1')?.title).toBe('theirs')
+  expect(await stored()).toBe('theirs')
+  await server.close()
+})

@@ -1,0 +1,200 @@
+import { memoryStore, type SyncClient } from 'instep'
+import { mockSyncServer } from 'instep/testing'
+import { describe, expect, test } from 'vitest'
+import { ClosableStore } from '../support/closable-store.ts'
+
+/** Two tabs of one browser: A was opened first, so that it does not store the data. Somebody else writes as the service. */
+async function twoTabs(store = memoryStore()) {
+  const server = mockSyncServer()
+  await server.write([{ op: 'i', t: 'Item', id: 'i1', p: { n: 0 } }], 'ada')
+  await server.write([{ op: 'i', t: 'Item', id: 'i2', p: { n: 0 } }], 'ada')
+  const device = server.device()
+  const open = async () => {
+    const tab = device.client({ identity: 'ada', store })
+    await tab.start()
+    await server.settle()
+    return tab
+  }
+  const [a, b] = [await open(), await open()]
+  return {
+    server,
+    device,
+    a,
+    b,
+    open,
+    write: (tab: SyncClient, n: number) => tab.mutate((m) => m.update('Item', 'i1', { n })),
+    others: async (n: number) => {
+      await server.write([{ op: 'u', t: 'Item', id: 'i1', p: { n } }])
+      await server.settle()
+    },
+    front: () => {
+      device.world.lifecycle.set({ visible: false })
+      device.world.lifecycle.set({ visible: true })
+    },
+    stored: async () => (await server.rows('ada')).find(({ id }) => id === 'i1')?.p.n,
+  }
+}
+
+const shownBy = (tab: SyncClient) => {
+  const shown: unknown[] = []
+  tab.on('change', () => shown.push(tab.get('Item', 'i1')?.n))
+  return shown
+}
+
+describe.each(['online', 'offline'] as const)('a write that another tab has synced, %s', (network) => {
+  async function anHourLater() {
+    const scene = await twoTabs()
+    const { server, device, a, b, write, others } = scene
+    write(a, 1)
+    await server.settle()
+    await others(10)
+    await server.clock.advance(3_600_000)
+    if (network === 'offline') device.disconnect()
+    await server.clock.advance(2_000)
+    return { ...scene, shown: shownBy(b) }
+  }
+
+  test('is not laid over newer data when the tab comes to the front', async () => {
+    const { server, b, shown, front } = await anHourLater()
+    front()
+    await server.clock.advance(5_000)
+    expect(b.get('Item', 'i1')?.n).toBe(10)
+    expect(shown).not.toContain(1)
+    await server.close()
+  })
+
+  test('is not laid over newer data when the tab writes something else', async () => {
+    const { server, b, shown } = await anHourLater()
+    b.mutate((m) => m.update('Item', 'i2', { n: 1 }))
+    await server.clock.advance(5_000)
+    expect(shown).not.toContain(1)
+    await server.close()
+  })
+
+  test('is not what the tab builds on', async () => {
+    const { server, device, b, front, stored } = await anHourLater()
+    front()
+    await server.clock.advance(5_000)
+    b.mutate((m) => m.update('Item', 'i1', { n: Number(m.get('Item', 'i1')?.n) + 1 }))
+    device.reconnect()
+    await server.settle()
+    expect(await stored()).toBe(11)
+    await server.close()
+  })
+})
+
+test('what a tab that does not store has seen in the data leaves the disk', async () => {
+  const { server, device, a, b, write, others, open } = await twoTabs()
+  await others(10)
+  await server.clock.until(b.close())
+  for (let n = 1; n <= 50; n += 1) write(a, n)
+  await server.settle()
+  device.disconnect()
+  await server.clock.until(a.close())
+  const again = await open()
+  expect(again.outbox.list()).toEqual([])
+  await server.close()
+})
+
+test('what was seen in the data is not sent again after the server was restored from a backup', async () => {
+  const { server, a, b, write, others, open, stored } = await twoTabs()
+  await others(10)
+  await server.clock.until(b.close())
+  write(a, 1)
+  await server.settle()
+  await server.clock.until(a.close())
+  await server.restore([{ op: 'i', t: 'Item', id: 'i1', p: { n: 7 } }], 'ada')
+  const again = await open()
+  expect(await stored()).toBe(7)
+  expect(again.get('Item', 'i1')?.n).toBe(7)
+  await server.close()
+})
+
+test('what was seen in the data is not sent again, though the disk failed to let it go', async () => {
+  const { server, device, write, stored } = await twoTabs()
+  const inner = memoryStore()
+  let isSlow = false
+  const store: typeof inner = {
+    ...inner,
+    async open(name) {
+      const connection = await inner.open(name)
+      const isData = ({ mode, tables }: { readonly mode: string; readonly tables: readonly string[] }) =>
+        mode === 'write' && tables.includes('journal')
+      return {
+        ...connection,
+        transaction: (options, body) =>
+          isSlow && isData(options)
+            ? Promise.reject(new Error('The disk is slow.'))
+            : connection.transaction(options, body),
+      }
+    },
+  }
+  const tab = device.client({ identity: 'ada', store })
+  await tab.start()
+  await server.settle()
+  isSlow = true
+  write(tab, 1)
+  await server.clock.advance(5_000)
+  await server.clock.until(tab.close())
+  isSlow = false
+  await server.restore([{ op: 'i', t: 'Item', id: 'i1', p: { n: 7 } }], 'ada')
+  const again = device.client({ identity: 'ada', store })
+  await again.start()
+  await server.settle()
+  expect(await stored()).toBe(7)
+  await server.close()
+})
+
+test('a tab does not put back on the disk what another tab has synced and removed', async () => {
+  const { server, device, a, b, write, others, front } = await twoTabs()
+  await server.clock.until(a.stop())
+  const tx = write(a, 1)
+  await server.clock.until(tx.durable)
+  b.mutate((m) => m.update('Item', 'i2', { n: 1 }))
+  await server.settle()
+  await others(10)
+  await a.start()
+  await server.settle()
+  device.disconnect()
+  const shown = shownBy(b)
+  front()
+  await server.clock.advance(5_000)
+  expect(shown).not.toContain(1)
+  await server.close()
+})
+
+describe.each(['all', 'nothing'] as const)(
+  'a tab that does not store, whose database is closed and keeps %s,',
+  (left) => {
+    async function closed(network: 'online' | 'offline') {
+      const disk = new ClosableStore()
+      const scene = await twoTabs(disk.store)
+      const { server, device, a, b, others } = scene
+      await others(1)
+      await server.clock.until(b.close())
+      if (network === 'offline') device.disconnect()
+      await server.clock.advance(3_000)
+      const before = a.mutate((m) => m.insert('Item', { id: 'before' }))
+      await server.clock.until(before.durable)
+      disk.close(left)
+      await server.clock.advance(300_000)
+      const after = a.mutate((m) => m.insert('Item', { id: 'after' }))
+      await server.clock.advance(300_000)
+      return { ...scene, after }
+    }
+
+    test('goes on writing', async () => {
+      const { server, after } = await closed('online')
+      expect(after.state).toBe('synced')
+      await server.close()
+    })
+
+    test('keeps what it wrote before, and what it writes then', async () => {
+      const { server, a, open } = await closed('offline')
+      await server.clock.until(a.close())
+      const again = await open()
+      expect(again.outbox.list().map(({ records }) => records[0]?.id)).toEqual(['before', 'after'])
+      await server.close()
+    })
+  },
+)

@@ -1,0 +1,270 @@
+import { memoryStore } from 'instep'
+import { mockSyncServer } from 'instep/testing'
+import { describe, expect, test } from 'vitest'
+
+const old = { title: 'old', note: 'n' }
+
+/** One record, a client of Ada's that shows it, and somebody else who writes it as the service. */
+async function oneItem() {
+  const server = mockSyncServer()
+  await server.write([{ op: 'i', t: 'Item', id: 'i1', p: old }], 'ada')
+  const device = server.device()
+  const client = device.client({ identity: 'ada', store: memoryStore() })
+  await client.start()
+  await server.settle()
+  return {
+    server,
+    device,
+    client,
+    rename: (title: string) => client.mutate((m) => m.update('Item', 'i1', { title })),
+    remove: () => client.mutate((m) => m.delete('Item', 'i1')),
+    others: (p: { readonly [field: string]: string }) => server.write([{ op: 'u', t: 'Item', id: 'i1', p }]),
+    othersRemove: () => server.write([{ op: 'd', t: 'Item', id: 'i1' }]),
+    /** The fields at the server, without whose they are; nothing where the record is gone. */
+    stored: async () => {
+      const { userId: _, ...fields } = (await server.rows('ada')).find(({ id }) => id === 'i1')?.p ?? {}
+      return fields
+    },
+    inbox: () => client.outbox.list({ state: 'rejected' }).map(({ rejection }) => rejection?.reason),
+  }
+}
+
+const posts = (server: ReturnType<typeof mockSyncServer>) =>
+  server.requests.filter(({ endpoint }) => endpoint === 'tx').length
+
+describe.each([0, 50, 3_000])('a write that is undone offline, %i ms later,', (undoneAfter) => {
+  async function undoneOffline(write: 'rename' | 'remove') {
+    const scene = await oneItem()
+    const { server, device } = scene
+    device.disconnect()
+    await server.clock.advance(1_000)
+    const tx = write === 'rename' ? scene.rename('mine') : scene.remove()
+    await server.clock.advance(undoneAfter)
+    await server.clock.until(tx.undo())
+    return { ...scene, tx }
+  }
+
+  test('leaves what somebody else writes', async () => {
+    const { server, device, others, stored } = await undoneOffline('rename')
+    await others({ title: 'theirs', note: 'long work' })
+    device.reconnect()
+    await server.settle()
+    expect(await stored()).toEqual({ title: 'theirs', note: 'long work' })
+    await server.close()
+  })
+
+  test('never reaches the server', async () => {
+    const { server, device, tx } = await undoneOffline('rename')
+    device.reconnect()
+    await server.settle()
+    expect(tx.state).toBe('cancelled')
+    expect(posts(server)).toBe(0)
+    await server.close()
+  })
+
+  test('leaves what somebody else writes to a record that it was to remove', async () => {
+    const { server, device, others, stored } = await undoneOffline('remove')
+    await others({ title: 'theirs' })
+    device.reconnect()
+    await server.settle()
+    expect(await stored()).toEqual({ title: 'theirs', note: 'n' })
+    await server.close()
+  })
+
+  test('leaves nothing in the inbox where somebody else removes the record', async () => {
+    const { server, device, othersRemove, inbox } = await undoneOffline('rename')
+    await othersRemove()
+    device.reconnect()
+    await server.settle()
+    expect(inbox()).toEqual([])
+    await server.close()
+  })
+})
+
+test('a write that was made offline before a restart, and undone after it, never reaches the server', async () => {
+  const { server, device } = await oneItem()
+  const store = memoryStore()
+  const before = device.client({ identity: 'ada', store })
+  await before.start()
+  await server.settle()
+  device.disconnect()
+  await server.clock.advance(1_000)
+  const tx = before.mutate((m) => m.update('Item', 'i1', { title: 'mine' }))
+  await server.clock.until(tx.durable)
+  await server.clock.until(before.close())
+  const after = device.client({ identity: 'ada', store })
+  await after.start()
+  await server.clock.advance(60_000)
+  await server.clock.until(after.outbox.get(tx.id)?.undo() ?? Promise.reject(new Error('It is gone.')))
+  device.reconnect()
+  await server.settle()
+  expect(posts(server)).toBe(0)
+  await server.close()
+})
+
+test('nothing counts as sent while the application gives no token', async () => {
+  const server = mockSyncServer()
+  let token = Promise.resolve(server.token('ada'))
+  const client = server.client({ identity: 'ada', store: memoryStore(), token: () => token })
+  await client.start()
+  await server.settle()
+  token = new Promise(() => {})
+  const tx = client.mutate((m) => m.insert('Item', { id: 'i1' }))
+  await server.clock.advance(1_000)
+  await server.clock.until(tx.undo())
+  expect(tx.state).toBe('cancelled')
+  await server.close()
+})
+
+describe('undo', () => {
+  test('restores what somebody else wrote before the write arrived', async () => {
+    const { server, device, client, rename, others, stored } = await oneItem()
+    device.disconnect()
+    const tx = rename('mine')
+    await server.clock.until(tx.durable)
+    await others({ title: 'theirs' })
+    device.reconnect()
+    await server.settle()
+    expect((await stored()).title).toBe('mine')
+    await server.clock.until(client.undo())
+    await server.settle()
+    expect((await stored()).title).toBe('theirs')
+    await server.close()
+  })
+
+  test('brings a removed record back with what somebody else wrote before the removal arrived', async () => {
+    const { server, device, client, remove, others, stored } = await oneItem()
+    device.disconnect()
+    await server.clock.until(remove().durable)
+    await others({ note: 'theirs' })
+    device.reconnect()
+    await server.settle()
+    await server.clock.until(client.undo())
+    await server.settle()
+    expect(await stored()).toEqual({ title: 'old', note: 'theirs' })
+    await server.close()
+  })
+
+  test('leaves a field that somebody else has changed while the undo waited for a network', async () => {
+    const { server, device, client, rename, others, stored } = await oneItem()
+    rename('mine')
+    await server.settle()
+    device.disconnect()
+    await server.clock.advance(1_000)
+    await server.clock.until(client.undo())
+    await others({ title: 'theirs' })
+    device.reconnect()
+    await server.settle()
+    expect((await stored()).title).toBe('theirs')
+    await server.close()
+  })
+
+  test('leaves a field that somebody else changes while the undo is on its way', async () => {
+    const { server, client, rename, others, stored } = await oneItem()
+    rename('mine')
+    await server.settle()
+    server.hold()
+    await others({ title: 'theirs' })
+    await server.clock.until(client.undo())
+    await server.clock.advance(5_000)
+    server.release()
+    await server.settle()
+    expect((await stored()).title).toBe('theirs')
+    await server.close()
+  })
+
+  test('leaves nothing in the inbox where somebody else has removed the record', async () => {
+    const { server, device, client, rename, othersRemove, stored, inbox } = await oneItem()
+    rename('mine')
+    await server.settle()
+    device.disconnect()
+    await server.clock.until(client.undo())
+    await othersRemove()
+    device.reconnect()
+    await server.settle()
+    expect(await stored()).toEqual({})
+    expect(inbox()).toEqual([])
+    await server.close()
+  })
+
+  test('of an added record leaves it where somebody else has added a field', async () => {
+    const { server, client, others, stored } = await oneItem()
+    client.mutate((m) => m.put('Item', { id: 'i1', title: 'old', note: 'n', mine: 1 }))
+    await server.settle()
+    client.mutate((m) => m.insert('Item', { id: 'i2', title: 'added' }))
+    await server.settle()
+    await server.write([{ op: 'u', t: 'Item', id: 'i2', p: { theirs: 1 } }])
+    await server.settle()
+    await server.clock.until(client.undo())
+    await server.settle()
+    expect((await server.rows('ada')).map(({ id }) => id)).toContain('i2')
+    await others({})
+    expect(await stored()).toMatchObject({ mine: 1 })
+    await server.close()
+  })
+})
+
+describe('redo of a write that was undone before it was sent', () => {
+  async function undone(write: 'rename' | 'remove') {
+    const scene = await oneItem()
+    const { server, client } = scene
+    await server.clock.until(client.stop())
+    if (write === 'rename') scene.rename('mine')
+    else scene.remove()
+    await server.clock.until(client.undo())
+    return scene
+  }
+
+  test('does it again where nobody has changed the record', async () => {
+    const { server, client, stored } = await undone('rename')
+    await client.start()
+    await server.settle()
+    await server.clock.until(client.redo())
+    await server.settle()
+    expect((await stored()).title).toBe('mine')
+    await server.close()
+  })
+
+  test('leaves what somebody else has written meanwhile', async () => {
+    const { server, client, others, stored } = await undone('rename')
+    await others({ title: 'theirs' })
+    await client.start()
+    await server.settle()
+    await server.clock.until(client.redo())
+    await server.settle()
+    expect((await stored()).title).toBe('theirs')
+    await server.close()
+  })
+
+  test('does not bring back a record that somebody else has removed meanwhile', async () => {
+    const { server, client, othersRemove, stored } = await undone('rename')
+    await othersRemove()
+    await client.start()
+    await server.settle()
+    await server.clock.until(client.redo())
+    await server.settle()
+    expect(await stored()).toEqual({})
+    await server.close()
+  })
+
+  test('does not remove a record that somebody else has changed meanwhile', async () => {
+    const { server, client, others, stored } = await undone('remove')
+    await others({ note: 'theirs' })
+    await client.start()
+    await server.settle()
+    await server.clock.until(client.redo())
+    await server.settle()
+    expect(await stored()).toEqual({ title: 'old', note: 'theirs' })
+    await server.close()
+  })
+
+  test('leaves what somebody else has written, though that comes after the redo', async () => {
+    const { server, client, others, stored } = await undone('rename')
+    await others({ title: 'theirs' })
+    await server.clock.until(client.redo())
+    await client.start()
+    await server.settle()
+    expect((await stored()).title).toBe('theirs')
+    await server.close()
+  })
+})
