@@ -12,7 +12,6 @@ const input = {
   'tanstack-db/index': 'src/tanstack-db/index.ts',
   'server/index': 'src/server/index.ts',
   'sqlite/index': 'src/sqlite/index.ts',
-  'worker/index': 'src/worker/index.ts',
   'testing/index': 'src/testing/index.ts',
   'testing/msw/index': 'src/testing/msw/index.ts',
 }

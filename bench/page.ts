@@ -37,10 +37,6 @@ const measures: { readonly [name: string]: Measure } = {
   async firstSync(contender) {
     return { ms: await timed(() => contender.firstSync?.(location.origin)) }
   },
-  async firstSyncInWorker(contender) {
-    const { firstSyncInWorker } = contender
-    return { ms: firstSyncInWorker ? await timed(() => firstSyncInWorker(location.origin)) : Number.NaN }
-  },
   async startUp(contender, rows) {
     let found = 0
     const ms = await timed(async () => {

@@ -43,7 +43,6 @@ async function bundle(contents) {
     target: 'es2022',
     alias: {
       instep: here('../src/index.ts'),
-      'instep/worker': here('../src/worker/index.ts'),
       '#websocket': here('../src/base/websocket.native.ts'),
     },
     tsconfigRaw: {},
@@ -54,7 +53,6 @@ async function bundle(contents) {
 
 const names = ['floor', ...contenders]
 const scripts = new Map(await Promise.all(names.map(async (name) => [`/${name}.js`, await scriptOf(name)])))
-scripts.set('/worker.js', await bundle(`import { serveSnapshots } from 'instep/worker'\nserveSnapshots()`))
 const server = await startServer({ rows, scripts })
 const progress = (text) => process.stderr.write(process.stderr.isTTY ? `\r\x1b[K${text}` : `${text}\n`)
 let runs = 0
@@ -111,10 +109,6 @@ async function inBrowser(body) {
 }
 
 async function measureAll(name) {
-  const worker = await inBrowser(async (context, floor) => {
-    const { ms } = await measure(context, name, 'firstSyncInWorker')
-    return ms / floor.ms
-  })
   const tasks = await inBrowser(async (context) => ({
     'own task, first sync': await trace(context, name, 'firstSync'),
     'own task, start-up': await trace(context, name, 'startUp'),
@@ -129,7 +123,6 @@ async function measureAll(name) {
     return {
       floor: floor.ms,
       'first sync': first.ms / floor.ms,
-      'first sync, in a worker': worker,
       'start-up': start.ms / floor.ms,
       'delta 1': deltas.delta1,
       'delta 100': deltas.delta100,

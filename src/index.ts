@@ -89,5 +89,4 @@ export type {
 } from './storage/store.ts'
 export type { CredentialSource } from './transport/credentials.ts'
 export type { EndpointAddresses, Endpoints } from './transport/endpoints.ts'
-export type { SnapshotWorker } from './transport/snapshot.ts'
 export type { SnapshotProgress } from './transport/transport.ts'

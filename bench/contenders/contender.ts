@@ -2,8 +2,6 @@
 export interface Contender {
   /** Fetches the snapshot and stores it. */
   firstSync(url: string): Promise<void>
-  /** The same with a worker, whose script is at `/worker.js`. */
-  firstSyncInWorker?(url: string): Promise<void>
   /** Opens what is stored, so that any row can be read. Resolves with how many there are. */
   startUp(url: string): Promise<number>
   /** Applies and stores a delta: the text of a {@link Delta}, and its bytes, as they come from a server. */

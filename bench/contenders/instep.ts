@@ -1,5 +1,4 @@
-import { indexedDbStore, SyncClient, type SyncClientOptions } from 'instep'
-import { snapshotWorker } from 'instep/worker'
+import { indexedDbStore, SyncClient } from 'instep'
 import { models } from '../models.ts'
 import type { Contender } from './contender.ts'
 
@@ -26,7 +25,7 @@ class Socket {
   close() {}
 }
 
-function open(url: string, options: Pick<SyncClientOptions, 'identity' | 'worker'> = {}) {
+function open(url: string) {
   return new SyncClient({
     baseUrl: url,
     token: 'bench',
@@ -50,7 +49,6 @@ function open(url: string, options: Pick<SyncClientOptions, 'identity' | 'worker
       },
       WebSocket: Socket,
     },
-    ...options,
   })
 }
 
@@ -60,10 +58,6 @@ export const contender: Contender = {
   async firstSync(url) {
     client = open(url)
     await client.sync()
-  },
-  async firstSyncInWorker(url) {
-    const worker = snapshotWorker(() => new Worker('/worker.js', { type: 'module' }))
-    await open(url, { identity: 'worker', worker }).sync()
   },
   async startUp(url) {
     client = open(url)

@@ -10,7 +10,6 @@ import type { Merge as UntypedMerge } from '../session/writer.ts'
 import type { Store } from '../storage/store.ts'
 import type { CredentialOptions } from '../transport/credentials.ts'
 import type { EndpointOptions } from '../transport/endpoints.ts'
-import type { SnapshotWorker } from '../transport/snapshot.ts'
 import type { Merge } from './types.ts'
 
 /** What a client is made of. Each option that is wrong is named by a ConfigurationError, in the constructor. */
@@ -32,8 +31,6 @@ export interface SyncClientOptions<M extends ModelDefinitions = ModelDefinitions
   readonly models?: M | Models<M> | undefined
   /** Where the local copy is kept. @default memory only */
   readonly store?: Store | undefined
-  /** Fetches, reads and stores snapshots beside the page, by its own `fetch`: `snapshotWorker()`. @default the page does */
-  readonly worker?: SnapshotWorker | undefined
   /** How often to fetch where nothing is pushed, in ms. @default 30_000 */
   readonly pollInterval?: number | undefined
   /** The bodies of transactions, for a server whose bodies are others. @default the protocol's */
@@ -56,7 +53,6 @@ export interface ResolvedOptions<M extends ModelDefinitions> {
   readonly onUnauthenticated: NonNullable<SyncClientOptions['onUnauthenticated']>
   readonly models: Models<M>
   readonly store: Store | undefined
-  readonly worker: SnapshotWorker | undefined
   readonly pollInterval: number
   readonly codec: TxCodec
   readonly merge: UntypedMerge | undefined
@@ -84,7 +80,6 @@ const expected: {
   onUnauthenticated: [isFunction, 'a function'],
   models: [isObject, 'what defineModels gives, or an object of schemas'],
   store: [(value) => isObject(value) && isFunction(value.open), 'a store, as indexedDbStore() gives it'],
-  worker: [(value) => isObject(value) && isFunction(value.begin), 'a worker, as snapshotWorker() gives it'],
   pollInterval: [(value) => typeof value === 'number' && value >= 100, 'a number of ms, 100 or more'],
   txCodec: [
     (value) =>
@@ -119,7 +114,6 @@ export function resolveOptions<M extends ModelDefinitions>(
     onUnauthenticated: options.onUnauthenticated ?? (() => undefined),
     models: defineModels<M>(models ?? ({} as M)),
     store,
-    worker: options.worker,
     pollInterval: options.pollInterval ?? 30_000,
     codec: options.txCodec ?? standardTxCodec,
     // The models say what the application may take the mutator's records for.

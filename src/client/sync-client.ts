@@ -43,7 +43,7 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
 
   /** Throws a ConfigurationError that names the option which is wrong, and says what was expected. */
   constructor(options: SyncClientOptions<M>) {
-    const { world, logger, store, worker, identity, models, ...rest } = resolveOptions(options)
+    const { world, logger, store, identity, models, ...rest } = resolveOptions(options)
     const endpoints = resolveEndpoints(rest.endpoints, world.location)
     const credentials = createCredentials(rest.credentials)
     this.endpoints = endpoints
@@ -54,7 +54,7 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
       credentials,
       models,
       canWrite: endpoints.txUrl !== undefined,
-      transport: createTransport({ world, endpoints, credentials, worker, logger }),
+      transport: createTransport({ world, endpoints, credentials }),
       createLink: (listener) => createLink({ world, wsUrl: endpoints.wsUrl, credentials, listener }),
       openDatabase: async (beside) =>
         store && identity !== null

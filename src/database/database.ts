@@ -3,7 +3,6 @@ import type { StorageError, SyncError } from '../base/errors.ts'
 import type { HistoryPosition } from '../protocol/bootstrap.ts'
 import type { RowOp } from '../protocol/fold.ts'
 import type { WireRow } from '../protocol/row.ts'
-import type { SnapshotPlace, StoredElsewhere } from '../transport/transport.ts'
 import type { OutboxStore } from './outbox.ts'
 import type { Repair } from './repair.ts'
 
@@ -81,9 +80,7 @@ export interface JournalEntry {
 }
 
 export interface SnapshotWriter {
-  /** Where another thread may write pages, until the end of this writer; `undefined` where none can reach the database. */
-  lend(): Promise<SnapshotPlace | undefined>
-  /** Stores pages, in one transaction, but for those that are stored elsewhere. Resolves when its own are stored. */
+  /** Stores pages, in one transaction. Resolves when they are stored. */
   page(...pages: readonly Page[]): Promise<void>
   /** Switches to the new generation in one transaction, and clears the journal and what is left of older ones. */
   commit(position: HistoryPosition, repair?: Partial<Repair>): Promise<void>
@@ -96,8 +93,6 @@ export interface Page {
   readonly text: string
   /** How many rows of each type it holds. */
   readonly types: readonly (readonly [t: string, rows: number])[]
-  /** Who else writes it, in a place that was lent. */
-  readonly elsewhere?: StoredElsewhere | undefined
 }
 
 /** In UTF-16 units of text. */

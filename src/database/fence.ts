@@ -1,6 +1,5 @@
 import { StorageError, toStorageError } from '../base/errors.ts'
 import type { KeySpan, StoreConnection, StoreTransaction, StoreValue, Table } from '../storage/store.ts'
-import type { SnapshotPlace } from '../transport/transport.ts'
 import { after, fenceOf, isOtherFormat, journalKey, metaKeys, taken } from './format.ts'
 
 /** All but the outbox. */
@@ -15,17 +14,13 @@ const beside = -1
 /** A connection whose every write is refused once somebody else has opened the database. */
 export class FencedConnection {
   readonly #connection: StoreConnection
-  /** What has to be lent still: whoever writes pages for another is refused once they are not wanted any more. */
-  readonly #lent: string | undefined
   /** 0 until it is raised. */
-  #fence: number
+  #fence = 0
   #raising: Promise<number> | undefined
   #writes = 0
 
-  private constructor(connection: StoreConnection, fence: number, lent?: string) {
+  private constructor(connection: StoreConnection) {
     this.#connection = connection
-    this.#fence = fence
-    this.#lent = lent
   }
 
   /**
@@ -33,7 +28,7 @@ export class FencedConnection {
    * all the same.
    */
   static async raise(connection: StoreConnection): Promise<FencedConnection> {
-    const database = new FencedConnection(connection, 0)
+    const database = new FencedConnection(connection)
     await database.own().catch((error) => {
       if (toStorageError(error).code !== 'quota') throw error
     })
@@ -43,11 +38,6 @@ export class FencedConnection {
   /** Leaves the data to the client that has opened the database: every write is refused. */
   static beside(connection: StoreConnection): FencedConnection {
     return new FencedConnection(connection, beside)
-  }
-
-  /** Writes on behalf of whoever lent `place`, for as long as it is lent. */
-  static join(connection: StoreConnection, { fence, generation }: SnapshotPlace): FencedConnection {
-    return new FencedConnection(connection, fence, generation)
   }
 
   get fence(): number {
@@ -119,13 +109,7 @@ export class FencedConnection {
   }
 
   async #compare(tx: StoreTransaction): Promise<void> {
-    const [fence, lent] = await Promise.all([
-      tx.get('meta', metaKeys.fence),
-      this.#lent === undefined ? undefined : tx.get('meta', metaKeys.lent),
-    ])
-    if (fence === this.#fence && lent === this.#lent) return
-    if (fence === this.#fence) throw new StorageError('aborted', 'These pages are not wanted any more.')
-    throw takenOver()
+    if ((await tx.get('meta', metaKeys.fence)) !== this.#fence) throw takenOver()
   }
 }
 
@@ -156,7 +140,6 @@ function raised(connection: StoreConnection): Promise<number> {
 function drop(tx: StoreTransaction, fence: number): Promise<void> {
   tx.delete('meta', metaKeys.head)
   tx.delete('meta', metaKeys.manifest)
-  tx.delete('meta', metaKeys.lent)
   tx.delete('meta', metaKeys.repair)
   tx.delete('pages', {})
   return cut(tx, {}, fence)

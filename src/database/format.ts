@@ -6,8 +6,8 @@ import type { StoreValue } from '../storage/store.ts'
 /**
  * How the local database lies in a store's tables.
  *
- * - `meta`: `fence`, how often it was opened; `head`, a {@link Head}; `manifest`, the {@link Manifest} of the pages; `lent`,
- *   the writer whose pages another thread may write, while there is one; `repair`, a Repair.
+ * - `meta`: `fence`, how often it was opened; `head`, a {@link Head}; `manifest`, the {@link Manifest} of the pages;
+ *   `repair`, a Repair.
  * - `pages`: by `<generation>/<n>`, the JSON text of an array of rows. A page is never changed: what is to hold other
  *   rows is another page, under another key. Pages that the manifest does not list are left over from a writer that
  *   did not come to its end.
@@ -46,7 +46,6 @@ export const metaKeys = {
   fence: 'fence',
   head: 'head',
   manifest: 'manifest',
-  lent: 'lent',
   repair: 'repair',
 } as const
 

@@ -29,7 +29,7 @@ export interface PageWriter {
   /** Whether what it wrote is still there. */
   isUnderWay(): boolean
   end(): void
-  /** Stores pages, in one transaction, but for those that are stored elsewhere. */
+  /** Stores pages, in one transaction. */
   add(...pages: readonly Page[]): Promise<readonly PageEntry[]>
   /** All pages, once they are stored. Rejects where one could not be. */
   manifest(): Promise<Manifest>
@@ -40,13 +40,7 @@ export function generationsOf(database: FencedConnection): Generations {
   let count = 0
 
   const sweep = async (tx: StoreTransaction) => {
-    const [manifest, lent, keys] = await Promise.all([
-      tx.get('meta', metaKeys.manifest),
-      tx.get('meta', metaKeys.lent),
-      tx.keys('pages'),
-    ])
-    // Whoever still writes there is refused from now on.
-    if (!underWay.has(String(lent))) tx.delete('meta', metaKeys.lent)
+    const [manifest, keys] = await Promise.all([tx.get('meta', metaKeys.manifest), tx.keys('pages')])
     const listed = new Set(manifest === undefined ? [] : readManifest(manifest).map(({ key }) => key))
     for (const key of keys) {
       if (!listed.has(key) && !underWay.has(generationOf(key))) tx.delete('pages', key)
@@ -78,35 +72,27 @@ export function generationsOf(database: FencedConnection): Generations {
 
 /** Writes pages of the generation `id`. */
 function pagesIn(database: FencedConnection, id: string): Pick<PageWriter, 'add' | 'manifest'> {
-  /** The pages so far, in order, and whether each is stored yet. */
-  const written: { readonly entry: PageEntry; readonly stored: Promise<void> }[] = []
-
-  const store = async (pages: readonly (readonly [key: string, text: string])[]) => {
-    if (pages.length === 0) return
-    await database.write(['pages'], async (tx) => {
-      for (const [key, text] of pages) tx.put('pages', key, text)
-    })
-  }
+  /** The pages so far, in order. */
+  const entries: PageEntry[] = []
+  const writes: Promise<void>[] = []
 
   return {
     async add(...pages) {
-      const own: [key: string, text: string][] = []
-      const first = written.length
-      const entries = pages.map(({ text, types, elsewhere }, index) => {
-        const key = elsewhere?.key ?? pageKey(id, first + index)
-        if (!elsewhere) own.push([key, text])
-        return { key, size: text.length, types }
+      if (pages.length === 0) return []
+      const first = entries.length
+      const keyed = pages.map((page, index) => ({ ...page, key: pageKey(id, first + index) }))
+      const added = keyed.map(({ key, text, types }) => ({ key, size: text.length, types }))
+      entries.push(...added)
+      const written = database.write(['pages'], async (tx) => {
+        for (const { key, text } of keyed) tx.put('pages', key, text)
       })
-      const stored = store(own)
-      written.push(
-        ...entries.map((entry, index) => ({ entry, stored: pages[index]?.elsewhere?.stored ?? stored })),
-      )
-      await stored
-      return entries
+      writes.push(written)
+      await written
+      return added
     },
     async manifest() {
-      await Promise.all(written.map(({ stored }) => stored))
-      return written.map(({ entry }) => entry)
+      await Promise.all(writes)
+      return entries
     },
   }
 }

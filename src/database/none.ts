@@ -1,7 +1,6 @@
 import type { Database, SnapshotWriter } from './database.ts'
 
 const nowhere: SnapshotWriter = {
-  lend: async () => undefined,
   page: async () => {},
   commit: async () => {},
   abort: async () => {},

@@ -1,7 +1,7 @@
 import { toStorageError } from '../base/errors.ts'
 import type { Clock } from '../base/world.ts'
 import type { Shape } from '../models/migrate.ts'
-import { isInWorkers, type Store, type StoreConnection } from '../storage/store.ts'
+import type { Store, StoreConnection } from '../storage/store.ts'
 import { checkpoint } from './checkpoint.ts'
 import type { Database, DatabaseSize, Restored, RestoreSink, SnapshotWriter } from './database.ts'
 import { FencedConnection } from './fence.ts'
@@ -51,7 +51,7 @@ export async function openDatabase(options: OpenDatabaseOptions): Promise<Databa
 function databaseIn(
   connection: StoreConnection,
   database: FencedConnection,
-  { store, name, clock, models = { version: 1, migrate: {} } }: OpenDatabaseOptions,
+  { store, clock, models = { version: 1, migrate: {} } }: OpenDatabaseOptions,
 ): Database {
   const { version } = models
   const generations = generationsOf(database)
@@ -64,7 +64,6 @@ function databaseIn(
     return beginSnapshot(database, generations, {
       clock,
       version,
-      shared: isInWorkers(store) ? name : undefined,
       onCommit: (manifest) => {
         size = { pageUnits: sizeOf(manifest), journalUnits: 0 }
       },

@@ -1,3 +1,5 @@
+import type { Page } from './database.ts'
+
 /** A transaction takes pages of so much text, in UTF-16 units: one for each page would be a quarter of a first sync. */
 const batchUnits = 1_000_000
 
@@ -5,25 +7,23 @@ const batchUnits = 1_000_000
 const mostUnderWay = 2
 
 /** Gathers the pages of a snapshot into transactions. */
-export class PageBatches<Page extends { readonly text: string }> {
+export class PageBatches {
   readonly #write: (pages: readonly Page[]) => Promise<void>
-  readonly #mostUnits: number
   readonly #underWay = new Set<Promise<void>>()
   /** What the next transaction takes. */
   #batch: Page[] = []
   #units = 0
 
-  /** `write` stores pages in one transaction, which takes so many `units` of text. It never rejects. */
-  constructor(write: (pages: readonly Page[]) => Promise<void>, units = batchUnits) {
+  /** `write` stores pages in one transaction. It never rejects. */
+  constructor(write: (pages: readonly Page[]) => Promise<void>) {
     this.#write = write
-    this.#mostUnits = units
   }
 
   /** Resolves when there is room for the next one. */
   async add(page: Page): Promise<void> {
     this.#batch.push(page)
     this.#units += page.text.length
-    if (this.#units < this.#mostUnits) return
+    if (this.#units < batchUnits) return
     const writing = this.#writeBatch()
     this.#underWay.add(writing)
     void writing.then(() => this.#underWay.delete(writing))

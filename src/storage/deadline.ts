@@ -2,7 +2,7 @@ import { whileAlive, withDeadline } from '../base/deadline.ts'
 import { StorageError } from '../base/errors.ts'
 import { onAbort } from '../base/on-abort.ts'
 import type { Clock } from '../base/world.ts'
-import { inWorkers, isInWorkers, type Store, type StoreConnection, type StoreTransaction } from './store.ts'
+import type { Store, StoreConnection, StoreTransaction } from './store.ts'
 
 export interface TimeLimits {
   /** The longest that opening or destroying may take, in ms. */
@@ -23,7 +23,7 @@ const defaultTimeLimits: TimeLimits = { openMs: 10_000, transactionMs: 15_000 }
 export function withTimeLimits(store: Store, clock: Clock, limits = defaultTimeLimits): Store {
   const { openMs, transactionMs } = limits
   const opened = <T>(promise: Promise<T>) => unlessBlocked(clock, promise, openMs)
-  const limited: Store = {
+  return {
     kind: store.kind,
     async open(name) {
       const opening = store.open(name)
@@ -40,7 +40,6 @@ export function withTimeLimits(store: Store, clock: Clock, limits = defaultTimeL
     },
     destroy: (name) => opened(store.destroy(name)),
   }
-  return isInWorkers(store) ? inWorkers(limited) : limited
 }
 
 /** Settles as `promise` does, or rejects with a StorageError of code `blocked` once `ms` have gone by. */

@@ -5,7 +5,7 @@ import { unlessBlocked } from './deadline.ts'
 import { closedConnection, openFailure } from './indexeddb-failures.ts'
 import { transact } from './indexeddb-transaction.ts'
 import { Loss } from './loss.ts'
-import { inWorkers, type Store, type StoreConnection, tables } from './store.ts'
+import { type Store, type StoreConnection, tables } from './store.ts'
 
 /** Raised when the tables become others. What they hold has a format of its own. */
 const version = 1
@@ -22,7 +22,7 @@ export function indexedDbStore(options: IndexedDbOptions = {}): Store {
     if (found) return found
     throw new StorageError('unavailable', 'There is no IndexedDB here: it is blocked, or this is no browser.')
   }
-  const store: Store = {
+  return {
     kind: 'durable',
     async open(name) {
       try {
@@ -40,7 +40,6 @@ export function indexedDbStore(options: IndexedDbOptions = {}): Store {
       }
     },
   }
-  return options.indexedDB ? store : inWorkers(store)
 }
 
 async function openDatabase(factory: IDBFactory, name: string): Promise<IDBDatabase> {

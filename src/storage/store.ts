@@ -23,21 +23,6 @@ export interface Store {
   destroy(name: string): Promise<void>
 }
 
-const reachable = new WeakSet<Store>()
-
-/**
- * Says that a worker reaches the databases of `store` with an `indexedDbStore()` of its own. That is not for one that wraps
- * another to inherit: what it does to values, a worker would not do.
- */
-export function inWorkers(store: Store): Store {
-  reachable.add(store)
-  return store
-}
-
-export function isInWorkers(store: Store): boolean {
-  return reachable.has(store)
-}
-
 export const tables = ['meta', 'pages', 'journal', 'outbox'] as const
 
 export type Table = (typeof tables)[number]

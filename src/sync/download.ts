@@ -41,7 +41,6 @@ export async function download(
           progress = present
           onProgress(present)
         },
-        place: () => pages.place(),
       },
       signal,
     )

@@ -1,16 +1,16 @@
 import { type SyncError, toStorageError } from '../base/errors.ts'
-import type { Database, Page, SnapshotWriter } from '../database/database.ts'
+import type { Database, SnapshotWriter } from '../database/database.ts'
 import { PageBatches } from '../database/page-batches.ts'
 import { typesOf } from '../database/pages.ts'
 import type { Repair } from '../database/repair.ts'
 import type { SnapshotHead } from '../protocol/bootstrap.ts'
-import type { SnapshotPlace, SnapshotSlice } from '../transport/transport.ts'
+import type { SnapshotSlice } from '../transport/transport.ts'
 
 /** Writes a snapshot's slices as pages. A store that fails does not stop the snapshot: it is then in memory alone. */
 export class PageSink {
   /** What it writes into. */
   readonly database: Database
-  readonly #batches: PageBatches<Page>
+  readonly #batches: PageBatches
   #writer: Promise<SnapshotWriter> | undefined
   #failure: SyncError | undefined
 
@@ -26,16 +26,10 @@ export class PageSink {
     return this.#failure
   }
 
-  /** Where another thread may write slices; `undefined` where none can. */
-  place(): Promise<SnapshotPlace | undefined> {
-    return this.#attempt(async () => (await this.#begun()).lend())
-  }
-
   /** Resolves when there is room for the next one. */
-  async add({ text, rows, elsewhere }: SnapshotSlice): Promise<void> {
+  async add({ text, rows }: SnapshotSlice): Promise<void> {
     if (this.#failure || rows.length === 0) return
-    if (elsewhere) void this.#attempt(() => elsewhere.stored)
-    await this.#batches.add({ text, types: typesOf(rows), elsewhere })
+    await this.#batches.add({ text, types: typesOf(rows) })
   }
 
   /** Makes the snapshot the stored copy. Resolves with why it could not, if it could not. */
@@ -58,12 +52,11 @@ export class PageSink {
   }
 
   /** Never rejects: what fails is kept in `#failure`. */
-  async #attempt<T>(work: () => Promise<T>): Promise<T | undefined> {
+  async #attempt(work: () => Promise<unknown>): Promise<void> {
     try {
-      return await work()
+      await work()
     } catch (error) {
       this.#failure ??= toStorageError(error)
-      return undefined
     }
   }
 }

@@ -1,42 +1,12 @@
 import { HttpError, NetworkError, type SyncError } from '../base/errors.ts'
 import { readErrorBody } from '../protocol/error-body.ts'
-import { idleMs, readText } from './body.ts'
-import type { Call } from './call.ts'
 import type { Credential, Credentials } from './credentials.ts'
 import { redactUrl } from './endpoints.ts'
 
-/** What came back for a request. */
-export interface Answer {
-  /** Whether it is a 2xx. */
-  readonly ok: boolean
-  /** 0 for a redirect. */
-  readonly status: number
-  readonly headers: Headers
-  /** What one that is no 2xx says, as far as it comes in time. */
-  reason(): Promise<string>
-}
-
-/** An answer whose body is still to be read. */
-export interface Fetched extends Answer {
-  readonly response: Response
-}
-
-/** How much of a reason is read, in bytes. */
-const reasonBytes = 16 * 1024
-
-/** What `sending` brings. Rejects as it does. */
-export async function answerOf(sending: Promise<Response>, call: Call): Promise<Fetched> {
-  const response = await sending
-  const { ok, status, headers } = response
-  // The status says enough, so a body that fails or never ends changes nothing.
-  const reason = () => readText(response, call, idleMs, reasonBytes).catch(() => '')
-  return { ok, status, headers, response, reason }
-}
-
 export interface Refusal {
   readonly url: string
-  readonly answer: Answer
-  /** What it says. */
+  readonly response: Response
+  /** What its body says. */
   readonly text: string
   readonly credentials: Credentials
   readonly credential: Credential | undefined
@@ -45,8 +15,9 @@ export interface Refusal {
 }
 
 /** The error that an answer which is no 2xx stands for. */
-export function errorOf({ url, answer, text, credentials, credential, now }: Refusal): SyncError {
-  const { status } = answer
+export function errorOf({ url, response, text, credentials, credential, now }: Refusal): SyncError {
+  // 0 for a redirect.
+  const { status } = response
   const where = redactUrl(url)
   if (status < 400) {
     return new NetworkError('unreachable', `${where} redirects; give the address that it leads to.`)
@@ -57,7 +28,7 @@ export function errorOf({ url, answer, text, credentials, credential, now }: Ref
   return new HttpError(message, {
     status,
     serverCode: body && without(body.code, credential),
-    retryAfterMs: retryAfterMs(answer.headers.get('Retry-After') ?? '', now),
+    retryAfterMs: retryAfterMs(response.headers.get('Retry-After') ?? '', now),
   })
 }
 

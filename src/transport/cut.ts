@@ -30,8 +30,3 @@ export function readCut(text: string, { items, broken }: Cut): SnapshotSlice {
   }
   return { rows, text: asItCame ? text : JSON.stringify(rows), broken: [...broken, ...faults] }
 }
-
-/** How many items `slice` was made of, without those that were cut out of it before. */
-export function countItems(slice: SnapshotSlice, { broken }: Cut): number {
-  return slice.rows.length + slice.broken.length - broken.length
-}

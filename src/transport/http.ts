@@ -1,16 +1,15 @@
 import { ConfigurationError, NetworkError, toError } from '../base/errors.ts'
-import type { Logger } from '../base/logger.ts'
 import { turnsOf } from '../base/turns.ts'
 import type { World } from '../base/world.ts'
 import { readDelta } from '../protocol/delta.ts'
 import { parseJson } from '../protocol/envelope.ts'
-import { type Answer, answerOf, errorOf, type Fetched } from './answer.ts'
-import { readText } from './body.ts'
+import { errorOf } from './answer.ts'
+import { idleMs, readText } from './body.ts'
 import { type Call, runCall } from './call.ts'
 import { type Credentials, headersOf } from './credentials.ts'
 import { type Endpoints, redactUrl, withQuery } from './endpoints.ts'
 import { outline } from './outline.ts'
-import { inPage, type SnapshotWorker } from './snapshot.ts'
+import { readSnapshot } from './snapshot.ts'
 import type { Transport } from './transport.ts'
 
 /** Until an answer begins, and until credentials are there, in ms. */
@@ -25,13 +24,13 @@ const snapshotMs = 120_000
 /** Until 64 KiB more, or the end, of an answer that is read whole, in ms: one that trickles on may never end. */
 const textMs = 600_000
 
+/** How much of what a refusal says is read, in bytes. */
+const reasonBytes = 16 * 1024
+
 export interface TransportOptions {
   readonly world: Pick<World, 'fetch' | 'clock'>
   readonly endpoints: Endpoints
   readonly credentials: Credentials
-  /** Who fetches and reads snapshots. @default the page itself */
-  readonly worker?: SnapshotWorker | undefined
-  readonly logger: Logger
 }
 
 /** A delta that takes longer to parse, in ms, is applied in a turn of its own, which takes several times as long. */
@@ -40,46 +39,42 @@ const longParseMs = 4
 /** Said where something is to be written and there is nowhere to send it. */
 export const noTxUrl = '`endpoints.txUrl` is missing: without it this client only reads.'
 
-/** Sends a request as `fetch` does. */
-type Exchange<A> = (url: string, init: RequestInit) => Promise<A>
-
 export function createTransport(options: TransportOptions): Transport {
-  const { world, endpoints, credentials, worker, logger } = options
+  const { world, endpoints, credentials } = options
   const { clock } = world
 
-  /** The answer that `exchange` brings, if it is a 2xx. */
-  const ask = async <A extends Answer>(
+  /** The answer, if it is a 2xx. */
+  const ask = async (
     call: Call,
     url: string,
     beginMs: number,
-    exchange: Exchange<A>,
     body?: () => Promise<string>,
-  ): Promise<A> => {
+  ): Promise<Response> => {
     const credential = await call.wait(credentials.get(), answerMs, 'Getting credentials')
     const json = await body?.()
-    const sending = send(call, url, headersOf(credential), exchange, json)
+    const sending = send(call, url, headersOf(credential), json)
     const slowMs = answerMs * Math.floor((json?.length ?? 0) / slowChars)
-    const answer = await call.wait(sending, beginMs + slowMs, redactUrl(url))
-    if (answer.ok) {
+    const response = await call.wait(sending, beginMs + slowMs, redactUrl(url))
+    if (response.ok) {
       credentials.accepted(credential)
-      return answer
+      return response
     }
-    const text = await answer.reason()
-    throw errorOf({ url, answer, text, credentials, credential, now: clock.now() })
+    // The status says enough, so a body that fails or never ends changes nothing.
+    const text = await readText(response, call, idleMs, reasonBytes).catch(() => '')
+    throw errorOf({ url, response, text, credentials, credential, now: clock.now() })
   }
 
   /** A POST of `json` where there is one, a GET otherwise. */
-  const send = async <A>(
+  const send = async (
     call: Call,
     url: string,
     headers: Readonly<Record<string, string>>,
-    exchange: Exchange<A>,
     json: string | undefined,
-  ): Promise<A> => {
+  ): Promise<Response> => {
     const posted = json !== undefined && { method: 'POST', body: json }
     const type = posted && { 'Content-Type': 'application/json' }
     try {
-      return await exchange(url, {
+      return await world.fetch(url, {
         ...posted,
         headers: { Accept: 'application/json', ...type, ...headers },
         cache: 'no-store',
@@ -94,19 +89,14 @@ export function createTransport(options: TransportOptions): Transport {
   }
 
   /** The text that answers a request. */
-  const askForText = async (call: Call, url: string, body?: () => Promise<string>): Promise<string> => {
-    const exchange: Exchange<Fetched> = (url, init) => answerOf(world.fetch(url, init), call)
-    const { response } = await ask(call, url, answerMs, exchange, body)
-    return readText(response, call, textMs)
-  }
+  const askForText = async (call: Call, url: string, body?: () => Promise<string>): Promise<string> =>
+    readText(await ask(call, url, answerMs, body), call, textMs)
 
   return {
     bootstrap: (sink, signal) =>
       runCall(clock, signal, async (call) => {
-        const request = { call, clock, fetch: world.fetch, sink, logger }
-        const exchange = (await worker?.begin(request)) ?? inPage(request)
-        const answer = await ask(call, endpoints.bootstrapUrl, snapshotMs, exchange)
-        return answer.read()
+        const response = await ask(call, endpoints.bootstrapUrl, snapshotMs)
+        return readSnapshot({ response, call, clock }, sink)
       }),
     delta: (since, signal) =>
       runCall(clock, signal, async (call) => {

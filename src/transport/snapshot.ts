@@ -1,53 +1,62 @@
-import type { Logger } from '../base/logger.ts'
-import type { Clock, Fetch } from '../base/world.ts'
+import { turnsOf } from '../base/turns.ts'
+import type { Clock } from '../base/world.ts'
 import type { SnapshotHead } from '../protocol/bootstrap.ts'
-import { type Answer, answerOf } from './answer.ts'
+import { readBody } from './body.ts'
 import type { Call } from './call.ts'
-import { countItems, readCut } from './cut.ts'
-import { cutSnapshot, progressOf } from './cut-snapshot.ts'
+import { type Cut, readCut } from './cut.ts'
+import { SnapshotScanner } from './scanner.ts'
 import type { SnapshotSink } from './transport.ts'
 
-/** Asks for a snapshot as `fetch` asks. */
-export type SnapshotFetch = (url: string, init: RequestInit) => Promise<SnapshotAnswer>
-
-export interface SnapshotAnswer extends Answer {
-  /** Reads it into the sink, a slice at a time, if it is a 2xx. Rejects as {@link Transport.bootstrap} does. */
-  read(): Promise<SnapshotHead>
-}
-
-/** Whatever it takes to fetch one snapshot. */
-export interface SnapshotRequest {
+export interface SnapshotSource {
   readonly call: Call
   readonly clock: Clock
-  readonly fetch: Fetch
-  readonly sink: SnapshotSink
-  readonly logger: Logger
+  readonly response: Response
 }
 
-/** What fetches and reads snapshots beside the page: `snapshotWorker` makes it. */
-export interface SnapshotWorker {
-  /** Begins with one, until its call ends. Resolves with `undefined`, and says why, where the page is to do it. */
-  begin(request: SnapshotRequest): Promise<SnapshotFetch | undefined>
-}
+/** The longest row, in bytes. */
+const maxRowBytes = 16 * 2 ** 20
 
-/** Fetches and reads a snapshot in the page. */
-export function inPage(request: SnapshotRequest): SnapshotFetch {
-  const { fetch, sink, call } = request
-  return async (url, init) => {
-    const answer = await answerOf(fetch(url, init), call)
-    let rows = 0
-    const read = () =>
-      cutSnapshot(
-        { ...request, response: answer.response },
-        {
-          async slice({ text, cut }) {
-            const slice = readCut(text, cut)
-            rows += countItems(slice, cut)
-            await sink.slice(slice)
-          },
-          progress: (progress) => sink.progress(progressOf(progress, rows)),
-        },
-      )
-    return { ...answer, read }
+/** The longest time that reading keeps other tasks waiting, in ms. */
+const turnMs = 12
+
+/**
+ * Reads a snapshot into the sink, a slice at a time: the stream is read on once the sink has taken what came. Rejects with
+ * what the sink rejects with, else as {@link readBody} and {@link SnapshotScanner} do.
+ */
+export async function readSnapshot(source: SnapshotSource, sink: SnapshotSink): Promise<SnapshotHead> {
+  const { response, call, clock } = source
+  const total = contentLength(response)
+  let bytes = 0
+  let rows = 0
+  const slices: (readonly [text: string, cut: Cut])[] = []
+  const scanner = new SnapshotScanner(maxRowBytes, (buffer, cut) => slices.push([buffer.take(), cut]))
+  const pauseIfLong = turnsOf(clock, turnMs)
+  for await (const part of readBody(response, call)) {
+    scanner.push(part)
+    bytes += part.length
+    for (const [text, cut] of slices.splice(0)) {
+      call.signal.throwIfAborted()
+      const slice = readCut(text, cut)
+      rows += slice.rows.length + slice.broken.length
+      await sink.slice(slice)
+    }
+    const { count } = scanner
+    sink.progress({ rows, bytes, fraction: count === undefined ? ratio(bytes, total) : ratio(rows, count) })
+    await pauseIfLong()
   }
+  return scanner.end()
+}
+
+/**
+ * How many bytes are to come; 0 where that is not told. Behind a content coding the header counts others, and across
+ * origins a page cannot see whether there is one (Fetch standard, "CORS-safelisted response-header name").
+ */
+function contentLength({ headers, type }: Response): number {
+  return type === 'cors' || headers.has('Content-Encoding') ? 0 : Number(headers.get('Content-Length'))
+}
+
+/** `undefined` where there is more than was told, and what was told is not to be believed. */
+function ratio(part: number, whole: number): number | undefined {
+  if (!(part <= whole)) return undefined
+  return whole === 0 ? 1 : part / whole
 }

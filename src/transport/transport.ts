@@ -27,17 +27,6 @@ export interface SnapshotSink {
   slice(slice: SnapshotSlice): Promise<void>
   /** Called as bytes arrive, also between two slices. */
   progress(progress: SnapshotProgress): void
-  /** Where a reader that can may store the slices by itself. @default nowhere */
-  place?(): Promise<SnapshotPlace | undefined>
-}
-
-/** A database that is open elsewhere, and room in it for the pages of one snapshot. */
-export interface SnapshotPlace {
-  readonly name: string
-  /** Of who has it open: once that is not the last one any more, what is written is refused. */
-  readonly fence: number
-  /** Begins the keys of all pages. */
-  readonly generation: string
 }
 
 /** About 1 000 rows or 256 kB of a snapshot. */
@@ -47,14 +36,6 @@ export interface SnapshotSlice {
   readonly text: string
   /** What was wrong with each item that is left out. */
   readonly broken: readonly string[]
-  /** Where the reader stores `text` by itself, in the place that it was given. */
-  readonly elsewhere?: StoredElsewhere | undefined
-}
-
-export interface StoredElsewhere {
-  readonly key: string
-  /** Resolves when it is stored. Rejects with a StorageError where it will not be; that is never unhandled. */
-  readonly stored: Promise<void>
 }
 
 /** How far a first sync has come. */

@@ -1,14 +1,6 @@
 import * as z from 'zod/mini'
-import {
-  indexedDbStore,
-  type Logger,
-  model,
-  SyncClient,
-  type SyncClientOptions,
-  silentLogger,
-} from '../../src/index.ts'
+import { indexedDbStore, model, SyncClient, type SyncClientOptions } from '../../src/index.ts'
 import { same } from '../../src/storage/contract/context.ts'
-import { snapshotWorker } from '../../src/worker/index.ts'
 import { command, type PageCase } from './in-page.ts'
 
 const models = { Issue: model(z.object({ n: z.number(), title: z.string() }), { indexes: ['n'] }) }
@@ -79,35 +71,6 @@ function test(name: string, run: (visitor: Visitor) => Promise<void>): PageCase 
 
 const ids = (rows: readonly { readonly id: string }[]) => rows.map(({ id }) => id).join()
 
-const workerAt = (path: string) => snapshotWorker(() => new Worker(path, { type: 'module' }))
-
-const warningsInto = (warnings: string[]): Logger => ({
-  ...silentLogger,
-  warn: (message) => warnings.push(message),
-})
-
-async function readsInPage(visitor: Visitor, script: string): Promise<void> {
-  await command('fill', visitor.name, 2_000)
-  const warnings: string[] = []
-  const client = visitor.client({ worker: workerAt(script), logger: warningsInto(warnings) })
-  await client.sync()
-  same(client.count('Issue'), 2_000, 'the rows')
-  same(warnings.length, 1, 'the warnings')
-}
-
-/** The generations of the stored pages. */
-async function writersOf(
-  client: Pick<SyncClient, 'endpoints'>,
-  identity: string,
-): Promise<readonly string[]> {
-  const connection = await indexedDbStore().open(
-    `instep:${JSON.stringify([client.endpoints.bootstrapUrl, identity])}`,
-  )
-  const keys = await connection.transaction({ tables: ['pages'], mode: 'read' }, (tx) => tx.keys('pages'))
-  connection.close()
-  return [...new Set(keys.map((key) => key.slice(0, key.indexOf('/'))))]
-}
-
 /** A whole client in a real engine, before a server that knows nothing but the interface. */
 export const clientCases: readonly PageCase[] = [
   test('shows what there is, in order, and what is pushed', async (visitor) => {
@@ -172,25 +135,6 @@ export const clientCases: readonly PageCase[] = [
     same(again.get('Issue', 'i19999')?.title, 'Issue 19999', 'a record')
   }),
 
-  test('streams a snapshot of 20 000 rows through a worker, which stores it, and restores it', async (visitor) => {
-    await command('fill', visitor.name, 20_000)
-    const warnings: string[] = []
-    const client = visitor.client({ worker: workerAt('/snapshots.js'), logger: warningsInto(warnings) })
-    await client.sync()
-    same(client.count('Issue'), 20_000, 'the rows')
-    same(warnings, [], 'the warnings')
-    await client.close()
-    // The page itself would have written as the first writer.
-    same(await writersOf(client, visitor.name), ['1.2'], 'the writers of the pages')
-    const again = visitor.client()
-    await again.start()
-    same(again.count('Issue', { n: { gte: 19_990 } }), 10, 'what is restored')
-    same(again.get('Issue', 'i19999')?.title, 'Issue 19999', 'a record')
-  }),
-
-  test('where the script of a worker is not there, the page reads the snapshot, and says so', (visitor) =>
-    readsInPage(visitor, '/none.js')),
-
   test('invariant 43: keeps two identities apart, and one over a new token', async (visitor) => {
     const other = new Visitor()
     await other.signIn()
@@ -204,14 +148,6 @@ export const clientCases: readonly PageCase[] = [
     await Promise.all([first.start(), second.start()])
     same([ids(first.all('Issue')), ids(second.all('Issue'))], ['a', 'b'], 'what is restored')
     await other.leave()
-  }),
-
-  test('where a policy forbids workers, the page reads the snapshot, and says so', async (visitor) => {
-    const policy = document.createElement('meta')
-    policy.httpEquiv = 'Content-Security-Policy'
-    policy.content = "worker-src 'none'"
-    document.head.append(policy)
-    await readsInPage(visitor, '/snapshots.js')
   }),
 
   test('where there is no IndexedDB, it works in memory and says so', async (visitor) => {

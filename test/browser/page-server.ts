@@ -42,12 +42,7 @@ export interface Aliases {
 }
 
 export async function servePage(entry: URL, backend?: PageBackend, alias?: Aliases): Promise<PageServer> {
-  const workerEntry = new URL('./pages/snapshots.ts', import.meta.url)
-  const [page, worker] = await Promise.all([bundle(entry, alias), bundle(workerEntry)])
-  const scripts = new Map([
-    ['/page.js', page],
-    ['/snapshots.js', worker],
-  ])
+  const script = await bundle(entry, alias)
   const mailbox = new Mailbox()
   const server = createServer(async (request, response) => {
     response.setHeader('Cache-Control', 'no-store')
@@ -62,8 +57,8 @@ export async function servePage(entry: URL, backend?: PageBackend, alias?: Alias
     } else if (request.method === 'POST') {
       mailbox.add(await messageOf(request))
       response.end()
-    } else if (scripts.has(request.url ?? '')) {
-      response.setHeader('Content-Type', 'text/javascript').end(scripts.get(request.url ?? ''))
+    } else if (request.url === '/page.js') {
+      response.setHeader('Content-Type', 'text/javascript').end(script)
     } else if (request.url === '/away') {
       response.setHeader('Content-Type', 'text/html').end(away)
     } else {

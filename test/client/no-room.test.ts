@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest'
 import { StorageError } from '../../src/base/errors.ts'
-import { defineModels } from '../../src/index.ts'
+import { defineModels, type Transaction } from '../../src/index.ts'
 import type { WireRow } from '../../src/protocol/row.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
+import type { Store, Table } from '../../src/storage/store.ts'
 import { faults } from '../support/bare-server-faults.ts'
 import { Device, shown } from '../support/device.ts'
-import { watching } from '../support/watching-store.ts'
+import { watching, writesOutbox } from '../support/watching-store.ts'
 
 const anHour = 3_600_000
 
@@ -154,4 +155,48 @@ test('what else the disk refused before makes the wait for another snapshot no l
   const before = bootstraps()
   await device.clock.advance(4 * anHour + 60_000)
   expect(bootstraps()).toBe(before + 1)
+})
+
+test('a write for which there is room without pages is not lost while a snapshot is being stored', async () => {
+  const inner = memoryStore()
+  const is = { full: false }
+  let writes = 0
+  let tx: Transaction | undefined
+  // No room for the outbox beside pages, and 1 ms until the page hears that pages are written or gone.
+  const store: Store = {
+    ...inner,
+    open: async (name) => {
+      const connection = await inner.open(name)
+      return {
+        ...connection,
+        async transaction(options, body) {
+          const isOfPages = options.mode === 'write' && options.tables.includes('pages')
+          if (isOfPages) writes += 1
+          if (isOfPages && writes === 2) {
+            is.full = true
+            tx = client.mutate((m) => m.insert('Issue', { id: 'mine' }))
+          }
+          const limited = is.full && writesOutbox(options)
+          const tables: readonly Table[] = limited ? [...options.tables, 'pages'] : options.tables
+          const result = await connection.transaction({ ...options, tables }, async (tx) => {
+            const keys = limited ? await tx.keys('pages') : []
+            if (keys.length > 0) throw new StorageError('quota', 'The disk is full.')
+            return body(tx)
+          })
+          if (is.full && isOfPages) await new Promise<void>((done) => void device.clock.after(1, done))
+          return result
+        },
+      }
+    },
+  }
+  const device = new Device({ store, push: 'none' })
+  const text = 'x'.repeat(4_000)
+  device.server.write(
+    'ada',
+    Array.from({ length: 6_000 }, (_, n) => ({ op: 'i', t: 'Issue', id: `${n}`, p: { n, text } }) as const),
+  )
+  const client = device.client()
+  await device.clock.until(client.sync()).catch(() => {})
+  await device.clock.until(tx?.durable ?? Promise.reject(new Error('Nothing was written.')))
+  expect(client.get('Issue', 'mine')).toBeDefined()
 })

@@ -22,8 +22,6 @@ test.each<[string, unknown]>([
   ['models', 'Issue'],
   ['store', noFunction],
   ['store', null],
-  ['worker', noFunction],
-  ['worker', null],
   ['pollInterval', '500'],
   ['pollInterval', 99],
   ['pollInterval', Number.NaN],

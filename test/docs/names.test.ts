@@ -24,7 +24,6 @@ const entries = [
   'src/react/index.ts',
   'src/tanstack-db/index.ts',
   'src/sqlite/index.ts',
-  'src/worker/index.ts',
 ]
 
 test.each(entries)('docs/api.md names all that %s exports', (entry) => {

@@ -10,7 +10,6 @@ import * as instepSqlite from 'instep/sqlite'
 import * as instepTanstackDb from 'instep/tanstack-db'
 import * as testing from 'instep/testing'
 import * as testingMsw from 'instep/testing/msw'
-import * as worker from 'instep/worker'
 import * as jose from 'jose'
 import DatabaseSync from 'libsql'
 import * as mswNode from 'msw/node'
@@ -20,7 +19,6 @@ import * as jsxRuntime from 'react/jsx-runtime'
 import * as reactServer from 'react-dom/server'
 import * as zod from 'zod'
 import { resolveWorld } from '../../src/base/world.default.ts'
-import { FakeWorker } from '../support/fake-worker.ts'
 import { fakeIndexedDb } from '../support/store-fake-indexeddb.ts'
 
 /** What an example may use without an import: the parts of an application that are not Instep's. */
@@ -144,8 +142,6 @@ export async function setStage(): Promise<Stage> {
       },
       'node:sqlite': { DatabaseSync },
       'instep/testing': testing,
-      // Its script runs by itself.
-      'instep/worker': { ...worker, serveSnapshots() {} },
       'instep/testing/msw': testingMsw,
       'msw/node': {
         setupServer(...handlers: Parameters<typeof mswNode.setupServer>) {
@@ -169,11 +165,6 @@ export async function setStage(): Promise<Stage> {
         page.text = JSON.stringify(shown)
       }),
       fetch,
-      Worker: class extends FakeWorker {
-        constructor() {
-          super({ world: { ...world, fetch }, store: instep.indexedDbStore({ indexedDB }) })
-        }
-      },
       console: { log: (line: unknown) => printed.push(String(line)), warn() {}, error() {} },
       process: {
         env: { JWT_SECRET: 'a secret that is long enough to sign with' },

@@ -54,7 +54,6 @@ const edges = /^src\/base\/(world\.default|websocket\.\w+)\.ts$/
 
 const exceptions: { readonly [file: string]: readonly string[] } = {
   'src/storage/indexeddb.ts': ['globalThis.indexedDB'],
-  'src/worker/serve-snapshots.ts': ['globalThis'],
   'src/storage/indexeddb-transaction.ts': [
     'IDBKeyRange.bound',
     'IDBKeyRange.lowerBound',

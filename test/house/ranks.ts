@@ -7,7 +7,6 @@ export const ranks: Readonly<Record<string, number>> = {
   storage: 2,
   database: 3,
   sqlite: 3,
-  worker: 4,
   replica: 4,
   outbox: 4,
   session: 5,

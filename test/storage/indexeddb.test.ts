@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events'
 import { forceCloseDatabase } from 'fake-indexeddb'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { indexedDbStore } from '../../src/storage/indexeddb.ts'
-import { isInWorkers, type StoreTransaction } from '../../src/storage/store.ts'
+import type { StoreTransaction } from '../../src/storage/store.ts'
 import { fakeIndexedDb } from '../support/store-fake-indexeddb.ts'
 
 afterEach(() => {
@@ -53,11 +53,6 @@ function closeEvent(): Event {
 const writing = { tables: ['meta'], mode: 'write' } as const
 
 describe('opening', () => {
-  test('workers have the same engine, unless another was given, which they cannot reach', () => {
-    expect(isInWorkers(indexedDbStore())).toBe(true)
-    expect(isInWorkers(indexedDbStore({ indexedDB: fakeIndexedDb() }))).toBe(false)
-  })
-
   test('invariant 34: without IndexedDB it is `unavailable`', async () => {
     vi.stubGlobal('indexedDB', undefined)
     await expect(indexedDbStore().open('db')).rejects.toMatchObject({ code: 'unavailable' })

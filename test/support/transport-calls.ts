@@ -1,4 +1,3 @@
-import { silentLogger } from '../../src/base/logger.ts'
 import type { Credentials } from '../../src/transport/credentials.ts'
 import { createCredentials } from '../../src/transport/credentials.ts'
 import { createTransport } from '../../src/transport/http.ts'
@@ -34,7 +33,7 @@ export function setup(
   const world = { fetch: fetching.fetch, clock }
   return Object.assign(fetching, {
     clock,
-    transport: createTransport({ world, endpoints, credentials, logger: silentLogger }),
+    transport: createTransport({ world, endpoints, credentials }),
   })
 }
 

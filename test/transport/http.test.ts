@@ -1,7 +1,6 @@
 import { inspect } from 'node:util'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { isSyncError } from '../../src/base/errors.ts'
-import { silentLogger } from '../../src/base/logger.ts'
 import { createCredentials } from '../../src/transport/credentials.ts'
 import { createTransport } from '../../src/transport/http.ts'
 import { oddChunks } from '../support/bare-server-text.ts'
@@ -50,7 +49,6 @@ describe('a request', () => {
       world: made,
       endpoints: { ...endpoints, txUrl: undefined },
       credentials: createCredentials({}),
-      logger: silentLogger,
     })
     await expect(reads.transact(() => ({ txs: [] }))).rejects.toMatchObject({ option: 'endpoints.txUrl' })
     expect(made.calls).toEqual([])

@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, test } from 'vitest'
-import { silentLogger } from '../../src/base/logger.ts'
 import type { Fetch } from '../../src/base/world.ts'
 import { createCredentials } from '../../src/transport/credentials.ts'
 import { resolveEndpoints } from '../../src/transport/endpoints.ts'
@@ -32,7 +31,6 @@ async function serve(listener: Parameters<typeof localServer>[0]) {
     world: { fetch: realFetch, clock },
     endpoints,
     credentials,
-    logger: silentLogger,
   })
   return { server, clock, transport, sink: new ListSink() }
 }

@@ -267,14 +267,13 @@ test('options are checked by their types', () => {
 
 test('what need not be given may be given as undefined', () => {
   const undecided: { readonly [name: string]: undefined } = {}
-  const { onUnauthenticated, store, worker, logger, merge, txCodec, world, pollInterval, signal } = undecided
+  const { onUnauthenticated, store, logger, merge, txCodec, world, pollInterval, signal } = undecided
   const { indexes, load, version, migrate, requires, unchanged, state } = undecided
   const models = defineModels({ Issue: model(definitions.Project, { indexes, load }) }, { version, migrate })
   const client = new SyncClient({
     baseUrl,
     models,
     store,
-    worker,
     logger,
     merge,
     txCodec,

@@ -1,3 +1,0 @@
-import { serveSnapshots } from '../../../src/worker/index.ts'
-
-serveSnapshots()
