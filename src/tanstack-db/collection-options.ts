@@ -15,7 +15,7 @@ export interface InstepCollectionOptions<M extends ModelDefinitions, T extends N
 /** The options of a collection of TanStack DB over a client. */
 export interface InstepCollectionConfig<R extends { readonly id: string }> {
   readonly getKey: (record: R) => string
-  /** A `SyncConfig` of each version of TanStack DB; their own fit only themselves. */
+  /** A `SyncConfig` of TanStack DB, as far as it is used here. */
   readonly sync: {
     readonly rowUpdateMode: 'full'
     readonly sync: (collection: {
@@ -66,21 +66,13 @@ export function instepCollectionOptions<M extends ModelDefinitions, T extends Na
           const changed = event.changes.filter(({ t }) => t === type)
           show(changed.flatMap(({ id }) => mirror.set(id, client.get(type, id))))
         }
-        // TanStack DB 0.9 keeps what was inserted until it hears more, and of what the query does not give it hears nothing.
-        const handOver = ({ kind }: ChangeEvent) => {
-          if (kind !== 'mutation') return
-          begin()
-          commit()
-        }
-        const undos = query
-          ? [live.subscribe(showAll), client.on('change', handOver)]
-          : [client.on('change', follow)]
+        const undo = query ? live.subscribe(showAll) : client.on('change', follow)
         showAll()
         const ended = new AbortController()
         if (live.status === 'ready') markReady()
         else client.load(type, { signal: ended.signal }).then(markReady, markError)
         return () => {
-          for (const undo of undos) undo()
+          undo()
           ended.abort()
         }
       },

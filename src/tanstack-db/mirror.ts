@@ -1,7 +1,4 @@
-/**
- * A row of a collection that is another now. A full update puts it in place where there is none, too: while TanStack DB 0.9
- * holds back the removal of a row, it refuses to insert one of the same key.
- */
+/** A row of a collection that is another now. A full update puts it in place where there is none, too. */
 export type RowWrite<R> =
   | { readonly type: 'update'; readonly value: R }
   | { readonly type: 'delete'; readonly key: string }

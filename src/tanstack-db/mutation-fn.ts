@@ -58,8 +58,6 @@ export async function instepMutationFn({
   const body = (m: TypedMutator<ModelDefinitions>) => {
     for (const mutation of mutations) write(m, mutation)
   }
-  // A collection of 0.9 knows of its transaction only after this call, and hands over nothing that came before.
-  if (!('when' in transaction)) await undefined
   // The client shows it from here on; it must also stay.
   await client.mutate(body, { label: textOf(label), group: textOf(group) }).durable
 }

@@ -102,6 +102,55 @@ test('nothing flickers: not while it is stored, sent, answered or echoed, nor by
   expect(values('i3')).toEqual(['insert i3 Lamp out', 'update i3 Lamp out'])
 })
 
+test('a row that has settled is the client’s, and not the optimistic one, with nothing from the server', async () => {
+  server.down()
+  await server.settle()
+  const tx = issues.update('i1', (draft) => {
+    delete draft.estimate
+  })
+  expect(issues.get('i1')?.$synced).toBe(false)
+  await server.clock.until(tx.when('settled'))
+  expect(issues.get('i1')?.$synced).toBe(true)
+  expect(issues.get('i1')).not.toHaveProperty('estimate')
+  await server.clock.until(issues.insert(lamp).when('settled'))
+  expect(issues.get('i3')?.$synced).toBe(true)
+})
+
+test('a record that is deleted, and inserted again before that is stored, is there as it was inserted', async () => {
+  let open = () => {}
+  let gate: Promise<void> | undefined
+  const slow = withSteps(memoryStore(), { awaited: () => gate, immediate: () => {} })
+  const own = issuesOf(await clientOf(server, slow))
+  gate = new Promise((resolve) => {
+    open = resolve
+  })
+  server.down()
+  const first = own.delete('i2')
+  await undefined
+  const second = own.insert({ id: 'i2', title: 'Door mended', projectId: 'p1' })
+  await server.clock.advance(100)
+  open()
+  gate = undefined
+  await server.clock.until(Promise.all([first, second].map((tx) => tx.when('settled'))))
+  expect(own.get('i2')?.title).toBe('Door mended')
+  expect(own.get('i2')?.$synced).toBe(true)
+  server.up()
+  await server.settle()
+  expect(titles(own)).toEqual({ i1: 'Cable cut', i2: 'Door mended' })
+})
+
+test('a record that the query does not give goes as soon as it is written', async () => {
+  server.down()
+  const query = { where: { projectId: 'p1' } }
+  const some = createCollection(instepCollectionOptions({ client, type: 'Issue', query }))
+  await some.preload()
+  const tx = some.insert({ ...lamp, projectId: 'p2' })
+  expect(some.has('i3')).toBe(true)
+  await server.clock.until(tx.when('settled'))
+  expect(some.has('i3')).toBe(false)
+  expect(issues.has('i3')).toBe(true)
+})
+
 test('what breaks its model is taken back, and the transaction fails with the reason', async () => {
   const tx = issues.insert({ ...lamp, title: 7 as never })
   await expect(tx.when('settled')).rejects.toMatchObject({ name: 'ValidationError' })
