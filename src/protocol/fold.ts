@@ -59,26 +59,22 @@ export function asInsert({ t, id, v, p }: WireRow): RowOp {
 export function fold(rows: RowSource, ops: readonly Step['op'][]): Folded {
   const touched: Touched[] = []
   // By type and id apart: to join them into one key costs more than all else that is done with it.
-  const byType = new Map<string, Map<string, Touched>>()
+  const byType = new Map<string, { readonly rows: RowsOfType; readonly touched: Map<string, Touched> }>()
   const again = new Set<Touched>()
   const steps = ops.map((op) => {
     const { t, id, at } = op
-    const byId = byType.get(t) ?? new Map<string, Touched>()
-    if (byId.size === 0) byType.set(t, byId)
-    let change = byId.get(id)
+    const ofType = byType.get(t) ?? { rows: rows.of(t), touched: new Map<string, Touched>() }
+    if (ofType.touched.size === 0) byType.set(t, ofType)
+    let change = ofType.touched.get(id)
     if (change) again.add(change)
     else {
-      change = { t, id, before: undefined, after: undefined, at }
-      byId.set(id, change)
+      const row = ofType.rows.get(id)
+      change = { t, id, before: row, after: row, at }
+      ofType.touched.set(id, change)
       touched.push(change)
     }
     return { op, change }
   })
-  // In a loop that does nothing else: where the rows are in no cache, the processor then waits for several at once.
-  for (const [t, byId] of byType) {
-    const ofType = rows.of(t)
-    for (const change of byId.values()) change.before = change.after = ofType.get(change.id)
-  }
   let changes: readonly RowChange[] | undefined
   return {
     unknown: unknownOf(steps, again),
@@ -120,24 +116,15 @@ export class UnknownRecords {
   }
 }
 
-/** Of so many records, the fields are still in the cache when they are read again. */
-const atOnce = 64
-
 /** Takes over into `touched` what the steps make of it. To be called once. */
 function changesOf(
   touched: readonly Touched[],
   steps: readonly Step[],
   again: ReadonlySet<Touched>,
 ): readonly RowChange[] {
-  for (let from = 0; from < steps.length; from += atOnce) {
-    const some = steps.slice(from, from + atOnce)
-    // As with the rows, so with their fields.
-    for (const { change } of some)
-      for (const name in change.before?.p) if (change.before.p[name] !== undefined) break
-    for (const { op, change } of some) {
-      change.after = applyOp(change.after, op)
-      change.at = op.at
-    }
+  for (const { op, change } of steps) {
+    change.after = applyOp(change.after, op)
+    change.at = op.at
   }
   // An op alone knows whether it changed anything; of several, only the last row tells.
   for (const change of again) if (change.after) change.after = reuse(change.before, change.after)
