@@ -25,7 +25,7 @@ export function* evaluate(table: Table, query: Query, accepts: Predicate): Work<
     seen += 1
     if (seen % stride === 0) yield
   }
-  const rows = yield* OrderedList.over<WireRow>(query.order, yield* sort(found, query.order.terms))
+  const rows = yield* OrderedList.over<WireRow>(query.order, yield* sort(found, query.order.compare))
   return { rows, place: () => 0, own: rows }
 }
 

@@ -5,9 +5,7 @@ import { compareDescending, compareValues, type FieldReader, isLast, type Row, r
 
 /** A total order of rows. */
 export interface Order {
-  /** What was asked for, and `id`. */
-  readonly terms: readonly Term[]
-  /** The terms without `id`. */
+  /** What was asked for; rows that are equal in it go by `id`. */
   readonly fields: readonly Term[]
   /** Ties go by descending id: they go as the last term does. */
   readonly descends: boolean
@@ -41,8 +39,7 @@ function termOf(field: string, desc: boolean): Term {
 function orderOf(fields: readonly Term[]): Order {
   const descends = fields.at(-1)?.desc ?? false
   const id = termOf('id', descends)
-  const terms = [...fields, id]
-  const [first = id, ...ties] = terms
+  const [first = id, ...ties] = [...fields, id]
   const compareTies = (a: Row, b: Row) => {
     for (const { read, compare } of ties) {
       const order = compare(read(a), read(b))
@@ -51,7 +48,7 @@ function orderOf(fields: readonly Term[]): Order {
     return 0
   }
   const compare = (a: Row, b: Row) => first.compare(first.read(a), first.read(b)) || compareTies(a, b)
-  return { fields, terms, descends, key: first.read, compareKeys: first.compare, compareTies, compare }
+  return { fields, descends, key: first.read, compareKeys: first.compare, compareTies, compare }
 }
 
 /** Throws a ConfigurationError that names `orderBy`. */

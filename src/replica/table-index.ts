@@ -29,7 +29,7 @@ export class TableIndex {
 
   static *over(fields: Index, current: ReadonlyMap<string, WireRow>): Work<TableIndex> {
     const order = ascending(fields)
-    const sorted = yield* sort([...current.values()], order.terms)
+    const sorted = yield* sort([...current.values()], order.compare)
     return new TableIndex(fields, yield* OrderedList.over<WireRow>(order, sorted), current)
   }
 
