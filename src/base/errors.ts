@@ -33,7 +33,6 @@ export interface ErrorCodes {
   ConfigurationError: 'configuration'
   ValidationError: 'validation' | 'not_loaded'
   RejectedError: 'rejected'
-  PendingError: 'pending'
   ClosedError: 'closed'
 }
 
@@ -71,7 +70,6 @@ export interface ErrorClasses {
   ConfigurationError: ConfigurationError
   ValidationError: ValidationError
   RejectedError: RejectedError
-  PendingError: SyncError<'PendingError'>
   ClosedError: ClosedError
 }
 

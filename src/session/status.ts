@@ -9,7 +9,6 @@ export interface Status {
   readonly connection: ConnectionStatus
   readonly writes: { readonly pending: number; readonly rejected: number; readonly paused?: string }
   readonly storage: StorageStatus
-  readonly role: 'leader' | 'follower'
   /** The position that is shown; what a restart begins from may be a little less. */
   readonly lastSyncId: number
 }
@@ -46,7 +45,6 @@ export const initialStatus: Status = {
   connection: { state: 'idle' },
   writes: { pending: 0, rejected: 0 },
   storage: { kind: 'memory' },
-  role: 'leader',
   lastSyncId: 0,
 }
 
