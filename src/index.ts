@@ -68,9 +68,9 @@ export {
   type TxResult,
   type WireTransaction,
 } from './protocol/tx.ts'
+export type { LiveQuery } from './replica/live-query.ts'
 export type { Condition, Cursor, OrderTerm, QuerySpec, Where } from './replica/query-spec.ts'
 export type { DataRecord } from './replica/record.ts'
-export type { LiveQuery } from './replica/replica.ts'
 export type { ChangeEvent, RecordChange, ResetEvent, ResetReason, SyncEvents } from './session/events.ts'
 export type { SyncResult } from './session/session.ts'
 export type { ConnectionStatus, DataStatus, Status, StorageStatus } from './session/status.ts'

@@ -7,9 +7,9 @@ import type { DefinitionsOf } from '../models/record-of.ts'
 import type { Mutator } from '../outbox/draft.ts'
 import type { Transaction } from '../outbox/transaction.ts'
 import type { WireRow } from '../protocol/row.ts'
-import { createReplica } from '../replica/create-replica.ts'
+import type { LiveQuery } from '../replica/live-query.ts'
 import type { QuerySpec, Where } from '../replica/query-spec.ts'
-import type { LiveQuery } from '../replica/replica.ts'
+import { Replica } from '../replica/replica.ts'
 import type { SyncEvents } from '../session/events.ts'
 import type { Session, SyncResult } from '../session/session.ts'
 import type { Status } from '../session/status.ts'
@@ -66,7 +66,7 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
               beside,
             })
           : noDatabase,
-      replica: createReplica({
+      replica: new Replica({
         clock: world.clock,
         onListenerError: (error) => logger.error('A listener or a filter of a query threw.', { error }),
         indexes: indexesOf(models),

@@ -6,11 +6,11 @@ import type { TransactionState } from '../outbox/transaction-state.ts'
 import type { DataRecord } from '../replica/record.ts'
 import type { ExportedOutbox } from '../session/writer.ts'
 
+export type { LiveQuery } from '../replica/live-query.ts'
 // What the rooms above read and ask with; they do not reach into the replica.
 export { readQuery as checkQuery } from '../replica/query.ts'
 export type { Cursor, QuerySpec } from '../replica/query-spec.ts'
 export type { DataRecord } from '../replica/record.ts'
-export type { LiveQuery } from '../replica/replica.ts'
 
 /** The names of the types: those that the models declare, or any. */
 export type NameOf<M extends ModelDefinitions | Models> = TypeName<M>

@@ -15,12 +15,13 @@ const beside = -1
 export class FencedConnection {
   readonly #connection: StoreConnection
   /** 0 until it is raised. */
-  #fence = 0
+  #fence: number
   #raising: Promise<number> | undefined
   #writes = 0
 
-  private constructor(connection: StoreConnection) {
+  private constructor(connection: StoreConnection, fence = 0) {
     this.#connection = connection
+    this.#fence = fence
   }
 
   /**

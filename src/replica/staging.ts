@@ -8,7 +8,6 @@ import {
   UnknownRecords,
 } from '../protocol/fold.ts'
 import type { WireRow } from '../protocol/row.ts'
-import type { Staging } from './replica.ts'
 import type { ReplicaQuery } from './replica-query.ts'
 import type { Table } from './table.ts'
 import { finish, inTurns, stride, type Work } from './turns.ts'
@@ -39,8 +38,8 @@ export interface Prepared extends Copy {
 
 const none: RowsOfType = new Map<string, WireRow>()
 
-/** Rows that are gathered, and then prepared for their place. */
-export class StagedCopy implements Staging {
+/** A copy that nobody reads yet: rows are gathered, and then prepared for their place. */
+export class Staging {
   readonly #current: Current
   readonly #isPart: boolean
   readonly #unloaded: Set<string>
@@ -55,10 +54,12 @@ export class StagedCopy implements Staging {
     this.#isPart = isPart
   }
 
+  /** The types that it has no place for: what is added of them is dropped. */
   get unloaded(): ReadonlySet<string> {
     return this.#unloaded
   }
 
+  /** Has a place for `types`, too, from now on. */
   include(types: Iterable<string>): void {
     for (const t of types) this.#unloaded.delete(t)
   }
@@ -78,17 +79,20 @@ export class StagedCopy implements Staging {
     }
   }
 
+  /** Of what was applied, the first `u` of each record that is not here, nor made or removed behind it. */
   get unknown(): readonly RowOp[] {
     return this.#unknown.ops
   }
 
-  async part(): Promise<StagedCopy> {
-    const part = new StagedCopy(this.#current, [], true)
+  /** What it holds so far, prepared to be swapped in while the rest comes. Nothing may be added before that resolves. */
+  async part(): Promise<Staging> {
+    const part = new Staging(this.#current, [], true)
     await inTurns(this.#current.clock, part.#copy(this))
     await part.prepare()
     return part
   }
 
+  /** Does the long work of the swap beforehand, in short turns. Nothing may be added after it. */
   async prepare(): Promise<void> {
     this.#prepared = await inTurns(this.#current.clock, this.#prepare())
   }
@@ -114,7 +118,7 @@ export class StagedCopy implements Staging {
     return { tables, views, unloaded: this.#unloaded, isPart: this.#isPart }
   }
 
-  *#copy(whole: StagedCopy): Work<void> {
+  *#copy(whole: Staging): Work<void> {
     for (const [t, rows] of whole.#rows) {
       const copied = this.#of(t)
       for (const [id, row] of rows) {

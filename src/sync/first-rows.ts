@@ -1,5 +1,6 @@
 import type { Clock } from '../base/world.ts'
-import type { Replica, Staging } from '../replica/replica.ts'
+import type { Replica } from '../replica/replica.ts'
+import type { Staging } from '../replica/staging.ts'
 
 /** A first snapshot that takes longer than this to come, in ms, is shown as it does. */
 const leastMs = 1_000

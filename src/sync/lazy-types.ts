@@ -4,7 +4,8 @@ import { unreadable } from '../database/format.ts'
 import type { HistoryPosition } from '../protocol/bootstrap.ts'
 import { type RowOp, rowKey } from '../protocol/fold.ts'
 import { isOtherEpoch } from '../protocol/guards.ts'
-import type { Replica, Staging } from '../replica/replica.ts'
+import type { Replica } from '../replica/replica.ts'
+import type { Staging } from '../replica/staging.ts'
 
 /** A type that the disk did not give is read once more at once, and from then on when it is used again. */
 const mostReads = 2

@@ -6,7 +6,7 @@ import { openDatabase } from '../../src/database/open.ts'
 import { defineModels } from '../../src/models/models.ts'
 import { fold, type RowOp, type RowSource } from '../../src/protocol/fold.ts'
 import type { WireRow } from '../../src/protocol/row.ts'
-import { createReplica } from '../../src/replica/create-replica.ts'
+import { Replica } from '../../src/replica/replica.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import { frame } from '../support/arbitraries.ts'
 import { behind, name, open } from '../support/store-databases.ts'
@@ -28,7 +28,7 @@ async function setUp() {
 
 /** What a restart is told of a repair, and of which records changes came that are not there. */
 async function repairIn(database: Database) {
-  const replica = createReplica({ clock: new VirtualClock(), onListenerError: () => {} })
+  const replica = new Replica({ clock: new VirtualClock(), onListenerError: () => {} })
   const staging = replica.stage()
   const restored = await database.restore({
     rows: (rows) => staging.add(rows),

@@ -182,7 +182,7 @@ export const writes: readonly Mutation[] = [
     invariant: 28,
     test: 'test/writes/echo.test.ts',
     name: 'invariant 28: no old value shows in between where the server’s own comes %s',
-    file: 'src/replica/create-replica.ts',
+    file: 'src/replica/replica.ts',
     from: 'this.#show(this.#overlay.rebase(this.shown))',
     to: '',
   },

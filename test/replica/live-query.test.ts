@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import type { LiveQuery } from '../../src/replica/replica.ts'
+import type { LiveQuery } from '../../src/replica/live-query.ts'
 import { apply, emptyReplica, replaceAll, replicaOf, row, t } from '../support/replica-fixtures.ts'
 
 const rows = [row('a', { n: 3 }), row('b', { n: 1 }), row('c', { n: 2 })]

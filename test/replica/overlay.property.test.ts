@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { Payload } from '../../src/protocol/json.ts'
 import type { WireRow } from '../../src/protocol/row.ts'
 import type { TxOp } from '../../src/protocol/tx.ts'
-import { createReplica } from '../../src/replica/create-replica.ts'
+import { Replica } from '../../src/replica/replica.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
 const ids = ['1', '2'] as const
@@ -31,7 +31,7 @@ function laidOver(p: Payload | undefined, op: TxOp): Payload | undefined {
 test('what is shown is always what is confirmed with the pending ops on top', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 20 }), (steps) => {
-      const replica = createReplica({ clock: new VirtualClock(), onListenerError: () => {} })
+      const replica = new Replica({ clock: new VirtualClock(), onListenerError: () => {} })
       const query = replica.query('T', { orderBy: ['id'] })
       let told = query.rows
       query.subscribe(() => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { TxOp } from '../../src/protocol/tx.ts'
-import { createReplica } from '../../src/replica/create-replica.ts'
+import { Replica } from '../../src/replica/replica.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
 type Fields = { readonly [field: string]: number | string }
@@ -12,7 +12,7 @@ const remove: TxOp = { op: 'd', t: 'T', id: '1' }
 
 /** A replica of one record, which shows what it is at each moment that a query is told. */
 function replicaOf(confirmed: Fields | undefined) {
-  const replica = createReplica({ clock: new VirtualClock(), onListenerError: () => {} })
+  const replica = new Replica({ clock: new VirtualClock(), onListenerError: () => {} })
   const rowOf = (p: Fields | undefined) => p && { t: 'T', id: '1', p }
   const stage = (p: Fields | undefined) => {
     const staging = replica.stage()

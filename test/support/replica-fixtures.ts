@@ -1,8 +1,7 @@
 import { type RowChange, reuse } from '../../src/protocol/fold.ts'
 import type { Payload } from '../../src/protocol/json.ts'
 import type { WireRow } from '../../src/protocol/row.ts'
-import { createReplica, type ReplicaOptions } from '../../src/replica/create-replica.ts'
-import type { Replica } from '../../src/replica/replica.ts'
+import { Replica, type ReplicaOptions } from '../../src/replica/replica.ts'
 import { VirtualClock } from './virtual-clock.ts'
 
 /** Of all tests of the replica that need no second one. */
@@ -16,7 +15,7 @@ export function row(id: string, p: Payload = {}, v?: number): WireRow {
 export function emptyReplica(options: Partial<ReplicaOptions> = {}) {
   const errors: unknown[] = []
   const onListenerError = (error: unknown) => errors.push(error)
-  return { errors, replica: createReplica({ clock: new VirtualClock(), onListenerError, ...options }) }
+  return { errors, replica: new Replica({ clock: new VirtualClock(), onListenerError, ...options }) }
 }
 
 /** A replica that is ready and holds `rows`. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Staging } from '../../src/replica/replica.ts'
+import type { Staging } from '../../src/replica/staging.ts'
 import { FirstRows } from '../../src/sync/first-rows.ts'
 import { PacedClock } from '../support/paced-clock.ts'
 import { emptyReplica, row, t } from '../support/replica-fixtures.ts'

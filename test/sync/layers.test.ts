@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { RejectedError } from '../../src/base/errors.ts'
 import { Outbox } from '../../src/outbox/outbox.ts'
 import { LocalTransaction, stateOf, type TransactionHost } from '../../src/outbox/transaction.ts'
-import { createReplica } from '../../src/replica/create-replica.ts'
+import { Replica } from '../../src/replica/replica.ts'
 import { Layers } from '../../src/sync/layers.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
@@ -31,7 +31,7 @@ function titled(id: string): LocalTransaction {
 
 function setUp() {
   const outbox = new Outbox(() => {})
-  const replica = createReplica({ clock: new VirtualClock(), onListenerError: () => {} })
+  const replica = new Replica({ clock: new VirtualClock(), onListenerError: () => {} })
   const layers = new Layers({ outbox, replica, listener: { change: (_kind, _rows, _of, apply) => apply() } })
   const seen = () => [outbox.list().map(({ id }) => id), replica.get('Issue', 'i1')?.title]
   return { layers, seen }

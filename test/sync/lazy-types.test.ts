@@ -4,7 +4,7 @@ import { noDatabase } from '../../src/database/none.ts'
 import type { RowOp } from '../../src/protocol/fold.ts'
 import type { Payload } from '../../src/protocol/json.ts'
 import type { WireRow } from '../../src/protocol/row.ts'
-import { createReplica } from '../../src/replica/create-replica.ts'
+import { Replica } from '../../src/replica/replica.ts'
 import { LazyTypes } from '../../src/sync/lazy-types.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
@@ -14,7 +14,7 @@ const stored: WireRow = { t, id: '1', p: { n: 1 } }
 /** A lazy type, of which one record is stored; what happens to it is not. And what comes of it once it is loaded. */
 function setUp() {
   const clock = new VirtualClock()
-  const replica = createReplica({ clock, onListenerError: () => {} })
+  const replica = new Replica({ clock, onListenerError: () => {} })
   replica.swap(replica.stage(new Set([t])))
   const joined: { readonly row: WireRow | undefined; readonly rest: readonly RowOp[] }[] = []
   const disk = { sid: 1, rows: [stored] }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import * as z from 'zod/mini'
 import { defineModels, type ModelDefinitions, type StandardSchema } from '../../src/index.ts'
 import type { WireRow } from '../../src/protocol/row.ts'
-import { createReplica } from '../../src/replica/create-replica.ts'
+import { Replica } from '../../src/replica/replica.ts'
 import { ModelCheck } from '../../src/sync/model-check.ts'
 import { PacedClock } from '../support/paced-clock.ts'
 
@@ -11,7 +11,7 @@ const titled = z.object({ title: z.string() })
 /** A check over a replica with `rows`, and all that it tells. */
 function checkOf(definitions: ModelDefinitions, rows: readonly WireRow[] = []) {
   const clock = new PacedClock(1)
-  const replica = createReplica({ clock, onListenerError: () => {} })
+  const replica = new Replica({ clock, onListenerError: () => {} })
   const log: string[] = []
   const check = new ModelCheck({
     models: defineModels(definitions),
