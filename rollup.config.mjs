@@ -1,7 +1,5 @@
-import { readFile } from 'node:fs/promises'
 import { brotliCompressSync, constants } from 'node:zlib'
 import { PGlite } from '@electric-sql/pglite'
-import nodeResolve from '@rollup/plugin-node-resolve'
 import { dts } from 'rollup-plugin-dts'
 import esbuild from 'rollup-plugin-esbuild'
 
@@ -26,11 +24,10 @@ const sockets = {
 const ownFile = (id) => (/\/storage\/indexeddb[\w-]*\.ts$/.test(id) ? 'indexeddb' : undefined)
 
 // Whatever is not a file of ours is installed beside the package, or is Node's own.
-const external = (id) => !id.startsWith('.') && !id.startsWith('/') && !taken.includes(id)
+const external = (id) => !id.startsWith('.') && !id.startsWith('/')
 
-// Run, never imported: so as a module only. What reads the arguments goes into its file.
+// Run, never imported: so as a module only.
 const commands = { 'cli/index': 'src/cli/index.ts' }
-const taken = ['citty']
 
 // An empty database, since PGlite takes seconds to make one; without the templates, two thirds of its files, that only
 // another database would be made of. A larger window than usual: it repeats itself far apart.
@@ -50,26 +47,11 @@ const seed = {
   },
 }
 
-// The licence of what is taken in goes with every copy of it.
-const licences = {
-  name: 'licences',
-  async generateBundle() {
-    for (const name of taken) {
-      const source = await readFile(new URL(`node_modules/${name}/LICENSE`, import.meta.url))
-      this.emitFile({ type: 'asset', fileName: `cli/LICENSE-${name}`, source })
-    }
-  },
-}
-
 const scripts = (format, ending, entries) => ({
   input: entries,
   external,
   treeshake: { moduleSideEffects: 'no-external' },
-  plugins: [
-    nodeResolve({ resolveOnly: taken }),
-    esbuild({ target: 'es2022', tsconfig: false }),
-    ...(format === 'es' ? [seed, licences] : []),
-  ],
+  plugins: [esbuild({ target: 'es2022', tsconfig: false }), ...(format === 'es' ? [seed] : [])],
   output: {
     dir: 'dist',
     format,

@@ -1,8 +1,7 @@
-import { parseArgs, stripVTControlCharacters } from 'node:util'
-import { type ArgsDef, type CommandDef, renderUsage } from 'citty'
+import { parseArgs } from 'node:util'
 import { UsageError } from './failure.ts'
 import type { Given, Settings } from './settings.ts'
-import type { Output, Shell } from './shell.ts'
+import type { Shell } from './shell.ts'
 
 export interface Command {
   readonly name: string
@@ -71,45 +70,31 @@ function seeHelp({ name }: Pick<Command, 'name'>): string {
 }
 
 /** The help of one command. */
-export async function helpOf(command: Command, output: Output, colours: boolean): Promise<void> {
-  const { name, about, argument, options, notes } = command
-  const args: ArgsDef = argument
-    ? { [argument.name]: { type: 'positional', description: argument.about }, ...argsOf(options) }
-    : argsOf(options)
-  await show({ meta: { name: `instep ${name}`, description: about }, args }, notes, output, colours)
+export function helpOf({ name, about, argument, options, notes }: Command): string {
+  const args = argument ? [[`<${argument.name}>`, argument.about] as const] : []
+  const list = Object.entries(options).map(
+    ([option, { about, value }]) =>
+      [value === undefined ? `--${option}` : `--${option}=<${value}>`, about] as const,
+  )
+  const usage = `Usage: instep ${name} [options]${args.map(([arg]) => ` ${arg}`).join('')}`
+  return paragraphs(about, usage, table([...args, ...list]), ...notes)
 }
 
 /** The help of all of them. */
-export async function helpOfAll(
-  commands: readonly Command[],
-  output: Output,
-  colours: boolean,
-): Promise<void> {
-  const subCommands = Object.fromEntries(
-    commands.map(({ name, about }) => [name, { meta: { name, description: about } }]),
+export function helpOfAll(commands: readonly Command[]): string {
+  return paragraphs(
+    'Serves and looks after copies of data that keep in step.',
+    'Usage: instep <command> [options]',
+    table(commands.map(({ name, about }) => [name, about])),
+    '`instep <command> --help` says more about a command.',
   )
-  const description = 'Serves and looks after copies of data that keep in step.'
-  await show({ meta: { name: 'instep', description }, subCommands }, [], output, colours)
 }
 
-async function show(
-  definition: CommandDef,
-  notes: readonly string[],
-  output: Output,
-  colours: boolean,
-): Promise<void> {
-  const usage = await renderUsage(definition)
-  const text = [usage.trim(), ...notes].join('\n\n').replace(/ +$/gm, '')
-  output.write(`${colours && output.isTerminal ? text : stripVTControlCharacters(text)}\n`)
+function paragraphs(...texts: readonly string[]): string {
+  return `${texts.join('\n\n')}\n`
 }
 
-function argsOf(options: Options): ArgsDef {
-  return Object.fromEntries(
-    Object.entries(options).map(([name, { about, value }]) => [
-      name,
-      value === undefined
-        ? { type: 'boolean' as const, description: about }
-        : { type: 'string' as const, description: about, valueHint: value },
-    ]),
-  )
+function table(rows: readonly (readonly [name: string, about: string])[]): string {
+  const width = Math.max(...rows.map(([name]) => name.length))
+  return rows.map(([name, about]) => `  ${name.padEnd(width)}  ${about}`).join('\n')
 }

@@ -17,13 +17,12 @@ export async function main(args: readonly string[], shell: Shell, version: () =>
 
 async function run([name, ...args]: readonly string[], shell: Shell, version: () => string): Promise<void> {
   const { env, stdout } = shell
-  const colours = !env.NO_COLOR
   if (name === '--version') return stdout.write(`${version()}\n`)
-  if (name === '--help' || name === '-h') return helpOfAll(commands, stdout, colours)
+  if (name === '--help' || name === '-h') return stdout.write(helpOfAll(commands))
   if (name === undefined) throw new UsageError('A command is missing; `instep --help` lists them.')
   const command = commands.find((each) => each.name === name)
   if (!command) throw new UsageError(`There is no command \`${name}\`; \`instep --help\` lists them.`)
-  if (args.includes('--help') || args.includes('-h')) return helpOf(command, stdout, colours)
+  if (args.includes('--help') || args.includes('-h')) return stdout.write(helpOf(command))
   const known = new Set(commands.flatMap(({ options }) => Object.keys(options)))
   for (const name of ['config', 'new']) known.delete(name)
   await command.run(new Settings(parse(command, args), env, known), shell)

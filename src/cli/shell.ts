@@ -15,7 +15,7 @@ export interface Shell {
 }
 
 export interface Output {
-  /** Whether somebody looks at it, who likes colours and progress. */
+  /** Whether somebody looks at it, who likes progress. */
   readonly isTerminal: boolean
   write(text: string): void
 }
