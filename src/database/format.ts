@@ -1,5 +1,5 @@
 import { StorageError } from '../base/errors.ts'
-import { epochOf, isSid } from '../protocol/guards.ts'
+import { isSid, namesOf } from '../protocol/guards.ts'
 import { isObject } from '../protocol/json.ts'
 import type { StoreValue } from '../storage/store.ts'
 
@@ -7,14 +7,14 @@ import type { StoreValue } from '../storage/store.ts'
  * How the local database lies in a store's tables.
  *
  * - `meta`: `fence`, how often it was opened; `head`, a {@link Head}; `manifest`, the {@link Manifest} of the pages;
- *   `repair`, a Repair.
+ *   `repair`, a Repair; `caller`, the user whose data it is, as the service names it.
  * - `pages`: by `<generation>/<n>`, the JSON text of an array of rows. A page is never changed: what is to hold other
  *   rows is another page, under another key. Pages that the manifest does not list are left over from a writer that
  *   did not come to its end.
  * - `journal`: by {@link journalKey}, a delta: what it follows from, how far it reaches, when it was stored, and the JSON text of its
  *   ops; {@link taken} where a former client would go on.
  *
- * Another format drops pages and journal, which can be fetched again; `fence` and the table `outbox` outlive it.
+ * Another format drops pages and journal, which can be fetched again; `fence`, `caller` and the table `outbox` outlive it.
  */
 export const format = 2
 
@@ -47,6 +47,7 @@ export const metaKeys = {
   head: 'head',
   manifest: 'manifest',
   repair: 'repair',
+  caller: 'caller',
 } as const
 
 /** Whether `value` is a head of another format. */
@@ -68,7 +69,7 @@ export function readHead(value: StoreValue | undefined): Head | undefined {
       typeof at === 'number' &&
       typeof version === 'number'
     )
-      return { format, generation, base, at, version, ...epochOf(value) }
+      return { format, generation, base, at, version, ...namesOf(value) }
   }
   throw unreadable('The position')
 }

@@ -2,13 +2,15 @@ import { ProtocolError } from '../base/errors.ts'
 import { readEnvelope, readSid } from './envelope.ts'
 import { asInsert, type RowOp } from './fold.ts'
 import { readFrame } from './frame.ts'
-import { epochOf, isSid } from './guards.ts'
+import { isSid, namesOf } from './guards.ts'
 import { readShallowRow } from './row.ts'
 
 /** A delta of any shape, read: changes one by one. */
 export interface DeltaMessage {
   readonly sid: number
   readonly epoch?: string
+  /** The user who asked, where the server says so. */
+  readonly caller?: string
   /** "All that is yours between `since` and `sid`"; on a socket it may be missing, and proves nothing then. */
   readonly since?: number
   /** What it came as. Rows tell of no removal. */
@@ -45,7 +47,7 @@ export function readDelta(value: unknown): DeltaMessage {
   const sid = readSid(message, what)
   const common = {
     sid,
-    ...epochOf(message),
+    ...namesOf(message),
     ...(isSid(since) ? { since } : undefined),
   }
   if (Array.isArray(frames)) return { ...common, ...readFrames(frames) }

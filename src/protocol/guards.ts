@@ -25,13 +25,15 @@ export function isPayload(value: unknown): value is Payload {
   return isObject(value) && !Object.hasOwn(value, reserved)
 }
 
-/** The `epoch` that a message says, or something stored. */
-export function epochOf({
-  epoch,
-}: {
-  readonly [name: string]: unknown
-}): { readonly epoch: string } | undefined {
-  return typeof epoch === 'string' ? { epoch } : undefined
+/** The `epoch` and the `caller` that a message names, or something stored. */
+export function namesOf({ epoch, caller }: { readonly [name: string]: unknown }): {
+  readonly epoch?: string
+  readonly caller?: string
+} {
+  return {
+    ...(typeof epoch === 'string' ? { epoch } : undefined),
+    ...(typeof caller === 'string' ? { caller } : undefined),
+  }
 }
 
 export function isCount(value: unknown): value is number {

@@ -1,6 +1,6 @@
 import type * as z from 'zod/mini'
 import { readEnvelope, readSid } from './envelope.ts'
-import { epochOf, isSid } from './guards.ts'
+import { isSid, namesOf } from './guards.ts'
 import { isDeeperThan, isObject, maxDepth } from './json.ts'
 import type { txOpSchema, wireTransactionSchema } from './schema/tx.ts'
 
@@ -42,6 +42,8 @@ export interface TxResponse {
   readonly sid: number
   /** The history in which they were judged. Where it is another than that of the data, the data is fetched first. */
   readonly epoch?: string | undefined
+  /** The user who sent them. Where it is another than that of the data, no verdict is taken. */
+  readonly caller?: string | undefined
   readonly results: readonly TxResult[]
 }
 
@@ -77,7 +79,7 @@ export function readTxResponse(value: unknown): TxResponse {
   const results = Array.isArray(message.results) ? message.results : []
   return {
     sid: readSid(message, what),
-    ...epochOf(message),
+    ...namesOf(message),
     results: results.flatMap((item) => readResult(item) ?? []),
   }
 }

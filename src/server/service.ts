@@ -47,8 +47,8 @@ export interface SyncService {
 export type EpochOf = (history: string, ownerField: string, owner: string) => string
 
 /**
- * The service without anything of Node's, so that it runs in a page too. `digest` shortens the bodies of transactions,
- * which are kept to be compared; `retention` is that of the log in memory.
+ * The service without anything of Node's, so that it runs in a page too. `digest` shortens what is only ever compared: the
+ * bodies of transactions, which are kept, and the names of callers, of which it hides who they are; `retention` is that of the log in memory.
  */
 export function createServiceWith(
   epochOf: EpochOf,
@@ -67,6 +67,7 @@ export function createServiceWith(
     logger,
     digest,
     epochOf: (history: string, owner: string) => epochOf(history, ownerField, owner),
+    callerOf: ({ userId }: Caller) => digest(JSON.stringify(['caller', userId])),
   }
   let draining = false
   let closed = false

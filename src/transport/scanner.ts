@@ -1,7 +1,7 @@
 import { ProtocolError } from '../base/errors.ts'
 import { readSnapshotHead, type SnapshotHead } from '../protocol/bootstrap.ts'
 import { notJson, parseJson } from '../protocol/envelope.ts'
-import { isCount } from '../protocol/guards.ts'
+import { isCount, namesOf } from '../protocol/guards.ts'
 import { maxDepth } from '../protocol/json.ts'
 import { ByteBuffer } from './byte-buffer.ts'
 import { snapshot } from './cut.ts'
@@ -49,6 +49,11 @@ export class SnapshotScanner {
   get count(): number | undefined {
     const { count } = this.#values
     return isCount(count) ? count : undefined
+  }
+
+  /** Who asked for it, where the snapshot has said so by now. */
+  get caller(): string | undefined {
+    return namesOf(this.#values).caller
   }
 
   /** Takes the next bytes. Throws a ProtocolError, and is of no more use then. */
@@ -125,7 +130,9 @@ export class SnapshotScanner {
 
   #keep(value: unknown, delimiter: number | undefined): void {
     const key = this.#key
-    if (key === 'sid' || key === 'epoch' || key === 'count' || key === 'lines') this.#values[key] = value
+    if (key === 'sid' || key === 'epoch' || key === 'caller' || key === 'count' || key === 'lines') {
+      this.#values[key] = value
+    }
     this.#endOfValue(delimiter)
   }
 

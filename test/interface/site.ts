@@ -70,7 +70,12 @@ export interface Push {
 
 export interface Listening {
   readonly socket: WebSocket
-  readonly hello: { readonly sid: number; readonly epoch: string; readonly heartbeatMs: number }
+  readonly hello: {
+    readonly sid: number
+    readonly epoch: string
+    readonly caller: string
+    readonly heartbeatMs: number
+  }
   /** What came after the hello. */
   readonly pushes: readonly Push[]
   /** All that came, as text. */

@@ -25,9 +25,9 @@ test('any delta may say since when it is whole', () => {
 })
 
 test('hello is told apart, and what it says in a wrong type is left out', () => {
-  expect(read({ hello: { sid: 3, epoch: 'e', heartbeatMs: 'x' } })).toEqual({
+  expect(read({ hello: { sid: 3, epoch: 'e', caller: 'c', heartbeatMs: 'x' } })).toEqual({
     kind: 'hello',
-    hello: { sid: 3, epoch: 'e' },
+    hello: { sid: 3, epoch: 'e', caller: 'c' },
   })
 })
 
@@ -40,9 +40,12 @@ test('a heartbeat of no time at all is none', () => {
 })
 
 test('hello is read where its schema accepts it, and only there', () => {
-  const fields = { sid: fc.integer(), epoch: fc.string(), heartbeatMs: fc.integer({ min: -5 }) }
+  const names = { epoch: fc.string(), caller: fc.string() }
+  const fields = { sid: fc.integer(), ...names, heartbeatMs: fc.integer({ min: -5 }) }
   const known = fc.record(fields, { requiredKeys: [] })
-  const some = fc.record({ hello: fc.oneof(known, mutilated(known, ['sid', 'epoch', 'heartbeatMs'])) })
+  const some = fc.record({
+    hello: fc.oneof(known, mutilated(known, ['sid', 'epoch', 'caller', 'heartbeatMs'])),
+  })
   fc.assert(
     fc.property(fc.oneof(parsedJson, some), (value) => {
       const push = read(value)

@@ -169,10 +169,11 @@ describe('a delta', () => {
     expect(broken).toEqual(['a frame has no usable `sid`'])
   })
 
-  test('carries epoch and since where they have their type, and is read without them elsewhere', () => {
-    expect(readDelta({ sid: 1, frames: [], epoch: 'e', since: 0 })).toMatchObject({ epoch: 'e', since: 0 })
-    const plain = readDelta({ sid: 1, frames: [], epoch: 5, since: '0' })
-    expect('epoch' in plain || 'since' in plain).toBe(false)
+  test('carries epoch, caller and since where they have their type, and is read without them elsewhere', () => {
+    const names = { epoch: 'e', caller: 'c', since: 0 }
+    expect(readDelta({ sid: 1, frames: [], ...names })).toMatchObject(names)
+    const plain = readDelta({ sid: 1, frames: [], epoch: 5, caller: 7, since: '0' })
+    expect(Object.keys(names).filter((name) => name in plain)).toEqual([])
   })
 
   test.each([

@@ -54,7 +54,8 @@ test('an answer without a list of verdicts holds none', () => {
 })
 
 test('an answer may name the history in which it judged', () => {
-  expect(readTxResponse({ sid: 5, epoch: 'e', results: [] })).toEqual({ sid: 5, epoch: 'e', results: [] })
+  const answer = { sid: 5, epoch: 'e', caller: 'c', results: [] }
+  expect(readTxResponse(answer)).toEqual(answer)
 })
 
 test('an answer that does not say how far it reaches is none', () => {

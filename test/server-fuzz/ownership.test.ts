@@ -78,6 +78,13 @@ describe.each(combinations)('on %s, owned by %s', (kind, ownerField) => {
     })
     const oracle = new Oracle()
     let runs = 0
+    const callers = new Map<string, User>()
+    /** No two users are named alike, in whatever answer. */
+    const expectCaller = (name: User, { caller }: { readonly caller?: string }) => {
+      expect(caller).toMatch(/^[\w-]{43}$/)
+      expect(callers.get(String(caller)) ?? name).toBe(name)
+      callers.set(String(caller), name)
+    }
 
     const run = async (steps: readonly Step[]) => {
       runs += 1
@@ -95,7 +102,9 @@ describe.each(combinations)('on %s, owned by %s', (kind, ownerField) => {
         const text = await response.text()
         expect(response.status).toBe(200)
         expectOwn(name, text)
-        return JSON.parse(text)
+        const body = JSON.parse(text)
+        expectCaller(name, body)
+        return body
       }
       /** An op that says in its fields whose they are. */
       const opOf = ({ op, n, to }: Draft, by: User | undefined): TxOp => {
@@ -129,7 +138,9 @@ describe.each(combinations)('on %s, owned by %s', (kind, ownerField) => {
           const text = await response.text()
           // What one writes oneself for another comes back in nothing either.
           expectOwn(by, text)
-          const { results }: TxResponse = JSON.parse(text)
+          const answer: TxResponse = JSON.parse(text)
+          const { results } = answer
+          expectCaller(by, { caller: String(answer.caller) })
           sent.push(id)
           if (!results[0] || 'error' in results[0]) return
           for (const op of ops) {
@@ -161,6 +172,7 @@ describe.each(combinations)('on %s, owned by %s', (kind, ownerField) => {
           const [on, copy] = [await listen(one.by), new NaiveCopy()]
           copy.bootstrap(await get(one.by, 'bootstrap'))
           expect(copy.sid).toBeGreaterThanOrEqual(on.hello.sid)
+          expectCaller(one.by, on.hello)
           listening.push({ by: one.by, on, copy })
         },
       }
@@ -188,6 +200,7 @@ describe.each(combinations)('on %s, owned by %s', (kind, ownerField) => {
       numRuns: 12,
       endOnFailure: true,
     })
+    expect(callers.size).toBe(users.length)
     const secrets = [secret, ...(await Promise.all(users.map((name) => tokenOf(name))))]
     expect(secrets.filter((text) => lines.join('').includes(text))).toEqual([])
   })

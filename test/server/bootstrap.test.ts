@@ -13,11 +13,12 @@ test('it has the records of its caller, with their versions, and says how many b
   expect(JSON.parse(text)).toEqual({
     sid: 5,
     epoch: expect.any(String),
+    caller: expect.any(String),
     count: 1,
     lines: true,
     rows: [{ t: 'Todo', id: '1', v: 4, p }],
   })
-  expect(Object.keys(JSON.parse(text))).toEqual(['sid', 'epoch', 'count', 'lines', 'rows'])
+  expect(Object.keys(JSON.parse(text))).toEqual(['sid', 'epoch', 'caller', 'count', 'lines', 'rows'])
   expect(bootstrapResultSchema.parse(JSON.parse(text))).toEqual(JSON.parse(text))
 })
 
@@ -26,6 +27,7 @@ test('without any records it is whole all the same', async () => {
   expect(await json('bootstrap')).toEqual({
     sid: 0,
     epoch: expect.any(String),
+    caller: expect.any(String),
     count: 0,
     lines: true,
     rows: [],

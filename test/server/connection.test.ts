@@ -19,7 +19,7 @@ test('a connection that is gone leaves no timer, not even one that waits for its
   const caller = { userId: 'ada', expiresAt: clock.now() + 2_592_000_000 }
   const connection = new Connection(new FakeSocket(), caller, 0, clock, limits, () => {})
   connection.watch(async () => 'same', clock)
-  connection.hello('epoch')
+  connection.hello('epoch', 'caller')
   expect(clock.timers).toBe(3)
   connection.dispose()
   expect(clock.timers).toBe(0)

@@ -30,6 +30,7 @@ export const authenticate: Authenticate = async (request) => {
 export interface Answer {
   readonly sid: number
   readonly epoch: string
+  readonly caller: string
   readonly count: number
   readonly rows: readonly WireRow[]
   readonly frames: readonly SyncFrame[]

@@ -10,9 +10,9 @@ test('hello comes first, with the position, the epoch and the longest silence', 
   const { service, json, connect } = serviceOf({ heartbeatMs: 9_000 })
   await service.write([insert('1')])
   const socket = await connect()
-  const { epoch } = await json('bootstrap')
-  expect(socket.messages).toEqual([{ hello: { sid: 1, epoch, heartbeatMs: 9_000 } }])
-  expect(readPush(socket.texts[0])).toMatchObject({ kind: 'hello', hello: { sid: 1, epoch } })
+  const { epoch, caller } = await json('bootstrap')
+  expect(socket.messages).toEqual([{ hello: { sid: 1, epoch, caller, heartbeatMs: 9_000 } }])
+  expect(readPush(socket.texts[0])).toMatchObject({ kind: 'hello', hello: { sid: 1, epoch, caller } })
 })
 
 test('a write is pushed at once to every socket of its owner, in one message, and to nobody else', async () => {

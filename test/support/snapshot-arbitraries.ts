@@ -9,6 +9,7 @@ const known = fc.record(
     sid: fc.oneof({ weight: 5, arbitrary: fc.nat() }, parsedJson),
     count: fc.oneof(fc.nat(20), parsedJson),
     epoch: fc.oneof(fc.string(), parsedJson),
+    caller: fc.oneof(fc.string(), parsedJson),
     rows: fc.oneof(
       { weight: 9, arbitrary: fc.array(fc.oneof({ weight: 4, arbitrary: row }, mutilated(row), parsedJson)) },
       parsedJson,

@@ -21,12 +21,12 @@ const rowNesting = (id: string, levels: number) =>
 describe('what a snapshot says', () => {
   test('its rows and its head, whatever the order of the keys', () => {
     for (const text of [
-      '{"sid":7,"count":2,"epoch":"e","rows":[{"t":"a","id":"1","p":{}},{"t":"a","id":"2","p":{}}]}',
-      '{"rows":[{"t":"a","id":"1","p":{}} , {"t":"a","id":"2","p":{}}],"epoch":"e","count":2,"sid":7}\n',
-      '\n{ "count" : 2 ,\r\n\t"rows" : [ {"t":"a","id":"1","p":{}}, {"t":"a","id":"2","p":{}} ] , "epoch":"e","sid":7 } ',
+      '{"sid":7,"count":2,"epoch":"e","caller":"c","rows":[{"t":"a","id":"1","p":{}},{"t":"a","id":"2","p":{}}]}',
+      '{"rows":[{"t":"a","id":"1","p":{}} , {"t":"a","id":"2","p":{}}],"epoch":"e","caller":"c","count":2,"sid":7}\n',
+      '\n{ "count" : 2 ,\r\n\t"rows" : [ {"t":"a","id":"1","p":{}}, {"t":"a","id":"2","p":{}} ] , "epoch":"e","caller":"c","sid":7 } ',
     ]) {
       const { head, rows, slices } = scan(text)
-      expect(head).toEqual({ sid: 7, count: 2, epoch: 'e' })
+      expect(head).toEqual({ sid: 7, count: 2, epoch: 'e', caller: 'c' })
       expect(rows.map(({ id }) => id)).toEqual(['1', '2'])
       expect(slices).toHaveLength(1)
     }

@@ -7,6 +7,8 @@ export const helloSchema = z.object({
     /** Every visible change above it will be pushed on this socket. */
     sid: sidSchema,
     epoch: lenient(z.string()),
+    /** Stands for the user whose socket it is. */
+    caller: lenient(z.string()),
     /** The longest silence to expect, in ms. */
     heartbeatMs: lenient(z.number().check(z.positive())),
   }),

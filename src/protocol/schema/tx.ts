@@ -51,5 +51,7 @@ export const txResultSchema = z.union([
 export const txResponseSchema = z.object({
   sid: sidSchema,
   epoch: lenient(z.string()),
+  /** Stands for the user who sent them. */
+  caller: lenient(z.string()),
   results: z.array(txResultSchema),
 })

@@ -1,6 +1,7 @@
 import { isSyncError, toError } from '../../base/errors.ts'
 import type { Clock, Random } from '../../base/world.ts'
 import type { TxResponse, TxResult } from '../../protocol/tx.ts'
+import type { Caller } from '../auth/caller.ts'
 import type { Position, Read } from '../log/log.ts'
 import type { Metrics } from '../ops/metrics.ts'
 import type { RateLimit } from '../ops/rate-limit.ts'
@@ -27,6 +28,8 @@ export interface AppOptions extends IdentifyOptions, DecideOptions, TransactionL
   readonly maxBodyBytes: number
   /** Where it is told whether requests are welcome; `false` tells it nowhere. */
   readonly healthPath: string | false
+  /** What names a caller in the answers: the same for all credentials of one user. */
+  readonly callerOf: (caller: Caller) => string
   readonly metrics: Metrics | undefined
   readonly rateLimit: RateLimit | undefined
   /** How many sockets are open. */
@@ -43,7 +46,7 @@ const methods = { bootstrap: 'GET, POST', delta: 'GET', ws: 'GET', tx: 'POST' }
 
 /** The endpoints. A socket's upgrade passes through here like every other request, so nothing is checked elsewhere. */
 export async function createApp(options: AppOptions): Promise<App> {
-  const { log, path, allowedOrigins, epochOf, healthPath, metrics, rateLimit } = options
+  const { log, path, allowedOrigins, epochOf, callerOf, healthPath, metrics, rateLimit } = options
   const { Hono, compress, cors } = await loadHono()
   await Promise.all([metrics?.ready?.(), rateLimit?.ready?.()])
   const app: App = new Hono<Env>()
@@ -107,11 +110,12 @@ export async function createApp(options: AppOptions): Promise<App> {
   })
 
   const send = async (c: AppContext, read: Read, list: string, head: Readonly<Record<string, unknown>>) => {
-    const epoch = epochOf(read.history, c.var.identity.owner)
+    const { caller, owner } = c.var.identity
+    const names = { epoch: epochOf(read.history, owner), caller: callerOf(caller) }
     const failed = (error: unknown) => {
       c.var.logger.error('An answer was broken off.', { path: c.req.path, reason: toError(error).message })
     }
-    const body = await bodyOf(documentText({ sid: read.head, epoch, ...head }, list, read.batches), failed)
+    const body = await bodyOf(documentText({ sid: read.head, ...names, ...head }, list, read.batches), failed)
     return sendJson(c, 200, body)
   }
 
@@ -159,7 +163,9 @@ export async function createApp(options: AppOptions): Promise<App> {
     // One after the other: any may require what stands before it.
     for (const tx of txs) results.push({ id: tx.id, ...(await decide(tx, c.var.identity, deciding)) })
     const end = await log.position()
-    const answer: TxResponse = { sid: end.head, epoch: epochOf(end.history, c.var.identity.owner), results }
+    const { caller, owner } = c.var.identity
+    const names = { epoch: epochOf(end.history, owner), caller: callerOf(caller) }
+    const answer: TxResponse = { sid: end.head, ...names, results }
     return sendJson(c, 200, new TextEncoder().encode(JSON.stringify(answer)))
   })
 

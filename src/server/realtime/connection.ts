@@ -91,9 +91,9 @@ export class Connection {
   }
 
   /** Says from where on it will push. */
-  hello(epoch: string): void {
+  hello(epoch: string, caller: string): void {
     const { heartbeatMs } = this.#limits
-    this.#send(() => JSON.stringify({ hello: { sid: this.#told, epoch, heartbeatMs } }))
+    this.#send(() => JSON.stringify({ hello: { sid: this.#told, epoch, caller, heartbeatMs } }))
   }
 
   /** Tells that `push` is all that is the caller's. */

@@ -26,6 +26,7 @@ export interface HubOptions {
   readonly logger: Logger
   readonly limits: ConnectionLimits
   readonly epochOf: (history: string, owner: string) => string
+  readonly callerOf: (caller: Caller) => string
 }
 
 /**
@@ -111,7 +112,7 @@ export class Hub {
 
   /** Nothing is awaited between the cursor's use as the hello's `sid` and the entry into the map. */
   #join(socket: ServerSocket, caller: Caller, owner: string, again: Asked['again']): void {
-    const { clock, limits, epochOf } = this.#options
+    const { clock, limits, epochOf, callerOf } = this.#options
     const connection = new Connection(socket, caller, this.#cursor, clock, limits, () => {
       const rest = this.#byOwner.get(owner)
       rest?.delete(connection)
@@ -121,7 +122,7 @@ export class Hub {
     this.#byOwner.set(owner, connections.add(connection))
     socket.addEventListener('close', () => connection.dispose())
     connection.watch(again, clock)
-    connection.hello(epochOf(this.#history, owner))
+    connection.hello(epochOf(this.#history, owner), callerOf(caller))
   }
 
   /** Listens before it asks where the log is, so that no hint falls between. */
