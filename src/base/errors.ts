@@ -9,7 +9,7 @@ const brand = Symbol.for('instep.SyncError')
 export interface ErrorCodes {
   /** None of the others: a fault of Instep's or of something it was given. */
   SyncError: 'unexpected'
-  UnauthenticatedError: 'unauthenticated'
+  UnauthenticatedError: 'unauthenticated' | 'other_user'
   ProtocolError:
     | 'not_json'
     | 'bad_envelope'
@@ -81,10 +81,18 @@ export function isSyncError<Name extends ErrorName = ErrorName>(
   return value instanceof Error && brand in value && (name === undefined || value.name === name)
 }
 
-/** The server answered 401, or there are no credentials to send (the interface's section "Errors"). */
+export interface UnauthenticatedErrorOptions extends SyncErrorOptions {
+  /** @default 'unauthenticated' */
+  readonly code?: ErrorCodes['UnauthenticatedError']
+}
+
+/**
+ * The server answered 401, or there are no credentials to send (the interface's section "Errors"). `other_user`: the
+ * credentials belong to another user than the data.
+ */
 export class UnauthenticatedError extends SyncError<'UnauthenticatedError'> {
-  constructor(message: string, options?: SyncErrorOptions) {
-    super('UnauthenticatedError', 'unauthenticated', message, options)
+  constructor(message: string, options: UnauthenticatedErrorOptions = {}) {
+    super('UnauthenticatedError', options.code ?? 'unauthenticated', message, options)
   }
 }
 
@@ -142,8 +150,8 @@ export class ConfigurationError extends SyncError<'ConfigurationError'> {
 }
 
 /** Says of `option` what is wrong: the sentence begins with its name. */
-export function wrongOption(option: string, what: string): ConfigurationError {
-  return new ConfigurationError(option, `\`${option}\` ${what}`)
+export function wrongOption(option: string, what: string, options?: SyncErrorOptions): ConfigurationError {
+  return new ConfigurationError(option, `\`${option}\` ${what}`, options)
 }
 
 export interface ValidationErrorOptions extends SyncErrorOptions {

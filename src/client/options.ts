@@ -18,13 +18,13 @@ export interface SyncClientOptions<M extends ModelDefinitions = ModelDefinitions
     CredentialOptions {
   /**
    * Whose data it is: with the server it names the local database, so it stays the same when a token is refreshed,
-   * and includes whatever the server filters by, an organization for example. `null`: in memory only. Required with
+   * and includes the user and whatever the server filters by, an organization for example. `null`: in memory only. Required with
    * a durable store.
    */
   readonly identity?: string | null
   /**
-   * Called after a 401, once for each credential however many calls fail together. It may return a new token, or a
-   * promise of one; otherwise syncing pauses until `resume()`.
+   * Called after a 401, once for each credential however many calls fail together, and once where the credentials have
+   * become another user's. It may return a new token, or a promise of one; otherwise syncing pauses until `resume()`.
    */
   readonly onUnauthenticated?: ((error: SyncError) => unknown) | undefined
   /** The types of the application; without them every type is taken as it comes. */
@@ -76,6 +76,7 @@ const expected: {
   endpoints: [isObject, '{ bootstrapUrl, deltaUrl, wsUrl, txUrl? }'],
   token: credential,
   apiKey: credential,
+  identityOf: [isFunction, 'a function'],
   identity: [(value) => isText(value) || value === null, 'a text that names whose data it is, or null'],
   onUnauthenticated: [isFunction, 'a function'],
   models: [isObject, 'what defineModels gives, or an object of schemas'],
@@ -100,16 +101,16 @@ export function resolveOptions<M extends ModelDefinitions>(
   options: SyncClientOptions<M>,
 ): ResolvedOptions<M> {
   checkOptions(options, expected)
-  const { baseUrl, endpoints, token, apiKey, models, store } = options
-  if (store?.kind === 'durable' && options.identity === undefined) {
+  const { baseUrl, endpoints, token, apiKey, identityOf, models, store } = options
+  if (identityOf ? !options.identity : store?.kind === 'durable' && options.identity === undefined) {
     throw wrongOption(
       'identity',
-      'is missing; a durable store needs to know whose data it keeps (null: keep none).',
+      'is missing; a durable store and `identityOf` need to know whose data it is (null: keep none).',
     )
   }
   return {
     endpoints: { baseUrl, endpoints },
-    credentials: { token, apiKey },
+    credentials: { token, apiKey, identityOf },
     identity: options.identity ?? null,
     onUnauthenticated: options.onUnauthenticated ?? (() => undefined),
     models: defineModels<M>(models ?? ({} as M)),

@@ -45,7 +45,7 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
   constructor(options: SyncClientOptions<M>) {
     const { world, logger, store, identity, models, ...rest } = resolveOptions(options)
     const endpoints = resolveEndpoints(rest.endpoints, world.location)
-    const credentials = createCredentials(rest.credentials)
+    const credentials = createCredentials(rest.credentials, identity)
     this.endpoints = endpoints
     this.#session = new LocalSession({
       ...rest,

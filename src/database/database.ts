@@ -28,6 +28,13 @@ export interface Database {
    * it finds may lie ahead of what was restored. Resolves with `undefined` also where it is of another shape by now.
    */
   read(sink: RestoreSink): Promise<Restored | undefined>
+  /**
+   * The user whose data it is, as the service names it; `undefined` if that was never stored. It outlives the data, as the
+   * outbox does.
+   */
+  readCaller(): Promise<string | undefined>
+  /** Stores `caller`, unless it is known to be stored. Rejects with a StorageError. */
+  storeCaller(caller: string | undefined): Promise<void>
   /** Begins a new generation beside the current one, which stays whole until `commit`. */
   snapshot(): Promise<SnapshotWriter>
   /**

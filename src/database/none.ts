@@ -11,6 +11,8 @@ export const noDatabase: Database = {
   kind: 'memory',
   restore: async () => undefined,
   read: async () => undefined,
+  readCaller: async () => undefined,
+  storeCaller: async () => {},
   snapshot: async () => nowhere,
   append: async () => {},
   checkpoint: async () => false,

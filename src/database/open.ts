@@ -1,11 +1,12 @@
 import { toStorageError } from '../base/errors.ts'
 import type { Clock } from '../base/world.ts'
 import type { Shape } from '../models/migrate.ts'
+import { namesOf } from '../protocol/guards.ts'
 import type { Store, StoreConnection } from '../storage/store.ts'
 import { checkpoint } from './checkpoint.ts'
 import type { Database, DatabaseSize, Restored, RestoreSink, SnapshotWriter } from './database.ts'
 import { FencedConnection } from './fence.ts'
-import { sizeOf } from './format.ts'
+import { metaKeys, sizeOf } from './format.ts'
 import { generationsOf } from './generations.ts'
 import { journalOf } from './journal.ts'
 import { type MigratingSink, migratingSink } from './migrate.ts'
@@ -57,6 +58,8 @@ function databaseIn(
   const generations = generationsOf(database)
   const journal = journalOf(database)
   let size: DatabaseSize = nothing
+  /** What is stored, or about to be. */
+  let caller: string | undefined
   let isCheckpointing = false
 
   const snapshot = async () => {
@@ -117,6 +120,17 @@ function databaseIn(
 
     async read(sink) {
       return (await readStored(database, (stored) => (stored === version ? sink : undefined)))?.restored
+    },
+
+    async readCaller() {
+      caller = namesOf({ caller: await database.read([], (tx) => tx.get('meta', metaKeys.caller)) }).caller
+      return caller
+    },
+
+    async storeCaller(present) {
+      if (present === undefined || present === caller) return
+      caller = present
+      await database.write([], (tx) => tx.put('meta', metaKeys.caller, present))
     },
 
     async append(entry) {

@@ -9,6 +9,7 @@ import type { RowOp } from '../protocol/fold.ts'
 import { isOtherEpoch } from '../protocol/guards.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { Staging } from '../replica/staging.ts'
+import type { CallerCheck } from '../transport/caller-check.ts'
 import { type Continuity, continuityAt, fetched, joined, type Outcome, pushed } from './continuity.ts'
 import { FirstRows } from './first-rows.ts'
 import { LazyTypes } from './lazy-types.ts'
@@ -24,6 +25,7 @@ export interface LocalCopyOptions {
   readonly clock: Clock
   readonly listener: CopyListener
   readonly settlement: Settlement
+  readonly callerCheck: CallerCheck
 }
 
 /** Hears what becomes of a copy. */
@@ -56,6 +58,7 @@ export interface Asked {
 export class LocalCopy {
   readonly disk: LocalDisk
   readonly firstRows: FirstRows
+  readonly callerCheck: CallerCheck
   readonly #options: LocalCopyOptions
   readonly #replica: Replica
   readonly #lazy: LazyTypes
@@ -66,6 +69,7 @@ export class LocalCopy {
     this.#options = options
     const { disk, replica, clock, listener } = options
     this.disk = disk
+    this.callerCheck = options.callerCheck
     this.#replica = replica
     this.firstRows = new FirstRows({
       replica,
@@ -95,9 +99,9 @@ export class LocalCopy {
 
   /** Restores what the open disk holds. Never rejects: where the store fails, the copy is in memory alone. */
   async restore(): Promise<void> {
-    if (this.#continuity) return
     try {
-      await this.#restore()
+      this.callerCheck.caller = (await this.disk.database.readCaller()) ?? this.callerCheck.caller
+      if (!this.#continuity) await this.#restore()
     } catch (error) {
       this.disk.suspend(toStorageError(error))
     }
@@ -138,6 +142,7 @@ export class LocalCopy {
     this.#continuity = state
     this.#lazy.keep(unloadedOps, state.proven)
     // The disk works while the rest is done; but nobody waits until a push is stored, so that it is shown first.
+    void this.#storeCaller()
     if (entry) this.disk.record(entry, !asked)
     // What another history says is no verdict on what was sent to this one.
     if (reset || isOtherEpoch(state, delta.epoch)) return outcome
@@ -160,6 +165,7 @@ export class LocalCopy {
     const isWhole = staging.unloaded.size === 0
     this.#lazy.pause()
     const replaced = await this.disk.replace(pages.database, async () => {
+      await this.#storeCaller()
       const failure = (await pages.commit(head, repair)) ?? (await this.#lazy.fill(staging, head))
       if (!failure || isWhole) await staging.prepare()
       return failure
@@ -176,6 +182,11 @@ export class LocalCopy {
   /** Loads nothing more. */
   async close(): Promise<void> {
     await this.#lazy.close()
+  }
+
+  /** Stores whose data it is, before the data. Never rejects. */
+  #storeCaller(): Promise<void> {
+    return this.disk.database.storeCaller(this.callerCheck.caller).catch(() => {})
   }
 
   async #restore(): Promise<void> {

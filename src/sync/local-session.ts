@@ -95,6 +95,7 @@ export class LocalSession implements Session {
       lazy: lazyTypes(models),
       clock,
       settlement: this.writer.settlement,
+      callerCheck: options.credentials.callerCheck,
       listener,
     })
     this.#modelCheck = new ModelCheck({ models, replica, clock, reporter })

@@ -35,7 +35,7 @@ const mostLost = 2
 
 export type LocalWriterOptions = Pick<
   LocalSessionOptions,
-  'world' | 'transport' | 'codec' | 'canWrite' | 'replica' | 'models' | 'merge' | 'echoWait'
+  'world' | 'transport' | 'credentials' | 'codec' | 'canWrite' | 'replica' | 'models' | 'merge' | 'echoWait'
 > & {
   readonly disk: LocalDisk
   /** Where the data is; `undefined` until there is some. */
@@ -114,6 +114,7 @@ export class LocalWriter implements Writer {
     const sender = new Sender({
       ...shared,
       review: (transaction) => writes.review(transaction),
+      callerCheck: options.credentials.callerCheck,
       listener: this.settlement,
     })
     this.#scheduler = new Scheduler<void>({

@@ -21,7 +21,10 @@ export interface RealtimeOptions {
   readonly createLink: (listener: LinkListener) => Link
 }
 
-/** `live`: what the server pushes is shown at once. `behind`: there is a socket, and catching up comes first. */
+/**
+ * `live`: what the server pushes is shown at once. `behind`: there is a socket, and catching up comes first. `closed`: there
+ * is none, or another user's, of which nothing is taken.
+ */
 export type RealtimeState = 'closed' | 'behind' | 'live'
 
 /**
@@ -80,6 +83,8 @@ export class Realtime {
     if (this.#state === 'behind' && this.#hasCaughtUp(kind)) this.#state = 'live'
     if (this.#state === 'live') this.#release()
     else if (this.#state === 'behind') this.#options.listener.missing('want')
+    // Another user's socket: the right credentials are back.
+    else this.link.renew()
   }
 
   /** A fetch has failed: what was held back for its sake goes on. */
@@ -122,12 +127,19 @@ export class Realtime {
 
   #message(data: unknown): void {
     const { copy, fetcher, reporter, listener } = this.#options
+    if (this.#state === 'closed') return
     const push = readPush(data)
     // A keep-alive says that the socket lives, and nothing about the data.
     if (push.kind !== 'garbage') listener.heard()
     const proven = copy.continuity?.proven ?? 0
     switch (push.kind) {
       case 'hello':
+        if (copy.callerCheck.isOther(push.hello.caller)) {
+          this.#state = 'closed'
+          // The answer tells whether the present credentials are another user's, too.
+          listener.missing('want')
+          return
+        }
         this.#hello = push.hello
         if (push.hello.heartbeatMs !== undefined) this.link.expectHeartbeat(push.hello.heartbeatMs)
         if (this.#state === 'live' && push.hello.sid > proven) listener.missing('hint')

@@ -3,6 +3,7 @@ import { type Outbox, wireOf } from '../outbox/outbox.ts'
 import type { LocalTransaction } from '../outbox/transaction.ts'
 import { isOtherEpoch } from '../protocol/guards.ts'
 import { readTxResponse, type TxCodec, type TxResponse, type TxResult } from '../protocol/tx.ts'
+import type { CallerCheck } from '../transport/caller-check.ts'
 import { txFailureOf } from '../transport/failure.ts'
 import type { Transport } from '../transport/transport.ts'
 import type { Continuity } from './continuity.ts'
@@ -14,6 +15,7 @@ export interface SenderOptions {
   readonly transport: Transport
   readonly codec: TxCodec
   readonly outbox: Outbox
+  readonly callerCheck: CallerCheck
   /** Where the data is; `undefined` until there is some. */
   readonly continuity: () => Continuity | undefined
   /** Looks at a transaction right before it is first sent: what is no longer to be done is taken out of it. */
@@ -49,7 +51,7 @@ export class Sender {
 
   /** Gives `false` where the batch is to be sent in halves. */
   async #send(batch: readonly LocalTransaction[], signal: AbortSignal): Promise<boolean> {
-    const { transport, codec, review, listener } = this.#options
+    const { transport, codec, callerCheck, review, listener } = this.#options
     /** Those that the request holds, once it goes out. */
     let sent: readonly LocalTransaction[] | undefined
     try {
@@ -61,7 +63,8 @@ export class Sender {
         if (sent.length === 0) throw new Error('Nothing of this request is left to send.')
         return sent.length === batch.length ? encoded : codec.encode(sent.map(wireOf))
       }, signal)
-      const { sid, epoch, results } = this.#read(body, sent ?? [])
+      const { sid, epoch, caller, results } = this.#read(body, sent ?? [])
+      callerCheck.check(caller)
       this.#compare(epoch)
       const byId = new Map(results.map((result) => [result.id, result]))
       for (const transaction of sent ?? [])

@@ -1,4 +1,5 @@
 import { isSyncError, NetworkError, UnauthenticatedError, wrongOption } from '../base/errors.ts'
+import { CallerCheck, refusal } from './caller-check.ts'
 import { outline } from './outline.ts'
 
 /** A credential, or what gives the present one; nothing, where nobody is signed in. */
@@ -11,6 +12,11 @@ const mostTold = 20
 export interface CredentialOptions {
   readonly token?: CredentialSource | undefined
   readonly apiKey?: CredentialSource | undefined
+  /**
+   * Gives the `identity` that a token or an API key belongs to. One of another identity is never sent: that is
+   * `unauthenticated`, with the code `other_user`. While it throws, nothing is sent either, and it is called again later.
+   */
+  readonly identityOf?: ((token: string) => string | Promise<string>) | undefined
 }
 
 export interface Credential {
@@ -19,12 +25,14 @@ export interface Credential {
 }
 
 export interface Credentials {
+  /** Whether what is answered to them is for the user whose data it is. */
+  readonly callerCheck: CallerCheck
   /** How they are sent, as far as the options say. */
   readonly scheme: Credential['scheme'] | 'none'
   /**
    * What to send with the next request; `undefined` where the client sends nothing. Rejects with an
-   * UnauthenticatedError where the source has none, a retryable NetworkError where it failed, and a
-   * ConfigurationError where it gave what no header can carry.
+   * UnauthenticatedError where the source has none, or another user's; with a retryable NetworkError where it or
+   * `identityOf` failed; and with a ConfigurationError where it gave what no header can carry.
    */
   get(): Promise<Credential | undefined>
   /**
@@ -42,8 +50,11 @@ export interface Credentials {
   forget(): void
 }
 
-/** Throws a ConfigurationError where the options are wrong. */
-export function createCredentials({ token, apiKey }: CredentialOptions): Credentials {
+/** The credentials of `identity`. Throws a ConfigurationError where the options are wrong. */
+export function createCredentials(
+  { token, apiKey, identityOf }: CredentialOptions,
+  identity?: string | null,
+): Credentials {
   if (token !== undefined && apiKey !== undefined) {
     throw wrongOption('apiKey', 'is given beside `token`; expected one of the two.')
   }
@@ -56,7 +67,8 @@ export function createCredentials({ token, apiKey }: CredentialOptions): Credent
   let replacement: string | undefined
   // By value; `undefined` stands for nothing sent. Kept beside the errors, so that printing one shows no credential.
   const values = new WeakMap<UnauthenticatedError, string | undefined>()
-  const told = new Set<string | undefined>()
+  const told = new Set<unknown>()
+  const refuseIf = refusal()
 
   const refuse = (message: string, credential?: Credential) => {
     const error = new UnauthenticatedError(message)
@@ -64,27 +76,33 @@ export function createCredentials({ token, apiKey }: CredentialOptions): Credent
     return error
   }
 
-  const ask = async (): Promise<string> => {
-    // In a turn of its own: it is the application's, and may use the client.
+  /** What the application's function of this name gives. */
+  const ask = async (name: string, run: () => unknown): Promise<unknown> => {
+    // In a turn of its own: it may use the client.
     await undefined
     try {
-      return ((typeof source === 'function' ? await source() : source) ?? '') as string
+      return await run()
     } catch (error) {
       if (isSyncError(error, 'UnauthenticatedError')) throw error
-      throw new NetworkError('unreachable', `The function \`${option}\` failed; it is called again later.`, {
+      throw new NetworkError('unreachable', `The function \`${name}\` failed; it is called again later.`, {
         cause: outline(error),
       })
     }
   }
 
   return {
+    callerCheck: new CallerCheck(),
     scheme: source === undefined ? 'none' : scheme,
     async get() {
-      const value = check(option, await ask())
+      const given = await ask(option, () => (typeof source === 'function' ? source() : source))
+      const value = check(option, given ?? '')
       if (yielded !== undefined && value !== yielded) replacement = undefined
       yielded = value
       const present = replacement ?? value
-      if (present) return { scheme, value: present }
+      if (present) {
+        refuseIf(identityOf && (await ask('identityOf', () => identityOf(present))) !== identity)
+        return { scheme, value: present }
+      }
       if (source === undefined) return undefined
       throw refuse(`There is no \`${option}\` to send; sign in, then call \`resume()\`.`)
     },
@@ -97,9 +115,10 @@ export function createCredentials({ token, apiKey }: CredentialOptions): Credent
     },
     refuse,
     rejected(error) {
-      const value = values.get(error as UnauthenticatedError)
-      const first = !told.has(value)
-      told.add(value)
+      const refusal = error as UnauthenticatedError
+      const about = refusal.code === 'other_user' ? refusal : values.get(refusal)
+      const first = !told.has(about)
+      told.add(about)
       const [oldest] = told
       if (told.size > mostTold) told.delete(oldest)
       return first

@@ -1,13 +1,14 @@
-import { ConfigurationError, NetworkError, toError } from '../base/errors.ts'
+import { ConfigurationError, NetworkError, ProtocolError, toError } from '../base/errors.ts'
 import { turnsOf } from '../base/turns.ts'
 import type { World } from '../base/world.ts'
-import { readDelta } from '../protocol/delta.ts'
+import { type DeltaMessage, readDelta } from '../protocol/delta.ts'
 import { parseJson } from '../protocol/envelope.ts'
 import { errorOf } from './answer.ts'
 import { idleMs, readText } from './body.ts'
 import { type Call, runCall } from './call.ts'
-import { type Credentials, headersOf } from './credentials.ts'
+import { type Credential, type Credentials, headersOf } from './credentials.ts'
 import { type Endpoints, redactUrl, withQuery } from './endpoints.ts'
+import { failureOf } from './failure.ts'
 import { outline } from './outline.ts'
 import { readSnapshot } from './snapshot.ts'
 import type { Transport } from './transport.ts'
@@ -39,18 +40,32 @@ const longParseMs = 4
 /** Said where something is to be written and there is nowhere to send it. */
 export const noTxUrl = '`endpoints.txUrl` is missing: without it this client only reads.'
 
+/** Above every position: a delta from there brings no changes. */
+const beyond = Number.MAX_SAFE_INTEGER
+
+/** A call, and with what it is sent. */
+type Request = Call & { readonly credential: Credential | undefined }
+
 export function createTransport(options: TransportOptions): Transport {
   const { world, endpoints, credentials } = options
   const { clock } = world
+  const { callerCheck } = credentials
+
+  /** Runs `body` with the present credentials. */
+  const run = <T>(signal: AbortSignal | undefined, body: (request: Request) => Promise<T>): Promise<T> =>
+    runCall(clock, signal, async (call) => {
+      const credential = await call.wait(credentials.get(), answerMs, 'Getting credentials')
+      return body({ ...call, credential })
+    })
 
   /** The answer, if it is a 2xx. */
   const ask = async (
-    call: Call,
+    call: Request,
     url: string,
     beginMs: number,
     body?: () => Promise<string>,
   ): Promise<Response> => {
-    const credential = await call.wait(credentials.get(), answerMs, 'Getting credentials')
+    const { credential } = call
     const json = await body?.()
     const sending = send(call, url, headersOf(credential), json)
     const slowMs = answerMs * Math.floor((json?.length ?? 0) / slowChars)
@@ -89,27 +104,39 @@ export function createTransport(options: TransportOptions): Transport {
   }
 
   /** The text that answers a request. */
-  const askForText = async (call: Call, url: string, body?: () => Promise<string>): Promise<string> =>
+  const askForText = async (call: Request, url: string, body?: () => Promise<string>): Promise<string> =>
     readText(await ask(call, url, answerMs, body), call, textMs)
+
+  const askForDelta = async (call: Request, since: number): Promise<DeltaMessage> => {
+    const text = await askForText(call, withQuery(endpoints.deltaUrl, 'since', since))
+    const pauseIfLong = turnsOf(clock, longParseMs)
+    const delta = readDelta(parseJson(text, 'The delta'))
+    callerCheck.checkRead(delta.caller, call.credential)
+    await pauseIfLong()
+    return delta
+  }
 
   return {
     bootstrap: (sink, signal) =>
-      runCall(clock, signal, async (call) => {
+      run(signal, async (call) => {
+        const checkCaller = (caller?: string) => callerCheck.checkRead(caller, call.credential)
         const response = await ask(call, endpoints.bootstrapUrl, snapshotMs)
-        return readSnapshot({ response, call, clock }, sink)
+        return readSnapshot({ response, call, clock, checkCaller }, sink)
       }),
-    delta: (since, signal) =>
-      runCall(clock, signal, async (call) => {
-        const text = await askForText(call, withQuery(endpoints.deltaUrl, 'since', since))
-        const pauseIfLong = turnsOf(clock, longParseMs)
-        const delta = readDelta(parseJson(text, 'The delta'))
-        await pauseIfLong()
-        return delta
-      }),
+    delta: (since, signal) => run(signal, (call) => askForDelta(call, since)),
     transact: (body, signal) =>
-      runCall(clock, signal, async (call) => {
+      run(signal, async (call) => {
         const { txUrl } = endpoints
         if (txUrl === undefined) throw new ConfigurationError('endpoints.txUrl', noTxUrl)
+        if (callerCheck.needsRead(call.credential)) {
+          await askForDelta(call, beyond).catch((error) => {
+            const { kind } = failureOf(error)
+            // What is said of a delta is no verdict on a transaction.
+            throw kind === 'reset' || kind === 'refused'
+              ? new ProtocolError('bad_envelope', error.message)
+              : error
+          })
+        }
         return parseJson(await askForText(call, txUrl, () => jsonOf(body)), 'The answer to a transaction')
       }),
   }

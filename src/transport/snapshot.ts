@@ -11,6 +11,11 @@ export interface SnapshotSource {
   readonly call: Call
   readonly clock: Clock
   readonly response: Response
+  /**
+   * To be called with the caller that the snapshot names, before rows are taken if it comes before them. Throws if it is
+   * another user's.
+   */
+  readonly checkCaller: (caller: string | undefined) => void
 }
 
 /** The longest row, in bytes. */
@@ -24,7 +29,7 @@ const turnMs = 12
  * what the sink rejects with, else as {@link readBody} and {@link SnapshotScanner} do.
  */
 export async function readSnapshot(source: SnapshotSource, sink: SnapshotSink): Promise<SnapshotHead> {
-  const { response, call, clock } = source
+  const { response, call, clock, checkCaller } = source
   const total = contentLength(response)
   let bytes = 0
   let rows = 0
@@ -34,6 +39,7 @@ export async function readSnapshot(source: SnapshotSource, sink: SnapshotSink): 
   for await (const part of readBody(response, call)) {
     scanner.push(part)
     bytes += part.length
+    checkCaller(scanner.caller)
     for (const [text, cut] of slices.splice(0)) {
       call.signal.throwIfAborted()
       const slice = readCut(text, cut)

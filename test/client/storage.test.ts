@@ -72,8 +72,8 @@ describe('a store that fails', () => {
     await device.quit()
     device.network.cut()
     const client = device.client()
-    // Behind the opening, whose fence takes 8 steps and an end, and the outbox.
-    faulty.arm(15, 'throw')
+    // Behind the opening, whose fence takes 8 steps and an end, the outbox, and the caller.
+    faulty.arm(17, 'throw')
     await client.start()
     expect(faulty.struck).toBe(true)
     expect(client.status).toMatchObject({

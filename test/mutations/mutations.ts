@@ -1,5 +1,6 @@
 import { also } from './also.ts'
 import { auth } from './auth.ts'
+import { callers } from './callers.ts'
 import { overHttp } from './interface.ts'
 import type { Mutation } from './mutation.ts'
 import { network } from './network.ts'
@@ -19,6 +20,7 @@ export const mutations: readonly Mutation[] = [
   ...network,
   ...also,
   ...auth,
+  ...callers,
   ...sql,
   ...writes,
   ...overHttp,

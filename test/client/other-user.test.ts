@@ -1,0 +1,388 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { SyncClient, SyncClientOptions } from '../../src/index.ts'
+import { memoryStore } from '../../src/storage/memory.ts'
+import type { Store } from '../../src/storage/store.ts'
+import { type MockSyncServer, mockSyncServer, type VirtualClock } from '../../src/testing/index.ts'
+import { shown } from '../support/device.ts'
+
+/** A browser whose tabs share one session: `session.user` is signed in, in all of them. */
+let server: MockSyncServer<VirtualClock>
+let store: ReturnType<typeof memoryStore>
+let session: { user: 'ada' | 'bob' }
+let tokens: { [user: string]: string }
+let refusals: string[]
+
+beforeEach(async () => {
+  server = mockSyncServer()
+  store = memoryStore()
+  session = { user: 'ada' }
+  tokens = { ada: server.token('ada'), bob: server.token('bob') }
+  refusals = []
+  await server.write([insert('of ada')], 'ada')
+  await server.write([insert('of bob')], 'bob')
+})
+
+afterEach(() => server.close())
+
+const insert = (id: string) => ({ op: 'i' as const, t: 'Issue', id, p: {} })
+
+type Options = Partial<SyncClientOptions> & { readonly identity?: string }
+
+function tab(options: Options = {}): SyncClient {
+  return server.client({
+    identity: 'ada',
+    store,
+    token: () => tokens[session.user],
+    onUnauthenticated: ({ code }) => {
+      refusals.push(code)
+    },
+    ...options,
+  })
+}
+
+async function openTab(options: Options = {}): Promise<SyncClient> {
+  const client = tab(options)
+  await client.start()
+  await server.clock.advance(2_000)
+  return client
+}
+
+/** Asks with the present credentials, whatever comes of it. */
+async function ask(client: SyncClient): Promise<void> {
+  await server.clock.until(client.sync().catch(() => {}))
+  await server.clock.advance(2_000)
+}
+
+const idsOf = async (user: string) => (await server.rows(user)).map(({ id }) => id).sort()
+const sentBy = () =>
+  server.requests.filter(({ endpoint }) => endpoint === 'tx').map(({ identity }) => identity)
+const otherUser = { state: 'unauthenticated', error: { name: 'UnauthenticatedError', code: 'other_user' } }
+
+/** `inner`, and all that is ever put into it, as text. */
+function recording(inner: Store): { readonly store: Store; readonly put: string[] } {
+  const put: string[] = []
+  const store: Store = {
+    ...inner,
+    open: async (name) => {
+      const connection = await inner.open(name)
+      return {
+        ...connection,
+        transaction: (options, body) =>
+          connection.transaction(options, (tx) =>
+            body(
+              new Proxy(tx, {
+                get:
+                  (target, name) =>
+                  (...given: unknown[]) => {
+                    if (name === 'put') put.push(JSON.stringify(given))
+                    return Reflect.get(target, name).apply(target, given)
+                  },
+              }),
+            ),
+          ),
+      }
+    },
+  }
+  return { store, put }
+}
+
+const ways: [string, Options][] = [
+  ['over a socket', {}],
+  ['by polling', { world: { WebSocket: undefined } }],
+  ['over a socket, in memory', { store: undefined }],
+]
+
+describe.each(ways)('while another user is signed in, %s,', (_, options) => {
+  test('invariant 44: a tab shows nothing of theirs, sends nothing, and says why', async () => {
+    const client = await openTab(options)
+    session.user = 'bob'
+    await server.write([insert('also of bob')], 'bob')
+    client.mutate((m) => m.insert('Issue', { id: 'typed by ada' }))
+    await server.clock.advance(120_000)
+    await ask(client)
+    expect(Object.keys(shown(client)).sort()).toEqual(['of ada', 'typed by ada'])
+    expect(await idsOf('bob')).toEqual(['also of bob', 'of bob'])
+    expect(sentBy()).toEqual([])
+    expect(client.status.connection).toMatchObject(otherUser)
+    expect(client.status.writes.pending).toBe(1)
+    expect(refusals).toEqual(['other_user'])
+  })
+
+  test('nothing is asked until its own user is back; then all goes on, and what was written is sent once', async () => {
+    const client = await openTab(options)
+    session.user = 'bob'
+    client.mutate((m) => m.insert('Issue', { id: 'typed by ada' }))
+    await server.clock.advance(10_000)
+    const asked = server.requests.length
+    await server.clock.advance(600_000)
+    expect(server.requests.length).toBe(asked)
+    session.user = 'ada'
+    client.resume()
+    await server.settle()
+    expect(client.status.connection.state).toBe(options.world ? 'polling' : 'socket')
+    expect(client.status.writes).toEqual({ pending: 0, rejected: 0 })
+    expect(await idsOf('ada')).toEqual(['of ada', 'typed by ada'])
+    expect(sentBy()).toEqual(['ada'])
+  })
+})
+
+describe('with a session that all tabs share', () => {
+  test('each tab keeps to its own user, and their data stays apart', async () => {
+    const [first, second] = [await openTab(), await openTab()]
+    session.user = 'bob'
+    const third = await openTab({ identity: 'bob' })
+    for (const client of [first, second, third]) client.mutate((m) => m.insert('Issue', {}))
+    await server.clock.advance(60_000)
+    expect(third.status.connection.state).toBe('socket')
+    expect(first.status.connection).toMatchObject(otherUser)
+    expect(second.status.connection).toMatchObject(otherUser)
+    expect(sentBy()).toEqual(['bob'])
+    session.user = 'ada'
+    for (const client of [first, second]) client.resume()
+    await ask(third)
+    expect(third.status.connection).toMatchObject(otherUser)
+    expect(await idsOf('ada')).toHaveLength(3)
+    expect(await idsOf('bob')).toHaveLength(2)
+    expect(shown(first)['of bob'] ?? shown(second)['of bob']).toBeUndefined()
+    expect(shown(third)['of ada']).toBeUndefined()
+  })
+
+  test('a tab that begins offline, and finds another user signed in, sends and shows nothing of theirs', async () => {
+    const device = server.device()
+    const make = () =>
+      device.client({ identity: 'ada', store, token: () => tokens[session.user], pollInterval: 1_000 })
+    const before = make()
+    await before.start()
+    await server.settle()
+    device.disconnect()
+    await server.clock.until(before.mutate((m) => m.insert('Issue', { id: 'typed by ada' })).durable)
+    await server.clock.until(before.close())
+    session.user = 'bob'
+    const client = make()
+    await server.clock.until(client.start())
+    device.reconnect()
+    await server.clock.advance(120_000)
+    expect(client.status.connection).toMatchObject(otherUser)
+    expect(Object.keys(shown(client)).sort()).toEqual(['of ada', 'typed by ada'])
+    expect(sentBy()).toEqual([])
+    client.resume(tokens.ada)
+    await server.settle()
+    expect(sentBy()).toEqual(['ada'])
+    expect(await idsOf('ada')).toEqual(['of ada', 'typed by ada'])
+  })
+
+  test('invariant 44: nothing of another user’s snapshot is shown or stored, not even for a moment', async () => {
+    const recorded = recording(store)
+    const client = await openTab({ store: recorded.store })
+    await server.clock.until(client.stop())
+    await server.write([insert('also of ada')], 'ada')
+    // The answer to a delta names no caller then, so that it is the snapshot that is another user's.
+    await server.trim()
+    session.user = 'bob'
+    await client.start()
+    await server.clock.advance(10_000)
+    expect(server.requests.at(-1)).toMatchObject({ endpoint: 'bootstrap', identity: 'bob' })
+    expect(client.status.connection).toMatchObject(otherUser)
+    expect(Object.keys(shown(client))).toEqual(['of ada'])
+    expect(recorded.put.filter((text) => text.includes('of ada'))).not.toEqual([])
+    expect(recorded.put.filter((text) => text.includes('of bob'))).toEqual([])
+  })
+
+  test('invariant 44: a socket that was opened with another user’s token brings nothing', async () => {
+    const client = await openTab()
+    // Only the next request, which is that of the socket, is made while Bob is signed in.
+    server.down()
+    await server.clock.advance(100)
+    server.up()
+    const opened = server.requests.length
+    session.user = 'bob'
+    const asked = () => server.requests.slice(opened)
+    while (!asked().some(({ endpoint }) => endpoint === 'ws')) await server.clock.advance(1)
+    session.user = 'ada'
+    await server.clock.advance(5_000)
+    expect(asked().find(({ endpoint }) => endpoint === 'ws')?.identity).toBe('bob')
+    await server.write([insert('also of bob')], 'bob')
+    await server.clock.advance(5_000)
+    expect(Object.keys(shown(client))).toEqual(['of ada'])
+    expect(client.status.connection.state).toBe('socket')
+    await server.write([insert('also of ada')], 'ada')
+    await server.clock.advance(1_000)
+    expect(Object.keys(shown(client)).sort()).toEqual(['also of ada', 'of ada'])
+  })
+
+  test('invariant 44: what another user is told of transactions is no verdict on one’s own', async () => {
+    const { fetch } = server.world
+    const answers = [{ sid: 2, caller: 'bob' }]
+    const client = await openTab({
+      world: {
+        fetch: async (url, init) => {
+          const answer = url.endsWith('/tx') ? answers.pop() : undefined
+          if (!answer) return fetch(url, init)
+          const [{ id }] = JSON.parse(String(init.body)).txs
+          return Response.json({ ...answer, results: [{ id, sid: 2 }] })
+        },
+      },
+    })
+    const tx = client.mutate((m) => m.insert('Issue', { id: 'typed by ada' }))
+    await server.clock.advance(500)
+    expect(refusals).toEqual(['other_user'])
+    expect(tx.state).toBe('queued')
+    expect(client.status.writes.pending).toBe(1)
+    client.resume()
+    await server.settle()
+    expect(tx.state).toBe('synced')
+    expect(await idsOf('ada')).toEqual(['of ada', 'typed by ada'])
+  })
+
+  test('a reset by the server is no other user', async () => {
+    const client = await openTab()
+    const resets: string[] = []
+    client.on('reset', ({ reason }) => resets.push(reason))
+    server.changeEpoch()
+    await server.settle()
+    await server.restore([insert('restored')], 'ada')
+    await ask(client)
+    await server.settle()
+    expect(resets).toEqual(['epoch', 'restored'])
+    expect(Object.keys(shown(client))).toEqual(['restored'])
+    expect(refusals).toEqual([])
+  })
+
+  test('invariant 44: after a reset, it is still known whose data it is, over a restart', async () => {
+    const client = await openTab()
+    server.changeEpoch()
+    await server.settle()
+    await server.clock.until(client.close())
+    session.user = 'bob'
+    const next = await openTab()
+    expect(next.status.connection).toMatchObject(otherUser)
+    expect(Object.keys(shown(next))).toEqual(['of ada'])
+  })
+})
+
+describe('the handler', () => {
+  test('may give a token of the right user', async () => {
+    const client = await openTab({ onUnauthenticated: () => tokens.ada })
+    session.user = 'bob'
+    client.mutate((m) => m.insert('Issue', { id: 'typed by ada' }))
+    await server.settle()
+    expect(client.status.connection.state).toBe('socket')
+    expect(sentBy()).toEqual(['ada'])
+  })
+
+  test('invariant 44: the handler is not called again for each token that it gives of another user', async () => {
+    let calls = 0
+    const client = await openTab({
+      onUnauthenticated: () => {
+        calls += 1
+        return server.token('bob')
+      },
+    })
+    session.user = 'bob'
+    client.mutate((m) => m.insert('Issue', {}))
+    await server.clock.advance(600_000)
+    expect(calls).toBe(1)
+    expect(client.status.connection).toMatchObject(otherUser)
+    client.resume()
+    await server.clock.advance(10_000)
+    expect(calls).toBe(2)
+  })
+
+  test('is called again when another user signs in once more', async () => {
+    const client = await openTab()
+    for (const user of ['bob', 'ada', 'bob', 'ada'] as const) {
+      session.user = user
+      client.resume()
+      await ask(client)
+    }
+    expect(refusals.length).toBeGreaterThanOrEqual(2)
+    expect(client.status.connection.state).toBe('socket')
+  })
+})
+
+describe('the first request with another token', () => {
+  test.each<[string, (client: SyncClient) => void]>([
+    ['that the function gives', () => {}],
+    ['that resume gives', (client) => client.resume(tokens.ada)],
+  ])('%s reads, and only then is something sent', async (_, renew) => {
+    const client = await openTab()
+    tokens.ada = server.token('ada')
+    const before = server.requests.length
+    renew(client)
+    client.mutate((m) => m.insert('Issue', {}))
+    await server.settle()
+    const asked = server.requests.slice(before).map(({ endpoint }) => endpoint)
+    expect(asked[0]).toBe('delta')
+    expect(asked.filter((endpoint) => endpoint === 'tx')).toHaveLength(1)
+  })
+
+  test('is not followed by another read while the token stays', async () => {
+    const client = await openTab()
+    tokens.ada = server.token('ada')
+    const reads = () => server.requests.filter(({ query }) => Number(query.since) > 1_000)
+    for (let count = 0; count < 3; count += 1) {
+      client.mutate((m) => m.insert('Issue', {}))
+      await server.settle()
+    }
+    expect(reads()).toHaveLength(1)
+  })
+
+  test('is the read also where each request has a token of its own', async () => {
+    const client = await openTab({ token: () => server.token(session.user) })
+    const before = server.requests.length
+    client.mutate((m) => m.insert('Issue', {}))
+    await server.settle()
+    expect(server.requests.slice(before).map(({ endpoint }) => endpoint)).toEqual(['delta', 'tx'])
+  })
+
+  test.each([400, 410, 413, 503])('rejects no transaction when it is answered with %i', async (status) => {
+    const client = await openTab()
+    tokens.ada = server.token('ada')
+    server.wrong(status, { endpoint: 'delta', times: 2 })
+    const tx = client.mutate((m) => m.insert('Issue', {}))
+    await server.clock.advance(500)
+    expect(sentBy()).toEqual([])
+    await server.clock.advance(60_000)
+    expect(tx.state).toBe('synced')
+  })
+})
+
+describe('a service that names no caller', () => {
+  /** A client of the service without the extension, which polls. */
+  const without = (): Options => {
+    const { fetch } = server.world
+    return {
+      world: {
+        WebSocket: undefined,
+        fetch: async (url, init) => {
+          const response = await fetch(url, init)
+          if (!response.ok) return response
+          const { caller: _, ...rest } = await response.json()
+          return Response.json(rest)
+        },
+      },
+    }
+  }
+
+  test('is synced with as before, without a further request', async () => {
+    const client = await openTab(without())
+    tokens.ada = server.token('ada')
+    const tx = client.mutate((m) => m.insert('Issue', {}))
+    await server.settle()
+    expect(tx.state).toBe('synced')
+    expect(server.requests.map(({ endpoint }) => endpoint).slice(0, 3)).toEqual(['bootstrap', 'tx', 'delta'])
+    expect(refusals).toEqual([])
+  })
+
+  test('leaves a copy that takes the first caller that it hears of, and keeps it', async () => {
+    const before = await openTab(without())
+    await server.clock.until(before.close())
+    const client = await openTab()
+    expect(client.status.connection.state).toBe('socket')
+    await server.clock.until(client.close())
+    session.user = 'bob'
+    const next = await openTab()
+    expect(next.status.connection).toMatchObject(otherUser)
+    expect(Object.keys(shown(next))).toEqual(['of ada'])
+  })
+})
