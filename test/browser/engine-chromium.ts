@@ -36,9 +36,18 @@ export async function launchChromium(profile: string): Promise<Engine> {
       const { origin } = new URL(url)
       await protocol.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: bytes })
     },
-    async open(url) {
-      const page = await context.newPage()
-      await page.goto(url)
+    async setOnline(isOnline) {
+      const rest = { latency: 0, downloadThroughput: -1, uploadThroughput: -1 }
+      for (const page of context.pages()) {
+        const session = await context.newCDPSession(page)
+        await session.send('Network.overrideNetworkState', { offline: !isOnline, ...rest })
+      }
+    },
+    async open(...urls) {
+      for (const url of urls) {
+        const page = await context.newPage()
+        await page.goto(url)
+      }
     },
     async close() {
       const session = await browser.newBrowserCDPSession()

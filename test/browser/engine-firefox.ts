@@ -27,10 +27,11 @@ export async function launchFirefox(profile: string): Promise<Engine> {
     // That of all pages together, in KiB.
     limit: (_, bytes) =>
       appendFile(file, lineOf(['dom.quotaManager.temporaryStorage.fixedLimit', Math.floor(bytes / 1024)])),
-    async open(url) {
+    setOnline: undefined,
+    async open(...urls) {
       await running?.quit()
       const env = { ...process.env, HOME: profile, MOZ_HEADLESS: '1', MOZ_CRASHREPORTER_DISABLE: '1' }
-      running = startProcess(path, ['--no-remote', '--profile', profile, url], { env, stdio: 'ignore' })
+      running = startProcess(path, ['--no-remote', '--profile', profile, ...urls], { env, stdio: 'ignore' })
     },
     close: async () => running?.quit(),
     kill: async () => running?.kill(),

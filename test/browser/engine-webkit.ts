@@ -21,9 +21,10 @@ export async function launchWebKit(profile: string): Promise<Engine> {
   let running: EngineProcess | undefined
   return {
     limit: undefined,
-    async open(url) {
+    setOnline: undefined,
+    async open(...urls) {
       await running?.quit()
-      running = startProcess(path, [url], { env, stdio: 'ignore' })
+      running = startProcess(path, urls, { env, stdio: 'ignore' })
     },
     async close() {
       await running?.quit()

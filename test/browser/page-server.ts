@@ -30,9 +30,9 @@ const html =
 const away =
   '<!doctype html><title>away</title><script>onload = () => setTimeout(() => history.back(), 200)</script>'
 
-/** A server of data at the address of the page, and what the page may ask of it by `command`. */
+/** What the page may ask for by `command`, and a server of data at the address of the page, if it has one. */
 export interface PageBackend {
-  readonly data: BareServer
+  readonly data?: BareServer
   readonly commands: { readonly [name: string]: (...args: never[]) => unknown }
 }
 
@@ -46,7 +46,7 @@ export async function servePage(entry: URL, backend?: PageBackend, alias?: Alias
   const mailbox = new Mailbox()
   const server = createServer(async (request, response) => {
     response.setHeader('Cache-Control', 'no-store')
-    if (backend && request.url?.startsWith(barePrefix)) {
+    if (backend?.data && request.url?.startsWith(barePrefix)) {
       answer(backend.data, request, response)
     } else if (backend && request.method === 'POST' && request.url === '/command') {
       const { name, args } = JSON.parse(await text(request))
@@ -67,7 +67,7 @@ export async function servePage(entry: URL, backend?: PageBackend, alias?: Alias
       response.setHeader('Content-Type', 'text/html').end(html)
     }
   })
-  if (backend) takeUpgrades(backend.data, server)
+  if (backend?.data) takeUpgrades(backend.data, server)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
@@ -110,7 +110,7 @@ interface Taker {
 }
 
 /** Messages that wait for a taker, and takers that wait for a message. */
-class Mailbox {
+export class Mailbox {
   readonly #messages: Message[] = []
   readonly #takers: Taker[] = []
   #failure: Error | undefined

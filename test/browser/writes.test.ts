@@ -1,10 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { resolveWorld } from '../../src/base/world.default.ts'
-import { createSyncService, MemoryLog, type Served, type SyncService, serve } from '../../src/server/index.ts'
-import { seededRandom } from '../../src/testing/virtual-random.ts'
 import { engineNames, launchEngine } from './engines.ts'
 import { makeProfile } from './in-browser.ts'
 import { type PageServer, servePage } from './page-server.ts'
+import { Service } from './service.ts'
 
 const count = 30
 
@@ -17,64 +15,6 @@ interface Found {
   readonly pending: readonly string[]
   /** Why the engine dropped all that was stored, if it did. */
   readonly dropped?: string
-}
-
-/** A service on a real network, which can be away, and can leave transactions unanswered that it has committed. */
-class Service {
-  readonly log = new MemoryLog({ clock: resolveWorld().clock, random: seededRandom(1) })
-  committed: Promise<void> | undefined
-  readonly #service: SyncService
-  #served: Served | undefined
-  #url = 'http://127.0.0.1:0'
-  #tellCommitted: (() => void) | undefined
-
-  constructor() {
-    const service = createSyncService({
-      database: this.log,
-      authenticate: async () => ({ userId: 'ada' }),
-      ownerField: 'userId',
-    })
-    this.#service = {
-      ...service,
-      fetch: async (request) => {
-        const response = await service.fetch(request)
-        if (!this.#tellCommitted || !request.url.endsWith('/tx') || request.method !== 'POST') return response
-        this.#tellCommitted()
-        return new Promise(() => {})
-      },
-    }
-  }
-
-  get url(): string {
-    return this.#url
-  }
-
-  async up(): Promise<void> {
-    this.#tellCommitted = undefined
-    this.#served = await serve(this.#service, { port: Number(new URL(this.#url).port), graceMs: 0 })
-    this.#url = this.#served.url
-  }
-
-  async down(): Promise<void> {
-    await this.#served?.close()
-  }
-
-  /** From now on it answers no transaction any more. */
-  fallSilent(): void {
-    this.committed = new Promise((resolve) => {
-      this.#tellCommitted = resolve
-    })
-  }
-
-  /** How many changes each transaction has made. */
-  async changes(): Promise<ReadonlyMap<string, number>> {
-    const changes = new Map<string, number>()
-    const { batches } = await this.log.delta('ada', 0)
-    for await (const batch of batches) {
-      for (const { tx } of JSON.parse(`[${batch}]`)) changes.set(tx, (changes.get(tx) ?? 0) + 1)
-    }
-    return changes
-  }
 }
 
 describe.each(engineNames)('in %s', (engineName) => {
