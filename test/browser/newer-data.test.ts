@@ -1,0 +1,140 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { Payload } from '../../src/index.ts'
+import type { TxOp } from '../../src/protocol/tx.ts'
+import type { Engine } from './engine.ts'
+import { engineNames, launchEngine } from './engines.ts'
+import { makeProfile } from './in-browser.ts'
+import { Mailbox, type PageServer, servePage } from './page-server.ts'
+import type { Steps } from './pages/steps.ts'
+import { Service } from './service.ts'
+
+const note = { userId: 'ada', n: 0, title: 'old', text: 'old' }
+const other = { userId: 'ada' }
+const theirEdit = { title: 'theirs', text: 'theirs' }
+
+const update = (id: string, p: Payload): TxOp => ({ op: 'u', t: 'Note', id, p })
+
+describe.each(engineNames)('in %s', (engineName) => {
+  let service: Service
+  let page: PageServer
+  let engine: Engine
+  let steps: Mailbox
+  let cleanup: (() => Promise<unknown>)[]
+
+  beforeEach(async () => {
+    cleanup = []
+    service = new Service()
+    await service.up()
+    cleanup.unshift(() => service.down())
+    await service.write(
+      { op: 'i', t: 'Note', id: 'note', p: note },
+      { op: 'i', t: 'Note', id: 'other', p: other },
+    )
+    steps = new Mailbox()
+    page = await servePage(new URL('./pages/steps.ts', import.meta.url), {
+      commands: { next: (tab: string) => steps.next(tab) },
+    })
+    cleanup.unshift(page.close)
+    const { profile, remove } = await makeProfile()
+    cleanup.unshift(remove)
+    engine = await launchEngine(engineName, profile)
+    cleanup.unshift(engine.kill)
+  })
+  afterEach(async () => {
+    for (const step of cleanup) await step()
+  })
+
+  const open = (...tabs: readonly string[]) =>
+    engine.open(...tabs.map((tab) => `${page.url}?${new URLSearchParams({ tab, service: service.url })}`))
+
+  /** Runs a step in `tab`, and resolves with its result. */
+  async function ask<Name extends keyof Steps>(
+    tab: string,
+    name: Name,
+    ...value: Parameters<Steps[Name]>
+  ): Promise<Awaited<ReturnType<Steps[Name]>>> {
+    steps.add({ type: tab, name, value })
+    return (await page.next(tab)).value as Awaited<ReturnType<Steps[Name]>>
+  }
+
+  describe('a write that another tab has synced is not laid over newer data', () => {
+    beforeEach(async () => {
+      await open('first', 'second')
+      await ask('first', 'start')
+      await ask('second', 'start')
+      await ask('first', 'update', 'note', { n: 1 })
+      await ask('first', 'synced')
+      await service.write(update('note', { n: 10 }))
+      await ask('first', 'shows', 10)
+      await ask('second', 'shows', 10)
+      await ask('first', 'close')
+    })
+
+    async function expectOnlyNewer(): Promise<void> {
+      const shown = await ask('second', 'shown')
+      expect(shown.slice(shown.indexOf(10)), 'the numbers that the second tab showed').toEqual([10, 11])
+      expect(await service.fields('note'), 'the note on the server').toEqual({ ...note, n: 11 })
+    }
+
+    test('with a network', async () => {
+      await ask('second', 'update', 'other', { n: 1 })
+      await ask('second', 'synced')
+      await ask('second', 'addOne')
+      await ask('second', 'settle')
+      await expectOnlyNewer()
+    })
+
+    test('without a network', async () => {
+      await service.down()
+      await ask('second', 'offline')
+      await ask('second', 'update', 'other', { n: 1 })
+      await ask('second', 'retry')
+      await ask('second', 'addOne')
+      await service.up()
+      await ask('second', 'settle')
+      await expectOnlyNewer()
+    })
+  })
+
+  const networks: (readonly [network: string, isOnline: boolean])[] = [['the service is down', true]]
+  // Of the engines, only Chromium has means to set `navigator.onLine`.
+  if (engineName === 'chromium') networks.push(['the browser is offline', false])
+
+  describe.each(networks)('a write that was undone while %s never reaches the server', (_, isOnline) => {
+    beforeEach(async () => {
+      await open('only')
+      await ask('only', 'start')
+      await service.down()
+      if (!isOnline) await engine.setOnline?.(false)
+      await ask('only', 'offline')
+      expect(await ask('only', 'isOnline'), '`navigator.onLine`').toBe(isOnline)
+    })
+
+    /** Undoes the last write, has somebody else write `op`, and brings the network back. */
+    async function expectOnly(op: TxOp, fields: Payload | undefined): Promise<void> {
+      expect(await ask('only', 'undo', 50), 'the state of the write').toBe('cancelled')
+      await service.write(op)
+      const changes = await service.changes()
+      await service.up()
+      if (!isOnline) await engine.setOnline?.(true)
+      expect(await ask('only', 'settle'), 'the reasons of the rejected writes').toEqual([])
+      expect(await service.changes(), 'the changes that the server has').toEqual(changes)
+      expect(await service.fields('note'), 'the note on the server').toEqual(fields)
+    }
+
+    test('an update: the edit of somebody else stays', async () => {
+      await ask('only', 'update', 'note', { title: 'mine' })
+      await expectOnly(update('note', theirEdit), { ...note, ...theirEdit })
+    })
+
+    test('a delete: the edit of somebody else stays', async () => {
+      await ask('only', 'delete', 'note')
+      await expectOnly(update('note', theirEdit), { ...note, ...theirEdit })
+    })
+
+    test('an update of a record that somebody else deletes: the record stays deleted', async () => {
+      await ask('only', 'update', 'note', { title: 'mine' })
+      await expectOnly({ op: 'd', t: 'Note', id: 'note' }, undefined)
+    })
+  })
+})

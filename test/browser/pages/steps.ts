@@ -1,0 +1,99 @@
+import { indexedDbStore, type Payload, SyncClient, type Transaction } from '../../../src/index.ts'
+import { command, tell, tellFailures } from '../in-page.ts'
+
+const params = new URLSearchParams(location.search)
+const tab = params.get('tab')
+const client = new SyncClient({
+  baseUrl: params.get('service') ?? '',
+  token: 'ada',
+  identity: 'ada',
+  store: indexedDbStore(),
+  pollInterval: 500,
+})
+const shown: unknown[] = []
+let written: Transaction | undefined
+
+const number = () => client.get('Note', 'note')?.n
+client.on('change', () => {
+  if (shown.at(-1) !== number()) shown.push(number())
+})
+
+/** Waits for a state of the client. */
+function until(condition: () => boolean): Promise<void> {
+  return new Promise((resolve) => {
+    const look = () => {
+      if (!condition()) return
+      for (const stop of stops) stop()
+      resolve()
+    }
+    const stops = [client.on('status', look), client.on('change', look)]
+    look()
+  })
+}
+
+function retryTime(): number | undefined {
+  const { connection } = client.status
+  return connection.state === 'offline' ? connection.retryAt : undefined
+}
+
+/** The steps that a test can run in this tab. Writes resolve when they are durable. */
+const steps = {
+  async start() {
+    await client.start()
+    await until(() => client.status.connection.state === 'socket')
+  },
+  isOnline: () => navigator.onLine,
+  /** Resolves when the client knows that it is offline. */
+  offline: () => until(() => client.status.connection.state === 'offline'),
+  /** Resolves when the client has tried again to reach the service. */
+  async retry() {
+    const before = retryTime()
+    await until(() => retryTime() !== before)
+  },
+  update(id: string, fields: Payload) {
+    written = client.mutate((m) => m.update('Note', id, fields))
+    return written.durable
+  },
+  addOne() {
+    written = client.mutate((m) => m.update('Note', 'note', { n: Number(m.get('Note', 'note')?.n) + 1 }))
+    return written.durable
+  },
+  delete(id: string) {
+    written = client.mutate((m) => m.delete('Note', id))
+    return written.durable
+  },
+  /** Undoes the last write after this long, in ms, and resolves with its state. */
+  async undo(after: number) {
+    await new Promise((resolve) => setTimeout(resolve, after))
+    await written?.undo()
+    return written?.state
+  },
+  async synced() {
+    await written?.synced
+  },
+  shows: (n: number) => until(() => number() === n),
+  /** All numbers that this tab has shown of the note, in order. */
+  shown: () => shown,
+  /** Waits until nothing is left to send, and resolves with the reasons of the rejected writes. */
+  async settle() {
+    await until(() => client.status.connection.state === 'socket' && client.status.writes.pending === 0)
+    return client.outbox.list({ state: 'rejected' }).map(({ rejection }) => rejection?.reason)
+  },
+  close: () => client.close(),
+}
+
+export type Steps = typeof steps
+
+interface Step {
+  readonly name: keyof Steps
+  readonly value: readonly never[]
+}
+
+tellFailures()
+for (let isOpen = true; isOpen; ) {
+  const { name, value } = (await command('next', tab)) as Step
+  const step: (...args: readonly never[]) => unknown = steps[name]
+  await tell({ type: `${tab}`, value: await step(...value) })
+  isOpen = name !== 'close'
+}
+location.replace('about:blank')
