@@ -24,8 +24,8 @@ export const callers: readonly Mutation[] = [
     invariant: 44,
     test: client,
     name: 'invariant 44: nothing of another user’s snapshot is shown or stored, not even for a moment',
-    file: 'src/transport/cut-snapshot.ts',
-    from: 'checkCaller?.(scanner.caller)',
+    file: 'src/transport/snapshot.ts',
+    from: 'checkCaller(scanner.caller)',
     to: '',
   },
   {
@@ -41,7 +41,7 @@ export const callers: readonly Mutation[] = [
     test: client,
     name: 'invariant 44: what another user is told of transactions is no verdict on one’s own',
     file: 'src/sync/sender.ts',
-    from: 'this.#options.callerCheck.check(caller)',
+    from: 'callerCheck.check(caller)',
     to: '',
   },
   {

@@ -1,6 +1,7 @@
 import { also } from './also.ts'
 import { auth } from './auth.ts'
 import { callers } from './callers.ts'
+import { comeBack } from './come-back.ts'
 import { overHttp } from './interface.ts'
 import type { Mutation } from './mutation.ts'
 import { network } from './network.ts'
@@ -21,6 +22,7 @@ export const mutations: readonly Mutation[] = [
   ...also,
   ...auth,
   ...callers,
+  ...comeBack,
   ...sql,
   ...writes,
   ...overHttp,

@@ -50,7 +50,7 @@ async function onStoreThat(refuse: Refusal) {
 }
 
 describe.each(Object.entries(refusals))('with a network, and a store that %s,', (_, refuse) => {
-  test('a write is sent from memory', async () => {
+  test('invariant 33: a write is sent from memory', async () => {
     const { server, rename, stored } = await onStoreThat(refuse)
     const tx = rename('mine')
     await server.clock.advance(120_000)
@@ -76,7 +76,7 @@ test('a write that neither the store nor the server took is taken back, and says
   await server.close()
 })
 
-test('a write that is sent from memory, and gets no answer, is stored once the store takes writes again', async () => {
+test('invariant 33: a write that is sent from memory, and gets no answer, is stored once the store takes writes again', async () => {
   const { server, device, client, store, is, rename } = await onStoreThat(aborts)
   server.wrong(503, { endpoint: 'tx', times: Number.POSITIVE_INFINITY })
   const tx = rename('mine')

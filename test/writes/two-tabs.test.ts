@@ -54,7 +54,7 @@ describe.each(['online', 'offline'] as const)('a write that another tab has sync
     return { ...scene, shown: shownBy(b) }
   }
 
-  test('is not laid over newer data when the tab comes to the front', async () => {
+  test('invariant 28: is not laid over newer data when the tab comes to the front', async () => {
     const { server, b, shown, front } = await anHourLater()
     front()
     await server.clock.advance(5_000)
@@ -83,7 +83,7 @@ describe.each(['online', 'offline'] as const)('a write that another tab has sync
   })
 })
 
-test('what a tab that does not store has seen in the data leaves the disk', async () => {
+test('invariant 21: what a tab that does not store has seen in the data leaves the disk', async () => {
   const { server, device, a, b, write, others, open } = await twoTabs()
   await others(10)
   await server.clock.until(b.close())
@@ -110,7 +110,7 @@ test('what was seen in the data is not sent again after the server was restored 
   await server.close()
 })
 
-test('what was seen in the data is not sent again, though the disk failed to let it go', async () => {
+test('invariant 11: what was seen in the data is not sent again, though the disk failed to let it go', async () => {
   const { server, device, write, stored } = await twoTabs()
   const inner = memoryStore()
   let isSlow = false
@@ -145,7 +145,7 @@ test('what was seen in the data is not sent again, though the disk failed to let
   await server.close()
 })
 
-test('a tab does not put back on the disk what another tab has synced and removed', async () => {
+test('invariant 21: a tab does not put back on the disk what another tab has synced and removed', async () => {
   const { server, device, a, b, write, others, front } = await twoTabs()
   await server.clock.until(a.stop())
   const tx = write(a, 1)
@@ -183,13 +183,13 @@ describe.each(['all', 'nothing'] as const)(
       return { ...scene, after }
     }
 
-    test('goes on writing', async () => {
+    test('invariant 31: goes on writing', async () => {
       const { server, after } = await closed('online')
       expect(after.state).toBe('synced')
       await server.close()
     })
 
-    test('keeps what it wrote before, and what it writes then', async () => {
+    test('invariant 32: keeps what it wrote before, and what it writes then', async () => {
       const { server, a, open } = await closed('offline')
       await server.clock.until(a.close())
       const again = await open()

@@ -53,7 +53,7 @@ describe.each([0, 50, 3_000])('a write that is undone offline, %i ms later,', (u
     await server.close()
   })
 
-  test('never reaches the server', async () => {
+  test('invariant 74: never reaches the server', async () => {
     const { server, device, tx } = await undoneOffline('rename')
     device.reconnect()
     await server.settle()
@@ -117,7 +117,7 @@ test('nothing counts as sent while the application gives no token', async () => 
 })
 
 describe('undo', () => {
-  test('restores what somebody else wrote before the write arrived', async () => {
+  test('invariant 74: restores what somebody else wrote before the write arrived', async () => {
     const { server, device, client, rename, others, stored } = await oneItem()
     device.disconnect()
     const tx = rename('mine')
@@ -132,7 +132,7 @@ describe('undo', () => {
     await server.close()
   })
 
-  test('brings a removed record back with what somebody else wrote before the removal arrived', async () => {
+  test('invariant 74: brings a removed record back with what somebody else wrote before the removal arrived', async () => {
     const { server, device, client, remove, others, stored } = await oneItem()
     device.disconnect()
     await server.clock.until(remove().durable)
@@ -145,7 +145,7 @@ describe('undo', () => {
     await server.close()
   })
 
-  test('leaves a field that somebody else has changed while the undo waited for a network', async () => {
+  test('invariant 74: leaves a field that somebody else has changed while the undo waited for a network', async () => {
     const { server, device, client, rename, others, stored } = await oneItem()
     rename('mine')
     await server.settle()
@@ -159,7 +159,7 @@ describe('undo', () => {
     await server.close()
   })
 
-  test('leaves a field that somebody else changes while the undo is on its way', async () => {
+  test('invariant 74: leaves a field that somebody else changes while the undo is on its way', async () => {
     const { server, client, rename, others, stored } = await oneItem()
     rename('mine')
     await server.settle()
@@ -187,7 +187,7 @@ describe('undo', () => {
     await server.close()
   })
 
-  test('of an added record leaves it where somebody else has added a field', async () => {
+  test('invariant 74: of an added record leaves it where somebody else has added a field', async () => {
     const { server, client, others, stored } = await oneItem()
     client.mutate((m) => m.put('Item', { id: 'i1', title: 'old', note: 'n', mine: 1 }))
     await server.settle()
@@ -236,7 +236,7 @@ describe('redo of a write that was undone before it was sent', () => {
     await server.close()
   })
 
-  test('does not bring back a record that somebody else has removed meanwhile', async () => {
+  test('invariant 74: does not bring back a record that somebody else has removed meanwhile', async () => {
     const { server, client, othersRemove, stored } = await undone('rename')
     await othersRemove()
     await client.start()
