@@ -1,4 +1,4 @@
-import type { OutboxRecord, RecordImage } from '../database/outbox.ts'
+import type { OutboxRecord } from '../database/outbox.ts'
 import type { DeltaFrame } from '../protocol/delta.ts'
 import { applyOp, type RowSource, rowKey } from '../protocol/fold.ts'
 import { jsonEqual, type Payload } from '../protocol/json.ts'
@@ -89,55 +89,10 @@ function takeBackOne({ t, id, base, mine, isServers }: Effect, m: Mutator): void
   else m.update(t, id, Object.fromEntries(restored), unchanged)
 }
 
-/**
- * What is left to do of an undo or a redo that was not sent yet, where `now` returns the records as they are without it:
- * what somebody else has changed since it was made stays. `undone`: what the transaction that it takes back did. Returns
- * the ops of `record` themselves where nothing has changed.
- */
-export function leftToDo(
-  record: Pick<OutboxRecord, 'before' | 'ops'>,
-  now: (image: Pick<RecordImage, 't' | 'id'>) => Payload | undefined,
-  undone: readonly Effect[] = [],
-): readonly TxOp[] {
-  const changes = effectsOf(record).map((effect) => {
-    const { t, id } = effect
-    const servers = undone.find((one) => one.isServers && one.t === t && one.id === id)
-    return { effect, current: now(effect), expected: servers?.mine ?? effect.base }
-  })
-  if (changes.every(({ effect, current }) => jsonEqual(current, effect.base))) return record.ops
-  return changes.flatMap(({ effect, current, expected }) => opLeft(effect, current, expected) ?? [])
-}
-
-/** The op that does `effect` to a record that is `now`; none where that is not what was `expected`. */
-function opLeft(
-  { t, id, base, mine }: Effect,
-  now: Payload | undefined,
-  expected: Payload | undefined,
-): TxOp | undefined {
-  if (!mine) return now && jsonEqual(now, expected) ? { op: 'd', t, id } : undefined
-  if (!base) return now ? undefined : { op: 'i', t, id, p: mine }
-  if (!now) return undefined
-  const changed = Object.keys({ ...base, ...mine }).filter(
-    (field) =>
-      !jsonEqual(base[field], mine[field]) &&
-      (jsonEqual(now[field], base[field]) || jsonEqual(now[field], expected?.[field])),
-  )
-  if (changed.length === 0) return undefined
-  const written = Object.fromEntries(Object.entries(mine).filter(([field]) => changed.includes(field)))
-  if (changed.every((field) => Object.hasOwn(mine, field))) return { op: 'u', t, id, p: written }
-  const kept = Object.fromEntries(Object.entries(now).filter(([field]) => !changed.includes(field)))
-  return { op: 'i', t, id, p: { ...kept, ...written }, put: true }
-}
-
 /** Writes what a rejected transaction did once more, on top of what is there now. */
 export function tryAgain(record: Pick<OutboxRecord, 'ops' | 'before'>, m: Mutator): void {
   const effects = new Map(effectsOf(record).map((effect) => [rowKey(effect.t, effect.id), effect]))
   for (const op of record.ops) repeat(op, effects.get(rowKey(op.t, op.id))?.mine, m)
-}
-
-/** Writes `ops` as they are, as far as the records are there. */
-export function repeatAll(ops: readonly TxOp[], m: Mutator): void {
-  for (const op of ops) repeat(op, undefined, m)
 }
 
 function repeat(op: TxOp, mine: Payload | undefined, m: Mutator): void {

@@ -1,8 +1,8 @@
-import { wrap } from 'idb'
 import { Disposer } from '../base/disposer.ts'
 import { StorageError } from '../base/errors.ts'
 import { onAbort } from '../base/on-abort.ts'
 import { closedConnection, transactionFailure } from './indexeddb-failures.ts'
+import { resultOf } from './indexeddb-request.ts'
 import type { Loss } from './loss.ts'
 import type { KeyRange, KeySpan, StoreTransaction, StoreValue, Table, TransactionOptions } from './store.ts'
 
@@ -130,16 +130,16 @@ function handleOf(tx: IDBTransaction, fail: (error: unknown) => void) {
   }
   // All reads are async functions: they reject where the transaction is over, and never throw.
   const keys = async (table: Table, range: KeyRange): Promise<string[]> => {
-    const found = await wrap(tx.objectStore(table).getAllKeys(queryOf(range), forwardLimit(range)))
+    const found = await resultOf(tx.objectStore(table).getAllKeys(queryOf(range), forwardLimit(range)))
     return found.map(String)
   }
   const lastKey = async (table: Table, range: KeyRange): Promise<string[]> => {
-    const cursor = await wrap(tx.objectStore(table).openKeyCursor(queryOf(range), 'prev'))
+    const cursor = await resultOf(tx.objectStore(table).openKeyCursor(queryOf(range), 'prev'))
     return cursor ? [String(cursor.key)] : []
   }
   const handle: StoreTransaction = {
     async get(table, key) {
-      return wrap<StoreValue | undefined>(tx.objectStore(table).get(key))
+      return resultOf<StoreValue | undefined>(tx.objectStore(table).get(key))
     },
     async keys(table, range = {}) {
       if (isEmpty(range)) return []
@@ -150,7 +150,7 @@ function handleOf(tx: IDBTransaction, fail: (error: unknown) => void) {
     async values(table, range = {}) {
       if (isEmpty(range)) return []
       const request = tx.objectStore(table).getAll(queryOf(range), forwardLimit(range))
-      return inOrder(await wrap<StoreValue[]>(request), range)
+      return inOrder(await resultOf<StoreValue[]>(request), range)
     },
     put: (table, key, value) => attempt(() => tx.objectStore(table).put(value, key)),
     add: (table, key, value) => attempt(() => tx.objectStore(table).add(value, key)),

@@ -1,8 +1,8 @@
-import { wrap } from 'idb'
 import { StorageError } from '../base/errors.ts'
 import { resolveWorld } from '../base/world.default.ts'
 import { unlessBlocked } from './deadline.ts'
 import { closedConnection, openFailure } from './indexeddb-failures.ts'
+import { resultOf } from './indexeddb-request.ts'
 import { transact } from './indexeddb-transaction.ts'
 import { Loss } from './loss.ts'
 import { type Store, type StoreConnection, tables } from './store.ts'
@@ -34,7 +34,7 @@ export function indexedDbStore(options: IndexedDbOptions = {}): Store {
     async destroy(name) {
       try {
         // Applications call it themselves, with no client's time limits around it.
-        await unlessBlocked(resolveWorld().clock, wrap(factory().deleteDatabase(name)))
+        await unlessBlocked(resolveWorld().clock, resultOf(factory().deleteDatabase(name)))
       } catch (error) {
         throw openFailure(error)
       }
@@ -47,7 +47,7 @@ async function openDatabase(factory: IDBFactory, name: string): Promise<IDBDatab
   request.onupgradeneeded = () => {
     for (const table of tables) request.result.createObjectStore(table)
   }
-  await wrap(request)
+  await resultOf(request)
   const db = request.result
   const missing = tables.find((table) => !db.objectStoreNames.contains(table))
   if (missing === undefined) return db

@@ -1,6 +1,6 @@
 import { ConfigurationError, toSyncError } from '../base/errors.ts'
 import type { Mutator } from '../outbox/draft.ts'
-import { repeatAll, tryAgain } from '../outbox/inverse.ts'
+import { tryAgain } from '../outbox/inverse.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import type { LocalTransaction, Transaction } from '../outbox/transaction.ts'
 import type { Merge } from '../session/writer.ts'
@@ -40,15 +40,12 @@ export class Inbox {
 
   /** The application may have something better to write than what was rejected; otherwise it is told, and waits. */
   settle(transaction: LocalTransaction): void {
-    const { writes, standing, merge, reporter, listener } = this.#options
+    const { writes, merge, reporter, listener } = this.#options
     const merges = this.#merges.get(transaction) ?? 0
-    const left = writes.leftOf(transaction)
-    // Somebody else has changed all that an undo was to take back.
-    if (left?.length === 0) return void standing.discard(transaction).catch(() => {})
     try {
       const isOpen = merges < mostMerges && transaction.state === 'rejected'
-      const again = left && ((m: Mutator) => repeatAll(left, m))
-      const edit = isOpen && (again ?? merge?.(transaction))
+      const again = isOvertaken(transaction) && writes.undoing(transaction)
+      const edit = isOpen && (again || merge?.(transaction))
       if (edit) {
         this.#merges.set(this.#retry(transaction.id, edit, edit === again), merges + 1)
         this.#untold.add(transaction)
@@ -91,4 +88,10 @@ export class Inbox {
     if (transaction?.state === 'rejected') return transaction
     throw new ConfigurationError('id', `The outbox holds no rejected transaction ${id}.`)
   }
+}
+
+/** Whether it is an undo or a redo, and somebody else had changed what it was to change. */
+function isOvertaken({ record, rejection }: LocalTransaction): boolean {
+  const { reason = '' } = rejection ?? {}
+  return Boolean(record.isUndo) && ['conflict', 'not_found', 'exists'].includes(reason)
 }

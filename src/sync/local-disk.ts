@@ -144,6 +144,7 @@ export class LocalDisk {
   /** Opens nothing any more. Resolves once what is being opened is here. */
   async seal(): Promise<void> {
     this.#isSealed = true
+    this.outbox.close()
     await this.#opening
   }
 
@@ -208,7 +209,6 @@ export class LocalDisk {
   /** To be called once it is sealed. */
   async close(): Promise<void> {
     this.#checkpointer.abort()
-    this.outbox.close()
     await this.#recorder.settled()
     await this.#opener.close()
     // One that was opened again meanwhile was given what was not stored.

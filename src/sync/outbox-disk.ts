@@ -20,27 +20,24 @@ export interface OutboxDiskOptions {
   onAgain(): void
 }
 
-/** What was refused is tried again after this long, in ms; each time after it waits four times longer, up to the most. */
-const firstAgainMs = 1_000
-const maxAgainMs = 60_000
+/** How often what was refused is tried again, in ms. */
+const againMs = 10_000
 
 /** Stores the transactions, in the database that is open. */
 export class OutboxDisk {
   readonly #options: OutboxDiskOptions
   readonly #again: Alarm
-  #againMs = firstAgainMs
+  #isClosed = false
   #refused: SyncError | undefined
 
   constructor(options: OutboxDiskOptions) {
     this.#options = options
-    this.#again = new Alarm(options.clock, () => {
-      this.#againMs = Math.min(this.#againMs * 4, maxAgainMs)
-      options.onAgain()
-    })
+    this.#again = new Alarm(options.clock, () => options.onAgain())
   }
 
   /** Tries nothing again. */
   close(): void {
+    this.#isClosed = true
     this.#again.clear()
   }
 
@@ -91,13 +88,12 @@ export class OutboxDisk {
 
   #refuse(refused: SyncError | undefined): void {
     const { onChange, onAgain } = this.#options
-    if (refused) this.#again.within(this.#againMs)
+    if (refused && !this.#isClosed) this.#again.within(againMs)
     if (refused?.code === this.#refused?.code) return
     this.#refused = refused
     onChange()
     if (refused) return
     this.#again.clear()
-    this.#againMs = firstAgainMs
     onAgain()
   }
 }

@@ -95,25 +95,26 @@ export class StoredTransactions {
   /** The disk may have lost all that it held of them. */
   reopened(): void {
     this.#mayBeLost = true
-    this.storeAgain()
+    // A client that ends does not follow an engine that closes the database over and over.
+    if (!this.#options.disk.isSealed) this.storeAgain()
   }
 
   /** Stores what the disk did not take, or may have lost. What is still being stored for the first time is left out. */
   storeAgain(): void {
     const { outbox, log } = this.#options
-    const stored = () => outbox.list().filter(({ state }) => state !== 'writing')
-    if (!this.#mayBeLost && stored().every(({ isStored }) => isStored)) return
-    let all: readonly LocalTransaction[] = []
+    const lacking = () =>
+      outbox.list().filter(({ state, isStored }) => state !== 'writing' && (this.#mayBeLost || !isStored))
+    if (lacking().length === 0) return
+    let put: readonly LocalTransaction[] = []
     const change = () => {
-      all = stored()
-      const keep = this.#mayBeLost ? all : all.filter(({ isStored }) => !isStored)
-      return { keep: keep.map(({ record }) => record) }
+      put = lacking()
+      return { keep: put.map(({ record }) => record) }
     }
     log
       .change(change)
       .then((gone) => {
         this.#mayBeLost = false
-        for (const transaction of all) transaction.dispatch({ type: 'stored' })
+        for (const transaction of put) transaction.dispatch({ type: 'stored' })
         this.#leave(gone)
       })
       .catch(() => {})

@@ -1,18 +1,12 @@
 import { refuseUnknown } from '../base/check-options.ts'
-import {
-  ClosedError,
-  ConfigurationError,
-  type RejectedError,
-  type SyncError,
-  toStorageError,
-} from '../base/errors.ts'
+import { ClosedError, ConfigurationError, type SyncError, toStorageError } from '../base/errors.ts'
 import type { Ids } from '../base/ids.ts'
 import type { Clock } from '../base/world.ts'
 import type { OutboxChange, OutboxRecord } from '../database/outbox.ts'
 import type { Models } from '../models/models.ts'
 import { type Draft, draft, type Mutator } from '../outbox/draft.ts'
 import type { HistoryEntry, HistoryHost } from '../outbox/history.ts'
-import { doAgain, type Effect, effectsOf, leftToDo, takeBack } from '../outbox/inverse.ts'
+import { doAgain, type Effect, effectsOf, takeBack } from '../outbox/inverse.ts'
 import { isSent, isUnsent, type Outbox } from '../outbox/outbox.ts'
 import type { OutboxLog } from '../outbox/outbox-log.ts'
 import {
@@ -22,7 +16,6 @@ import {
   type TransactionHost,
 } from '../outbox/transaction.ts'
 import type { RowSource } from '../protocol/fold.ts'
-import type { TxOp } from '../protocol/tx.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { MutateOptions } from '../session/writer.ts'
 import type { Continuity } from './continuity.ts'
@@ -119,38 +112,25 @@ export class Writes implements TransactionHost, HistoryHost {
     return inverse
   }
 
-  /** Takes out of an undo or a redo, right before it is first sent, what somebody else has changed since it was made. */
+  /** Makes an undo or a redo once more, right before it is first sent: without what somebody else has changed since. */
   review(transaction: LocalTransaction): void {
-    const { layers, log, standing } = this.#options
-    const { record } = transaction
-    const left = this.#leftToDo(transaction)
-    if (left === undefined) return
-    if (left.length === 0) {
-      standing.withdraw(transaction)
-      log.change({ cancel: [record.id] }).catch(() => {})
-      return
-    }
-    const position = this.#position()
-    const ops = left.map((op) => (op.op === 'i' && !op.put ? op : { ...op, unchangedSince: position.since }))
-    if (left === record.ops) transaction.amend({ ops, ...position })
-    else layers.amend(transaction, { ops, ...position })
-  }
-
-  /**
-   * Of an undo or a redo that was refused since somebody else had changed a record: what is left to do on top of that. Nothing
-   * is known of another transaction.
-   */
-  leftOf(rejected: LocalTransaction): readonly TxOp[] | undefined {
-    return isOvertaken(rejected.rejection) ? this.#leftToDo(rejected) : undefined
-  }
-
-  /** What is left to do of an undo or a redo, as the records are now; nothing is known of another transaction. */
-  #leftToDo(transaction: LocalTransaction): readonly TxOp[] | undefined {
-    const { replica } = this.#options
+    const { layers, log, standing, replica, models, ids } = this.#options
     const { id: tx, record } = transaction
-    if (!record.isUndo || !record.ops.every(({ t }) => replica.isReady(t))) return undefined
-    const undone = this.#undone.get(transaction)?.effects
-    return leftToDo(record, ({ t, id }) => replica.below(tx, t, id)?.p, undone)
+    if (!record.isUndo || !record.ops.every(({ t }) => replica.isReady(t))) return
+    const rows: RowSource = { of: (t) => ({ get: (id) => replica.below(tx, t, id) }) }
+    const position = this.#position()
+    const { ops } = draft(this.undoing(transaction), { rows, models, newId: () => ids.next(), ...position })
+    if (ops.length > 0) layers.amend(transaction, { ops, ...position })
+    else {
+      standing.withdraw(transaction)
+      log.change({ cancel: [tx] }).catch(() => {})
+    }
+  }
+
+  /** What an undo or a redo writes, as far as nobody else has changed it. */
+  undoing(transaction: LocalTransaction): (m: Mutator) => void {
+    const undone = this.#undone.get(transaction)
+    return (m) => (undone ? takeBack(this.#effectsOf(undone), m) : doAgain(effectsOf(transaction.record), m))
   }
 
   /** As the data has shown them, or as they lie over the data now. */
@@ -342,12 +322,6 @@ export class Writes implements TransactionHost, HistoryHost {
   refuseClosed(): void {
     if (this.#options.isClosed()) throw new ClosedError()
   }
-}
-
-/** Whether the refusal says that a record is not as it was. */
-function isOvertaken(rejection: RejectedError | undefined): boolean {
-  const { reason } = rejection ?? {}
-  return reason === 'conflict' || reason === 'not_found' || reason === 'exists'
 }
 
 /** The ids of all that it makes anew, and its own. */

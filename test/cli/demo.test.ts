@@ -46,7 +46,7 @@ test('the client that it prints shows the tasks, and adds one', async () => {
     bundle: true,
     platform: 'node',
     format: 'esm',
-    external: ['ws', 'isomorphic-ws', 'idb', 'zod'],
+    external: ['ws', 'isomorphic-ws', 'zod'],
     alias: { instep: join(root, 'src/index.ts'), '#websocket': join(root, 'src/base/websocket.node.ts') },
     logLevel: 'error',
   })

@@ -95,7 +95,7 @@ describe('the built package', () => {
   })
 
   test('has the dependencies that it promises, and no others', () => {
-    expect(Object.keys(manifest.dependencies)).toEqual(['idb', 'isomorphic-ws', 'ws', 'zod'])
+    expect(Object.keys(manifest.dependencies)).toEqual(['isomorphic-ws', 'ws', 'zod'])
     const optional = Object.entries(manifest.peerDependenciesMeta).filter(([, { optional }]) => optional)
     expect(optional.map(([name]) => name)).toEqual(Object.keys(manifest.peerDependencies))
   })

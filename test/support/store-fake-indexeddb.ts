@@ -1,4 +1,4 @@
-// The classes become globals, because `idb` tells its values apart by them; the factory is one's own.
+// `IDBKeyRange` becomes a global, which the store takes from there; each factory is one's own.
 import 'fake-indexeddb/auto'
 import { IDBFactory } from 'fake-indexeddb'
 
