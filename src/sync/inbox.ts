@@ -92,6 +92,6 @@ export class Inbox {
 
 /** Whether it is an undo or a redo, and somebody else had changed what it was to change. */
 function isOvertaken({ record, rejection }: LocalTransaction): boolean {
-  const { reason = '' } = rejection ?? {}
-  return Boolean(record.isUndo) && ['conflict', 'not_found', 'exists'].includes(reason)
+  const reason = record.isUndo && rejection?.reason
+  return reason === 'conflict' || reason === 'not_found' || reason === 'exists'
 }

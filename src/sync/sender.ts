@@ -57,11 +57,9 @@ export class Sender {
     try {
       const body = await transport.transact(async () => {
         for (const one of batch) if (!one.wasSent) review(one)
-        // A codec that throws marks nothing as sent.
-        const encoded = codec.encode(batch.map(wireOf))
         sent = await this.#mark(batch)
-        if (sent.length === 0) throw new Error('Nothing of this request is left to send.')
-        return sent.length === batch.length ? encoded : codec.encode(sent.map(wireOf))
+        if (sent.length === 0) throw new Error('Nothing is left to send.')
+        return codec.encode(sent.map(wireOf))
       }, signal)
       const { sid, epoch, caller, results } = this.#read(body, sent ?? [])
       callerCheck.check(caller)

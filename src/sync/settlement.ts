@@ -117,7 +117,8 @@ export class Settlement implements SenderListener {
       // An older version of the application has sent what this one could not migrate.
       else if (transaction.state === 'rejected') standing.discard(transaction).catch(() => {})
     }
-    for (const tx of others) this.#remember(tx)
+    if (this.#heard.size > maxHeard) this.#heard.clear()
+    for (const tx of others) this.#heard.add(tx)
     if (others.length > 0) listener.others()
   }
 
@@ -210,12 +211,6 @@ export class Settlement implements SenderListener {
   /** The disk may take writes again: what is to leave it leaves. */
   leaveAgain(): void {
     if (this.#leaving.size > 0) this.#leave([])
-  }
-
-  #remember(id: string): void {
-    this.#heard.add(id)
-    const [oldest] = this.#heard
-    if (this.#heard.size > maxHeard && oldest !== undefined) this.#heard.delete(oldest)
   }
 
   /**

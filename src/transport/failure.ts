@@ -36,7 +36,7 @@ export function isAnswered(error: unknown): boolean {
   if (isSyncError(error, 'ProtocolError')) return error.code !== 'bad_envelope'
   if (!isSyncError(error, 'HttpError')) return true
   const { status, serverCode } = error
-  return status >= 500 || status === 429 || serverCode !== undefined || failureOf(error).kind === 'reset'
+  return status >= 500 || status === 429 || serverCode !== undefined
 }
 
 /** What the failure of a request with transactions means for them. None of it loses one. */
