@@ -3,6 +3,14 @@ import type { Mutation } from './mutation.ts'
 /** The log in PostgreSQL and PGlite. */
 export const sql: readonly Mutation[] = [
   {
+    invariant: 11,
+    test: 'test/server-sql/folder.test.ts',
+    name: 'invariant 11: begins one new history when %s',
+    file: 'src/server/log/sql/left-open.ts',
+    from: "marked === '' || marked !== bootId()",
+    to: 'false',
+  },
+  {
     invariant: 13,
     test: 'test/server-sql/order.test.ts',
     name: 'invariant 13: of what 8 processes write at once, whoever reads on from a position misses nothing',
@@ -65,6 +73,14 @@ export const sql: readonly Mutation[] = [
     file: 'src/server/log/sql/write.ts',
     from: 'as history, head, horizon, xmin',
     to: 'as history, pg_current_xact_id()::text as head, horizon, xmin',
+  },
+  {
+    invariant: 18,
+    test: 'test/server-sql/power-cut.test.ts',
+    name: 'invariant 18: a cut of the power loses no transaction that a folder has answered',
+    file: 'src/server/log/sql/pglite-disk.ts',
+    from: "'wal_sync_method=fsync'",
+    to: "'wal_sync_method=fdatasync'",
   },
   {
     invariant: 19,
