@@ -155,6 +155,14 @@ export const sql: readonly Mutation[] = [
     to: '',
   },
   {
+    invariant: 26,
+    test: 'test/server-sql/torn.test.ts',
+    name: 'invariant 26: are answered with 503 while the service runs, and nothing is rejected for good',
+    file: 'src/server/log/sql/position.ts',
+    from: 'if (Math.max(horizon, newest) !== head) throw',
+    to: 'if (head < 0) throw',
+  },
+  {
     invariant: 58,
     test: 'test/server-sql/folder.test.ts',
     name: 'invariant 58: is not taken over from a container with %s',
