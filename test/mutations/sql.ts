@@ -3,6 +3,38 @@ import type { Mutation } from './mutation.ts'
 /** The log in PostgreSQL and PGlite. */
 export const sql: readonly Mutation[] = [
   {
+    invariant: 11,
+    test: 'test/server-sql/folder.test.ts',
+    name: 'invariant 11: begins one new history when %s',
+    file: 'src/server/log/sql/left-open.ts',
+    from: "marked === '' || marked !== bootId()",
+    to: 'false',
+  },
+  {
+    invariant: 11,
+    test: 'test/server-sql/restored.test.ts',
+    name: 'invariant 11: after %s',
+    file: 'src/server/log/sql/postgres.ts',
+    from: '(select oid from pg_database where datname = current_database())',
+    to: "''",
+  },
+  {
+    invariant: 11,
+    test: 'test/server-sql/restored.test.ts',
+    name: 'invariant 11: after %s',
+    file: 'src/server/log/sql/postgres.ts',
+    from: "|| ':' || tableoid",
+    to: '',
+  },
+  {
+    invariant: 11,
+    test: 'test/server-sql/restored.test.ts',
+    name: 'invariant 11: after %s',
+    file: 'src/server/log/sql/postgres.ts',
+    from: "coalesce((select xmin::text from instep_migration where name = '1'), '')",
+    to: "''",
+  },
+  {
     invariant: 13,
     test: 'test/server-sql/order.test.ts',
     name: 'invariant 13: of what 8 processes write at once, whoever reads on from a position misses nothing',
@@ -67,6 +99,14 @@ export const sql: readonly Mutation[] = [
     to: 'as history, pg_current_xact_id()::text as head, horizon, xmin',
   },
   {
+    invariant: 18,
+    test: 'test/server-sql/power-cut.test.ts',
+    name: 'invariant 18: a cut of the power loses no transaction that a folder has answered',
+    file: 'src/server/log/sql/pglite-disk.ts',
+    from: "'wal_sync_method=fsync'",
+    to: "'wal_sync_method=fdatasync'",
+  },
+  {
     invariant: 19,
     test: 'test/server-sql/verdicts.test.ts',
     name: 'invariant 19: what is sent again past the age of its verdict is expired, and happens once all the same',
@@ -113,6 +153,14 @@ export const sql: readonly Mutation[] = [
     file: 'src/server/log/sql/kysely-log.ts',
     from: '.catch((again) => ({ error: toRejection(again) }))',
     to: '',
+  },
+  {
+    invariant: 26,
+    test: 'test/server-sql/torn.test.ts',
+    name: 'invariant 26: are answered with 503 while the service runs, and nothing is rejected for good',
+    file: 'src/server/log/sql/position.ts',
+    from: 'if (Math.max(horizon, newest) !== head) throw',
+    to: 'if (head < 0) throw',
   },
   {
     invariant: 58,

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import {
+import fs, {
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -10,6 +10,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -92,6 +93,78 @@ test('a folder keeps its content and its history, until it is given a new one', 
   await second.newEpoch()
   expect((await second.position()).history).not.toBe(history)
   await second.close()
+}, 120_000)
+
+describe('a folder that was not closed', () => {
+  /** Ends a process that has written, at once. */
+  const kill = async () => {
+    const log = await openSqlLog(folder)
+    const { history } = await log.position()
+    await log.close()
+    const child = await hold('a')
+    for (let said = await child.next(); said.id !== 'a-1'; ) said = await child.next()
+    await child.kill()
+    return history
+  }
+  const historyNow = async () => {
+    const log = await openSqlLog(folder)
+    const { history } = await log.position()
+    await log.close()
+    return history
+  }
+
+  test.runIf(existsSync('/proc/sys/kernel/random/boot_id'))(
+    'keeps its history when only the process was killed',
+    async () => {
+      const before = await kill()
+      expect(await historyNow()).toBe(before)
+    },
+    120_000,
+  )
+
+  test.each([
+    ['the machine was started again', () => writeFileSync(join(folder, 'boot'), 'another start')],
+    ['nothing says whether the machine was', () => rmSync(join(folder, 'boot'))],
+  ])(
+    'invariant 11: begins one new history when %s',
+    async (_, restart) => {
+      const before = await kill()
+      restart()
+      const after = await historyNow()
+      expect(after).not.toBe(before)
+      expect(await historyNow()).toBe(after)
+    },
+    120_000,
+  )
+})
+
+test('a folder whose disk takes no flush answers nothing more, and is whole when it is opened again', async () => {
+  const log = await openSqlLog(folder)
+  await log.write([insert('1')], asService)
+  const { fsyncSync } = fs
+  fs.fsyncSync = () => {
+    throw Object.assign(new Error('broken'), { code: 'EIO' })
+  }
+  syncBuiltinESMExports()
+  try {
+    await expect(log.write([insert('2')], asService)).rejects.toMatchObject({
+      retryable: true,
+      code: 'stopped',
+    })
+  } finally {
+    fs.fsyncSync = fsyncSync
+    syncBuiltinESMExports()
+  }
+  await expect(log.write([insert('3')], asService)).rejects.toMatchObject({
+    retryable: true,
+    code: 'stopped',
+  })
+  await expect(log.position()).rejects.toThrow('see to the disk of its folder, and start the service again')
+  await log.close()
+  const again = await openSqlLog(folder)
+  expect(await idsOf(again)).toContain('1')
+  expect(await idsOf(again)).not.toContain('3')
+  await again.close()
 }, 120_000)
 
 test('a folder that was never finished is made anew, and each has a history of its own', async () => {
@@ -224,7 +297,7 @@ describe('the lock of a folder', () => {
       await expect(lock()).rejects.toThrow('in use by the process 1 on another.host')
       await child.kill()
       ;(await lock())()
-      expect(readdirSync(folder).sort()).toEqual(['complete', 'pgdata'])
+      expect(readdirSync(folder).sort()).toEqual(['boot', 'complete', 'pgdata'])
     }, 120_000)
 
     test('is not taken over on a disk that may be another’s', async () => {

@@ -19,7 +19,7 @@ async function heavyLog(name: string, count: number): Promise<Log> {
     `insert into instep_record (t, id, owner, sid, p)
       select 'Todo', n, 'ann', n, json_build_object('userId', 'ann', 'text', repeat('x', 1048000))
       from generate_series(1, ${count}) as n;
-    update instep_state set head = ${count}`,
+    update instep_state set head = ${count}, horizon = ${count}`,
   )
   return log
 }

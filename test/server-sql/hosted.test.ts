@@ -26,7 +26,7 @@ test.each([
   const address = await silent(state)
   const { logger, lines } = recorder()
   const log = await openSqlLog(address, { logger })
-  expect((await log.position()).history).toMatch(/^[\da-f-]{36}$/)
+  expect((await log.position()).history).toMatch(/^[\da-f-]{36}:\d+:\d+:\d+$/)
   expect(lines).toEqual([expect.stringMatching(/another server takes its place.+not for you/)])
   await log.close()
 })
@@ -40,12 +40,13 @@ test('a PostgreSQL that cannot tell its timeline now is not used, as if it never
   expect(lines).toEqual([])
 })
 
-test('a history names its server and the timeline there, besides what is stored', async () => {
+test('a history names its tables, its server and the timeline there, besides what is stored', async () => {
   const log = await openSqlLog(await postgres.database('named'))
   const [row] = await postgres.run(
     'named',
-    `select history || ':' || system_identifier || ':0000000' || timeline_id as name
-      from instep_state, pg_control_system(), pg_control_checkpoint()`,
+    `select history || ':' || d.oid || ':' || 'instep_state'::regclass::oid || ':' || m.xmin || ':' || system_identifier || ':0000000' || timeline_id as name
+      from instep_state, pg_control_system(), pg_control_checkpoint(), pg_database d, instep_migration m
+      where d.datname = 'named' and m.name = '1'`,
   )
   expect((await log.position()).history).toBe(row?.name)
   await log.close()

@@ -7,9 +7,19 @@ test('a database whose state is lost is a fault, and no empty history', () => {
 })
 
 test('a sid that no number is the same as is a fault, and not the next one', () => {
-  const row = { history: 'h', head: '9007199254740991', horizon: 0n }
+  const row = { history: 'h', head: '9007199254740991', horizon: 0n, newest: '9007199254740991' }
   expect(positionOf(row)).toEqual({ history: 'h', head: Number.MAX_SAFE_INTEGER, horizon: 0 })
   for (const sid of ['9007199254740993', 9007199254740993n]) {
     expect(() => toNumber(sid)).toThrow(`The database gave ${sid} for a sid`)
+  }
+})
+
+test('a head that is not the newest change of the log is a fault, unless that change is forgotten', () => {
+  const row = { history: 'h', head: 3, horizon: 0, newest: 3 }
+  expect(positionOf(row)).toMatchObject({ head: 3 })
+  expect(positionOf({ ...row, horizon: 3, newest: null })).toMatchObject({ head: 3 })
+  expect(positionOf({ ...row, horizon: 3, newest: 2 })).toMatchObject({ head: 3 })
+  for (const torn of [{ newest: 4 }, { newest: 2 }, { newest: null }, { horizon: 2, newest: null }]) {
+    expect(() => positionOf({ ...row, ...torn })).toThrow('restore all tables')
   }
 })

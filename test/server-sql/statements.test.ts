@@ -33,7 +33,7 @@ test('a new history waits for who writes, also where transactions are serializab
   const { history } = await log.position()
   const writer = new Client({ connectionString: address })
   await writer.connect()
-  await writer.query('begin; update instep_state set head = 1')
+  await writer.query('begin; update instep_state set head = 1, horizon = 1')
   const begun = log.newEpoch()
   await eventually(async () => {
     const waiting = await postgres.run('serializable', 'select from pg_locks where not granted')

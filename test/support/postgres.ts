@@ -1,7 +1,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { chownSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { Client } from 'pg'
 import { findPostgres } from '../setup/find-postgres.mjs'
 
@@ -127,4 +127,10 @@ function ended(server: ChildProcess, signal: NodeJS.Signals): Promise<void> {
     server.once('exit', () => resolve())
     server.kill(signal)
   })
+}
+
+/** What one of PostgreSQL's programs, which lie beside its `initdb`, prints when it is given `input`. */
+export function runPostgres(program: string, args: readonly string[], input = ''): string {
+  const folder = dirname(realpathSync(join(findPostgres() ?? '', 'initdb')))
+  return execFileSync(join(folder, program), args, { encoding: 'utf8', input })
 }

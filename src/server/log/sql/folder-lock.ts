@@ -160,7 +160,7 @@ function startOf(holder: number): string | undefined {
 }
 
 /** Changes whenever the machine starts; empty where the system has no such name. */
-function bootId(): string {
+export function bootId(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
   } catch {

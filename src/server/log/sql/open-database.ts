@@ -3,14 +3,16 @@ import type { SqlDatabase } from './database.ts'
 import { migrate } from './migrations.ts'
 import { openPGlite } from './pglite.ts'
 import { openPostgres, type PostgresOptions } from './postgres.ts'
+import { readPosition } from './read.ts'
 
 export { KyselyLog } from './kysely-log.ts'
 
-/** The database that `name` names, its tables up to date. */
+/** The database that `name` names, its tables up to date. Rejects with a NetworkError if they are not of one moment. */
 export async function openDatabase(name: string, options: PostgresOptions): Promise<SqlDatabase> {
   const database = await open(name, options)
   try {
     await migrate(database.migrators)
+    await readPosition(database.followers, database)
     return database
   } catch (error) {
     await database.close()

@@ -1,16 +1,32 @@
+import { sql } from 'kysely'
+import { ConfigurationError, NetworkError } from '../../../base/errors.ts'
 import type { Position } from '../log.ts'
 import { type Int8, toNumber } from './int8.ts'
 
-/** A row of `instep_state`. */
+/** A row of `instep_state`, and the newest change in `instep_log`: `null` if there is none. */
 export interface PositionRow {
   readonly history: string
   readonly head: Int8
   readonly horizon: Int8
+  readonly newest: Int8 | null
 }
 
+/** The newest change in `instep_log`, for a {@link PositionRow}. */
+export const newestChange = sql<Int8 | null>`(select max(sid) from instep_log)`
+
+/** Throws a NetworkError, which passes once somebody has restored them, if state and log are not of one moment. */
 export function positionOf(found: PositionRow | undefined): Position {
   const row = stateIn([found])
-  return { history: row.history, head: toNumber(row.head), horizon: toNumber(row.horizon) }
+  const [head, horizon, newest] = [toNumber(row.head), toNumber(row.horizon), toNumber(row.newest ?? 0)]
+  if (Math.max(horizon, newest) !== head) throw torn(head, Math.max(horizon, newest))
+  return { history: row.history, head, horizon }
+}
+
+/** Each change makes the head the `sid` of its entry in the log, in one transaction, so only a restore can part them. */
+function torn(head: number, newest: number): NetworkError {
+  const advice = 'restore all tables whose names begin with `instep_` from the same backup'
+  const message = `The table instep_state stands at change ${head}, and instep_log ends with change ${newest}; ${advice}.`
+  return new NetworkError('unreachable', message, { cause: new ConfigurationError('database', message) })
 }
 
 /** The one row of `instep_state`. */

@@ -151,23 +151,30 @@ async function checkEncoding(db: Db): Promise<void> {
 }
 
 /**
- * Recovery to a point in time, and a standby that takes over, begin a new timeline; a dump that is read into another
- * server comes to another system identifier. A base backup that is simply started has both as they were: no server can
- * tell it from a crash, so after a restore the stored name has to be changed by hand. Where a server does not tell
- * these, it is all there is.
+ * Names the tables as they were made in this database, besides what is stored. A dump, or a copy of the database, has other
+ * oids; and data that is read into tables as they are is written by another transaction than the one that made the first
+ * version's row, which nobody changes. `vacuum`, `cluster` and `reindex` leave all of these as they are.
+ */
+const madeHere = sql<string>`history || ':' || (select oid from pg_database where datname = current_database())
+  || ':' || tableoid || ':' || coalesce((select xmin::text from instep_migration where name = '1'), '')`
+
+/**
+ * Recovery to a point in time, and a standby that takes over, begin a new timeline; another server has another system
+ * identifier. A base backup that is simply started has both as they were: no server can tell it from a crash, so after
+ * that the stored name has to be changed by hand. Where a server does not tell these, the tables alone name the history.
  */
 async function historyOf(db: Db, logger: Logger): Promise<RawBuilder<string>> {
-  const history = sql<string>`history || ':' || (select system_identifier from pg_control_system())
+  const server = sql<string>`(select system_identifier from pg_control_system())
     || ':' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)`
   try {
-    await sql`select ${history} from (values ('')) as state(history)`.execute(db)
-    return history
+    await sql`select ${server}`.execute(db)
+    return sql<string>`${madeHere} || ':' || ${server}`
   } catch (error) {
     if (!isDenied(error)) throw error
     logger.warn(
       'PostgreSQL does not tell when another server takes its place; after that, give the history another name.',
       { reason: toError(error).message },
     )
-    return sql<string>`history`
+    return madeHere
   }
 }

@@ -4,7 +4,7 @@ import type { Changes, Position } from '../log.ts'
 import { type Cursor, end, type Item, SqlCursor } from './cursor.ts'
 import type { Db, SqlDatabase } from './database.ts'
 import { type Int8, toNumber } from './int8.ts'
-import { type PositionRow, positionOf, stateIn } from './position.ts'
+import { newestChange, type PositionRow, positionOf, stateIn } from './position.ts'
 
 /** How long changes are together, in bytes, once no more of them are read: they are all held at once. */
 const changesBytes = 1_048_576
@@ -19,7 +19,7 @@ export interface OpenRead {
 
 export async function readPosition(db: Db, { history }: Pick<SqlDatabase, 'history'>): Promise<Position> {
   const { rows } = await sql<PositionRow>`
-    select ${history} as history, head, horizon from instep_state`.execute(db)
+    select ${history} as history, head, horizon, ${newestChange} as newest from instep_state`.execute(db)
   return positionOf(rows[0])
 }
 
@@ -63,12 +63,12 @@ export async function readChanges(
 ): Promise<Changes> {
   const { rows } = await sql<PositionRow & { till: Int8; sid: Int8 | null; owner: string; frame: string }>`
     with reach as (
-      select ${history} as history, head, horizon, coalesce(
+      select ${history} as history, head, horizon, ${newestChange} as newest, coalesce(
         (select sid from instep_log where last and sid >= ${after + limit}::bigint order by sid limit 1), head
       ) as most
       from instep_state
     ), part as materialized (
-      select history, head, horizon, coalesce((
+      select history, head, horizon, newest, coalesce((
         select sid from (
           select sid, last, sum(octet_length(frame::text)) over (order by sid) as bytes
           from instep_log where sid > greatest(${after}, horizon) and sid <= most

@@ -8,7 +8,7 @@ import { type Asked, askedBy, changesFound, changesOf, type FoundChange } from '
 import type { Db, SqlDatabase } from './database.ts'
 import { Group, type GroupBefore, type Write } from './group.ts'
 import { type Int8, toNumber } from './int8.ts'
-import { type PositionRow, positionOf } from './position.ts'
+import { newestChange, type PositionRow, positionOf } from './position.ts'
 import { type FoundRecord, readRecords, recordsOf, type Wanted, wantedBy } from './records.ts'
 
 /*
@@ -116,7 +116,7 @@ async function find(
     with state as materialized (
       select ${history} as history, head, horizon, xmin as writer, verdict_horizon from instep_state for update
     )
-    select history, head, horizon, verdict_horizon as "verdictHorizon", writer is distinct from (select xmin from instep_state) as stale, (
+    select history, head, horizon, ${newestChange} as newest, verdict_horizon as "verdictHorizon", writer is distinct from (select xmin from instep_state) as stale, (
       select json_agg(json_build_object('caller', v.caller, 'id', v.id, 'digest', v.digest, 'sid', v.sid,
         'error', case when k.own then v.error end))
       from (

@@ -1,0 +1,66 @@
+import { fsyncSync } from 'node:fs'
+import type { PGlite, PGliteOptions } from '@electric-sql/pglite'
+import { ConfigurationError, NetworkError, toError } from '../../../base/errors.ts'
+
+/** The part of PGlite's WebAssembly that is used here. `nfd` is a file descriptor of Node's. */
+interface Engine {
+  readonly NODEFS: { readonly stream_ops: { fsync?: (stream: { readonly nfd: number }) => number } }
+}
+
+interface EngineOptions {
+  readonly preRun?: readonly ((engine: Engine) => void)[]
+}
+
+/**
+ * Starts a PGlite that flushes its files to the disk when PostgreSQL says so: the log before a commit is answered, and
+ * the data before the log is used again. By itself it starts PostgreSQL with `-F`, its file system over a folder has no
+ * `fsync`, and its `fdatasync` does nothing. Rejects with a ConfigurationError for a version in which this is no use.
+ */
+export async function startFlushed(engine: typeof PGlite, dataDir: string): Promise<PGlite> {
+  let flushes = 0
+  const install = (running: Engine) => {
+    running.NODEFS.stream_ops.fsync = ({ nfd }) => {
+      flushes += 1
+      try {
+        fsyncSync(nfd)
+      } catch (cause) {
+        throw stop(running, cause)
+      }
+      return 0
+    }
+  }
+  const setup = async (_: unknown, options: EngineOptions) => ({
+    emscriptenOpts: { ...options, preRun: [...(options.preRun ?? []), install] },
+  })
+  const options: PGliteOptions = {
+    dataDir,
+    extensions: { flush: { name: 'flush', setup } },
+    startParams: [...engine.defaultStartParams, '-c', 'fsync=on', '-c', 'wal_sync_method=fsync'],
+  }
+  const pglite = await engine.create(options)
+  // Each start flushes at least the control file.
+  if (flushes > 0) return pglite
+  await pglite.close()
+  throw new ConfigurationError(
+    '@electric-sql/pglite',
+    'This version of `@electric-sql/pglite` does not flush its files to the disk; install version 0.5.16.',
+  )
+}
+
+/**
+ * Stops PostgreSQL where it is: nothing of it can be called any more. Gives the NetworkError with which its statement
+ * ends. PostgreSQL itself ends its process after a flush that failed; within PGlite, it would run on and never answer.
+ */
+function stop(running: Engine, cause: unknown): NetworkError {
+  const reason = toError(cause).message.replace(/\.$/, '')
+  const advice = 'see to the disk of its folder, and start the service again'
+  const message = `The database has stopped, because a flush failed (${reason}); ${advice}.`
+  const error = new NetworkError('stopped', message, { cause })
+  const refuse = () => {
+    throw error
+  }
+  for (const [name, part] of Object.entries(running)) {
+    if (typeof part === 'function') Object.assign(running, { [name]: refuse })
+  }
+  return error
+}

@@ -1,0 +1,66 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { runChild } from '../support/child.ts'
+import type { CutReport } from './power-cut-writer.ts'
+
+/** Two processes, since each cut takes another start of the database. */
+const seeds = [1, 2]
+const cutsOfEach = 10
+const writes = 200
+
+let root = ''
+let reports: readonly CutReport[] = []
+
+beforeAll(async () => {
+  root = mkdtempSync(join(tmpdir(), 'instep-power-'))
+  reports = (await Promise.all(seeds.map(cut))).flat()
+}, 300_000)
+
+/** What became of a folder at each cut. */
+async function cut(seed: number): Promise<readonly CutReport[]> {
+  const folder = join(root, String(seed))
+  mkdirSync(folder)
+  const args = [folder, String(cutsOfEach), String(writes), String(seed)]
+  const child = await runChild<CutReport | { readonly done: true }>(
+    'test/server-sql/power-cut-writer.ts',
+    args,
+  )
+  const said: CutReport[] = []
+  for (;;) {
+    const next = await child.next()
+    if ('done' in next) return said
+    said.push(next)
+  }
+}
+
+afterAll(() => {
+  rmSync(root, { recursive: true, force: true })
+})
+
+test('the power is cut at 20 moments, while a folder is made, written to and closed', () => {
+  const answered = reports.map((report) => report.answered)
+  expect(reports.length).toBeGreaterThanOrEqual(20)
+  expect(Math.max(...answered)).toBe(writes)
+  expect(new Set(answered).size).toBeGreaterThan(7)
+})
+
+test('invariant 18: a cut of the power loses no transaction that a folder has answered', () => {
+  expect(reports.filter(({ isOpened }) => !isOpened)).toEqual([])
+  expect(reports.flatMap(({ lost }) => lost)).toEqual([])
+})
+
+test('after a cut of the power a transaction that is sent again happens once, under the sid that was answered', () => {
+  expect(reports.flatMap(({ moved }) => moved)).toEqual([])
+  for (const { changes, records } of reports) {
+    expect(records).toBe(changes)
+  }
+})
+
+test('a folder begins a new history after a cut of the power, unless it was closed before', () => {
+  const renamed = (phase: CutReport['phase']) =>
+    new Set(reports.filter((report) => report.phase === phase).map(({ isRenamed }) => isRenamed))
+  expect(renamed('open')).toEqual(new Set([true]))
+  expect(renamed('closed')).toEqual(new Set([false]))
+})
