@@ -253,7 +253,7 @@ export class LocalTransaction implements Transaction {
     settled?.resolve(state.name)
     const awaited = [durable, accepted, synced].flatMap((deferred) => deferred ?? [])
     if (state.name === 'synced' || awaited.length === 0) return
-    const error = isPending(state) && !this.#isDurable ? (this.#storeError ?? errorOf(state)) : errorOf(state)
+    const error = (isPending(state) && !this.#isDurable && this.#storeError) || errorOf(state)
     for (const deferred of awaited) deferred.reject(error)
   }
 }

@@ -132,7 +132,7 @@ export class Settlement implements SenderListener {
     const isAccepted = state === 'accepted' && data !== undefined
     const isOther = isAccepted && isOtherEpoch(data, acceptedEpoch)
     const isShown = isAccepted && (isOther ? seen : sid <= data.proven)
-    if (!isShown && !this.#heard.delete(id)) return isOther ? { ...record, state: 'sending' } : record
+    if (!isShown && !this.#heard.has(id)) return isOther ? { ...record, state: 'sending' } : record
     this.#leave([record])
     return undefined
   }
