@@ -1,0 +1,140 @@
+import { type Plan, told } from './plan.ts'
+
+/**
+ * Runs that failed once, each without the steps that its fault does not need. The steps are `tab id n ms what`. A planted
+ * fault of the same kind is found by random runs within this many seeds (from seed 1, all modes in turn):
+ *
+ * | planted fault | it says | seeds |
+ * |---|---|---|
+ * | what another tab knows to be synced is read from the disk again | a synced write came back | 150 |
+ * | a reset queues what the data had shown | seen in the data before a restore, was sent again after it | 250 |
+ * | the store is not opened again in a tab that does not store | a write failed though the store takes writes | 400 |
+ * | a device that knows that it is offline sends | an undo reached the server | 50 |
+ * | an undo restores what was there when the write was made | an undo restored an older value | 250 |
+ * | a redo repeats the write as it was | a redo brought back, a redo took back | 100 |
+ * | a write that the store does not take is given up | a write failed though the network is fine | 150 |
+ * | (mode `other user`) whoever answers is believed | shows a record of another user; sent under the name of another user | 10 |
+ */
+export const corpus: readonly (readonly [title: string, plan: Plan])[] = [
+  [
+    'a synced write is never laid over newer data in another tab',
+    told({ tabs: 2, opened: [0, 1] }, ['0 a 1 3000 put', '1 a 606 70000 delete elsewhere']),
+  ],
+  [
+    'a write that another tab has sent is not stored again by the tab that made it',
+    told({ tabs: 3, opened: [2, 1, 0] }, [
+      '2 c 287 1 stop',
+      '2 a 825 70000 delete',
+      '0 c 858 3000 crash',
+      '0 a 981 1 insert',
+      '1 a 979 70000 stop',
+    ]),
+  ],
+  [
+    'a write that every tab has seen is not sent again after a restore',
+    told({ tabs: 3, opened: [0, 1, 2] }, ['1 b 427 70000 put', '0 c 221 50 restore']),
+  ],
+  [
+    'a write that every tab has seen is not sent again after a change of the epoch',
+    told({ tabs: 2, opened: [0, 1] }, ['0 a 681 70000 update', '0 a 278 300 new epoch']),
+  ],
+  [
+    'a tab that does not store opens the store again after the engine closed it',
+    told({ tabs: 3, opened: [2, 1, 0] }, [
+      '0 a 2 3000 update elsewhere',
+      '2 a 30 70000 close the store',
+      '1 a 15 3000 put',
+    ]),
+  ],
+  [
+    'what was undone offline leaves no trace at the server',
+    told({ opened: [0] }, [
+      '0 a 590 3000 cut',
+      '0 a 48 1 delete',
+      '0 a 648 3000 undo',
+      '0 a 2 50 update elsewhere',
+    ]),
+  ],
+  [
+    'what was undone offline leaves no refusal in the inbox',
+    told({ opened: [0] }, [
+      '0 a 590 3000 cut',
+      '0 a 48 50 update',
+      '0 a 648 50 undo',
+      '0 a 2 50 delete elsewhere',
+    ]),
+  ],
+  [
+    'an undo restores what somebody else wrote below the write',
+    told({ opened: [0] }, ['0 b 392 1 update', '0 b 517 70000 update elsewhere', '0 b 977 70000 undo']),
+  ],
+  [
+    'a redo does not bring back what somebody else removed',
+    told({ opened: [0], undoesInSteps: true }, [
+      '0 a 183 50 stop',
+      '0 a 381 50 update',
+      '0 a 635 50 undo',
+      '0 a 388 50 delete elsewhere',
+      '0 a 581 3000 stop',
+      '0 a 314 3000 redo',
+    ]),
+  ],
+  [
+    'a redo does not replace what somebody else wrote meanwhile',
+    told({ opened: [0], undoesInSteps: true }, [
+      '0 a 183 50 stop',
+      '0 a 552 50 update',
+      '0 a 635 50 undo',
+      '0 a 76 50 update elsewhere',
+      '0 a 581 3000 stop',
+      '0 a 742 3000 redo',
+    ]),
+  ],
+  [
+    'a write that the store does not take is sent',
+    told({ opened: [0] }, ['0 b 437 70000 store trouble', '0 a 407 3000 update']),
+  ],
+  [
+    'an undone delete restores the fields that somebody else wrote before it',
+    told({ opened: [0] }, ['0 a 578 1 update elsewhere', '0 a 126 70000 delete', '0 a 790 300 undo']),
+  ],
+  [
+    'an undo changes no field that its write did not',
+    told({ opened: [0] }, ['0 a 3 3000 update', '0 a 2 1 put elsewhere', '0 a 0 3000 undo']),
+  ],
+  [
+    'an undo leaves what another tab wrote over the write',
+    told({ tabs: 3, opened: [0, 1, 2] }, [
+      '1 c 108 300 cut',
+      '2 a 582 3000 update',
+      '1 a 135 1 put',
+      '2 a 150 1 undo',
+    ]),
+  ],
+  [
+    'an undo of what was written before any data had come removes no record that was there',
+    told({ storeMs: 20 }, ['0 a 917 70000 put', '0 a 882 300 undo']),
+  ],
+  [
+    'an undone insert leaves a record that somebody else has changed',
+    told({ opened: [0] }, ['0 c 588 3000 insert', '0 c 911 3000 update elsewhere', '0 c 894 300 undo']),
+  ],
+  [
+    'what could not leave the disk at once leaves it once the store takes writes',
+    told({ tabs: 2, opened: [1, 0], endsRestored: true }, [
+      '1 a 655 1 put',
+      '1 a 23 3000 store trouble',
+      '0 a 339 300 store trouble',
+      '0 c 360 1 show',
+      '1 b 444 3000 store trouble',
+    ]),
+  ],
+  [
+    'what the user cleared is stored again once the store takes writes',
+    told({ endsRestored: true }, [
+      '0 a 542 3000 insert',
+      '0 a 785 3000 store trouble',
+      '0 b 278 3000 clear the store',
+    ]),
+  ],
+]

@@ -1,0 +1,249 @@
+import { type Act, resultsOf, type Write } from './acts.ts'
+import { faultsOfReplay } from './replays.ts'
+import { type Change, type Row, ServerLog, textOf } from './server-log.ts'
+import { ids, type Tab } from './tab.ts'
+
+/** How long a tab may take to hear of what another one did, in ms. */
+const graceMs = 1_000
+
+/** A tab that has seen a write in the data for so long, in ms, and could store that, holds it no more. */
+const goneMs = 5_000
+
+/** Where an act may be laid over a tab's data. */
+type Presence = 'yes' | 'maybe' | 'no'
+
+/** More rows than this, and nothing is said of a record. */
+const maxRows = 200
+
+/**
+ * Says what may not happen. It knows what was done (by whom, where and when), what the server accepted, and what users were
+ * told; it asks no client what is pending.
+ */
+export class Oracle {
+  readonly log = new ServerLog()
+  readonly writes: Write[] = []
+  readonly acts: Act[] = []
+  readonly faults: string[] = []
+  readonly #byId = new Map<string, Write>()
+  /** Who wrote a value; others are not in it. */
+  readonly #authors = new Map<number, Write>()
+  readonly #now: () => number
+
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  fault(text: string): void {
+    if (!this.faults.includes(text)) this.faults.push(text)
+  }
+
+  /** Whether it is a value that nobody wrote on the device of `act`. */
+  isForeign(value: number | undefined, { tab }: Act): boolean {
+    return value !== undefined && this.#authors.get(value)?.tab.device !== tab.device
+  }
+
+  writeOf(tx: string | undefined): Write | undefined {
+    return tx === undefined ? undefined : this.#byId.get(tx)
+  }
+
+  wrote(write: Write): void {
+    this.writes.push(write)
+    this.#byId.set(write.transaction.id, write)
+    for (const value of Object.values(write.fields)) this.#authors.set(value, write)
+    this.acts.push({ does: 'write', write, tab: write.tab, without: [], isCertain: true, wasSynced: false })
+  }
+
+  /** What `id` may show in `tab` without `write`. */
+  without(tab: Tab, write: Write): readonly Row[] {
+    return this.#rows(tab, write.id, (act) => (act.write === write ? 'no' : this.#presence(act, tab)))
+  }
+
+  /** The server has received transactions from a device. */
+  received(txs: readonly string[], isOther: boolean): void {
+    if (isOther) this.fault('something was sent under the name of another user')
+    for (const tx of txs) {
+      const write = this.#byId.get(tx)
+      if (!write) continue
+      const { name, told } = write
+      if (write.isTraceless)
+        this.fault(`an undo reached the server: ${name} was undone before it could be sent`)
+      const first = this.log.histories.find(({ accepted }) => accepted.has(tx))
+      if (write.isGone && first !== this.log.history)
+        this.fault(`${name}, seen in the data before a restore, was sent again after it`)
+      else if (write.isGone) this.fault(`${name}, seen in the data long since, was sent again`)
+      if (told.end === 'cancelled')
+        this.fault(`${name} was sent after its user was told that it is cancelled`)
+    }
+  }
+
+  answered(results: readonly { readonly id: string; readonly sid?: number }[]): void {
+    const { history } = this.log
+    for (const { id, sid } of results) {
+      if (sid === undefined) history.refused.add(id)
+      else if (!history.accepted.has(id)) {
+        history.accepted.set(id, sid)
+        const write = this.#byId.get(id)
+        write?.befores.push(history.rows.get(write.id))
+      }
+    }
+  }
+
+  /** The server has changed records. */
+  committed(changes: readonly Change[]): void {
+    for (const change of changes) {
+      const write = this.writeOf(change.tx)
+      if (write) {
+        if (write.told.end === 'failed')
+          this.fault(`${write.name} happened after its user was told that it failed`)
+        write.befores.push(change.before)
+        this.#checkOwn(write, change)
+      } else if (change.tx !== undefined) {
+        for (const fault of faultsOfReplay(this, change)) this.fault(fault)
+      }
+    }
+  }
+
+  /** Looks at what a tab shows. */
+  check(tab: Tab): void {
+    const { history, last, client } = tab
+    const sid = client.lastSyncId
+    const isSame = history === last.history && !tab.hadSnapshot
+    tab.last = { history, sid }
+    tab.hadSnapshot = false
+    this.#noteSeen(tab, isSame ? last.sid : Number.POSITIVE_INFINITY)
+    const foreign = client
+      .all('Note')
+      .find(({ userId }) => userId !== undefined && userId !== tab.device.identity)
+    if (foreign) this.fault(`${tab.name} shows a record of another user: ${foreign.id}`)
+    if (history === undefined) return
+    for (const id of ids) {
+      const shown = textOf(tab.row(id))
+      const rows = this.#rows(tab, id, (act) => this.#presence(act, tab))
+      if (rows.length > maxRows || rows.some((row) => textOf(row) === shown)) continue
+      this.fault(
+        `${this.#diagnosis(tab, id, shown)} (${tab.name} at ${history}:${sid} shows ${id} as ${shown}, not as ${rows.map(textOf).join(' or ')})`,
+      )
+    }
+  }
+
+  /** Notes what `tab` has seen of writes, and which of them nobody may hold any more. */
+  #noteSeen(tab: Tab, sid: number): void {
+    const now = this.#now()
+    const { history, device } = tab
+    for (const write of this.writes) {
+      if (write.tab.device !== device) continue
+      const accepted = this.#acceptedIn(write, history)
+      const isHere = accepted !== undefined && accepted <= tab.last.sid
+      const isTold = write.tab === tab && write.told.synced !== undefined
+      if (!tab.crossed.has(write) && isHere && (accepted > sid || isTold)) tab.crossed.set(write, now)
+      if (isHere || isTold) write.seenAt ??= now
+      const since = tab.crossed.get(write) ?? Number.POSITIVE_INFINITY
+      const { storeFineSince = Number.POSITIVE_INFINITY } = device
+      const isStored = now - Math.max(since, storeFineSince) >= goneMs
+      if (isStored && device.openTabs.every((one) => this.#hasSeen(one, write))) write.isGone = true
+    }
+  }
+
+  #hasSeen({ crossed, last }: Tab, write: Write): boolean {
+    return (
+      crossed.has(write) || (this.#acceptedIn(write, last.history) ?? Number.POSITIVE_INFINITY) <= last.sid
+    )
+  }
+
+  #acceptedIn({ transaction }: Write, history: number | undefined): number | undefined {
+    return history === undefined ? undefined : this.log.histories[history]?.accepted.get(transaction.id)
+  }
+
+  #presence(act: Act, tab: Tab): Presence {
+    const { write } = act
+    if (write.tab.device !== tab.device) return 'no'
+    if (act.does === 'redo') return 'maybe'
+    const { history } = tab
+    const isOwn = act.tab === tab
+    if (act.does === 'undo') return isOwn && act.isCertain && history === write.history ? 'yes' : 'maybe'
+    const accepted = this.#acceptedIn(write, history)
+    if (accepted !== undefined && accepted <= tab.last.sid) return this.#isKnown(write, tab) ? 'no' : 'maybe'
+    const { end } = write.told
+    if (isOwn && end !== undefined) return 'no'
+    if (write.isGone && accepted === undefined) return 'no'
+    const isRefused = this.log.histories.some(({ refused }) => refused.has(write.transaction.id))
+    const isSure = isOwn && !write.isUndone && !isRefused && history === write.history
+    return isSure && !this.#hasRefusedBelow(write) ? 'yes' : 'maybe'
+  }
+
+  /** What adds its record was refused: then so is it. */
+  #hasRefusedBelow(write: Write): boolean {
+    const { refused } = this.log.history
+    return this.writes.some((one) => one.id === write.id && one !== write && refused.has(one.transaction.id))
+  }
+
+  /** Whether `tab` cannot but know that the data holds the write. */
+  #isKnown(write: Write, tab: Tab): boolean {
+    if (write.isGone) return true
+    const since = tab.crossed.get(write)
+    if (since === undefined) return false
+    const isTold = write.tab === tab && write.told.synced !== undefined
+    return isTold || this.#now() - since >= graceMs
+  }
+
+  /** All that `id` may be in `tab`: the server's row at the tab's position, and what may be laid over it. */
+  #rows(tab: Tab, id: string, presenceOf: (act: Act) => Presence): readonly Row[] {
+    const { history, sid } = tab.last
+    let rows: readonly Row[] = [history === undefined ? undefined : this.log.histories[history]?.at(sid, id)]
+    for (const act of this.acts) {
+      if (act.write.id !== id) continue
+      const presence = presenceOf(act)
+      if (presence === 'no') continue
+      const results = rows.flatMap((row) => resultsOf(act, row))
+      rows = distinct(presence === 'yes' ? results : [...rows, ...results])
+      if (rows.length > maxRows) return rows
+    }
+    return rows
+  }
+
+  /** Which acts explain what is shown, if they were there, or were not. */
+  #diagnosis(tab: Tab, id: string, shown: string): string {
+    const own = this.acts.filter(({ write }) => write.id === id)
+    const isUndo = ({ does }: Act) => does !== 'write'
+    const explains = (others: readonly Act[], presence: Presence, undoes = true) =>
+      this.#rows(tab, id, (act) => {
+        if (!undoes && isUndo(act)) return 'no'
+        return others.includes(act) ? presence : this.#presence(act, tab)
+      }).some((row) => textOf(row) === shown)
+    const ended = own.filter((act) => this.#presence(act, tab) === 'no')
+    const back = ended.find((act) => explains([act], 'yes', false))
+    const isRedone = own.some(({ does, write }) => does === 'redo' && write === back?.write)
+    if (own.some(isUndo) && (isRedone || !explains(ended, 'maybe', false)))
+      return 'an undo or redo is laid over what was written since'
+    if (back || explains(ended, 'maybe')) {
+      const { write } = back ??
+        ended.find((act) => explains(without(ended, act), 'maybe') === false) ?? { write: ended[0]?.write }
+      if (!write) return ''
+      const accepted = this.#acceptedIn(write, tab.last.history)
+      if (accepted !== undefined && accepted <= tab.last.sid) return `a synced write came back: ${write.name}`
+      if (write.isGone) return `a write seen before the restore came back: ${write.name}`
+      return `a ${write.told.end} write is shown: ${write.name}`
+    }
+    const gone = own.find((act) => this.#presence(act, tab) === 'yes' && explains([act], 'no'))
+    if (gone?.does === 'undo') return `an undone write is shown again: ${gone.write.name}`
+    if (gone) return `a write is not shown though the data does not have it yet: ${gone.write.name}`
+    return 'something is shown that nobody wrote like that'
+  }
+
+  /** A transaction carries what its user wrote. */
+  #checkOwn({ name, kind, fields }: Write, { before, after }: Change): void {
+    const isRight =
+      kind === 'delete'
+        ? after === undefined
+        : textOf(after) === textOf(kind === 'update' ? { ...before, ...fields } : fields)
+    if (!isRight) this.fault(`${name} made ${textOf(after)} of ${textOf(before)}`)
+  }
+}
+
+function without(acts: readonly Act[], one: Act): readonly Act[] {
+  return acts.filter((act) => act !== one)
+}
+
+function distinct(rows: readonly Row[]): readonly Row[] {
+  return [...new Map(rows.map((row) => [textOf(row), row])).values()]
+}

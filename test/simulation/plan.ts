@@ -1,0 +1,173 @@
+/** Numbers that follow from a seed (Mulberry32). */
+export class Dice {
+  #state: number
+
+  constructor(seed: number) {
+    this.#state = seed | 0
+  }
+
+  /** A whole number from 0 to `sides` − 1. */
+  roll(sides: number): number {
+    this.#state = (this.#state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * sides)
+  }
+
+  pick<T>(items: readonly T[]): T {
+    const item = items[this.roll(items.length)]
+    if (item === undefined) throw new RangeError('There is nothing to pick from.')
+    return item
+  }
+}
+
+/** What a user does, and what others do, in every run. */
+const writes = ['insert', 'update', 'update', 'update', 'put', 'delete'] as const
+const undoing = ['undo', 'undo', 'undo', 'redo', 'redo'] as const
+const elsewhere = ['update elsewhere', 'update elsewhere', 'put elsewhere', 'delete elsewhere'] as const
+const tabsOnly = ['show', 'show', 'open', 'close'] as const
+
+/** What goes wrong. */
+const ofNetwork = ['cut', 'cut', 'stop', 'server down', 'lose an answer', 'delay an answer'] as const
+const ofStore = ['close the store', 'clear the store', 'store trouble', 'store trouble'] as const
+const ofServer = ['restore', 'restore', 'new epoch', 'trim'] as const
+
+export type Deed =
+  | (typeof writes)[number]
+  | (typeof undoing)[number]
+  | 'decide'
+  | (typeof elsewhere)[number]
+  | (typeof tabsOnly)[number]
+  | (typeof ofNetwork)[number]
+  | (typeof ofStore)[number]
+  | (typeof ofServer)[number]
+  | 'crash'
+  | 'somebody else signs in'
+
+type Scene = Deed | readonly Deed[]
+
+/**
+ * What a run is about. The fewer things happen in it, the longer the stories between them. Several deeds together happen one
+ * after another in one tab, to one record.
+ */
+const modes = {
+  tabs: [
+    ...([...writes, ...elsewhere, ...tabsOnly, ...tabsOnly, 'cut', 'stop', 'crash'] as const),
+    ['update', 'update elsewhere'],
+    ['put', 'put elsewhere', 'cut'],
+    ['cut', 'update', 'update elsewhere', 'cut'],
+  ],
+  undo: [
+    ...([...writes, ...undoing, ...elsewhere, 'cut', 'show'] as const),
+    ['update', 'undo'],
+    ['put', 'update elsewhere', 'undo'],
+    ['delete', 'update elsewhere', 'undo'],
+    ['cut', 'update', 'undo', 'update elsewhere', 'cut', 'redo'],
+    ['stop', 'update', 'undo', 'delete elsewhere', 'stop', 'redo'],
+    ['cut', 'insert', 'undo', 'cut'],
+    ['cut', 'update', 'update elsewhere', 'cut', 'undo', 'redo'],
+  ],
+  store: [...writes, ...writes, ...elsewhere, ...tabsOnly, ...ofStore, ...ofStore, 'cut', 'crash'],
+  server: [...writes, ...writes, ...elsewhere, ...tabsOnly, ...ofServer, ...ofNetwork, 'crash', 'decide'],
+  all: [
+    ...writes,
+    ...writes,
+    ...undoing,
+    ...elsewhere,
+    ...tabsOnly,
+    ...ofNetwork,
+    ...ofStore,
+    ...ofServer,
+    'crash',
+    'decide',
+  ],
+  /** Not among the others until a client can tell whose answer it is given. */
+  'other user': [...writes, ...elsewhere, ...tabsOnly, 'somebody else signs in', 'cut', 'decide'],
+} satisfies Record<string, readonly Scene[]>
+
+export type Mode = keyof typeof modes
+
+const usual = ['tabs', 'undo', 'store', 'server', 'all'] as const
+
+/** One thing that happens, in one of its ways by `n`, and how long nothing else does afterwards. */
+export interface Step {
+  readonly what: Deed
+  readonly tab: number
+  readonly id: 'a' | 'b' | 'c'
+  readonly n: number
+  readonly ms: number
+}
+
+/** A whole run, as its seed says it. */
+export interface Plan {
+  readonly seed: number
+  readonly mode: Mode
+  /** Tabs of the first device. The second device, if there is one, has one. */
+  readonly tabs: number
+  readonly hasSecondDevice: boolean
+  /** In which order the tabs are opened before anything else; in none, each is opened when it is used. */
+  readonly opened: readonly number[]
+  /** Whether the user undoes step by step (`client.undo`), or one transaction of choice (`tx.undo`). */
+  readonly undoesInSteps: boolean
+  /** Whether the service refuses all writes to one of the records. */
+  readonly refuses: boolean
+  /** How long each store transaction takes before and after it, in ms. */
+  readonly storeMs: number
+  /** Whether a last backup is put back before the last restart. */
+  readonly endsRestored: boolean
+  readonly steps: readonly Step[]
+}
+
+/** The run of `seed`: of one mode after another, or of the given one. */
+export function planOf(seed: number, mode: Mode = usual[seed % usual.length] ?? 'all'): Plan {
+  const dice = new Dice(seed)
+  const rarely = () => dice.roll(5) === 0
+  const plan = {
+    seed,
+    mode,
+    tabs: dice.pick(mode === 'undo' ? [1, 1, 2] : [1, 2, 2, 3]),
+    hasSecondDevice: rarely(),
+    undoesInSteps: dice.roll(2) === 0,
+    refuses: rarely(),
+    storeMs: rarely() ? 20 : 0,
+    endsRestored: dice.roll(2) === 0,
+  }
+  const count = plan.tabs + (plan.hasSecondDevice ? 1 : 0)
+  const numbers = Array.from({ length: count }, (_, index) => index)
+  const opened = rarely() ? [] : dice.roll(2) === 0 ? numbers : [...numbers].reverse()
+  const steps: Step[] = []
+  for (const length = 4 + dice.roll(8); steps.length < length; ) {
+    const scene = dice.pick<Scene>(modes[mode])
+    const [tab, id] = [dice.roll(count), dice.pick<Step['id']>(['a', 'a', 'a', 'b', 'c'])]
+    for (const what of typeof scene === 'string' ? [scene] : scene) {
+      steps.push({ what, tab, id, n: dice.roll(1_000), ms: dice.pick([1, 1, 50, 300, 3_000, 3_000, 70_000]) })
+    }
+  }
+  return { ...plan, opened, steps }
+}
+
+/** A run that is told step by step: `tab id n ms what`, as a failing run prints it. */
+export function told(options: Partial<Omit<Plan, 'steps'>>, steps: readonly string[]): Plan {
+  return {
+    seed: 1,
+    mode: 'all',
+    tabs: 1,
+    hasSecondDevice: false,
+    opened: [],
+    undoesInSteps: false,
+    refuses: false,
+    storeMs: 0,
+    endsRestored: false,
+    ...options,
+    steps: steps.map((text) => {
+      const [tab, id, n, ms, ...what] = text.split(' ')
+      return { tab: Number(tab), id, n: Number(n), ms: Number(ms), what: what.join(' ') } as Step
+    }),
+  }
+}
+
+/** The same the other way round, as source text. */
+export function textOfPlan({ steps, ...options }: Plan): string {
+  const lines = steps.map(({ tab, id, n, ms, what }) => `    '${[tab, id, n, ms, what].join(' ')}',`)
+  return [`told(${JSON.stringify(options)}, [`, ...lines, '])'].join('\n')
+}

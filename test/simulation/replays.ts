@@ -1,0 +1,81 @@
+import { type Act, decides } from './acts.ts'
+import type { Oracle } from './oracle.ts'
+import { type Change, type Row, textOf } from './server-log.ts'
+
+/**
+ * What is wrong with a change that no `mutate` asked for: only an undo or a redo makes one. It may take back or repeat what
+ * its user did, and nothing that somebody else did.
+ */
+export function faultsOfReplay(oracle: Oracle, change: Change): readonly string[] {
+  const { id, before, after } = change
+  const acts = oracle.acts.filter((act) => act.write.id === id && act.does !== 'write')
+  if (acts.length === 0) return [`a change of ${id} that nobody made: ${textOf(after)}`]
+  if (after === undefined) return faultsOfRemoval(oracle, change, acts)
+  if (before === undefined) return faultsOfAddition(oracle, change, acts)
+  const fields = new Set([...Object.keys(before), ...Object.keys(after)])
+  const changed = [...fields].filter((field) => before[field] !== after[field])
+  return changed.flatMap((field) => faultOfField(oracle, change, acts, field) ?? [])
+}
+
+function faultOfField(
+  oracle: Oracle,
+  { id, before, after }: Change,
+  acts: readonly Act[],
+  field: string,
+): string | undefined {
+  const was = before?.[field]
+  const is = after?.[field]
+  const about = acts.filter(({ write }) => decides(write, field))
+  const undone = about.filter(({ does, write }) => does === 'undo' && write.fields[field] === was)
+  if (undone.some((act) => rowsBelow(act).some((row) => row?.[field] === is))) return undefined
+  const redone = about.filter(({ does, write }) => does === 'redo' && write.fields[field] === is)
+  const again = redone.find((act) => rowsBefore(act).some((row) => row?.[field] === was))
+  if (again) {
+    again.write.befores.push(before)
+    return undefined
+  }
+  const what = `${id}.${field} from ${was} to ${is}`
+  const who = redone.length > 0 ? 'a redo' : 'an undo'
+  if (acts.every((act) => oracle.isForeign(was, act)))
+    return `${who} took back what somebody else wrote: ${what}`
+  const [first] = undone
+  if (first) return `an undo restored an older value than the one below ${first.write.name}: ${what}`
+  return `${who} changed what it should not: ${what}`
+}
+
+function faultsOfRemoval(oracle: Oracle, { id, before }: Change, acts: readonly Act[]): readonly string[] {
+  const isOwn = (act: Act) => Object.values(before ?? {}).every((value) => !oracle.isForeign(value, act))
+  const holds = ({ write: { fields } }: Act) =>
+    Object.entries(fields).every(([field, value]) => before?.[field] === value)
+  const undone = acts.filter(({ does }) => does === 'undo')
+  if (undone.some((act) => rowsBelow(act).includes(undefined) && isOwn(act) && holds(act))) return []
+  const redone = acts.filter(({ does, write: { kind } }) => does === 'redo' && kind === 'delete')
+  if (redone.some((act) => rowsBefore(act).some((row) => textOf(row) === textOf(before)))) return []
+  return acts.some(isOwn)
+    ? [`an undo or redo removed ${id}: it was ${textOf(before)}`]
+    : [`an undo or redo removed what somebody else wrote: ${id}, ${textOf(before)}`]
+}
+
+function faultsOfAddition(oracle: Oracle, change: Change, acts: readonly Act[]): readonly string[] {
+  const { id, after } = change
+  const redone = acts.filter(({ does }) => does === 'redo')
+  if (oracle.log.wasRemovedElsewhere(change)) {
+    const who = redone.length > 0 ? 'a redo' : 'an undo'
+    return [`${who} brought back ${id}, which somebody else removed`]
+  }
+  const isLike = (row: Row) => textOf(row) === textOf(after)
+  const undone = acts.filter(({ does, write: { kind } }) => does === 'undo' && kind === 'delete')
+  if (undone.some((act) => rowsBelow(act).some(isLike))) return []
+  if (redone.some(({ write: { kind, fields } }) => kind !== 'delete' && isLike(fields))) return []
+  return [`an undo or redo brought back ${id}, as it was not: ${textOf(after)}`]
+}
+
+/** What the record may be without the write. Whoever knew that the write was in the data knew what was there before. */
+function rowsBelow({ write: { base, befores }, without, wasSynced }: Act): readonly Row[] {
+  return wasSynced && befores.length > 0 ? befores : [base, ...befores, ...without]
+}
+
+/** What the record may have been before the write was made or sent. */
+function rowsBefore({ write: { base, confirmed, befores }, without }: Act): readonly Row[] {
+  return [base, confirmed, ...befores, ...without]
+}

@@ -1,0 +1,146 @@
+import type { Plan } from './plan.ts'
+import { type Row, rowOf, textOf } from './server-log.ts'
+import { note, Simulation } from './simulation.ts'
+import { take } from './steps.ts'
+import { ids } from './tab.ts'
+
+/** What a run has shown. */
+export interface Outcome {
+  readonly faults: readonly string[]
+  /** What happened, for a reader. */
+  readonly story: readonly string[]
+}
+
+/** So many requests may be made in ten quiet minutes by one tab. */
+const maxRequests = 30
+
+/** Does all that a seed says, then lets everything work again, and looks whether all is in its place. */
+export async function run(plan: Plan): Promise<Outcome> {
+  const simulation = await Simulation.open(plan)
+  const { oracle, server, clock, story } = simulation
+  try {
+    for (const index of plan.opened) {
+      simulation.tab(index)
+      await simulation.advance(200)
+    }
+    for (const step of plan.steps) {
+      await take(simulation, step)
+      if (oracle.faults.length > 0) return { faults: oracle.faults, story }
+    }
+    simulation.tell('everything works again')
+    await heal(simulation)
+    await look(simulation)
+    if (oracle.faults.length > 0) return { faults: oracle.faults, story }
+    await restart(simulation)
+  } catch (error) {
+    oracle.fault(`something threw: ${error instanceof Error ? error.stack : error}`)
+  } finally {
+    await server.close().catch((error) => oracle.fault(`the server does not close: ${error}`))
+  }
+  await clock.advance(60_000)
+  if (clock.timers > 0) oracle.fault(`${clock.timers} timers are left`)
+  return { faults: oracle.faults, story }
+}
+
+async function heal(simulation: Simulation): Promise<void> {
+  const { server, devices, plan } = simulation
+  simulation.isServerUp = true
+  server.up()
+  for (const device of devices) {
+    device.answers.length = 0
+    device.disk.trouble = undefined
+    device.signedIn = device.identity
+    device.mend()
+  }
+  const tabs = Array.from({ length: plan.tabs + devices.length - 1 }, (_, index) => simulation.tab(index))
+  for (const tab of tabs) {
+    tab.isStopped = false
+    await simulation.clock.until(tab.client.start())
+    if (tab.client.status.connection.state === 'unauthenticated') tab.client.resume()
+  }
+  await settle(simulation)
+}
+
+/** Lets every tab hear of the others. A client that met one history after another waits longer each time. */
+async function settle(simulation: Simulation): Promise<void> {
+  const isSettled = () =>
+    simulation.tabs.every(
+      ({ client: { status } }) =>
+        status.data.state === 'current' && status.writes.pending === 0 && status.storage.kind === 'durable',
+    )
+  for (let round = 0; round < 2 || (round < 12 && !isSettled()); round += 1) {
+    for (const tab of simulation.tabs) tab.show()
+    await simulation.advance(round < 2 ? 8_000 : round < 6 ? 30_000 : 1_200_000)
+  }
+}
+
+/** All tabs show what the server has, and every write has an end. */
+async function look(simulation: Simulation): Promise<void> {
+  const { oracle, server, tabs } = simulation
+  const stored = await server.rows('ada')
+  const rows = new Map<string, Row>(stored.flatMap(({ t, id, p }) => (t === 'Note' ? [[id, rowOf(p)]] : [])))
+  for (const tab of tabs) {
+    const { name, client } = tab
+    const { writes, data } = client.status
+    if (writes.pending > 0) oracle.fault(`in the end ${name} has ${writes.pending} writes to send`)
+    if (data.state !== 'current') oracle.fault(`in the end the data of ${name} is ${data.state}`)
+    for (const id of ids) {
+      if (textOf(tab.row(id)) !== textOf(rows.get(id)))
+        oracle.fault(
+          `in the end ${name} shows ${id} as ${textOf(tab.row(id))}, and the server has ${textOf(rows.get(id))}`,
+        )
+    }
+    for (const { id, rejection } of client.outbox.list({ state: 'rejected' })) {
+      if (!rejection?.reason) oracle.fault(`in the end ${name} has a refused write without a reason`)
+      if (!oracle.writeOf(id))
+        oracle.fault(`in the end a refused undo or redo waits in the inbox: ${rejection?.reason}`)
+      if (oracle.log.history.accepted.has(id))
+        oracle.fault(`in the end ${name} has a refused write that the server accepted`)
+    }
+  }
+  for (const write of oracle.writes) {
+    const fate = simulation.fateOf(write)
+    if (fate) oracle.fault(fate)
+  }
+  if (simulation.plan.seed % 4 > 0) return
+  const { length } = server.requests
+  await simulation.advance(600_000)
+  if (server.requests.length - length > maxRequests * tabs.length)
+    oracle.fault('in the end requests keep coming')
+}
+
+/** Every tab is opened again, offline first: nothing old is shown, and nothing is sent again. */
+async function restart(simulation: Simulation): Promise<void> {
+  const { oracle, devices, plan } = simulation
+  for (const tab of simulation.tabs) await tab.close()
+  await simulation.writeElsewhere(ids.map((id) => note(id, { n: simulation.next(), m: simulation.next() })))
+  if (plan.endsRestored) await simulation.restore(0)
+  for (const device of devices) device.cut()
+  simulation.tell(
+    `somebody else puts all; ${plan.endsRestored ? 'the server is restored; ' : ''}all tabs are opened again, offline at first`,
+  )
+  for (const [index] of devices.entries()) simulation.tab(index === 0 ? 0 : plan.tabs)
+  await simulation.advance(1_000)
+  for (const device of devices) device.mend()
+  await settle(simulation)
+  if (oracle.faults.length === 0) await look(simulation)
+}
+
+/** The same run without the steps that its first fault does not need. */
+export async function shortest(plan: Plan): Promise<Plan> {
+  const [fault] = (await run(plan)).faults
+  if (fault === undefined) return plan
+  let best = plan
+  for (let from = 0; from < best.steps.length; ) {
+    const steps = best.steps.filter((_, index) => index !== from)
+    const { faults } = await run({ ...best, steps })
+    if (faults.some((one) => kindOf(one) === kindOf(fault))) best = { ...best, steps }
+    else from += 1
+  }
+  return best
+}
+
+/** What a fault says, without its names and numbers. */
+export function kindOf(fault: string): string {
+  return fault.replace(/(:| \().*/s, '').replace(/\bw?\d+\b|\b[A-D]\d*\b|\b[abc]\b/g, '…')
+}

@@ -1,0 +1,96 @@
+import type { Commit } from 'instep/server'
+
+/** The fields of a record, without its id and its owner. `undefined`: there is no record. */
+export type Row = { readonly [field: string]: number } | undefined
+
+/** Equal for equal rows. */
+export function textOf(row: Row): string {
+  if (!row) return 'no record'
+  const fields = Object.entries(row).sort(([a], [b]) => (a < b ? -1 : 1))
+  return `{ ${fields.map(([field, value]) => `${field}: ${value}`).join(', ')} }`
+}
+
+/** A change of one record, as the service told it. */
+export interface Change {
+  readonly history: number
+  readonly sid: number
+  readonly op: 'i' | 'u' | 'd'
+  readonly id: string
+  readonly before: Row
+  readonly after: Row
+  /** The transaction that made it; `undefined` for one that the service itself was asked for. */
+  readonly tx: string | undefined
+}
+
+interface State {
+  readonly sid: number
+  readonly rows: ReadonlyMap<string, Row>
+}
+
+/** One history of the server: from its beginning, or from a restore, to the next restore. */
+export class History {
+  readonly number: number
+  /** The `sid` of each accepted transaction. */
+  readonly accepted = new Map<string, number>()
+  readonly refused = new Set<string>()
+  readonly removals: Pick<Change, 'sid' | 'id' | 'tx'>[] = []
+  readonly states: State[] = [{ sid: 0, rows: new Map() }]
+
+  constructor(number: number) {
+    this.number = number
+  }
+
+  get rows(): ReadonlyMap<string, Row> {
+    return this.states.at(-1)?.rows ?? new Map()
+  }
+
+  /** A record as it was at the position `sid`. */
+  at(sid: number, id: string): Row {
+    return this.states.findLast((state) => state.sid <= sid)?.rows.get(id)
+  }
+}
+
+/** All that the server accepted, in all its histories, told plainly. Each history's number is in a record of its own. */
+export class ServerLog {
+  readonly histories: History[] = [new History(0)]
+
+  get history(): History {
+    return this.histories.at(-1) ?? new History(0)
+  }
+
+  begin(): void {
+    this.histories.push(new History(this.histories.length))
+  }
+
+  /** Takes in what the service tells, and gives its changes of notes. */
+  take({ by, changes, sid: last }: Commit): readonly Change[] {
+    const { history } = this
+    if (by) history.accepted.set(by.tx, last)
+    return changes.flatMap(({ frame }) => {
+      const { sid, t, id, op } = frame
+      const p = op === 'd' ? undefined : rowOf(frame.p)
+      const before = history.rows.get(id)
+      const after = op === 'u' ? { ...before, ...p } : p
+      if (op === 'd') history.removals.push({ sid, id, tx: by?.tx })
+      if (t === 'Note') history.states.push({ sid, rows: new Map(history.rows).set(id, after) })
+      return t === 'Note' ? [{ history: history.number, sid, op, id, before, after, tx: by?.tx }] : []
+    })
+  }
+
+  /** Whether the record's last removal before `sid` was not by a user of ours. */
+  wasRemovedElsewhere({ history, sid, id }: Change): boolean {
+    const removals = this.histories[history]?.removals ?? []
+    const last = removals.findLast((one) => one.sid < sid && one.id === id)
+    return last !== undefined && last.tx === undefined
+  }
+
+  wasAccepted(tx: string): boolean {
+    return this.histories.some(({ accepted }) => accepted.has(tx))
+  }
+}
+
+/** What is compared of a record: the numbers that somebody wrote. */
+export function rowOf(record: object | undefined): Row {
+  if (!record) return undefined
+  return Object.fromEntries(Object.entries(record).filter(([, value]) => typeof value === 'number'))
+}

@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest'
+import { corpus } from './corpus.ts'
+import { type Mode, planOf, textOfPlan } from './plan.ts'
+import { kindOf, run, shortest } from './run.ts'
+
+/** How many seeds, from which one on and in which mode; or one again, by the seed that its failure printed. */
+const { RUNS, FROM = '1', MODE, SEED } = process.env
+
+/** How long the seeds may take where nobody says how many there are, in ms. */
+const limitMs = 60_000
+
+const planFor = (seed: number) => planOf(seed, MODE as Mode | undefined)
+
+test.each(corpus)(
+  '%s',
+  async (_, plan) => {
+    const { faults } = await run(plan)
+    expect(faults).toEqual([])
+  },
+  60_000,
+)
+
+test.skipIf(SEED)(
+  'whatever happens to some tabs, nothing is lost and nothing comes back',
+  async () => {
+    /** The first seed that shows each kind of fault. */
+    const found = new Map<string, number>()
+    const began = performance.now()
+    const first = Number(FROM)
+    const isOver = (seed: number) =>
+      RUNS ? seed >= first + Number(RUNS) : performance.now() - began > limitMs
+    for (let seed = first; !isOver(seed); seed += 1) {
+      const { faults } = await run(planFor(seed))
+      for (const fault of faults) {
+        const kind = kindOf(fault)
+        if (!found.has(kind)) found.set(kind, seed)
+      }
+    }
+    const lines = [...found].map(([kind, seed]) => `${kind}: ${replay(seed)}`)
+    expect(lines).toEqual([])
+  },
+  Number.POSITIVE_INFINITY,
+)
+
+test.runIf(SEED)(
+  'the run of one seed',
+  async () => {
+    const plan = await shortest(planFor(Number(SEED)))
+    const { faults, story } = await run(plan)
+    expect(faults, [textOfPlan(plan), ...story].join('\n')).toEqual([])
+  },
+  600_000,
+)
+
+function replay(seed: number): string {
+  const mode = MODE ? `MODE='${MODE}' ` : ''
+  return `${mode}SEED=${seed} npx vitest run --config test/vitest.config.ts test/simulation`
+}

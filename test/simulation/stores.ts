@@ -1,0 +1,71 @@
+import { type Clock, memoryStore, StorageError, type Store, type StoreConnection } from 'instep'
+import { ClosableStore } from '../support/closable-store.ts'
+
+/** What a store does with writes, while something is wrong with it. */
+export const storeTroubles = ['aborts', 'is full', 'is closed', 'hangs'] as const
+
+export type StoreTrouble = (typeof storeTroubles)[number]
+
+/** What the tabs of one device share. */
+export class Disk {
+  readonly engine = new ClosableStore({ ...memoryStore(), kind: 'durable' })
+  trouble: StoreTrouble | undefined
+
+  get store(): Store {
+    return this.engine.store
+  }
+
+  /** Throws, or never resolves, where nothing can be written. */
+  async admit(): Promise<void> {
+    if (this.trouble === 'aborts') throw new StorageError('aborted', 'An internal error, on purpose.')
+    if (this.trouble === 'is full') throw new StorageError('quota', 'No room, on purpose.')
+    if (this.trouble === 'is closed')
+      throw new StorageError('closed', 'Closed, on purpose.', { retryable: true })
+    if (this.trouble === 'hangs') await never()
+  }
+}
+
+export interface StoreOfTab {
+  readonly store: Store
+  /** The process is gone: nothing that it waits for ever comes, and it begins nothing. */
+  crash(): void
+}
+
+/** The way of one tab to the disk. Each transaction waits for `ms` before and after. */
+export function storeOfTab(
+  disk: Disk,
+  { clock, ms }: { readonly clock: Clock; readonly ms: number },
+): StoreOfTab {
+  let isGone = false
+  const wait = async () => {
+    if (ms > 0) await new Promise<void>((resolve) => void clock.after(ms, resolve))
+    if (isGone) await never()
+  }
+  const connected = (connection: StoreConnection): StoreConnection => ({
+    ...connection,
+    async transaction(options, body) {
+      await wait()
+      if (options.mode === 'write') await disk.admit()
+      try {
+        return await connection.transaction(options, body)
+      } finally {
+        await wait()
+      }
+    },
+  })
+  return {
+    store: {
+      kind: 'durable',
+      async open(name) {
+        if (isGone) await never()
+        return connected(await disk.store.open(name))
+      },
+      destroy: (name) => disk.store.destroy(name),
+    },
+    crash() {
+      isGone = true
+    },
+  }
+}
+
+const never = () => new Promise<never>(() => {})

@@ -1,0 +1,37 @@
+import type { Lifecycle, LifecycleEvent } from 'instep'
+
+/** A tab's own: whether it is looked at. The network is the device's. */
+export class Surroundings implements Lifecycle {
+  readonly #device: Lifecycle
+  #isVisible = true
+  readonly #listeners = new Set<(event: LifecycleEvent) => void>()
+
+  constructor(device: Lifecycle) {
+    this.#device = device
+  }
+
+  online(): boolean {
+    return this.#device.online()
+  }
+
+  visible(): boolean {
+    return this.#isVisible
+  }
+
+  set({ visible }: { readonly visible: boolean }): void {
+    this.#isVisible = visible
+    for (const listener of [...this.#listeners]) listener(visible ? 'visible' : 'hidden')
+  }
+
+  subscribe(listener: (event: LifecycleEvent) => void): () => void {
+    const own = (event: LifecycleEvent) => listener(event)
+    this.#listeners.add(own)
+    const unsubscribe = this.#device.subscribe((event) => {
+      if (event === 'online' || event === 'offline') own(event)
+    })
+    return () => {
+      this.#listeners.delete(own)
+      unsubscribe()
+    }
+  }
+}

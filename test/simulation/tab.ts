@@ -1,0 +1,89 @@
+import type { SyncClient, Transaction } from 'instep'
+import type { Write } from './acts.ts'
+import type { Device } from './device.ts'
+import { type Row, rowOf } from './server-log.ts'
+import { type StoreOfTab, storeOfTab } from './stores.ts'
+import { Surroundings } from './surroundings.ts'
+
+export const ids = ['a', 'b', 'c'] as const
+
+/** One life of a tab: from its opening to its closing or crash. */
+export class Tab {
+  /** For a reader: `A`, and after a restart `A2`. */
+  readonly name: string
+  readonly device: Device
+  readonly client: SyncClient
+  readonly surroundings: Surroundings
+  readonly openedAt: number
+  /** When it has seen each write in the data, frame by frame. */
+  readonly crossed = new Map<Write, number>()
+  /** What the user of this tab wrote, the newest last, and what was undone: for undoing step by step. */
+  done: { readonly write: Write; isCertain: boolean }[] = []
+  undone: { readonly write: Write; isCertain: boolean }[] = []
+  isOpen = true
+  isStopped = false
+  /** Its data was put in place whole since it was last looked at. */
+  hadSnapshot = true
+  /** Where it was when it was last looked at. */
+  last: { readonly history: number | undefined; readonly sid: number } = { history: undefined, sid: 0 }
+  readonly #store: StoreOfTab
+
+  constructor(device: Device, name: string, onChange: (tab: Tab) => void) {
+    const { mock, clock, storeMs, identity, tokenOf } = device
+    this.device = device
+    this.name = name
+    this.openedAt = clock.now()
+    this.surroundings = new Surroundings(mock.world.lifecycle)
+    this.#store = storeOfTab(device.disk, { clock, ms: storeMs })
+    this.client = mock.client({
+      identity,
+      token: () => tokenOf(device.signedIn),
+      store: this.#store.store,
+      pollInterval: 120_000,
+      world: { lifecycle: this.surroundings },
+    })
+    let isDue = false
+    this.client.on('change', ({ kind }) => {
+      if (kind === 'snapshot') this.hadSnapshot = true
+      if (isDue) return
+      isDue = true
+      // A listener runs in the middle of a change: what it sees is looked at when that is over.
+      queueMicrotask(() => {
+        isDue = false
+        onChange(this)
+      })
+    })
+    void this.client.start().catch(() => {})
+  }
+
+  /** The history that its data is of. */
+  get history(): number | undefined {
+    return rowOf(this.client.get('Meta', 'history'))?.n
+  }
+
+  row(id: string): Row {
+    return rowOf(this.client.get('Note', id))
+  }
+
+  /** The transaction of `write` as this tab has it. */
+  find({ tab, transaction }: Write): Transaction | undefined {
+    return tab === this ? transaction : this.client.outbox.get(transaction.id)
+  }
+
+  show(): void {
+    this.surroundings.set({ visible: false })
+    this.surroundings.set({ visible: true })
+  }
+
+  async close(): Promise<void> {
+    await this.device.clock.until(this.client.close())
+    this.isOpen = false
+  }
+
+  /** Ends in the middle of whatever it does. */
+  crash(): void {
+    this.isOpen = false
+    this.#store.crash()
+    void this.client.close().catch(() => {})
+  }
+}
