@@ -65,14 +65,12 @@ export class Oracle {
       const write = this.#byId.get(tx)
       if (!write) continue
       const { name, told } = write
-      if (write.isTraceless)
-        this.fault(`an undo reached the server: ${name} was undone before it could be sent`)
+      if (write.isTraceless) this.fault(`what was undone before it could be sent reached the server: ${name}`)
       const first = this.log.histories.find(({ accepted }) => accepted.has(tx))
       if (write.isGone && first !== this.log.history)
-        this.fault(`${name}, seen in the data before a restore, was sent again after it`)
-      else if (write.isGone) this.fault(`${name}, seen in the data long since, was sent again`)
-      if (told.end === 'cancelled')
-        this.fault(`${name} was sent after its user was told that it is cancelled`)
+        this.fault(`what was seen in the data was sent again after a restore: ${name}`)
+      else if (write.isGone) this.fault(`what was seen in the data was sent again: ${name}`)
+      if (told.end === 'cancelled') this.fault(`a cancelled write was sent: ${name}`)
     }
   }
 
@@ -93,8 +91,7 @@ export class Oracle {
     for (const change of changes) {
       const write = this.writeOf(change.tx)
       if (write) {
-        if (write.told.end === 'failed')
-          this.fault(`${write.name} happened after its user was told that it failed`)
+        if (write.told.end === 'failed') this.fault(`a write that had failed happened: ${write.name}`)
         write.befores.push(change.before)
         this.#checkOwn(write, change)
       } else if (change.tx !== undefined) {
@@ -114,14 +111,14 @@ export class Oracle {
     const foreign = client
       .all('Note')
       .find(({ userId }) => userId !== undefined && userId !== tab.device.identity)
-    if (foreign) this.fault(`${tab.name} shows a record of another user: ${foreign.id}`)
+    if (foreign) this.fault(`a record of another user is shown: ${foreign.id} in ${tab.name}`)
     if (history === undefined) return
     for (const id of ids) {
       const shown = textOf(tab.row(id))
       const rows = this.#rows(tab, id, (act) => this.#presence(act, tab))
       if (rows.length > maxRows || rows.some((row) => textOf(row) === shown)) continue
       this.fault(
-        `${this.#diagnosis(tab, id, shown)} (${tab.name} at ${history}:${sid} shows ${id} as ${shown}, not as ${rows.map(textOf).join(' or ')})`,
+        `${this.#diagnosis(tab, id, shown)}; ${tab.name} at ${history}/${sid} shows ${id} as ${shown}, not as ${rows.map(textOf).join(' or ')}`,
       )
     }
   }
@@ -214,7 +211,7 @@ export class Oracle {
     const back = ended.find((act) => explains([act], 'yes', false))
     const isRedone = own.some(({ does, write }) => does === 'redo' && write === back?.write)
     if (own.some(isUndo) && (isRedone || !explains(ended, 'maybe', false)))
-      return 'an undo or redo is laid over what was written since'
+      return `an undo or redo is laid over what was written since: ${id}`
     if (back || explains(ended, 'maybe')) {
       const { write } = back ??
         ended.find((act) => explains(without(ended, act), 'maybe') === false) ?? { write: ended[0]?.write }
@@ -227,7 +224,7 @@ export class Oracle {
     const gone = own.find((act) => this.#presence(act, tab) === 'yes' && explains([act], 'no'))
     if (gone?.does === 'undo') return `an undone write is shown again: ${gone.write.name}`
     if (gone) return `a write is not shown though the data does not have it yet: ${gone.write.name}`
-    return 'something is shown that nobody wrote like that'
+    return `something is shown that nobody wrote like that: ${id}`
   }
 
   /** A transaction carries what its user wrote. */
@@ -236,7 +233,10 @@ export class Oracle {
       kind === 'delete'
         ? after === undefined
         : textOf(after) === textOf(kind === 'update' ? { ...before, ...fields } : fields)
-    if (!isRight) this.fault(`${name} made ${textOf(after)} of ${textOf(before)}`)
+    if (!isRight)
+      this.fault(
+        `a write does something else than its user did: ${name} made ${textOf(after)} of ${textOf(before)}`,
+      )
   }
 }
 

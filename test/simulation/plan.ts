@@ -67,7 +67,11 @@ const modes = {
     ['cut', 'insert', 'undo', 'cut'],
     ['cut', 'update', 'update elsewhere', 'cut', 'undo', 'redo'],
   ],
-  store: [...writes, ...writes, ...elsewhere, ...tabsOnly, ...ofStore, ...ofStore, 'cut', 'crash'],
+  store: [
+    ...([...writes, ...writes, ...elsewhere, ...tabsOnly, ...ofStore, ...ofStore, 'cut', 'crash'] as const),
+    ['update elsewhere', 'cut', 'update', 'clear the store', 'show', 'close'],
+    ['update elsewhere', 'close the store', 'update'],
+  ],
   server: [...writes, ...writes, ...elsewhere, ...tabsOnly, ...ofServer, ...ofNetwork, 'crash', 'decide'],
   all: [
     ...writes,

@@ -9,7 +9,7 @@ import { type Change, type Row, textOf } from './server-log.ts'
 export function faultsOfReplay(oracle: Oracle, change: Change): readonly string[] {
   const { id, before, after } = change
   const acts = oracle.acts.filter((act) => act.write.id === id && act.does !== 'write')
-  if (acts.length === 0) return [`a change of ${id} that nobody made: ${textOf(after)}`]
+  if (acts.length === 0) return [`a change was made that nobody asked for: ${id}, now ${textOf(after)}`]
   if (after === undefined) return faultsOfRemoval(oracle, change, acts)
   if (before === undefined) return faultsOfAddition(oracle, change, acts)
   const fields = new Set([...Object.keys(before), ...Object.keys(after)])
@@ -39,7 +39,7 @@ function faultOfField(
   if (acts.every((act) => oracle.isForeign(was, act)))
     return `${who} took back what somebody else wrote: ${what}`
   const [first] = undone
-  if (first) return `an undo restored an older value than the one below ${first.write.name}: ${what}`
+  if (first) return `an undo restored an older value than the one below the write: ${what}`
   return `${who} changed what it should not: ${what}`
 }
 
@@ -52,7 +52,7 @@ function faultsOfRemoval(oracle: Oracle, { id, before }: Change, acts: readonly 
   const redone = acts.filter(({ does, write: { kind } }) => does === 'redo' && kind === 'delete')
   if (redone.some((act) => rowsBefore(act).some((row) => textOf(row) === textOf(before)))) return []
   return acts.some(isOwn)
-    ? [`an undo or redo removed ${id}: it was ${textOf(before)}`]
+    ? [`an undo or redo removed what was there before: ${id}, ${textOf(before)}`]
     : [`an undo or redo removed what somebody else wrote: ${id}, ${textOf(before)}`]
 }
 
@@ -61,13 +61,13 @@ function faultsOfAddition(oracle: Oracle, change: Change, acts: readonly Act[]):
   const redone = acts.filter(({ does }) => does === 'redo')
   if (oracle.log.wasRemovedElsewhere(change)) {
     const who = redone.length > 0 ? 'a redo' : 'an undo'
-    return [`${who} brought back ${id}, which somebody else removed`]
+    return [`${who} brought back what somebody else removed: ${id}`]
   }
   const isLike = (row: Row) => textOf(row) === textOf(after)
   const undone = acts.filter(({ does, write: { kind } }) => does === 'undo' && kind === 'delete')
   if (undone.some((act) => rowsBelow(act).some(isLike))) return []
   if (redone.some(({ write: { kind, fields } }) => kind !== 'delete' && isLike(fields))) return []
-  return [`an undo or redo brought back ${id}, as it was not: ${textOf(after)}`]
+  return [`an undo or redo brought back a record as it was not: ${id}, ${textOf(after)}`]
 }
 
 /** What the record may be without the write. Whoever knew that the write was in the data knew what was there before. */

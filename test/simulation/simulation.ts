@@ -10,7 +10,7 @@ import { Tab } from './tab.ts'
 const other = 'ben'
 
 /** A tab has so long, in ms, to store again what its user deleted. */
-const storeAgainMs = 60_000
+const storeAgainMs = 30_000
 
 /** A server, Ada's devices before it, and the oracle that hears of all that is done. */
 export class Simulation {
@@ -92,7 +92,10 @@ export class Simulation {
     if (before?.isOpen) return before
     const letter = 'ABCD'[index] ?? '?'
     const life = before ? Number(before.name.slice(1) || 1) + 1 : 1
-    const tab = new Tab(device, `${letter}${life > 1 ? life : ''}`, (one) => this.oracle.check(one))
+    const look = (one: Tab) => {
+      if (one.isOpen) this.oracle.check(one)
+    }
+    const tab = new Tab(device, `${letter}${life > 1 ? life : ''}`, look, (text) => this.oracle.fault(text))
     device.tabs.set(index, tab)
     device.note(this.isServerUp)
     return tab
@@ -145,9 +148,9 @@ export class Simulation {
     if (log.wasAccepted(transaction.id) && write.seenAt !== undefined) return undefined
     if (told.end === 'cancelled' && write.retryOf) return undefined
     if (told.stored === undefined && !tab.isOpen && told.end === undefined) return undefined
-    if (told.end === 'cancelled') return `${name} was cancelled, and nobody undid it`
+    if (told.end === 'cancelled') return `a write was cancelled that nobody undid: ${name}`
     if (log.histories.some(({ refused }) => refused.has(transaction.id)))
-      return `${name} was refused, and is in no inbox`
+      return `a refused write is in no inbox: ${name}`
     return told.stored === undefined
       ? `a write of a tab that is still open was lost: ${name}`
       : `a durable write was lost: ${name}`

@@ -220,7 +220,7 @@ function hear(simulation: Simulation, { transaction, tab, told, ...rest }: Write
       const { state } = transaction
       if (state === 'accepted' || state === 'synced') {
         if (rest.kind !== 'delete' && !oracle.log.wasAccepted(id))
-          oracle.fault(`${rest.name} is ${state}, and the server never accepted it`)
+          oracle.fault(`a user was told of an acceptance that never was: ${rest.name}`)
       }
       if (state === 'synced') told.synced ??= clock.now()
       if (['synced', 'failed', 'cancelled', 'rejected', 'discarded'].includes(state)) told.end = state

@@ -28,7 +28,7 @@ export class Tab {
   last: { readonly history: number | undefined; readonly sid: number } = { history: undefined, sid: 0 }
   readonly #store: StoreOfTab
 
-  constructor(device: Device, name: string, onChange: (tab: Tab) => void) {
+  constructor(device: Device, name: string, onChange: (tab: Tab) => void, onAnomaly: (text: string) => void) {
     const { mock, clock, storeMs, identity, tokenOf } = device
     this.device = device
     this.name = name
@@ -53,6 +53,7 @@ export class Tab {
         onChange(this)
       })
     })
+    this.client.on('anomaly', ({ message }) => onAnomaly(`an anomaly: ${message}`))
     void this.client.start().catch(() => {})
   }
 
