@@ -50,6 +50,8 @@ export interface Act {
   isCertain: boolean
   /** Of an undo: whether the user had been told before that the write is in the data. */
   readonly wasSynced: boolean
+  /** Where its tab was. */
+  readonly sid: number
 }
 
 /** Whether a write says what a field is. */

@@ -50,7 +50,15 @@ export class Oracle {
     this.writes.push(write)
     this.#byId.set(write.transaction.id, write)
     for (const value of Object.values(write.fields)) this.#authors.set(value, write)
-    this.acts.push({ does: 'write', write, tab: write.tab, without: [], isCertain: true, wasSynced: false })
+    this.acts.push({
+      does: 'write',
+      write,
+      tab: write.tab,
+      without: [],
+      isCertain: true,
+      wasSynced: false,
+      sid: 0,
+    })
   }
 
   /** What `id` may show in `tab` without `write`. */

@@ -59,7 +59,11 @@ function faultsOfRemoval(oracle: Oracle, { id, before }: Change, acts: readonly 
 function faultsOfAddition(oracle: Oracle, change: Change, acts: readonly Act[]): readonly string[] {
   const { id, after } = change
   const redone = acts.filter(({ does }) => does === 'redo')
-  if (oracle.log.wasRemovedElsewhere(change)) {
+  const removal = oracle.log.removalBefore(change)
+  // Whoever undoes a removal cannot know of one that came after it.
+  const isUnseen = ({ does, sid, write }: Act) =>
+    removal !== undefined && removal.sid > sid && (does === 'undo' ? write.kind === 'delete' : !write.base)
+  if (removal && removal.tx === undefined && !acts.some(isUnseen)) {
     const who = redone.length > 0 ? 'a redo' : 'an undo'
     return [`${who} brought back what somebody else removed: ${id}`]
   }

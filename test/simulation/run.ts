@@ -58,17 +58,17 @@ async function heal(simulation: Simulation): Promise<void> {
     await simulation.clock.until(tab.client.start())
     if (tab.client.status.connection.state === 'unauthenticated') tab.client.resume()
   }
-  await settle(simulation)
+  await settle(simulation, 2)
 }
 
 /** Lets every tab hear of the others. A client that met one history after another waits longer each time. */
-async function settle(simulation: Simulation): Promise<void> {
+async function settle(simulation: Simulation, rounds: number): Promise<void> {
   const isSettled = () =>
     simulation.tabs.every(
       ({ client: { status } }) =>
         status.data.state === 'current' && status.writes.pending === 0 && status.storage.kind === 'durable',
     )
-  for (let round = 0; round < 2 || (round < 12 && !isSettled()); round += 1) {
+  for (let round = 0; round < rounds || (round < 12 && !isSettled()); round += 1) {
     for (const tab of simulation.tabs) tab.show()
     await simulation.advance(round < 2 ? 8_000 : round < 6 ? 30_000 : 1_200_000)
   }
@@ -122,7 +122,7 @@ async function restart(simulation: Simulation): Promise<void> {
   for (const [index] of devices.entries()) simulation.tab(index === 0 ? 0 : plan.tabs)
   await simulation.advance(1_000)
   for (const device of devices) device.mend()
-  await settle(simulation)
+  await settle(simulation, 1)
   if (oracle.faults.length === 0) await look(simulation)
 }
 

@@ -77,11 +77,9 @@ export class ServerLog {
     })
   }
 
-  /** Whether the record's last removal before `sid` was not by a user of ours. */
-  wasRemovedElsewhere({ history, sid, id }: Change): boolean {
-    const removals = this.histories[history]?.removals ?? []
-    const last = removals.findLast((one) => one.sid < sid && one.id === id)
-    return last !== undefined && last.tx === undefined
+  /** The last removal of the record before `change`. */
+  removalBefore({ history, sid, id }: Change): Pick<Change, 'sid' | 'tx'> | undefined {
+    return this.histories[history]?.removals.findLast((one) => one.sid < sid && one.id === id)
   }
 
   wasAccepted(tx: string): boolean {

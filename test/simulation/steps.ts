@@ -285,6 +285,7 @@ function noteUndo(
       without: oracle.without(tab, write),
       isCertain: false,
       wasSynced: write.told.synced !== undefined,
+      sid: tab.client.lastSyncId,
     }
     const isAll = targets.length === 1 && showsAllOf(tab, write)
     oracle.acts.push(act)
@@ -323,7 +324,15 @@ function redoLast({ simulation, index }: Moment): void {
     const without = oracle.acts.flatMap((act) =>
       act.write === write && act.does === 'undo' ? act.without : [],
     )
-    oracle.acts.push({ does: 'redo', write, tab, without, isCertain: false, wasSynced: false })
+    oracle.acts.push({
+      does: 'redo',
+      write,
+      tab,
+      without,
+      isCertain: false,
+      wasSynced: false,
+      sid: tab.client.lastSyncId,
+    })
   }
   tab.client.redo().catch(() => {})
 }
