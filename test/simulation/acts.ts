@@ -50,7 +50,8 @@ export interface Act {
   isCertain: boolean
   /** Of an undo: whether the user had been told before that the write is in the data. */
   readonly wasSynced: boolean
-  /** Where its tab was. */
+  /** When it was, and where its tab was then. */
+  readonly at: number
   readonly sid: number
 }
 

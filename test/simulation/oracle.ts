@@ -6,6 +6,12 @@ import { ids, type Tab } from './tab.ts'
 /** How long a tab may take to hear of what another one did, in ms. */
 const graceMs = 1_000
 
+/**
+ * An undo or a redo that somebody else's change has overtaken may lie over that change for so long, in ms, until the server
+ * has judged it.
+ */
+const unjudgedMs = 2_500
+
 /** A tab that has seen a write in the data for so long, in ms, and could store that, holds it no more. */
 const goneMs = 5_000
 
@@ -57,6 +63,7 @@ export class Oracle {
       without: [],
       isCertain: true,
       wasSynced: false,
+      at: write.at,
       sid: 0,
     })
   }
@@ -113,6 +120,7 @@ export class Oracle {
     const { history, last, client } = tab
     const sid = client.lastSyncId
     const isSame = history === last.history && !tab.hadSnapshot
+    if (sid !== last.sid || history !== last.history) tab.movedAt = this.#now()
     tab.last = { history, sid }
     tab.hadSnapshot = false
     this.#noteSeen(tab, isSame ? last.sid : Number.POSITIVE_INFINITY)
@@ -122,6 +130,7 @@ export class Oracle {
     if (foreign) this.fault(`a record of another user is shown: ${foreign.id} in ${tab.name}`)
     if (history === undefined) return
     for (const id of ids) {
+      if (this.#mayBeOvertaken(tab, id)) continue
       const shown = textOf(tab.row(id))
       const rows = this.#rows(tab, id, (act) => this.#presence(act, tab))
       if (rows.length > maxRows || rows.some((row) => textOf(row) === shown)) continue
@@ -129,6 +138,14 @@ export class Oracle {
         `${this.#diagnosis(tab, id, shown)}; ${tab.name} at ${history}/${sid} shows ${id} as ${shown}, not as ${rows.map(textOf).join(' or ')}`,
       )
     }
+  }
+
+  #mayBeOvertaken({ device, movedAt }: Tab, id: string): boolean {
+    const since = this.#now() - unjudgedMs
+    return this.acts.some(
+      ({ does, write, tab, at }) =>
+        does !== 'write' && write.id === id && tab.device === device && Math.max(at, movedAt) > since,
+    )
   }
 
   /** Notes what `tab` has seen of writes, and which of them nobody may hold any more. */

@@ -15,8 +15,9 @@ export interface Outcome {
 const maxRequests = 30
 
 /** Does all that a seed says, then lets everything work again, and looks whether all is in its place. */
-export async function run(plan: Plan): Promise<Outcome> {
+export async function run(plan: Plan, onAdvance?: (simulation: Simulation) => void): Promise<Outcome> {
   const simulation = await Simulation.open(plan)
+  simulation.onAdvance = onAdvance
   const { oracle, server, clock, story } = simulation
   try {
     for (const index of plan.opened) {
@@ -112,7 +113,10 @@ async function look(simulation: Simulation): Promise<void> {
 /** Every tab is opened again, offline first: nothing old is shown, and nothing is sent again. */
 async function restart(simulation: Simulation): Promise<void> {
   const { oracle, devices, plan } = simulation
-  for (const tab of simulation.tabs) await tab.close()
+  for (const tab of simulation.tabs) {
+    await tab.close()
+    simulation.left(tab)
+  }
   await simulation.writeElsewhere(ids.map((id) => note(id, { n: simulation.next(), m: simulation.next() })))
   if (plan.endsRestored) await simulation.restore(0)
   for (const device of devices) device.cut()

@@ -19,6 +19,8 @@ export class Simulation {
   readonly oracle: Oracle
   readonly devices: readonly Device[]
   readonly story: string[] = []
+  /** For whoever looks for a cause: called whenever time has gone by. */
+  onAdvance: ((simulation: Simulation) => void) | undefined
   isServerUp = true
   #count = 0
 
@@ -124,6 +126,7 @@ export class Simulation {
     for (const device of this.devices) device.note(this.isServerUp)
     await this.clock.advance(ms)
     for (const tab of this.tabs) this.oracle.check(tab)
+    this.onAdvance?.(this)
   }
 
   /** A tab is gone. What its user had deleted, it can store no more. */

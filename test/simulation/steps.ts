@@ -225,7 +225,8 @@ function hear(simulation: Simulation, { transaction, tab, told, ...rest }: Write
       if (state === 'synced') told.synced ??= clock.now()
       if (['synced', 'failed', 'cancelled', 'rejected', 'discarded'].includes(state)) told.end = state
       else delete told.end
-      if (state === 'failed') judgeFailure(simulation, tab.device, rest)
+      // A tab that is closed can try nothing more.
+      if (state === 'failed' && !tab.isClosing) judgeFailure(simulation, tab.device, rest)
     }),
   )
 }
@@ -271,7 +272,7 @@ function undoLast({ simulation, index }: Moment): void {
 }
 
 function noteUndo(
-  { oracle, plan, isServerUp }: Simulation,
+  { oracle, clock, plan, isServerUp }: Simulation,
   tab: Tab,
   targets: readonly Write[],
   undoing: Promise<unknown>,
@@ -285,6 +286,7 @@ function noteUndo(
       without: oracle.without(tab, write),
       isCertain: false,
       wasSynced: write.told.synced !== undefined,
+      at: clock.now(),
       sid: tab.client.lastSyncId,
     }
     const isAll = targets.length === 1 && showsAllOf(tab, write)
@@ -312,7 +314,7 @@ function showsAllOf(tab: Tab, { id, kind, fields }: Write): boolean {
 
 /** Does the step again that was undone last. */
 function redoLast({ simulation, index }: Moment): void {
-  const { oracle, plan } = simulation
+  const { oracle, clock, plan } = simulation
   const tab = simulation.tab(index)
   const last = plan.undoesInSteps ? tab.undone.at(-1) : undefined
   if (!last) return
@@ -331,6 +333,7 @@ function redoLast({ simulation, index }: Moment): void {
       without,
       isCertain: false,
       wasSynced: false,
+      at: clock.now(),
       sid: tab.client.lastSyncId,
     })
   }

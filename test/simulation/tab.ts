@@ -22,10 +22,13 @@ export class Tab {
   undone: { readonly write: Write; isCertain: boolean }[] = []
   isOpen = true
   isStopped = false
+  isClosing = false
   /** Its data was put in place whole since it was last looked at. */
   hadSnapshot = true
   /** Where it was when it was last looked at. */
   last: { readonly history: number | undefined; readonly sid: number } = { history: undefined, sid: 0 }
+  /** When its position last changed. */
+  movedAt = Number.NEGATIVE_INFINITY
   readonly #store: StoreOfTab
 
   constructor(device: Device, name: string, onChange: (tab: Tab) => void, onAnomaly: (text: string) => void) {
@@ -77,6 +80,7 @@ export class Tab {
   }
 
   async close(): Promise<void> {
+    this.isClosing = true
     await this.device.clock.until(this.client.close())
     this.isOpen = false
   }
