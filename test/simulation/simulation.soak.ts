@@ -54,5 +54,5 @@ test.runIf(SEED)(
 
 function replay(seed: number): string {
   const mode = MODE ? `MODE='${MODE}' ` : ''
-  return `${mode}SEED=${seed} npx vitest run --config test/vitest.config.ts test/simulation`
+  return `SOAK=1 ${mode}SEED=${seed} npx vitest run --config test/vitest.config.ts test/simulation`
 }
