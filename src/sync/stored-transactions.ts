@@ -162,6 +162,8 @@ export class StoredTransactions {
       if (stored.state === 'sending' && record !== stored) log.put(record).catch(() => {})
       return transaction
     })
+    // Sending reads the disk: without news, it is not to be asked for again.
+    if (found.length === 0) return
     for (const { t } of found.flatMap(({ record }) => record.ops)) use(t)
     layers.found(found, faults)
     // What cannot be migrated is parked, never lost.
