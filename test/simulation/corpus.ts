@@ -137,4 +137,13 @@ export const corpus: readonly (readonly [title: string, plan: Plan])[] = [
       '0 b 278 3000 clear the store',
     ]),
   ],
+  [
+    'a client rests while a synced write cannot leave the disk',
+    told({ tabs: 2, opened: [1, 0] }, [
+      '0 b 653 1 store trouble',
+      '0 b 863 70000 store trouble',
+      '0 c 360 1 put',
+      '1 b 680 3000 store trouble',
+    ]),
+  ],
 ]

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import { corpus } from './corpus.ts'
 import { type Mode, planOf, textOfPlan } from './plan.ts'
 import { kindOf, run, shortest } from './run.ts'
 
@@ -10,15 +9,6 @@ const { RUNS, FROM = '1', MODE, SEED } = process.env
 const limitMs = 60_000
 
 const planFor = (seed: number) => planOf(seed, MODE as Mode | undefined)
-
-test.each(corpus)(
-  '%s',
-  async (_, plan) => {
-    const { faults } = await run(plan)
-    expect(faults).toEqual([])
-  },
-  60_000,
-)
 
 test.skipIf(SEED)(
   'whatever happens to some tabs, nothing is lost and nothing comes back',

@@ -31,12 +31,27 @@ export interface StoreOfTab {
   crash(): void
 }
 
-/** The way of one tab to the disk. Each transaction waits for `ms` before and after. */
-export function storeOfTab(
-  disk: Disk,
-  { clock, ms }: { readonly clock: Clock; readonly ms: number },
-): StoreOfTab {
+export interface StoreOfTabOptions {
+  readonly disk: Disk
+  readonly clock: Clock
+  /** What each transaction waits for, before and after, in ms. */
+  readonly ms: number
+  readonly onFault: (text: string) => void
+}
+
+/** A tab that begins more transactions at one moment, while no time goes by, would begin them for ever. */
+const maxAtOnce = 500
+
+/** The way of one tab to the disk. */
+export function storeOfTab({ disk, clock, ms, onFault }: StoreOfTabOptions): StoreOfTab {
   let isGone = false
+  let [at, count] = [0, 0]
+  const begin = async () => {
+    count = at === clock.now() ? count + 1 : 1
+    at = clock.now()
+    if (count === maxAtOnce) onFault('a tab asks its store over and over')
+    if (count >= maxAtOnce) await never()
+  }
   const wait = async () => {
     if (ms > 0) await new Promise<void>((resolve) => void clock.after(ms, resolve))
     if (isGone) await never()
@@ -44,6 +59,7 @@ export function storeOfTab(
   const connected = (connection: StoreConnection): StoreConnection => ({
     ...connection,
     async transaction(options, body) {
+      await begin()
       await wait()
       if (options.mode === 'write') await disk.admit()
       try {

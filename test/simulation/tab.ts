@@ -31,13 +31,13 @@ export class Tab {
   movedAt = Number.NEGATIVE_INFINITY
   readonly #store: StoreOfTab
 
-  constructor(device: Device, name: string, onChange: (tab: Tab) => void, onAnomaly: (text: string) => void) {
+  constructor(device: Device, name: string, onChange: (tab: Tab) => void, onFault: (text: string) => void) {
     const { mock, clock, storeMs, identity, tokenOf } = device
     this.device = device
     this.name = name
     this.openedAt = clock.now()
     this.surroundings = new Surroundings(mock.world.lifecycle)
-    this.#store = storeOfTab(device.disk, { clock, ms: storeMs })
+    this.#store = storeOfTab({ disk: device.disk, clock, ms: storeMs, onFault })
     this.client = mock.client({
       identity,
       token: () => tokenOf(device.signedIn),
@@ -56,7 +56,7 @@ export class Tab {
         onChange(this)
       })
     })
-    this.client.on('anomaly', ({ message }) => onAnomaly(`an anomaly: ${message}`))
+    this.client.on('anomaly', ({ message }) => onFault(`an anomaly: ${message}`))
     void this.client.start().catch(() => {})
   }
 
