@@ -166,10 +166,11 @@ export class Oracle {
     }
   }
 
-  #hasSeen({ crossed, last }: Tab, write: Write): boolean {
-    return (
-      crossed.has(write) || (this.#acceptedIn(write, last.history) ?? Number.POSITIVE_INFINITY) <= last.sid
-    )
+  /** A snapshot does not tell the tab that made a write whether it is in the data. */
+  #hasSeen(tab: Tab, write: Write): boolean {
+    if (tab.crossed.has(write)) return true
+    const { history, sid } = tab.last
+    return write.tab !== tab && (this.#acceptedIn(write, history) ?? Number.POSITIVE_INFINITY) <= sid
   }
 
   #acceptedIn({ transaction }: Write, history: number | undefined): number | undefined {

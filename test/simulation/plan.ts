@@ -85,13 +85,12 @@ const modes = {
     'crash',
     'decide',
   ],
-  /** Not among the others until a client can tell whose answer it is given. */
   'other user': [...writes, ...elsewhere, ...tabsOnly, 'somebody else signs in', 'cut', 'decide'],
 } satisfies Record<string, readonly Scene[]>
 
 export type Mode = keyof typeof modes
 
-const usual = ['tabs', 'undo', 'store', 'server', 'all'] as const
+const usual = ['tabs', 'undo', 'store', 'server', 'all', 'other user'] as const
 
 /** One thing that happens, in one of its ways by `n`, and how long nothing else does afterwards. */
 export interface Step {
@@ -138,7 +137,9 @@ export function planOf(seed: number, mode: Mode = usual[seed % usual.length] ?? 
   }
   const count = plan.tabs + (plan.hasSecondDevice ? 1 : 0)
   const numbers = Array.from({ length: count }, (_, index) => index)
-  const opened = rarely() ? [] : dice.roll(2) === 0 ? numbers : [...numbers].reverse()
+  // A tab without data would take whoever answers first for its user.
+  const opened =
+    rarely() && mode !== 'other user' ? [] : dice.roll(2) === 0 ? numbers : [...numbers].reverse()
   const steps: Step[] = []
   for (const length = 4 + dice.roll(8); steps.length < length; ) {
     const scene = dice.pick<Scene>(modes[mode])

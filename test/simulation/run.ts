@@ -22,7 +22,7 @@ export async function run(plan: Plan, onAdvance?: (simulation: Simulation) => vo
   try {
     for (const index of plan.opened) {
       simulation.tab(index)
-      await simulation.advance(200)
+      await simulation.advance(500)
     }
     for (const step of plan.steps) {
       await take(simulation, step)
@@ -57,7 +57,6 @@ async function heal(simulation: Simulation): Promise<void> {
   for (const tab of tabs) {
     tab.isStopped = false
     await simulation.clock.until(tab.client.start())
-    if (tab.client.status.connection.state === 'unauthenticated') tab.client.resume()
   }
   await settle(simulation, 2)
 }
@@ -70,7 +69,10 @@ async function settle(simulation: Simulation, rounds: number): Promise<void> {
         status.data.state === 'current' && status.writes.pending === 0 && status.storage.kind === 'durable',
     )
   for (let round = 0; round < rounds || (round < 12 && !isSettled()); round += 1) {
-    for (const tab of simulation.tabs) tab.show()
+    for (const tab of simulation.tabs) {
+      if (tab.client.status.connection.state === 'unauthenticated') tab.client.resume()
+      tab.show()
+    }
     await simulation.advance(round < 2 ? 8_000 : round < 6 ? 30_000 : 1_200_000)
   }
 }

@@ -150,8 +150,8 @@ export class Simulation {
     if (inInbox) return undefined
     if (log.wasAccepted(transaction.id) && write.seenAt !== undefined) return undefined
     if (told.end === 'cancelled' && write.retryOf) return undefined
-    if (told.stored === undefined && !tab.isOpen && told.end === undefined) return undefined
     if (told.end === 'cancelled') return `a write was cancelled that nobody undid: ${name}`
+    if (told.stored === undefined && !tab.isOpen) return undefined
     if (log.histories.some(({ refused }) => refused.has(transaction.id)))
       return `a refused write is in no inbox: ${name}`
     return told.stored === undefined

@@ -1,6 +1,5 @@
 import type { SyncClient, Transaction } from 'instep'
 import type { Act, Kind, Write } from './acts.ts'
-import type { Device } from './device.ts'
 import type { Deed, Step } from './plan.ts'
 import { note, type Simulation } from './simulation.ts'
 import { storeTroubles } from './stores.ts'
@@ -199,7 +198,8 @@ function write(
 }
 
 /** Notes what the user of a write is told. After a crash, nobody is. */
-function hear(simulation: Simulation, { transaction, tab, told, ...rest }: Write): void {
+function hear(simulation: Simulation, made: Write): void {
+  const { transaction, tab, told, kind, name } = made
   const { oracle, clock } = simulation
   const { id } = transaction
   const note = (make: () => void) => () => {
@@ -219,25 +219,22 @@ function hear(simulation: Simulation, { transaction, tab, told, ...rest }: Write
     note(() => {
       const { state } = transaction
       if (state === 'accepted' || state === 'synced') {
-        if (rest.kind !== 'delete' && !oracle.log.wasAccepted(id))
-          oracle.fault(`a user was told of an acceptance that never was: ${rest.name}`)
+        if (kind !== 'delete' && !oracle.log.wasAccepted(id))
+          oracle.fault(`a user was told of an acceptance that never was: ${name}`)
       }
       if (state === 'synced') told.synced ??= clock.now()
       if (['synced', 'failed', 'cancelled', 'rejected', 'discarded'].includes(state)) told.end = state
       else delete told.end
       // A tab that is closed can try nothing more.
-      if (state === 'failed' && !tab.isClosing) judgeFailure(simulation, tab.device, rest)
+      if (state === 'failed' && !tab.isClosing) judgeFailure(simulation, made)
     }),
   )
 }
 
-/** A write may fail where neither the disk nor the server takes it. */
-function judgeFailure(
-  { oracle }: Simulation,
-  device: Device,
-  { name, at }: Pick<Write, 'name' | 'at'>,
-): void {
+/** A write that nobody undid may fail where neither the disk nor the server takes it. */
+function judgeFailure({ oracle }: Simulation, { name, at, isUndone, tab: { device } }: Write): void {
   const { reachableSince = Number.POSITIVE_INFINITY, storeFineSince = Number.POSITIVE_INFINITY } = device
+  if (isUndone) return
   if (at - reachableSince >= calmMs) oracle.fault(`a write failed though the network is fine: ${name}`)
   if (at - storeFineSince >= calmMs) oracle.fault(`a write failed though the store takes writes: ${name}`)
 }
