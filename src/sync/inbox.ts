@@ -44,7 +44,9 @@ export class Inbox {
     const merges = this.#merges.get(transaction) ?? 0
     try {
       const isOpen = merges < mostMerges && transaction.state === 'rejected'
-      const again = isOvertaken(transaction) && writes.undoing(transaction)
+      const again = writes.isGroundless(transaction)
+        ? () => {}
+        : isOvertaken(transaction) && writes.undoing(transaction)
       const edit = isOpen && (again || merge?.(transaction))
       if (edit) {
         this.#merges.set(this.#retry(transaction.id, edit, edit === again), merges + 1)

@@ -45,8 +45,11 @@ export class LocalSession implements Session {
   #inStepAt: number | undefined
   #fetched = false
   #isRefused = false
-  /** Whether the server has answered a read since this client began to run, or last heard that it is out of reach. */
-  #isReached = false
+  /**
+   * Whether the server has answered a read since this client began to run, or last heard that it is out of reach;
+   * `undefined` until either is known.
+   */
+  #isReached: boolean | undefined
   #progress: SnapshotProgress | undefined
 
   constructor(options: LocalSessionOptions) {
@@ -201,7 +204,7 @@ export class LocalSession implements Session {
   #run(): void {
     this.#options.credentials.forget()
     this.#fetched = false
-    this.#isReached = false
+    this.#isReached = undefined
     this.#board.update({ lifecycle: 'running' })
     this.#unsubscribe = this.#options.world.lifecycle.subscribe((event) => this.#onLifecycle(event))
     this.#pace.start()

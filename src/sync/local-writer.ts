@@ -40,8 +40,8 @@ export type LocalWriterOptions = Pick<
   readonly disk: LocalDisk
   /** Where the data is; `undefined` until there is some. */
   readonly continuity: () => Continuity | undefined
-  /** Whether the server can be reached, as far as is known: nothing is sent before it has answered a read. */
-  readonly isReached: () => boolean
+  /** Whether the server can be reached; `undefined` until that is known: nothing is sent before it has answered a read. */
+  readonly isReached: () => boolean | undefined
   /** Records of the type are wanted. */
   readonly use: (t: string) => void
   /** Whether it is over: what is asked of it then is refused. */
@@ -100,7 +100,7 @@ export class LocalWriter implements Writer {
       ...shared,
       standing,
       rows: rowsToWrite(replica, use),
-      canSend: () => options.isReached() && this.#scheduler.phase !== 'halted' && !this.#isHeld,
+      canSend: () => options.isReached() !== false && this.#scheduler.phase !== 'halted' && !this.#isHeld,
     })
     this.#writes = writes
     this.#inbox = new Inbox({ ...shared, standing, writes })
@@ -129,7 +129,8 @@ export class LocalWriter implements Writer {
         else if (outbox.pending > 0) listener.unreached()
       },
       proves: () => true,
-      floorMs: (error) => (isPause(error) ? pauseMs : undefined),
+      // Whether somebody else is signed in, the data is told as well, and by that it goes on or pauses.
+      floorMs: (error) => (isPause(error) ? pauseMs : error.code === 'other_user' ? 0 : undefined),
       onFailure: (error) => {
         if (!isAnswered(error)) listener.unreached()
         const isOutdated = error.code === 'discontinuous'

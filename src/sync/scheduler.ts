@@ -12,7 +12,7 @@ export interface SchedulerOptions<Result> {
   readonly run: (signal: AbortSignal, asked: boolean) => Promise<Result>
   /** Whether `result` shows that client and server can go on together: only that ends a row of failures. */
   readonly proves: (result: Result) => boolean
-  /** The least time to wait after `error`, in ms. @default what the server asked for */
+  /** The least time to wait after `error`, in ms. @default what the server asked for; after a refusal, other credentials */
   readonly floorMs?: (error: SyncError) => number | undefined
   readonly onFailure: (error: SyncError) => void
   /** `phase`, `failure` or `retryAt` may be another. */
@@ -139,12 +139,10 @@ export class Scheduler<Result> {
   #fail(error: SyncError): void {
     this.#failure = error
     const failure = failureOf(error)
-    if (failure.kind === 'unauthenticated') this.#dispatch({ type: 'refused' })
-    else {
-      const asked = failure.kind === 'other' ? failure.retryAfterMs : undefined
-      const floorMs = Math.min(this.#options.floorMs?.(error) ?? asked ?? 0, longestFloorMs)
-      this.#dispatch({ type: 'failed', floorMs })
-    }
+    const asked = failure.kind === 'other' ? failure.retryAfterMs : undefined
+    const floorMs = this.#options.floorMs?.(error) ?? asked
+    if (floorMs === undefined && failure.kind === 'unauthenticated') this.#dispatch({ type: 'refused' })
+    else this.#dispatch({ type: 'failed', floorMs: Math.min(floorMs ?? 0, longestFloorMs) })
     this.#options.onFailure(error)
   }
 }

@@ -38,7 +38,7 @@ export interface WritesOptions {
   readonly continuity: () => Continuity | undefined
   readonly isClosed: () => boolean
   readonly standing: Standing
-  /** Whether what is queued is sent now, as far as is known. */
+  /** Whether what is queued is sent now, or may be once the server has first answered. */
   readonly canSend: () => boolean
   readonly reporter: Pick<Reporter, 'error'>
   readonly onListenerError: (error: unknown) => void
@@ -125,6 +125,12 @@ export class Writes implements TransactionHost, HistoryHost {
       standing.withdraw(transaction)
       log.change({ cancel: [tx] }).catch(() => {})
     }
+  }
+
+  /** Whether it takes back what does not stand itself. */
+  isGroundless(transaction: LocalTransaction): boolean {
+    const state = this.#undone.get(transaction)?.state
+    return state === 'rejected' || state === 'discarded'
   }
 
   /** What an undo or a redo writes, as far as nobody else has changed it. */

@@ -3,12 +3,12 @@ import { type Mode, planOf, textOfPlan } from './plan.ts'
 import { kindOf, run, shortest } from './run.ts'
 
 /** How many seeds, from which one on and in which mode; or one again, by the seed that its failure printed. */
-const { RUNS, FROM = '1', MODE, SEED } = process.env
+const { RUNS, FROM = '1', KIND, SEED } = process.env
 
 /** How long the seeds may take where nobody says how many there are, in ms. */
 const limitMs = 60_000
 
-const planFor = (seed: number) => planOf(seed, MODE as Mode | undefined)
+const planFor = (seed: number) => planOf(seed, KIND as Mode | undefined)
 
 test.skipIf(SEED)(
   'whatever happens to some tabs, nothing is lost and nothing comes back',
@@ -43,6 +43,6 @@ test.runIf(SEED)(
 )
 
 function replay(seed: number): string {
-  const mode = MODE ? `MODE='${MODE}' ` : ''
-  return `SOAK=1 ${mode}SEED=${seed} npx vitest run --config test/vitest.config.ts test/simulation`
+  const kind = KIND ? `KIND='${KIND}' ` : ''
+  return `SOAK=1 ${kind}SEED=${seed} npx vitest run --config test/vitest.config.ts test/simulation`
 }

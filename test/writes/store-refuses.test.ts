@@ -67,6 +67,17 @@ describe.each(Object.entries(refusals))('with a network, and a store that %s,', 
   })
 })
 
+test('invariant 33: a write in the first moment of a tab waits for the server’s first answer, and is sent', async () => {
+  const { server, device, store, stored } = await onStoreThat(aborts)
+  const client = device.client({ identity: 'ada', store })
+  await client.start()
+  const tx = client.mutate((m) => m.put('Item', { id: 'i1', title: 'early' }))
+  await server.settle()
+  expect(tx.state).toBe('synced')
+  expect(await stored()).toBe('early')
+  await server.close()
+})
+
 test('a write that neither the store nor the server took is taken back, and says why', async () => {
   const { server, device, client, rename } = await onStoreThat(aborts)
   device.disconnect()

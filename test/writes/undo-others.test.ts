@@ -204,6 +204,21 @@ describe('undo', () => {
   })
 })
 
+test('redo of an undo that somebody else has overtaken leaves nothing in the inbox', async () => {
+  const { server, client, rename, others, stored, inbox } = await oneItem()
+  rename('mine')
+  await server.clock.advance(50)
+  await others({ title: 'theirs' })
+  await server.clock.advance(1)
+  const undone = client.undo()
+  await server.clock.advance(1)
+  await server.clock.until(Promise.all([undone, client.redo()]))
+  await server.settle()
+  expect(inbox()).toEqual([])
+  expect((await stored()).title).toBe('theirs')
+  await server.close()
+})
+
 describe('redo of a write that was undone before it was sent', () => {
   async function undone(write: 'rename' | 'remove') {
     const scene = await oneItem()

@@ -31,7 +31,8 @@ export class Process {
   readonly #simulation: Simulation
   readonly #device: SimulatedDevice
   readonly #own = new Map<string, Own>()
-  readonly #ops = new Map<string, OutboxRecord['ops']>()
+  /** As they were when nothing was in the middle of happening. */
+  readonly #records = new Map<string, OutboxRecord>()
   #comparing = false
 
   constructor(simulation: Simulation, device: SimulatedDevice, disk: Store) {
@@ -76,7 +77,7 @@ export class Process {
 
   /** The transactions that this life of the device knows. */
   get transactions(): readonly Transaction[] {
-    return this.#device.ledger.transactions.filter(({ id }) => this.#ops.has(id))
+    return this.#device.ledger.transactions.filter(({ id }) => this.#records.has(id))
   }
 
   /** Writes as the user does, and remembers what. Gives nothing where that is refused at once. */
@@ -127,7 +128,7 @@ export class Process {
   async check(): Promise<void> {
     const { client } = this
     this.#note()
-    for (const { id, ops } of (await client.outbox.export()).transactions) this.#ops.set(id, ops)
+    for (const record of (await client.outbox.export()).transactions) this.#records.set(record.id, record)
     const waiting = client.outbox.list()
     const rejected = waiting.filter(({ state }) => state === 'rejected').length
     expect(client.status.writes).toMatchObject({ pending: waiting.length - rejected, rejected })
@@ -180,7 +181,9 @@ export class Process {
     this.#comparing = true
     void Promise.resolve().then(() => {
       this.#comparing = false
-      if (!this.dead) this.#compare()
+      // An undo is made once more before it is sent.
+      const isUndo = ({ id }: Transaction) => this.#records.get(id)?.isUndo
+      if (!this.dead && !this.client.outbox.list().some(isUndo)) this.#compare()
     })
   }
 
@@ -242,10 +245,10 @@ export class Process {
     const confirmed = this.#confirmed
     this.#historiesOf(confirmed)
     const pending = client.outbox.list().filter(({ state }) => state !== 'rejected')
-    if (!pending.every(({ id }) => this.#ops.has(id))) return
+    if (!pending.every(({ id }) => this.#records.has(id))) return
     const expected = laidOver(
       confirmed,
-      pending.flatMap(({ id }) => this.#ops.get(id) ?? []),
+      pending.flatMap(({ id }) => this.#records.get(id)?.ops ?? []),
     )
     if (!same(this.shown, expected)) {
       faults.push(`at ${lastSyncId}: ${JSON.stringify(this.shown)} is shown, not ${JSON.stringify(expected)}`)
