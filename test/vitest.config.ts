@@ -13,8 +13,7 @@ export default defineConfig({
     ],
   },
   test: {
-    // A soak finds what is open yet, and takes long: it runs when it is asked for, with SOAK=1.
-    include: process.env.SOAK ? ['test/**/*.soak.ts'] : ['test/**/*.test.ts'],
+    include: ['test/**/*.test.ts'],
     // For what hangs: a test never shows by these how quick something is, and a busy machine is several times as slow.
     testTimeout: 60_000,
     hookTimeout: 120_000,

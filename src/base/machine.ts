@@ -9,14 +9,14 @@ export interface Step<State, Effect> {
   readonly effects: readonly Effect[]
 }
 
-/** A table with a cell for every state and event; the compiler demands each. */
+/** What follows from each event in each state. An event that a state does not name changes nothing. */
 export type TransitionTable<
   State extends { readonly name: string },
   Event extends { readonly type: string },
   Effect,
 > = {
   readonly [S in State['name']]: {
-    readonly [E in Event['type']]: (
+    readonly [E in Event['type']]?: (
       state: Extract<State, { name: S }>,
       event: Extract<Event, { type: E }>,
     ) => Step<State, Effect>
@@ -30,8 +30,8 @@ export function transitionOf<
 >(table: TransitionTable<State, Event, Effect>): Transition<State, Event, Effect> {
   return (state, event) => {
     const row = table[state.name as State['name']]
-    const cell = row[event.type as Event['type']] as (state: State, event: Event) => Step<State, Effect>
-    return cell(state, event)
+    const cell = row[event.type as Event['type']] as Transition<State, Event, Effect> | undefined
+    return cell?.(state, event) ?? { state, effects: [] }
   }
 }
 

@@ -88,7 +88,7 @@ const expected: {
       isFunction(value.encode) &&
       isFunction(value.decode) &&
       Number(value.maxTransactions ?? 1) >= 1,
-    'an object with the functions encode and decode, and a maxTransactions of 1 or more',
+    '{ encode, decode, maxTransactions? }, with maxTransactions of 1 or more',
   ],
   merge: [isFunction, 'a function'],
   echoWait: [(value) => typeof value === 'number' && value >= 0, 'a number of ms, 0 or more'],

@@ -47,24 +47,8 @@ const accept = (_: unknown, { sid, epoch }: Extract<TransactionEvent, { type: 'a
   to({ name: 'accepted', sid, epoch })
 const reject = (_: unknown, { error }: { readonly error: RejectedError }) => to({ name: 'rejected', error })
 
-const nothing = {
-  stored: to,
-  lost: to,
-  unstored: to,
-  send: to,
-  unsent: to,
-  accept: to,
-  reject: to,
-  sync: to,
-  requeue: to,
-  cancel: to,
-  discard: to,
-  restore: to,
-}
-
 const table: TransitionTable<TransactionState, TransactionEvent, never> = {
   writing: {
-    ...nothing,
     stored: () => to(queued),
     lost: (_, { error }) => to({ name: 'failed', error }),
     unstored: () => to(queued),
@@ -72,7 +56,6 @@ const table: TransitionTable<TransactionState, TransactionEvent, never> = {
     cancel: () => to({ name: 'cancelled' }),
   },
   queued: {
-    ...nothing,
     send: () => to({ name: 'sending' }),
     // Another client of the same user sent it, or an answer was lost.
     accept,
@@ -80,7 +63,6 @@ const table: TransitionTable<TransactionState, TransactionEvent, never> = {
     cancel: () => to({ name: 'cancelled' }),
   },
   sending: {
-    ...nothing,
     unsent: () => to(queued),
     accept,
     reject,
@@ -88,20 +70,18 @@ const table: TransitionTable<TransactionState, TransactionEvent, never> = {
     cancel: () => to({ name: 'cancelled' }),
   },
   accepted: {
-    ...nothing,
     sync: ({ sid }) => to({ name: 'synced', sid }),
     requeue: () => to(queued),
   },
-  rejected: { ...nothing, discard: ({ error }) => to({ name: 'discarded', error }) },
-  synced: nothing,
-  failed: nothing,
+  rejected: { discard: ({ error }) => to({ name: 'discarded', error }) },
+  synced: {},
+  failed: {},
   cancelled: {
-    ...nothing,
     // It was being stored when it was cancelled: there is nothing to restore.
     lost: (_, { error }) => to({ name: 'failed', error }),
     restore: () => to(queued),
   },
-  discarded: { ...nothing, restore: ({ error }) => to({ name: 'rejected', error }) },
+  discarded: { restore: ({ error }) => to({ name: 'rejected', error }) },
 }
 
 export const nextTransactionState = transitionOf(table)

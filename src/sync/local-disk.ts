@@ -244,6 +244,6 @@ export class LocalDisk {
 
 /** An engine that does so under each snapshot is not to keep the data from being shown. */
 function closedAgain(): StorageError {
-  const message = 'The local database was closed under two snapshots in a row: reload to store the data.'
+  const message = 'The local database was closed during two snapshots in a row. Reload to store the data.'
   return new StorageError('closed', message)
 }

@@ -85,9 +85,9 @@ function asSocket(url: URL): URL {
 function parse(option: string, value: unknown, scheme: Scheme, page: string | undefined): URL {
   const expected = `an address with ${scheme}:// or ${scheme}s://, or a path where there is a page`
   if (value === undefined) fail(option, 'is missing', expected)
-  if (typeof value !== 'string' || value.trim() === '') fail(option, 'is no address', expected)
-  const url = urlOf(value) ?? relativeTo(page, value, scheme)
-  if (!url) fail(option, 'is no whole address', expected)
+  const url =
+    typeof value === 'string' && value.trim() ? (urlOf(value) ?? relativeTo(page, value, scheme)) : undefined
+  if (!url) fail(option, 'is not a URL', expected)
   if (url.protocol !== `${scheme}:` && url.protocol !== `${scheme}s:`) {
     fail(option, `begins with \`${url.protocol}\``, expected)
   }

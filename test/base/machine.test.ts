@@ -7,7 +7,6 @@ type Event = { readonly type: 'switch' } | { readonly type: 'car'; readonly weig
 const transition = transitionOf<State, Event, string>({
   red: {
     switch: () => ({ state: { name: 'green', cars: 0 }, effects: ['go', 'look'] }),
-    car: (state) => ({ state, effects: [] }),
   },
   green: {
     switch: () => ({ state: { name: 'red' }, effects: ['stop'] }),
@@ -16,12 +15,17 @@ const transition = transitionOf<State, Event, string>({
 })
 
 test('a transition is the cell of the state and the event', () => {
-  const red: State = { name: 'red' }
-  expect(transition(red, { type: 'car', weight: 2 }).state).toBe(red)
   expect(transition({ name: 'green', cars: 1 }, { type: 'car', weight: 2 })).toEqual({
     state: { name: 'green', cars: 3 },
     effects: ['count'],
   })
+})
+
+test('an event that a state does not name changes nothing', () => {
+  const red: State = { name: 'red' }
+  const { state, effects } = transition(red, { type: 'car', weight: 2 })
+  expect(state).toBe(red)
+  expect(effects).toEqual([])
 })
 
 test('events raised by an effect are handled after the effects of the present one', () => {

@@ -86,9 +86,9 @@ describe('what is wrong fails with the name of the option and what was expected'
       /is missing; expected an address with http:\/\/ or https:\/\//,
     ],
     ['both options', { baseUrl: 'https://h', endpoints: whole }, undefined, 'endpoints', /one of the two/],
-    ['a base that is a number', { baseUrl: 5 }, undefined, 'baseUrl', /is no address/],
-    ['a base that is null', { baseUrl: null }, undefined, 'baseUrl', /is no address/],
-    ['an empty base', { baseUrl: ' ' }, page, 'baseUrl', /is no address/],
+    ['a base that is a number', { baseUrl: 5 }, undefined, 'baseUrl', /is not a URL/],
+    ['a base that is null', { baseUrl: null }, undefined, 'baseUrl', /is not a URL/],
+    ['an empty base', { baseUrl: ' ' }, page, 'baseUrl', /is not a URL/],
     ['a path without a page', { baseUrl: '/sync' }, undefined, 'baseUrl', /a path where there is a page/],
     [
       'a path on a page that is a file',
@@ -146,7 +146,7 @@ describe('what is wrong fails with the name of the option and what was expected'
       'endpoints.wsUrl',
       /a path where there is a page/,
     ],
-    ['a null txUrl', { endpoints: { ...whole, txUrl: null } }, undefined, 'endpoints.txUrl', /is no address/],
+    ['a null txUrl', { endpoints: { ...whole, txUrl: null } }, undefined, 'endpoints.txUrl', /is not a URL/],
   ]
 
   test.each(faults)('%s', (_, options, location, option, message) => {
