@@ -28,8 +28,8 @@ export const comeBack: readonly Mutation[] = [
   },
   {
     invariant: 28,
-    test: 'test/writes/two-tabs.test.ts',
-    name: 'invariant 28: is not laid over newer data when the tab comes to the front',
+    test: 'test/writes/tabs.test.ts',
+    name: 'invariant 28: what another tab has had accepted is not pending in a tab whose data shows it',
     file: 'src/sync/stored-transactions.ts',
     from: '(take(record) ?? [])',
     to: '[record]',
@@ -85,7 +85,7 @@ export const comeBack: readonly Mutation[] = [
   {
     invariant: 74,
     test: 'test/writes/undo-others.test.ts',
-    name: 'invariant 74: leaves a field that somebody else has changed while the undo waited for a network',
+    name: 'invariant 74: leaves a field that somebody else has changed while the undo waited for a network, also at a server without conditions',
     file: 'src/sync/sender.ts',
     from: 'for (const one of batch) if (!one.wasSent) review(one)',
     to: '',

@@ -256,7 +256,7 @@ test('what one tab has undone, no other sends, also where much was joined before
   expect([tx.state, there?.state, office.received]).toEqual(['cancelled', 'cancelled', []])
 })
 
-test('what another tab has had accepted is not pending in a tab whose data shows it', async () => {
+test('invariant 28: what another tab has had accepted is not pending in a tab whose data shows it', async () => {
   const office = await Office.open()
   await office.insert('1')
   office.push = () => {}
