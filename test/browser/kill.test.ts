@@ -7,8 +7,9 @@ import { makeProfile } from './in-browser.ts'
 import { firstState, type KillPoint, killPoints } from './kill-points.ts'
 import { type Message, type PageServer, servePage } from './page-server.ts'
 
-/** One browser has as many databases, each of which begins at another moment: so each comes to all of them. */
+/** One browser has as many databases, each of which begins at another moment: in four rounds they come to all of them. */
 const beginnings = [0, 2, 4]
+const mostRounds = 4
 
 /** So often the engine itself may drop all that was stored. */
 const mostDrops = 2
@@ -90,9 +91,9 @@ describe.each(engineNames)('in %s', (engineName) => {
     }
   }
 
-  test(`invariant 1, invariant 9, invariant 61: killed ${beginnings.length} times at each of ${killPoints.length} moments, it finds the whole old state or the whole new one`, async () => {
+  test(`invariant 1, invariant 9, invariant 61: killed at each of ${killPoints.length} moments, it finds the whole old state or the whole new one`, async () => {
     const databases = beginnings.map(() => new Killed())
-    const rounds = killPoints.map((_, round) =>
+    const rounds = killPoints.slice(0, mostRounds).map((_, round) =>
       beginnings.map((first) => killPoints[(first + round) % killPoints.length]),
     )
     let drops = 0

@@ -100,41 +100,35 @@ describe.each(engineNames)('in %s', (engineName) => {
   // Of the engines, only Chromium has means to set `navigator.onLine`.
   if (engineName === 'chromium') networks.push(['the browser is offline', false])
 
-  describe.each(networks)('a write that was undone while %s never reaches the server', (_, isOnline) => {
-    beforeEach(async () => {
-      await open('only')
-      await ask('only', 'start')
-      await service.down()
-      if (!isOnline) await engine.setOnline?.(false)
-      await ask('only', 'offline')
-      expect(await ask('only', 'isOnline'), '`navigator.onLine`').toBe(isOnline)
-    })
+  test.each(networks)('writes that were undone while %s never reach the server', async (_, isOnline) => {
+    const added = (id: string): TxOp => ({ op: 'i', t: 'Note', id, p: note })
+    await service.write(added('removed'), added('gone'))
+    await open('only')
+    await ask('only', 'start')
+    await service.down()
+    if (!isOnline) await engine.setOnline?.(false)
+    await ask('only', 'offline')
+    expect(await ask('only', 'isOnline'), '`navigator.onLine`').toBe(isOnline)
 
-    /** Undoes the last write, has somebody else write `op`, and brings the network back. */
-    async function expectOnly(op: TxOp, fields: Payload | undefined): Promise<void> {
-      expect(await ask('only', 'undo', 50), 'the state of the write').toBe('cancelled')
-      await service.write(op)
-      const changes = await service.changes()
-      await service.up()
-      if (!isOnline) await engine.setOnline?.(true)
-      expect(await ask('only', 'settle'), 'the reasons of the rejected writes').toEqual([])
-      expect(await service.changes(), 'the changes that the server has').toEqual(changes)
-      expect(await service.fields('note'), 'the note on the server').toEqual(fields)
-    }
+    await ask('only', 'update', 'note', { title: 'mine' })
+    expect(await ask('only', 'undo', 50), 'the state of an update').toBe('cancelled')
+    await ask('only', 'delete', 'removed')
+    expect(await ask('only', 'undo', 50), 'the state of a delete').toBe('cancelled')
+    await ask('only', 'update', 'gone', { title: 'mine' })
+    expect(await ask('only', 'undo', 50), 'the state of another update').toBe('cancelled')
 
-    test('an update: the edit of somebody else stays', async () => {
-      await ask('only', 'update', 'note', { title: 'mine' })
-      await expectOnly(update('note', theirEdit), { ...note, ...theirEdit })
+    await service.write(update('note', theirEdit), update('removed', theirEdit), {
+      op: 'd',
+      t: 'Note',
+      id: 'gone',
     })
-
-    test('a delete: the edit of somebody else stays', async () => {
-      await ask('only', 'delete', 'note')
-      await expectOnly(update('note', theirEdit), { ...note, ...theirEdit })
-    })
-
-    test('an update of a record that somebody else deletes: the record stays deleted', async () => {
-      await ask('only', 'update', 'note', { title: 'mine' })
-      await expectOnly({ op: 'd', t: 'Note', id: 'note' }, undefined)
-    })
+    const changes = await service.changes()
+    await service.up()
+    if (!isOnline) await engine.setOnline?.(true)
+    expect(await ask('only', 'settle'), 'the reasons of the rejected writes').toEqual([])
+    expect(await service.changes(), 'the changes that the server has').toEqual(changes)
+    expect(await service.fields('note'), 'the note that was edited').toEqual({ ...note, ...theirEdit })
+    expect(await service.fields('removed'), 'the note that was removed').toEqual({ ...note, ...theirEdit })
+    expect(await service.fields('gone'), 'the note that somebody else removed').toBeUndefined()
   })
 })

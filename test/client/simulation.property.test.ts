@@ -21,7 +21,7 @@ const options: fc.Arbitrary<SimulationOptions> = fc.record({
 })
 
 /** More of them; or one again, by the seed and the path that its failure printed. */
-const { RUNS = '300', SEED, SEED_PATH = '' } = process.env
+const { RUNS = '150', SEED, SEED_PATH = '' } = process.env
 
 /** At most so many requests follow from one step, and from some quiet minutes. */
 const mostAsked = 10

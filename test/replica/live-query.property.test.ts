@@ -54,7 +54,7 @@ test('after any changes a live query shows what filtering, sorting and slicing w
         expect(errors).toEqual([])
       },
     ),
-    { numRuns: 1_000 },
+    { numRuns: 500 },
   )
 })
 

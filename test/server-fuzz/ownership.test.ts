@@ -197,7 +197,7 @@ describe.each(combinations)('on %s, owned by %s', (kind, ownerField) => {
       }
     }
     await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 25 }), run), {
-      numRuns: 12,
+      numRuns: 6,
       endOnFailure: true,
     })
     expect(callers.size).toBe(users.length)
