@@ -1,4 +1,14 @@
 export type { Listener, Undo } from './base/emitter.ts'
+export type {
+  Clock,
+  Fetch,
+  Lifecycle,
+  LifecycleEvent,
+  Random,
+  WebSocketConstructor,
+  WebSocketLike,
+  World,
+} from './base/environment.ts'
 export {
   ClosedError,
   ConfigurationError,
@@ -19,16 +29,6 @@ export {
   type ValidationErrorOptions,
 } from './base/errors.ts'
 export { type Logger, silentLogger } from './base/logger.ts'
-export type {
-  Clock,
-  Fetch,
-  Lifecycle,
-  LifecycleEvent,
-  Random,
-  WebSocketConstructor,
-  WebSocketLike,
-  World,
-} from './base/world.ts'
 export type { SyncClientOptions } from './client/options.ts'
 export { type ClientOf, SyncClient } from './client/sync-client.ts'
 export type {
@@ -40,7 +40,9 @@ export type {
   RecordFor,
   TypedMutator,
 } from './client/types.ts'
-export type { OutboxRecord, RecordImage } from './database/outbox.ts'
+export type { ChangeEvent, RecordChange, ResetEvent, ResetReason, SyncEvents } from './engine/events.ts'
+export type { ConnectionStatus, DataStatus, Status } from './engine/status.ts'
+export type { SyncResult } from './engine/sync-result.ts'
 export { type Model, type ModelOptions, model } from './models/model.ts'
 export {
   defineModels,
@@ -52,9 +54,15 @@ export {
 } from './models/models.ts'
 export type { DefinitionsOf, RecordOf, TypeName } from './models/record-of.ts'
 export type { StandardSchema } from './models/standard-schema.ts'
-export type { Fields, WriteOptions } from './outbox/draft.ts'
-export type { TouchedRecord, Transaction } from './outbox/transaction.ts'
-export type { TransactionState } from './outbox/transaction-state.ts'
+export type { Fields, WriteOptions } from './mutations/draft.ts'
+export type { TouchedRecord, Transaction } from './mutations/transaction.ts'
+export type { TransactionState } from './mutations/transaction-state.ts'
+export type { ExportedOutbox, MutateOptions } from './mutations/writer.ts'
+export type { CredentialSource } from './network/credentials.ts'
+export type { EndpointAddresses, Endpoints } from './network/endpoints.ts'
+export type { SnapshotProgress } from './network/transport.ts'
+export type { OutboxRecord, RecordImage } from './persistence/outbox.ts'
+export type { StorageStatus } from './persistence/storage-status.ts'
 export type { Anomaly } from './protocol/anomaly.ts'
 export type { JsonValue, Payload } from './protocol/json.ts'
 export type { WireRow } from './protocol/row.ts'
@@ -68,13 +76,9 @@ export {
   type TxResult,
   type WireTransaction,
 } from './protocol/tx.ts'
-export type { LiveQuery } from './replica/live-query.ts'
-export type { Condition, Cursor, OrderTerm, QuerySpec, Where } from './replica/query-spec.ts'
-export type { DataRecord } from './replica/record.ts'
-export type { ChangeEvent, RecordChange, ResetEvent, ResetReason, SyncEvents } from './session/events.ts'
-export type { SyncResult } from './session/session.ts'
-export type { ConnectionStatus, DataStatus, Status, StorageStatus } from './session/status.ts'
-export type { ExportedOutbox, MutateOptions } from './session/writer.ts'
+export type { LiveQuery } from './records/live-query.ts'
+export type { Condition, Cursor, OrderTerm, QuerySpec, Where } from './records/query-spec.ts'
+export type { DataRecord } from './records/record.ts'
 export { type IndexedDbOptions, indexedDbStore } from './storage/indexeddb.ts'
 export { memoryStore } from './storage/memory.ts'
 export type {
@@ -87,6 +91,3 @@ export type {
   Table,
   TransactionOptions,
 } from './storage/store.ts'
-export type { CredentialSource } from './transport/credentials.ts'
-export type { EndpointAddresses, Endpoints } from './transport/endpoints.ts'
-export type { SnapshotProgress } from './transport/transport.ts'

@@ -1,5 +1,5 @@
-import { Alarm } from './alarm.ts'
-import type { Clock } from './world.ts'
+import type { Clock } from './environment.ts'
+import { Alarm } from './timer.ts'
 
 /** Settles as `promise` does, or rejects with what `late` gives once `ms` have gone by. */
 export function withDeadline<T>(

@@ -1,4 +1,4 @@
-import type { Clock, Random } from './world.ts'
+import type { Clock, Random } from './environment.ts'
 
 /** Gives identifiers whose order is the order in which they were made. */
 export interface Ids {

@@ -1,4 +1,4 @@
-import type { Clock } from './world.ts'
+import type { Clock } from './environment.ts'
 
 /** Gives what to await between two steps of long work: it lets other tasks in once they have waited for `ms`. */
 export function turnsOf(clock: Clock, ms: number): () => Promise<void> {

@@ -1,5 +1,5 @@
 import IsomorphicWebSocket from 'isomorphic-ws'
-import type { WebSocketConstructor } from './world.ts'
+import type { WebSocketConstructor } from './environment.ts'
 
 /** How long the other side may take for its part of the closing, in ms: one that is gone never does it. */
 const closingMs = 1_000

@@ -1,6 +1,6 @@
 import type { Logger } from '../base/logger.ts'
 import { pinoLogger } from '../server/ops/pino-logger.ts'
-import { peer } from '../server/peer.ts'
+import { peer } from '../server/optional-peer.ts'
 import { oneLine } from './failure.ts'
 import type { Settings } from './settings.ts'
 import type { Output, Shell } from './shell.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../base/world.ts'
+import type { Clock } from '../base/environment.ts'
 import type { Output } from './shell.ts'
 
 const everyMs = 100

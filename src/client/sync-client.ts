@@ -1,25 +1,25 @@
 import type { Listener, Undo } from '../base/emitter.ts'
-import { noDatabase } from '../database/none.ts'
-import { openDatabase } from '../database/open.ts'
+import { LocalSession } from '../engine/engine.ts'
+import type { SyncEvents } from '../engine/events.ts'
+import type { Status } from '../engine/status.ts'
+import type { SyncResult } from '../engine/sync-result.ts'
 import type { Index } from '../models/model.ts'
 import type { ModelDefinitions, Models } from '../models/models.ts'
 import type { DefinitionsOf } from '../models/record-of.ts'
-import type { Mutator } from '../outbox/draft.ts'
-import type { Transaction } from '../outbox/transaction.ts'
+import type { Mutator } from '../mutations/draft.ts'
+import type { Transaction } from '../mutations/transaction.ts'
+import type { MutateOptions } from '../mutations/writer.ts'
+import { createCredentials } from '../network/credentials.ts'
+import { type Endpoints, resolveEndpoints } from '../network/endpoints.ts'
+import { createTransport } from '../network/http.ts'
+import { createLink } from '../network/realtime-socket.ts'
+import { noDatabase } from '../persistence/none.ts'
+import { openDatabase } from '../persistence/open.ts'
 import type { WireRow } from '../protocol/row.ts'
-import type { LiveQuery } from '../replica/live-query.ts'
-import type { QuerySpec, Where } from '../replica/query-spec.ts'
-import { Replica } from '../replica/replica.ts'
-import type { SyncEvents } from '../session/events.ts'
-import type { Session, SyncResult } from '../session/session.ts'
-import type { Status } from '../session/status.ts'
-import type { MutateOptions } from '../session/writer.ts'
+import type { LiveQuery } from '../records/live-query.ts'
+import type { QuerySpec, Where } from '../records/query-spec.ts'
+import { Replica } from '../records/replica.ts'
 import { withTimeLimits } from '../storage/deadline.ts'
-import { LocalSession } from '../sync/local-session.ts'
-import { createCredentials } from '../transport/credentials.ts'
-import { type Endpoints, resolveEndpoints } from '../transport/endpoints.ts'
-import { createTransport } from '../transport/http.ts'
-import { createLink } from '../transport/link.ts'
 import { resolveOptions, type SyncClientOptions } from './options.ts'
 import type { NameOf, NotAsync, OutboxView, RecordFor, TypedMutator } from './types.ts'
 import { whenReady } from './when-ready.ts'
@@ -39,7 +39,7 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
   readonly endpoints: Endpoints
   /** What the user wrote and the data does not show yet, or the server refused. */
   readonly outbox: OutboxView<M>
-  readonly #session: Session
+  readonly #session: LocalSession
 
   /** Throws a ConfigurationError that names the option which is wrong, and says what was expected. */
   constructor(options: SyncClientOptions<M>) {

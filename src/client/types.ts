@@ -1,16 +1,16 @@
 import type { ModelDefinitions, Models } from '../models/models.ts'
 import type { DefinitionsOf, FieldsOf, InputFor, RecordOf, TypeName } from '../models/record-of.ts'
-import type { Fields, WriteOptions } from '../outbox/draft.ts'
-import type { Transaction } from '../outbox/transaction.ts'
-import type { TransactionState } from '../outbox/transaction-state.ts'
-import type { DataRecord } from '../replica/record.ts'
-import type { ExportedOutbox } from '../session/writer.ts'
+import type { Fields, WriteOptions } from '../mutations/draft.ts'
+import type { Transaction } from '../mutations/transaction.ts'
+import type { TransactionState } from '../mutations/transaction-state.ts'
+import type { ExportedOutbox } from '../mutations/writer.ts'
+import type { DataRecord } from '../records/record.ts'
 
-export type { LiveQuery } from '../replica/live-query.ts'
+export type { LiveQuery } from '../records/live-query.ts'
 // What the rooms above read and ask with; they do not reach into the replica.
-export { readQuery as checkQuery } from '../replica/query.ts'
-export type { Cursor, QuerySpec } from '../replica/query-spec.ts'
-export type { DataRecord } from '../replica/record.ts'
+export { readQuery as checkQuery } from '../records/query.ts'
+export type { Cursor, QuerySpec } from '../records/query-spec.ts'
+export type { DataRecord } from '../records/record.ts'
 
 /** The names of the types: those that the models declare, or any. */
 export type NameOf<M extends ModelDefinitions | Models> = TypeName<M>

@@ -1,6 +1,6 @@
 import { useCallback, useMemo, useSyncExternalStore } from 'react'
 import type { SyncClient } from '../client/sync-client.ts'
-import type { Transaction } from '../outbox/transaction.ts'
+import type { Transaction } from '../mutations/transaction.ts'
 import { useClient } from './client-context.ts'
 import { type Reading, Source, useSource } from './source.ts'
 

@@ -1,5 +1,5 @@
 import { useCallback, useMemo, useSyncExternalStore } from 'react'
-import { initialStatus, type Status } from '../session/status.ts'
+import { initialStatus, type Status } from '../engine/status.ts'
 import { useClient } from './client-context.ts'
 
 /** Where the client stands, or what `select` takes of it; renders anew where that is another. */

@@ -1,6 +1,6 @@
 import { StorageError } from '../base/errors.ts'
 import { abortable } from '../storage/abortable.ts'
-import { Loss } from '../storage/loss.ts'
+import { Loss } from '../storage/connection-lost.ts'
 import type { StoreConnection, StoreTransaction, TransactionOptions } from '../storage/store.ts'
 import { runBody } from '../storage/sync-transaction.ts'
 import type { SqliteHandle } from './handle.ts'

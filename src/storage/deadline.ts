@@ -1,7 +1,7 @@
 import { whileAlive, withDeadline } from '../base/deadline.ts'
+import type { Clock } from '../base/environment.ts'
 import { StorageError } from '../base/errors.ts'
 import { onAbort } from '../base/on-abort.ts'
-import type { Clock } from '../base/world.ts'
 import type { Store, StoreConnection, StoreTransaction } from './store.ts'
 
 export interface TimeLimits {

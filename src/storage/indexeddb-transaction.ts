@@ -1,9 +1,9 @@
 import { Disposer } from '../base/disposer.ts'
 import { StorageError } from '../base/errors.ts'
 import { onAbort } from '../base/on-abort.ts'
+import type { Loss } from './connection-lost.ts'
 import { closedConnection, transactionFailure } from './indexeddb-failures.ts'
 import { resultOf } from './indexeddb-request.ts'
-import type { Loss } from './loss.ts'
 import type { KeyRange, KeySpan, StoreTransaction, StoreValue, Table, TransactionOptions } from './store.ts'
 
 /** How a connection comes to its end. */

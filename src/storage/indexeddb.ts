@@ -1,10 +1,10 @@
+import { resolveWorld } from '../base/environment.default.ts'
 import { StorageError } from '../base/errors.ts'
-import { resolveWorld } from '../base/world.default.ts'
+import { Loss } from './connection-lost.ts'
 import { unlessBlocked } from './deadline.ts'
 import { closedConnection, openFailure } from './indexeddb-failures.ts'
 import { resultOf } from './indexeddb-request.ts'
 import { transact } from './indexeddb-transaction.ts'
-import { Loss } from './loss.ts'
 import { type Store, type StoreConnection, tables } from './store.ts'
 
 /** Raised when the tables become others. What they hold has a format of its own. */

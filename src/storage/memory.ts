@@ -1,6 +1,6 @@
 import { StorageError } from '../base/errors.ts'
 import { abortable } from './abortable.ts'
-import { Loss } from './loss.ts'
+import { Loss } from './connection-lost.ts'
 import type {
   KeyRange,
   KeySpan,

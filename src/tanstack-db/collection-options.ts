@@ -1,7 +1,7 @@
 import type { SyncClient } from '../client/sync-client.ts'
 import { checkQuery, type NameOf, type QuerySpec, type RecordFor } from '../client/types.ts'
+import type { ChangeEvent } from '../engine/events.ts'
 import type { ModelDefinitions } from '../models/models.ts'
-import type { ChangeEvent } from '../session/events.ts'
 import { Mirror, type RowWrite } from './mirror.ts'
 import { type InstepUtils, instepMutationFn } from './mutation-fn.ts'
 

@@ -2,7 +2,7 @@ import { ConfigurationError } from '../base/errors.ts'
 import type { SyncClient } from '../client/sync-client.ts'
 import type { DataRecord, TypedMutator } from '../client/types.ts'
 import type { ModelDefinitions } from '../models/models.ts'
-import type { Fields } from '../outbox/draft.ts'
+import type { Fields } from '../mutations/draft.ts'
 import { isObject } from '../protocol/json.ts'
 
 /** What a collection over a client has in `utils`. */

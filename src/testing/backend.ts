@@ -1,5 +1,5 @@
 import { check } from '../base/check-options.ts'
-import type { Clock, Random } from '../base/world.ts'
+import type { Clock, Random } from '../base/environment.ts'
 import type { WireRow } from '../protocol/row.ts'
 import type { TxOp } from '../protocol/tx.ts'
 import type { Caller, OwnerField } from '../server/auth/caller.ts'

@@ -1,14 +1,14 @@
 import { check } from '../base/check-options.ts'
+import type { Clock } from '../base/environment.ts'
 import { ClosedError, toError, wrongOption } from '../base/errors.ts'
 import { silentLogger } from '../base/logger.ts'
-import type { Clock } from '../base/world.ts'
 import type { SyncClientOptions } from '../client/options.ts'
 import { SyncClient } from '../client/sync-client.ts'
 import type { ModelDefinitions } from '../models/models.ts'
 import { isObject } from '../protocol/json.ts'
 import { isName } from './checks.ts'
+import { type VirtualWorld, virtualWorld } from './virtual-environment.ts'
 import { VirtualNetwork, type VirtualServer } from './virtual-network.ts'
-import { type VirtualWorld, virtualWorld } from './virtual-world.ts'
 
 /** The options of a client on a mock's device; where the server is and what the credentials are is known. */
 export type MockClientOptions<M extends ModelDefinitions> = Omit<

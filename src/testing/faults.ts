@@ -1,6 +1,6 @@
 import { type Check, check, checkOptions } from '../base/check-options.ts'
+import type { Clock } from '../base/environment.ts'
 import { ConfigurationError } from '../base/errors.ts'
-import type { Clock } from '../base/world.ts'
 import { isObject } from '../protocol/json.ts'
 import type { AcceptSocket } from '../server/realtime/server-socket.ts'
 import { isDuration, oneOf } from './checks.ts'

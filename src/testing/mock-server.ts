@@ -1,5 +1,5 @@
 import { check, checkOptions } from '../base/check-options.ts'
-import type { Clock } from '../base/world.ts'
+import type { Clock } from '../base/environment.ts'
 import type { SyncClient } from '../client/sync-client.ts'
 import type { ModelDefinitions } from '../models/models.ts'
 import type { WireRow } from '../protocol/row.ts'
@@ -25,8 +25,8 @@ import type { BreakableSocket, HeldPush } from './sockets.ts'
 import type { Time } from './time.ts'
 import { Timers } from './timers.ts'
 import { settle } from './turns.ts'
+import type { VirtualWorld } from './virtual-environment.ts'
 import { seededRandom } from './virtual-random.ts'
-import type { VirtualWorld } from './virtual-world.ts'
 
 /** A server in memory, the network before it, and the commands of a test. */
 export class MockSyncServer<C extends Clock = Clock> {

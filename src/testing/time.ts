@@ -1,5 +1,5 @@
-import { resolveWorld } from '../base/world.default.ts'
-import type { Clock } from '../base/world.ts'
+import { resolveWorld } from '../base/environment.default.ts'
+import type { Clock } from '../base/environment.ts'
 import type { SettleOptions } from './settle.ts'
 import { VirtualClock } from './virtual-clock.ts'
 

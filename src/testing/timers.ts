@@ -1,5 +1,5 @@
 import type { Undo } from '../base/emitter.ts'
-import type { Clock } from '../base/world.ts'
+import type { Clock } from '../base/environment.ts'
 
 type Ticking = Omit<Clock, 'pause'>
 

@@ -1,5 +1,5 @@
 import { check } from '../base/check-options.ts'
-import type { Clock } from '../base/world.ts'
+import type { Clock } from '../base/environment.ts'
 import type { Caller, Refusal, RefusalCode } from '../server/auth/caller.ts'
 import { bearerToken, socketRequest } from '../server/auth/credentials.ts'
 import { isDuration, isName } from './checks.ts'

@@ -1,4 +1,4 @@
-import { resolveWorld } from '../base/world.default.ts'
+import { resolveWorld } from '../base/environment.default.ts'
 
 // Taken here, so that a test's fake timers do not stop it.
 const immediately = globalThis.setImmediate

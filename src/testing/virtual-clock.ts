@@ -1,5 +1,5 @@
 import { check } from '../base/check-options.ts'
-import type { Clock } from '../base/world.ts'
+import type { Clock } from '../base/environment.ts'
 import { isNumber } from './checks.ts'
 import { settle, turn } from './turns.ts'
 

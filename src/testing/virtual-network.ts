@@ -1,6 +1,6 @@
 import type { Undo } from '../base/emitter.ts'
+import type { Clock, Fetch, WebSocketConstructor } from '../base/environment.ts'
 import { onAbort } from '../base/on-abort.ts'
-import type { Clock, Fetch, WebSocketConstructor } from '../base/world.ts'
 import { Timers } from './timers.ts'
 import { ClientEnd, type ServerEnd, SocketPair } from './virtual-socket.ts'
 

@@ -1,4 +1,4 @@
-import type { Random } from '../base/world.ts'
+import type { Random } from '../base/environment.ts'
 
 /** Mulberry32: a generator of numbers in [0, 1) whose whole state is one 32-bit number. The same seed, the same row. */
 export function mulberry32(seed: number): () => number {

@@ -1,5 +1,5 @@
 import { Disposer } from '../base/disposer.ts'
-import type { WebSocketLike } from '../base/world.ts'
+import type { WebSocketLike } from '../base/environment.ts'
 import type { ServerSocket } from '../server/realtime/server-socket.ts'
 import { Timers } from './timers.ts'
 

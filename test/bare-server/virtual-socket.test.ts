@@ -4,8 +4,8 @@ import { BareServer } from '../support/bare-server.ts'
 import { faults } from '../support/bare-server-faults.ts'
 import { virtualMount } from '../support/bare-server-virtual.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
+import { virtualWorld } from '../support/virtual-environment.ts'
 import { VirtualNetwork } from '../support/virtual-network.ts'
-import { virtualWorld } from '../support/virtual-world.ts'
 
 let clock: VirtualClock
 let server: BareServer

@@ -1,4 +1,4 @@
-import type { Database, JournalEntry } from '../../src/database/database.ts'
+import type { Database, JournalEntry } from '../../src/persistence/database.ts'
 import { appended, row, type State, snapshotOf, storeSnapshot } from '../support/store-state.ts'
 import type { Step } from '../support/store-steps.ts'
 

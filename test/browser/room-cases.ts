@@ -1,5 +1,5 @@
-import { resolveWorld } from '../../src/base/world.default.ts'
-import { openDatabase } from '../../src/database/open.ts'
+import { resolveWorld } from '../../src/base/environment.default.ts'
+import { openDatabase } from '../../src/persistence/open.ts'
 import { same, storageError } from '../../src/storage/contract/context.ts'
 import { indexedDbStore } from '../../src/storage/indexeddb.ts'
 import {

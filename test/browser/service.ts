@@ -1,4 +1,4 @@
-import { resolveWorld } from '../../src/base/world.default.ts'
+import { resolveWorld } from '../../src/base/environment.default.ts'
 import type { Payload } from '../../src/index.ts'
 import type { WireRow } from '../../src/protocol/row.ts'
 import type { TxOp } from '../../src/protocol/tx.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import * as z from 'zod/mini'
-import type { Clock } from '../../src/base/world.ts'
+import type { Clock } from '../../src/base/environment.ts'
 import { defineModels, model } from '../../src/index.ts'
 import { Device } from '../support/device.ts'
 

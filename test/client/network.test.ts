@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
+import type { WebSocketConstructor } from '../../src/base/environment.ts'
 import { fallbackWebSocket } from '../../src/base/websocket.node.ts'
-import type { WebSocketConstructor } from '../../src/base/world.ts'
 import { indexedDbStore, SyncClient, silentLogger } from '../../src/index.ts'
 import { shown } from '../support/device.ts'
 import { fakeIndexedDb } from '../support/store-fake-indexeddb.ts'

@@ -18,7 +18,7 @@ import * as react from 'react'
 import * as jsxRuntime from 'react/jsx-runtime'
 import * as reactServer from 'react-dom/server'
 import * as zod from 'zod'
-import { resolveWorld } from '../../src/base/world.default.ts'
+import { resolveWorld } from '../../src/base/environment.default.ts'
 import { fakeIndexedDb } from '../support/store-fake-indexeddb.ts'
 
 /** What an example may use without an import: the parts of an application that are not Instep's. */

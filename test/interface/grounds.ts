@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { resolveWorld } from '../../src/base/world.default.ts'
+import { resolveWorld } from '../../src/base/environment.default.ts'
 import { MemoryLog } from '../../src/server/index.ts'
 import type { Log } from '../../src/server/log/log.ts'
 import { startPostgres } from '../support/postgres.ts'

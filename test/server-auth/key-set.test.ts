@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
-import type { Fetch } from '../../src/base/world.ts'
+import type { Fetch } from '../../src/base/environment.ts'
 import { type JwtKeySet, type JwtRules, jwtAuthentication } from '../../src/server/index.ts'
 import { serviceOf } from '../server/harness.ts'
 import { audience, bearing, claims, forged, issuer, keyPair, setOf } from '../support/auth-tokens.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Fetch } from '../../src/base/world.ts'
+import type { Fetch } from '../../src/base/environment.ts'
 import {
   type IntrospectionOptions,
   introspection,

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
+import { resolveWorld } from '../../src/base/environment.default.ts'
 import { silentLogger } from '../../src/base/logger.ts'
-import { resolveWorld } from '../../src/base/world.default.ts'
 import { type Item, SqlCursor } from '../../src/server/log/sql/cursor.ts'
 import { openPGlite } from '../../src/server/log/sql/pglite.ts'
 import { settle } from '../support/virtual-clock.ts'

@@ -1,7 +1,7 @@
 import fs, { type BigIntStats } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { dirname, join, sep } from 'node:path'
-import type { Random } from '../../src/base/world.ts'
+import type { Random } from '../../src/base/environment.ts'
 
 /** A file is named by its inode, and the moment that it was made at, since an inode is given again. */
 type FileKey = string

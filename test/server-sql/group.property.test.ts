@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { resolveWorld } from '../../src/base/world.default.ts'
+import { resolveWorld } from '../../src/base/environment.default.ts'
 import type { TxOp } from '../../src/protocol/tx.ts'
 import type { Log } from '../../src/server/log/log.ts'
 import { MemoryLog } from '../../src/server/log/memory-log.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { resolveWorld } from '../../src/base/world.default.ts'
+import { resolveWorld } from '../../src/base/environment.default.ts'
 import type { Log, Read } from '../../src/server/log/log.ts'
 import { MemoryLog } from '../../src/server/log/memory-log.ts'
 import { openSqlLog } from '../../src/server/log/sql/open.ts'

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
+import { resolveWorld } from '../../src/base/environment.default.ts'
 import { silentLogger } from '../../src/base/logger.ts'
-import { resolveWorld } from '../../src/base/world.default.ts'
 import type { SqlDatabase } from '../../src/server/log/sql/database.ts'
 import { KyselyLog } from '../../src/server/log/sql/kysely-log.ts'
 import { migrate, migratorOf } from '../../src/server/log/sql/migrations.ts'

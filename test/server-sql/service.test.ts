@@ -9,7 +9,7 @@ import { namesDatabase, openSqlLog } from '../../src/server/log/sql/open.ts'
 import { insert, serviceOf } from '../server/harness.ts'
 import { ownPostgres } from '../support/own-postgres.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
-import { seededRandom } from '../support/virtual-world.ts'
+import { seededRandom } from '../support/virtual-environment.ts'
 import { asService, eventually } from './judge.ts'
 
 const postgres = ownPostgres()

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
+import { resolveWorld } from '../../src/base/environment.default.ts'
 import { silentLogger } from '../../src/base/logger.ts'
-import { resolveWorld } from '../../src/base/world.default.ts'
 import type { TxOp } from '../../src/protocol/tx.ts'
 import { ownershipJudge } from '../../src/server/log/ownership.ts'
 import { KyselyLog } from '../../src/server/log/sql/kysely-log.ts'

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { anyOf, type Caller, createSyncService, MemoryLog } from '../../src/server/index.ts'
 import { kinds } from '../support/auth-kinds.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
-import { seededRandom } from '../support/virtual-world.ts'
+import { seededRandom } from '../support/virtual-environment.ts'
 import { authenticate, FakeSocket, requestTo, serviceOf } from './harness.ts'
 
 type Service = Pick<ReturnType<typeof serviceOf>, 'json' | 'connect'>

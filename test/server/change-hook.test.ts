@@ -6,7 +6,7 @@ import type { Commit, OnCommit, SyncService } from '../../src/server/index.ts'
 import { createSyncService, MemoryLog } from '../../src/server/index.ts'
 import { ownPostgres } from '../support/own-postgres.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
-import { seededRandom } from '../support/virtual-world.ts'
+import { seededRandom } from '../support/virtual-environment.ts'
 import { authenticate, insert, recorder, remove, requestTo, update } from './harness.ts'
 import { make, tx } from './tx-support.ts'
 

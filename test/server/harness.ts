@@ -11,7 +11,7 @@ import {
   type ServerSocket,
 } from '../../src/server/index.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
-import { seededRandom } from '../support/virtual-world.ts'
+import { seededRandom } from '../support/virtual-environment.ts'
 
 /** Whoever these tokens name; `late` has expired, `lonely` belongs to no organization. */
 const callers: { readonly [token: string]: Caller | 'expired' } = {

@@ -5,7 +5,7 @@ import type { Retention } from '../../src/server/log/retention.ts'
 import { idAt } from '../support/ids-at.ts'
 import { JumpingClock } from '../support/jumping-clock.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
-import { seededRandom } from '../support/virtual-world.ts'
+import { seededRandom } from '../support/virtual-environment.ts'
 import { insert, serviceOf } from './harness.ts'
 import { as, asService, framesOf, rowsOf, txOf } from './log-contract/support.ts'
 

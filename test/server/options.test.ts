@@ -9,7 +9,7 @@ import {
 } from '../../src/server/index.ts'
 import { resolveOptions } from '../../src/server/options.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
-import { seededRandom } from '../support/virtual-world.ts'
+import { seededRandom } from '../support/virtual-environment.ts'
 import { serviceOf } from './harness.ts'
 
 const serviceWith = (options: object) =>

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { peer } from '../../src/server/peer.ts'
+import { peer } from '../../src/server/optional-peer.ts'
 
 /** What Node says of `import()` or `require` of what is not there. */
 const missing = (code: string) => Object.assign(new Error("Cannot find package 'hono'"), { code })

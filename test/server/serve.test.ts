@@ -14,7 +14,7 @@ import {
   signToken,
 } from '../../src/server/index.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
-import { seededRandom } from '../support/virtual-world.ts'
+import { seededRandom } from '../support/virtual-environment.ts'
 import { insert, recorder, update } from './harness.ts'
 
 const secret = 'a secret that is long enough to sign with'

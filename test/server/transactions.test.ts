@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import { MemoryLog } from '../../src/server/index.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
-import { seededRandom } from '../support/virtual-world.ts'
+import { seededRandom } from '../support/virtual-environment.ts'
 import { remove, update } from './harness.ts'
 import { make, put, tx, txServiceOf } from './tx-support.ts'
 

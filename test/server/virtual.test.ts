@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { NaiveCopy, Oracle } from '../support/oracle.ts'
+import { virtualWorld } from '../support/virtual-environment.ts'
 import { VirtualNetwork } from '../support/virtual-network.ts'
-import { virtualWorld } from '../support/virtual-world.ts'
 import { insert, serviceOf, update } from './harness.ts'
 
 /** A device in virtual time, on its way to a service in virtual time. */

@@ -1,5 +1,5 @@
 import { describe, test } from 'vitest'
-import { resolveWorld } from '../../src/base/world.default.ts'
+import { resolveWorld } from '../../src/base/environment.default.ts'
 import { storeContract } from '../../src/storage/contract.ts'
 import { withTimeLimits } from '../../src/storage/deadline.ts'
 import { indexedDbStore } from '../../src/storage/indexeddb.ts'

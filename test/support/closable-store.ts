@@ -1,5 +1,5 @@
 import { StorageError } from '../../src/base/errors.ts'
-import { Loss } from '../../src/storage/loss.ts'
+import { Loss } from '../../src/storage/connection-lost.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import type { Store, StoreConnection } from '../../src/storage/store.ts'
 

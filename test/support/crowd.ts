@@ -4,8 +4,8 @@ import { type VirtualBareServer, virtualMount } from './bare-server-virtual.ts'
 import { busiestSecond } from './busiest-second.ts'
 import { baseUrl } from './device.ts'
 import { VirtualClock } from './virtual-clock.ts'
+import { virtualWorld } from './virtual-environment.ts'
 import { VirtualNetwork, type VirtualServer } from './virtual-network.ts'
-import { virtualWorld } from './virtual-world.ts'
 
 /** Many clients before one bare server, in virtual time. */
 export class Crowd {

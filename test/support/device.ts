@@ -4,8 +4,8 @@ import type { Store } from '../../src/storage/store.ts'
 import { BareServer, type BareServerOptions } from './bare-server.ts'
 import { type VirtualBareServer, virtualMount } from './bare-server-virtual.ts'
 import { VirtualClock } from './virtual-clock.ts'
+import { type VirtualWorld, virtualWorld } from './virtual-environment.ts'
 import { VirtualNetwork } from './virtual-network.ts'
-import { type VirtualWorld, virtualWorld } from './virtual-world.ts'
 
 export const baseUrl = 'https://api.example.com/sync/v1'
 

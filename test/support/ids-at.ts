@@ -1,5 +1,5 @@
 import { createIds } from '../../src/base/ids.ts'
-import { seededRandom } from './virtual-world.ts'
+import { seededRandom } from './virtual-environment.ts'
 
 let seed = 0
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/base/world.ts'
+import type { Clock } from '../../src/base/environment.ts'
 
 /** A machine's clock, which somebody sets: what it says jumps, and what was to come after so many ms still does. */
 export class JumpingClock implements Clock {

@@ -12,8 +12,8 @@ import type { ServerSocket } from '../../src/server/realtime/server-socket.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import type { Store } from '../../src/storage/store.ts'
 import { VirtualClock } from './virtual-clock.ts'
+import { seededRandom, type VirtualWorld, virtualWorld } from './virtual-environment.ts'
 import { VirtualNetwork, type VirtualServer } from './virtual-network.ts'
-import { seededRandom, type VirtualWorld, virtualWorld } from './virtual-world.ts'
 
 export const officeUrl = 'https://office.test/sync/v1'
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
+import { resolveWorld } from '../../src/base/environment.default.ts'
 import { silentLogger } from '../../src/base/logger.ts'
-import { resolveWorld } from '../../src/base/world.default.ts'
 import { KyselyLog, type LogOptions } from '../../src/server/log/sql/kysely-log.ts'
 import { openDatabase } from '../../src/server/log/sql/open-database.ts'
 

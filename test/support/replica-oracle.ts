@@ -1,5 +1,5 @@
 import type { WireRow } from '../../src/protocol/row.ts'
-import type { QuerySpec } from '../../src/replica/query-spec.ts'
+import type { QuerySpec } from '../../src/records/query-spec.ts'
 
 interface Fields {
   readonly id: string

@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/base/world.ts'
+import type { Clock } from '../../src/base/environment.ts'
 import type { Store } from '../../src/storage/store.ts'
 import { withSteps } from './store-steps.ts'
 

@@ -1,5 +1,5 @@
-import type { Database } from '../../src/database/database.ts'
-import { openDatabase } from '../../src/database/open.ts'
+import type { Database } from '../../src/persistence/database.ts'
+import { openDatabase } from '../../src/persistence/open.ts'
 import { indexedDbStore } from '../../src/storage/indexeddb.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import type { Store, StoreTransaction } from '../../src/storage/store.ts'

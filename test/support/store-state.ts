@@ -1,4 +1,4 @@
-import type { Database, JournalEntry, Page } from '../../src/database/database.ts'
+import type { Database, JournalEntry, Page } from '../../src/persistence/database.ts'
 import { applyOp, type RowOp, rowKey } from '../../src/protocol/fold.ts'
 import type { WireRow } from '../../src/protocol/row.ts'
 

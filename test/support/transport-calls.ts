@@ -1,12 +1,7 @@
-import type { Credentials } from '../../src/transport/credentials.ts'
-import { createCredentials } from '../../src/transport/credentials.ts'
-import { createTransport } from '../../src/transport/http.ts'
-import type {
-  SnapshotProgress,
-  SnapshotSink,
-  SnapshotSlice,
-  Transport,
-} from '../../src/transport/transport.ts'
+import type { Credentials } from '../../src/network/credentials.ts'
+import { createCredentials } from '../../src/network/credentials.ts'
+import { createTransport } from '../../src/network/http.ts'
+import type { SnapshotProgress, SnapshotSink, SnapshotSlice, Transport } from '../../src/network/transport.ts'
 import { type FetchCall, type ManualFetch, manualFetch } from './transport-fetch.ts'
 import { VirtualClock } from './virtual-clock.ts'
 

@@ -1,4 +1,4 @@
-import type { Fetch } from '../../src/base/world.ts'
+import type { Fetch } from '../../src/base/environment.ts'
 
 export interface FetchCall {
   readonly url: string

@@ -1,8 +1,13 @@
-import { type CredentialOptions, createCredentials } from '../../src/transport/credentials.ts'
-import { createLink, type Link, type LinkListener, type LinkOptions } from '../../src/transport/link.ts'
+import { type CredentialOptions, createCredentials } from '../../src/network/credentials.ts'
+import {
+  createLink,
+  type Link,
+  type LinkListener,
+  type LinkOptions,
+} from '../../src/network/realtime-socket.ts'
 import { type ManualSockets, manualSockets } from './transport-sockets.ts'
 import { settle, VirtualClock } from './virtual-clock.ts'
-import { seededRandom, VirtualLifecycle } from './virtual-world.ts'
+import { seededRandom, VirtualLifecycle } from './virtual-environment.ts'
 
 export interface LinkSetup {
   readonly link: Link

@@ -2,7 +2,7 @@
  * Run as a process of its own: passes 500 MB through a scanner, in the shape named on the command line, and prints
  * the most memory that JavaScript held meanwhile, in MB.
  */
-import { SnapshotScanner } from '../../src/transport/scanner.ts'
+import { SnapshotScanner } from '../../src/network/scanner.ts'
 
 const mb = 2 ** 20
 const total = 500 * mb

@@ -1,10 +1,10 @@
 import * as fc from 'fast-check'
+import { readCut } from '../../src/network/cut.ts'
+import { SnapshotScanner } from '../../src/network/scanner.ts'
+import type { SnapshotSlice } from '../../src/network/transport.ts'
 import { readSnapshotHead, type SnapshotHead } from '../../src/protocol/bootstrap.ts'
 import { isDeeperThan, isObject, maxDepth } from '../../src/protocol/json.ts'
 import { readRow, type WireRow } from '../../src/protocol/row.ts'
-import { readCut } from '../../src/transport/cut.ts'
-import { SnapshotScanner } from '../../src/transport/scanner.ts'
-import type { SnapshotSlice } from '../../src/transport/transport.ts'
 
 export interface Scanned {
   readonly head: SnapshotHead

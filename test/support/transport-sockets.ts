@@ -1,4 +1,4 @@
-import type { WebSocketConstructor, WebSocketLike } from '../../src/base/world.ts'
+import type { WebSocketConstructor, WebSocketLike } from '../../src/base/environment.ts'
 
 /** A socket that does what a test tells it, and remembers what was done to it. */
 export class ManualSocket implements WebSocketLike {

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import type { SyncClient } from '../../src/index.ts'
-import { Outbox } from '../../src/outbox/outbox.ts'
+import { Outbox } from '../../src/mutations/outbox.ts'
 import { at, type Desk, failure, notes, Office, rewriting, watched } from '../support/office.ts'
 
 interface Scene {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod/mini'
 import { defineModels, type MutateOptions, type SyncClient } from '../../src/index.ts'
-import type { Mutator } from '../../src/outbox/draft.ts'
+import type { Mutator } from '../../src/mutations/draft.ts'
 import { notes, Office, officeUrl } from '../support/office.ts'
 import { oneNote } from '../support/one-note.ts'
 

@@ -1,4 +1,4 @@
-import { resolveWorld } from '../../base/world.default.ts'
+import { resolveWorld } from '../../base/environment.default.ts'
 import type { TxOp } from '../../protocol/tx.ts'
 import { jwtAuthentication } from '../../server/auth/jwt.ts'
 import { signToken } from '../../server/auth/sign-token.ts'

@@ -1,5 +1,5 @@
-import { resolveWorld } from '../../base/world.default.ts'
-import { peer } from '../../server/peer.ts'
+import { resolveWorld } from '../../base/environment.default.ts'
+import { peer } from '../../server/optional-peer.ts'
 import type { Command } from '../command.ts'
 import { lastingDatabaseOption, openLog, presentDatabaseIn, reaching } from '../database.ts'
 import { UsageError } from '../failure.ts'

@@ -1,4 +1,4 @@
-import { resolveWorld } from '../../base/world.default.ts'
+import { resolveWorld } from '../../base/environment.default.ts'
 import { isStorableName } from '../../protocol/json-copy.ts'
 import type { TxOp } from '../../protocol/tx.ts'
 import { ownershipJudge } from '../../server/log/ownership.ts'

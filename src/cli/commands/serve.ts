@@ -1,5 +1,5 @@
+import { resolveWorld } from '../../base/environment.default.ts'
 import type { Logger } from '../../base/logger.ts'
-import { resolveWorld } from '../../base/world.default.ts'
 import { createSyncService } from '../../server/create-sync-service.ts'
 import { leastVerdictAgeMs } from '../../server/log/retention.ts'
 import { prometheusMetrics } from '../../server/ops/prometheus.ts'

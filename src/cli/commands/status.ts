@@ -1,6 +1,6 @@
-import { resolveWorld } from '../../base/world.default.ts'
+import { resolveWorld } from '../../base/environment.default.ts'
 import type { Census } from '../../server/ops/census.ts'
-import { peer } from '../../server/peer.ts'
+import { peer } from '../../server/optional-peer.ts'
 import type { Command } from '../command.ts'
 import { counted } from '../counted.ts'
 import { lastingDatabaseOption, presentDatabaseIn, reaching } from '../database.ts'

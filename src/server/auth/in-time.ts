@@ -1,5 +1,5 @@
 import { withDeadline } from '../../base/deadline.ts'
-import type { Clock } from '../../base/world.ts'
+import type { Clock } from '../../base/environment.ts'
 
 /** How long it may take to find out who calls, in ms. */
 const longestMs = 30_000

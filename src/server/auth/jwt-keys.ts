@@ -1,8 +1,8 @@
 import type { JSONWebKeySet, JWTVerifyGetKey } from 'jose'
+import { resolveWorld } from '../../base/environment.default.ts'
+import type { Fetch } from '../../base/environment.ts'
 import { ConfigurationError } from '../../base/errors.ts'
-import { resolveWorld } from '../../base/world.default.ts'
-import type { Fetch } from '../../base/world.ts'
-import { peer } from '../peer.ts'
+import { peer } from '../optional-peer.ts'
 
 /** HS256 needs a key at least as long as its digest (RFC 7518, section 3.2). */
 export const leastSecretBytes = 32

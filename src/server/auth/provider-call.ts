@@ -1,7 +1,7 @@
 import { withDeadline } from '../../base/deadline.ts'
+import { resolveWorld } from '../../base/environment.default.ts'
+import type { Clock, Fetch } from '../../base/environment.ts'
 import { HttpError, NetworkError, ProtocolError, toError } from '../../base/errors.ts'
-import { resolveWorld } from '../../base/world.default.ts'
-import type { Clock, Fetch } from '../../base/world.ts'
 import { isObject, readJson } from '../../protocol/json.ts'
 
 /** Where a provider is asked. */

@@ -1,6 +1,6 @@
+import { resolveWorld } from '../../base/environment.default.ts'
+import type { Random } from '../../base/environment.ts'
 import { ConfigurationError } from '../../base/errors.ts'
-import { resolveWorld } from '../../base/world.default.ts'
-import type { Random } from '../../base/world.ts'
 import { hashOf, makeSecret, printSecret, proves, readSecret } from './secret.ts'
 import type { SecretRow, SecretTable, Which } from './secret-table.ts'
 

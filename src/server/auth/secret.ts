@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto'
-import type { Random } from '../../base/world.ts'
+import type { Random } from '../../base/environment.ts'
 import { sha256 } from '../sha256.ts'
 
 const idBytes = 12

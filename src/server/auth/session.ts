@@ -1,6 +1,6 @@
 import { refuseUnknown } from '../../base/check-options.ts'
-import { resolveWorld } from '../../base/world.default.ts'
-import type { Clock } from '../../base/world.ts'
+import { resolveWorld } from '../../base/environment.default.ts'
+import type { Clock } from '../../base/environment.ts'
 import { type Authenticate, type Caller, endingAt, refuse } from './caller.ts'
 import { bearerAuthentication } from './credentials.ts'
 import { type Holder, type IssuerOptions, type SecretIssuer, secretStore } from './secret-issuer.ts'

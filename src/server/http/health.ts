@@ -1,6 +1,6 @@
 import { withDeadline } from '../../base/deadline.ts'
+import type { Clock } from '../../base/environment.ts'
 import { toError } from '../../base/errors.ts'
-import type { Clock } from '../../base/world.ts'
 import type { Log, Position } from '../log/log.ts'
 import { sendJson } from './answer.ts'
 import type { AppContext } from './env.ts'

@@ -1,6 +1,6 @@
+import type { Clock } from '../../base/environment.ts'
 import { toError } from '../../base/errors.ts'
 import type { Logger } from '../../base/logger.ts'
-import type { Clock } from '../../base/world.ts'
 import {
   type Authenticate,
   type Caller,

@@ -1,5 +1,5 @@
+import type { Clock } from '../../base/environment.ts'
 import { toError } from '../../base/errors.ts'
-import type { Clock } from '../../base/world.ts'
 import type { Metrics } from '../ops/metrics.ts'
 import { endpointOf, type Middleware } from './env.ts'
 

@@ -1,5 +1,5 @@
+import type { Random } from '../../base/environment.ts'
 import type { Logger } from '../../base/logger.ts'
-import type { Random } from '../../base/world.ts'
 import type { Middleware } from './env.ts'
 
 /** What is taken over from whoever stands before the service: nothing that could be more than a name. */

@@ -3,7 +3,7 @@ import type { Registry } from 'prom-client'
 import { refuseUnknown } from '../../base/check-options.ts'
 import { ConfigurationError } from '../../base/errors.ts'
 import { bearerToken } from '../auth/credentials.ts'
-import { peer } from '../peer.ts'
+import { peer } from '../optional-peer.ts'
 import { sha256 } from '../sha256.ts'
 import type { Answered, Metrics, ServiceState } from './metrics.ts'
 

@@ -1,7 +1,7 @@
-import { Alarm } from '../../base/alarm.ts'
 import { Disposer } from '../../base/disposer.ts'
 import type { Undo } from '../../base/emitter.ts'
-import type { Clock } from '../../base/world.ts'
+import type { Clock } from '../../base/environment.ts'
+import { Alarm } from '../../base/timer.ts'
 import type { Caller } from '../auth/caller.ts'
 import { closeCodes, type ServerSocket } from './server-socket.ts'
 

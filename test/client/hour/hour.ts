@@ -4,9 +4,9 @@ import { virtualMount } from '../../support/bare-server-virtual.ts'
 import { baseUrl } from '../../support/device.ts'
 import { JumpingClock } from '../../support/jumping-clock.ts'
 import { VirtualClock } from '../../support/virtual-clock.ts'
+import { virtualWorld } from '../../support/virtual-environment.ts'
 import { VirtualNetwork } from '../../support/virtual-network.ts'
 import { mulberry32 } from '../../support/virtual-random.ts'
-import { virtualWorld } from '../../support/virtual-world.ts'
 
 /** Records by their id. */
 type Rows = { readonly [id: string]: unknown }

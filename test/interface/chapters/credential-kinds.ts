@@ -1,6 +1,6 @@
 import { SignJWT } from 'jose'
 import { describe, expect, test } from 'vitest'
-import { resolveWorld } from '../../../src/base/world.default.ts'
+import { resolveWorld } from '../../../src/base/environment.default.ts'
 import {
   type Caller,
   introspection,

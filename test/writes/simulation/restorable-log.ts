@@ -1,4 +1,4 @@
-import type { Clock, Random } from '../../../src/base/world.ts'
+import type { Clock, Random } from '../../../src/base/environment.ts'
 import type { TxOp } from '../../../src/protocol/tx.ts'
 import { type Log, MemoryLog } from '../../../src/server/index.ts'
 import { History, type Write } from './history.ts'

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check'
-import type { Mutator } from '../../../src/outbox/draft.ts'
+import type { Mutator } from '../../../src/mutations/draft.ts'
 import { faults as storeFaults } from '../../support/store-faults.ts'
 import type { Answer, Browser } from './browser.ts'
 import type { Tab } from './tab.ts'

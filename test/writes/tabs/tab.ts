@@ -5,15 +5,15 @@ import {
   type SyncClientOptions,
   type Transaction,
 } from '../../../src/index.ts'
-import type { Mutator } from '../../../src/outbox/draft.ts'
-import type { LocalTransaction } from '../../../src/outbox/transaction.ts'
+import type { Mutator } from '../../../src/mutations/draft.ts'
+import type { LocalTransaction } from '../../../src/mutations/transaction.ts'
 import { ClosableStore } from '../../support/closable-store.ts'
 import type { JumpingClock } from '../../support/jumping-clock.ts'
 import { type Office, officeUrl } from '../../support/office.ts'
 import { slowStore } from '../../support/slow-store.ts'
 import { FaultyStore } from '../../support/store-faults.ts'
+import { type VirtualWorld, virtualWorld } from '../../support/virtual-environment.ts'
 import type { VirtualNetwork } from '../../support/virtual-network.ts'
-import { type VirtualWorld, virtualWorld } from '../../support/virtual-world.ts'
 import type { History } from '../simulation/history.ts'
 import { modelsOf } from './models.ts'
 

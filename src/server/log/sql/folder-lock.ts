@@ -5,8 +5,8 @@ import { dirname, join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { kill, pid } from 'node:process'
 import type { Undo } from '../../../base/emitter.ts'
+import type { Clock } from '../../../base/environment.ts'
 import { ConfigurationError, codeOf } from '../../../base/errors.ts'
-import type { Clock } from '../../../base/world.ts'
 import { listenersIn, listenIn, socketOf } from './folder-socket.ts'
 
 /** Longer than it takes to judge a lock and to replace it. In ms. */

@@ -1,5 +1,5 @@
+import type { Clock } from '../../../base/environment.ts'
 import { NetworkError } from '../../../base/errors.ts'
-import type { Clock } from '../../../base/world.ts'
 
 /** How much one group holds, by the jobs' own measure. */
 const mostAtOnce = 1_000

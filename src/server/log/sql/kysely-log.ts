@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
-import { Alarm } from '../../../base/alarm.ts'
 import { withDeadline } from '../../../base/deadline.ts'
 import { Emitter, type Undo } from '../../../base/emitter.ts'
+import type { Random } from '../../../base/environment.ts'
 import { isSyncError, toError, wrongOption } from '../../../base/errors.ts'
-import type { Random } from '../../../base/world.ts'
+import { Alarm } from '../../../base/timer.ts'
 import type { TxOp } from '../../../protocol/tx.ts'
 import type { Decided } from '../decide-on.ts'
 import type {

@@ -1,9 +1,9 @@
-import { Alarm } from '../../../base/alarm.ts'
 import { backoffMs } from '../../../base/backoff.ts'
 import type { Undo } from '../../../base/emitter.ts'
+import type { Clock, Random } from '../../../base/environment.ts'
 import { toError } from '../../../base/errors.ts'
 import type { Logger } from '../../../base/logger.ts'
-import type { Clock, Random } from '../../../base/world.ts'
+import { Alarm } from '../../../base/timer.ts'
 
 /** A connection that listens. */
 export interface Listening {

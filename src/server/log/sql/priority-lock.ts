@@ -1,6 +1,6 @@
 import type { Undo } from '../../../base/emitter.ts'
+import type { Clock } from '../../../base/environment.ts'
 import { NetworkError } from '../../../base/errors.ts'
-import type { Clock } from '../../../base/world.ts'
 
 export interface PriorityLockOptions {
   readonly clock: Clock

@@ -1,8 +1,8 @@
 import type { PostgresPool, PostgresPoolClient } from 'kysely'
 import type { Pool } from 'pg'
 import { withDeadline } from '../../../base/deadline.ts'
+import type { Clock } from '../../../base/environment.ts'
 import { NetworkError, toError } from '../../../base/errors.ts'
-import type { Clock } from '../../../base/world.ts'
 import { sha256 } from '../../sha256.ts'
 import { isAway, isOfReadOnly } from './refusal.ts'
 

@@ -1,7 +1,7 @@
-import { Alarm } from '../../../base/alarm.ts'
+import type { Clock } from '../../../base/environment.ts'
 import { toError } from '../../../base/errors.ts'
 import type { Logger } from '../../../base/logger.ts'
-import type { Clock } from '../../../base/world.ts'
+import { Alarm } from '../../../base/timer.ts'
 import type { Cursor } from './cursor.ts'
 import { Spool } from './spool.ts'
 

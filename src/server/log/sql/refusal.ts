@@ -1,6 +1,6 @@
 import { backoffMs } from '../../../base/backoff.ts'
+import type { Clock, Random } from '../../../base/environment.ts'
 import { codeOf, isSyncError, NetworkError, toError } from '../../../base/errors.ts'
-import type { Clock, Random } from '../../../base/world.ts'
 import { isObject } from '../../../protocol/json.ts'
 import { WriteRejectedError } from '../rejection.ts'
 

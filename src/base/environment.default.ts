@@ -1,0 +1,100 @@
+import { fallbackWebSocket } from '#websocket'
+import type { Undo } from './emitter.ts'
+import type { Clock, Lifecycle, LifecycleEvent, Random, World } from './environment.ts'
+import type { Logger } from './logger.ts'
+
+/** A timer holds a signed 32-bit number of ms (HTML standard, "timer initialization steps"). */
+const longestTimerMs = 2 ** 31 - 1
+
+const clock: Clock = {
+  now: () => Date.now(),
+  after(ms, callback) {
+    let left = ms
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const arm = () => {
+      const step = Math.min(left, longestTimerMs)
+      left -= step
+      timer = setTimeout(left > 0 ? arm : callback, step)
+    }
+    arm()
+    return () => clearTimeout(timer)
+  },
+  pause() {
+    // A message is a task of its own that, unlike a nested timer, is not held back for 4 ms.
+    return new Promise((resolve) => {
+      const { port1, port2 } = new MessageChannel()
+      port1.onmessage = () => {
+        port1.close()
+        resolve()
+      }
+      port2.postMessage(null)
+    })
+  },
+}
+
+const random: Random = {
+  number: () => Math.random(),
+  bytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
+}
+
+const listeners = new Set<(event: LifecycleEvent) => void>()
+let detach: Undo = () => {}
+
+function attach(): Undo {
+  const target = globalThis
+  if (typeof target.addEventListener !== 'function') return () => {}
+  const tell = (event: LifecycleEvent) => {
+    for (const listener of [...listeners]) listener(event)
+  }
+  const own = new AbortController()
+  for (const type of ['online', 'offline'] as const) target.addEventListener(type, () => tell(type), own)
+  const onShow = (event: PageTransitionEvent) => {
+    if (!event.persisted) return
+    // A page that was put aside has lost its sockets, and may hear of that only now.
+    tell('offline')
+    tell('online')
+  }
+  target.addEventListener('pageshow', onShow, own)
+  const onVisibility = () => tell(lifecycle.visible() ? 'visible' : 'hidden')
+  target.document?.addEventListener('visibilitychange', onVisibility, own)
+  return () => own.abort()
+}
+
+const lifecycle: Lifecycle = {
+  // Only `false` is a fact: `true` may be a network that leads nowhere, and Node 20 has no navigator.
+  online: () => globalThis.navigator?.onLine !== false,
+  visible: () => globalThis.document?.visibilityState !== 'hidden',
+  subscribe(listener) {
+    const own = (event: LifecycleEvent) => listener(event)
+    if (listeners.size === 0) detach = attach()
+    listeners.add(own)
+    return () => {
+      if (listeners.delete(own) && listeners.size === 0) detach()
+    }
+  },
+}
+
+/**
+ * The parts that `overrides` leaves out, from the globals as they are at the time of the call; where the WebSocket is to
+ * send headers, which the global one cannot, the other one, if there is one.
+ */
+export function resolveWorld(overrides: Partial<World> = {}, sendsHeaders = false): World {
+  const { WebSocket } = globalThis
+  return {
+    fetch: (url, init) => globalThis.fetch(url, init),
+    WebSocket: sendsHeaders ? (fallbackWebSocket ?? WebSocket) : (WebSocket ?? fallbackWebSocket),
+    clock,
+    random,
+    lifecycle,
+    location: globalThis.location?.href,
+    ...overrides,
+  }
+}
+
+/** Warnings and errors go to the console. */
+export const consoleLogger: Logger = {
+  debug: () => {},
+  info: () => {},
+  warn: (message, details) => console.warn(`instep: ${message}`, details ?? ''),
+  error: (message, details) => console.error(`instep: ${message}`, details ?? ''),
+}

@@ -1,0 +1,22 @@
+import type { SyncError } from '../base/errors.ts'
+import type { Logger } from '../base/logger.ts'
+import type { LocalWriterOptions } from '../mutations/mutations.ts'
+import type { Link, LinkListener } from '../network/realtime-socket.ts'
+import type { Database } from '../persistence/database.ts'
+
+/** Those that writing needs as well. */
+type Shared = Pick<
+  LocalWriterOptions,
+  'world' | 'transport' | 'credentials' | 'codec' | 'canWrite' | 'replica' | 'models' | 'merge' | 'echoWait'
+>
+
+export interface LocalSessionOptions extends Shared {
+  readonly logger: Logger
+  readonly createLink: (listener: LinkListener) => Link
+  /** `beside`: another client has the data, and keeps it. */
+  readonly openDatabase: (beside: boolean) => Promise<Database>
+  /** In ms. */
+  readonly pollInterval: number
+  /** Called once for each credential that was refused; a token that it gives is used. */
+  readonly onUnauthenticated: (error: SyncError) => unknown
+}

@@ -1,0 +1,383 @@
+import { Emitter, type Undo } from '../base/emitter.ts'
+import type { LifecycleEvent } from '../base/environment.ts'
+import { ClosedError, isSyncError, type SyncError } from '../base/errors.ts'
+import { lazyTypes } from '../models/models.ts'
+import { LocalWriter } from '../mutations/mutations.ts'
+import type { LayersListener } from '../mutations/optimistic-updates.ts'
+import { isAnswered } from '../network/failure.ts'
+import { Scheduler } from '../network/schedule.ts'
+import type { SnapshotProgress } from '../network/transport.ts'
+import { type DiskListener, LocalDisk } from '../persistence/disk.ts'
+import type { Replica } from '../records/replica.ts'
+import { connectionStatus, dataStatus, type Facts } from './derived-status.ts'
+import type { LocalSessionOptions } from './engine-options.ts'
+import type { SyncEvents } from './events.ts'
+import { Fetcher } from './fetcher.ts'
+import { type CopyListener, LocalCopy } from './local-copy.ts'
+import { ModelCheck } from './model-check.ts'
+import { Pace } from './poll-schedule.ts'
+import { Realtime } from './realtime.ts'
+import { recordChanges } from './record-changes.ts'
+import { Reporter } from './reporter.ts'
+import type { Status } from './status.ts'
+import { StatusBoard } from './status-board.ts'
+import type { SyncResult } from './sync-result.ts'
+
+/**
+ * A session that keeps its copy in step by itself: it joins the parts, and tells where they stand. Each part holds only
+ * those that are made before it; what it tells the others, or asks them, goes through here.
+ */
+export class LocalSession {
+  readonly events: Emitter<SyncEvents>
+  readonly writer: LocalWriter
+  readonly #options: LocalSessionOptions
+  readonly #board: StatusBoard
+  readonly #disk: LocalDisk
+  readonly #copy: LocalCopy
+  readonly #fetcher: Fetcher
+  readonly #realtime: Realtime
+  readonly #scheduler: Scheduler<SyncResult>
+  readonly #pace: Pace
+  readonly #reporter: Reporter
+  readonly #modelCheck: ModelCheck
+  #closing: Promise<void> | undefined
+  #unsubscribe: Undo = () => {}
+  #inStepAt: number | undefined
+  #fetched = false
+  #isRefused = false
+  /**
+   * Whether the server has answered a read since this client began to run, or last heard that it is out of reach;
+   * `undefined` until either is known.
+   */
+  #isReached: boolean | undefined
+  #progress: SnapshotProgress | undefined
+
+  constructor(options: LocalSessionOptions) {
+    const { world, logger, transport, createLink, openDatabase, replica, models, pollInterval } = options
+    const { clock } = world
+    const onListenerError = (error: unknown) => logger.error('A listener threw.', { error })
+    this.#options = options
+    this.events = new Emitter(onListenerError)
+    this.#board = new StatusBoard(this.events)
+    const reporter = new Reporter({
+      ...options,
+      events: this.events,
+      resume: (token) => {
+        if (this.status.lifecycle !== 'closed') this.#resume('renew', token)
+      },
+    })
+    this.#reporter = reporter
+    const listener = this.#dataListener()
+    const disk = new LocalDisk({ openDatabase, clock, listener })
+    this.#disk = disk
+    this.writer = new LocalWriter({
+      ...options,
+      disk,
+      continuity: () => this.#copy.continuity,
+      use: (t) => this.use(t),
+      isReached: () => this.#isReached,
+      isClosed: () => this.status.lifecycle === 'closed',
+      reporter,
+      onListenerError,
+      listener: {
+        change: (...change) => this.#change(...change),
+        rejected: (transaction) => this.events.emit('rejected', transaction),
+        changed: () => this.#showWrites(),
+        // The server has just answered, so a wait for it to be reached is over; one that it asks for by failing is not.
+        missing: () =>
+          this.#scheduler.tell(isSyncError(this.#scheduler.failure, 'NetworkError') ? 'hurry' : 'want'),
+        unreached: () => {
+          this.#isReached = false
+          if (this.#scheduler.phase !== 'fetching') this.#scheduler.tell('want')
+        },
+      },
+    })
+    this.#copy = new LocalCopy({
+      disk,
+      replica,
+      lazy: lazyTypes(models),
+      clock,
+      settlement: this.writer.settlement,
+      callerCheck: options.credentials.callerCheck,
+      listener,
+    })
+    this.#modelCheck = new ModelCheck({ models, replica, clock, reporter })
+    this.#fetcher = new Fetcher({
+      transport,
+      copy: this.#copy,
+      clock,
+      reporter,
+      listener: {
+        progress: (progress) => {
+          this.#progress = progress
+          if (!this.#isReached) this.#reach()
+          this.#refresh()
+        },
+        reset: (event) => {
+          // Its snapshot may reach less far than what it repairs: only as far as the rows that are there.
+          if (event.reason === 'repair') this.#scheduler.tell('want')
+          // What the socket was opened for, and what it brought, belongs to the history before.
+          else this.#realtime.link.renew()
+          this.events.emit('reset', event)
+        },
+      },
+    })
+    this.#realtime = new Realtime({
+      copy: this.#copy,
+      fetcher: this.#fetcher,
+      createLink,
+      reporter,
+      listener: {
+        missing: (urgency) => this.#pace.missing(urgency),
+        heard: () => this.#heard(),
+      },
+    })
+    this.#scheduler = new Scheduler({
+      world,
+      run: (signal, asked) => this.#fetch(signal, asked),
+      // A bootstrap alone does not show that they can go on together, unless there is no position yet.
+      proves: ({ kind, sid }) => kind === 'delta' || sid <= 0,
+      onFailure: (error) => this.#fail(error),
+      onChange: () => this.#refresh(),
+    })
+    this.#pace = new Pace({
+      clock,
+      pollInterval,
+      realtime: this.#realtime,
+      fetch: (type) => this.#scheduler.tell(type),
+    })
+  }
+
+  get replica(): Replica {
+    return this.#options.replica
+  }
+
+  get status(): Status {
+    return this.#board.status
+  }
+
+  /** Restores what is stored, and begins to keep in step. Never waits for the network. */
+  async start(): Promise<void> {
+    this.#refuseClosed()
+    if (this.status.lifecycle !== 'running') this.#board.during(() => this.#run())
+    await this.#disk.open()
+  }
+
+  /** Offline by choice: resolves once nothing is under way. What is here can be read on. */
+  async stop(): Promise<void> {
+    this.#refuseClosed()
+    await this.#halt(this.status.lifecycle === 'running' ? 'stopped' : this.status.lifecycle)
+  }
+
+  /** One bootstrap or delta, shared by all who ask meanwhile. */
+  async sync(): Promise<SyncResult> {
+    this.#refuseClosed()
+    const result = await this.#scheduler.ask()
+    await this.#disk.stored()
+    return result
+  }
+
+  /** The records of `t` are wanted here: where they have stayed on the disk, they are loaded. */
+  use(t: string): void {
+    this.#copy.use(t)
+  }
+
+  /** Ends the pause after a 401, with a new token or with what the token function now gives. */
+  resume(token?: string): void {
+    this.#refuseClosed()
+    this.#options.credentials.forget()
+    this.#resume('resume', token)
+  }
+
+  /** Ends everything; what was accepted for storing is stored first. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    this.#modelCheck.stop()
+    await this.#halt('closed')
+    // What is not stored yet may be what opens the disk.
+    await this.writer.settled()
+    await this.#disk.seal()
+    await this.writer.close()
+    await this.#copy.close()
+    await this.#disk.close()
+    this.events.clear()
+  }
+
+  #run(): void {
+    this.#options.credentials.forget()
+    this.#fetched = false
+    this.#isReached = undefined
+    this.#board.update({ lifecycle: 'running' })
+    this.#unsubscribe = this.#options.world.lifecycle.subscribe((event) => this.#onLifecycle(event))
+    this.#pace.start()
+    this.#tell('start')
+  }
+
+  async #halt(lifecycle: Status['lifecycle']): Promise<void> {
+    const halted = this.#board.during(() => {
+      this.#board.update({ lifecycle })
+      this.#unsubscribe()
+      this.#pace.stop()
+      this.#progress = undefined
+      return Promise.all([this.#scheduler.stop(), this.writer.stop()])
+    })
+    await halted
+    await this.#disk.settled()
+  }
+
+  async #fetch(signal: AbortSignal, asked: boolean): Promise<SyncResult> {
+    await this.#disk.open()
+    signal.throwIfAborted()
+    const suspicious = this.#pace.began()
+    this.#realtime.began()
+    const result = await this.#fetcher.fetch(signal, asked).finally(() => {
+      this.#progress = undefined
+    })
+    if (signal.aborted) return result
+    this.#reach()
+    this.#fetched = true
+    this.#inStepAt = this.#options.world.clock.now()
+    if (suspicious && result.changes > 0) this.#realtime.link.renew()
+    this.#realtime.fetched(result.kind)
+    this.#pace.fetched(Boolean(this.#copy.continuity?.unproven.length))
+    return result
+  }
+
+  /** The server has answered, so what waits to be sent for that waits no longer. */
+  #reach(): void {
+    const wasReached = this.#isReached
+    this.#isReached = true
+    if (this.#scheduler.failure) this.writer.tell('hurry')
+    else if (!wasReached) this.writer.tell('want')
+  }
+
+  #fail(error: SyncError): void {
+    if (!isAnswered(error)) this.#isReached = false
+    else if (!this.#isReached) this.#reach()
+    this.#realtime.failed()
+    this.#reporter.failure(error)
+  }
+
+  #heard(): void {
+    this.#pace.heard()
+    if (this.#realtime.state === 'live') this.#inStepAt = this.#options.world.clock.now()
+    this.#refresh()
+  }
+
+  #onLifecycle(event: LifecycleEvent): void {
+    if (event === 'offline') this.#isReached = false
+    if (event === 'online' || event === 'visible') this.#tell('hurry')
+    else this.#refresh()
+  }
+
+  #resume(type: 'resume' | 'renew', token: string | undefined): void {
+    if (token !== undefined) this.#options.credentials.use(token)
+    this.#tell(type)
+  }
+
+  /** To what fetches, and to what sends. */
+  #tell(type: 'start' | 'hurry' | 'resume' | 'renew'): void {
+    this.#scheduler.tell(type)
+    this.writer.tell(type)
+  }
+
+  #dataListener(): DiskListener & CopyListener {
+    return {
+      opened: async () => {
+        await this.writer.transactions.opened()
+        await this.#copy.restore()
+      },
+      reopened: () => {
+        this.writer.transactions.reopened()
+        this.#copy.checkStored()
+      },
+      storeAgain: () => {
+        this.writer.transactions.storeAgain()
+        this.writer.settlement.leaveAgain()
+      },
+      lost: () => {
+        if (!this.#copy.continuity) return
+        this.#fetcher.refill()
+        this.#scheduler.tell('want')
+      },
+      storage: (storage, error) => {
+        const { logger } = this.#options
+        // Nothing is wrong where there are two tabs.
+        if (error?.code === 'fenced') logger.info(error.message)
+        else if (error) logger.warn('The local store fails.', { error })
+        this.#board.update({ storage })
+      },
+      shownInPart: () => this.#tellSnapshot(),
+      replaced: (types) => {
+        this.#refresh()
+        this.#tellSnapshot()
+        void this.#modelCheck.replaced(types)
+      },
+      restored: (repair) => this.#fetcher.restored(repair),
+      missing: (ops) => {
+        if (this.#fetcher.missing(ops)) this.#scheduler.tell('want')
+      },
+    }
+  }
+
+  #tellSnapshot(): void {
+    this.events.emit('change', { kind: 'snapshot', lastSyncId: this.status.lastSyncId })
+  }
+
+  #change(...[kind, rows, transactions, apply]: Parameters<LayersListener['change']>): void {
+    const touched = () => [...rows, ...transactions.flatMap(({ record }) => record.ops)]
+    const changes = this.events.has('change') ? recordChanges(this.replica, touched()) : undefined
+    apply()
+    if (kind === 'delta') this.#refresh()
+    else this.#showWrites()
+    const { lastSyncId } = this.status
+    const told = changes?.().filter(({ before, after }) => before !== after) ?? []
+    if (told.length > 0) this.events.emit('change', { kind, lastSyncId, changes: told })
+    this.#modelCheck.changed(rows)
+  }
+
+  /** All that a write of one's own has to do with. */
+  #showWrites(): void {
+    this.#board.update({ writes: this.writer.status(this.status.connection) })
+  }
+
+  /** Lets the socket and the status follow from how things are. */
+  #refresh(): void {
+    const { phase, failure, retryAt } = this.#scheduler
+    const { link } = this.#realtime
+    const isWanted = phase !== 'halted' && phase !== 'asked'
+    if (!failure) this.#isRefused = false
+    else if (isSyncError(failure, 'UnauthenticatedError')) this.#isRefused = true
+    // After a refusal, calls over HTTP try the next credentials until one is answered: what they wait for, a socket would not.
+    if (isWanted && !this.#isRefused) link.start()
+    else this.#realtime.stop()
+    const { state } = this.#realtime
+    const facts: Facts = {
+      phase,
+      failure,
+      retryAt,
+      link: link.state,
+      realtime: state,
+      online: this.#options.world.lifecycle.online(),
+      hasData: this.replica.isReady(),
+      progress: this.#progress,
+      inStepAt: this.#inStepAt ?? this.#copy.placedAt,
+      fetched: this.#fetched,
+    }
+    const connection = connectionStatus(facts)
+    this.#board.update({
+      connection,
+      data: dataStatus(facts, connection),
+      writes: this.writer.status(connection),
+      lastSyncId: this.#copy.continuity?.shown ?? 0,
+    })
+  }
+
+  #refuseClosed(): void {
+    if (this.status.lifecycle === 'closed') throw new ClosedError()
+  }
+}

@@ -1,0 +1,58 @@
+import type { Emitter } from '../base/emitter.ts'
+import type { ErrorReporter } from '../base/error-reporter.ts'
+import { isSyncError, type SyncError, toSyncError } from '../base/errors.ts'
+import type { Logger } from '../base/logger.ts'
+import type { Credentials } from '../network/credentials.ts'
+import type { Anomaly } from '../protocol/anomaly.ts'
+import type { SyncEvents } from './events.ts'
+
+export interface ReporterOptions {
+  readonly events: Emitter<SyncEvents>
+  readonly logger: Logger
+  readonly credentials: Credentials
+  /** The application's; it may give a new token. */
+  readonly onUnauthenticated: (error: SyncError) => unknown
+  /** Goes on after a refusal, with the token that the application gave, if it gave one. */
+  readonly resume: (token?: string) => void
+}
+
+/** Tells the application and its log what went wrong, each to whom it concerns. */
+export class Reporter implements ErrorReporter {
+  readonly #options: ReporterOptions
+
+  constructor(options: ReporterOptions) {
+    this.#options = options
+  }
+
+  error(error: SyncError): void {
+    this.#options.logger.warn(error.message, { error })
+    this.#options.events.emit('error', error)
+  }
+
+  anomalies(anomalies: readonly Anomaly[]): void {
+    for (const anomaly of anomalies) {
+      this.#options.logger.warn(anomaly.message, anomaly)
+      this.#options.events.emit('anomaly', anomaly)
+    }
+  }
+
+  /** A call to the server has failed. That there is no network is a state, and the status tells it. */
+  failure(error: SyncError): void {
+    if (isSyncError(error, 'UnauthenticatedError')) void this.#refused(error)
+    else if (!isSyncError(error, 'NetworkError')) this.error(error)
+  }
+
+  /** Runs the application's handler once for each credential that was refused; one that fails, with the next refusal. */
+  async #refused(error: SyncError): Promise<void> {
+    const { credentials, onUnauthenticated, resume } = this.#options
+    if (!credentials.rejected(error)) return
+    try {
+      const token = await onUnauthenticated(error)
+      if (typeof token === 'string' && token !== '') resume(token)
+    } catch (thrown) {
+      this.error(toSyncError(thrown))
+      credentials.forget()
+      resume()
+    }
+  }
+}

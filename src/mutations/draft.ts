@@ -1,0 +1,163 @@
+import { refuseUnknown } from '../base/check-options.ts'
+import { ClosedError, ConfigurationError, ValidationError } from '../base/errors.ts'
+import { checkedWhole, refuseUpdate } from '../models/check-write.ts'
+import type { Models } from '../models/models.ts'
+import type { RecordImage } from '../persistence/outbox.ts'
+import { applyOp, type RowSource, rowKey } from '../protocol/fold.ts'
+import { isObject, type Payload } from '../protocol/json.ts'
+import { copyPayload, isStorableName, maxNameLength } from '../protocol/json-copy.ts'
+import type { WireRow } from '../protocol/row.ts'
+import type { TxOp } from '../protocol/tx.ts'
+
+/**
+ * What a transaction does, in order; each reads what the ones before it wrote. All throw a ValidationError, and a
+ * ConfigurationError for an option that there is not.
+ */
+export interface Mutator {
+  /** The record as it is shown, and as this transaction has made it. */
+  get(t: string, id: string): DraftRecord | undefined
+  /** Adds a record, and gives its id: `fields.id`, or a new UUIDv7. There must be none of that id. */
+  insert(t: string, fields: Fields): string
+  /** Replaces the fields that it lists; the record must be there. */
+  update(t: string, id: string, fields: Fields, options?: WriteOptions): void
+  /** Makes the record just this, whether it is there or not: also how a field is removed. */
+  put(t: string, record: Fields & { readonly id: string }, options?: WriteOptions): void
+  /** Removes the record; where there is none, nothing. */
+  delete(t: string, id: string, options?: WriteOptions): void
+}
+
+export interface WriteOptions {
+  /** The server refuses it with `conflict` where the record has changed since what is here. @default false */
+  readonly unchanged?: boolean | undefined
+}
+
+export interface Fields {
+  readonly [field: string]: unknown
+}
+
+export type DraftRecord = { readonly id: string } & Payload
+
+export interface DraftOptions {
+  /** The rows as they are shown. */
+  readonly rows: RowSource
+  readonly models: Models
+  readonly newId: () => string
+  /** The position on top of which it is made. */
+  readonly since: number
+}
+
+export interface Draft {
+  readonly ops: readonly TxOp[]
+  /** The records that they touch, as they were before. */
+  readonly before: readonly RecordImage[]
+}
+
+/** What `body` writes. It is run here and now, and where it throws, so does this. */
+export function draft(body: (mutator: Mutator) => unknown, options: DraftOptions): Draft {
+  const open = new OpenDraft(options)
+  try {
+    const result = body(open)
+    if (isObject(result) && typeof result.then === 'function') {
+      // Nobody else would hear it reject.
+      Promise.resolve(result).catch(() => {})
+      const message = 'The function given to `mutate` is asynchronous; wait before, and write at once.'
+      throw new ConfigurationError('mutate', message)
+    }
+    return open.draft
+  } finally {
+    open.close()
+  }
+}
+
+class OpenDraft implements Mutator {
+  readonly #options: DraftOptions
+  readonly #ops: TxOp[] = []
+  readonly #before = new Map<string, RecordImage>()
+  readonly #now = new Map<string, WireRow | undefined>()
+  #closed = false
+
+  constructor(options: DraftOptions) {
+    this.#options = options
+  }
+
+  get draft(): Draft {
+    return { ops: this.#ops, before: [...this.#before.values()] }
+  }
+
+  close(): void {
+    this.#closed = true
+  }
+
+  get(t: string, id: string): DraftRecord | undefined {
+    const row = this.#row(t, id)
+    return row && Object.freeze({ ...row.p, id })
+  }
+
+  insert(t: string, fields: Fields): string {
+    const { id = this.#options.newId(), ...written } = payloadOf(t, fields)
+    const name = checkedName(t, 'id', id)
+    if (this.#row(t, name))
+      throw new ValidationError(t, 'id', `there is a record ${name} already; update or put it`)
+    const p = checkedWhole(this.#options.models, t, name, written)
+    this.#add({ op: 'i', t, id: name, p })
+    return name
+  }
+
+  update(t: string, id: string, fields: Fields, options?: WriteOptions): void {
+    const row = this.#row(t, id)
+    if (!row) throw new ValidationError(t, 'id', `there is no record ${String(id)} to update`)
+    const { id: named = id, ...p } = payloadOf(t, fields)
+    if (named !== id) throw new ValidationError(t, 'id', 'the id of a record cannot be changed')
+    refuseUpdate(this.#options.models, t, { before: row.p, written: p, after: { ...row.p, ...p } })
+    if (Object.keys(p).length > 0) this.#add({ op: 'u', t, id, p, ...this.#condition(options) })
+  }
+
+  put(t: string, record: Fields & { readonly id: string }, options?: WriteOptions): void {
+    const { id, ...written } = payloadOf(t, record)
+    const name = checkedName(t, 'id', id)
+    const p = checkedWhole(this.#options.models, t, name, written)
+    this.#add({ op: 'i', t, id: name, p, put: true, ...this.#condition(options) })
+  }
+
+  delete(t: string, id: string, options?: WriteOptions): void {
+    if (this.#row(t, id)) this.#add({ op: 'd', t, id, ...this.#condition(options) })
+  }
+
+  #row(t: string, id: string): WireRow | undefined {
+    if (this.#closed) {
+      throw new ClosedError('This transaction has been made; call `mutate` again for another.')
+    }
+    checkedName(t, 't', t)
+    if (typeof id !== 'string') throw new ValidationError(t, 'id', 'it must be a text')
+    const key = rowKey(t, id)
+    return this.#now.has(key) ? this.#now.get(key) : this.#options.rows.of(t).get(id)
+  }
+
+  #add(op: TxOp): void {
+    const { t, id } = op
+    const key = rowKey(t, id)
+    const row = this.#row(t, id)
+    if (!this.#before.has(key)) this.#before.set(key, { t, id, p: row?.p ?? null })
+    this.#now.set(key, applyOp(row, op))
+    this.#ops.push(op)
+  }
+
+  #condition(options: WriteOptions = {}) {
+    const { unchanged } = options
+    refuseUnknown(options, { unchanged })
+    return unchanged ? { unchangedSince: this.#options.since } : undefined
+  }
+}
+
+function checkedName(t: string, field: string, name: unknown): string {
+  if (name !== '' && isStorableName(name)) return name
+  const what = `it must be a text of 1 to ${maxNameLength} characters, and not \`__proto__\``
+  throw new ValidationError(String(t), field, what)
+}
+
+function payloadOf(t: string, fields: Fields): Payload {
+  checkedName(t, 't', t)
+  const copied = copyPayload(fields)
+  if ('payload' in copied) return copied.payload
+  throw new ValidationError(t, copied.fault.path, copied.fault.what)
+}

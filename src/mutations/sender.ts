@@ -1,0 +1,136 @@
+import { type HttpError, isSyncError, ProtocolError, RejectedError, toError } from '../base/errors.ts'
+import type { CallerCheck } from '../network/caller-check.ts'
+import { txFailureOf } from '../network/failure.ts'
+import type { Transport } from '../network/transport.ts'
+import { isOtherEpoch } from '../protocol/guards.ts'
+import { readTxResponse, type TxCodec, type TxResponse, type TxResult } from '../protocol/tx.ts'
+import type { DataPosition } from './data-position.ts'
+import { type Outbox, wireOf } from './outbox.ts'
+import type { LocalTransaction } from './transaction.ts'
+
+/** So many go into one request, unless the codec says otherwise. */
+const mostTransactions = 100
+
+export interface SenderOptions {
+  readonly transport: Transport
+  readonly codec: TxCodec
+  readonly outbox: Outbox
+  readonly callerCheck: CallerCheck
+  /** Where the data is; `undefined` until there is some. */
+  readonly continuity: () => DataPosition | undefined
+  /** Looks at a transaction right before it is first sent: what is no longer to be done is taken out of it. */
+  readonly review: (transaction: LocalTransaction) => void
+  readonly listener: SenderListener
+}
+
+export interface SenderListener {
+  /** These are about to be sent for the first time, once what it gives has settled: those of them that still stand. */
+  sending(transactions: readonly LocalTransaction[]): Promise<unknown>
+  /** The server has `transaction`, as the changes up to `sid` of the history `epoch`. */
+  accepted(transaction: LocalTransaction, sid: number, epoch: string | undefined): void
+  /** The server refuses `transaction`, by what it has at `sid`. */
+  rejected(transaction: LocalTransaction, error: RejectedError, sid: number): Promise<void>
+}
+
+/** Sends what is queued, in order and in batches, one request at a time. No answer, and it stays queued under its id. */
+export class Sender {
+  readonly #options: SenderOptions
+
+  constructor(options: SenderOptions) {
+    this.#options = options
+  }
+
+  /** Sends until nothing is queued. Rejects where a request fails; what was in it is queued again. */
+  async flush(signal: AbortSignal): Promise<void> {
+    const { outbox, codec } = this.#options
+    let limit = codec.maxTransactions ?? mostTransactions
+    for (let batch = outbox.batch(codec, limit); batch.length > 0; batch = outbox.batch(codec, limit)) {
+      if (!(await this.#send(batch, signal))) limit = Math.ceil(batch.length / 2)
+    }
+  }
+
+  /** Gives `false` where the batch is to be sent in halves. */
+  async #send(batch: readonly LocalTransaction[], signal: AbortSignal): Promise<boolean> {
+    const { transport, codec, callerCheck, review, listener } = this.#options
+    /** Those that the request holds, once it goes out. */
+    let sent: readonly LocalTransaction[] | undefined
+    try {
+      const body = await transport.transact(async () => {
+        for (const one of batch) if (!one.wasSent) review(one)
+        sent = await this.#mark(batch)
+        if (sent.length === 0) throw new Error('Nothing is left to send.')
+        return codec.encode(sent.map(wireOf))
+      }, signal)
+      const { sid, epoch, caller, results } = this.#read(body, sent ?? [])
+      callerCheck.check(caller)
+      this.#compare(epoch)
+      const byId = new Map(results.map((result) => [result.id, result]))
+      for (const transaction of sent ?? [])
+        await this.#settle(transaction, sid, epoch, byId.get(transaction.id))
+      if (batch.some(({ id }) => byId.has(id))) return true
+      throw new ProtocolError('bad_envelope', 'The answer to a transaction says nothing of what was sent.')
+    } catch (error) {
+      if (sent?.length === 0) return true
+      const failure = txFailureOf(error, sent?.length ?? batch.length)
+      const [first] = sent ?? []
+      if (failure.kind === 'rejected' && first) {
+        const rejection = new RejectedError(failure.code, toError(error).message)
+        await listener.rejected(first, rejection, Number.POSITIVE_INFINITY)
+        return true
+      }
+      if (failure.kind === 'split') return false
+      throw error
+    } finally {
+      for (const transaction of sent ?? []) transaction.dispatch({ type: 'unsent' })
+    }
+  }
+
+  /** Marks those of `batch` as sent that are still to be sent, and returns them. */
+  async #mark(batch: readonly LocalTransaction[]): Promise<readonly LocalTransaction[]> {
+    const unsent = new Set(batch.filter(({ wasSent }) => !wasSent))
+    // Whoever hears of one being sent may take back another.
+    const sent = batch.filter((transaction) => transaction.dispatch({ type: 'send' }))
+    const first = sent.filter((transaction) => unsent.has(transaction))
+    if (first.length > 0) await this.#options.listener.sending(first)
+    return sent.filter(({ state }) => state === 'sending')
+  }
+
+  /** A `sid` of another history says nothing about the data: the answer comes again, once the data is of that, too. */
+  #compare(epoch: string | undefined): void {
+    if (!isOtherEpoch(this.#options.continuity() ?? {}, epoch)) return
+    throw new ProtocolError(
+      'discontinuous',
+      'The answer to a transaction comes from another history than the data.',
+    )
+  }
+
+  #read(body: unknown, sent: readonly LocalTransaction[]): TxResponse {
+    try {
+      return readTxResponse(this.#options.codec.decode(body, sent.map(wireOf)))
+    } catch (thrown) {
+      if (isSyncError(thrown)) throw thrown
+      const message = `The answer to a transaction cannot be read: ${toError(thrown).message}`
+      throw new ProtocolError('bad_envelope', message, { cause: thrown })
+    }
+  }
+
+  async #settle(
+    transaction: LocalTransaction,
+    sid: number,
+    epoch: string | undefined,
+    result: TxResult | undefined,
+  ): Promise<void> {
+    const { listener, continuity } = this.#options
+    if (!result) return
+    if ('sid' in result) listener.accepted(transaction, result.sid, epoch ?? continuity()?.epoch)
+    else {
+      const { code, message, details } = result.error
+      await listener.rejected(transaction, new RejectedError(code, message, details), sid)
+    }
+  }
+}
+
+/** Whether `error` means that this server takes no transactions at all, for now. */
+export function isPause(error: unknown): error is HttpError {
+  return txFailureOf(error, 1).kind === 'paused'
+}

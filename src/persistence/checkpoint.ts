@@ -1,0 +1,130 @@
+import type { Clock } from '../base/environment.ts'
+import type { DatabaseSize } from './database.ts'
+import type { FencedConnection } from './fence.ts'
+import {
+  type Head,
+  type Manifest,
+  metaKeys,
+  type PageEntry,
+  readHead,
+  readManifest,
+  sizeOf,
+} from './format.ts'
+import type { Generations, PageWriter } from './generations.ts'
+import { type Journal, readJournal } from './journal.ts'
+import { JournalFold } from './journal-fold.ts'
+import { pagesOf, readPage } from './pages.ts'
+import { readRepair, writeRepair } from './repair.ts'
+
+export interface CheckpointContext {
+  readonly database: FencedConnection
+  readonly generations: Generations
+  readonly clock: Clock
+  readonly signal?: AbortSignal | undefined
+}
+
+/** The size of the pages now, and of what was cut from the journal. */
+export type Checkpointed = DatabaseSize
+
+/** Where a checkpoint begins: what it folds, and what must still hold when it ends. */
+interface Start {
+  readonly head: Head
+  readonly manifest: Manifest
+  readonly fold: JournalFold
+  readonly journal: Journal
+}
+
+/**
+ * Folds the journal, as far as it now goes, into pages beside the current ones, and puts these in place of the pages
+ * they replace. Resolves with `undefined` where there was nothing to do, or it gave up: on its signal, or because a
+ * snapshot took the place of what it began with.
+ */
+export async function checkpoint(context: CheckpointContext): Promise<Checkpointed | undefined> {
+  const { database, generations } = context
+  const start = await begin(database)
+  if (!start) return undefined
+  const writer = generations.begin()
+  try {
+    const manifest = await foldPages(context, start, writer)
+    if (manifest && (await finish(context, start, writer, manifest))) {
+      return { pageUnits: sizeOf(manifest), journalUnits: start.journal.size }
+    }
+  } finally {
+    writer.end()
+  }
+  await generations.sweep()
+  return undefined
+}
+
+function begin(database: FencedConnection): Promise<Start | undefined> {
+  return database.read(['journal'], async (tx) => {
+    const [stored, list, { unknown }] = await Promise.all([
+      tx.get('meta', metaKeys.head),
+      tx.get('meta', metaKeys.manifest),
+      readRepair(tx),
+    ])
+    const head = readHead(stored)
+    if (!head) return undefined
+    const fold = new JournalFold()
+    fold.addUnknown(unknown)
+    const journal = await readJournal(tx, head, (ops) => fold.add(ops))
+    return journal.size === 0 ? undefined : { head, manifest: readManifest(list), fold, journal }
+  })
+}
+
+/** The manifest to come, once its pages are stored; `undefined` where this checkpoint is to give up. */
+async function foldPages(
+  context: CheckpointContext,
+  { manifest, fold }: Start,
+  writer: PageWriter,
+): Promise<Manifest | undefined> {
+  const { clock, signal } = context
+  const pages: (readonly PageEntry[])[] = []
+  for (const entry of [...manifest].reverse()) {
+    if (signal?.aborted) return undefined
+    const now = fold.concerns(entry) ? await foldPage(context, fold, writer, entry) : [entry]
+    if (!now) return undefined
+    pages.unshift(now)
+  }
+  for (const page of pagesOf(fold.rest())) {
+    if (signal?.aborted) return undefined
+    pages.push(await writer.add(page))
+    await clock.pause()
+  }
+  return pages.flat()
+}
+
+/** What comes in the place of one page; `undefined` where a snapshot has removed it. */
+async function foldPage(
+  { database, clock }: CheckpointContext,
+  fold: JournalFold,
+  writer: PageWriter,
+  entry: PageEntry,
+): Promise<readonly PageEntry[] | undefined> {
+  const text = await database.read(['pages'], (tx) => tx.get('pages', entry.key))
+  if (text === undefined) return undefined
+  const rows = readPage(text)
+  const now = fold.applyTo(rows)
+  const entries = now === rows ? [entry] : await writer.add(...pagesOf(now))
+  await clock.pause()
+  return entries
+}
+
+/** Switches, in one transaction; `false` where the pages are no longer those that it began with. */
+function finish(
+  { database, generations, signal }: CheckpointContext,
+  { head: began, journal, fold }: Start,
+  writer: PageWriter,
+  manifest: Manifest,
+): Promise<boolean> {
+  return database.write(['pages', 'journal'], async (tx) => {
+    const head = readHead(await tx.get('meta', metaKeys.head))
+    if (head?.generation !== began.generation || signal?.aborted) return false
+    const { sid: base, at, to } = journal
+    await database.cut(tx, { to })
+    // Who uses their types is yet to be told.
+    writeRepair(tx, { ...(await readRepair(tx)), unknown: fold.unknown })
+    await generations.switchTo(tx, { ...head, generation: writer.id, base, at }, manifest)
+    return true
+  })
+}

@@ -1,0 +1,125 @@
+import { Emitter, type Listener, type Undo } from '../base/emitter.ts'
+import type { WireRow } from '../protocol/row.ts'
+import type { LiveQuery } from './live-query.ts'
+import { cursorAt } from './order.ts'
+import { predicateOf } from './predicate.ts'
+import type { Query } from './query.ts'
+import { View } from './query-result.ts'
+import type { Cursor } from './query-spec.ts'
+import type { DataRecord, Records } from './record.ts'
+import type { Table } from './table.ts'
+import type { Change } from './table-index.ts'
+import { finish, type Work } from './turns.ts'
+
+/** What a query needs of the replica. */
+export interface QueryHost {
+  /** Whether what the type `t` has is here. */
+  isReady(t: string): boolean
+  readonly records: Records
+  readonly onListenerError: (error: unknown) => void
+  table(t: string): Table
+  /** Those that it keeps up. */
+  readonly queries: Set<ReplicaQuery>
+}
+
+/** A live query over the tables of a replica. */
+export class ReplicaQuery implements LiveQuery {
+  readonly t: string
+  readonly #query: Query
+  readonly #host: QueryHost
+  readonly #emitter: Emitter<{ change: LiveQuery }>
+  #view: View | undefined
+  #rows: readonly DataRecord[] = []
+  /** Whether `#rows` may no longer be the result: it is made when it is read. */
+  #stale = true
+
+  constructor(t: string, query: Query, host: QueryHost) {
+    this.t = t
+    this.#query = query
+    this.#host = host
+    this.#emitter = new Emitter(host.onListenerError)
+  }
+
+  get rows(): readonly DataRecord[] {
+    const view = this.#current()
+    if (this.#stale) {
+      const rows = this.#recordsOf(view.rows())
+      if (!sameItems(rows, this.#rows)) this.#rows = Object.freeze(rows)
+      this.#stale = false
+    }
+    return this.#rows
+  }
+
+  get length(): number {
+    return this.#current().length
+  }
+
+  slice(from: number, to: number): readonly DataRecord[] {
+    return this.#recordsOf(this.#current().slice(Math.max(from, 0), to))
+  }
+
+  get status(): 'pending' | 'ready' {
+    return this.#host.isReady(this.t) ? 'ready' : 'pending'
+  }
+
+  get cursor(): Cursor | undefined {
+    const last = this.rows.at(-1)
+    return last && cursorAt({ id: last.id, p: last }, this.#query.order)
+  }
+
+  subscribe(listener: Listener<LiveQuery>): Undo {
+    this.#current()
+    this.#host.queries.add(this)
+    const undo = this.#emitter.on('change', listener)
+    return () => {
+      undo()
+      if (!this.#emitter.has('change')) this.#host.queries.delete(this)
+    }
+  }
+
+  /** The query's view over another table. */
+  viewOver(table: Table): Work<View> {
+    const { records, onListenerError } = this.#host
+    return View.over(table, this.#query, () => predicateOf(this.#query, records, onListenerError))
+  }
+
+  /** Takes over what the table already has; gives whether the result is another. */
+  apply(changes: readonly Change[]): boolean {
+    const changed = this.#current().apply(changes)
+    this.#stale ||= changed
+    return changed
+  }
+
+  /** Goes over to another table. Gives whether the result is another. */
+  replace(view: View): boolean {
+    const before = this.#current().rows()
+    const after = view.rows()
+    this.#view = view
+    const changed =
+      before.length !== after.length ||
+      before.some(({ id, p }, index) => id !== after[index]?.id || p !== after[index].p)
+    this.#stale ||= changed
+    return changed
+  }
+
+  tell(): void {
+    this.#emitter.emit('change', this)
+  }
+
+  #recordsOf(rows: readonly WireRow[]): DataRecord[] {
+    return rows.map((row) => this.#host.records.of(row))
+  }
+
+  #current(): View {
+    const { queries } = this.#host
+    const table = this.#host.table(this.t)
+    if (this.#view && (queries.has(this) || this.#view.isFor(table))) return this.#view
+    this.#view = finish(this.viewOver(table))
+    this.#stale = true
+    return this.#view
+  }
+}
+
+function sameItems(a: readonly unknown[], b: readonly unknown[]): boolean {
+  return a.length === b.length && a.every((item, index) => item === b[index])
+}

@@ -1,0 +1,139 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { resolveWorld } from '../../src/base/environment.default.ts'
+
+const day = 24 * 3_600_000
+
+describe('the clock', () => {
+  const { clock } = resolveWorld()
+
+  beforeEach(() => {
+    vi.useFakeTimers({ now: 0 })
+  })
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  test.each([30 * day, 2 ** 31 - 1, 2 ** 31, 2 ** 32 + 5, 400 * day])(
+    'invariant 63: a timer of %i ms rings once, and not before',
+    (ms) => {
+      const ring = vi.fn()
+      clock.after(ms, ring)
+      vi.advanceTimersByTime(ms - 1)
+      expect(ring).not.toHaveBeenCalled()
+      vi.advanceTimersByTime(1)
+      expect(ring).toHaveBeenCalledOnce()
+      expect(vi.getTimerCount()).toBe(0)
+    },
+  )
+
+  test.each([5, 3 * 2 ** 31])('a timer of %i ms can be taken back, also when part of it is over', (ms) => {
+    const ring = vi.fn()
+    const cancel = clock.after(ms, ring)
+    vi.advanceTimersByTime(ms - 1)
+    cancel()
+    cancel()
+    vi.advanceTimersByTime(ms)
+    expect(ring).not.toHaveBeenCalled()
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('now is the time', () => {
+    vi.advanceTimersByTime(day)
+    expect(clock.now()).toBe(day)
+  })
+})
+
+test('a pause gives other tasks a turn', async () => {
+  const log: string[] = []
+  setImmediate(() => log.push('task'))
+  await Promise.resolve()
+  expect(log).toEqual([])
+  const { clock } = resolveWorld()
+  await clock.pause()
+  await clock.pause()
+  expect(log).toEqual(['task'])
+})
+
+test('a pause leaves nothing that keeps a process alive', async () => {
+  const ports = () => process.getActiveResourcesInfo().filter((name) => name === 'MessagePort').length
+  const before = ports()
+  await resolveWorld().clock.pause()
+  await expect.poll(ports).toBeLessThanOrEqual(before)
+})
+
+test('bytes for identifiers are of the length asked for, and random numbers below 1', () => {
+  const { random } = resolveWorld()
+  expect(random.bytes(16)).toHaveLength(16)
+  expect(random.number()).toBeLessThan(1)
+})
+
+describe('the surroundings', () => {
+  const { lifecycle } = resolveWorld()
+
+  afterEach(() => {
+    vi.unstubAllGlobals()
+  })
+
+  test('outside a page are online and visible', () => {
+    expect([lifecycle.online(), lifecycle.visible()]).toEqual([true, true])
+    const undo = lifecycle.subscribe(() => {})
+    undo()
+  })
+
+  test('are listened to from the first listener to the last', () => {
+    const page = new EventTarget()
+    const document = Object.assign(new EventTarget(), { visibilityState: 'hidden' })
+    const added = vi.spyOn(page, 'addEventListener')
+    vi.stubGlobal('addEventListener', page.addEventListener.bind(page))
+    vi.stubGlobal('removeEventListener', page.removeEventListener.bind(page))
+    vi.stubGlobal('document', document)
+    const log: string[] = []
+    const undos = [lifecycle.subscribe((event) => log.push(event)), lifecycle.subscribe(() => {})]
+    page.dispatchEvent(new Event('offline'))
+    page.dispatchEvent(new Event('online'))
+    document.dispatchEvent(new Event('visibilitychange'))
+    document.visibilityState = 'visible'
+    document.dispatchEvent(new Event('visibilitychange'))
+    expect(log).toEqual(['offline', 'online', 'hidden', 'visible'])
+    expect(added.mock.calls.length).toBe(3)
+    for (const undo of undos) undo()
+    page.dispatchEvent(new Event('online'))
+    expect(log.length).toBe(4)
+  })
+
+  test('hear of a page that was put aside and is shown again as of a network that was away', () => {
+    const page = new EventTarget()
+    vi.stubGlobal('addEventListener', page.addEventListener.bind(page))
+    vi.stubGlobal('removeEventListener', page.removeEventListener.bind(page))
+    const log: string[] = []
+    const undo = lifecycle.subscribe((event) => log.push(event))
+    const shown = (persisted: boolean) => Object.assign(new Event('pageshow'), { persisted })
+    for (const event of [shown(false), shown(true)]) page.dispatchEvent(event)
+    undo()
+    expect(log).toEqual(['offline', 'online'])
+  })
+
+  test('are let go of once, also where the next listener comes outside a page', () => {
+    const page = new EventTarget()
+    vi.stubGlobal('addEventListener', page.addEventListener.bind(page))
+    vi.stubGlobal('removeEventListener', page.removeEventListener.bind(page))
+    lifecycle.subscribe(() => {})()
+    vi.unstubAllGlobals()
+    expect(lifecycle.subscribe(() => {})).not.toThrow()
+  })
+})
+
+test('a part that is given takes the place of the default', () => {
+  const fetch = vi.fn()
+  expect(resolveWorld({ fetch, location: 'https://h/' })).toMatchObject({ fetch, location: 'https://h/' })
+  expect(resolveWorld({ WebSocket: undefined }).WebSocket).toBeUndefined()
+})
+
+test('the WebSocket is the global one, unless it is missing or headers are to be sent', () => {
+  expect(resolveWorld().WebSocket?.sendsHeaders).toBe(globalThis.WebSocket ? undefined : true)
+  const Own = class {}
+  vi.stubGlobal('WebSocket', Own)
+  expect(resolveWorld().WebSocket).toBe(Own)
+  expect(resolveWorld({}, true).WebSocket?.sendsHeaders).toBe(true)
+  vi.unstubAllGlobals()
+})

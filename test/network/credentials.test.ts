@@ -1,0 +1,211 @@
+import { inspect } from 'node:util'
+import { describe, expect, test } from 'vitest'
+import { isSyncError, type SyncError, UnauthenticatedError } from '../../src/base/errors.ts'
+import { type CredentialOptions, createCredentials, headersOf } from '../../src/network/credentials.ts'
+
+const thrownBy = async (body: () => unknown): Promise<SyncError> => {
+  try {
+    await body()
+  } catch (error) {
+    if (isSyncError(error)) return error
+    throw error
+  }
+  throw new Error('It did not throw.')
+}
+
+const headers = async (options: CredentialOptions) => headersOf(await createCredentials(options).get())
+
+describe('what is sent', () => {
+  test('a token goes into Authorization, an API key into X-API-Key, and neither sends nothing', async () => {
+    expect(await headers({ token: 'abc' })).toEqual({ Authorization: 'Bearer abc' })
+    expect(await headers({ apiKey: () => Promise.resolve('k1') })).toEqual({ 'X-API-Key': 'k1' })
+    expect(await headers({})).toEqual({})
+  })
+
+  test('a function is asked again each time', async () => {
+    let calls = 0
+    const credentials = createCredentials({ token: () => `t${++calls}` })
+    await credentials.get()
+    expect(await credentials.get()).toEqual({ scheme: 'bearer', value: 't2' })
+  })
+
+  test('a function is asked in a turn of its own, since it may use the client', async () => {
+    const log: string[] = []
+    const got = createCredentials({ token: () => String(log.push('asked')) }).get()
+    log.push('begun')
+    await got
+    expect(log).toEqual(['begun', 'asked'])
+  })
+
+  test.each([null, undefined, ''])('a source that gives %j has nobody signed in', async (value) => {
+    const error = await thrownBy(createCredentials({ token: () => value }).get)
+    expect(error).toBeInstanceOf(UnauthenticatedError)
+    expect(error.message).toMatch(/no `token` to send/)
+  })
+
+  test('the scheme is known before any credential', () => {
+    expect(createCredentials({ token: '' }).scheme).toBe('bearer')
+    expect(createCredentials({ apiKey: () => null }).scheme).toBe('apiKey')
+    expect(createCredentials({}).scheme).toBe('none')
+  })
+})
+
+describe('a source that fails', () => {
+  test('with an UnauthenticatedError: it passes through', async () => {
+    const own = new UnauthenticatedError('The refresh token has expired.')
+    const credentials = createCredentials({ token: () => Promise.reject(own) })
+    await expect(credentials.get()).rejects.toBe(own)
+  })
+
+  test('with anything else: a retryable NetworkError that names its class and code, and nothing it says', async () => {
+    const failure = Object.assign(new TypeError('POST /refresh?rt=s3cret'), {
+      code: 'ECONNREFUSED',
+      config: { headers: 's3cret' },
+    })
+    const error = await thrownBy(createCredentials({ token: () => Promise.reject(failure) }).get)
+    expect(error).toMatchObject({ name: 'NetworkError', code: 'unreachable', retryable: true })
+    expect((error.cause as Error).message).toBe('TypeError ECONNREFUSED')
+    expect(inspect(error, { depth: 9, showHidden: true })).not.toContain('s3cret')
+  })
+
+  test('tells the code of what it failed of, and no code or name that is long enough to be a credential', async () => {
+    const told = async (failure: Error) => {
+      const error = await thrownBy(createCredentials({ token: () => Promise.reject(failure) }).get)
+      return (error.cause as Error).message
+    }
+    const refused = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })
+    expect(await told(new TypeError('fetch failed', { cause: refused }))).toBe('TypeError ECONNREFUSED')
+    const long = 's3cret'.repeat(7)
+    expect(await told(Object.assign(new Error('x'), { name: long, code: long }))).not.toContain('s3cret')
+  })
+
+  test.each(['s3cret', null, { token: 's3cret' }])(
+    'by throwing %j: nothing of it is told',
+    async (thrown) => {
+      const token = () => {
+        throw thrown
+      }
+      const error = await thrownBy(createCredentials({ token }).get)
+      expect(error.name).toBe('NetworkError')
+      expect(inspect(error, { depth: 9, showHidden: true })).not.toContain('s3cret')
+    },
+  )
+})
+
+describe('what no header can carry is a ConfigurationError that does not quote it', () => {
+  test.each(['a\nb', 'a b', 'ä', '\u0000', 'a\r\nX-Evil: 1'])('%j', async (value) => {
+    const early = await thrownBy(() => createCredentials({ apiKey: value }))
+    const late = await thrownBy(createCredentials({ token: () => value }).get)
+    const given = await thrownBy(() => createCredentials({}).use(value))
+    for (const error of [early, late, given]) {
+      expect(error.name).toBe('ConfigurationError')
+      expect(error.message).toMatch(/holds a character that no header can carry; expected visible ASCII/)
+      expect(error.message).not.toContain(value)
+    }
+    expect(early).toMatchObject({ option: 'apiKey' })
+    expect(late).toMatchObject({ option: 'token' })
+  })
+
+  test('another type, or both options', async () => {
+    const wrong = () => createCredentials({ token: 5 as never })
+    expect((await thrownBy(wrong)).message).toMatch(/`token` is no string/)
+    const late = createCredentials({ token: () => ({}) as never })
+    expect((await thrownBy(late.get)).name).toBe('ConfigurationError')
+    const both = () => createCredentials({ token: 'a', apiKey: 'b' })
+    expect(await thrownBy(both)).toMatchObject({ name: 'ConfigurationError', option: 'apiKey' })
+  })
+})
+
+describe('a replacement', () => {
+  test('holds as long as the source yields what it yielded before', async () => {
+    let current: string | null = 'old'
+    const credentials = createCredentials({ token: () => current })
+    const value = async () => (await credentials.get())?.value
+    expect(await value()).toBe('old')
+    credentials.use('fresh')
+    expect(await value()).toBe('fresh')
+    expect(await value()).toBe('fresh')
+    current = 'newer'
+    expect(await value()).toBe('newer')
+    current = 'old'
+    expect(await value()).toBe('old')
+  })
+
+  test('may be replaced itself, and stands in where the source has nothing', async () => {
+    const credentials = createCredentials({ apiKey: () => null })
+    await thrownBy(credentials.get)
+    credentials.use('a')
+    credentials.use('b')
+    expect(await credentials.get()).toEqual({ scheme: 'apiKey', value: 'b' })
+  })
+
+  test('given before the source was ever asked, it is what is sent first', async () => {
+    const credentials = createCredentials({ token: 'old' })
+    credentials.use('fresh')
+    expect(await credentials.get()).toEqual({ scheme: 'bearer', value: 'fresh' })
+  })
+
+  test('is a bearer token where there were only cookies', async () => {
+    const credentials = createCredentials({})
+    expect(await credentials.get()).toBeUndefined()
+    credentials.use('t')
+    expect(headersOf(await credentials.get())).toEqual({ Authorization: 'Bearer t' })
+  })
+})
+
+describe('a refusal', () => {
+  const bearer = (value: string) => ({ scheme: 'bearer', value }) as const
+
+  test('is news once for each credential, however many calls fail with it together', () => {
+    const { refuse, rejected } = createCredentials({ token: 'x' })
+    const both = [refuse('401', bearer('a')), refuse('401', bearer('a'))]
+    expect(both.map(rejected)).toEqual([true, false])
+    expect(rejected(both[0])).toBe(false)
+    expect(rejected(refuse('401', bearer('b')))).toBe(true)
+    expect(rejected(refuse('a straggler', bearer('a')))).toBe(false)
+  })
+
+  test('is news again once the service has taken the credential in between', () => {
+    const { refuse, rejected, accepted } = createCredentials({ token: 'x' })
+    expect(rejected(refuse('401', bearer('a')))).toBe(true)
+    accepted(bearer('b'))
+    expect(rejected(refuse('401', bearer('a')))).toBe(false)
+    accepted(bearer('a'))
+    expect(rejected(refuse('401', bearer('a')))).toBe(true)
+  })
+
+  test('for want of a credential is news once, until one was taken', async () => {
+    const { get, refuse, rejected, accepted } = createCredentials({ token: () => null })
+    expect(rejected(await thrownBy(get))).toBe(true)
+    expect(rejected(await thrownBy(get))).toBe(false)
+    accepted(bearer('a'))
+    expect(rejected(await thrownBy(get))).toBe(true)
+    expect(rejected(refuse('cookies', undefined))).toBe(false)
+  })
+
+  test('long ago is forgotten, so that a token that is renewed for ever costs nothing', () => {
+    const { refuse, rejected, accepted } = createCredentials({ token: 'x' })
+    for (let n = 0; n < 1_000; n += 1) {
+      expect(rejected(refuse('401', bearer(`a${n}`)))).toBe(true)
+      accepted(bearer(`a${n + 1}`))
+    }
+    expect(['a999', 'a990', 'a0'].map((value) => rejected(refuse('401', bearer(value))))).toEqual([
+      false,
+      false,
+      true,
+    ])
+  })
+
+  test('by the application itself counts like one for want of a credential', async () => {
+    const own = new UnauthenticatedError('Signed out.')
+    const { get, rejected } = createCredentials({ token: () => Promise.reject(own) })
+    expect(rejected(await thrownBy(get))).toBe(true)
+    expect(rejected(await thrownBy(get))).toBe(false)
+  })
+
+  test('shows the credential to nobody who prints it', () => {
+    const error = createCredentials({ token: 'x' }).refuse('401', bearer('s3cret'))
+    expect(inspect(error, { depth: 9, showHidden: true })).not.toContain('s3cret')
+    expect(JSON.stringify(error)).not.toContain('s3cret')
+  })
+})

@@ -1,0 +1,177 @@
+import { describe, expect, test } from 'vitest'
+import { ConfigurationError } from '../../src/base/errors.ts'
+import { redactUrl, resolveEndpoints, withQuery } from '../../src/network/endpoints.ts'
+
+const page = 'https://app.example.com/inbox/7?tab=all#top'
+
+describe('one base address', () => {
+  test('every address is derived from it, the socket with the matching scheme', () => {
+    expect(resolveEndpoints({ baseUrl: 'https://api.example.com/sync/v1' }, undefined)).toEqual({
+      bootstrapUrl: 'https://api.example.com/sync/v1/bootstrap',
+      deltaUrl: 'https://api.example.com/sync/v1/delta',
+      wsUrl: 'wss://api.example.com/sync/v1/ws',
+      txUrl: 'https://api.example.com/sync/v1/tx',
+    })
+  })
+
+  test.each([
+    ['http://localhost:8080', 'http://localhost:8080/delta', 'ws://localhost:8080/ws'],
+    ['https://h/a/b/sync/v1/', 'https://h/a/b/sync/v1/delta', 'wss://h/a/b/sync/v1/ws'],
+    ['https://h/sync///', 'https://h/sync/delta', 'wss://h/sync/ws'],
+    ['https://h:8443/s?org=a%20b&x', 'https://h:8443/s/delta?org=a%20b&x', 'wss://h:8443/s/ws?org=a%20b&x'],
+    ['HTTPS://Api.Example.com/S', 'https://api.example.com/S/delta', 'wss://api.example.com/S/ws'],
+    ['https://[::1]:9/s', 'https://[::1]:9/s/delta', 'wss://[::1]:9/s/ws'],
+  ])('%s gives %s and %s', (baseUrl, deltaUrl, wsUrl) => {
+    expect(resolveEndpoints({ baseUrl }, undefined)).toMatchObject({ deltaUrl, wsUrl })
+  })
+
+  test('a path is taken from the page, without its query', () => {
+    expect(resolveEndpoints({ baseUrl: '/sync/v1' }, page)).toMatchObject({
+      deltaUrl: 'https://app.example.com/sync/v1/delta',
+      wsUrl: 'wss://app.example.com/sync/v1/ws',
+    })
+    expect(resolveEndpoints({ baseUrl: 'sync' }, page).deltaUrl).toBe(
+      'https://app.example.com/inbox/sync/delta',
+    )
+  })
+})
+
+test('two base addresses: one for HTTP, one for the socket', () => {
+  const baseUrl = { http: 'https://api.example.com/s', ws: 'wss://live.example.com/s?v=2' }
+  expect(resolveEndpoints({ baseUrl }, undefined)).toEqual({
+    bootstrapUrl: 'https://api.example.com/s/bootstrap',
+    deltaUrl: 'https://api.example.com/s/delta',
+    wsUrl: 'wss://live.example.com/s/ws?v=2',
+    txUrl: 'https://api.example.com/s/tx',
+  })
+})
+
+describe('full addresses', () => {
+  const endpoints = {
+    bootstrapUrl: 'https://a.example.com/snapshot?full=1',
+    deltaUrl: 'https://b.example.com/changes/',
+    wsUrl: 'ws://c.example.com/live',
+  }
+
+  test('are used as they are; without a txUrl there is no writing', () => {
+    expect(resolveEndpoints({ endpoints }, undefined)).toEqual({ ...endpoints, txUrl: undefined })
+    const txUrl = 'https://d.example.com/tx'
+    expect(resolveEndpoints({ endpoints: { ...endpoints, txUrl } }, undefined).txUrl).toBe(txUrl)
+  })
+
+  test('may each be a path on the page; that of the socket takes ws or wss from it', () => {
+    const paths = { bootstrapUrl: '/b', deltaUrl: './d?x=1', wsUrl: '/live', txUrl: '/tx' }
+    expect(resolveEndpoints({ endpoints: paths }, page)).toEqual({
+      bootstrapUrl: 'https://app.example.com/b',
+      deltaUrl: 'https://app.example.com/inbox/d?x=1',
+      wsUrl: 'wss://app.example.com/live',
+      txUrl: 'https://app.example.com/tx',
+    })
+    expect(resolveEndpoints({ endpoints: paths }, 'http://localhost:5173/').wsUrl).toBe(
+      'ws://localhost:5173/live',
+    )
+    const elsewhere = { ...paths, wsUrl: '//live.example.com/ws' }
+    expect(resolveEndpoints({ endpoints: elsewhere }, page).wsUrl).toBe('wss://live.example.com/ws')
+  })
+})
+
+describe('what is wrong fails with the name of the option and what was expected', () => {
+  const whole = { bootstrapUrl: 'https://h/b', deltaUrl: 'https://h/d', wsUrl: 'wss://h/w' }
+  const faults: readonly [string, unknown, string | undefined, string, RegExp][] = [
+    [
+      'neither option',
+      {},
+      undefined,
+      'baseUrl',
+      /is missing; expected an address with http:\/\/ or https:\/\//,
+    ],
+    ['both options', { baseUrl: 'https://h', endpoints: whole }, undefined, 'endpoints', /one of the two/],
+    ['a base that is a number', { baseUrl: 5 }, undefined, 'baseUrl', /is not a URL/],
+    ['a base that is null', { baseUrl: null }, undefined, 'baseUrl', /is not a URL/],
+    ['an empty base', { baseUrl: ' ' }, page, 'baseUrl', /is not a URL/],
+    ['a path without a page', { baseUrl: '/sync' }, undefined, 'baseUrl', /a path where there is a page/],
+    [
+      'a path on a page that is a file',
+      { baseUrl: '/s' },
+      'file:///a.html',
+      'baseUrl',
+      /begins with `file:`/,
+    ],
+    ['a path on a page that is a blob', { baseUrl: '/s' }, 'about:blank', 'baseUrl', /no whole address/],
+    ['a host without a scheme', { baseUrl: 'localhost:80/s' }, page, 'baseUrl', /begins with `localhost:`/],
+    ['a socket scheme for HTTP', { baseUrl: 'wss://h/s' }, undefined, 'baseUrl', /begins with `wss:`/],
+    ['an address with a user', { baseUrl: 'https://me@h/s' }, undefined, 'baseUrl', /names a user/],
+    [
+      'an address with a password alone',
+      { baseUrl: 'https://:pw@h/s' },
+      undefined,
+      'baseUrl',
+      /names a user/,
+    ],
+    ['an address with a fragment', { baseUrl: 'https://h/s#x' }, undefined, 'baseUrl', /fragment/],
+    ['an address with an empty fragment', { baseUrl: 'https://h/s#' }, undefined, 'baseUrl', /fragment/],
+    ['a token in the address', { baseUrl: 'https://h/s?token=abc' }, undefined, 'baseUrl', /`token`/],
+    [
+      'two bases without the second',
+      { baseUrl: { http: 'https://h' } },
+      undefined,
+      'baseUrl.ws',
+      /is missing/,
+    ],
+    [
+      'two bases with HTTP for both',
+      { baseUrl: { http: 'https://h', ws: 'https://h' } },
+      undefined,
+      'baseUrl.ws',
+      /expected an address with ws:\/\/ or wss:\/\//,
+    ],
+    [
+      'a missing address',
+      { endpoints: { ...whole, deltaUrl: undefined } },
+      undefined,
+      'endpoints.deltaUrl',
+      /is missing/,
+    ],
+    [
+      'a `since` in the delta address',
+      { endpoints: { ...whole, deltaUrl: 'https://h/d?since=1' } },
+      undefined,
+      'endpoints.deltaUrl',
+      /`since`/,
+    ],
+    [
+      'a path for the socket without a page',
+      { endpoints: { ...whole, wsUrl: '/live' } },
+      undefined,
+      'endpoints.wsUrl',
+      /a path where there is a page/,
+    ],
+    ['a null txUrl', { endpoints: { ...whole, txUrl: null } }, undefined, 'endpoints.txUrl', /is not a URL/],
+  ]
+
+  test.each(faults)('%s', (_, options, location, option, message) => {
+    let thrown: unknown
+    try {
+      resolveEndpoints(options as never, location)
+    } catch (error) {
+      thrown = error
+    }
+    expect(thrown).toBeInstanceOf(ConfigurationError)
+    expect((thrown as ConfigurationError).option).toBe(option)
+    expect((thrown as ConfigurationError).message).toMatch(message)
+    expect((thrown as ConfigurationError).message).toContain('expected')
+    expect((thrown as ConfigurationError).message).not.toMatch(/pw|abc/)
+  })
+})
+
+test('a parameter is added to whatever query an address has', () => {
+  expect(withQuery('https://h/delta', 'since', 5)).toBe('https://h/delta?since=5')
+  expect(withQuery('https://h/delta?a=b%20c', 'since', 0)).toBe('https://h/delta?a=b%20c&since=0')
+  expect(new URL(withQuery('wss://h/ws', 'token', 'a+b/c=&d')).searchParams.get('token')).toBe('a+b/c=&d')
+})
+
+test('a printed address shows neither user nor query', () => {
+  expect(redactUrl('https://me:pw@h:81/a/b?key=secret#s')).toBe('https://h:81/a/b')
+  expect(redactUrl('wss://h/ws')).toBe('wss://h/ws')
+  expect(redactUrl('secret')).toBe('(not an address)')
+})

@@ -1,0 +1,131 @@
+import { expect, test } from 'vitest'
+import type { Clock } from '../../src/base/environment.ts'
+import { HttpError } from '../../src/base/errors.ts'
+import { Scheduler } from '../../src/network/schedule.ts'
+import { JumpingClock } from '../support/jumping-clock.ts'
+import { VirtualClock } from '../support/virtual-clock.ts'
+
+interface Setup {
+  readonly clock: Clock
+  readonly run: () => Promise<void>
+  readonly random?: number
+  readonly onFailure?: (failure: Error) => void
+}
+
+function schedulerOf({ clock, run, random = 0, onFailure = () => {} }: Setup) {
+  return new Scheduler({
+    world: { clock, random: { number: () => random, bytes: (length) => new Uint8Array(length) } },
+    run,
+    proves: () => true,
+    onFailure,
+    onChange: () => {},
+  })
+}
+
+test.each([
+  [undefined, 250],
+  [7_000, 7_250],
+])(
+  'after a failure with a Retry-After of %s ms it waits that long, with the jitter on top',
+  async (retryAfterMs, wait) => {
+    const clock = new VirtualClock()
+    const scheduler = schedulerOf({
+      clock,
+      random: 0.5,
+      run: async () => {
+        throw new HttpError('Busy.', { status: 503, retryAfterMs })
+      },
+    })
+    const began = clock.now()
+    scheduler.tell('start')
+    await clock.advance(0)
+    expect(scheduler.retryAt).toBe(began + wait)
+    await scheduler.stop()
+  },
+)
+
+test('who comes back when a Retry-After has passed waits no longer, though a machine that slept has held its timers', async () => {
+  const clock = new VirtualClock()
+  const its = new JumpingClock(clock)
+  let runs = 0
+  const scheduler = schedulerOf({
+    clock: its,
+    run: async () => {
+      runs += 1
+      if (runs === 1) throw new HttpError('Busy.', { status: 503, retryAfterMs: 600_000 })
+    },
+  })
+  scheduler.tell('start')
+  await clock.advance(0)
+  its.jump(599_000)
+  scheduler.tell('hurry')
+  await clock.advance(0)
+  expect(runs).toBe(1)
+  its.jump(1_000)
+  scheduler.tell('hurry')
+  await clock.advance(0)
+  expect([runs, scheduler.phase, clock.timers]).toEqual([2, 'resting', 0])
+})
+
+test('once it is stopped, what failed before is of no account', async () => {
+  const clock = new VirtualClock()
+  const scheduler = schedulerOf({
+    clock,
+    random: 0.5,
+    run: async () => {
+      throw new HttpError('Busy.', { status: 503 })
+    },
+  })
+  scheduler.tell('start')
+  await clock.advance(0)
+  expect(scheduler.failure).toBeDefined()
+  await scheduler.stop()
+  expect([scheduler.failure, scheduler.failures, clock.timers]).toEqual([undefined, 0, 0])
+})
+
+test('a run that is stopped while it waits for the one before it is none', async () => {
+  const clock = new VirtualClock()
+  let runs = 0
+  const scheduler = schedulerOf({
+    clock,
+    run: async () => {
+      runs += 1
+      await new Promise<void>((resolve) => void clock.after(1_000, resolve))
+    },
+  })
+  scheduler.tell('start')
+  await clock.advance(0)
+  const stopped = scheduler.stop()
+  scheduler.tell('start')
+  await clock.advance(0)
+  const again = scheduler.stop()
+  await clock.until(Promise.all([stopped, again]))
+  expect(runs).toBe(1)
+})
+
+test.each(['succeeds', 'fails'])(
+  'a run that %s after it was stopped says nothing of the next one',
+  async (end) => {
+    const clock = new VirtualClock()
+    const failures: string[] = []
+    let runs = 0
+    const scheduler = schedulerOf({
+      clock,
+      run: async () => {
+        runs += 1
+        await new Promise<void>((resolve) => void clock.after(1_000, resolve))
+        if (runs === 1 && end === 'fails') throw new HttpError('Busy.', { status: 503 })
+      },
+      onFailure: ({ message }) => failures.push(message),
+    })
+    scheduler.tell('start')
+    await clock.advance(0)
+    const stopped = scheduler.stop()
+    scheduler.tell('start')
+    await clock.until(stopped)
+    await clock.advance(0)
+    expect([runs, scheduler.phase, scheduler.failure, failures]).toEqual([2, 'fetching', undefined, []])
+    await clock.advance(1_000)
+    expect([runs, scheduler.phase]).toEqual([2, 'resting'])
+  },
+)

@@ -1,0 +1,226 @@
+import { expect, test } from 'vitest'
+import { StorageError } from '../../src/base/errors.ts'
+import type { Database } from '../../src/persistence/database.ts'
+import { type DiskListener, LocalDisk } from '../../src/persistence/disk.ts'
+import { noDatabase } from '../../src/persistence/none.ts'
+import { openDatabase } from '../../src/persistence/open.ts'
+import { ClosableStore } from '../support/closable-store.ts'
+import { VirtualClock } from '../support/virtual-clock.ts'
+
+const listener: DiskListener = {
+  opened: async () => {},
+  reopened() {},
+  storeAgain() {},
+  lost() {},
+  storage() {},
+}
+
+const full = new StorageError('quota', 'Full.')
+
+/** An open disk that has no room for the outbox until the data is dropped. */
+async function fullDisk(): Promise<LocalDisk> {
+  let isFull = true
+  const database: Database = {
+    ...noDatabase,
+    outbox: {
+      ...noDatabase.outbox,
+      write: async () => {
+        if (isFull) throw full
+        return []
+      },
+    },
+    drop: async () => {
+      isFull = false
+    },
+  }
+  const disk = new LocalDisk({
+    openDatabase: async () => database,
+    clock: new VirtualClock(),
+    listener,
+  })
+  await disk.open()
+  return disk
+}
+
+test('invariant 33: a snapshot that is given up for the outbox before it is shown is not called durable', async () => {
+  const disk = await fullDisk()
+  const replaced = await disk.replace(disk.database, async () => {
+    await disk.outbox.write({ put: [] })
+    return undefined
+  })
+  expect([replaced, disk.failure]).toEqual(['memory', full])
+  await expect(disk.stored()).rejects.toBe(full)
+  expect(await disk.replace(disk.database, async () => undefined)).toBe('stored')
+  await disk.stored()
+})
+
+test('what is taken while nothing is stored until a snapshot is not durable', async () => {
+  const disk = await fullDisk()
+  disk.record({ since: 0, sid: 1, ops: [] })
+  await expect(disk.stored()).rejects.toMatchObject({ code: 'aborted' })
+})
+
+test('a snapshot is not called durable that the engine took away, with the database opened again, before it is shown', async () => {
+  const clock = new VirtualClock()
+  const engine = new ClosableStore()
+  const disk = new LocalDisk({
+    openDatabase: () => openDatabase({ store: engine.store, name: 'ada', clock }),
+    clock,
+    listener,
+  })
+  await disk.open()
+  const { database } = disk
+  const replaced = await disk.replace(database, async () => {
+    const writer = await database.snapshot()
+    await writer.commit({ sid: 5 })
+    engine.close('nothing')
+    await disk.outbox.write({ put: [] })
+    return undefined
+  })
+  expect([replaced, disk.failure]).toEqual(['again', undefined])
+  await expect(disk.stored()).rejects.toMatchObject({ code: 'aborted' })
+})
+
+test('the disk is closed once what is written in one that was opened again has ended', async () => {
+  const clock = new VirtualClock()
+  const waited = (ms: number) => new Promise<void>((resolve) => void clock.after(ms, resolve))
+  const closed = new StorageError('closed', 'Closed.', { retryable: true })
+  const first: Database = { ...noDatabase, append: () => Promise.reject(closed) }
+  const second: Database = { ...noDatabase, append: () => waited(1_000).then(() => Promise.reject(full)) }
+  let opened = 0
+  const told: unknown[] = []
+  const disk = new LocalDisk({
+    openDatabase: async () => {
+      opened += 1
+      if (opened === 1) return first
+      await waited(100)
+      return second
+    },
+    clock,
+    listener: { ...listener, storage: (_, failure) => told.push(failure) },
+  })
+  await disk.open()
+  disk.resume()
+  disk.record({ since: 0, sid: 1, ops: [] })
+  await clock.advance(0)
+  await clock.until(disk.close())
+  const before = told.length
+  await clock.advance(10_000)
+  expect([opened, told.length - before, clock.timers]).toEqual([2, 0, 0])
+})
+
+test('deltas that have piled up before a disk that refuses them are followed by a snapshot, whenever they were too many', async () => {
+  const clock = new VirtualClock()
+  const database: Database = { ...noDatabase, append: () => Promise.reject(full) }
+  let lost = 0
+  const disk = new LocalDisk({
+    openDatabase: async () => database,
+    clock,
+    listener: {
+      ...listener,
+      lost: () => {
+        lost += 1
+      },
+    },
+  })
+  await disk.open()
+  disk.resume()
+  disk.record({ since: 0, sid: 1, ops: [] })
+  await clock.advance(2 * 3_600_000)
+  expect([disk.failure, lost]).toEqual([full, 0])
+  disk.record({ since: 1, sid: 2, ops: Array(50_001).fill({ op: 'd', t: 'Issue', id: '1' }) })
+  await clock.advance(2 * 3_600_000)
+  expect(lost).toBe(1)
+  await clock.until(disk.close())
+})
+
+test('what is on the disk is read once, also where the engine closes it and it is opened again', async () => {
+  const clock = new VirtualClock()
+  const engine = new ClosableStore()
+  const told: string[] = []
+  const disk = new LocalDisk({
+    openDatabase: () => openDatabase({ store: engine.store, name: 'ada', clock }),
+    clock,
+    listener: {
+      ...listener,
+      opened: async () => void told.push('opened'),
+      reopened: () => told.push('reopened'),
+    },
+  })
+  await disk.open()
+  engine.close('nothing')
+  await disk.outbox.write({ put: [] })
+  expect(told).toEqual(['opened', 'reopened'])
+})
+
+test('a database that the engine has taken away is let go of once another is open in its place', async () => {
+  const closed: string[] = []
+  const named = (name: string): Database => ({ ...noDatabase, close: () => void closed.push(name) })
+  const databases = [named('first'), named('second')]
+  let lose = () => {}
+  const disk = new LocalDisk({
+    openDatabase: async () => {
+      const database = databases.shift() ?? noDatabase
+      const onLost: Database['onLost'] = (told) => {
+        lose = () => told(new StorageError('closed', 'Closed.', { retryable: true }))
+        return () => {}
+      }
+      return { ...database, onLost }
+    },
+    clock: new VirtualClock(),
+    listener,
+  })
+  await disk.open()
+  lose()
+  await disk.settled()
+  expect(closed).toEqual(['first'])
+  await disk.close()
+  expect(closed).toEqual(['first', 'second'])
+})
+
+test('an engine that tells only then why it has taken one away says nothing of the one in its place', async () => {
+  const closed = new StorageError('closed', 'Closed.', { retryable: true })
+  const losses: (() => void)[] = []
+  const told: unknown[] = []
+  const disk = new LocalDisk({
+    openDatabase: async () => {
+      const isFirst = losses.length === 0
+      const write = async () => {
+        if (isFirst) throw closed
+        return []
+      }
+      const onLost: Database['onLost'] = (tell) => {
+        losses.push(() => tell(closed))
+        return () => {}
+      }
+      return { ...noDatabase, outbox: { ...noDatabase.outbox, write }, onLost }
+    },
+    clock: new VirtualClock(),
+    listener: { ...listener, storage: (_, failure) => told.push(failure) },
+  })
+  await disk.open()
+  await disk.outbox.write({ put: [] })
+  expect(losses).toHaveLength(2)
+  losses[0]?.()
+  await disk.replace(disk.database, async () => undefined)
+  expect(told.at(-1)).toBeUndefined()
+})
+
+test('the disk is closed once what was recorded is written', async () => {
+  const clock = new VirtualClock()
+  const told: string[] = []
+  const database: Database = {
+    ...noDatabase,
+    append: async () => {
+      await new Promise<void>((resolve) => void clock.after(1_000, resolve))
+      told.push('written')
+    },
+    close: () => void told.push('closed'),
+  }
+  const disk = new LocalDisk({ openDatabase: async () => database, clock, listener })
+  await disk.open()
+  disk.resume()
+  disk.record({ since: 0, sid: 1, ops: [] })
+  await clock.until(disk.close())
+  expect(told).toEqual(['written', 'closed'])
+})

@@ -1,0 +1,268 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { checkpointDue } from '../../src/persistence/checkpoint-due.ts'
+import type { Database, JournalEntry } from '../../src/persistence/database.ts'
+import { openDatabase } from '../../src/persistence/open.ts'
+import type { RowOp } from '../../src/protocol/fold.ts'
+import { memoryStore } from '../../src/storage/memory.ts'
+import { name as anyName, payload } from '../support/arbitraries.ts'
+import { PacedClock } from '../support/paced-clock.ts'
+import { behind, name, open, storedAt } from '../support/store-databases.ts'
+import { FaultyStore } from '../support/store-faults.ts'
+import {
+  appended,
+  plain,
+  restoreState,
+  rowsNamed,
+  snapshotOf,
+  storeSnapshot,
+} from '../support/store-state.ts'
+import { type Step, withSteps } from '../support/store-steps.ts'
+
+const first = snapshotOf(10, rowsNamed('a', 'b', 'c'))
+
+async function setUp(state = first) {
+  const store = memoryStore()
+  const database = await open(store)
+  await storeSnapshot(database, state)
+  return { store, database }
+}
+
+const entry = (since: number, sid: number, ops: readonly RowOp[] = []): JournalEntry => ({ since, sid, ops })
+const insert = (id: string): RowOp => ({ op: 'i', t: 'Issue', id, p: { title: id } })
+
+describe('an append', () => {
+  test('is found after a restart, with what came before it', async () => {
+    const { store, database } = await setUp()
+    const entries = [
+      entry(10, 12, [insert('d')]),
+      entry(12, 13),
+      entry(13, 20, [{ op: 'd', t: 'Issue', id: 'a' }]),
+    ]
+    for (const one of entries) await database.append(one)
+    expect(plain(await restoreState(await open(store)))).toEqual(plain(entries.reduce(appended, first)))
+  })
+
+  test.each([
+    ['behind', entry(9, 12, [insert('d')])],
+    ['ahead', entry(11, 12, [insert('d')])],
+    ['backwards', entry(10, 9)],
+    ['standing still, with ops', entry(10, 10, [insert('d')])],
+  ])('that does not follow from what is stored is refused with `broken_link`: %s', async (_, wrong) => {
+    const { store, database } = await setUp()
+    await expect(database.append(wrong)).rejects.toMatchObject({ name: 'StorageError', code: 'broken_link' })
+    expect(plain(await restoreState(await open(store)))).toEqual(plain(first))
+  })
+
+  test.each([
+    ['no epoch', undefined, undefined],
+    ['an epoch that only the snapshot told', 'x', undefined],
+    ['the same epoch', 'x', 'x'],
+  ])('that goes on from the last one reads nothing: %s', async (_, known, epoch) => {
+    const steps: Step['name'][] = []
+    const note = ({ name }: Step) => void steps.push(name)
+    const store = withSteps(memoryStore(), { awaited: note, immediate: note })
+    const database = await open(store)
+    await storeSnapshot(database, { ...first, epoch: known })
+    await database.append({ ...entry(10, 11, [insert('d')]), epoch })
+    steps.length = 0
+    await database.append({ ...entry(11, 12, [insert('e')]), epoch })
+    expect(steps).toEqual(['begin', 'put', 'end', 'complete'])
+    expect((await restoreState(await open(store)))?.sid).toBe(12)
+  })
+
+  test('right behind a snapshot reads nothing of those who were here before', async () => {
+    const inner = memoryStore()
+    for (let n = 0; n < 20; n += 1) await open(inner)
+    const read: Step[] = []
+    const awaited = (step: Step) => {
+      if (step.name === 'get' && step.table === 'journal') read.push(step)
+      return undefined
+    }
+    const database = await open(withSteps(inner, { awaited, immediate: () => {} }))
+    await storeSnapshot(database, first)
+    await database.append(entry(10, 11))
+    expect(read).toEqual([])
+  })
+
+  test.each<readonly [string, (database: Database) => Promise<unknown>]>([
+    ['a snapshot', (database) => storeSnapshot(database, snapshotOf(20, []))],
+    ['a removal of all', (database) => database.drop()],
+    ['another append', (database) => database.append(entry(11, 12))],
+  ])('is compared with what is stored again after %s', async (_, change) => {
+    const { database } = await setUp()
+    await database.append(entry(10, 11))
+    await change(database)
+    const late = database.append(entry(11, 12, [insert('d')]))
+    await expect(late).rejects.toMatchObject({ code: 'broken_link' })
+  })
+
+  test('is refused with `broken_link` where there is no snapshot', async () => {
+    const database = await open(memoryStore())
+    await expect(database.append(entry(0, 1))).rejects.toMatchObject({ code: 'broken_link' })
+    expect(await restoreState(database)).toBeUndefined()
+  })
+
+  test('the same one twice is refused the second time', async () => {
+    const { database } = await setUp()
+    await database.append(entry(10, 12, [insert('d')]))
+    await expect(database.append(entry(10, 12, [insert('e')]))).rejects.toMatchObject({ code: 'broken_link' })
+  })
+
+  test('begun twice at once is refused the second time, as what does not follow', async () => {
+    const { database } = await setUp()
+    await database.append(entry(10, 11))
+    const [one, two] = [database.append(entry(11, 12)), database.append(entry(11, 12))]
+    await expect(two).rejects.toMatchObject({ code: 'broken_link' })
+    await one
+  })
+
+  test('begun at once with others, each follows from the one before', async () => {
+    const { store, database } = await setUp()
+    const entries = Array.from({ length: 20 }, (_, n) => entry(10 + n, 11 + n, [insert(`n${n}`)]))
+    await Promise.all(entries.map((one) => database.append(one)))
+    expect(plain(await restoreState(await open(store)))).toEqual(plain(entries.reduce(appended, first)))
+  })
+
+  test('that moves nothing writes nothing', async () => {
+    const { store, database } = await setUp()
+    await database.append(entry(10, 10))
+    expect(await behind(store, (tx) => tx.keys('journal'))).toEqual([])
+    expect(database.size.journalUnits).toBe(0)
+  })
+
+  test('right behind another that moves nothing, or goes back, puts nothing into the way of the next', async () => {
+    const { store, database } = await setUp()
+    await database.append(entry(10, 11, [insert('d')]))
+    await database.append(entry(11, 11))
+    for (const wrong of [entry(11, 11, [insert('x')]), entry(11, 10)]) {
+      await expect(database.append(wrong)).rejects.toMatchObject({ code: 'broken_link' })
+    }
+    expect(await behind(store, (tx) => tx.keys('journal'))).toHaveLength(1)
+    await database.append(entry(11, 12, [insert('e')]))
+    const all = snapshotOf(12, rowsNamed('a', 'b', 'c', 'd', 'e'))
+    expect(plain(await restoreState(await open(store)))).toEqual(plain(all))
+  })
+
+  test('brings an epoch, alone or with ops', async () => {
+    const { store, database } = await setUp()
+    await database.append({ ...entry(10, 10), epoch: 'x' })
+    expect((await restoreState(await open(store)))?.epoch).toBe('x')
+    const again = await open(store)
+    await again.append({ ...entry(10, 11, [insert('d')]), epoch: 'y' })
+    await again.append(entry(11, 12))
+    expect((await restoreState(await open(store)))?.epoch).toBe('y')
+  })
+
+  test('brings an epoch right behind another, too', async () => {
+    const { store, database } = await setUp()
+    await database.append(entry(10, 11))
+    await database.append({ ...entry(11, 12), epoch: 'x' })
+    await database.append({ ...entry(12, 13), epoch: 'y' })
+    expect(await restoreState(await open(store))).toMatchObject({ sid: 13, epoch: 'y' })
+  })
+
+  test('follows from positions below 0 and up to the last safe integer, in their order', async () => {
+    const sids = [-Number.MAX_SAFE_INTEGER, -1_000, -9, -1, 0, 1, 9, 10, 2 ** 40, Number.MAX_SAFE_INTEGER]
+    const [start = 0, ...rest] = sids
+    const { store, database } = await setUp(snapshotOf(start, []))
+    let since = start
+    for (const sid of rest) {
+      await database.append(entry(since, sid, [insert(`at ${sid}`)]))
+      since = sid
+    }
+    const state = await restoreState(await open(store))
+    expect(state?.sid).toBe(Number.MAX_SAFE_INTEGER)
+    expect([...(state?.rows.values() ?? [])].map(({ id }) => id)).toEqual(rest.map((sid) => `at ${sid}`))
+  })
+
+  test('of many ops is made in a turn of its own', async () => {
+    const clock = new PacedClock()
+    const database = await openDatabase({ store: memoryStore(), name, clock })
+    await storeSnapshot(database, first)
+    const before = clock.turns
+    await database.append(
+      entry(
+        10,
+        11,
+        Array.from({ length: 1_000 }, (_, n) => insert(String(n))),
+      ),
+    )
+    expect(clock.turns).toBe(before)
+    await database.append(
+      entry(
+        11,
+        12,
+        Array.from({ length: 1_001 }, (_, n) => insert(String(n))),
+      ),
+    )
+    expect(clock.turns).toBe(before + 1)
+  })
+
+  test('keeps of a frame what its op says', async () => {
+    const { store, database } = await setUp(snapshotOf(10, []))
+    const frame = { sid: 11, at: 5, tx: 'x', op: 'i', t: 'Issue', id: 'd', v: 3, p: { n: 1 } } as const
+    await database.append(entry(10, 11, [frame]))
+    const [record] = await behind(store, (tx) => tx.values('journal'))
+    const ops = '[{"op":"i","t":"Issue","id":"d","v":3,"p":{"n":1}}]'
+    expect(record).toEqual({ since: 10, sid: 11, at: storedAt, ops })
+  })
+
+  test('invariant 53: types, ids and fields of any name come back as they were', async () => {
+    const op: fc.Arbitrary<RowOp> = fc.oneof(
+      fc.record({ op: fc.constant('i' as const), t: anyName, id: anyName, p: payload }),
+      fc.record({ op: fc.constant('u' as const), t: anyName, id: anyName, p: payload }),
+      fc.record({ op: fc.constant('d' as const), t: anyName, id: anyName }),
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.array(op), async (ops) => {
+        const { store, database } = await setUp()
+        await database.append(entry(10, 11, ops))
+        expect(plain(await restoreState(await open(store)))).toEqual(
+          plain(appended(first, entry(10, 11, ops))),
+        )
+      }),
+      { numRuns: 50 },
+    )
+    expect(Object.keys({}.constructor.prototype)).toEqual([])
+  })
+
+  test('carries payloads of 490 levels', async () => {
+    const { store, database } = await setUp()
+    const p = { deep: JSON.parse('['.repeat(490) + ']'.repeat(490)) }
+    await database.append(entry(10, 11, [{ op: 'i', t: 'Issue', id: 'deep', p }]))
+    expect((await restoreState(await open(store)))?.rows.get('5:Issuedeep')?.p).toEqual(p)
+  })
+})
+
+test('invariant 59: an append that fails, followed by one that would succeed, leaves no hole', async () => {
+  const store = memoryStore()
+  const faulty = new FaultyStore(store)
+  const database = await open(faulty.store)
+  await storeSnapshot(database, first)
+  await database.append(entry(10, 11, [insert('d')]))
+  faulty.arm(2, 'throw')
+  await expect(database.append(entry(11, 12, [insert('lost')]))).rejects.toThrow('on purpose')
+  expect(faulty.struck).toBe(true)
+  await expect(database.append(entry(12, 13, [insert('e')]))).rejects.toMatchObject({ code: 'broken_link' })
+  const expected = appended(first, entry(10, 11, [insert('d')]))
+  expect(plain(await restoreState(await open(store)))).toEqual(plain(expected))
+})
+
+test('the size of the journal is known, and is the same when it was read', async () => {
+  const { database } = await setUp()
+  await database.append(entry(10, 11, [insert('d')]))
+  const { journalUnits, pageUnits } = database.size
+  expect(journalUnits).toBeGreaterThan('[{"op":"i","t":"Issue","id":"d","p":{"title":"d"}}]'.length)
+  expect(pageUnits).toBeGreaterThan(0)
+  await restoreState(database)
+  expect(database.size).toEqual({ journalUnits, pageUnits })
+  await storeSnapshot(database, first)
+  expect(database.size).toEqual({ journalUnits: 0, pageUnits })
+})
+
+test('a journal of many deltas that bring nothing is due to be folded', async () => {
+  const { database } = await setUp()
+  for (let sid = 10; sid < 5_010; sid += 1) await database.append(entry(sid, sid + 1))
+  expect(checkpointDue(database.size)).toBe(true)
+})

@@ -1,0 +1,209 @@
+import { describe, expect, test } from 'vitest'
+import { StorageError } from '../../src/base/errors.ts'
+import type { JournalEntry } from '../../src/persistence/database.ts'
+import { noDatabase } from '../../src/persistence/none.ts'
+import { Recorder } from '../../src/persistence/recorder.ts'
+
+/** A recorder, what it began to write, what its database took, and what it told; the next writes fail as `failures` says. */
+function recorderOf(failures: (Error | undefined)[] = []) {
+  const begun: number[] = []
+  const stored: string[] = []
+  const told: (string | undefined)[] = []
+  const append = async ({ since, sid, ops, owesRepair }: JournalEntry) => {
+    begun.push(since)
+    await undefined
+    const failure = failures.shift()
+    if (failure) throw failure
+    const repair = owesRepair ? ', owes a repair' : ''
+    stored.push(`${since}-${sid}: ${ops.map(({ id }) => id)}${repair}`)
+  }
+  const recorder = new Recorder({ ...noDatabase, append }, (failure) => told.push(failure?.code))
+  return { recorder, begun, stored, told }
+}
+
+const entry = (since: number, sid = since + 1): JournalEntry => ({
+  since,
+  sid,
+  ops: [{ op: 'd', t: 'Issue', id: `${sid}` }],
+})
+
+const full = new StorageError('quota', 'Full.')
+
+describe('a recorder', () => {
+  test('begins to write at once, writes one at a time, and joins what waits meanwhile', async () => {
+    const { recorder, begun, stored } = recorderOf()
+    recorder.record(entry(0))
+    expect(begun).toEqual([0])
+    for (const since of [1, 2]) recorder.record(entry(since))
+    await recorder.settled()
+    recorder.record(entry(3))
+    await recorder.settled()
+    expect(stored).toEqual(['0-1: 1', '1-3: 2,3', '3-4: 4'])
+  })
+
+  test('joins to what waits that a repair is owed, and does not lose it with what comes next', async () => {
+    const { recorder, stored } = recorderOf()
+    for (const since of [0, 1]) recorder.record(entry(since))
+    recorder.record({ since: 2, sid: 2, ops: [], owesRepair: true })
+    recorder.record(entry(2))
+    await recorder.settled()
+    expect(stored).toEqual(['0-1: 1', '1-3: 2,3, owes a repair'])
+  })
+
+  test('copies nothing again of what waits', async () => {
+    const { recorder, stored } = recorderOf()
+    let items = 0
+    const iterate = Array.prototype[Symbol.iterator]
+    Array.prototype[Symbol.iterator] = function () {
+      items += this.length
+      return iterate.call(this)
+    }
+    try {
+      for (let since = 0; since < 1_000; since += 1) recorder.record(entry(since))
+    } finally {
+      Array.prototype[Symbol.iterator] = iterate
+    }
+    await recorder.settled()
+    expect([items < 10_000, stored.length]).toEqual([true, 2])
+  })
+
+  test('invariant 59: a write that fails is done before the next one, so that there is no hole', async () => {
+    const { recorder, stored, told } = recorderOf([full])
+    recorder.record(entry(0))
+    await recorder.settled()
+    expect({ stored, failure: recorder.failure }).toEqual({ stored: [], failure: full })
+    recorder.record(entry(1))
+    await recorder.settled()
+    const failure = undefined
+    expect({ stored, failure: recorder.failure }).toEqual({ stored: ['0-1: 1', '1-2: 2'], failure })
+    expect(told).toEqual(['quota', undefined])
+  })
+
+  test('recognises a write that was stored though it was told to be late, and goes on behind it', async () => {
+    const late = new StorageError('timeout', 'Late.')
+    const { recorder, stored, told } = recorderOf([late, new StorageError('broken_link', 'No.')])
+    recorder.record(entry(0))
+    await recorder.settled()
+    recorder.record(entry(1))
+    await recorder.settled()
+    expect(stored).toEqual(['1-1: ', '1-2: 2'])
+    expect(told).toEqual(['timeout', undefined])
+  })
+
+  test('tries again what failed when somebody wants to know whether all is stored', async () => {
+    const { recorder, stored } = recorderOf([full])
+    recorder.record(entry(0))
+    await recorder.settled()
+    await recorder.settled()
+    expect({ stored, failure: recorder.failure }).toEqual({ stored: ['0-1: 1'], failure: undefined })
+  })
+
+  test('tries the whole again that failed for another reason the second time', async () => {
+    const { recorder, stored } = recorderOf([full, full])
+    recorder.record(entry(0))
+    for (const expected of [[], [], ['0-1: 1']]) {
+      await recorder.settled()
+      expect(stored).toEqual(expected)
+    }
+  })
+
+  test('has no reason not to store any longer where another database is there, though nothing waits', async () => {
+    const { recorder, told } = recorderOf()
+    recorder.suspend(full)
+    recorder.use(noDatabase)
+    expect([recorder.failure, told]).toEqual([undefined, ['quota', undefined]])
+  })
+
+  test('tells once that writing fails, and once that it works again', async () => {
+    const { recorder, told } = recorderOf([full, full, full])
+    for (const since of [0, 1, 2, 3]) {
+      recorder.record(entry(since))
+      await recorder.settled()
+    }
+    expect(told).toEqual(['quota', undefined])
+  })
+
+  test.each(['fenced', 'broken_link', 'closed'] as const)(
+    'where the store says %s, writes nothing until a snapshot was stored',
+    async (code) => {
+      const { recorder, stored, told } = recorderOf([new StorageError(code, 'No.')])
+      for (const since of [0, 1]) {
+        recorder.record(entry(since))
+        await recorder.settled()
+      }
+      expect({ stored, code: recorder.failure?.code }).toEqual({ stored: [], code })
+      recorder.resume()
+      recorder.record(entry(5))
+      await recorder.settled()
+      expect({ stored, told }).toEqual({ stored: ['5-6: 6'], told: [code, undefined] })
+    },
+  )
+
+  test('suspended, writes neither what waits nor what comes', async () => {
+    const { recorder, stored, told } = recorderOf()
+    for (const since of [0, 1]) recorder.record(entry(since))
+    recorder.suspend()
+    recorder.record(entry(2))
+    await recorder.settled()
+    // The first was under way.
+    expect({ stored, told }).toEqual({ stored: ['0-1: 1'], told: [] })
+  })
+
+  test('does not begin in its turn to write what is to be written later', async () => {
+    const { recorder, begun, stored } = recorderOf()
+    recorder.record(entry(0), true)
+    recorder.suspend()
+    await recorder.settled()
+    recorder.resume()
+    recorder.record(entry(1), true)
+    expect(begun).toEqual([])
+    recorder.record(entry(2))
+    await recorder.settled()
+    expect(stored).toEqual(['1-3: 2,3'])
+  })
+
+  test('where a snapshot could not be stored, says so until one was', async () => {
+    const { recorder, stored, told } = recorderOf()
+    recorder.suspend(full)
+    recorder.record(entry(0))
+    await recorder.settled()
+    expect({ stored, failure: recorder.failure }).toEqual({ stored: [], failure: full })
+    recorder.resume()
+    expect({ failure: recorder.failure, told }).toEqual({ failure: undefined, told: ['quota', undefined] })
+  })
+
+  test('invariant 33: given up on, stays so when the write that was under way succeeds', async () => {
+    const { recorder, stored, told } = recorderOf()
+    recorder.record(entry(0))
+    recorder.suspend(full)
+    await recorder.settled()
+    expect(stored).toEqual(['0-1: 1'])
+    expect({ failure: recorder.failure, told }).toEqual({ failure: full, told: ['quota'] })
+  })
+
+  test('given up on, says why, also where the write that was under way fails of it', async () => {
+    const { recorder, told } = recorderOf([new StorageError('broken_link', 'It does not follow.')])
+    recorder.record(entry(0))
+    recorder.suspend(full)
+    await recorder.settled()
+    expect({ failure: recorder.failure, told }).toEqual({ failure: full, told: ['quota'] })
+  })
+
+  test('stores a delta of any size, but does not pile up deltas without end before a store that fails', async () => {
+    const large = { ...entry(0), ops: Array.from({ length: 60_000 }, () => entry(0).ops).flat() }
+    const healthy = recorderOf()
+    healthy.recorder.record(large)
+    await healthy.recorder.settled()
+    expect(healthy.stored).toHaveLength(1)
+
+    const failing = recorderOf([full])
+    failing.recorder.record(large)
+    await failing.recorder.settled()
+    failing.recorder.record(entry(1))
+    await failing.recorder.settled()
+    expect({ stored: failing.stored, failure: failing.recorder.failure }).toEqual({
+      stored: [],
+      failure: full,
+    })
+  })
+})
