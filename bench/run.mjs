@@ -9,7 +9,7 @@ import { findChromium } from '../test/setup/find-browsers.mjs'
 import { readOptions } from './options.mjs'
 import { plotOf } from './plot.mjs'
 import { startServer } from './server.mjs'
-import { longestTask } from './tasks.mjs'
+import { maxTask } from './tasks.mjs'
 
 const help = `Usage: npm start -- [options]
 
@@ -86,7 +86,7 @@ async function trace(context, name, what) {
   if (name !== 'instep') return Number.NaN
   progress(`${name}: ${what}, traced…`)
   const page = await context.newPage()
-  const longest = await longestTask(await context.newCDPSession(page), () => toldBy(page, name, what))
+  const longest = await maxTask(await context.newCDPSession(page), () => toldBy(page, name, what))
   await page.close()
   return longest
 }

@@ -4,7 +4,7 @@ const categories = ['toplevel', 'devtools.timeline', 'v8', 'blink.user_timing']
  * Runs `work` under a trace of the page that `session` is attached to. Gives the page's longest task from its last mark
  * `begin` on, in ms, without the time in which it collected garbage: what others left behind is collected in whose task it may be.
  */
-export async function longestTask(session, work) {
+export async function maxTask(session, work) {
   const events = []
   session.on('Tracing.dataCollected', ({ value }) => events.push(...value))
   await session.send('Tracing.start', { transferMode: 'ReportEvents', categories: categories.join() })

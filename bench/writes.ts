@@ -16,7 +16,7 @@ function open(url: string, identity: string, store: Store) {
     identity,
     store,
     models,
-    world: {
+    environment: {
       fetch: (input, init) => {
         if (input.endsWith('/tx')) return Promise.reject(new TypeError('Nobody is there.'))
         if (!next) return fetch(input, init)

@@ -1,13 +1,13 @@
-export type { Listener, Undo } from './base/emitter.ts'
+export type { Listener, Unsubscribe } from './base/emitter.ts'
 export type {
   Clock,
+  Environment,
   Fetch,
   Lifecycle,
   LifecycleEvent,
   Random,
   WebSocketConstructor,
   WebSocketLike,
-  World,
 } from './base/environment.ts'
 export {
   ClosedError,
@@ -32,6 +32,7 @@ export { type Logger, silentLogger } from './base/logger.ts'
 export type { SyncClientOptions } from './client/options.ts'
 export { type ClientOf, SyncClient } from './client/sync-client.ts'
 export type {
+  ConfirmedRecord,
   Merge,
   MergeMutator,
   NameOf,
@@ -65,7 +66,6 @@ export type { OutboxRecord, RecordImage } from './persistence/outbox.ts'
 export type { StorageStatus } from './persistence/storage-status.ts'
 export type { Anomaly } from './protocol/anomaly.ts'
 export type { JsonValue, Payload } from './protocol/json.ts'
-export type { WireRow } from './protocol/row.ts'
 export {
   type Rejection,
   type RejectionCode,

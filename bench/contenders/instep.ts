@@ -32,7 +32,7 @@ function open(url: string) {
     identity: 'bench',
     store: indexedDbStore(),
     models,
-    world: {
+    environment: {
       fetch: (input, init) => {
         if (input.endsWith('/bootstrap')) return fetch(input, init)
         const sid = new URL(input).searchParams.get('since')

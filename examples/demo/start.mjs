@@ -5,7 +5,7 @@ import { listen } from './server/listen.mjs'
 import { buildPage } from './server/page.mjs'
 import { createTerminal } from './server/terminal.mjs'
 
-const help = `Starts the demo of Instep: two users, a cable each, and every town of the world.
+const help = `Starts the demo of Instep: two users, a cable each, and every town of the environment.
 
   npm run demo -- [--port <number>]
 

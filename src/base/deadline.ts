@@ -1,5 +1,5 @@
 import type { Clock } from './environment.ts'
-import { Alarm } from './timer.ts'
+import { Timer } from './timer.ts'
 
 /** Settles as `promise` does, or rejects with what `late` gives once `ms` have gone by. */
 export function withDeadline<T>(
@@ -19,7 +19,7 @@ export function whileAlive<T>(
   late: () => Error,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
-    const alarm = new Alarm(clock, () => reject(late()))
+    const alarm = new Timer(clock, () => reject(late()))
     let over = false
     const alive = () => {
       if (!over) alarm.set(ms)

@@ -1,12 +1,12 @@
-import type { Undo } from './emitter.ts'
+import type { Unsubscribe } from './emitter.ts'
 
 /** Collects undo functions; `dispose` runs them once, the last added first. */
 export class Disposer {
-  readonly #undos: Undo[] = []
+  readonly #undos: Unsubscribe[] = []
   #disposed = false
 
   /** Keeps `undo` for later. On a disposer that is done, it runs at once. */
-  add(undo: Undo): void {
+  add(undo: Unsubscribe): void {
     if (this.#disposed) undo()
     else this.#undos.push(undo)
   }

@@ -1,5 +1,5 @@
 /** Takes back what the call that returned it did. Safe to call again. */
-export type Undo = () => void
+export type Unsubscribe = () => void
 
 export type Listener<T> = (value: T) => void
 
@@ -12,7 +12,7 @@ export class Emitter<Events extends object> {
     this.#onError = onError
   }
 
-  on<Name extends keyof Events>(name: Name, listener: Listener<Events[Name]>): Undo {
+  on<Name extends keyof Events>(name: Name, listener: Listener<Events[Name]>): Unsubscribe {
     // Wrapped, so that the same function may be added twice and each undo takes back its own.
     const own: Listener<Events[Name]> = (event) => listener(event)
     const listeners = this.#listeners.get(name) ?? new Set()

@@ -1,10 +1,10 @@
 import { fallbackWebSocket } from '#websocket'
-import type { Undo } from './emitter.ts'
-import type { Clock, Lifecycle, LifecycleEvent, Random, World } from './environment.ts'
+import type { Unsubscribe } from './emitter.ts'
+import type { Clock, Environment, Lifecycle, LifecycleEvent, Random } from './environment.ts'
 import type { Logger } from './logger.ts'
 
 /** A timer holds a signed 32-bit number of ms (HTML standard, "timer initialization steps"). */
-const longestTimerMs = 2 ** 31 - 1
+const maxTimerMs = 2 ** 31 - 1
 
 const clock: Clock = {
   now: () => Date.now(),
@@ -12,7 +12,7 @@ const clock: Clock = {
     let left = ms
     let timer: ReturnType<typeof setTimeout> | undefined
     const arm = () => {
-      const step = Math.min(left, longestTimerMs)
+      const step = Math.min(left, maxTimerMs)
       left -= step
       timer = setTimeout(left > 0 ? arm : callback, step)
     }
@@ -38,9 +38,9 @@ const random: Random = {
 }
 
 const listeners = new Set<(event: LifecycleEvent) => void>()
-let detach: Undo = () => {}
+let detach: Unsubscribe = () => {}
 
-function attach(): Undo {
+function attach(): Unsubscribe {
   const target = globalThis
   if (typeof target.addEventListener !== 'function') return () => {}
   const tell = (event: LifecycleEvent) => {
@@ -78,7 +78,7 @@ const lifecycle: Lifecycle = {
  * The parts that `overrides` leaves out, from the globals as they are at the time of the call; where the WebSocket is to
  * send headers, which the global one cannot, the other one, if there is one.
  */
-export function resolveWorld(overrides: Partial<World> = {}, sendsHeaders = false): World {
+export function resolveEnvironment(overrides: Partial<Environment> = {}, sendsHeaders = false): Environment {
   const { WebSocket } = globalThis
   return {
     fetch: (url, init) => globalThis.fetch(url, init),

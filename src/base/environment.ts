@@ -1,10 +1,10 @@
-import type { Undo } from './emitter.ts'
+import type { Unsubscribe } from './emitter.ts'
 
 /**
  * Everything a client takes from outside itself. Each part has its default; a test gives its own, and the whole
  * client runs in virtual time.
  */
-export interface World {
+export interface Environment {
   readonly fetch: Fetch
   /** The constructor of sockets; `undefined` where there are none, and the client then polls. */
   readonly WebSocket: WebSocketConstructor | undefined
@@ -21,7 +21,7 @@ export interface Clock {
   /** The time, in ms since the epoch. */
   now(): number
   /** Calls `callback` once after `ms`, however long that is; the result cancels it. */
-  after(ms: number, callback: () => void): Undo
+  after(ms: number, callback: () => void): Unsubscribe
   /** Gives other tasks a turn: input, rendering, the network. */
   pause(): Promise<void>
 }
@@ -38,7 +38,7 @@ export interface Lifecycle {
   online(): boolean
   visible(): boolean
   /** Attaches to the surroundings at the first listener and detaches at the last. */
-  subscribe(listener: (event: LifecycleEvent) => void): Undo
+  subscribe(listener: (event: LifecycleEvent) => void): Unsubscribe
 }
 
 export type LifecycleEvent = 'online' | 'offline' | 'visible' | 'hidden'

@@ -1,11 +1,11 @@
-import type { Undo } from './emitter.ts'
+import type { Unsubscribe } from './emitter.ts'
 import type { Clock } from './environment.ts'
 
 /** One timer that can be set again. */
-export class Alarm {
+export class Timer {
   readonly #clock: Clock
   readonly #ring: () => void
-  #cancel: Undo | undefined
+  #cancel: Unsubscribe | undefined
   #at = Number.POSITIVE_INFINITY
 
   constructor(clock: Clock, ring: () => void) {

@@ -1,4 +1,4 @@
-import { defaultRecordBytes, mostRecordBytes } from '../server/log/check-size.ts'
+import { defaultRecordBytes, maxRecordBytes } from '../server/log/check-size.ts'
 import type { Settings } from './settings.ts'
 
 export const maxRecordBytesOption = {
@@ -7,5 +7,5 @@ export const maxRecordBytesOption = {
 }
 
 export function maxRecordBytesIn(settings: Settings): number {
-  return settings.integer('max-record-bytes', 1, mostRecordBytes) ?? defaultRecordBytes
+  return settings.integer('max-record-bytes', 1, maxRecordBytes) ?? defaultRecordBytes
 }

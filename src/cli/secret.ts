@@ -1,4 +1,4 @@
-import { leastSecretBytes } from '../server/auth/jwt-keys.ts'
+import { minSecretBytes } from '../server/auth/jwt-keys.ts'
 import { UsageError } from './failure.ts'
 import type { Shell } from './shell.ts'
 
@@ -24,6 +24,6 @@ export function secretsIn(env: Shell['env']): readonly [string, ...string[]] {
 function secretIn(env: Shell['env'], variable: string): string | undefined {
   const secret = env[variable]
   if (!secret) return undefined
-  if (new TextEncoder().encode(secret).length >= leastSecretBytes) return secret
-  throw new UsageError(`${variable} is too short; it needs ${leastSecretBytes} bytes or more.`)
+  if (new TextEncoder().encode(secret).length >= minSecretBytes) return secret
+  throw new UsageError(`${variable} is too short; it needs ${minSecretBytes} bytes or more.`)
 }

@@ -1,6 +1,6 @@
 import process from 'node:process'
 import type { WriteStream } from 'node:tty'
-import type { Undo } from '../base/emitter.ts'
+import type { Unsubscribe } from '../base/emitter.ts'
 import { codeOf } from '../base/errors.ts'
 
 /** What a command has of the outside: a test gives its own. */
@@ -9,7 +9,7 @@ export interface Shell {
   readonly stdout: Output
   readonly stderr: Output
   /** Calls `listener` whenever the process is asked to end: by SIGINT or SIGTERM. */
-  onEnd(listener: () => void): Undo
+  onEnd(listener: () => void): Unsubscribe
   /** Ends the process once all that was written has left; where results could not be written, it has failed. */
   exit(code: number): void
 }

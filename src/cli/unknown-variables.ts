@@ -1,7 +1,7 @@
 import type { Shell } from './shell.ts'
 
 /** So many letters may differ in what is taken for another name. */
-const mostSlips = 2
+const maxSlips = 2
 
 /** Says of each variable that looks like one of `known` and is none that nothing reads it: it may be misspelt. */
 export function unknownVariables(env: Shell['env'], known: readonly string[]): readonly string[] {
@@ -9,7 +9,7 @@ export function unknownVariables(env: Shell['env'], known: readonly string[]): r
     ([name, text = '']) => name.startsWith('INSTEP_') && !known.includes(name) && !isOfKubernetes(name, text),
   )
   return unknown.map(([name]) => {
-    const meant = known.find((each) => slipsBetween(name, each) <= mostSlips)
+    const meant = known.find((each) => slipsBetween(name, each) <= maxSlips)
     return `${name} is set, and is no option; ${meant ? `${meant} is one` : '`instep serve --help` lists them'}.`
   })
 }

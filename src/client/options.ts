@@ -1,6 +1,6 @@
 import { type Check, checkOptions } from '../base/check-options.ts'
-import { consoleLogger, resolveWorld } from '../base/environment.default.ts'
-import type { World } from '../base/environment.ts'
+import { consoleLogger, resolveEnvironment } from '../base/environment.default.ts'
+import type { Environment } from '../base/environment.ts'
 import { type SyncError, wrongOption } from '../base/errors.ts'
 import { harmless, type Logger } from '../base/logger.ts'
 import { defineModels, type ModelDefinitions, type Models } from '../models/models.ts'
@@ -34,15 +34,15 @@ export interface SyncClientOptions<M extends ModelDefinitions = ModelDefinitions
   /** How often to fetch where nothing is pushed, in ms. @default 30_000 */
   readonly pollInterval?: number | undefined
   /** The bodies of transactions, for a server whose bodies are others. @default the protocol's */
-  readonly txCodec?: TxCodec | undefined
+  readonly transactionCodec?: TxCodec | undefined
   /** Gives what is to be written in place of a rejected transaction. @default it waits in `outbox` */
   readonly merge?: Merge<NoInfer<M>> | undefined
   /** How long the data may take to show an accepted transaction before it is fetched, in ms. @default 1_000 */
-  readonly echoWait?: number | undefined
+  readonly echoTimeout?: number | undefined
   /** What a developer may want to read. @default warnings and errors go to the console */
   readonly logger?: Logger | undefined
   /** What stands in place of the surroundings: `fetch`, `WebSocket`, the clock. @default the globals */
-  readonly world?: Partial<World> | undefined
+  readonly environment?: Partial<Environment> | undefined
 }
 
 /** The options as they are used. */
@@ -56,9 +56,9 @@ export interface ResolvedOptions<M extends ModelDefinitions> {
   readonly pollInterval: number
   readonly codec: TxCodec
   readonly merge: UntypedMerge | undefined
-  readonly echoWait: number
+  readonly echoTimeout: number
   readonly logger: Logger
-  readonly world: World
+  readonly environment: Environment
 }
 
 const isFunction = (value: unknown) => typeof value === 'function'
@@ -82,7 +82,7 @@ const expected: {
   models: [isObject, 'what defineModels gives, or an object of schemas'],
   store: [(value) => isObject(value) && isFunction(value.open), 'a store, as indexedDbStore() gives it'],
   pollInterval: [(value) => typeof value === 'number' && value >= 100, 'a number of ms, 100 or more'],
-  txCodec: [
+  transactionCodec: [
     (value) =>
       isObject(value) &&
       isFunction(value.encode) &&
@@ -91,9 +91,9 @@ const expected: {
     '{ encode, decode, maxTransactions? }, with maxTransactions of 1 or more',
   ],
   merge: [isFunction, 'a function'],
-  echoWait: [(value) => typeof value === 'number' && value >= 0, 'a number of ms, 0 or more'],
+  echoTimeout: [(value) => typeof value === 'number' && value >= 0, 'a number of ms, 0 or more'],
   logger: [(value) => isObject(value) && isFunction(value.warn), '{ debug, info, warn, error }'],
-  world: [isObject, 'an object with some parts of the world'],
+  environment: [isObject, 'an object with some parts of the environment'],
 }
 
 /** Throws a ConfigurationError that names the option. */
@@ -116,11 +116,11 @@ export function resolveOptions<M extends ModelDefinitions>(
     models: defineModels<M>(models ?? ({} as M)),
     store,
     pollInterval: options.pollInterval ?? 30_000,
-    codec: options.txCodec ?? standardTxCodec,
+    codec: options.transactionCodec ?? standardTxCodec,
     // The models say what the application may take the mutator's records for.
     merge: options.merge as UntypedMerge | undefined,
-    echoWait: options.echoWait ?? 1_000,
+    echoTimeout: options.echoTimeout ?? 1_000,
     logger: harmless(options.logger ?? consoleLogger),
-    world: resolveWorld(options.world, apiKey !== undefined),
+    environment: resolveEnvironment(options.environment, apiKey !== undefined),
   }
 }

@@ -1,5 +1,5 @@
-import type { Listener, Undo } from '../base/emitter.ts'
-import { LocalSession } from '../engine/engine.ts'
+import type { Listener, Unsubscribe } from '../base/emitter.ts'
+import { Engine } from '../engine/engine.ts'
 import type { SyncEvents } from '../engine/events.ts'
 import type { Status } from '../engine/status.ts'
 import type { SyncResult } from '../engine/sync-result.ts'
@@ -12,16 +12,15 @@ import type { MutateOptions } from '../mutations/writer.ts'
 import { createCredentials } from '../network/credentials.ts'
 import { type Endpoints, resolveEndpoints } from '../network/endpoints.ts'
 import { createTransport } from '../network/http.ts'
-import { createLink } from '../network/realtime-socket.ts'
+import { createRealtimeSocket } from '../network/realtime-socket.ts'
 import { noDatabase } from '../persistence/none.ts'
 import { openDatabase } from '../persistence/open.ts'
-import type { WireRow } from '../protocol/row.ts'
 import type { LiveQuery } from '../records/live-query.ts'
 import type { QuerySpec, Where } from '../records/query-spec.ts'
 import { Replica } from '../records/replica.ts'
 import { withTimeLimits } from '../storage/deadline.ts'
 import { resolveOptions, type SyncClientOptions } from './options.ts'
-import type { NameOf, NotAsync, OutboxView, RecordFor, TypedMutator } from './types.ts'
+import type { ConfirmedRecord, NameOf, NotAsync, OutboxView, RecordFor, TypedMutator } from './types.ts'
 import { whenReady } from './when-ready.ts'
 
 /**
@@ -39,46 +38,47 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
   readonly endpoints: Endpoints
   /** What the user wrote and the data does not show yet, or the server refused. */
   readonly outbox: OutboxView<M>
-  readonly #session: LocalSession
+  readonly #engine: Engine
 
   /** Throws a ConfigurationError that names the option which is wrong, and says what was expected. */
   constructor(options: SyncClientOptions<M>) {
-    const { world, logger, store, identity, models, ...rest } = resolveOptions(options)
-    const endpoints = resolveEndpoints(rest.endpoints, world.location)
+    const { environment, logger, store, identity, models, ...rest } = resolveOptions(options)
+    const endpoints = resolveEndpoints(rest.endpoints, environment.location)
     const credentials = createCredentials(rest.credentials, identity)
     this.endpoints = endpoints
-    this.#session = new LocalSession({
+    this.#engine = new Engine({
       ...rest,
-      world,
+      environment,
       logger,
       credentials,
       models,
       canWrite: endpoints.txUrl !== undefined,
-      transport: createTransport({ world, endpoints, credentials }),
-      createLink: (listener) => createLink({ world, wsUrl: endpoints.wsUrl, credentials, listener }),
+      transport: createTransport({ environment, endpoints, credentials }),
+      createSocket: (listener) =>
+        createRealtimeSocket({ environment, wsUrl: endpoints.wsUrl, credentials, listener }),
       openDatabase: async (beside) =>
         store && identity !== null
           ? openDatabase({
-              store: withTimeLimits(store, world.clock),
+              store: withTimeLimits(store, environment.clock),
               name: databaseName(endpoints, identity),
-              clock: world.clock,
+              clock: environment.clock,
               models,
               beside,
             })
           : noDatabase,
       replica: new Replica({
-        clock: world.clock,
+        clock: environment.clock,
         onListenerError: (error) => logger.error('A listener or a filter of a query threw.', { error }),
         indexes: indexesOf(models),
       }),
     })
     // The models say what the application may take the mutator's records for.
-    this.outbox = this.#session.writer.outbox as OutboxView<M>
+    this.outbox = this.#engine.mutations.outbox as OutboxView<M>
   }
 
   /** Where the client stands: the same object until something changes. */
   get status(): Status {
-    return this.#session.status
+    return this.#engine.status
   }
 
   /** The position that is shown. */
@@ -91,7 +91,7 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
    * waits for the network. Safe to call again. Rejects with a ClosedError after `close`.
    */
   start(): Promise<void> {
-    return this.#session.start()
+    return this.#engine.start()
   }
 
   /**
@@ -99,7 +99,7 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
    * a ClosedError on `close`, and with the signal's reason.
    */
   ready({ signal }: { readonly signal?: AbortSignal | undefined } = {}): Promise<void> {
-    return whenReady(this.#session, signal)
+    return whenReady(this.#engine, signal)
   }
 
   /**
@@ -111,8 +111,8 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
     t: T,
     { signal }: { readonly signal?: AbortSignal | undefined } = {},
   ): Promise<void> {
-    this.#session.use(t)
-    return whenReady(this.#session, signal, t)
+    this.#engine.use(t)
+    return whenReady(this.#engine, signal, t)
   }
 
   /**
@@ -123,7 +123,7 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
    * durable.
    */
   sync(): Promise<SyncResult> {
-    return this.#session.sync()
+    return this.#engine.sync()
   }
 
   /**
@@ -131,12 +131,12 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
    * ClosedError after `close`.
    */
   stop(): Promise<void> {
-    return this.#session.stop()
+    return this.#engine.stop()
   }
 
   /** Ends the client for good, and resolves when what it took is stored. Safe to call again. */
   close(): Promise<void> {
-    return this.#session.close()
+    return this.#engine.close()
   }
 
   /**
@@ -144,7 +144,7 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
    * `close`, and a ConfigurationError for a token that no header can carry.
    */
   resume(token?: string): void {
-    this.#session.resume(token)
+    this.#engine.resume(token)
   }
 
   /**
@@ -160,7 +160,7 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
    */
   mutate<R>(body: (mutator: TypedMutator<M>) => NotAsync<R>, options: MutateOptions = {}): Transaction {
     // The models say what the application may take the mutator's records for.
-    return this.#session.writer.mutate(body as (mutator: Mutator) => unknown, options)
+    return this.#engine.mutations.mutate(body as (mutator: Mutator) => unknown, options)
   }
 
   /**
@@ -168,17 +168,17 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
    * there was one. Rejects with what `tx.undo` rejects with; what is not undone then stays to be undone.
    */
   undo(): Promise<boolean> {
-    return this.#session.writer.undo()
+    return this.#engine.mutations.undo()
   }
 
   /** Whether there is something to undo. What `outbox.subscribe` tells includes that this, or `canRedo`, changed. */
   get canUndo(): boolean {
-    return this.#session.writer.canUndo
+    return this.#engine.mutations.canUndo
   }
 
   /** Whether there is something to do again. */
   get canRedo(): boolean {
-    return this.#session.writer.canRedo
+    return this.#engine.mutations.canRedo
   }
 
   /**
@@ -186,12 +186,12 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
    * a part of it cannot be done on what is there now, and has done nothing then.
    */
   redo(): Promise<boolean> {
-    return this.#session.writer.redo()
+    return this.#engine.mutations.redo()
   }
 
   /** Calls `listener` for each event, until the function it gives is called. One that throws stops no other. */
-  on<Name extends keyof SyncEvents>(name: Name, listener: Listener<SyncEvents[Name]>): Undo {
-    return this.#session.events.on(name, listener)
+  on<Name extends keyof SyncEvents>(name: Name, listener: Listener<SyncEvents[Name]>): Unsubscribe {
+    return this.#engine.events.on(name, listener)
   }
 
   /** The record, the same object until it changes; `undefined` where there is none. */
@@ -214,10 +214,16 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
     return this.#reader(t).count(t, where)
   }
 
-  /** The row as the server last said, whatever is pending. */
-  confirmed<T extends NameOf<M>>(t: T, id: string): WireRow | undefined {
-    this.#session.use(t)
-    return this.#session.replica.confirmed(t, id)
+  /**
+   * The record as the server last sent it, without pending changes, and its version, if the server numbers them;
+   * `undefined` if the server has no such record.
+   */
+  confirmed<T extends NameOf<M>>(type: T, id: string): ConfirmedRecord<RecordFor<M, T>> | undefined {
+    const { replica } = this.#engine
+    this.#engine.use(type)
+    const row = replica.confirmed(type, id)
+    // The models say what the application may take a record for.
+    return row && { record: replica.records.of(row) as RecordFor<M, T>, version: row.v }
   }
 
   /**
@@ -234,8 +240,8 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
 
   /** The replica holds what came from outside; the models say what the application may take it for. */
   #reader<T extends NameOf<M>>(t: T): TypedReader<RecordFor<M, T>> {
-    this.#session.use(t)
-    return this.#session.replica as unknown as TypedReader<RecordFor<M, T>>
+    this.#engine.use(t)
+    return this.#engine.replica as unknown as TypedReader<RecordFor<M, T>>
   }
 }
 

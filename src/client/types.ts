@@ -98,3 +98,10 @@ export interface OutboxView<out M extends ModelDefinitions> {
   /** Everything in it, as plain data. It holds what the user wrote. */
   export(): Promise<ExportedOutbox>
 }
+
+/** A record as the server last sent it. */
+export interface ConfirmedRecord<R> {
+  readonly record: R
+  /** `undefined` if the server does not number versions. */
+  readonly version: number | undefined
+}

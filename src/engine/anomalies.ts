@@ -3,7 +3,7 @@ import type { DeltaMessage } from '../protocol/delta.ts'
 import type { RowOp } from '../protocol/fold.ts'
 
 /** A server that is wrong throughout is told in so many anomalies, and a last one that counts the rest. */
-const mostTold = 20
+const maxTold = 20
 
 type Message = Pick<DeltaMessage, 'kind' | 'broken' | 'sid'>
 
@@ -18,7 +18,7 @@ export function ofUnknown(ops: readonly RowOp[]): readonly Anomaly[] {
   const kind = 'unknown_record'
   return told(
     ops,
-    ({ t, id }) => ({ kind, t, id, message: `A change came for ${t} ${id}, which is not here.` }),
+    ({ t, id }) => ({ kind, type: t, id, message: `A change came for ${t} ${id}, which is not here.` }),
     (more) => ({ kind, message: `${more} more changes came for records that are not here.` }),
   )
 }
@@ -28,7 +28,7 @@ function told<T>(
   each: (item: T) => Anomaly,
   rest: (more: number) => Anomaly,
 ): readonly Anomaly[] {
-  const first = items.slice(0, mostTold).map(each)
+  const first = items.slice(0, maxTold).map(each)
   const more = items.length - first.length
   return more > 0 ? [...first, rest(more)] : first
 }

@@ -1,14 +1,14 @@
 import { isSyncError, type SyncError } from '../base/errors.ts'
-import type { LinkState } from '../network/realtime-socket.ts'
-import type { Phase } from '../network/schedule-state.ts'
+import type { SocketState } from '../network/realtime-socket.ts'
+import type { ScheduleState } from '../network/schedule-state.ts'
 import type { SnapshotProgress } from '../network/transport.ts'
 import type { RealtimeState } from './realtime.ts'
 import type { ConnectionStatus, DataStatus } from './status.ts'
 
 /** What the status of data and connection follows from. */
 export interface Facts {
-  readonly phase: Phase['name']
-  readonly link: LinkState
+  readonly phase: ScheduleState['name']
+  readonly socket: SocketState
   readonly realtime: RealtimeState
   readonly online: boolean
   /** Why the last fetch failed, if it did. */
@@ -23,7 +23,7 @@ export interface Facts {
 }
 
 export function connectionStatus(facts: Facts): ConnectionStatus {
-  const { phase, link, realtime, online, failure, retryAt, progress, fetched } = facts
+  const { phase, socket, realtime, online, failure, retryAt, progress, fetched } = facts
   if (phase === 'halted' || phase === 'asked') return { state: 'idle' }
   const isRefused = isSyncError(failure, 'UnauthenticatedError')
   if (isRefused && phase !== 'fetching') return { state: 'unauthenticated', error: failure }
@@ -35,7 +35,7 @@ export function connectionStatus(facts: Facts): ConnectionStatus {
     return retryAt === undefined ? { state: 'offline' } : { state: 'offline', retryAt }
   }
   if (realtime === 'live') return { state: 'socket' }
-  return { state: fetched && realtime === 'closed' && !isOpening(link) ? 'polling' : 'connecting' }
+  return { state: fetched && realtime === 'closed' && !isOpening(socket) ? 'polling' : 'connecting' }
 }
 
 export function dataStatus(facts: Facts, connection: ConnectionStatus): DataStatus {
@@ -46,6 +46,6 @@ export function dataStatus(facts: Facts, connection: ConnectionStatus): DataStat
 }
 
 /** Whether a socket may soon be open: a first failure, such as the loss of one that was, says nothing of the next try. */
-function isOpening(link: LinkState): boolean {
-  return link.name === 'opening' || (link.name === 'waiting' && link.failures === 1)
+function isOpening(socket: SocketState): boolean {
+  return socket.name === 'opening' || (socket.name === 'waiting' && socket.failures === 1)
 }

@@ -1,18 +1,26 @@
 import type { SyncError } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
-import type { LocalWriterOptions } from '../mutations/mutations.ts'
-import type { Link, LinkListener } from '../network/realtime-socket.ts'
+import type { MutationsOptions } from '../mutations/mutations.ts'
+import type { RealtimeSocket, RealtimeSocketListener } from '../network/realtime-socket.ts'
 import type { Database } from '../persistence/database.ts'
 
 /** Those that writing needs as well. */
 type Shared = Pick<
-  LocalWriterOptions,
-  'world' | 'transport' | 'credentials' | 'codec' | 'canWrite' | 'replica' | 'models' | 'merge' | 'echoWait'
+  MutationsOptions,
+  | 'environment'
+  | 'transport'
+  | 'credentials'
+  | 'codec'
+  | 'canWrite'
+  | 'replica'
+  | 'models'
+  | 'merge'
+  | 'echoTimeout'
 >
 
-export interface LocalSessionOptions extends Shared {
+export interface EngineOptions extends Shared {
   readonly logger: Logger
-  readonly createLink: (listener: LinkListener) => Link
+  readonly createSocket: (listener: RealtimeSocketListener) => RealtimeSocket
   /** `beside`: another client has the data, and keeps it. */
   readonly openDatabase: (beside: boolean) => Promise<Database>
   /** In ms. */

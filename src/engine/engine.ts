@@ -1,21 +1,21 @@
-import { Emitter, type Undo } from '../base/emitter.ts'
+import { Emitter, type Unsubscribe } from '../base/emitter.ts'
 import type { LifecycleEvent } from '../base/environment.ts'
 import { ClosedError, isSyncError, type SyncError } from '../base/errors.ts'
 import { lazyTypes } from '../models/models.ts'
-import { LocalWriter } from '../mutations/mutations.ts'
-import type { LayersListener } from '../mutations/optimistic-updates.ts'
+import { Mutations } from '../mutations/mutations.ts'
+import type { OptimisticUpdatesListener } from '../mutations/optimistic-updates.ts'
 import { isAnswered } from '../network/failure.ts'
-import { Scheduler } from '../network/schedule.ts'
+import { Schedule } from '../network/schedule.ts'
 import type { SnapshotProgress } from '../network/transport.ts'
-import { type DiskListener, LocalDisk } from '../persistence/disk.ts'
+import { Disk, type DiskListener } from '../persistence/disk.ts'
 import type { Replica } from '../records/replica.ts'
 import { connectionStatus, dataStatus, type Facts } from './derived-status.ts'
-import type { LocalSessionOptions } from './engine-options.ts'
+import type { EngineOptions } from './engine-options.ts'
 import type { SyncEvents } from './events.ts'
 import { Fetcher } from './fetcher.ts'
 import { type CopyListener, LocalCopy } from './local-copy.ts'
 import { ModelCheck } from './model-check.ts'
-import { Pace } from './poll-schedule.ts'
+import { PollSchedule } from './poll-schedule.ts'
 import { Realtime } from './realtime.ts'
 import { recordChanges } from './record-changes.ts'
 import { Reporter } from './reporter.ts'
@@ -27,21 +27,21 @@ import type { SyncResult } from './sync-result.ts'
  * A session that keeps its copy in step by itself: it joins the parts, and tells where they stand. Each part holds only
  * those that are made before it; what it tells the others, or asks them, goes through here.
  */
-export class LocalSession {
+export class Engine {
   readonly events: Emitter<SyncEvents>
-  readonly writer: LocalWriter
-  readonly #options: LocalSessionOptions
+  readonly mutations: Mutations
+  readonly #options: EngineOptions
   readonly #board: StatusBoard
-  readonly #disk: LocalDisk
+  readonly #disk: Disk
   readonly #copy: LocalCopy
   readonly #fetcher: Fetcher
   readonly #realtime: Realtime
-  readonly #scheduler: Scheduler<SyncResult>
-  readonly #pace: Pace
+  readonly #scheduler: Schedule<SyncResult>
+  readonly #pollSchedule: PollSchedule
   readonly #reporter: Reporter
   readonly #modelCheck: ModelCheck
   #closing: Promise<void> | undefined
-  #unsubscribe: Undo = () => {}
+  #unsubscribe: Unsubscribe = () => {}
   #inStepAt: number | undefined
   #fetched = false
   #isRefused = false
@@ -52,9 +52,10 @@ export class LocalSession {
   #isReached: boolean | undefined
   #progress: SnapshotProgress | undefined
 
-  constructor(options: LocalSessionOptions) {
-    const { world, logger, transport, createLink, openDatabase, replica, models, pollInterval } = options
-    const { clock } = world
+  constructor(options: EngineOptions) {
+    const { environment, logger, transport, createSocket, openDatabase, replica, models, pollInterval } =
+      options
+    const { clock } = environment
     const onListenerError = (error: unknown) => logger.error('A listener threw.', { error })
     this.#options = options
     this.events = new Emitter(onListenerError)
@@ -68,12 +69,12 @@ export class LocalSession {
     })
     this.#reporter = reporter
     const listener = this.#dataListener()
-    const disk = new LocalDisk({ openDatabase, clock, listener })
+    const disk = new Disk({ openDatabase, clock, listener })
     this.#disk = disk
-    this.writer = new LocalWriter({
+    this.mutations = new Mutations({
       ...options,
       disk,
-      continuity: () => this.#copy.continuity,
+      position: () => this.#copy.position,
       use: (t) => this.use(t),
       isReached: () => this.#isReached,
       isClosed: () => this.status.lifecycle === 'closed',
@@ -97,7 +98,7 @@ export class LocalSession {
       replica,
       lazy: lazyTypes(models),
       clock,
-      settlement: this.writer.settlement,
+      acknowledgements: this.mutations.acknowledgements,
       callerCheck: options.credentials.callerCheck,
       listener,
     })
@@ -117,7 +118,7 @@ export class LocalSession {
           // Its snapshot may reach less far than what it repairs: only as far as the rows that are there.
           if (event.reason === 'repair') this.#scheduler.tell('want')
           // What the socket was opened for, and what it brought, belongs to the history before.
-          else this.#realtime.link.renew()
+          else this.#realtime.socket.renew()
           this.events.emit('reset', event)
         },
       },
@@ -125,22 +126,22 @@ export class LocalSession {
     this.#realtime = new Realtime({
       copy: this.#copy,
       fetcher: this.#fetcher,
-      createLink,
+      createSocket,
       reporter,
       listener: {
-        missing: (urgency) => this.#pace.missing(urgency),
+        missing: (urgency) => this.#pollSchedule.missing(urgency),
         heard: () => this.#heard(),
       },
     })
-    this.#scheduler = new Scheduler({
-      world,
+    this.#scheduler = new Schedule({
+      environment,
       run: (signal, asked) => this.#fetch(signal, asked),
       // A bootstrap alone does not show that they can go on together, unless there is no position yet.
       proves: ({ kind, sid }) => kind === 'delta' || sid <= 0,
       onFailure: (error) => this.#fail(error),
       onChange: () => this.#refresh(),
     })
-    this.#pace = new Pace({
+    this.#pollSchedule = new PollSchedule({
       clock,
       pollInterval,
       realtime: this.#realtime,
@@ -199,9 +200,9 @@ export class LocalSession {
     this.#modelCheck.stop()
     await this.#halt('closed')
     // What is not stored yet may be what opens the disk.
-    await this.writer.settled()
+    await this.mutations.settled()
     await this.#disk.seal()
-    await this.writer.close()
+    await this.mutations.close()
     await this.#copy.close()
     await this.#disk.close()
     this.events.clear()
@@ -212,8 +213,8 @@ export class LocalSession {
     this.#fetched = false
     this.#isReached = undefined
     this.#board.update({ lifecycle: 'running' })
-    this.#unsubscribe = this.#options.world.lifecycle.subscribe((event) => this.#onLifecycle(event))
-    this.#pace.start()
+    this.#unsubscribe = this.#options.environment.lifecycle.subscribe((event) => this.#onLifecycle(event))
+    this.#pollSchedule.start()
     this.#tell('start')
   }
 
@@ -221,9 +222,9 @@ export class LocalSession {
     const halted = this.#board.during(() => {
       this.#board.update({ lifecycle })
       this.#unsubscribe()
-      this.#pace.stop()
+      this.#pollSchedule.stop()
       this.#progress = undefined
-      return Promise.all([this.#scheduler.stop(), this.writer.stop()])
+      return Promise.all([this.#scheduler.stop(), this.mutations.stop()])
     })
     await halted
     await this.#disk.settled()
@@ -232,7 +233,7 @@ export class LocalSession {
   async #fetch(signal: AbortSignal, asked: boolean): Promise<SyncResult> {
     await this.#disk.open()
     signal.throwIfAborted()
-    const suspicious = this.#pace.began()
+    const suspicious = this.#pollSchedule.began()
     this.#realtime.began()
     const result = await this.#fetcher.fetch(signal, asked).finally(() => {
       this.#progress = undefined
@@ -240,10 +241,10 @@ export class LocalSession {
     if (signal.aborted) return result
     this.#reach()
     this.#fetched = true
-    this.#inStepAt = this.#options.world.clock.now()
-    if (suspicious && result.changes > 0) this.#realtime.link.renew()
+    this.#inStepAt = this.#options.environment.clock.now()
+    if (suspicious && result.changes > 0) this.#realtime.socket.renew()
     this.#realtime.fetched(result.kind)
-    this.#pace.fetched(Boolean(this.#copy.continuity?.unproven.length))
+    this.#pollSchedule.fetched(Boolean(this.#copy.position?.unconfirmed.length))
     return result
   }
 
@@ -251,8 +252,8 @@ export class LocalSession {
   #reach(): void {
     const wasReached = this.#isReached
     this.#isReached = true
-    if (this.#scheduler.failure) this.writer.tell('hurry')
-    else if (!wasReached) this.writer.tell('want')
+    if (this.#scheduler.failure) this.mutations.tell('hurry')
+    else if (!wasReached) this.mutations.tell('want')
   }
 
   #fail(error: SyncError): void {
@@ -263,8 +264,8 @@ export class LocalSession {
   }
 
   #heard(): void {
-    this.#pace.heard()
-    if (this.#realtime.state === 'live') this.#inStepAt = this.#options.world.clock.now()
+    this.#pollSchedule.heard()
+    if (this.#realtime.state === 'live') this.#inStepAt = this.#options.environment.clock.now()
     this.#refresh()
   }
 
@@ -282,25 +283,25 @@ export class LocalSession {
   /** To what fetches, and to what sends. */
   #tell(type: 'start' | 'hurry' | 'resume' | 'renew'): void {
     this.#scheduler.tell(type)
-    this.writer.tell(type)
+    this.mutations.tell(type)
   }
 
   #dataListener(): DiskListener & CopyListener {
     return {
       opened: async () => {
-        await this.writer.transactions.opened()
+        await this.mutations.transactions.opened()
         await this.#copy.restore()
       },
       reopened: () => {
-        this.writer.transactions.reopened()
+        this.mutations.transactions.reopened()
         this.#copy.checkStored()
       },
       storeAgain: () => {
-        this.writer.transactions.storeAgain()
-        this.writer.settlement.leaveAgain()
+        this.mutations.transactions.storeAgain()
+        this.mutations.acknowledgements.leaveAgain()
       },
       lost: () => {
-        if (!this.#copy.continuity) return
+        if (!this.#copy.position) return
         this.#fetcher.refill()
         this.#scheduler.tell('want')
       },
@@ -328,7 +329,7 @@ export class LocalSession {
     this.events.emit('change', { kind: 'snapshot', lastSyncId: this.status.lastSyncId })
   }
 
-  #change(...[kind, rows, transactions, apply]: Parameters<LayersListener['change']>): void {
+  #change(...[kind, rows, transactions, apply]: Parameters<OptimisticUpdatesListener['change']>): void {
     const touched = () => [...rows, ...transactions.flatMap(({ record }) => record.ops)]
     const changes = this.events.has('change') ? recordChanges(this.replica, touched()) : undefined
     apply()
@@ -342,27 +343,27 @@ export class LocalSession {
 
   /** All that a write of one's own has to do with. */
   #showWrites(): void {
-    this.#board.update({ writes: this.writer.status(this.status.connection) })
+    this.#board.update({ writes: this.mutations.status(this.status.connection) })
   }
 
   /** Lets the socket and the status follow from how things are. */
   #refresh(): void {
     const { phase, failure, retryAt } = this.#scheduler
-    const { link } = this.#realtime
+    const { socket } = this.#realtime
     const isWanted = phase !== 'halted' && phase !== 'asked'
     if (!failure) this.#isRefused = false
     else if (isSyncError(failure, 'UnauthenticatedError')) this.#isRefused = true
     // After a refusal, calls over HTTP try the next credentials until one is answered: what they wait for, a socket would not.
-    if (isWanted && !this.#isRefused) link.start()
+    if (isWanted && !this.#isRefused) socket.start()
     else this.#realtime.stop()
     const { state } = this.#realtime
     const facts: Facts = {
       phase,
       failure,
       retryAt,
-      link: link.state,
+      socket: socket.state,
       realtime: state,
-      online: this.#options.world.lifecycle.online(),
+      online: this.#options.environment.lifecycle.online(),
       hasData: this.replica.isReady(),
       progress: this.#progress,
       inStepAt: this.#inStepAt ?? this.#copy.placedAt,
@@ -372,8 +373,8 @@ export class LocalSession {
     this.#board.update({
       connection,
       data: dataStatus(facts, connection),
-      writes: this.writer.status(connection),
-      lastSyncId: this.#copy.continuity?.shown ?? 0,
+      writes: this.mutations.status(connection),
+      lastSyncId: this.#copy.position?.shown ?? 0,
     })
   }
 

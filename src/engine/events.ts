@@ -31,7 +31,7 @@ export type ChangeEvent =
 
 export interface RecordChange {
   /** Any type, also one without a model. */
-  readonly t: string
+  readonly type: string
   readonly id: string
   /** `undefined`: it was not there. */
   readonly before: DataRecord | undefined

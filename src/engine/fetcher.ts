@@ -12,11 +12,11 @@ import type { LocalCopy } from './local-copy.ts'
 import { LoopGuard } from './loop-guard.ts'
 import type { Outcome } from './position.ts'
 import type { Reporter } from './reporter.ts'
-import { Resets } from './resync-policy.ts'
+import { ResyncPolicy } from './resync-policy.ts'
 import type { SyncResult } from './sync-result.ts'
 
 /** So many equal refusals of a delta in a row, and it is not asked a fourth time. */
-const mostRefusals = 3
+const maxRefusals = 3
 
 export interface FetcherOptions {
   readonly transport: Transport
@@ -35,14 +35,14 @@ export interface FetchListener {
 export class Fetcher {
   readonly #options: FetcherOptions
   readonly #guard: LoopGuard
-  readonly #resets: Resets
+  readonly #resets: ResyncPolicy
   #refusals = noRefusals
   #bootstrapping = false
 
   constructor(options: FetcherOptions) {
     this.#options = options
     this.#guard = new LoopGuard(options.clock)
-    this.#resets = new Resets(options.clock)
+    this.#resets = new ResyncPolicy(options.clock)
   }
 
   /** Whether other data is about to stand in place of the copy's. */
@@ -53,7 +53,7 @@ export class Fetcher {
   /** `asked`: by the application, which may ask as often as it likes. */
   async fetch(signal: AbortSignal, asked: boolean): Promise<SyncResult> {
     const { copy } = this.#options
-    const position = copy.continuity?.proven
+    const position = copy.position?.confirmed
     if (!asked && !this.#guard.allows(position)) {
       throw new ProtocolError(
         'loop',
@@ -93,7 +93,7 @@ export class Fetcher {
   /** One delta. Resolves with nothing where a bootstrap has to follow. */
   async #delta(since: number, signal: AbortSignal): Promise<SyncResult | undefined> {
     const { transport, copy, reporter } = this.#options
-    const { verdicts } = copy
+    const { results } = copy
     let delta: DeltaMessage
     try {
       delta = await transport.delta(since, signal)
@@ -102,12 +102,12 @@ export class Fetcher {
     }
     this.#refusals = noRefusals
     reporter.anomalies(ofBroken(delta))
-    const outcome = copy.take(delta, { since, verdicts })
+    const outcome = copy.take(delta, { since, results })
     if (outcome?.reset) return this.#reset(outcome.reset, discontinuous(outcome.reset))
     this.#resets.continued()
     if (outcome) this.taken(outcome)
     const changes = outcome ? outcome.changes().length + outcome.unloadedOps.length : 0
-    return { kind: 'delta', sid: copy.continuity?.proven ?? delta.sid, changes }
+    return { kind: 'delta', sid: copy.position?.confirmed ?? delta.sid, changes }
   }
 
   /** A bootstrap for what is missing, behind the delta of `result`: where it fails, that one is what came of it. */
@@ -136,8 +136,8 @@ export class Fetcher {
 
   async #replace(signal: AbortSignal, repairedAt?: number): Promise<SyncResult> {
     const { transport, copy, reporter, listener } = this.#options
-    const position = copy.continuity
-    const { verdicts } = copy
+    const position = copy.position
+    const { results } = copy
     const reason = this.#resets.due ?? (repairedAt === undefined ? undefined : 'repair')
     const load = () => download(transport, copy, signal, (progress) => listener.progress(progress))
     let loaded = await load()
@@ -150,7 +150,7 @@ export class Fetcher {
     if (!isComplete(loaded)) reporter.anomalies([ofCount(head.count, rows + broken.length, head.sid)])
     // What the disk did not take, though it was to be there alone, has to come again.
     const repair = { at: repairedAt ?? this.#resets.repairedAt }
-    if (!(await copy.replace(loaded, verdicts, repair))) return this.#replace(signal, repairedAt)
+    if (!(await copy.replace(loaded, results, repair))) return this.#replace(signal, repairedAt)
     this.#resets.made(head.sid, repairedAt)
     this.#refusals = noRefusals
     if (reason) listener.reset({ reason, since: position?.shown ?? 0 })
@@ -164,7 +164,7 @@ export class Fetcher {
     if (failure.kind !== 'refused') throw error
     const { status, count } = this.#refusals
     this.#refusals = { status: failure.status, count: failure.status === status ? count + 1 : 1 }
-    if (this.#refusals.count < mostRefusals) throw error
+    if (this.#refusals.count < maxRefusals) throw error
     return this.#reset('refused', error)
   }
 

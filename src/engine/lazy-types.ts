@@ -8,7 +8,7 @@ import type { Replica } from '../records/replica.ts'
 import type { Staging } from '../records/staging.ts'
 
 /** A type that the disk did not give is read once more at once, and from then on when it is used again. */
-const mostReads = 2
+const maxReads = 2
 
 export interface LazyTypesOptions {
   readonly types: readonly string[]
@@ -108,7 +108,7 @@ export class LazyTypes {
     // What is used in one turn is read at once.
     await undefined
     for (let base = this.#base; base && !this.#isPaused; base = this.#base) {
-      const types = this.#used((t) => this.#isMissing(t) && (reads.get(t) ?? 0) < mostReads)
+      const types = this.#used((t) => this.#isMissing(t) && (reads.get(t) ?? 0) < maxReads)
       if (types.size === 0) break
       try {
         await this.#loadTypes(types, base)
@@ -116,7 +116,7 @@ export class LazyTypes {
         if (this.#base !== base) continue
         failure = toStorageError(thrown)
         for (const t of types)
-          reads.set(t, failure.code === 'unreadable' ? mostReads : (reads.get(t) ?? 0) + 1)
+          reads.set(t, failure.code === 'unreadable' ? maxReads : (reads.get(t) ?? 0) + 1)
       }
     }
     this.#loading = undefined

@@ -1,9 +1,9 @@
 import type { Clock } from '../base/environment.ts'
 import { toStorageError } from '../base/errors.ts'
-import type { Settlement } from '../mutations/acknowledgements.ts'
+import type { Acknowledgements } from '../mutations/acknowledgements.ts'
 import type { CallerCheck } from '../network/caller-check.ts'
 import type { Restored } from '../persistence/database.ts'
-import type { LocalDisk } from '../persistence/disk.ts'
+import type { Disk } from '../persistence/disk.ts'
 import { noDatabase } from '../persistence/none.ts'
 import type { PageSink } from '../persistence/page-sink.ts'
 import type { Repair } from '../persistence/repair.ts'
@@ -14,17 +14,17 @@ import { isOtherEpoch } from '../protocol/guards.ts'
 import type { Replica } from '../records/replica.ts'
 import type { Staging } from '../records/staging.ts'
 import { LazyTypes } from './lazy-types.ts'
-import { FirstRows } from './partial-snapshot.ts'
-import { type Continuity, continuityAt, fetched, joined, type Outcome, pushed } from './position.ts'
+import { PartialSnapshot } from './partial-snapshot.ts'
+import { fetched, joined, type Outcome, type Position, positionAt, pushed } from './position.ts'
 
 export interface LocalCopyOptions {
-  readonly disk: LocalDisk
+  readonly disk: Disk
   readonly replica: Replica
   /** The types that stay on disk until they are first used. */
   readonly lazy: readonly string[]
   readonly clock: Clock
   readonly listener: CopyListener
-  readonly settlement: Settlement
+  readonly acknowledgements: Acknowledgements
   readonly callerCheck: CallerCheck
 }
 
@@ -50,19 +50,19 @@ export interface Replacement {
 /** With what a delta was asked for. */
 export interface Asked {
   readonly since: number
-  /** See `LocalCopy.verdicts`. */
-  readonly verdicts: number
+  /** See `LocalCopy.results`. */
+  readonly results: number
 }
 
 /** One identity's data, in memory and on disk, and how far it has come. */
 export class LocalCopy {
-  readonly disk: LocalDisk
-  readonly firstRows: FirstRows
+  readonly disk: Disk
+  readonly firstRows: PartialSnapshot
   readonly callerCheck: CallerCheck
   readonly #options: LocalCopyOptions
   readonly #replica: Replica
   readonly #lazy: LazyTypes
-  #continuity: Continuity | undefined
+  #position: Position | undefined
   #placedAt: number | undefined
 
   constructor(options: LocalCopyOptions) {
@@ -71,7 +71,7 @@ export class LocalCopy {
     this.disk = disk
     this.callerCheck = options.callerCheck
     this.#replica = replica
-    this.firstRows = new FirstRows({
+    this.firstRows = new PartialSnapshot({
       replica,
       clock,
       onShown: () => listener.shownInPart(),
@@ -88,8 +88,8 @@ export class LocalCopy {
   }
 
   /** `undefined` until there is data. */
-  get continuity(): Continuity | undefined {
-    return this.#continuity
+  get position(): Position | undefined {
+    return this.#position
   }
 
   /** When the data that was put in place was fetched or, if restored, stored, in ms since the epoch. */
@@ -101,7 +101,7 @@ export class LocalCopy {
   async restore(): Promise<void> {
     try {
       this.callerCheck.caller = (await this.disk.database.readCaller()) ?? this.callerCheck.caller
-      if (!this.#continuity) await this.#restore()
+      if (!this.#position) await this.#restore()
     } catch (error) {
       this.disk.suspend(toStorageError(error))
     }
@@ -109,9 +109,9 @@ export class LocalCopy {
 
   /** Records nothing new: where the data is gone from the disk, it does not follow from what is there. */
   checkStored(): void {
-    if (!this.#continuity) return
-    const { proven, epoch } = this.#continuity
-    this.disk.record({ since: proven, sid: proven, ops: [], epoch })
+    if (!this.#position) return
+    const { confirmed, epoch } = this.#position
+    this.disk.record({ since: confirmed, sid: confirmed, ops: [], epoch })
   }
 
   /** The records of `t` are wanted here from now on: those that are on the disk alone are loaded. */
@@ -126,28 +126,28 @@ export class LocalCopy {
   }
 
   /** To be read when a fetch begins, and passed on with what the fetch brings. */
-  get verdicts(): number {
-    return this.#options.settlement.verdicts
+  get results(): number {
+    return this.#options.acknowledgements.results
   }
 
   /** Takes a delta: the answer to what was `asked`, or one that was pushed. What came of it is shown, and will be stored. */
   take(delta: DeltaMessage, asked?: Asked): Outcome | undefined {
-    const { settlement } = this.#options
+    const { acknowledgements } = this.#options
     const { rows } = this.#replica
-    if (!this.#continuity) return undefined
+    if (!this.#position) return undefined
     const outcome = asked
-      ? fetched(this.#continuity, delta, asked.since, rows)
-      : pushed(this.#continuity, delta, rows)
+      ? fetched(this.#position, delta, asked.since, rows)
+      : pushed(this.#position, delta, rows)
     const { state, changes, unloadedOps, entry, reset } = outcome
-    this.#continuity = state
-    this.#lazy.keep(unloadedOps, state.proven)
+    this.#position = state
+    this.#lazy.keep(unloadedOps, state.confirmed)
     // The disk works while the rest is done; but nobody waits until a push is stored, so that it is shown first.
     void this.#storeCaller()
     if (entry) this.disk.record(entry, !asked)
     // What another history says is no verdict on what was sent to this one.
     if (reset || isOtherEpoch(state, delta.epoch)) return outcome
-    settlement.heard(delta)
-    settlement.change(changes(), state.proven, asked?.verdicts ?? 0)
+    acknowledgements.heard(delta)
+    acknowledgements.change(changes(), state.confirmed, asked?.results ?? 0)
     return outcome
   }
 
@@ -158,7 +158,7 @@ export class LocalCopy {
    */
   async replace(
     { head, staging, pages }: Replacement,
-    verdicts: number,
+    results: number,
     repair: Pick<Repair, 'at'>,
   ): Promise<boolean> {
     const { clock } = this.#options
@@ -174,8 +174,8 @@ export class LocalCopy {
       this.#lazy.resume()
       return false
     }
-    const { proven: sid, epoch } = this.#continuity ?? {}
-    this.#place(staging, head, sid === undefined ? undefined : { sid, epoch }, clock.now(), verdicts)
+    const { confirmed: sid, epoch } = this.#position ?? {}
+    this.#place(staging, head, sid === undefined ? undefined : { sid, epoch }, clock.now(), results)
     return true
   }
 
@@ -200,9 +200,9 @@ export class LocalCopy {
     if (!restored) return
     await staging.prepare()
     const { owed, at } = restored.repair
-    listener.restored({ owed: owed && !this.#continuity, at })
+    listener.restored({ owed: owed && !this.#position, at })
     // What was fetched meanwhile is newer.
-    if (this.#continuity) return
+    if (this.#position) return
     if (restored.failure) this.disk.suspend(restored.failure)
     else this.disk.resume()
     this.#place(staging, restored, restored, restored.at, 0)
@@ -218,33 +218,33 @@ export class LocalCopy {
     position: HistoryPosition,
     data: HistoryPosition | undefined,
     at: number,
-    verdicts: number,
+    results: number,
   ): void {
-    const { settlement, listener } = this.#options
+    const { acknowledgements, listener } = this.#options
     const { sid, epoch } = position
-    settlement.enter(position, data)
-    settlement.reached(sid, verdicts, (shown) => {
+    acknowledgements.enter(position, data)
+    acknowledgements.reached(sid, results, (shown) => {
       const lift = shown.map(({ id }) => id)
       this.#placedAt = at
       this.#replica.swap(staging, lift)
-      this.#continuity = continuityAt(sid, epoch)
+      this.#position = positionAt(sid, epoch)
       listener.replaced()
       this.#lazy.replaced(position)
     })
   }
 
   #join(staging: Staging, types: ReadonlySet<string>, ops: readonly RowOp[]): void {
-    const { settlement, listener } = this.#options
+    const { acknowledgements, listener } = this.#options
     let missing: readonly RowOp[] = []
     this.#replica.join(staging, types, () => {
-      if (!this.#continuity) return []
-      const { state, changes, unknown } = joined(this.#continuity, types, ops, this.#replica.rows)
-      this.#continuity = state
+      if (!this.#position) return []
+      const { state, changes, unknown } = joined(this.#position, types, ops, this.#replica.rows)
+      this.#position = state
       missing = unknown
       return changes()
     })
     listener.replaced(types)
-    settlement.loaded()
+    acknowledgements.loaded()
     if (missing.length > 0) listener.missing(missing)
   }
 }

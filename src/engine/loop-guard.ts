@@ -1,7 +1,7 @@
 import type { Clock } from '../base/environment.ts'
 import { isWithin } from '../base/is-within.ts'
 
-const mostRequests = 5
+const maxRequests = 5
 const withinMs = 500
 
 /**
@@ -22,7 +22,7 @@ export class LoopGuard {
     if (position !== this.#position) this.#times = []
     this.#position = position
     this.#times = this.#times.filter((time) => isWithin(this.#clock, time, withinMs))
-    if (this.#times.length >= mostRequests) return false
+    if (this.#times.length >= maxRequests) return false
     this.#times.push(this.#clock.now())
     return true
   }

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/environment.ts'
 import { toSyncError } from '../base/errors.ts'
-import { Alarm } from '../base/timer.ts'
-import { turnsOf } from '../base/turns.ts'
+import { Timer } from '../base/timer.ts'
+import { yieldAfter } from '../base/turns.ts'
 import { check, sentenceOf } from '../models/check.ts'
 import type { Models } from '../models/models.ts'
 import type { Anomaly } from '../protocol/anomaly.ts'
@@ -38,14 +38,14 @@ export class ModelCheck {
   /** Another number ends the check of an older copy. */
   #run = 0
   #stopped = false
-  readonly #later: Alarm
+  readonly #later: Timer
   #waiting: readonly WireRow[] = []
   /** The types whose schema cannot be used. That is told once. */
   readonly #unusable = new Set<string>()
 
   constructor(options: ModelCheckOptions) {
     this.#options = options
-    this.#later = new Alarm(options.clock, () => {
+    this.#later = new Timer(options.clock, () => {
       const rows = this.#waiting
       this.#waiting = []
       void this.#lookInTurns(rows, () => this.#stopped)
@@ -88,7 +88,7 @@ export class ModelCheck {
     const { clock } = this.#options
     const faults = new Faults()
     await clock.pause()
-    const pauseIfLong = turnsOf(clock, turnMs)
+    const pauseIfLong = yieldAfter(clock, turnMs)
     let seen = 0
     for (const row of rows) {
       if (isOver()) return
@@ -120,7 +120,11 @@ class Faults {
     if (!issue) return
     const known = this.#byType.get(t)
     if (known) known.rows += 1
-    else this.#byType.set(t, { first: { kind: 'model', t, id, message: sentenceOf(t, id, issue) }, rows: 1 })
+    else
+      this.#byType.set(t, {
+        first: { kind: 'model', type: t, id, message: sentenceOf(t, id, issue) },
+        rows: 1,
+      })
   }
 
   anomalies(): readonly Anomaly[] {

@@ -1,5 +1,5 @@
 import type { Clock } from '../base/environment.ts'
-import { Alarm } from '../base/timer.ts'
+import { Timer } from '../base/timer.ts'
 import type { Realtime, Urgency } from './realtime.ts'
 
 /** What is shown without proof is confirmed within this time. */
@@ -8,7 +8,7 @@ const confirmWithinMs = 500
 /** Hints do not make a client fetch more often than this. */
 const hintEveryMs = 1_000
 
-export interface PaceOptions {
+export interface PollScheduleOptions {
   readonly clock: Clock
   /** In ms. */
   readonly pollInterval: number
@@ -18,21 +18,21 @@ export interface PaceOptions {
 }
 
 /** When to fetch without being asked to: after silence, after a hint, and to prove what is shown. */
-export class Pace {
-  readonly #options: PaceOptions
-  readonly #poll: Alarm
-  readonly #soon: Alarm
+export class PollSchedule {
+  readonly #options: PollScheduleOptions
+  readonly #poll: Timer
+  readonly #soon: Timer
   #polls = false
   #beganAt = 0
-  /** How many fetches in a row have left something unproven. */
-  #unproven = 0
+  /** How many fetches in a row have left something unconfirmed. */
+  #unconfirmed = 0
   /** A fetch was called for because a live socket was silent: if it brings news, the socket is deaf. */
   #suspicious = false
 
-  constructor(options: PaceOptions) {
+  constructor(options: PollScheduleOptions) {
     this.#options = options
-    this.#poll = new Alarm(options.clock, () => this.#pollNow())
-    this.#soon = new Alarm(options.clock, () => options.fetch('want'))
+    this.#poll = new Timer(options.clock, () => this.#pollNow())
+    this.#soon = new Timer(options.clock, () => options.fetch('want'))
   }
 
   start(): void {
@@ -54,15 +54,15 @@ export class Pace {
     return suspicious
   }
 
-  /** A fetch has succeeded, and left something unproven or not. */
-  fetched(unproven: boolean): void {
+  /** A fetch has succeeded, and left something unconfirmed or not. */
+  fetched(unconfirmed: boolean): void {
     this.heard()
-    if (!unproven) this.#unproven = 0
+    if (!unconfirmed) this.#unconfirmed = 0
     // One that is stopped asks about nothing.
     else if (this.#polls) {
       // A push that no delta confirms, since its `sid` never was, is asked about less and less often.
-      this.#soon.within(Math.min(hintEveryMs * 2 ** this.#unproven, this.#options.pollInterval))
-      this.#unproven += 1
+      this.#soon.within(Math.min(hintEveryMs * 2 ** this.#unconfirmed, this.#options.pollInterval))
+      this.#unconfirmed += 1
     }
   }
 

@@ -8,24 +8,24 @@ import type { Rows } from '../records/replica.ts'
 import type { ResetReason } from './events.ts'
 
 /**
- * Which changes are known to be without a hole. `proven` is the position up to which they are: what is stored reaches
+ * Which changes are known to be without a hole. `confirmed` is the position up to which they are: what is stored reaches
  * that far and no further. A push without `since` is shown at once but proves nothing about what came before it, so it
- * lies over the proven rows until a delta from `proven` confirms it. Then the rows under it are put back, the delta is
+ * lies over the confirmed rows until a delta from `confirmed` confirms it. Then the rows under it are put back, the delta is
  * applied in order, and what the delta does not reach is laid over again.
  */
-export interface Continuity extends DataPosition {
-  /** `lastSyncId`: the highest position that is shown, proven or not. */
+export interface Position extends DataPosition {
+  /** `lastSyncId`: the highest position that is shown, confirmed or not. */
   readonly shown: number
-  /** What lies over the proven rows, in ascending `sid`. */
-  readonly unproven: readonly DeltaFrame[]
-  /** The proven row of each record that it touches. */
-  readonly under: readonly UnderRow[]
+  /** What lies over the confirmed rows, in ascending `sid`. */
+  readonly unconfirmed: readonly DeltaFrame[]
+  /** The confirmed row of each record that it touches. */
+  readonly confirmedRows: readonly ConfirmedRow[]
 }
 
-/** So many changes may lie over the proven rows; what is beyond them comes with the delta that confirms. */
-const mostUnproven = 1_000
+/** So many changes may lie over the confirmed rows; what is beyond them comes with the delta that confirms. */
+const maxUnconfirmed = 1_000
 
-interface UnderRow {
+interface ConfirmedRow {
   readonly t: string
   readonly id: string
   readonly row: WireRow | undefined
@@ -33,7 +33,7 @@ interface UnderRow {
 
 /** What follows from a message: the next state, what to show, what to store, what to do. */
 export interface Outcome {
-  readonly state: Continuity
+  readonly state: Position
   /** Made when they are first asked for, of the rows as they were. */
   readonly changes: () => readonly RowChange[]
   /** The `u` ops whose record is not here. */
@@ -41,89 +41,99 @@ export interface Outcome {
   /** Proven ops of types that are not loaded. */
   readonly unloadedOps: readonly RowOp[]
   readonly entry?: JournalEntry
-  /** `delta`: something is missing. `confirm`: something is unproven. */
+  /** `delta`: something is missing. `confirm`: something is unconfirmed. */
   readonly want?: 'delta' | 'confirm'
   /** The history is another one: only a bootstrap helps, and nothing was applied. */
   readonly reset?: ResetReason
 }
 
 /** After a restart, or a bootstrap. */
-export function continuityAt(sid: number, epoch: string | undefined): Continuity {
-  return { proven: sid, shown: sid, epoch, unproven: [], under: [] }
+export function positionAt(sid: number, epoch: string | undefined): Position {
+  return { confirmed: sid, shown: sid, epoch, unconfirmed: [], confirmedRows: [] }
 }
 
 /** The answer to a delta that was asked for with `since`; `rows` are those shown. Only it ever proves a reset. */
-export function fetched(state: Continuity, delta: DeltaMessage, since: number, rows: Rows): Outcome {
+export function fetched(state: Position, delta: DeltaMessage, since: number, rows: Rows): Outcome {
   if (delta.sid < since) return { ...nothing(state), reset: 'restored' }
   if (isOtherEpoch(state, delta.epoch)) return { ...nothing(state), reset: 'epoch' }
   return prove(state, delta, rows)
 }
 
 /** A delta that came by itself. */
-export function pushed(state: Continuity, delta: DeltaMessage, rows: Rows): Outcome {
+export function pushed(state: Position, delta: DeltaMessage, rows: Rows): Outcome {
   const { since = Number.NEGATIVE_INFINITY } = delta
-  if (isOtherEpoch(state, delta.epoch) || since > state.proven) return { ...nothing(state), want: 'delta' }
+  if (isOtherEpoch(state, delta.epoch) || since > state.confirmed) return { ...nothing(state), want: 'delta' }
   if (delta.since === undefined) return show(state, delta, rows)
   return delta.broken.length > 0 ? { ...nothing(state), want: 'delta' } : prove(state, delta, rows)
 }
 
 /**
- * The proven records of `types` are here by now, and were not before; `ops` have happened to them. Applies these, and lays
- * over them what is unproven.
+ * The confirmed records of `types` are here by now, and were not before; `ops` have happened to them. Applies these, and lays
+ * over them what is unconfirmed.
  */
 export function joined(
-  state: Continuity,
+  state: Position,
   types: ReadonlySet<string>,
   ops: readonly RowOp[],
   rows: Rows,
 ): Pick<Outcome, 'state' | 'changes' | 'unknown'> {
-  const unproven = state.unproven.filter(({ t }) => types.has(t))
-  const { changes, unknown, under } = layOver({ ...state, under: [] }, ops, unproven, rows)
-  return { state: { ...state, under: [...state.under, ...under] }, changes, unknown: provenOf(unknown, ops) }
+  const unconfirmed = state.unconfirmed.filter(({ t }) => types.has(t))
+  const { changes, unknown, confirmedRows } = layOver({ ...state, confirmedRows: [] }, ops, unconfirmed, rows)
+  return {
+    state: { ...state, confirmedRows: [...state.confirmedRows, ...confirmedRows] },
+    changes,
+    unknown: confirmedOf(unknown, ops),
+  }
 }
 
-/** Those of `unknown` that are proven; of the others, a delta has yet to tell. */
-function provenOf(unknown: readonly RowOp[], proven: readonly RowOp[]): readonly RowOp[] {
+/** Those of `unknown` that are confirmed; of the others, a delta has yet to tell. */
+function confirmedOf(unknown: readonly RowOp[], confirmed: readonly RowOp[]): readonly RowOp[] {
   if (unknown.length === 0) return []
-  const all = new Set(proven)
+  const all = new Set(confirmed)
   return unknown.filter((op) => all.has(op))
 }
 
-function nothing(state: Continuity): Outcome {
+function nothing(state: Position): Outcome {
   return { state, changes: () => [], unknown: [], unloadedOps: [] }
 }
 
-/** Takes a delta that begins at `proven` or before it, and so proves all up to its own `sid`. */
-function prove(state: Continuity, delta: DeltaMessage, rows: Rows): Outcome {
-  const { proven } = state
+/** Takes a delta that begins at `confirmed` or before it, and so proves all up to its own `sid`. */
+function prove(state: Position, delta: DeltaMessage, rows: Rows): Outcome {
+  const { confirmed } = state
   const { sid, epoch = state.epoch } = delta
   // An answer that comes late: what it says has been applied.
-  if (sid <= proven) {
-    const entry = { since: proven, sid: proven, ops: [], epoch }
+  if (sid <= confirmed) {
+    const entry = { since: confirmed, sid: confirmed, ops: [], epoch }
     return { ...nothing({ ...state, epoch }), ...(epoch === state.epoch ? undefined : { entry }) }
   }
-  const rest = state.unproven.filter((one) => one.sid > sid)
+  const rest = state.unconfirmed.filter((one) => one.sid > sid)
   // Rows tell of no removal: one that was pushed stands.
-  const removals = delta.kind === 'row' ? state.unproven.filter(({ op }) => op === 'd') : []
+  const removals = delta.kind === 'row' ? state.unconfirmed.filter(({ op }) => op === 'd') : []
   const reached = removals.filter((one) => one.sid <= sid)
-  const ops = [...reached, ...framesOf(delta, (had) => had <= proven)]
+  const ops = [...reached, ...framesOf(delta, (had) => had <= confirmed)]
   const laid = layOver(state, ops, rest, rows)
-  const unknown = provenOf(laid.unknown, ops)
+  const unknown = confirmedOf(laid.unknown, ops)
   const isBroken = delta.kind === 'frame' && delta.broken.length > 0
   return {
-    state: { proven: sid, shown: rest.at(-1)?.sid ?? sid, epoch, unproven: rest, under: laid.under },
+    state: {
+      confirmed: sid,
+      shown: rest.at(-1)?.sid ?? sid,
+      epoch,
+      unconfirmed: rest,
+      confirmedRows: laid.confirmedRows,
+    },
     changes: laid.changes,
     unknown,
     unloadedOps: ops.filter(({ t }) => !rows.has(t)),
-    entry: { since: proven, sid, ops, epoch, owesRepair: isBroken || unknown.length > 0 },
+    entry: { since: confirmed, sid, ops, epoch, owesRepair: isBroken || unknown.length > 0 },
   }
 }
 
 /** Shows a delta that proves nothing. Until it is confirmed, only what came with that very `sid` counts as had. */
-function show(state: Continuity, delta: DeltaMessage, rows: Rows): Outcome {
-  const { proven, shown } = state
-  const sids = new Set(state.unproven.map(({ sid }) => sid))
-  const had = (sid: number) => sid <= proven || sids.has(sid)
+function show(state: Position, delta: DeltaMessage, rows: Rows): Outcome {
+  const { confirmed, shown } = state
+  const sids = new Set(state.unconfirmed.map(({ sid }) => sid))
+  const had = (sid: number) => sid <= confirmed || sids.has(sid)
   const fresh = framesOf(delta, had)
   if (fresh.length === 0) {
     return {
@@ -131,12 +141,12 @@ function show(state: Continuity, delta: DeltaMessage, rows: Rows): Outcome {
       ...(delta.sid > shown || delta.broken.length > 0 ? { want: 'delta' } : undefined),
     }
   }
-  const unproven = [...state.unproven, ...fresh].sort((a, b) => a.sid - b.sid)
-  if (unproven.length > mostUnproven) return { ...nothing(state), want: 'delta' }
-  const highest = unproven.reduce((sid, one) => Math.max(sid, one.sid), shown)
-  const { changes, under } = layOver(state, [], unproven, rows)
+  const unconfirmed = [...state.unconfirmed, ...fresh].sort((a, b) => a.sid - b.sid)
+  if (unconfirmed.length > maxUnconfirmed) return { ...nothing(state), want: 'delta' }
+  const highest = unconfirmed.reduce((sid, one) => Math.max(sid, one.sid), shown)
+  const { changes, confirmedRows } = layOver(state, [], unconfirmed, rows)
   return {
-    state: { ...state, shown: highest, unproven, under },
+    state: { ...state, shown: highest, unconfirmed, confirmedRows },
     changes,
     unknown: [],
     unloadedOps: [],
@@ -144,30 +154,32 @@ function show(state: Continuity, delta: DeltaMessage, rows: Rows): Outcome {
   }
 }
 
-/** Puts back the proven rows, applies `ops` to them, and lays `unproven` over the result: of the types that are here. */
-function layOver(state: Continuity, ops: readonly RowOp[], unproven: readonly DeltaFrame[], rows: Rows) {
-  const putBack = state.under.map(({ t, id, row }): RowOp => (row ? asInsert(row) : { op: 'd', t, id }))
-  const toProven = [...putBack, ...ops.filter(({ t }) => rows.has(t))]
-  const over = unproven.filter(({ t }) => rows.has(t))
-  const { changes, unknown } = fold(rows, [...toProven, ...over])
-  return { changes, unknown, under: over.length > 0 ? rowsUnder(over, toProven, rows) : [] }
+/** Puts back the confirmed rows, applies `ops` to them, and lays `unconfirmed` over the result: of the types that are here. */
+function layOver(state: Position, ops: readonly RowOp[], unconfirmed: readonly DeltaFrame[], rows: Rows) {
+  const putBack = state.confirmedRows.map(
+    ({ t, id, row }): RowOp => (row ? asInsert(row) : { op: 'd', t, id }),
+  )
+  const toConfirmed = [...putBack, ...ops.filter(({ t }) => rows.has(t))]
+  const over = unconfirmed.filter(({ t }) => rows.has(t))
+  const { changes, unknown } = fold(rows, [...toConfirmed, ...over])
+  return { changes, unknown, confirmedRows: over.length > 0 ? confirmedRowsOf(over, toConfirmed, rows) : [] }
 }
 
-function rowsUnder(
-  unproven: readonly DeltaFrame[],
-  toProven: readonly RowOp[],
+function confirmedRowsOf(
+  unconfirmed: readonly DeltaFrame[],
+  toConfirmed: readonly RowOp[],
   rows: Rows,
-): readonly UnderRow[] {
-  const proven = new Map(
-    fold(rows, toProven)
+): readonly ConfirmedRow[] {
+  const confirmed = new Map(
+    fold(rows, toConfirmed)
       .changes()
       .map((change) => [rowKey(change.t, change.id), change]),
   )
-  const under = new Map<string, UnderRow>()
-  for (const { t, id } of unproven) {
+  const confirmedRows = new Map<string, ConfirmedRow>()
+  for (const { t, id } of unconfirmed) {
     const key = rowKey(t, id)
-    const change = proven.get(key)
-    under.set(key, { t, id, row: change ? change.after : rows.of(t).get(id) })
+    const change = confirmed.get(key)
+    confirmedRows.set(key, { t, id, row: change ? change.after : rows.of(t).get(id) })
   }
-  return [...under.values()]
+  return [...confirmedRows.values()]
 }

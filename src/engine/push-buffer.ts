@@ -1,7 +1,7 @@
 import type { DeltaMessage } from '../protocol/delta.ts'
 
 /** Enough for a busy minute; what overflows is fetched again. */
-const mostItems = 20_000
+const maxItems = 20_000
 
 /** Holds what is pushed while it cannot be applied yet. Bounded: when full, it lets go of all. */
 export class PushBuffer {
@@ -11,7 +11,7 @@ export class PushBuffer {
 
   add(delta: DeltaMessage): void {
     this.#items += 1 + delta.frames.length
-    if (this.#items > mostItems) this.#overflowed = true
+    if (this.#items > maxItems) this.#overflowed = true
     if (this.#overflowed) this.#deltas = []
     else this.#deltas.push(delta)
   }

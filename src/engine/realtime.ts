@@ -1,4 +1,4 @@
-import type { Link, LinkListener } from '../network/realtime-socket.ts'
+import type { RealtimeSocket, RealtimeSocketListener } from '../network/realtime-socket.ts'
 import type { DeltaMessage } from '../protocol/delta.ts'
 import { type Hello, readPush } from '../protocol/push.ts'
 import { ofBroken } from './anomalies.ts'
@@ -8,7 +8,7 @@ import { PushBuffer } from './push-buffer.ts'
 import type { Reporter } from './reporter.ts'
 
 /** A server whose deltas still end below its hello after so many has no more for this client. */
-const mostDeltas = 4
+const maxDeltas = 4
 
 /** The close code that says that the credentials have ended. */
 const unauthenticated = 4401
@@ -18,7 +18,7 @@ export interface RealtimeOptions {
   readonly fetcher: Fetcher
   readonly reporter: Pick<Reporter, 'anomalies'>
   readonly listener: RealtimeListener
-  readonly createLink: (listener: LinkListener) => Link
+  readonly createSocket: (listener: RealtimeSocketListener) => RealtimeSocket
 }
 
 /**
@@ -29,7 +29,7 @@ export type RealtimeState = 'closed' | 'behind' | 'live'
 
 /**
  * `hurry`: the network is there, so a wait can end. `hint`: no need to be quick. `confirm`: it is shown, and has to be
- * proven.
+ * confirmed.
  */
 export type Urgency = 'hurry' | 'want' | 'hint' | 'confirm'
 
@@ -45,7 +45,7 @@ export interface RealtimeListener {
  * the opening has been applied and reaches as far as the server says it must.
  */
 export class Realtime {
-  readonly link: Link
+  readonly socket: RealtimeSocket
   readonly #options: RealtimeOptions
   readonly #held = new PushBuffer()
   /** Whether a fetch began since the last opening. */
@@ -57,7 +57,7 @@ export class Realtime {
 
   constructor(options: RealtimeOptions) {
     this.#options = options
-    this.link = options.createLink({
+    this.socket = options.createSocket({
       opened: () => this.#opened(),
       message: (data) => this.#message(data),
       lost: (event) => this.#lost(event),
@@ -84,7 +84,7 @@ export class Realtime {
     if (this.#state === 'live') this.#release()
     else if (this.#state === 'behind') this.#options.listener.missing('want')
     // Another user's socket: the right credentials are back.
-    else this.link.renew()
+    else this.socket.renew()
   }
 
   /** A fetch has failed: what was held back for its sake goes on. */
@@ -94,18 +94,18 @@ export class Realtime {
 
   /** The socket is not wanted any more. */
   stop(): void {
-    this.link.stop()
+    this.socket.stop()
     this.#state = 'closed'
     this.#held.take()
   }
 
   #hasCaughtUp(kind: 'bootstrap' | 'delta'): boolean {
-    const proven = this.#options.copy.continuity?.proven ?? 0
+    const confirmed = this.#options.copy.position?.confirmed ?? 0
     // A snapshot is followed by a delta, except where there is no position to ask it from.
-    const isEnough = kind === 'delta' || proven <= 0
+    const isEnough = kind === 'delta' || confirmed <= 0
     if (!this.#began || !isEnough) return false
     this.#deltas += 1
-    return proven >= (this.#hello?.sid ?? proven) || this.#deltas >= mostDeltas
+    return confirmed >= (this.#hello?.sid ?? confirmed) || this.#deltas >= maxDeltas
   }
 
   #opened(): void {
@@ -131,7 +131,7 @@ export class Realtime {
     const push = readPush(data)
     // A keep-alive says that the socket lives, and nothing about the data.
     if (push.kind !== 'garbage') listener.heard()
-    const proven = copy.continuity?.proven ?? 0
+    const confirmed = copy.position?.confirmed ?? 0
     switch (push.kind) {
       case 'hello':
         if (copy.callerCheck.isOther(push.hello.caller)) {
@@ -141,11 +141,11 @@ export class Realtime {
           return
         }
         this.#hello = push.hello
-        if (push.hello.heartbeatMs !== undefined) this.link.expectHeartbeat(push.hello.heartbeatMs)
-        if (this.#state === 'live' && push.hello.sid > proven) listener.missing('hint')
+        if (push.hello.heartbeatMs !== undefined) this.socket.expectHeartbeat(push.hello.heartbeatMs)
+        if (this.#state === 'live' && push.hello.sid > confirmed) listener.missing('hint')
         return
       case 'position':
-        if (push.sid > proven) listener.missing('hint')
+        if (push.sid > confirmed) listener.missing('hint')
         return
       case 'hint':
         listener.missing('hint')

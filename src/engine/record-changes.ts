@@ -20,7 +20,7 @@ export function recordChanges(replica: Replica, rows: readonly TouchedRow[]): ()
   const before = Array.from(touched.values(), (row) => ({ row, record: replica.get(row.t, row.id) }))
   return () =>
     before.map(({ row: { t, id, at }, record }) => ({
-      t,
+      type: t,
       id,
       before: record,
       after: replica.get(t, id),

@@ -18,7 +18,7 @@ interface InVain {
 }
 
 /** When a bootstrap is made though there is a position to ask for a delta, and how long none is made that would not help. */
-export class Resets {
+export class ResyncPolicy {
   readonly #clock: Clock
   #next: ResetReason | undefined
   /** Whether records are missing, when a bootstrap was last made for them, and the last one that failed. */

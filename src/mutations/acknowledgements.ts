@@ -1,19 +1,19 @@
 import type { Clock } from '../base/environment.ts'
 import type { RejectedError } from '../base/errors.ts'
-import { Alarm } from '../base/timer.ts'
-import type { LocalDisk } from '../persistence/disk.ts'
+import { Timer } from '../base/timer.ts'
+import type { Disk } from '../persistence/disk.ts'
 import type { OutboxRecord } from '../persistence/outbox.ts'
-import { type HistoryPosition, isOtherHistory } from '../protocol/bootstrap.ts'
+import { type HistoryPosition, isOtherEpochOrBehind } from '../protocol/bootstrap.ts'
 import { type DeltaMessage, framesOf } from '../protocol/delta.ts'
 import type { RowChange } from '../protocol/fold.ts'
 import { isOtherEpoch } from '../protocol/guards.ts'
 import type { Replica } from '../records/replica.ts'
 import type { DataPosition } from './data-position.ts'
 import { effectsIn } from './inverse.ts'
-import type { Layers } from './optimistic-updates.ts'
+import type { OptimisticUpdates } from './optimistic-updates.ts'
 import type { Outbox } from './outbox.ts'
 import type { OutboxLog } from './outbox-log.ts'
-import type { Standing, StandingListener } from './rollback.ts'
+import type { Rollback, RollbackListener } from './rollback.ts'
 import type { SenderListener } from './sender.ts'
 import type { StoredTransactions } from './stored-transactions.ts'
 import type { LocalTransaction } from './transaction.ts'
@@ -21,23 +21,23 @@ import type { LocalTransaction } from './transaction.ts'
 /** How many transactions of other clients are remembered that the data has shown. */
 const maxHeard = 1_000
 
-export interface SettlementOptions {
+export interface AcknowledgementsOptions {
   readonly clock: Clock
-  readonly disk: LocalDisk
+  readonly disk: Disk
   /** Where the data is; `undefined` until there is some. */
-  readonly continuity: () => DataPosition | undefined
+  readonly position: () => DataPosition | undefined
   readonly replica: Pick<Replica, 'rows'>
   readonly outbox: Outbox
-  readonly layers: Layers
+  readonly optimisticUpdates: OptimisticUpdates
   readonly log: OutboxLog
-  readonly standing: Standing
+  readonly rollback: Rollback
   readonly transactions: StoredTransactions
   /** How long the data may take to show what was judged, before it is fetched, in ms. */
-  readonly echoWait: number
-  readonly listener: SettlementListener
+  readonly echoTimeout: number
+  readonly listener: AcknowledgementsListener
 }
 
-export type SettlementListener = Pick<StandingListener, 'counted' | 'queued' | 'judged'> & {
+export type AcknowledgementsListener = Pick<RollbackListener, 'counted' | 'queued' | 'judged'> & {
   /** The data has shown a transaction that this client does not hold: another client may have left it on the disk. */
   others(): void
   /** The data does not show yet what was said here. */
@@ -45,9 +45,9 @@ export type SettlementListener = Pick<StandingListener, 'counted' | 'queued' | '
 }
 
 /** What becomes of the transactions by what the server says: in its answers to them, and by the data that comes. */
-export class Settlement implements SenderListener {
-  readonly #options: SettlementOptions
-  readonly #echo: Alarm
+export class Acknowledgements implements SenderListener {
+  readonly #options: AcknowledgementsOptions
+  readonly #echo: Timer
   /** What was rejected, and is to be told once the records that it is about are here. */
   readonly #judged = new Set<LocalTransaction>()
   /** The ids of transactions that the data has shown and this client does not hold: another one may have left them on the disk. */
@@ -57,9 +57,9 @@ export class Settlement implements SenderListener {
   /** What the data has shown and is still on the disk. */
   readonly #leaving = new Map<string, OutboxRecord>()
 
-  constructor(options: SettlementOptions) {
+  constructor(options: AcknowledgementsOptions) {
     this.#options = options
-    this.#echo = new Alarm(options.clock, () => options.listener.missing())
+    this.#echo = new Timer(options.clock, () => options.listener.missing())
   }
 
   /** Waits for the data no longer. */
@@ -69,17 +69,17 @@ export class Settlement implements SenderListener {
 
   /** Has the data fetched, unless it comes by itself to show what the server has judged, also by what others were told. */
   awaitTruth(): void {
-    const { outbox, echoWait } = this.#options
-    if (!outbox.verdicts.areShown) this.#echo.within(echoWait)
+    const { outbox, echoTimeout } = this.#options
+    if (!outbox.results.areShown) this.#echo.within(echoTimeout)
   }
 
   /** A restart knows by it which ones nobody else has. Where it fails, they are safer at the server all the same. */
   async sending(transactions: readonly LocalTransaction[]): Promise<void> {
-    const { log, standing } = this.#options
+    const { log, rollback } = this.#options
     const send = transactions.flatMap(({ isStored, record }) => (isStored ? record : []))
     if (send.length === 0) return
     const cancelled = new Set(await log.change({ send }).catch((): string[] => []))
-    for (const one of transactions) if (cancelled.has(one.id)) standing.withdraw(one)
+    for (const one of transactions) if (cancelled.has(one.id)) rollback.withdraw(one)
   }
 
   accepted(transaction: LocalTransaction, sid: number, epoch: string | undefined): void {
@@ -91,19 +91,19 @@ export class Settlement implements SenderListener {
   async rejected(transaction: LocalTransaction, error: RejectedError, sid: number): Promise<void> {
     if (error.reason === 'id_reused' && (await this.#goesOnOtherwise(transaction, sid))) return
     // What was made after it, and waited for it, may be shown then.
-    this.#options.standing.reject(transaction, error, sid)
+    this.#options.rollback.reject(transaction, error, sid)
     this.#awaitEcho(Number.NEGATIVE_INFINITY)
   }
 
-  /** How many verdicts of the server there were. */
-  get verdicts(): number {
-    return this.#options.outbox.verdicts.count
+  /** How many results of the server there were. */
+  get results(): number {
+    return this.#options.outbox.results.count
   }
 
   /** A message came. A frame that names a transaction says that the server has it, also where the answer was lost. */
   heard(message: DeltaMessage): void {
-    const { outbox, standing, replica, listener, continuity } = this.#options
-    const { frames, epoch = continuity()?.epoch } = message
+    const { outbox, rollback, replica, listener, position } = this.#options
+    const { frames, epoch = position()?.epoch } = message
     const reached = new Map<LocalTransaction, number>()
     const others = frames.flatMap(({ tx, sid }) => {
       const transaction = tx === undefined ? undefined : outbox.get(tx)
@@ -115,7 +115,7 @@ export class Settlement implements SenderListener {
       transaction.note(effectsIn(inOrder, transaction.id, replica.rows))
       if (outbox.accept(transaction, sid, epoch)) this.#keep(transaction)
       // An older version of the application has sent what this one could not migrate.
-      else if (transaction.state === 'rejected') standing.discard(transaction).catch(() => {})
+      else if (transaction.state === 'rejected') rollback.discard(transaction).catch(() => {})
     }
     if (this.#heard.size > maxHeard) this.#heard.clear()
     for (const tx of others) this.#heard.add(tx)
@@ -127,11 +127,11 @@ export class Settlement implements SenderListener {
    * the disk. What was accepted in another history counts as sent.
    */
   take(record: OutboxRecord): OutboxRecord | undefined {
-    const data = this.#options.continuity()
+    const data = this.#options.position()
     const { id, state, sid = Number.POSITIVE_INFINITY, acceptedEpoch, seen } = record
     const isAccepted = state === 'accepted' && data !== undefined
     const isOther = isAccepted && isOtherEpoch(data, acceptedEpoch)
-    const isShown = isAccepted && (isOther ? seen : sid <= data.proven)
+    const isShown = isAccepted && (isOther ? seen : sid <= data.confirmed)
     if (!isShown && !this.#heard.has(id)) return isOther ? { ...record, state: 'sending' } : record
     this.#leave([record])
     return undefined
@@ -140,27 +140,27 @@ export class Settlement implements SenderListener {
   /** Data of `head` is about to take the place of what is here. What was accepted in another history is sent again. */
   enter(head: HistoryPosition, data: HistoryPosition | undefined): void {
     const { outbox, listener } = this.#options
-    if (data && isOtherHistory(data, head)) this.#heard.clear()
-    const again = outbox.verdicts.requeue(head, data)
+    if (data && isOtherEpochOrBehind(data, head)) this.#heard.clear()
+    const again = outbox.results.requeue(head, data)
     for (const transaction of again) this.#keep(transaction)
     if (again.length > 0) listener.queued()
   }
 
-  /** Shows `changes` of the data, which is then proven up to `sid`, by a fetch that began at `verdicts`. */
-  change(changes: readonly RowChange[], sid: number, verdicts: number): void {
-    this.reached(sid, verdicts, (shown) => this.#options.layers.change(changes, shown))
+  /** Shows `changes` of the data, which is then confirmed up to `sid`, by a fetch that began at `results`. */
+  change(changes: readonly RowChange[], sid: number, results: number): void {
+    this.reached(sid, results, (shown) => this.#options.optimisticUpdates.change(changes, shown))
   }
 
   /** The same: calls `show` to show the data, and with it those that it holds, which are then no longer laid over it. */
-  reached(sid: number, verdicts: number, show: (shown: readonly LocalTransaction[]) => void): void {
-    const { outbox, layers } = this.#options
-    const shown = outbox.shownAt(sid, verdicts)
-    layers.note(shown)
+  reached(sid: number, results: number, show: (shown: readonly LocalTransaction[]) => void): void {
+    const { outbox, optimisticUpdates } = this.#options
+    const shown = outbox.shownAt(sid, results)
+    optimisticUpdates.note(shown)
     show(shown)
     if (shown.length > 0) this.#synced(shown)
     // What was rejected can be compared with what the server has.
-    for (const transaction of outbox.verdicts.shownAt('rejected', sid, verdicts)) {
-      outbox.verdicts.remove(transaction)
+    for (const transaction of outbox.results.shownAt('rejected', sid, results)) {
+      outbox.results.remove(transaction)
       this.#judged.add(transaction)
     }
     this.loaded()
@@ -222,7 +222,7 @@ export class Settlement implements SenderListener {
     const stored = await transactions.find(transaction)
     if (stored === 'gone') {
       // That has seen its end, so the server has it since `sid` at the latest.
-      const { epoch } = this.#options.continuity() ?? {}
+      const { epoch } = this.#options.position() ?? {}
       if (outbox.accept(transaction, sid, epoch, true)) this.#awaitEcho(sid)
       return true
     }
@@ -231,8 +231,8 @@ export class Settlement implements SenderListener {
 
   /** The data may have come before the verdict, if it reaches to `sid`. */
   #awaitEcho(sid: number): void {
-    const data = this.#options.continuity()
-    if (data && sid <= data.proven) this.change([], data.proven, 0)
+    const data = this.#options.position()
+    if (data && sid <= data.confirmed) this.change([], data.confirmed, 0)
     this.awaitTruth()
   }
 

@@ -1,6 +1,6 @@
-/** Which data the client has: everything up to `proven` of the history `epoch`. */
+/** Which data the client has: everything up to `confirmed` of the history `epoch`. */
 export interface DataPosition {
-  readonly proven: number
+  readonly confirmed: number
   /** `undefined` if the server does not name its history. */
   readonly epoch: string | undefined
 }

@@ -28,7 +28,7 @@ export interface Mutator {
 
 export interface WriteOptions {
   /** The server refuses it with `conflict` where the record has changed since what is here. @default false */
-  readonly unchanged?: boolean | undefined
+  readonly ifUnchanged?: boolean | undefined
 }
 
 export interface Fields {
@@ -143,9 +143,9 @@ class OpenDraft implements Mutator {
   }
 
   #condition(options: WriteOptions = {}) {
-    const { unchanged } = options
-    refuseUnknown(options, { unchanged })
-    return unchanged ? { unchangedSince: this.#options.since } : undefined
+    const { ifUnchanged } = options
+    refuseUnknown(options, { ifUnchanged })
+    return ifUnchanged ? { unchangedSince: this.#options.since } : undefined
   }
 }
 

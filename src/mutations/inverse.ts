@@ -51,7 +51,7 @@ export function effectsIn(frames: readonly DeltaFrame[], tx: string, rows: RowSo
 }
 
 /** Asked of the server by an undo or a redo: what is not known here yet is not taken back either. */
-const unchanged = { unchanged: true }
+const options = { ifUnchanged: true }
 
 /** Writes what takes `effects` back, as far as what they wrote is still there. */
 export function takeBack(effects: readonly Effect[], m: Mutator): void {
@@ -75,7 +75,7 @@ function takeBackOne({ t, id, base, mine, isServers }: Effect, m: Mutator): void
   const holds = (field: string) => jsonEqual(now[field], mine[field])
   if (!base) {
     const fields = Object.keys(isServers ? { ...now, ...mine } : mine)
-    if (fields.every((field) => field === 'id' || holds(field))) m.delete(t, id, unchanged)
+    if (fields.every((field) => field === 'id' || holds(field))) m.delete(t, id, options)
     return
   }
   const changed = Object.keys({ ...base, ...mine }).filter(
@@ -85,8 +85,8 @@ function takeBackOne({ t, id, base, mine, isServers }: Effect, m: Mutator): void
   const restored = Object.entries(base).filter(([field]) => changed.includes(field))
   // No update can remove a field: where one is to go, the record is put whole.
   if (changed.some((field) => !Object.hasOwn(base, field)))
-    m.put(t, { ...Object.fromEntries([...kept, ...restored]), id }, unchanged)
-  else m.update(t, id, Object.fromEntries(restored), unchanged)
+    m.put(t, { ...Object.fromEntries([...kept, ...restored]), id }, options)
+  else m.update(t, id, Object.fromEntries(restored), options)
 }
 
 /** Writes what a rejected transaction did once more, on top of what is there now. */
@@ -97,7 +97,7 @@ export function tryAgain(record: Pick<OutboxRecord, 'ops' | 'before'>, m: Mutato
 
 function repeat(op: TxOp, mine: Payload | undefined, m: Mutator): void {
   const { t, id } = op
-  const options = { unchanged: op.unchangedSince !== undefined }
+  const options = { ifUnchanged: op.unchangedSince !== undefined }
   if (op.op === 'd') m.delete(t, id, options)
   else if (op.op === 'i' && !op.put) m.insert(t, { ...op.p, id })
   else if (op.op === 'i') m.put(t, { ...op.p, id }, options)

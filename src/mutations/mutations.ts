@@ -1,31 +1,31 @@
-import type { World } from '../base/environment.ts'
+import type { Environment } from '../base/environment.ts'
 import type { ErrorReporter } from '../base/error-reporter.ts'
 import { ConfigurationError, isSyncError } from '../base/errors.ts'
 import { createIds } from '../base/ids.ts'
-import { Alarm } from '../base/timer.ts'
+import { Timer } from '../base/timer.ts'
 import type { Models } from '../models/models.ts'
 import type { Credentials } from '../network/credentials.ts'
 import { isAnswered } from '../network/failure.ts'
 import { noTxUrl } from '../network/http.ts'
-import { Scheduler } from '../network/schedule.ts'
+import { Schedule } from '../network/schedule.ts'
 import type { Transport } from '../network/transport.ts'
-import type { LocalDisk } from '../persistence/disk.ts'
+import type { Disk } from '../persistence/disk.ts'
 import type { TxCodec } from '../protocol/tx.ts'
 import type { Replica } from '../records/replica.ts'
-import { Settlement, type SettlementListener } from './acknowledgements.ts'
+import { Acknowledgements, type AcknowledgementsListener } from './acknowledgements.ts'
 import type { DataPosition } from './data-position.ts'
 import type { Mutator } from './draft.ts'
-import { Layers, type LayersListener } from './optimistic-updates.ts'
+import { OptimisticUpdates, type OptimisticUpdatesListener } from './optimistic-updates.ts'
 import { Outbox } from './outbox.ts'
 import { OutboxLog } from './outbox-log.ts'
-import { Inbox, type InboxListener } from './rejected-transactions.ts'
-import { Standing, type StandingListener } from './rollback.ts'
+import { RejectedTransactions, type RejectedTransactionsListener } from './rejected-transactions.ts'
+import { Rollback, type RollbackListener } from './rollback.ts'
 import { rowsToWrite } from './rows-to-write.ts'
 import { isPause, Sender } from './sender.ts'
 import { StoredTransactions } from './stored-transactions.ts'
 import type { Transaction } from './transaction.ts'
-import { Writes } from './transaction-maker.ts'
-import { History } from './undo-stack.ts'
+import { TransactionMaker } from './transaction-maker.ts'
+import { UndoStack } from './undo-stack.ts'
 import type { Merge, MutateOptions, WriterOutbox } from './writer.ts'
 
 /** A server that takes no transactions is asked again after this. */
@@ -35,7 +35,7 @@ const pauseMs = 300_000
 const othersMs = 1_000
 
 /** So many requests in a row may get lost without a word. */
-const mostLost = 2
+const maxLost = 2
 
 /** How many transactions the outbox holds, and why none is sent, if that is so. */
 export interface WritesStatus {
@@ -44,8 +44,8 @@ export interface WritesStatus {
   readonly paused?: string
 }
 
-export interface LocalWriterOptions {
-  readonly world: World
+export interface MutationsOptions {
+  readonly environment: Environment
   readonly transport: Transport
   readonly credentials: Credentials
   readonly codec: TxCodec
@@ -55,10 +55,10 @@ export interface LocalWriterOptions {
   readonly models: Models
   readonly merge: Merge | undefined
   /** How long the data may take to show what was accepted, before it is fetched, in ms. */
-  readonly echoWait: number
-  readonly disk: LocalDisk
+  readonly echoTimeout: number
+  readonly disk: Disk
   /** Where the data is; `undefined` until there is some. */
-  readonly continuity: () => DataPosition | undefined
+  readonly position: () => DataPosition | undefined
   /** Whether the server can be reached; `undefined` until that is known: nothing is sent before it has answered a read. */
   readonly isReached: () => boolean | undefined
   /** Records of the type are wanted. */
@@ -67,10 +67,10 @@ export interface LocalWriterOptions {
   readonly isClosed: () => boolean
   readonly reporter: ErrorReporter
   readonly onListenerError: (error: unknown) => void
-  readonly listener: LocalWriterListener
+  readonly listener: MutationsListener
 }
 
-export type LocalWriterListener = LayersListener & {
+export type MutationsListener = OptimisticUpdatesListener & {
   /** A transaction waits for somebody to decide. */
   rejected(transaction: Transaction): void
   /** `status` may be another. */
@@ -82,68 +82,68 @@ export type LocalWriterListener = LayersListener & {
 }
 
 /** The writing half of a session: it joins the parts that make, keep, send and settle transactions. */
-export class LocalWriter {
+export class Mutations {
   readonly outbox: WriterOutbox
-  readonly settlement: Settlement
+  readonly acknowledgements: Acknowledgements
   readonly transactions: StoredTransactions
-  readonly #options: LocalWriterOptions
+  readonly #options: MutationsOptions
   readonly #outbox: Outbox
   readonly #log: OutboxLog
-  readonly #writes: Writes
-  readonly #inbox: Inbox
-  readonly #scheduler: Scheduler<void>
-  readonly #history: History
-  readonly #others: Alarm
+  readonly #maker: TransactionMaker
+  readonly #rejected: RejectedTransactions
+  readonly #scheduler: Schedule<void>
+  readonly #history: UndoStack
+  readonly #others: Timer
 
-  constructor(options: LocalWriterOptions) {
-    const { world, disk, replica, use, reporter, listener } = options
+  constructor(options: MutationsOptions) {
+    const { environment, disk, replica, use, reporter, listener } = options
     this.#options = options
     const outbox = new Outbox(options.onListenerError)
     this.#outbox = outbox
-    this.#others = new Alarm(world.clock, () => this.transactions.readOthers().catch(() => {}))
+    this.#others = new Timer(environment.clock, () => this.transactions.readOthers().catch(() => {}))
     this.#log = new OutboxLog(async (change) => {
       await disk.open()
       return disk.outbox.write(change)
     })
     const shared = {
       ...options,
-      layers: new Layers({ ...options, outbox }),
-      clock: world.clock,
-      ids: createIds(world.clock, world.random),
+      optimisticUpdates: new OptimisticUpdates({ ...options, outbox }),
+      clock: environment.clock,
+      ids: createIds(environment.clock, environment.random),
       outbox,
       log: this.#log,
       listener: this.#listener(),
     }
-    const standing = new Standing(shared)
-    const writes = new Writes({
+    const rollback = new Rollback(shared)
+    const maker = new TransactionMaker({
       ...shared,
-      standing,
+      rollback,
       rows: rowsToWrite(replica, use),
       canSend: () => options.isReached() !== false && this.#scheduler.phase !== 'halted' && !this.#isHeld,
     })
-    this.#writes = writes
-    this.#inbox = new Inbox({ ...shared, standing, writes })
+    this.#maker = maker
+    this.#rejected = new RejectedTransactions({ ...shared, rollback, maker })
     this.transactions = new StoredTransactions({
       ...shared,
-      standing,
-      host: writes,
-      take: (record) => this.settlement.take(record),
+      rollback,
+      host: maker,
+      take: (record) => this.acknowledgements.take(record),
     })
-    this.settlement = new Settlement({ ...shared, standing, transactions: this.transactions })
+    this.acknowledgements = new Acknowledgements({ ...shared, rollback, transactions: this.transactions })
     const sender = new Sender({
       ...shared,
-      review: (transaction) => writes.review(transaction),
+      review: (transaction) => maker.review(transaction),
       callerCheck: options.credentials.callerCheck,
-      listener: this.settlement,
+      listener: this.acknowledgements,
     })
-    this.#scheduler = new Scheduler<void>({
-      world,
+    this.#scheduler = new Schedule<void>({
+      environment,
       run: async (signal) => {
         await this.transactions.open()
         // Older ones go first. Where this fails, those that are here are safer at the server all the same.
         await this.transactions.readOthers().catch(() => {})
         signal.throwIfAborted()
-        this.settlement.awaitTruth()
+        this.acknowledgements.awaitTruth()
         if (options.isReached()) await sender.flush(signal)
         else if (outbox.pending > 0) listener.unreached()
       },
@@ -160,13 +160,13 @@ export class LocalWriter {
       },
       onChange: () => listener.changed(),
     })
-    this.#history = new History(writes)
+    this.#history = new UndoStack(maker)
     this.outbox = {
       list: ({ state } = {}) => outbox.list().filter((one) => state === undefined || one.state === state),
       get: (id) => outbox.get(id),
       subscribe: (told) => outbox.subscribe(told),
-      retry: (id, edit) => this.#inbox.retry(id, edit),
-      discard: (id) => this.#inbox.discard(id),
+      retry: (id, edit) => this.#rejected.retry(id, edit),
+      discard: (id) => this.#rejected.discard(id),
       export: () => this.transactions.export(),
     }
   }
@@ -175,7 +175,7 @@ export class LocalWriter {
   status({ state }: { readonly state: string }): WritesStatus {
     const { pending, rejected } = this.#outbox
     const { failure, failures } = this.#scheduler
-    const isLost = failures > mostLost && state !== 'offline' && isSyncError(failure, 'NetworkError')
+    const isLost = failures > maxLost && state !== 'offline' && isSyncError(failure, 'NetworkError')
     return {
       pending,
       rejected,
@@ -206,7 +206,7 @@ export class LocalWriter {
     await this.#scheduler.stop()
     // What was under way may have had something to wait for. Where it was started again, that goes on.
     if (this.#scheduler.phase !== 'halted') return
-    this.settlement.stop()
+    this.acknowledgements.stop()
     this.#others.clear()
   }
 
@@ -227,9 +227,9 @@ export class LocalWriter {
 
   /** Throws a ConfigurationError where the client cannot write, and what `body` throws; nothing has changed then. */
   mutate(body: (mutator: Mutator) => unknown, options: MutateOptions): Transaction {
-    this.#writes.refuseClosed()
+    this.#maker.refuseClosed()
     if (!this.#options.canWrite) throw new ConfigurationError('endpoints.txUrl', noTxUrl)
-    const transaction = this.#writes.mutate(body, options)
+    const transaction = this.#maker.mutate(body, options)
     this.#history.note(transaction)
     return transaction
   }
@@ -255,7 +255,7 @@ export class LocalWriter {
   }
 
   /** What the parts tell each other, and the session. */
-  #listener(): StandingListener & InboxListener & SettlementListener {
+  #listener(): RollbackListener & RejectedTransactionsListener & AcknowledgementsListener {
     const { listener } = this.#options
     return {
       ...listener,
@@ -267,9 +267,9 @@ export class LocalWriter {
       others: () => this.#others.within(othersMs),
       stands: (transaction, lost) => {
         this.#history.replace(lost, transaction)
-        this.#inbox.stands(transaction)
+        this.#rejected.stands(transaction)
       },
-      judged: (transaction) => this.#inbox.settle(transaction),
+      judged: (transaction) => this.#rejected.settle(transaction),
       retried: (rejected, transaction) => this.#history.replace(rejected, transaction),
     }
   }

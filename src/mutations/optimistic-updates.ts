@@ -5,13 +5,13 @@ import { type Effect, effectsOf } from './inverse.ts'
 import type { Outbox } from './outbox.ts'
 import type { LocalTransaction } from './transaction.ts'
 
-export interface LayersOptions {
+export interface OptimisticUpdatesOptions {
   readonly outbox: Outbox
   readonly replica: Replica
-  readonly listener: LayersListener
+  readonly listener: OptimisticUpdatesListener
 }
 
-export interface LayersListener {
+export interface OptimisticUpdatesListener {
   /**
    * Calls `apply` to show `changes` of the data, and that `transactions` are laid over it otherwise, or no longer.
    * `mutation`: by what was written or decided here.
@@ -30,10 +30,10 @@ export type Rejection = readonly [LocalTransaction, RejectedError]
  * The transactions of the outbox as they lie over the data: in their order, all but those that are rejected. One is added,
  * taken back or rejected here, so that the outbox and what is shown change at once.
  */
-export class Layers {
-  readonly #options: LayersOptions
+export class OptimisticUpdates {
+  readonly #options: OptimisticUpdatesOptions
 
-  constructor(options: LayersOptions) {
+  constructor(options: OptimisticUpdatesOptions) {
     this.#options = options
   }
 
@@ -95,7 +95,7 @@ export class Layers {
     this.note(gone)
     const touched = [...gone, ...behind]
     const standing = behind.filter(({ state }) => state !== 'rejected')
-    const layers = { lift: touched.map(({ id }) => id), lay: standing.map(({ record }) => record) }
-    listener.change(kind, changes, touched, () => replica.apply(changes, layers))
+    const optimisticUpdates = { lift: touched.map(({ id }) => id), lay: standing.map(({ record }) => record) }
+    listener.change(kind, changes, touched, () => replica.apply(changes, optimisticUpdates))
   }
 }

@@ -1,17 +1,17 @@
-import { Emitter, type Undo } from '../base/emitter.ts'
+import { Emitter, type Unsubscribe } from '../base/emitter.ts'
 import type { RejectedError } from '../base/errors.ts'
-import { mostOps, type TxCodec, type TxOp, type WireTransaction } from '../protocol/tx.ts'
+import { maxOps, type TxCodec, type TxOp, type WireTransaction } from '../protocol/tx.ts'
 import { additionsOf, ByRecord } from './by-record.ts'
 import { joinOps } from './join.ts'
-import { Verdicts } from './results.ts'
+import { Results } from './results.ts'
 import type { LocalTransaction } from './transaction.ts'
 
 /** A request is filled up to about so many characters. */
-const mostChars = 256_000
+const maxChars = 256_000
 
 /** The transactions that have not settled in the data yet, in their order, and those that were rejected. */
 export class Outbox {
-  readonly verdicts = new Verdicts()
+  readonly results = new Results()
   readonly #all = new Map<string, LocalTransaction>()
   /** The highest id that was ever here. */
   #highest = ''
@@ -26,7 +26,7 @@ export class Outbox {
   }
 
   /** Calls `listener` when a transaction comes, goes, or is in another state. */
-  subscribe(listener: () => void): Undo {
+  subscribe(listener: () => void): Unsubscribe {
     return this.#emitter.on('change', listener)
   }
 
@@ -56,7 +56,7 @@ export class Outbox {
     if (transaction.id > this.#highest) this.#highest = transaction.id
     this.#known.add(transaction.id)
     this.#byRecord.add(transaction)
-    if (transaction.state === 'accepted') this.verdicts.add(transaction, transaction.record.sid)
+    if (transaction.state === 'accepted') this.results.add(transaction, transaction.record.sid)
     if (transaction.state === 'rejected') this.#rejected.add(transaction)
   }
 
@@ -88,7 +88,7 @@ export class Outbox {
     this.#all.delete(transaction.id)
     this.#rejected.delete(transaction)
     this.#byRecord.remove(transaction)
-    this.verdicts.remove(transaction)
+    this.results.remove(transaction)
   }
 
   /** The one that `ops` of the same key are joined with: it is not sent, nothing builds on it, and its history is the same. */
@@ -101,7 +101,7 @@ export class Outbox {
     const last = this.list().findLast(({ record }) => record.coalesce === key)
     // Together they must not be refused for their number.
     const isInPlace = last && !last.record.isUndo && (last.isStored || last.state === 'writing')
-    if (!isInPlace || !isUnsent(last) || joinOps(last.record.ops, ops).length > mostOps) return undefined
+    if (!isInPlace || !isUnsent(last) || joinOps(last.record.ops, ops).length > maxOps) return undefined
     const isOther = (last.record.epoch ?? epoch) !== epoch
     if (isOther || this.list().some(({ record }) => record.requires.includes(last.id))) return undefined
     const isLast = (op: TxOp) =>
@@ -136,7 +136,7 @@ export class Outbox {
       const wire = wireOf(transaction)
       if (!codec.requires && wire.requires?.some((id) => ids.has(id))) break
       chars += JSON.stringify(wire.ops).length
-      if (batch.length > 0 && chars > mostChars) break
+      if (batch.length > 0 && chars > maxChars) break
       batch.push(transaction)
       ids.add(transaction.id)
     }
@@ -146,7 +146,7 @@ export class Outbox {
   /** The server has accepted it at `sid` in the history `epoch`; see `Verdicts.add`. Returns whether its state has changed. */
   accept(transaction: LocalTransaction, sid: number, epoch: string | undefined, isOver?: boolean): boolean {
     if (!transaction.dispatch({ type: 'accept', sid, epoch })) return false
-    this.verdicts.add(transaction, sid, isOver)
+    this.results.add(transaction, sid, isOver)
     return true
   }
 
@@ -154,9 +154,9 @@ export class Outbox {
    * The accepted ones that the data shows, by the measure of `Verdicts.shownAt`. One waits for those before it that lie
    * over the same records: they would hide what the data has of it.
    */
-  shownAt(sid: number, verdicts: number): readonly LocalTransaction[] {
+  shownAt(sid: number, results: number): readonly LocalTransaction[] {
     const shown = new Set<LocalTransaction>()
-    for (const one of [...this.verdicts.shownAt('accepted', sid, verdicts)].sort(byId)) {
+    for (const one of [...this.results.shownAt('accepted', sid, results)].sort(byId)) {
       if (!this.#isCovered(one, shown)) shown.add(one)
     }
     return [...shown]

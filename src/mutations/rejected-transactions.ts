@@ -3,50 +3,50 @@ import { ConfigurationError, toSyncError } from '../base/errors.ts'
 import type { Mutator } from './draft.ts'
 import { tryAgain } from './inverse.ts'
 import type { Outbox } from './outbox.ts'
-import type { Standing } from './rollback.ts'
+import type { Rollback } from './rollback.ts'
 import type { LocalTransaction, Transaction } from './transaction.ts'
-import type { Writes } from './transaction-maker.ts'
+import type { TransactionMaker } from './transaction-maker.ts'
 import type { Merge } from './writer.ts'
 
 /** A merge that is rejected, too, is merged again so many times; then it waits for somebody to decide. */
-const mostMerges = 5
+const maxMerges = 5
 
-export interface InboxOptions {
+export interface RejectedTransactionsOptions {
   readonly outbox: Outbox
-  readonly writes: Writes
-  readonly standing: Standing
+  readonly maker: TransactionMaker
+  readonly rollback: Rollback
   readonly merge: Merge | undefined
   readonly reporter: Pick<ErrorReporter, 'error'>
-  readonly listener: InboxListener
+  readonly listener: RejectedTransactionsListener
 }
 
-export interface InboxListener {
+export interface RejectedTransactionsListener {
   rejected(transaction: Transaction): void
   /** `transaction` stands in the place of `rejected`. */
   retried(rejected: LocalTransaction, transaction: LocalTransaction): void
 }
 
 /** What becomes of rejected transactions. */
-export class Inbox {
-  readonly #options: InboxOptions
+export class RejectedTransactions {
+  readonly #options: RejectedTransactionsOptions
   /** How many merges led to a transaction. */
   readonly #merges = new WeakMap<Transaction, number>()
   /** In whose place a merge was written: nobody was told of them. */
   readonly #untold = new WeakSet<Transaction>()
 
-  constructor(options: InboxOptions) {
+  constructor(options: RejectedTransactionsOptions) {
     this.#options = options
   }
 
   /** The application may have something better to write than what was rejected; otherwise it is told, and waits. */
   settle(transaction: LocalTransaction): void {
-    const { writes, merge, reporter, listener } = this.#options
+    const { maker, merge, reporter, listener } = this.#options
     const merges = this.#merges.get(transaction) ?? 0
     try {
-      const isOpen = merges < mostMerges && transaction.state === 'rejected'
-      const again = writes.isGroundless(transaction)
+      const isOpen = merges < maxMerges && transaction.state === 'rejected'
+      const again = maker.isGroundless(transaction)
         ? () => {}
-        : isOvertaken(transaction) && writes.undoing(transaction)
+        : isOvertaken(transaction) && maker.undoing(transaction)
       const edit = isOpen && (again || merge?.(transaction))
       if (edit) {
         this.#merges.set(this.#retry(transaction.id, edit, edit === again), merges + 1)
@@ -71,18 +71,18 @@ export class Inbox {
   }
 
   #retry(id: string, body: (mutator: Mutator) => unknown, isAgain: boolean): Transaction {
-    const { writes, listener } = this.#options
+    const { maker, listener } = this.#options
     const old = this.#rejected(id)
-    const transaction = writes.replace(old, body, isAgain)
+    const transaction = maker.replace(old, body, isAgain)
     listener.retried(old, transaction)
     return transaction
   }
 
   /** Gives up a rejected transaction. Resolves once it is gone from the disk; where that refuses, it stands as before. */
   async discard(id: string): Promise<void> {
-    const { writes, standing } = this.#options
-    writes.refuseClosed()
-    await standing.discard(this.#rejected(id))
+    const { maker, rollback } = this.#options
+    maker.refuseClosed()
+    await rollback.discard(this.#rejected(id))
   }
 
   #rejected(id: string): LocalTransaction {

@@ -1,4 +1,4 @@
-import { type HistoryPosition, isOtherHistory } from '../protocol/bootstrap.ts'
+import { type HistoryPosition, isOtherEpochOrBehind } from '../protocol/bootstrap.ts'
 import { isOtherEpoch } from '../protocol/guards.ts'
 import type { LocalTransaction } from './transaction.ts'
 
@@ -9,8 +9,8 @@ interface Verdict {
   readonly isOver: boolean
 }
 
-/** The verdicts that the data may not show yet: on those that are accepted, and on those of the rejected that are not told. */
-export class Verdicts {
+/** The results that the data may not show yet: on those that are accepted, and on those of the rejected that are not told. */
+export class Results {
   readonly #unshown = new Map<LocalTransaction, Verdict>()
   #count = 0
 
@@ -37,7 +37,7 @@ export class Verdicts {
     this.#unshown.delete(transaction)
   }
 
-  /** Those whose verdict the data shows, once it is proven up to `sid`, by a fetch that began at `count`. */
+  /** Those whose verdict the data shows, once it is confirmed up to `sid`, by a fetch that began at `count`. */
   shownAt(state: 'accepted' | 'rejected', sid: number, count: number): readonly LocalTransaction[] {
     return [...this.#unshown].flatMap(([one, verdict]) =>
       one.state === state && (verdict.sid <= sid || verdict.count <= count) ? [one] : [],
@@ -69,7 +69,7 @@ function isKnownIn(
   data: HistoryPosition | undefined,
   epoch: string | undefined,
 ): boolean {
-  if (data && isOtherHistory(data, head)) return false
+  if (data && isOtherEpochOrBehind(data, head)) return false
   if (epoch !== undefined && head.epoch !== undefined) return epoch === head.epoch
   return data !== undefined
 }

@@ -1,19 +1,19 @@
 import type { ErrorReporter } from '../base/error-reporter.ts'
 import { RejectedError, type SyncError, toStorageError } from '../base/errors.ts'
-import type { Layers, Rejection } from './optimistic-updates.ts'
+import type { OptimisticUpdates, Rejection } from './optimistic-updates.ts'
 import type { Outbox } from './outbox.ts'
 import type { OutboxLog } from './outbox-log.ts'
 import type { LocalTransaction } from './transaction.ts'
 
-export interface StandingOptions {
+export interface RollbackOptions {
   readonly outbox: Outbox
   readonly log: OutboxLog
-  readonly layers: Layers
+  readonly optimisticUpdates: OptimisticUpdates
   readonly reporter: Pick<ErrorReporter, 'error'>
-  readonly listener: StandingListener
+  readonly listener: RollbackListener
 }
 
-export interface StandingListener {
+export interface RollbackListener {
   /** How many are pending or rejected may be another. */
   counted(): void
   /** There is something to send. */
@@ -25,10 +25,10 @@ export interface StandingListener {
 }
 
 /** Takes transactions that do not stand out of the outbox and of what is shown, and puts back those that stand after all. */
-export class Standing {
-  readonly #options: StandingOptions
+export class Rollback {
+  readonly #options: RollbackOptions
 
-  constructor(options: StandingOptions) {
+  constructor(options: RollbackOptions) {
     this.#options = options
   }
 
@@ -138,9 +138,9 @@ export class Standing {
 
   /** Takes `gone` out, and puts those of `replaced` back where they stood. */
   #exchange(gone: readonly LocalTransaction[], replaced: readonly LocalTransaction[]): void {
-    const { layers, listener } = this.#options
+    const { optimisticUpdates, listener } = this.#options
     const again = replaced.filter((one) => one.dispatch({ type: 'restore' }))
-    layers.exchange(gone, again)
+    optimisticUpdates.exchange(gone, again)
     if (again.length === 0) return
     listener.counted()
     listener.queued()
@@ -148,8 +148,8 @@ export class Standing {
 
   #rejectAll(rejections: readonly Rejection[], sid?: number): void {
     if (rejections.length === 0) return
-    const { outbox, layers, log, reporter, listener } = this.#options
-    const rejected = layers.reject(rejections)
+    const { outbox, optimisticUpdates, log, reporter, listener } = this.#options
+    const rejected = optimisticUpdates.reject(rejections)
     // Whoever heard of it may have tried it anew.
     const kept = rejected.filter(({ state }) => state === 'rejected')
     log
@@ -159,7 +159,7 @@ export class Standing {
     listener.counted()
     for (const transaction of rejected) {
       if (sid === undefined) listener.judged(transaction)
-      else if (transaction.state === 'rejected') outbox.verdicts.add(transaction, sid)
+      else if (transaction.state === 'rejected') outbox.results.add(transaction, sid)
     }
   }
 }

@@ -9,7 +9,7 @@ import { type Outbox, wireOf } from './outbox.ts'
 import type { LocalTransaction } from './transaction.ts'
 
 /** So many go into one request, unless the codec says otherwise. */
-const mostTransactions = 100
+const maxTransactions = 100
 
 export interface SenderOptions {
   readonly transport: Transport
@@ -17,7 +17,7 @@ export interface SenderOptions {
   readonly outbox: Outbox
   readonly callerCheck: CallerCheck
   /** Where the data is; `undefined` until there is some. */
-  readonly continuity: () => DataPosition | undefined
+  readonly position: () => DataPosition | undefined
   /** Looks at a transaction right before it is first sent: what is no longer to be done is taken out of it. */
   readonly review: (transaction: LocalTransaction) => void
   readonly listener: SenderListener
@@ -43,7 +43,7 @@ export class Sender {
   /** Sends until nothing is queued. Rejects where a request fails; what was in it is queued again. */
   async flush(signal: AbortSignal): Promise<void> {
     const { outbox, codec } = this.#options
-    let limit = codec.maxTransactions ?? mostTransactions
+    let limit = codec.maxTransactions ?? maxTransactions
     for (let batch = outbox.batch(codec, limit); batch.length > 0; batch = outbox.batch(codec, limit)) {
       if (!(await this.#send(batch, signal))) limit = Math.ceil(batch.length / 2)
     }
@@ -97,7 +97,7 @@ export class Sender {
 
   /** A `sid` of another history says nothing about the data: the answer comes again, once the data is of that, too. */
   #compare(epoch: string | undefined): void {
-    if (!isOtherEpoch(this.#options.continuity() ?? {}, epoch)) return
+    if (!isOtherEpoch(this.#options.position() ?? {}, epoch)) return
     throw new ProtocolError(
       'discontinuous',
       'The answer to a transaction comes from another history than the data.',
@@ -120,9 +120,9 @@ export class Sender {
     epoch: string | undefined,
     result: TxResult | undefined,
   ): Promise<void> {
-    const { listener, continuity } = this.#options
+    const { listener, position } = this.#options
     if (!result) return
-    if ('sid' in result) listener.accepted(transaction, result.sid, epoch ?? continuity()?.epoch)
+    if ('sid' in result) listener.accepted(transaction, result.sid, epoch ?? position()?.epoch)
     else {
       const { code, message, details } = result.error
       await listener.rejected(transaction, new RejectedError(code, message, details), sid)

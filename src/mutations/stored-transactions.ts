@@ -3,30 +3,30 @@ import { ClosedError, RejectedError, StorageError, toError } from '../base/error
 import type { Ids } from '../base/ids.ts'
 import { migrateOp, migrateRow } from '../models/migrate.ts'
 import type { Models } from '../models/models.ts'
-import type { LocalDisk } from '../persistence/disk.ts'
+import type { Disk } from '../persistence/disk.ts'
 import type { OutboxRecord, RecordImage, StoredOutbox } from '../persistence/outbox.ts'
-import type { Layers } from './optimistic-updates.ts'
+import type { OptimisticUpdates } from './optimistic-updates.ts'
 import type { Outbox } from './outbox.ts'
 import type { OutboxLog } from './outbox-log.ts'
-import type { Standing, StandingListener } from './rollback.ts'
+import type { Rollback, RollbackListener } from './rollback.ts'
 import { LocalTransaction, stateOf, type TransactionHost } from './transaction.ts'
 import type { ExportedOutbox } from './writer.ts'
 
 export interface StoredTransactionsOptions {
-  readonly disk: LocalDisk
+  readonly disk: Disk
   /** Records of the type are wanted. */
   readonly use: (t: string) => void
   readonly outbox: Outbox
-  readonly layers: Layers
+  readonly optimisticUpdates: OptimisticUpdates
   readonly log: OutboxLog
   readonly host: TransactionHost
-  readonly standing: Standing
+  readonly rollback: Rollback
   readonly models: Models
   readonly ids: Ids
   /** See `Settlement.take`. */
   readonly take: (record: OutboxRecord) => OutboxRecord | undefined
   readonly reporter: Pick<ErrorReporter, 'error'>
-  readonly listener: Pick<StandingListener, 'counted' | 'queued'>
+  readonly listener: Pick<RollbackListener, 'counted' | 'queued'>
 }
 
 /** Brings here the transactions that are on disk, where other clients of the same data keep theirs, too. */
@@ -127,10 +127,10 @@ export class StoredTransactions {
 
   /** Another client has cancelled or discarded these. */
   #leave(gone: readonly string[]): void {
-    const { outbox, standing } = this.#options
+    const { outbox, rollback } = this.#options
     const leaving = gone.flatMap((id) => outbox.get(id) ?? [])
-    standing.drop(leaving.filter(({ state }) => state === 'rejected'))
-    for (const transaction of leaving) if (transaction.state === 'queued') standing.withdraw(transaction)
+    rollback.drop(leaving.filter(({ state }) => state === 'rejected'))
+    for (const transaction of leaving) if (transaction.state === 'queued') rollback.withdraw(transaction)
   }
 
   async #read(): Promise<void> {
@@ -146,7 +146,7 @@ export class StoredTransactions {
   }
 
   #found(records: readonly OutboxRecord[]): void {
-    const { use, outbox, layers, log, host, standing, models, ids, take, listener } = this.#options
+    const { use, outbox, optimisticUpdates, log, host, rollback, models, ids, take, listener } = this.#options
     const faults = new Map<LocalTransaction, RejectedError>()
     // They are in their order.
     const last = records.at(-1)
@@ -165,9 +165,9 @@ export class StoredTransactions {
     // Sending reads the disk: without news, it is not to be asked for again.
     if (found.length === 0) return
     for (const { t } of found.flatMap(({ record }) => record.ops)) use(t)
-    layers.found(found, faults)
+    optimisticUpdates.found(found, faults)
     // What cannot be migrated is parked, never lost.
-    for (const [transaction, fault] of faults) standing.reject(transaction, fault)
+    for (const [transaction, fault] of faults) rollback.reject(transaction, fault)
     listener.counted()
     listener.queued()
   }

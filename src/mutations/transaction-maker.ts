@@ -11,45 +11,45 @@ import type { DataPosition } from './data-position.ts'
 import { type Draft, draft, type Mutator } from './draft.ts'
 import { doAgain, type Effect, effectsOf, takeBack } from './inverse.ts'
 import { newRecord } from './new-record.ts'
-import type { Layers } from './optimistic-updates.ts'
+import type { OptimisticUpdates } from './optimistic-updates.ts'
 import { isSent, isUnsent, type Outbox } from './outbox.ts'
 import type { OutboxLog } from './outbox-log.ts'
-import type { Standing, StandingListener } from './rollback.ts'
+import type { Rollback, RollbackListener } from './rollback.ts'
 import {
   LocalTransaction,
   type TouchedRecord,
   type Transaction,
   type TransactionHost,
 } from './transaction.ts'
-import type { HistoryEntry, HistoryHost } from './undo-stack.ts'
+import type { UndoEntry, UndoHost } from './undo-stack.ts'
 import type { MutateOptions } from './writer.ts'
 
-export interface WritesOptions {
+export interface TransactionMakerOptions {
   readonly clock: Clock
   readonly ids: Ids
   readonly outbox: Outbox
-  readonly layers: Layers
+  readonly optimisticUpdates: OptimisticUpdates
   readonly log: OutboxLog
   readonly replica: Replica
   /** The rows as they are shown. Throws where they are not loaded. */
   readonly rows: RowSource
   readonly models: Models
   /** Where the data is; `undefined` until there is some. */
-  readonly continuity: () => DataPosition | undefined
+  readonly position: () => DataPosition | undefined
   readonly isClosed: () => boolean
-  readonly standing: Standing
+  readonly rollback: Rollback
   /** Whether what is queued is sent now, or may be once the server has first answered. */
   readonly canSend: () => boolean
   readonly reporter: Pick<ErrorReporter, 'error'>
   readonly onListenerError: (error: unknown) => void
-  readonly listener: Pick<StandingListener, 'counted' | 'queued'>
+  readonly listener: Pick<RollbackListener, 'counted' | 'queued'>
 }
 
 type AddOptions = MutateOptions & Pick<OutboxRecord, 'replaces' | 'isUndo'>
 
 /** Makes the user's transactions: in the outbox, in what is shown, and on disk. */
-export class Writes implements TransactionHost, HistoryHost {
-  readonly #options: WritesOptions
+export class TransactionMaker implements TransactionHost, UndoHost {
+  readonly #options: TransactionMakerOptions
   /** What each takes the place of that is not stored yet, or never was. */
   readonly #replaced = new WeakMap<LocalTransaction, readonly LocalTransaction[]>()
   /** What each was joined with that stands in its place, whether that is stored or not. */
@@ -60,7 +60,7 @@ export class Writes implements TransactionHost, HistoryHost {
   readonly #undone = new WeakMap<Transaction, LocalTransaction>()
   #drafting = false
 
-  constructor(options: WritesOptions) {
+  constructor(options: TransactionMakerOptions) {
     this.#options = options
   }
 
@@ -72,7 +72,7 @@ export class Writes implements TransactionHost, HistoryHost {
   }
 
   /** Throws what doing again all that was undone, in this order, would throw. */
-  rehearse(undone: readonly HistoryEntry[]): void {
+  rehearse(undone: readonly UndoEntry[]): void {
     this.#draft((m) => {
       for (const { transaction, inverse } of undone) {
         if (transaction.state === 'cancelled') doAgain(this.#effectsOf(transaction), m)
@@ -102,7 +102,7 @@ export class Writes implements TransactionHost, HistoryHost {
 
   async undo(transaction: LocalTransaction): Promise<LocalTransaction | undefined> {
     this.refuseClosed()
-    if (isUnsent(transaction)) await this.#options.standing.cancel(transaction)
+    if (isUnsent(transaction)) await this.#options.rollback.cancel(transaction)
     if (!isSent(transaction)) return undefined
     const { label, group } = transaction.record
     const made = this.#draft((m) => takeBack(this.#effectsOf(transaction), m))
@@ -114,15 +114,15 @@ export class Writes implements TransactionHost, HistoryHost {
 
   /** Makes an undo or a redo once more, right before it is first sent: without what somebody else has changed since. */
   review(transaction: LocalTransaction): void {
-    const { layers, log, standing, replica, models, ids } = this.#options
+    const { optimisticUpdates, log, rollback, replica, models, ids } = this.#options
     const { id: tx, record } = transaction
     if (!record.isUndo || !record.ops.every(({ t }) => replica.isReady(t))) return
     const rows: RowSource = { of: (t) => ({ get: (id) => replica.below(tx, t, id) }) }
     const position = this.#position()
     const { ops } = draft(this.undoing(transaction), { rows, models, newId: () => ids.next(), ...position })
-    if (ops.length > 0) layers.amend(transaction, { ops, ...position })
+    if (ops.length > 0) optimisticUpdates.amend(transaction, { ops, ...position })
     else {
-      standing.withdraw(transaction)
+      rollback.withdraw(transaction)
       log.change({ cancel: [tx] }).catch(() => {})
     }
   }
@@ -141,14 +141,17 @@ export class Writes implements TransactionHost, HistoryHost {
 
   /** As the data has shown them, or as they lie over the data now. */
   #effectsOf(transaction: LocalTransaction): readonly Effect[] {
-    return transaction.effects ?? this.#options.layers.effectsOf(transaction)
+    return transaction.effects ?? this.#options.optimisticUpdates.effectsOf(transaction)
   }
 
   records(record: OutboxRecord): readonly TouchedRecord[] {
     const { replica } = this.#options
-    return effectsOf(record).map((effect) => ({
-      ...effect,
-      theirs: replica.confirmed(effect.t, effect.id)?.p,
+    return effectsOf(record).map(({ t, id, base, mine }) => ({
+      type: t,
+      id,
+      base,
+      mine,
+      theirs: replica.confirmed(t, id)?.p,
     }))
   }
 
@@ -163,12 +166,12 @@ export class Writes implements TransactionHost, HistoryHost {
   /** Those of one that is made anew. It requires what it did, or what was tried anew in place of that, as far as that is pending. */
   #optionsOf(old: OutboxRecord): AddOptions {
     const { label, group, coalesce, requires } = old
-    const standing = this.#options.outbox
+    const pending = this.#options.outbox
       .list()
       .filter(
         ({ state, record }) => state !== 'rejected' && lineOf(record).some((id) => requires.includes(id)),
       )
-    return { label, group, coalesce, requires: standing, replaces: lineOf(old) }
+    return { label, group, coalesce, requires: pending, replaces: lineOf(old) }
   }
 
   #draft(body: (mutator: Mutator) => unknown): Draft {
@@ -187,7 +190,7 @@ export class Writes implements TransactionHost, HistoryHost {
   }
 
   #position(): Pick<OutboxRecord, 'since' | 'epoch'> {
-    const { proven: since = 0, epoch } = this.#options.continuity() ?? {}
+    const { confirmed: since = 0, epoch } = this.#options.position() ?? {}
     return { since, epoch }
   }
 
@@ -196,7 +199,7 @@ export class Writes implements TransactionHost, HistoryHost {
    * itself, hears when all is in its place.
    */
   #add(made: Draft, options: AddOptions, old?: LocalTransaction): LocalTransaction {
-    const { clock, ids, outbox, layers, models, listener } = this.#options
+    const { clock, ids, outbox, optimisticUpdates, models, listener } = this.#options
     const isEmpty = made.ops.length === 0
     const instead = old?.state === 'cancelled' ? undefined : old
     const where = this.#position()
@@ -224,7 +227,7 @@ export class Writes implements TransactionHost, HistoryHost {
     if (joined) this.#joined.set(joined, transaction)
     if (old && !isEmpty) this.#anew.set(old, transaction)
     if (!isEmpty || instead) void this.#store(transaction)
-    layers.exchange(replaced, isEmpty ? [] : [transaction])
+    optimisticUpdates.exchange(replaced, isEmpty ? [] : [transaction])
     joined?.dispatch({ type: 'cancel' })
     instead?.dispatch({ type: 'discard' })
     listener.counted()
@@ -232,7 +235,7 @@ export class Writes implements TransactionHost, HistoryHost {
   }
 
   async #store(transaction: LocalTransaction): Promise<void> {
-    const { log, standing, listener } = this.#options
+    const { log, rollback, listener } = this.#options
     const { record, state } = transaction
     // As it is by then: it may go on top of another.
     const put = () => (state === 'writing' ? [transaction.record] : [])
@@ -250,7 +253,7 @@ export class Writes implements TransactionHost, HistoryHost {
     } catch (thrown) {
       const error = toStorageError(thrown)
       if (this.#isSentUnstored(transaction, error)) await this.#sendUnstored(transaction, error)
-      else standing.lose(transaction, error, this.#standingBut(transaction))
+      else rollback.lose(transaction, error, this.#standingBut(transaction))
       return
     }
     this.#replaced.delete(transaction)
@@ -287,7 +290,7 @@ export class Writes implements TransactionHost, HistoryHost {
 
   /** Another client of the same data may have sent what it was joined with: that stands, and this writes all once more. */
   async #goOnTopOf(transaction: LocalTransaction, sent: readonly string[]): Promise<void> {
-    const { log, outbox, standing } = this.#options
+    const { log, outbox, rollback } = this.#options
     // So do those that it was joined with meanwhile.
     for (let one: LocalTransaction | undefined = transaction; one; one = this.#joined.get(one)) {
       const { ops, bases, requires } = one.record
@@ -297,7 +300,7 @@ export class Writes implements TransactionHost, HistoryHost {
         requires: [...sent, ...requires],
       })
     }
-    standing.standSent(this.#leaving(transaction).filter(({ id }) => sent.includes(id)))
+    rollback.standSent(this.#leaving(transaction).filter(({ id }) => sent.includes(id)))
     // In whose place another stands, or nothing, is about to leave the disk.
     if (outbox.get(transaction.id) === transaction) await log.put(transaction.record)
   }
@@ -308,7 +311,7 @@ export class Writes implements TransactionHost, HistoryHost {
     // What it was joined with meanwhile takes the place of these, too.
     const joined = this.#joined.get(transaction)
     if (joined) this.#replaced.set(joined, [...rest, ...(this.#replaced.get(joined) ?? [])])
-    this.#options.standing.withdraw(transaction, joined ? [] : rest)
+    this.#options.rollback.withdraw(transaction, joined ? [] : rest)
   }
 
   /** What leaves the disk for it: also what was to leave for one that was lost. */

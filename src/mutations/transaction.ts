@@ -1,5 +1,5 @@
 import { Deferred } from '../base/deferred.ts'
-import { Emitter, type Listener, type Undo } from '../base/emitter.ts'
+import { Emitter, type Listener, type Unsubscribe } from '../base/emitter.ts'
 import { ClosedError, RejectedError, type SyncError } from '../base/errors.ts'
 import type { OutboxRecord } from '../persistence/outbox.ts'
 import type { Payload } from '../protocol/json.ts'
@@ -38,7 +38,7 @@ export interface Transaction {
   /** Resolves with its last state, or with that in which the client is closed, and never rejects; a rejected one has settled. */
   readonly settled: Promise<TransactionState['name']>
   /** Calls `listener` after each change of `state`. */
-  subscribe(listener: Listener<Transaction>): Undo
+  subscribe(listener: Listener<Transaction>): Unsubscribe
   /**
    * Takes it back: one that was not sent is cancelled; otherwise another transaction restores each field that still
    * holds what this one wrote. Resolves with that other one; with `undefined` where there is nothing to restore.
@@ -48,7 +48,7 @@ export interface Transaction {
 }
 
 export interface TouchedRecord {
-  readonly t: string
+  readonly type: string
   readonly id: string
   /** The fields before the transaction; `undefined` where the record was not there. */
   readonly base: Payload | undefined
@@ -144,7 +144,7 @@ export class LocalTransaction implements Transaction {
     return this.#promiseOf(this.#promises.settled)
   }
 
-  subscribe(listener: Listener<Transaction>): Undo {
+  subscribe(listener: Listener<Transaction>): Unsubscribe {
     this.#emitter ??= new Emitter(this.#host.onListenerError)
     return this.#emitter.on('change', listener)
   }

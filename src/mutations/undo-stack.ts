@@ -1,10 +1,10 @@
 import type { LocalTransaction } from './transaction.ts'
 
 /** So many steps can be undone. */
-const mostSteps = 100
+const maxSteps = 100
 
 /** A transaction of the user's. */
-export interface HistoryEntry {
+export interface UndoEntry {
   readonly transaction: LocalTransaction
   /** What took it back; `undefined` where it was never sent, or there was nothing to take back. */
   inverse?: LocalTransaction | undefined
@@ -13,13 +13,13 @@ export interface HistoryEntry {
 /** What the user did at once. Transactions of one group are undone and done again together. */
 interface Step {
   readonly group: string | undefined
-  readonly entries: HistoryEntry[]
+  readonly entries: UndoEntry[]
 }
 
 /** Makes the transactions that do again what was undone. */
-export interface HistoryHost {
+export interface UndoHost {
   /** Throws what doing all of `undone` again, in this order, would throw. */
-  rehearse(undone: readonly HistoryEntry[]): void
+  rehearse(undone: readonly UndoEntry[]): void
   /** Makes a new transaction that does what a cancelled one was to do. */
   again(cancelled: LocalTransaction): LocalTransaction
   /** What can be undone or done again may be another. */
@@ -27,13 +27,13 @@ export interface HistoryHost {
 }
 
 /** What the user of one client did, for undoing it and doing it again. It lives as long as the client. */
-export class History {
-  readonly #host: HistoryHost
+export class UndoStack {
+  readonly #host: UndoHost
   readonly #done: Step[] = []
   #undone: Step[] = []
   #underWay: Promise<void> | undefined
 
-  constructor(host: HistoryHost) {
+  constructor(host: UndoHost) {
     this.#host = host
   }
 
@@ -135,7 +135,7 @@ export class History {
   /** Takes out what `transaction` was joined with, and its step where nothing else is in it. */
   #dropJoinedWith({ record: { coalesce } }: LocalTransaction): void {
     if (coalesce === undefined) return
-    const isJoined = (entry: HistoryEntry) =>
+    const isJoined = (entry: UndoEntry) =>
       isCancelled(entry) && entry.transaction.record.coalesce === coalesce
     const at = this.#done.findLastIndex(({ entries }) => entries.some(isJoined))
     const entries = this.#done[at]?.entries ?? []
@@ -145,7 +145,7 @@ export class History {
 
   /** What was taken back makes room first. */
   #keep(step: Step): void {
-    if (this.#done.length === mostSteps) {
+    if (this.#done.length === maxSteps) {
       const over = this.#done.findIndex(({ entries }) => entries.every(isCancelled))
       this.#done.splice(Math.max(over, 0), 1)
     }
@@ -153,28 +153,28 @@ export class History {
   }
 }
 
-function lastWith(matches: (entry: HistoryEntry) => boolean, steps: readonly Step[]): Step | undefined {
+function lastWith(matches: (entry: UndoEntry) => boolean, steps: readonly Step[]): Step | undefined {
   return steps.findLast(({ entries }) => entries.some(matches))
 }
 
 function isOf(transaction: LocalTransaction) {
-  return (entry: HistoryEntry) => entry.transaction === transaction
+  return (entry: UndoEntry) => entry.transaction === transaction
 }
 
-function remove({ entries }: Step, entry: HistoryEntry): void {
+function remove({ entries }: Step, entry: UndoEntry): void {
   entries.splice(entries.indexOf(entry), 1)
 }
 
-function isDone({ transaction }: HistoryEntry): boolean {
+function isDone({ transaction }: UndoEntry): boolean {
   return isInForce(transaction)
 }
 
 /** Whether it can be done again. Where it was taken back, and that was refused, it holds as it is. */
-function isUndone(entry: HistoryEntry): boolean {
+function isUndone(entry: UndoEntry): boolean {
   return isCancelled(entry) || isInForce(entry.inverse ?? entry.transaction)
 }
 
-function isCancelled({ transaction }: HistoryEntry): boolean {
+function isCancelled({ transaction }: UndoEntry): boolean {
   return transaction.state === 'cancelled'
 }
 

@@ -1,4 +1,4 @@
-import type { Undo } from '../base/emitter.ts'
+import type { Unsubscribe } from '../base/emitter.ts'
 import type { OutboxRecord } from '../persistence/outbox.ts'
 import type { Mutator } from './draft.ts'
 import type { Transaction } from './transaction.ts'
@@ -30,7 +30,7 @@ export interface WriterOutbox {
   list(options?: { readonly state?: TransactionState['name'] | undefined }): readonly Transaction[]
   get(id: string): Transaction | undefined
   /** Calls `listener` when a transaction comes, goes, or is in another state, or what can be undone is another. */
-  subscribe(listener: () => void): Undo
+  subscribe(listener: () => void): Unsubscribe
   retry(id: string, edit?: (mutator: Mutator) => unknown): Transaction
   discard(id: string): Promise<void>
   export(): Promise<ExportedOutbox>

@@ -1,7 +1,7 @@
 import { NetworkError } from '../base/errors.ts'
 import { decode } from './byte-buffer.ts'
-import { outline } from './redact-error.ts'
-import type { Call } from './request.ts'
+import { redactError } from './redact-error.ts'
+import type { PendingRequest } from './request.ts'
 
 /** So long may go by without a byte, once an answer has begun, in ms. */
 export const idleMs = 30_000
@@ -19,7 +19,7 @@ function* partsOf(bytes: Uint8Array): Generator<Uint8Array> {
  * The body of `response`, decoded from any content coding. Ends with a NetworkError where the connection breaks off,
  * or `idleMs` go by without a byte; the time that the consumer takes does not count.
  */
-export async function* readBody(response: Response, call: Call): AsyncGenerator<Uint8Array> {
+export async function* readBody(response: Response, call: PendingRequest): AsyncGenerator<Uint8Array> {
   const wait = <T>(promise: Promise<T>) =>
     call.wait(promise.catch(brokeOff), idleMs, 'Waiting for more of an answer')
   // An answer without content has no body, and neither has any where a runtime cannot stream.
@@ -41,7 +41,7 @@ export async function* readBody(response: Response, call: Call): AsyncGenerator<
  */
 export async function readText(
   response: Response,
-  call: Call,
+  call: PendingRequest,
   ms: number,
   limit = Number.POSITIVE_INFINITY,
 ): Promise<string> {
@@ -70,6 +70,6 @@ export async function readText(
 
 function brokeOff(cause: unknown): never {
   throw new NetworkError('unreachable', 'The connection broke off in the middle of an answer.', {
-    cause: outline(cause),
+    cause: redactError(cause),
   })
 }

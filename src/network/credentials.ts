@@ -1,12 +1,12 @@
 import { isSyncError, NetworkError, UnauthenticatedError, wrongOption } from '../base/errors.ts'
 import { CallerCheck, refusal } from './caller-check.ts'
-import { outline } from './redact-error.ts'
+import { redactError } from './redact-error.ts'
 
 /** A credential, or what gives the present one; nothing, where nobody is signed in. */
 export type CredentialSource = string | (() => string | null | undefined | Promise<string | null | undefined>)
 
 /** So many refused credentials are remembered: most are never seen again, since another one took their place. */
-const mostTold = 20
+const maxTold = 20
 
 /** One of the two, or neither: then the client sends nothing, and cookies may speak for it. */
 export interface CredentialOptions {
@@ -85,7 +85,7 @@ export function createCredentials(
     } catch (error) {
       if (isSyncError(error, 'UnauthenticatedError')) throw error
       throw new NetworkError('unreachable', `The function \`${name}\` failed; it is called again later.`, {
-        cause: outline(error),
+        cause: redactError(error),
       })
     }
   }
@@ -120,7 +120,7 @@ export function createCredentials(
       const first = !told.has(about)
       told.add(about)
       const [oldest] = told
-      if (told.size > mostTold) told.delete(oldest)
+      if (told.size > maxTold) told.delete(oldest)
       return first
     },
     forget: () => told.clear(),

@@ -1,17 +1,17 @@
 import type { Clock } from '../base/environment.ts'
-import { Alarm } from '../base/timer.ts'
+import { Timer } from '../base/timer.ts'
 
 /** Notices the silence of a peer that has promised to say something now and then. */
 export class Heartbeat {
   readonly #clock: Clock
-  readonly #silence: Alarm
+  readonly #silence: Timer
   #expectedMs = Number.POSITIVE_INFINITY
   #heardAt = 0
 
   /** `onSilence` is called once nothing was heard for twice the time that is expected. */
   constructor(clock: Clock, onSilence: () => void) {
     this.#clock = clock
-    this.#silence = new Alarm(clock, onSilence)
+    this.#silence = new Timer(clock, onSilence)
   }
 
   /** Whether something should have come by now. Holds where timers stood still, in a sleeping machine for example. */

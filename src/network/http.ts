@@ -1,14 +1,14 @@
-import type { World } from '../base/environment.ts'
+import type { Environment } from '../base/environment.ts'
 import { ConfigurationError, NetworkError, ProtocolError, toError } from '../base/errors.ts'
-import { turnsOf } from '../base/turns.ts'
+import { yieldAfter } from '../base/turns.ts'
 import { type DeltaMessage, readDelta } from '../protocol/delta.ts'
 import { parseJson } from '../protocol/envelope.ts'
 import { idleMs, readText } from './body.ts'
 import { type Credential, type Credentials, headersOf } from './credentials.ts'
 import { type Endpoints, redactUrl, withQuery } from './endpoints.ts'
 import { failureOf } from './failure.ts'
-import { outline } from './redact-error.ts'
-import { type Call, runCall } from './request.ts'
+import { redactError } from './redact-error.ts'
+import { type PendingRequest, runRequest } from './request.ts'
 import { errorOf } from './response-error.ts'
 import { readSnapshot } from './snapshot.ts'
 import type { Transport } from './transport.ts'
@@ -29,7 +29,7 @@ const textMs = 600_000
 const reasonBytes = 16 * 1024
 
 export interface TransportOptions {
-  readonly world: Pick<World, 'fetch' | 'clock'>
+  readonly environment: Pick<Environment, 'fetch' | 'clock'>
   readonly endpoints: Endpoints
   readonly credentials: Credentials
 }
@@ -44,16 +44,16 @@ export const noTxUrl = '`endpoints.txUrl` is missing: without it this client onl
 const beyond = Number.MAX_SAFE_INTEGER
 
 /** A call, and with what it is sent. */
-type Request = Call & { readonly credential: Credential | undefined }
+type Request = PendingRequest & { readonly credential: Credential | undefined }
 
 export function createTransport(options: TransportOptions): Transport {
-  const { world, endpoints, credentials } = options
-  const { clock } = world
+  const { environment, endpoints, credentials } = options
+  const { clock } = environment
   const { callerCheck } = credentials
 
   /** Runs `body` with the present credentials. */
   const run = <T>(signal: AbortSignal | undefined, body: (request: Request) => Promise<T>): Promise<T> =>
-    runCall(clock, signal, async (call) => {
+    runRequest(clock, signal, async (call) => {
       const credential = await call.wait(credentials.get(), answerMs, 'Getting credentials')
       return body({ ...call, credential })
     })
@@ -81,7 +81,7 @@ export function createTransport(options: TransportOptions): Transport {
 
   /** A POST of `json` where there is one, a GET otherwise. */
   const send = async (
-    call: Call,
+    call: PendingRequest,
     url: string,
     headers: Readonly<Record<string, string>>,
     json: string | undefined,
@@ -89,7 +89,7 @@ export function createTransport(options: TransportOptions): Transport {
     const posted = json !== undefined && { method: 'POST', body: json }
     const type = posted && { 'Content-Type': 'application/json' }
     try {
-      return await world.fetch(url, {
+      return await environment.fetch(url, {
         ...posted,
         headers: { Accept: 'application/json', ...type, ...headers },
         cache: 'no-store',
@@ -99,7 +99,7 @@ export function createTransport(options: TransportOptions): Transport {
       })
     } catch (cause) {
       const message = `${redactUrl(url)} cannot be reached.`
-      throw new NetworkError('unreachable', message, { cause: outline(cause) })
+      throw new NetworkError('unreachable', message, { cause: redactError(cause) })
     }
   }
 
@@ -109,7 +109,7 @@ export function createTransport(options: TransportOptions): Transport {
 
   const askForDelta = async (call: Request, since: number): Promise<DeltaMessage> => {
     const text = await askForText(call, withQuery(endpoints.deltaUrl, 'since', since))
-    const pauseIfLong = turnsOf(clock, longParseMs)
+    const pauseIfLong = yieldAfter(clock, longParseMs)
     const delta = readDelta(parseJson(text, 'The delta'))
     callerCheck.checkRead(delta.caller, call.credential)
     await pauseIfLong()
@@ -149,6 +149,10 @@ async function jsonOf(body: () => unknown): Promise<string> {
     if (!json) throw new Error('it gives nothing.')
     return json
   } catch (cause) {
-    throw new ConfigurationError('txCodec', `\`txCodec\` gives no JSON: ${toError(cause).message}`, { cause })
+    throw new ConfigurationError(
+      'transactionCodec',
+      `\`transactionCodec\` gives no JSON: ${toError(cause).message}`,
+      { cause },
+    )
   }
 }

@@ -1,26 +1,26 @@
 import { Disposer } from '../base/disposer.ts'
-import type { Undo } from '../base/emitter.ts'
-import type { LifecycleEvent, WebSocketConstructor, WebSocketLike, World } from '../base/environment.ts'
+import type { Unsubscribe } from '../base/emitter.ts'
+import type { Environment, LifecycleEvent, WebSocketConstructor, WebSocketLike } from '../base/environment.ts'
 import { Machine } from '../base/machine.ts'
 import { type Credential, type Credentials, headersOf } from './credentials.ts'
 import { withQuery } from './endpoints.ts'
 import { Heartbeat } from './heartbeat.ts'
 import {
-  type LinkEffect,
-  type LinkEvent,
-  type LinkMachineState,
-  type LinkState,
-  linkTransition,
+  type SocketEffect,
+  type SocketEvent,
+  type SocketMachineState,
+  type SocketState,
+  socketTransition,
 } from './socket-state.ts'
 
-export type { LinkState } from './socket-state.ts'
+export type { SocketState } from './socket-state.ts'
 
 /**
  * The realtime channel: one socket that is opened again whenever it is lost, until `stop`. It says nothing of what
  * the messages mean.
  */
-export interface Link {
-  readonly state: LinkState
+export interface RealtimeSocket {
+  readonly state: SocketState
   start(): void
   stop(): void
   /** Closes a socket that no longer hears, and opens another at once. Nothing where none is open. */
@@ -32,23 +32,23 @@ export interface Link {
   expectHeartbeat(ms: number): void
 }
 
-/** Its functions may use the link, and do not throw. */
-export interface LinkListener {
+/** Its functions may use the socket, and do not throw. */
+export interface RealtimeSocketListener {
   opened(): void
   /** `data` as the socket's event holds it. */
   message(data: unknown): void
   /**
    * The socket is gone, or never opened; a browser does not tell why, so a call over HTTP has to. `code` is the close
-   * code (RFC 6455, section 7.4), or 0 where the link gave the socket up itself.
+   * code (RFC 6455, section 7.4), or 0 where the socket gave the socket up itself.
    */
   lost(event: { readonly wasOpen: boolean; readonly code: number }): void
 }
 
-export interface LinkOptions {
-  readonly world: Pick<World, 'WebSocket' | 'clock' | 'random' | 'lifecycle'>
+export interface RealtimeSocketOptions {
+  readonly environment: Pick<Environment, 'WebSocket' | 'clock' | 'random' | 'lifecycle'>
   readonly wsUrl: string
   readonly credentials: Credentials
-  readonly listener: LinkListener
+  readonly listener: RealtimeSocketListener
 }
 
 /** For one attempt, in ms, getting credentials included. */
@@ -57,19 +57,19 @@ const openTimeoutMs = 15_000
 /** A socket that was open this long, in ms, was no failure. One that says something and closes is one: it would do so again. */
 const provedMs = 10_000
 
-const leastHeartbeatMs = 1_000
+const minHeartbeatMs = 1_000
 
-/** A link that is off. It stays off where the runtime has no sockets, or none that can carry an API key. */
-export function createLink(options: LinkOptions): Link {
-  const { world, wsUrl, credentials, listener } = options
-  const { clock, random, lifecycle } = world
-  const WebSocket = usableWebSocket(world.WebSocket, credentials)
+/** A socket that is off. It stays off where the runtime has no sockets, or none that can carry an API key. */
+export function createRealtimeSocket(options: RealtimeSocketOptions): RealtimeSocket {
+  const { environment, wsUrl, credentials, listener } = options
+  const { clock, random, lifecycle } = environment
+  const WebSocket = usableWebSocket(environment.WebSocket, credentials)
   /** Ends the attempt, the socket or the wait that there is. */
-  let end: Undo = () => {}
+  let end: Unsubscribe = () => {}
   let heartbeat: Heartbeat | undefined
-  let unsubscribe: Undo | undefined
+  let unsubscribe: Unsubscribe | undefined
 
-  const perform = (effect: LinkEffect): void => {
+  const perform = (effect: SocketEffect): void => {
     switch (effect.type) {
       case 'connect':
         end()
@@ -89,15 +89,15 @@ export function createLink(options: LinkOptions): Link {
         listener.lost({ wasOpen: effect.wasOpen, code: effect.code })
     }
   }
-  const machine = new Machine<LinkMachineState, LinkEvent, LinkEffect>(
+  const machine = new Machine<SocketMachineState, SocketEvent, SocketEffect>(
     { name: 'off' },
-    linkTransition,
+    socketTransition,
     perform,
   )
   const lose = (code: number) =>
     machine.dispatch({ type: 'lost', code, now: clock.now(), random: random.number() })
 
-  const connect = (): Undo => {
+  const connect = (): Unsubscribe => {
     const attempt = new Disposer()
     let ended = false
     attempt.add(() => {
@@ -156,7 +156,7 @@ export function createLink(options: LinkOptions): Link {
       machine.dispatch({ type: 'renew' })
     },
     expectHeartbeat(ms) {
-      if (machine.state.name === 'open') heartbeat?.expect(Math.max(ms, leastHeartbeatMs))
+      if (machine.state.name === 'open') heartbeat?.expect(Math.max(ms, minHeartbeatMs))
     },
   }
 }

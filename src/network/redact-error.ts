@@ -2,7 +2,7 @@
  * What may be told of an error that others made: its class and its code. Its message and its properties may quote a
  * credential, so they stay behind.
  */
-export function outline(thrown: unknown): Error {
+export function redactError(thrown: unknown): Error {
   const { name, code, cause } = fieldsOf(thrown)
   const words = [word(name), word(code) ?? word(fieldsOf(cause).code)]
   return new Error(words.filter(Boolean).join(' '))

@@ -4,7 +4,7 @@ import { NetworkError } from '../base/errors.ts'
 import { onAbort } from '../base/on-abort.ts'
 
 /** One exchange with the service, from its first byte to its last. */
-export interface Call {
+export interface PendingRequest {
   /** Aborted when the call ends, however it ends: what a fetch still holds open is let go. */
   readonly signal: AbortSignal
   /** Settles as `promise` does, unless `ms` go by before it, or the caller gives up. `what` names it in the error. */
@@ -12,10 +12,10 @@ export interface Call {
 }
 
 /** Runs `body`. Rejects with the reason of `signal` as soon as it is aborted and `body` waits. */
-export async function runCall<T>(
+export async function runRequest<T>(
   clock: Clock,
   signal: AbortSignal | undefined,
-  body: (call: Call) => Promise<T>,
+  body: (call: PendingRequest) => Promise<T>,
 ): Promise<T> {
   signal?.throwIfAborted()
   const controller = new AbortController()
@@ -24,7 +24,7 @@ export async function runCall<T>(
     giveUp(signal?.reason)
     controller.abort()
   })
-  const call: Call = {
+  const call: PendingRequest = {
     signal: controller.signal,
     wait(promise, ms, what) {
       // A promise for each wait: one for the whole call would collect a reaction for every piece that is read.

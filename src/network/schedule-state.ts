@@ -4,7 +4,7 @@ import { type Step, type TransitionTable, transitionOf } from '../base/machine.t
  * When to fetch: one fetch at a time, whoever wants it; after a failure a wait that grows; after a 401 a pause. What
  * is fetched, and how, is none of its business.
  */
-export type Phase =
+export type ScheduleState =
   /** Not running. A fetch that was asked for by name still happens, and is not tried again. */
   | { readonly name: 'halted' }
   | { readonly name: 'asked' }
@@ -23,7 +23,7 @@ export type Phase =
   | { readonly name: 'waiting'; readonly failures: number; readonly floored: boolean }
   | { readonly name: 'paused'; readonly failures: number }
 
-export type PhaseEvent =
+export type ScheduleEvent =
   | { readonly type: 'start' }
   | { readonly type: 'stop' }
   /** Something may have changed. A wait is kept. */
@@ -43,41 +43,46 @@ export type PhaseEvent =
   | { readonly type: 'failed'; readonly floorMs: number }
   | { readonly type: 'refused' }
 
-export type PhaseEffect =
+export type ScheduleEffect =
   /** `asked`: by name, not by this machine. */
   | { readonly type: 'fetch'; readonly asked: boolean }
   | { readonly type: 'abort' }
   | { readonly type: 'wait'; readonly failures: number; readonly floorMs: number }
   | { readonly type: 'unwait' }
 
-type PhaseStep = Step<Phase, PhaseEffect>
+type ScheduleStep = Step<ScheduleState, ScheduleEffect>
 
-const none: readonly PhaseEffect[] = []
-const stay = (state: Phase): PhaseStep => ({ state, effects: none })
-const fetching = (failures: number): Phase => ({ name: 'fetching', failures, again: false, resumed: false })
-const fetch = (failures: number, ...before: PhaseEffect[]): PhaseStep => ({
+const none: readonly ScheduleEffect[] = []
+const stay = (state: ScheduleState): ScheduleStep => ({ state, effects: none })
+const fetching = (failures: number): ScheduleState => ({
+  name: 'fetching',
+  failures,
+  again: false,
+  resumed: false,
+})
+const fetch = (failures: number, ...before: ScheduleEffect[]): ScheduleStep => ({
   state: fetching(failures),
   effects: [...before, { type: 'fetch', asked: false }],
 })
-const fetchAsked = (state: Phase, ...before: PhaseEffect[]): PhaseStep => ({
+const fetchAsked = (state: ScheduleState, ...before: ScheduleEffect[]): ScheduleStep => ({
   state,
   effects: [...before, { type: 'fetch', asked: true }],
 })
 /** With other credentials: at once where the last ones were the first to be refused. */
-const again = ({ failures }: { readonly failures: number }): PhaseStep =>
+const again = ({ failures }: { readonly failures: number }): ScheduleStep =>
   failures < 2
     ? fetch(failures)
     : {
         state: { name: 'waiting', failures, floored: false },
         effects: [{ type: 'wait', failures, floorMs: 0 }],
       }
-const onceMore = (state: Extract<Phase, { name: 'fetching' }>): PhaseStep =>
+const onceMore = (state: Extract<ScheduleState, { name: 'fetching' }>): ScheduleStep =>
   stay(state.again ? state : { ...state, again: true })
-const resumed = (state: Extract<Phase, { name: 'fetching' }>): PhaseStep =>
+const resumed = (state: Extract<ScheduleState, { name: 'fetching' }>): ScheduleStep =>
   stay(state.resumed ? state : { ...state, resumed: true })
-const halt = (...effects: PhaseEffect[]): PhaseStep => ({ state: { name: 'halted' }, effects })
+const halt = (...effects: ScheduleEffect[]): ScheduleStep => ({ state: { name: 'halted' }, effects })
 
-const table: TransitionTable<Phase, PhaseEvent, PhaseEffect> = {
+const table: TransitionTable<ScheduleState, ScheduleEvent, ScheduleEffect> = {
   halted: {
     start: () => fetch(0),
     ask: () => fetchAsked({ name: 'asked' }),
@@ -127,4 +132,4 @@ const table: TransitionTable<Phase, PhaseEvent, PhaseEffect> = {
   },
 }
 
-export const nextPhase = transitionOf(table)
+export const nextScheduleState = transitionOf(table)

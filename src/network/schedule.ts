@@ -1,13 +1,18 @@
 import { backoffMs } from '../base/backoff.ts'
-import type { World } from '../base/environment.ts'
+import type { Environment } from '../base/environment.ts'
 import { NetworkError, type SyncError, toSyncError } from '../base/errors.ts'
 import { Machine } from '../base/machine.ts'
-import { Alarm } from '../base/timer.ts'
+import { Timer } from '../base/timer.ts'
 import { failureOf } from './failure.ts'
-import { nextPhase, type Phase, type PhaseEffect, type PhaseEvent } from './schedule-state.ts'
+import {
+  nextScheduleState,
+  type ScheduleEffect,
+  type ScheduleEvent,
+  type ScheduleState,
+} from './schedule-state.ts'
 
-export interface SchedulerOptions<Result> {
-  readonly world: Pick<World, 'clock' | 'random'>
+export interface ScheduleOptions<Result> {
+  readonly environment: Pick<Environment, 'clock' | 'random'>
   /** What is to be done, once at a time. */
   readonly run: (signal: AbortSignal, asked: boolean) => Promise<Result>
   /** Whether `result` shows that client and server can go on together: only that ends a row of failures. */
@@ -20,7 +25,7 @@ export interface SchedulerOptions<Result> {
 }
 
 /** A server that asks for longer is asked again after this. */
-const longestFloorMs = 3_600_000
+const maxFloorMs = 3_600_000
 
 interface Flight<Result> {
   readonly abort: AbortController
@@ -28,22 +33,24 @@ interface Flight<Result> {
 }
 
 /** Runs the phases: does what they call for, fetching or sending, one at a time, and waits between those that fail. */
-export class Scheduler<Result> {
-  readonly #options: SchedulerOptions<Result>
-  readonly #machine: Machine<Phase, PhaseEvent, PhaseEffect>
-  readonly #retry: Alarm
+export class Schedule<Result> {
+  readonly #options: ScheduleOptions<Result>
+  readonly #machine: Machine<ScheduleState, ScheduleEvent, ScheduleEffect>
+  readonly #retry: Timer
   #flight: Flight<Result> | undefined
   #failure: SyncError | undefined
 
-  constructor(options: SchedulerOptions<Result>) {
+  constructor(options: ScheduleOptions<Result>) {
     this.#options = options
-    this.#machine = new Machine<Phase, PhaseEvent, PhaseEffect>({ name: 'halted' }, nextPhase, (effect) =>
-      this.#perform(effect),
+    this.#machine = new Machine<ScheduleState, ScheduleEvent, ScheduleEffect>(
+      { name: 'halted' },
+      nextScheduleState,
+      (effect) => this.#perform(effect),
     )
-    this.#retry = new Alarm(options.world.clock, () => this.#dispatch({ type: 'due' }))
+    this.#retry = new Timer(options.environment.clock, () => this.#dispatch({ type: 'due' }))
   }
 
-  get phase(): Phase['name'] {
+  get phase(): ScheduleState['name'] {
     return this.#machine.state.name
   }
 
@@ -66,7 +73,7 @@ export class Scheduler<Result> {
   /** Tells what may call for one. */
   tell(type: 'start' | 'want' | 'hurry' | 'resume' | 'renew'): void {
     // Timers stand still while a machine sleeps.
-    if (type === 'hurry' && this.#retry.at <= this.#options.world.clock.now()) this.#retry.set(0)
+    if (type === 'hurry' && this.#retry.at <= this.#options.environment.clock.now()) this.#retry.set(0)
     this.#dispatch({ type })
   }
 
@@ -84,12 +91,12 @@ export class Scheduler<Result> {
     await flight?.result.catch(() => {})
   }
 
-  #dispatch(event: PhaseEvent): void {
+  #dispatch(event: ScheduleEvent): void {
     this.#machine.dispatch(event)
     this.#options.onChange()
   }
 
-  #perform(effect: PhaseEffect): void {
+  #perform(effect: ScheduleEffect): void {
     switch (effect.type) {
       case 'fetch':
         this.#launch(effect.asked)
@@ -100,7 +107,7 @@ export class Scheduler<Result> {
       case 'wait': {
         const { failures, floorMs } = effect
         // Clients that were given the same floor do not come back together either.
-        this.#retry.set(floorMs + backoffMs(failures, this.#options.world.random.number()))
+        this.#retry.set(floorMs + backoffMs(failures, this.#options.environment.random.number()))
         break
       }
       case 'unwait':
@@ -142,7 +149,7 @@ export class Scheduler<Result> {
     const asked = failure.kind === 'other' ? failure.retryAfterMs : undefined
     const floorMs = this.#options.floorMs?.(error) ?? asked
     if (floorMs === undefined && failure.kind === 'unauthenticated') this.#dispatch({ type: 'refused' })
-    else this.#dispatch({ type: 'failed', floorMs: Math.min(floorMs ?? 0, longestFloorMs) })
+    else this.#dispatch({ type: 'failed', floorMs: Math.min(floorMs ?? 0, maxFloorMs) })
     this.#options.onFailure(error)
   }
 }

@@ -1,14 +1,14 @@
 import type { Clock } from '../base/environment.ts'
-import { turnsOf } from '../base/turns.ts'
+import { yieldAfter } from '../base/turns.ts'
 import type { SnapshotHead } from '../protocol/bootstrap.ts'
 import { readBody } from './body.ts'
 import { type Cut, readCut } from './cut.ts'
-import type { Call } from './request.ts'
+import type { PendingRequest } from './request.ts'
 import { SnapshotScanner } from './scanner.ts'
 import type { SnapshotSink } from './transport.ts'
 
 export interface SnapshotSource {
-  readonly call: Call
+  readonly call: PendingRequest
   readonly clock: Clock
   readonly response: Response
   /**
@@ -35,7 +35,7 @@ export async function readSnapshot(source: SnapshotSource, sink: SnapshotSink): 
   let rows = 0
   const slices: (readonly [text: string, cut: Cut])[] = []
   const scanner = new SnapshotScanner(maxRowBytes, (buffer, cut) => slices.push([buffer.take(), cut]))
-  const pauseIfLong = turnsOf(clock, turnMs)
+  const pauseIfLong = yieldAfter(clock, turnMs)
   for await (const part of readBody(response, call)) {
     scanner.push(part)
     bytes += part.length

@@ -1,19 +1,19 @@
 import { backoffMs, defaultBackoff } from '../base/backoff.ts'
 import { type Step, type TransitionTable, transitionOf } from '../base/machine.ts'
 
-export type LinkState =
+export type SocketState =
   /** Not wanted, or this runtime cannot open one with these credentials: the client polls. */
   | { readonly name: 'off' }
   | { readonly name: 'opening'; readonly failures: number }
   | { readonly name: 'open' }
   | { readonly name: 'waiting'; readonly failures: number; readonly retryAt: number }
 
-export type LinkMachineState =
-  | Exclude<LinkState, { name: 'open' }>
+export type SocketMachineState =
+  | Exclude<SocketState, { name: 'open' }>
   /** `failures` stay until the socket has proved itself; `offline` is what the surroundings said since it opened. */
   | { readonly name: 'open'; readonly failures: number; readonly offline: boolean }
 
-export type LinkEvent =
+export type SocketEvent =
   | { readonly type: 'start' }
   | { readonly type: 'stop' }
   | { readonly type: 'renew' }
@@ -29,7 +29,7 @@ export type LinkEvent =
   | { readonly type: 'visible'; readonly overdue: boolean | undefined }
 
 /** The first three each put an end to whatever socket or wait there is. */
-export type LinkEffect =
+export type SocketEffect =
   | { readonly type: 'connect' }
   | { readonly type: 'wait'; readonly until: number }
   | { readonly type: 'rest' }
@@ -42,9 +42,9 @@ export type LinkEffect =
  */
 const lossBackoff = { ...defaultBackoff, baseMs: 4_000 }
 
-type LinkStep = Step<LinkMachineState, LinkEffect>
+type SocketStep = Step<SocketMachineState, SocketEffect>
 
-const table: TransitionTable<LinkMachineState, LinkEvent, LinkEffect> = {
+const table: TransitionTable<SocketMachineState, SocketEvent, SocketEffect> = {
   off: {
     start: () => connect(0),
   },
@@ -73,16 +73,16 @@ const table: TransitionTable<LinkMachineState, LinkEvent, LinkEffect> = {
   },
 }
 
-export const linkTransition = transitionOf(table)
+export const socketTransition = transitionOf(table)
 
-function stay(state: LinkMachineState): LinkStep {
+function stay(state: SocketMachineState): SocketStep {
   return { state, effects: [] }
 }
 
 function wait(
   { name, failures }: { readonly name: 'opening' | 'open'; readonly failures: number },
-  { code, now, random }: Extract<LinkEvent, { type: 'lost' }>,
-): LinkStep {
+  { code, now, random }: Extract<SocketEvent, { type: 'lost' }>,
+): SocketStep {
   const wasOpen = name === 'open'
   const retryAt = now + backoffMs(failures + 1, random, wasOpen ? lossBackoff : defaultBackoff)
   return {
@@ -94,15 +94,15 @@ function wait(
   }
 }
 
-function rest(): LinkStep {
+function rest(): SocketStep {
   return { state: { name: 'off' }, effects: [{ type: 'rest' }] }
 }
 
-function connect(failures: number): LinkStep {
+function connect(failures: number): SocketStep {
   return { state: { name: 'opening', failures }, effects: [{ type: 'connect' }] }
 }
 
-function renew({ failures }: { readonly failures: number }): LinkStep {
+function renew({ failures }: { readonly failures: number }): SocketStep {
   return {
     state: { name: 'opening', failures },
     effects: [{ type: 'connect' }, { type: 'tell lost', wasOpen: true, code: 0 }],

@@ -1,4 +1,4 @@
-import type { Undo } from '../base/emitter.ts'
+import type { Unsubscribe } from '../base/emitter.ts'
 import type { Clock } from '../base/environment.ts'
 import { type SyncError, toStorageError } from '../base/errors.ts'
 import { checkpointDue } from './checkpoint-due.ts'
@@ -19,7 +19,7 @@ export class Checkpointer {
   readonly #options: CheckpointerOptions
   #current: AbortController | undefined
   #failure: SyncError | undefined
-  #cancel: Undo = () => {}
+  #cancel: Unsubscribe = () => {}
 
   constructor(options: CheckpointerOptions) {
     this.#options = options

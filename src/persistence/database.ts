@@ -1,4 +1,4 @@
-import type { Undo } from '../base/emitter.ts'
+import type { Unsubscribe } from '../base/emitter.ts'
 import type { StorageError, SyncError } from '../base/errors.ts'
 import type { HistoryPosition } from '../protocol/bootstrap.ts'
 import type { RowOp } from '../protocol/fold.ts'
@@ -55,7 +55,7 @@ export interface Database {
   drop(): Promise<void>
   close(): void
   /** Tells once when the engine closed it by itself, as a StoreConnection does. */
-  onLost(listener: (failure: StorageError) => void): Undo
+  onLost(listener: (failure: StorageError) => void): Unsubscribe
 }
 
 export interface RestoreSink {

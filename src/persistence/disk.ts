@@ -1,6 +1,6 @@
 import type { Clock } from '../base/environment.ts'
 import { StorageError, type SyncError } from '../base/errors.ts'
-import { Alarm } from '../base/timer.ts'
+import { Timer } from '../base/timer.ts'
 import { Checkpointer } from './checkpointer.ts'
 import type { Database, JournalEntry } from './database.ts'
 import { noDatabase } from './none.ts'
@@ -15,7 +15,7 @@ import type { StorageStatus } from './storage-status.ts'
  */
 const roomMs = 3_600_000
 
-export interface LocalDiskOptions {
+export interface DiskOptions {
   /** `beside`: another client has the data, and keeps it. */
   readonly openDatabase: (beside: boolean) => Promise<Database>
   readonly clock: Clock
@@ -42,13 +42,13 @@ export interface DiskListener {
 export type Replaced = 'stored' | 'memory' | 'again'
 
 /** One identity's database, and whether what is taken comes to be durable there. */
-export class LocalDisk {
+export class Disk {
   /** Where its transactions are stored, whatever becomes of the data. */
   readonly outbox: OutboxDisk
   readonly #listener: DiskListener
   readonly #opener: Opener
   readonly #checkpointer: Checkpointer
-  readonly #again: Alarm
+  readonly #again: Timer
   #againMs = roomMs
   readonly #recorder = new Recorder(noDatabase, (failure) => this.#heard(failure))
   /** Why the data was given up since its replacement began, if it was. */
@@ -59,7 +59,7 @@ export class LocalDisk {
   #isSealed = false
   #isOthers = false
 
-  constructor({ openDatabase, clock, listener }: LocalDiskOptions) {
+  constructor({ openDatabase, clock, listener }: DiskOptions) {
     this.#listener = listener
     const tell = () => this.#tell()
     this.#opener = new Opener({
@@ -105,7 +105,7 @@ export class LocalDisk {
       },
       onChange: tell,
     })
-    this.#again = new Alarm(clock, () => {
+    this.#again = new Timer(clock, () => {
       const { failure, suspended } = this.#recorder
       if (!failure || isHopeless(failure)) return
       if (suspended) this.#againMs *= 4

@@ -6,7 +6,7 @@ import { after, fenceOf, isOtherFormat, journalKey, metaKeys, taken } from './fo
 const data = { tables: ['meta', 'pages', 'journal'], mode: 'write' } as const
 
 /** Of so many who were here before, places in the journal stay taken. */
-const mostFormers = 1_000
+const maxFormers = 1_000
 
 /** The fence of a connection that was opened beside another client: no client ever raises it so far. */
 const beside = -1
@@ -152,7 +152,7 @@ async function cut(tx: StoreTransaction, span: KeySpan, fence: number): Promise<
   // The last one of each.
   const places = new Map(keys.map((key) => [fenceOf(key), key]))
   let { from = '' } = span
-  for (const [former, place] of [...places].slice(-mostFormers)) {
+  for (const [former, place] of [...places].slice(-maxFormers)) {
     if (former >= fence) break
     tx.delete('journal', { from, to: place })
     from = after(place)

@@ -1,16 +1,16 @@
 import type { Clock } from '../base/environment.ts'
 import { type SyncError, toStorageError } from '../base/errors.ts'
 import { isWithin } from '../base/is-within.ts'
-import { Alarm } from '../base/timer.ts'
+import { Timer } from '../base/timer.ts'
 import type { Database } from './database.ts'
 import { noDatabase } from './none.ts'
 
 /** So often in a row opening again is tried: an engine that clears data refuses for a moment. */
-const mostTries = 3
+const maxTries = 3
 
 /** How long the second opening in a row waits, in ms; each one after it four times longer, up to the most. */
 const secondMs = 500
-const mostMs = 8_000
+const maxMs = 8_000
 
 /** What does not open is tried again after this long, in ms; each time after it waits four times longer. */
 const againMs = 60_000
@@ -39,7 +39,7 @@ export interface OpenerListener {
 /** Opens one identity's database: later where it does not open, and again where the engine closes it by itself. */
 export class Opener {
   readonly #options: OpenerOptions
-  readonly #again: Alarm
+  readonly #again: Timer
   #againMs = againMs
   #database = noDatabase
   #failure: SyncError | undefined
@@ -52,7 +52,7 @@ export class Opener {
 
   constructor(options: OpenerOptions) {
     this.#options = options
-    this.#again = new Alarm(options.clock, () => {
+    this.#again = new Timer(options.clock, () => {
       this.#againMs *= 4
       void this.#openAgain()
     })
@@ -120,7 +120,7 @@ export class Opener {
 
   async #reopen(): Promise<boolean> {
     const old = this.#database
-    for (let tries = 0; tries < mostTries; tries += 1) {
+    for (let tries = 0; tries < maxTries; tries += 1) {
       await this.#wait()
       if (this.#isClosed) return false
       if (await this.open()) {
@@ -136,7 +136,7 @@ export class Opener {
   async #wait(): Promise<void> {
     const { clock } = this.#options
     if (!isWithin(clock, this.#at, calmMs)) this.#count = 0
-    const ms = this.#count === 0 ? 0 : Math.min(secondMs * 4 ** (this.#count - 1), mostMs)
+    const ms = this.#count === 0 ? 0 : Math.min(secondMs * 4 ** (this.#count - 1), maxMs)
     this.#count += 1
     if (ms > 0) {
       await new Promise<void>((resolve) => {

@@ -1,11 +1,11 @@
 import type { Clock } from '../base/environment.ts'
 import { type SyncError, toStorageError } from '../base/errors.ts'
-import { Alarm } from '../base/timer.ts'
+import { Timer } from '../base/timer.ts'
 import type { Database } from './database.ts'
 import type { OutboxChange } from './outbox.ts'
 
 /** So often one change of the transactions is tried where the engine closes the database under it. */
-const mostTries = 3
+const maxTries = 3
 
 export interface OutboxDiskOptions {
   readonly clock: Clock
@@ -26,13 +26,13 @@ const againMs = 10_000
 /** Stores the transactions, in the database that is open. */
 export class OutboxDisk {
   readonly #options: OutboxDiskOptions
-  readonly #again: Alarm
+  readonly #again: Timer
   #isClosed = false
   #refused: SyncError | undefined
 
   constructor(options: OutboxDiskOptions) {
     this.#options = options
-    this.#again = new Alarm(options.clock, () => options.onAgain())
+    this.#again = new Timer(options.clock, () => options.onAgain())
   }
 
   /** Tries nothing again. */
@@ -64,7 +64,7 @@ export class OutboxDisk {
     try {
       return await this.#makeRoomFor(change)
     } catch (error) {
-      const isOpen = tries < mostTries && (await this.#options.openAfter(database, toStorageError(error)))
+      const isOpen = tries < maxTries && (await this.#options.openAfter(database, toStorageError(error)))
       if (!isOpen) throw error
       return this.#writeOpened(change, tries + 1)
     }

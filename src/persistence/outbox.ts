@@ -108,7 +108,7 @@ export interface OutboxChange {
 const mark = '~'
 
 /** So many marks stay, which is more than clients can hold that have not heard of it. */
-const mostMarks = 1_000
+const maxMarks = 1_000
 
 /** The outbox in `connection`. Its writes are not fenced: whoever has the database open may add what its user did. */
 export function openOutbox(connection: StoreConnection): OutboxStore {
@@ -191,7 +191,7 @@ export function openOutbox(connection: StoreConnection): OutboxStore {
           tx.put('outbox', markOf(id), by ?? true)
         }
         const marks = gone.length > 0 ? await marksIn(tx) : []
-        for (const key of marks.slice(0, -mostMarks)) tx.delete('outbox', key)
+        for (const key of marks.slice(0, -maxMarks)) tx.delete('outbox', key)
         const sent = cancel.filter((id) => !queued.has(id) && !marked.has(id))
         return [...sent, ...toStay.filter((id) => marked.has(id))]
       })

@@ -4,7 +4,7 @@ import type { Page } from './database.ts'
 const batchUnits = 1_000_000
 
 /** So many transactions may be on their way to the disk while the next pages arrive. */
-const mostUnderWay = 2
+const maxUnderWay = 2
 
 /** Gathers the pages of a snapshot into transactions. */
 export class PageBatches {
@@ -27,7 +27,7 @@ export class PageBatches {
     const writing = this.#writeBatch()
     this.#underWay.add(writing)
     void writing.then(() => this.#underWay.delete(writing))
-    if (this.#underWay.size >= mostUnderWay) await Promise.race(this.#underWay)
+    if (this.#underWay.size >= maxUnderWay) await Promise.race(this.#underWay)
   }
 
   /** Resolves once all pages are written. */

@@ -5,8 +5,8 @@ import type { Page } from './database.ts'
 import { unreadable } from './format.ts'
 
 /** So large is a page that is made here. */
-const mostRows = 1_000
-const mostUnits = 256_000
+const maxRows = 1_000
+const maxUnits = 256_000
 
 /** The rows of a page's text. Throws a StorageError of code `unreadable` unless it is an array of rows. */
 export function readPage(text: StoreValue | undefined): readonly WireRow[] {
@@ -36,7 +36,7 @@ export function* pagesOf(rows: Iterable<WireRow>): Generator<Page> {
   const page = (): Page => ({ text: `[${texts.join()}]`, types: typesOf(held) })
   for (const row of rows) {
     const text = JSON.stringify(row)
-    if (texts.length === mostRows || (texts.length > 0 && units + text.length > mostUnits)) {
+    if (texts.length === maxRows || (texts.length > 0 && units + text.length > maxUnits)) {
       yield page()
       texts = []
       held = []

@@ -3,7 +3,7 @@ import type { RowOp } from '../protocol/fold.ts'
 import type { Database, JournalEntry } from './database.ts'
 
 /** More than this is not kept in memory for a store that fails; it can be fetched again. */
-const mostOpsKept = 50_000
+const maxOpsKept = 50_000
 
 /**
  * Writes the proven deltas to the journal, in order, one write at a time. What waits meanwhile is joined into one entry.
@@ -43,7 +43,7 @@ export class Recorder {
     for (const op of entry.ops) ops.push(op)
     this.#waiting = { ...entry, since, ops, owesRepair: entry.owesRepair || owesRepair }
     const kept = this.#waiting.ops.length + (this.#current?.ops.length ?? 0)
-    if (this.#failure && kept > mostOpsKept) this.suspend()
+    if (this.#failure && kept > maxOpsKept) this.suspend()
     else this.#writing ??= this.#write(later)
   }
 

@@ -4,7 +4,7 @@ import type { StoreTransaction } from '../storage/store.ts'
 import { metaKeys } from './format.ts'
 
 /** So many changes to unknown records are kept beside the journal. */
-const mostUnknown = 1_000
+const maxUnknown = 1_000
 
 /** What is stored of records that are missing, of which there were changes: a snapshot brings them. */
 export interface Repair {
@@ -29,7 +29,7 @@ export async function readRepair(tx: StoreTransaction): Promise<Repair> {
 
 /** Of more changes than are kept none is: what they tell is owed then. */
 export function writeRepair(tx: StoreTransaction, { owed, at, unknown }: Repair): void {
-  const isKept = unknown.length <= mostUnknown
+  const isKept = unknown.length <= maxUnknown
   tx.put('meta', metaKeys.repair, {
     owed: owed || !isKept,
     at,

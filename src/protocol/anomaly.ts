@@ -12,7 +12,7 @@ export interface Anomaly {
     | 'model' // a stored payload that breaks its model: kept
   /** One sentence, without any value of the record. */
   readonly message: string
-  readonly t?: string | undefined
+  readonly type?: string | undefined
   readonly id?: string | undefined
   readonly sid?: number | undefined
 }

@@ -12,7 +12,7 @@ export type SnapshotHead = Readonly<Omit<BootstrapResult, 'lines' | 'rows'>>
 export type HistoryPosition = Pick<SnapshotHead, 'sid' | 'epoch'>
 
 /** Whether data that ended at `data` and a snapshot of `head` belong to different histories, as far as the two tell. */
-export function isOtherHistory(data: HistoryPosition, head: HistoryPosition): boolean {
+export function isOtherEpochOrBehind(data: HistoryPosition, head: HistoryPosition): boolean {
   return head.sid < data.sid || isOtherEpoch(data, head.epoch)
 }
 

@@ -8,7 +8,7 @@ export type TxOp = Readonly<z.infer<typeof txOpSchema>>
 export type WireTransaction = Readonly<z.infer<typeof wireTransactionSchema>>
 
 /** The most ops in one transaction, unless a service says otherwise. */
-export const mostOps = 1_000
+export const maxOps = 1_000
 
 /** Why a transaction was refused. */
 export const rejectionCodes = [

@@ -1,4 +1,4 @@
-import type { Undo } from '../base/emitter.ts'
+import type { Unsubscribe } from '../base/emitter.ts'
 import type { SyncClient } from '../client/sync-client.ts'
 
 type Running = Pick<SyncClient, 'status' | 'start' | 'stop'>
@@ -10,7 +10,7 @@ const providers = new WeakMap<Running, number>()
 const started = new WeakSet<Running>()
 
 /** Lets `client` run for one more provider, until that calls what it gives. */
-export function keepRunning(client: Running): Undo {
+export function keepRunning(client: Running): Unsubscribe {
   // One that does not run below another provider was stopped by the application.
   if (providersOf(client) === 0) start(client)
   providers.set(client, providersOf(client) + 1)

@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from 'react'
-import type { Undo } from '../base/emitter.ts'
+import type { Unsubscribe } from '../base/emitter.ts'
 
 /** What was read of something outside of React. */
 export interface Reading<V> {
@@ -10,7 +10,7 @@ export interface Reading<V> {
 
 export interface SourceOptions<V> {
   /** Calls `listener` after each change of what is read. */
-  subscribe(listener: () => void): Undo
+  subscribe(listener: () => void): Unsubscribe
   /** What there is now, as a new value. */
   read(): Reading<V>
 }
@@ -32,7 +32,7 @@ export class Source<V> {
     return this.#reading.value
   }
 
-  readonly subscribe = (listener: () => void): Undo => {
+  readonly subscribe = (listener: () => void): Unsubscribe => {
     const undo = this.#options.subscribe(() => {
       this.#reading = undefined
       listener()

@@ -1,6 +1,6 @@
 import type { WireRow } from '../protocol/row.ts'
 import type { Conditions } from './conditions.ts'
-import { type IndexStretch, type Stretch, stretchOf, walk } from './index-range.ts'
+import { type IndexedRange, type IndexRange, indexRangeOf, walk } from './index-range.ts'
 import { OrderedList } from './ordered-list.ts'
 import type { Predicate } from './predicate.ts'
 import type { Query } from './query.ts'
@@ -9,7 +9,7 @@ import type { Table } from './table.ts'
 import { stride, type Work } from './turns.ts'
 
 /** All rows that match a query, in its order. */
-export interface Matches extends Stretch {
+export interface Matches extends IndexRange {
   /** The query's own list, for it to keep up; without one they are in an index, which keeps itself. */
   readonly own?: OrderedList<WireRow>
 }
@@ -64,6 +64,6 @@ function candidates(table: Table, where: Conditions): Iterable<WireRow> {
   return narrowest ? narrowest.slice(0, narrowest.length) : table.rows()
 }
 
-function stretches(table: Table, where: Conditions): readonly IndexStretch[] {
-  return table.indexes.map((index) => stretchOf(index, where))
+function stretches(table: Table, where: Conditions): readonly IndexedRange[] {
+  return table.indexes.map((index) => indexRangeOf(index, where))
 }

@@ -6,7 +6,7 @@ import type { TableIndex } from './table-index.ts'
 import { type FieldReader, isLast, type Row, reading } from './values.ts'
 
 /** A stretch of ordered rows. It is said by values, so it stays the same while the rows change. */
-export interface Stretch {
+export interface IndexRange {
   readonly rows: Pick<OrderedList<WireRow>, 'rank' | 'slice'>
   /** Whether a row, whose key in `rows` is `key`, lies before the stretch (below 0), in it, or behind it (above 0). */
   readonly place: (row: Row, key: unknown) => number
@@ -15,7 +15,7 @@ export interface Stretch {
 }
 
 /** The stretch of an index in which all rows lie that `where` accepts. */
-export interface IndexStretch extends Stretch {
+export interface IndexedRange extends IndexRange {
   /** Whether `where` says something of the index's first field, so that there is a stretch and not only the whole. */
   readonly narrowed: boolean
   /** Whether no other rows lie in it. */
@@ -32,7 +32,7 @@ interface Bound {
   readonly tests: readonly FieldTest[]
 }
 
-export function stretchOf(rows: TableIndex, where: Conditions): IndexStretch {
+export function indexRangeOf(rows: TableIndex, where: Conditions): IndexedRange {
   const { fields } = rows
   const bounds: Bound[] = []
   let held = 0
@@ -56,7 +56,7 @@ export function stretchOf(rows: TableIndex, where: Conditions): IndexStretch {
 }
 
 /** The first field's value is the key, which is at hand without the row. */
-function placeIn([first, ...others]: readonly Bound[]): Stretch['place'] {
+function placeIn([first, ...others]: readonly Bound[]): IndexRange['place'] {
   if (!first) return () => 0
   return (row, key) => {
     let at = placeAmong(first.tests, key)
@@ -82,7 +82,7 @@ export interface Walk {
   slice(from: number, to: number): readonly WireRow[]
 }
 
-export function walk({ rows, place, backwards }: Stretch): Walk {
+export function walk({ rows, place, backwards }: IndexRange): Walk {
   const begin = rows.rank((row, key) => place(row, key) < 0)
   const end = rows.rank((row, key) => place(row, key) <= 0)
   const length = end - begin

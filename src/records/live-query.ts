@@ -1,4 +1,4 @@
-import type { Listener, Undo } from '../base/emitter.ts'
+import type { Listener, Unsubscribe } from '../base/emitter.ts'
 import type { Cursor } from './query-spec.ts'
 import type { DataRecord } from './record.ts'
 
@@ -18,5 +18,5 @@ export interface LiveQuery<R = DataRecord> {
   /** Where the result ends, for the `after` of the next page; `undefined` where it is empty. */
   readonly cursor: Cursor | undefined
   /** Calls `listener` after each change of `rows` or `status`. */
-  subscribe(listener: Listener<LiveQuery<R>>): Undo
+  subscribe(listener: Listener<LiveQuery<R>>): Unsubscribe
 }

@@ -12,7 +12,7 @@ import type { Work } from './turns.ts'
  * A query's result over one table. Kept up by `apply`; otherwise it is good for the table's `revision` that it was
  * made at.
  */
-export class View {
+export class QueryResult {
   readonly #table: Table
   readonly #query: Query
   readonly #predicate: () => Predicate
@@ -32,8 +32,8 @@ export class View {
   }
 
   /** `predicate` gives one for each time that it goes over rows. */
-  static *over(table: Table, query: Query, predicate: () => Predicate): Work<View> {
-    return new View(table, query, predicate, yield* evaluate(table, query, predicate()))
+  static *over(table: Table, query: Query, predicate: () => Predicate): Work<QueryResult> {
+    return new QueryResult(table, query, predicate, yield* evaluate(table, query, predicate()))
   }
 
   /** Whether it still shows what is in `table`. */

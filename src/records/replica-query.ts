@@ -1,10 +1,10 @@
-import { Emitter, type Listener, type Undo } from '../base/emitter.ts'
+import { Emitter, type Listener, type Unsubscribe } from '../base/emitter.ts'
 import type { WireRow } from '../protocol/row.ts'
 import type { LiveQuery } from './live-query.ts'
 import { cursorAt } from './order.ts'
 import { predicateOf } from './predicate.ts'
 import type { Query } from './query.ts'
-import { View } from './query-result.ts'
+import { QueryResult } from './query-result.ts'
 import type { Cursor } from './query-spec.ts'
 import type { DataRecord, Records } from './record.ts'
 import type { Table } from './table.ts'
@@ -28,7 +28,7 @@ export class ReplicaQuery implements LiveQuery {
   readonly #query: Query
   readonly #host: QueryHost
   readonly #emitter: Emitter<{ change: LiveQuery }>
-  #view: View | undefined
+  #view: QueryResult | undefined
   #rows: readonly DataRecord[] = []
   /** Whether `#rows` may no longer be the result: it is made when it is read. */
   #stale = true
@@ -67,7 +67,7 @@ export class ReplicaQuery implements LiveQuery {
     return last && cursorAt({ id: last.id, p: last }, this.#query.order)
   }
 
-  subscribe(listener: Listener<LiveQuery>): Undo {
+  subscribe(listener: Listener<LiveQuery>): Unsubscribe {
     this.#current()
     this.#host.queries.add(this)
     const undo = this.#emitter.on('change', listener)
@@ -78,9 +78,9 @@ export class ReplicaQuery implements LiveQuery {
   }
 
   /** The query's view over another table. */
-  viewOver(table: Table): Work<View> {
+  viewOver(table: Table): Work<QueryResult> {
     const { records, onListenerError } = this.#host
-    return View.over(table, this.#query, () => predicateOf(this.#query, records, onListenerError))
+    return QueryResult.over(table, this.#query, () => predicateOf(this.#query, records, onListenerError))
   }
 
   /** Takes over what the table already has; gives whether the result is another. */
@@ -91,7 +91,7 @@ export class ReplicaQuery implements LiveQuery {
   }
 
   /** Goes over to another table. Gives whether the result is another. */
-  replace(view: View): boolean {
+  replace(view: QueryResult): boolean {
     const before = this.#current().rows()
     const after = view.rows()
     this.#view = view
@@ -110,7 +110,7 @@ export class ReplicaQuery implements LiveQuery {
     return rows.map((row) => this.#host.records.of(row))
   }
 
-  #current(): View {
+  #current(): QueryResult {
     const { queries } = this.#host
     const table = this.#host.table(this.t)
     if (this.#view && (queries.has(this) || this.#view.isFor(table))) return this.#view

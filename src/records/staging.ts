@@ -8,10 +8,10 @@ import {
   UnknownRecords,
 } from '../protocol/fold.ts'
 import type { WireRow } from '../protocol/row.ts'
-import type { View } from './query-result.ts'
+import type { QueryResult } from './query-result.ts'
 import type { ReplicaQuery } from './replica-query.ts'
 import type { Table } from './table.ts'
-import { finish, inTurns, stride, type Work } from './turns.ts'
+import { finish, runInSlices, stride, type Work } from './turns.ts'
 
 /** What staging sees of the copy that it is to replace. */
 export interface Current {
@@ -33,7 +33,7 @@ export interface Copy {
 }
 
 export interface Prepared extends Copy {
-  readonly views: ReadonlyMap<ReplicaQuery, View>
+  readonly views: ReadonlyMap<ReplicaQuery, QueryResult>
 }
 
 const none: RowsOfType = new Map<string, WireRow>()
@@ -87,14 +87,14 @@ export class Staging {
   /** What it holds so far, prepared to be swapped in while the rest comes. Nothing may be added before that resolves. */
   async part(): Promise<Staging> {
     const part = new Staging(this.#current, [], true)
-    await inTurns(this.#current.clock, part.#copy(this))
+    await runInSlices(this.#current.clock, part.#copy(this))
     await part.prepare()
     return part
   }
 
   /** Does the long work of the swap beforehand, in short turns. Nothing may be added after it. */
   async prepare(): Promise<void> {
-    this.#prepared = await inTurns(this.#current.clock, this.#prepare())
+    this.#prepared = await runInSlices(this.#current.clock, this.#prepare())
   }
 
   /** What was prepared; what was not is done now. */
@@ -109,7 +109,7 @@ export class Staging {
       yield* reuseRows(this.#current.table(t), rows)
       tables.set(t, yield* this.#current.tableOver(t, rows))
     }
-    const views = new Map<ReplicaQuery, View>()
+    const views = new Map<ReplicaQuery, QueryResult>()
     // Those of now: others may come in each turn, and find their view at the swap.
     for (const query of [...this.#current.queries]) {
       const table = tables.get(query.t)

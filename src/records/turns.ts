@@ -1,5 +1,5 @@
 import type { Clock } from '../base/environment.ts'
-import { turnsOf } from '../base/turns.ts'
+import { yieldAfter } from '../base/turns.ts'
 
 /** Long work, at once or in turns: each `yield` is a place where it may be left for a while. */
 export type Work<T> = Generator<void, T, void>
@@ -18,8 +18,8 @@ export function finish<T>(work: Work<T>): T {
 }
 
 /** Does `work` in short turns, with other tasks between them. */
-export async function inTurns<T>(clock: Clock, work: Work<T>): Promise<T> {
-  const pauseIfLong = turnsOf(clock, turnMs)
+export async function runInSlices<T>(clock: Clock, work: Work<T>): Promise<T> {
+  const pauseIfLong = yieldAfter(clock, turnMs)
   for (;;) {
     const step = work.next()
     if (step.done) return step.value

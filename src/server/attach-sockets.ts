@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
-import { resolveWorld } from '../base/environment.default.ts'
+import { resolveEnvironment } from '../base/environment.default.ts'
 import type { Clock } from '../base/environment.ts'
 import { toError } from '../base/errors.ts'
 import { harmless, type Logger, silentLogger } from '../base/logger.ts'
@@ -33,7 +33,7 @@ export function attachSockets(
   service: Pick<SyncService, 'path' | 'upgrade'>,
   options: { readonly logger?: Logger; readonly clock?: Clock } = {},
 ): AttachedSockets {
-  const { logger = silentLogger, clock = resolveWorld().clock } = options
+  const { logger = silentLogger, clock = resolveEnvironment().clock } = options
   const sockets = new WebSocketServer({ noServer: true, maxPayload: maxMessageBytes })
   const failed = (error: unknown) => {
     harmless(logger).debug('A socket failed.', { reason: toError(error).message })

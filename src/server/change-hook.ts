@@ -1,7 +1,7 @@
 import { toError } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
 import type { SyncFrame } from '../protocol/frame.ts'
-import type { Tell } from './log/log.ts'
+import type { OnCommitted } from './log/log.ts'
 
 /** What one write has changed: a transaction of a client, or a `write` of the service. */
 export interface Commit {
@@ -24,7 +24,7 @@ export interface CommittedBy {
 export type OnCommit = (commit: Commit) => unknown
 
 /** Tells `onCommit` what the log tells. */
-export function tellOf(onCommit: OnCommit, logger: Logger, by?: CommittedBy): Tell {
+export function tellOf(onCommit: OnCommit, logger: Logger, by?: CommittedBy): OnCommitted {
   return (told) => {
     const changes = told.map(({ owner, frame }) => ({ owner, frame: JSON.parse(frame) as SyncFrame }))
     const sid = told.at(-1)?.sid ?? 0

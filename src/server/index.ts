@@ -26,8 +26,8 @@ export {
   userinfo,
 } from './auth/oauth-provider.ts'
 export type { ProviderAddress } from './auth/provider-call.ts'
-export type { Holder, IssuedSecret, IssuerOptions, SecretIssuer } from './auth/secret-issuer.ts'
-export type { Which } from './auth/secret-table.ts'
+export type { CredentialOwner, IssuedSecret, IssuerOptions, SecretIssuer } from './auth/secret-issuer.ts'
+export type { RevokeFilter } from './auth/secret-table.ts'
 export {
   type IssuingSessionStore,
   memorySessionStore,
@@ -47,18 +47,18 @@ export type { Endpoint } from './http/env.ts'
 export type {
   Changes,
   ClientTransaction,
+  CommittedChange,
   Effect,
   Judge,
   Log,
   LoggedChange,
+  LogRead,
+  OnCommitted,
   Position,
-  Read,
   Snapshot,
   StoredRecord,
-  Tell,
-  Told,
   Verdict,
-  Written,
+  WriteResult,
 } from './log/log.ts'
 export { MemoryLog } from './log/memory-log.ts'
 export { WriteRejectedError } from './log/rejection.ts'
@@ -66,7 +66,7 @@ export type { Retention } from './log/retention.ts'
 export { openSqlLog, type SqlLogOptions } from './log/sql/open.ts'
 export type { SqlLog } from './log/sql/sql-log.ts'
 export { type NodeHandler, nodeHandler } from './node-handler.ts'
-export type { Answered, Metrics, ServiceState } from './ops/metrics.ts'
+export type { Metrics, ResponseInfo, ServiceState } from './ops/metrics.ts'
 export { type PinoLike, pinoLogger } from './ops/pino-logger.ts'
 export { type PrometheusOptions, prometheusMetrics } from './ops/prometheus.ts'
 export type { RateLimit } from './ops/rate-limit.ts'

@@ -69,13 +69,9 @@ function targetOf(incoming: Incoming & { readonly originalUrl?: string }): strin
 
 /**
  * Sends `response`, no faster than it is taken. A client that goes ends the reading of its body, and so does one that
- * takes nothing for `mostMs`.
+ * takes nothing for `maxMs`.
  */
-export async function sendResponse(
-  response: Response,
-  outgoing: Outgoing,
-  mostMs = stalledMs,
-): Promise<void> {
+export async function sendResponse(response: Response, outgoing: Outgoing, maxMs = stalledMs): Promise<void> {
   const headers = new Headers(response.headers)
   // HTTP/2 knows no such headers, and Node refuses them (RFC 9113, section 8.2.2).
   if ('stream' in outgoing) for (const name of ['Connection', 'Upgrade']) headers.delete(name)
@@ -84,7 +80,7 @@ export async function sendResponse(
     outgoing.end()
     return
   }
-  outgoing.setTimeout(mostMs, () => breakOff(outgoing))
+  outgoing.setTimeout(maxMs, () => breakOff(outgoing))
   // Node and the web each have a type for the same stream.
   const body = Readable.fromWeb(response.body as Parameters<typeof Readable.fromWeb>[0])
   if ('stream' in outgoing) onAborted(outgoing.stream, () => body.destroy())

@@ -1,15 +1,15 @@
 import { check } from '../base/check-options.ts'
-import { resolveWorld } from '../base/environment.default.ts'
+import { resolveEnvironment } from '../base/environment.default.ts'
 import type { Clock, Random } from '../base/environment.ts'
 import { harmless, type Logger, silentLogger } from '../base/logger.ts'
 import { defineModels, type ModelDefinitions, type Models } from '../models/models.ts'
 import { isObject } from '../protocol/json.ts'
-import { mostOps } from '../protocol/tx.ts'
+import { maxOps } from '../protocol/tx.ts'
 import type { Authenticate, OwnerField } from './auth/caller.ts'
 import type { OnCommit } from './change-hook.ts'
 import { type Given, given } from './defined.ts'
 import type { Authorize } from './http/authorize.ts'
-import { defaultRecordBytes, mostRecordBytes } from './log/check-size.ts'
+import { defaultRecordBytes, maxRecordBytes } from './log/check-size.ts'
 import type { Log } from './log/log.ts'
 import type { Metrics } from './ops/metrics.ts'
 import type { RateLimit } from './ops/rate-limit.ts'
@@ -114,8 +114,8 @@ export const expected: {
   maxTransactions: limit,
   maxOps: limit,
   maxRecordBytes: [
-    (value) => isAbove0(value) && Number(value) <= mostRecordBytes,
-    `a number above 0, and ${mostRecordBytes} bytes at most`,
+    (value) => isAbove0(value) && Number(value) <= maxRecordBytes,
+    `a number above 0, and ${maxRecordBytes} bytes at most`,
   ],
   rateLimit: [orNone((value) => hasFunctions(value, ['take'])), 'a RateLimit, as `rateLimiter()` gives it'],
   healthPath: [
@@ -136,7 +136,7 @@ export const expected: {
 
 /** All options with their defaults. Throws a ConfigurationError that names the one that is wrong. */
 export function resolveOptions(options: SyncServiceOptions): ResolvedOptions {
-  const { clock, random } = resolveWorld()
+  const { clock, random } = resolveEnvironment()
   const resolved: ResolvedOptions = {
     path: '/sync/v1',
     heartbeatMs: 15_000,
@@ -144,7 +144,7 @@ export function resolveOptions(options: SyncServiceOptions): ResolvedOptions {
     maxBufferedBytes: 1_048_576,
     maxBodyBytes: 1_048_576,
     maxTransactions: 100,
-    maxOps: mostOps,
+    maxOps: maxOps,
     maxRecordBytes: defaultRecordBytes,
     allowedOrigins: undefined,
     authorize: undefined,

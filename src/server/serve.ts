@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { refuseUnknown } from '../base/check-options.ts'
-import { resolveWorld } from '../base/environment.default.ts'
+import { resolveEnvironment } from '../base/environment.default.ts'
 import type { Clock } from '../base/environment.ts'
 import { wrongOption } from '../base/errors.ts'
 import { type Logger, silentLogger } from '../base/logger.ts'
@@ -40,7 +40,7 @@ export async function serve(service: SyncService, options: ServeOptions): Promis
     host = '127.0.0.1',
     graceMs = 2_000,
     logger = silentLogger,
-    clock = resolveWorld().clock,
+    clock = resolveEnvironment().clock,
   } = options
   refuseUnknown(options, { port, host, graceMs, logger, clock })
   if (!Number.isInteger(port) || port < 0 || port > 65_535) {

@@ -1,7 +1,7 @@
 import type { EventEmitter } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import type { Undo } from '../base/emitter.ts'
+import type { Unsubscribe } from '../base/emitter.ts'
 
 /** What is needed of a server of Node's, be it of `node:http`, `node:https` or `node:http2`. */
 export type UpgradingServer = Pick<EventEmitter, 'on' | 'off' | 'listenerCount' | 'emit'> & {
@@ -22,7 +22,7 @@ const gates = new WeakMap<UpgradingServer, UpgradeGate>()
  * Has `door` take the requests for sockets of its service on `server`, until the result is called. Where nobody else
  * opens sockets there, the first door takes those at no path too.
  */
-export function takeUpgrades(server: UpgradingServer, door: Door): Undo {
+export function takeUpgrades(server: UpgradingServer, door: Door): Unsubscribe {
   const gate = gates.get(server) ?? new UpgradeGate(server)
   gates.set(server, gate)
   gate.add(door)
@@ -33,7 +33,7 @@ export function takeUpgrades(server: UpgradingServer, door: Door): Undo {
 class UpgradeGate {
   readonly #server: UpgradingServer
   readonly #doors = new Set<Door>()
-  #unwatch: Undo = () => {}
+  #unwatch: Unsubscribe = () => {}
 
   constructor(server: UpgradingServer) {
     this.#server = server
@@ -48,7 +48,7 @@ class UpgradeGate {
     if (this.#doors.delete(door) && this.#doors.size === 0) this.#unwatch()
   }
 
-  #watch(): Undo {
+  #watch(): Unsubscribe {
     const server = this.#server
     const asked = server.shouldUpgradeCallback
     const ask = (incoming: IncomingMessage) =>

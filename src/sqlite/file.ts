@@ -1,6 +1,6 @@
 import { StorageError } from '../base/errors.ts'
 import { abortable } from '../storage/abortable.ts'
-import { Loss } from '../storage/connection-lost.ts'
+import { ConnectionLost } from '../storage/connection-lost.ts'
 import type { StoreConnection, StoreTransaction, TransactionOptions } from '../storage/store.ts'
 import { runBody } from '../storage/sync-transaction.ts'
 import type { SqliteHandle } from './handle.ts'
@@ -11,7 +11,7 @@ import type { SqliteHandle } from './handle.ts'
  */
 export class SqliteFile {
   #last: Promise<unknown> = Promise.resolve()
-  readonly #open = new Map<StoreConnection, Loss>()
+  readonly #open = new Map<StoreConnection, ConnectionLost>()
   /** Those included whose connection is closed, as long as something of it is under way. */
   readonly #handles = new Set<SqliteHandle>()
 
@@ -32,7 +32,7 @@ export class SqliteFile {
   }
 
   #connection(handle: SqliteHandle): StoreConnection {
-    const loss = new Loss()
+    const loss = new ConnectionLost()
     const connection: StoreConnection = {
       transaction: async (options, body) => {
         if (!this.#open.has(connection)) throw closed()

@@ -1,12 +1,12 @@
-import type { Undo } from '../base/emitter.ts'
+import type { Unsubscribe } from '../base/emitter.ts'
 import type { StorageError } from '../base/errors.ts'
 
 /** Tells once why the engine closed a connection by itself. */
-export class Loss {
+export class ConnectionLost {
   readonly #listeners = new Set<(failure: StorageError) => void>()
   #told = false
 
-  on(listener: (failure: StorageError) => void): Undo {
+  on(listener: (failure: StorageError) => void): Unsubscribe {
     const own = (failure: StorageError) => listener(failure)
     this.#listeners.add(own)
     return () => {

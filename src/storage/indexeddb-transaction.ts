@@ -1,7 +1,7 @@
 import { Disposer } from '../base/disposer.ts'
 import { StorageError } from '../base/errors.ts'
 import { onAbort } from '../base/on-abort.ts'
-import type { Loss } from './connection-lost.ts'
+import type { ConnectionLost } from './connection-lost.ts'
 import { closedConnection, transactionFailure } from './indexeddb-failures.ts'
 import { resultOf } from './indexeddb-request.ts'
 import type { KeyRange, KeySpan, StoreTransaction, StoreValue, Table, TransactionOptions } from './store.ts'
@@ -9,7 +9,7 @@ import type { KeyRange, KeySpan, StoreTransaction, StoreValue, Table, Transactio
 /** How a connection comes to its end. */
 export interface Ending {
   /** Tells when the engine closes it: what is begun just then gets no event of its own (Chromium 156). */
-  readonly forced: Loss
+  readonly forced: ConnectionLost
   /** Whether it was closed here, on purpose. */
   readonly meant: () => boolean
 }
@@ -87,7 +87,7 @@ function abort(tx: IDBTransaction): void {
 }
 
 /** Rejects where the engine ends `tx` without an event of its own; `undo` ends the waiting for that. */
-function cutOf(tx: IDBTransaction, forced: Loss, undo: Disposer): Promise<never> {
+function cutOf(tx: IDBTransaction, forced: ConnectionLost, undo: Disposer): Promise<never> {
   return new Promise((_, reject) => {
     undo.add(forced.on(reject))
     // Firefox 153 ends what is under way in a page that it puts aside, and never says so.

@@ -1,6 +1,6 @@
-import { resolveWorld } from '../base/environment.default.ts'
+import { resolveEnvironment } from '../base/environment.default.ts'
 import { StorageError } from '../base/errors.ts'
-import { Loss } from './connection-lost.ts'
+import { ConnectionLost } from './connection-lost.ts'
 import { unlessBlocked } from './deadline.ts'
 import { closedConnection, openFailure } from './indexeddb-failures.ts'
 import { resultOf } from './indexeddb-request.ts'
@@ -34,7 +34,7 @@ export function indexedDbStore(options: IndexedDbOptions = {}): Store {
     async destroy(name) {
       try {
         // Applications call it themselves, with no client's time limits around it.
-        await unlessBlocked(resolveWorld().clock, resultOf(factory().deleteDatabase(name)))
+        await unlessBlocked(resolveEnvironment().clock, resultOf(factory().deleteDatabase(name)))
       } catch (error) {
         throw openFailure(error)
       }
@@ -59,8 +59,8 @@ async function openDatabase(factory: IDBFactory, name: string): Promise<IDBDatab
 }
 
 function connect(db: IDBDatabase): StoreConnection {
-  const loss = new Loss()
-  const forced = new Loss()
+  const loss = new ConnectionLost()
+  const forced = new ConnectionLost()
   let isMeant = false
   const close = () => {
     isMeant = true

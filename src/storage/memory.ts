@@ -1,6 +1,6 @@
 import { StorageError } from '../base/errors.ts'
 import { abortable } from './abortable.ts'
-import { Loss } from './connection-lost.ts'
+import { ConnectionLost } from './connection-lost.ts'
 import type {
   KeyRange,
   KeySpan,
@@ -41,10 +41,10 @@ class MemoryDatabase {
   readonly #committed = new Map<Table, Entries>()
   /** Resolves when the last write transaction over a table is over. */
   readonly #lastWrite = new Map<Table, Promise<unknown>>()
-  readonly #open = new Map<StoreConnection, Loss>()
+  readonly #open = new Map<StoreConnection, ConnectionLost>()
 
   connect(): StoreConnection {
-    const loss = new Loss()
+    const loss = new ConnectionLost()
     const connection: StoreConnection = {
       transaction: async (options, body) => {
         if (!this.#open.has(connection)) throw closed()

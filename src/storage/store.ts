@@ -1,4 +1,4 @@
-import type { Undo } from '../base/emitter.ts'
+import type { Unsubscribe } from '../base/emitter.ts'
 import type { StorageError } from '../base/errors.ts'
 
 /**
@@ -52,7 +52,7 @@ export interface StoreConnection {
    * Tells once when the engine closed the connection by itself, with what its transactions are refused with from then on:
    * `retryable` where site data was cleared, and not where somebody deletes the database or opens a newer version.
    */
-  onLost(listener: (failure: StorageError) => void): Undo
+  onLost(listener: (failure: StorageError) => void): Unsubscribe
 }
 
 export interface TransactionOptions {

@@ -63,7 +63,7 @@ export function instepCollectionOptions<M extends ModelDefinitions, T extends Na
         const showAll = () => show(mirror.replace(query ? live.rows : client.all(type)))
         const follow = (event: ChangeEvent) => {
           if (event.kind === 'snapshot') return showAll()
-          const changed = event.changes.filter(({ t }) => t === type)
+          const changed = event.changes.filter(({ type: t }) => t === type)
           show(changed.flatMap(({ id }) => mirror.set(id, client.get(type, id))))
         }
         const undo = query ? live.subscribe(showAll) : client.on('change', follow)

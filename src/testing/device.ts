@@ -7,7 +7,7 @@ import { SyncClient } from '../client/sync-client.ts'
 import type { ModelDefinitions } from '../models/models.ts'
 import { isObject } from '../protocol/json.ts'
 import { isName } from './checks.ts'
-import { type VirtualWorld, virtualWorld } from './virtual-environment.ts'
+import { type VirtualEnvironment, virtualEnvironment } from './virtual-environment.ts'
 import { VirtualNetwork, type VirtualServer } from './virtual-network.ts'
 
 /** The options of a client on a mock's device; where the server is and what the credentials are is known. */
@@ -48,7 +48,7 @@ export function mockClosed(): ClosedError {
 /** One device before the server: its own way there, and its clients. */
 export class MockDevice<C extends Clock = Clock> {
   /** What a client takes from its surroundings, for one that is made with `new SyncClient`. */
-  readonly world: VirtualWorld<C>
+  readonly environment: VirtualEnvironment<C>
   /** The clients that were made here. */
   readonly clients = new Map<SyncClient, ClientState>()
   readonly network: VirtualNetwork
@@ -59,7 +59,7 @@ export class MockDevice<C extends Clock = Clock> {
     const { seed, clock } = options
     this.#options = options
     this.network = new VirtualNetwork(options)
-    this.world = virtualWorld({ seed, clock, network: this.network })
+    this.environment = virtualEnvironment({ seed, clock, network: this.network })
   }
 
   /** A client on this device, not started. It says nothing to the console. */
@@ -72,8 +72,8 @@ export class MockDevice<C extends Clock = Clock> {
     }
     const { baseUrl, tokenOf } = this.#options
     const { identity, token = () => tokenOf(identity), ...rest } = options
-    const world = { ...this.world, ...rest.world }
-    const { fetch } = world
+    const environment = { ...this.environment, ...rest.environment }
+    const { fetch } = environment
     const observed = async (...[url, init]: Parameters<typeof fetch>) => {
       let answered = false
       try {
@@ -89,14 +89,14 @@ export class MockDevice<C extends Clock = Clock> {
       }
     }
     const byToken = rest.apiKey === undefined
-    const state: ClientState = { inStep: world.WebSocket && byToken ? 'socket' : 'polling' }
+    const state: ClientState = { inStep: environment.WebSocket && byToken ? 'socket' : 'polling' }
     const client = new SyncClient<M>({
       baseUrl,
       identity,
       logger: silentLogger,
       ...(byToken && { token }),
       ...rest,
-      world: { ...world, fetch: observed },
+      environment: { ...environment, fetch: observed },
     })
     this.clients.set(client as unknown as SyncClient, state)
     return client
@@ -105,13 +105,13 @@ export class MockDevice<C extends Clock = Clock> {
   /** Takes the network away: what is under way fails, and the surroundings say that they are offline. */
   disconnect(): void {
     this.network.cut()
-    this.world.lifecycle.set({ online: false })
+    this.environment.lifecycle.set({ online: false })
   }
 
   /** Gives it back. */
   reconnect(): void {
     this.network.mend()
-    this.world.lifecycle.set({ online: true })
+    this.environment.lifecycle.set({ online: true })
   }
 
   /** Closes its clients. */

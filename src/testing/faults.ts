@@ -28,9 +28,9 @@ const scopeChecks = { endpoint: oneOf(endpoints), times: isCount }
  * What comes in place of the promised answer: a captive portal's page with status 200; the answer, cut in the middle as
  * if that were all; or another status.
  */
-export type WrongAnswer = 'html' | 'truncated' | number
+export type FaultyResponse = 'html' | 'truncated' | number
 
-export interface WrongAnswerOptions extends FaultScope {
+export interface FaultyResponseOptions extends FaultScope {
   readonly headers?: Readonly<Record<string, string>>
   /** Sent as JSON. */
   readonly body?: unknown
@@ -66,13 +66,13 @@ export const lost: Fault = async (ask) => {
 const page = '<!doctype html><title>Sign in</title><p>Accept the terms of this network.</p>'
 
 /** What `wrong` may be given. */
-export const wrongChecks: Readonly<Record<keyof WrongAnswerOptions, Check>> = {
+export const wrongChecks: Readonly<Record<keyof FaultyResponseOptions, Check>> = {
   ...scopeChecks,
   headers: [isObject, 'an object of texts'],
   body: [() => true, ''],
 }
 
-export function wrongAnswer(wrong: WrongAnswer, { headers, body }: WrongAnswerOptions): Fault {
+export function faultyResponse(wrong: FaultyResponse, { headers, body }: FaultyResponseOptions): Fault {
   if (wrong === 'html')
     return async () => new Response(page, { headers: { 'Content-Type': 'text/html', ...headers } })
   if (wrong === 'truncated') return cutInHalf

@@ -9,14 +9,14 @@ import { isName, oneOf } from './checks.ts'
 import { type MockClientOptions, MockDevice, mockClosed } from './device.ts'
 import {
   type FaultScope,
+  type FaultyResponse,
+  type FaultyResponseOptions,
+  faultyResponse,
   isCount,
   lateBy,
   lost,
   rejection,
   unheard,
-  type WrongAnswer,
-  type WrongAnswerOptions,
-  wrongAnswer,
   wrongChecks,
 } from './faults.ts'
 import type { MockSyncServerOptions } from './options.ts'
@@ -25,7 +25,7 @@ import type { BreakableSocket, HeldPush } from './sockets.ts'
 import type { Time } from './time.ts'
 import { Timers } from './timers.ts'
 import { settle } from './turns.ts'
-import type { VirtualWorld } from './virtual-environment.ts'
+import type { VirtualEnvironment } from './virtual-environment.ts'
 import { seededRandom } from './virtual-random.ts'
 
 /** A server in memory, the network before it, and the commands of a test. */
@@ -71,8 +71,8 @@ export class MockSyncServer<C extends Clock = Clock> {
   }
 
   /** What a client takes from its surroundings, for one that is made with `new SyncClient`. */
-  get world(): VirtualWorld<C> {
-    return this.#first.world
+  get environment(): VirtualEnvironment<C> {
+    return this.#first.environment
   }
 
   /** The requests that have arrived, without credentials. */
@@ -203,8 +203,8 @@ export class MockSyncServer<C extends Clock = Clock> {
   }
 
   /** The next answer is another than was promised. */
-  wrong(wrong: WrongAnswer, options: WrongAnswerOptions = {}): void {
-    this.#backend.faults.add(wrongAnswer(wrong, options), options, wrongChecks)
+  wrong(wrong: FaultyResponse, options: FaultyResponseOptions = {}): void {
+    this.#backend.faults.add(faultyResponse(wrong, options), options, wrongChecks)
   }
 
   /** The next request is never answered, and never done. */

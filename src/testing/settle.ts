@@ -52,11 +52,11 @@ export async function settled(
 
 /** What is under way, in words. */
 function underWay({ backend, devices }: Scene): string | undefined {
-  for (const { clients, network, world } of devices) {
+  for (const { clients, network, environment } of devices) {
     if (network.calls > 0 && !backend.faults.mute)
       return `${network.calls} of the requests have no answer yet`
     if (network.busy) return 'a message is on its way on a socket'
-    const reachable = backend.listening && network.state === 'up' && world.lifecycle.online()
+    const reachable = backend.listening && network.state === 'up' && environment.lifecycle.online()
     for (const [client, { inStep, failure, unanswered }] of clients) {
       const { lifecycle, connection, writes } = client.status
       const { state } = connection

@@ -1,4 +1,4 @@
-import { resolveWorld } from '../base/environment.default.ts'
+import { resolveEnvironment } from '../base/environment.default.ts'
 import type { Clock } from '../base/environment.ts'
 import type { SettleOptions } from './settle.ts'
 import { VirtualClock } from './virtual-clock.ts'
@@ -26,7 +26,7 @@ export function virtualTime(): Time<VirtualClock> {
 }
 
 export function realTime(): Time<Clock> {
-  const { clock } = resolveWorld()
+  const { clock } = resolveEnvironment()
   const same = <T>(promise: Promise<T>) => promise
   return {
     clock,

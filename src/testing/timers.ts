@@ -1,4 +1,4 @@
-import type { Undo } from '../base/emitter.ts'
+import type { Unsubscribe } from '../base/emitter.ts'
 import type { Clock } from '../base/environment.ts'
 
 type Ticking = Omit<Clock, 'pause'>
@@ -6,7 +6,7 @@ type Ticking = Omit<Clock, 'pause'>
 /** Timers that are counted, and can all be taken back. Some of them may be counted apart, by others over these. */
 export class Timers implements Ticking {
   readonly #clock: Ticking
-  readonly #armed = new Set<Undo>()
+  readonly #armed = new Set<Unsubscribe>()
 
   constructor(clock: Ticking) {
     this.#clock = clock
@@ -21,7 +21,7 @@ export class Timers implements Ticking {
     return this.#clock.now()
   }
 
-  after(ms: number, callback: () => void): Undo {
+  after(ms: number, callback: () => void): Unsubscribe {
     const undo = () => {
       this.#armed.delete(undo)
       cancel()

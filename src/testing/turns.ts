@@ -1,11 +1,11 @@
-import { resolveWorld } from '../base/environment.default.ts'
+import { resolveEnvironment } from '../base/environment.default.ts'
 
 // Taken here, so that a test's fake timers do not stop it.
 const immediately = globalThis.setImmediate
 
 /** Resolves in a later turn of the event loop. */
 export function turn(): Promise<void> {
-  if (!immediately) return resolveWorld().clock.pause()
+  if (!immediately) return resolveEnvironment().clock.pause()
   return new Promise((resolve) => {
     immediately(resolve)
   })

@@ -1,9 +1,9 @@
-import type { Clock, Lifecycle, LifecycleEvent, World } from '../base/environment.ts'
+import type { Clock, Environment, Lifecycle, LifecycleEvent } from '../base/environment.ts'
 import type { VirtualClock } from './virtual-clock.ts'
 import type { VirtualNetwork } from './virtual-network.ts'
 import { seededRandom } from './virtual-random.ts'
 
-export interface VirtualWorld<C extends Clock = VirtualClock> extends World {
+export interface VirtualEnvironment<C extends Clock = VirtualClock> extends Environment {
   readonly clock: C
   readonly lifecycle: VirtualLifecycle
 }
@@ -18,12 +18,12 @@ export interface VirtualWorldOptions<C extends Clock = VirtualClock> {
 }
 
 /** Everything that one client takes from outside itself: all but the clock is virtual, and a seed says all of it. */
-export function virtualWorld<C extends Clock>({
+export function virtualEnvironment<C extends Clock>({
   seed,
   clock,
   network,
   sendsHeaders = false,
-}: VirtualWorldOptions<C>): VirtualWorld<C> {
+}: VirtualWorldOptions<C>): VirtualEnvironment<C> {
   return {
     fetch: network.fetch,
     WebSocket: network.webSocket({ sendsHeaders }),

@@ -1,4 +1,4 @@
-import type { Undo } from '../base/emitter.ts'
+import type { Unsubscribe } from '../base/emitter.ts'
 import type { Clock, Fetch, WebSocketConstructor } from '../base/environment.ts'
 import { onAbort } from '../base/on-abort.ts'
 import { Timers } from './timers.ts'
@@ -154,7 +154,7 @@ export class VirtualNetwork {
   async #travel(ms: number, signal: AbortSignal): Promise<void> {
     if (this.#state === 'cut') throw new TypeError('fetch failed')
     const lost = this.#state === 'black hole'
-    let cancel: Undo = () => {}
+    let cancel: Unsubscribe = () => {}
     const arrived = new Promise<void>((resolve) => {
       cancel = this.#timers.after(ms, () => {
         if (!lost && this.#state === 'up') resolve()

@@ -49,8 +49,8 @@ const pure = new Set([
 /** Parts of these that are not. */
 const impure = new Set(['Math.random', 'AbortSignal.timeout'])
 
-/** Where the World and the adapters take their defaults from. */
-const edges = /^src\/base\/(world\.default|websocket\.\w+)\.ts$/
+/** Where the Environment and the adapters take their defaults from. */
+const edges = /^src\/base\/(environment\.default|websocket\.\w+)\.ts$/
 
 const exceptions: { readonly [file: string]: readonly string[] } = {
   'src/storage/indexeddb.ts': ['globalThis.indexedDB'],
@@ -100,7 +100,7 @@ function globalsUsed(): ReadonlyMap<string, ReadonlySet<string>> {
   return used
 }
 
-test('src takes from the globals what reaches nothing outside; all else comes from the World', () => {
+test('src takes from the globals what reaches nothing outside; all else comes from the Environment', () => {
   const wrong: string[] = []
   const seen = new Set<string>()
   for (const [file, names] of globalsUsed()) {

@@ -4,7 +4,7 @@ import { BareServer } from '../support/bare-server.ts'
 import { faults } from '../support/bare-server-faults.ts'
 import { virtualMount } from '../support/bare-server-virtual.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
-import { virtualWorld } from '../support/virtual-environment.ts'
+import { virtualEnvironment } from '../support/virtual-environment.ts'
 import { VirtualNetwork } from '../support/virtual-network.ts'
 
 let clock: VirtualClock
@@ -21,7 +21,7 @@ beforeEach(() => {
 
 /** A socket, and all that happens to it with its time. */
 function open(query = `?token=${token}`, sendsHeaders = false) {
-  const { WebSocket } = virtualWorld({ seed: 1, clock, network, sendsHeaders })
+  const { WebSocket } = virtualEnvironment({ seed: 1, clock, network, sendsHeaders })
   if (!WebSocket) throw new Error('No sockets.')
   const options = { headers: { authorization: `Bearer ${token}` } }
   const socket = new WebSocket(`wss://sync.test/sync/v1/ws${query}`, [], options)
@@ -192,8 +192,8 @@ test('it refuses what a browser refuses', async () => {
   expect(() => socket.close(1001)).toThrow('1001')
 })
 
-test('a world tells what a test lets it tell, once for each change', () => {
-  const { lifecycle, random } = virtualWorld({ seed: 3, clock, network })
+test('an environment tells what a test lets it tell, once for each change', () => {
+  const { lifecycle, random } = virtualEnvironment({ seed: 3, clock, network })
   const heard: string[] = []
   const undo = lifecycle.subscribe((event) => heard.push(event))
   lifecycle.set({ online: false })
@@ -203,5 +203,5 @@ test('a world tells what a test lets it tell, once for each change', () => {
   lifecycle.set({ online: false })
   expect(heard).toEqual(['offline', 'hidden', 'online', 'visible'])
   expect(lifecycle.listeners).toBe(0)
-  expect(random.bytes(8)).toEqual(virtualWorld({ seed: 3, clock, network }).random.bytes(8))
+  expect(random.bytes(8)).toEqual(virtualEnvironment({ seed: 3, clock, network }).random.bytes(8))
 })

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { resolveWorld } from '../../src/base/environment.default.ts'
+import { resolveEnvironment } from '../../src/base/environment.default.ts'
 
 const day = 24 * 3_600_000
 
 describe('the clock', () => {
-  const { clock } = resolveWorld()
+  const { clock } = resolveEnvironment()
 
   beforeEach(() => {
     vi.useFakeTimers({ now: 0 })
@@ -48,7 +48,7 @@ test('a pause gives other tasks a turn', async () => {
   setImmediate(() => log.push('task'))
   await Promise.resolve()
   expect(log).toEqual([])
-  const { clock } = resolveWorld()
+  const { clock } = resolveEnvironment()
   await clock.pause()
   await clock.pause()
   expect(log).toEqual(['task'])
@@ -57,18 +57,18 @@ test('a pause gives other tasks a turn', async () => {
 test('a pause leaves nothing that keeps a process alive', async () => {
   const ports = () => process.getActiveResourcesInfo().filter((name) => name === 'MessagePort').length
   const before = ports()
-  await resolveWorld().clock.pause()
+  await resolveEnvironment().clock.pause()
   await expect.poll(ports).toBeLessThanOrEqual(before)
 })
 
 test('bytes for identifiers are of the length asked for, and random numbers below 1', () => {
-  const { random } = resolveWorld()
+  const { random } = resolveEnvironment()
   expect(random.bytes(16)).toHaveLength(16)
   expect(random.number()).toBeLessThan(1)
 })
 
 describe('the surroundings', () => {
-  const { lifecycle } = resolveWorld()
+  const { lifecycle } = resolveEnvironment()
 
   afterEach(() => {
     vi.unstubAllGlobals()
@@ -125,15 +125,18 @@ describe('the surroundings', () => {
 
 test('a part that is given takes the place of the default', () => {
   const fetch = vi.fn()
-  expect(resolveWorld({ fetch, location: 'https://h/' })).toMatchObject({ fetch, location: 'https://h/' })
-  expect(resolveWorld({ WebSocket: undefined }).WebSocket).toBeUndefined()
+  expect(resolveEnvironment({ fetch, location: 'https://h/' })).toMatchObject({
+    fetch,
+    location: 'https://h/',
+  })
+  expect(resolveEnvironment({ WebSocket: undefined }).WebSocket).toBeUndefined()
 })
 
 test('the WebSocket is the global one, unless it is missing or headers are to be sent', () => {
-  expect(resolveWorld().WebSocket?.sendsHeaders).toBe(globalThis.WebSocket ? undefined : true)
+  expect(resolveEnvironment().WebSocket?.sendsHeaders).toBe(globalThis.WebSocket ? undefined : true)
   const Own = class {}
   vi.stubGlobal('WebSocket', Own)
-  expect(resolveWorld().WebSocket).toBe(Own)
-  expect(resolveWorld({}, true).WebSocket?.sendsHeaders).toBe(true)
+  expect(resolveEnvironment().WebSocket).toBe(Own)
+  expect(resolveEnvironment({}, true).WebSocket?.sendsHeaders).toBe(true)
   vi.unstubAllGlobals()
 })

@@ -1,11 +1,11 @@
 import { describe, expect, test, vi } from 'vitest'
-import { Alarm } from '../../src/base/timer.ts'
+import { Timer } from '../../src/base/timer.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
 function setUp() {
   const clock = new VirtualClock()
   const ring = vi.fn()
-  const alarm = new Alarm(clock, ring)
+  const alarm = new Timer(clock, ring)
   const began = clock.now()
   return { clock, ring, alarm, began }
 }

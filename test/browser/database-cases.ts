@@ -1,5 +1,5 @@
 import * as fc from 'fast-check'
-import { resolveWorld } from '../../src/base/environment.default.ts'
+import { resolveEnvironment } from '../../src/base/environment.default.ts'
 import type { Database } from '../../src/persistence/database.ts'
 import { openDatabase } from '../../src/persistence/open.ts'
 import type { RowOp } from '../../src/protocol/fold.ts'
@@ -19,7 +19,7 @@ import {
 } from '../support/store-state.ts'
 import type { PageCase } from './in-page.ts'
 
-const { clock } = resolveWorld()
+const { clock } = resolveEnvironment()
 const store = withTimeLimits(indexedDbStore(), clock)
 
 const first = snapshotOf(10, rowsNamed('a', 'b', 'c', 'd'), 'x')

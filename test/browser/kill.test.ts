@@ -9,10 +9,10 @@ import { type Message, type PageServer, servePage } from './page-server.ts'
 
 /** One browser has as many databases, each of which begins at another moment: in four rounds they come to all of them. */
 const beginnings = [0, 2, 4]
-const mostRounds = 4
+const maxRounds = 4
 
 /** So often the engine itself may drop all that was stored. */
-const mostDrops = 2
+const maxDrops = 2
 
 interface Found {
   /** `undefined` where nothing is stored. */
@@ -93,16 +93,16 @@ describe.each(engineNames)('in %s', (engineName) => {
 
   test(`invariant 1, invariant 9, invariant 61: killed at each of ${killPoints.length} moments, it finds the whole old state or the whole new one`, async () => {
     const databases = beginnings.map(() => new Killed())
-    const rounds = killPoints.slice(0, mostRounds).map((_, round) =>
-      beginnings.map((first) => killPoints[(first + round) % killPoints.length]),
-    )
+    const rounds = killPoints
+      .slice(0, maxRounds)
+      .map((_, round) => beginnings.map((first) => killPoints[(first + round) % killPoints.length]))
     let drops = 0
     for (const points of [...rounds, beginnings.map(() => undefined)]) {
       const found = await killAt(points)
       if (found.some(({ dropped }) => dropped !== undefined)) drops += 1
       for (const [n, database] of databases.entries()) database.check(found[n], points[n])
     }
-    expect(drops, 'how often the engine itself dropped all').toBeLessThanOrEqual(mostDrops)
+    expect(drops, 'how often the engine itself dropped all').toBeLessThanOrEqual(maxDrops)
   }, 240_000)
 
   if (engineName !== 'firefox') return

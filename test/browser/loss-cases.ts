@@ -1,4 +1,4 @@
-import { resolveWorld } from '../../src/base/environment.default.ts'
+import { resolveEnvironment } from '../../src/base/environment.default.ts'
 import { isSyncError } from '../../src/base/errors.ts'
 import type { Transaction } from '../../src/index.ts'
 import type { Database } from '../../src/persistence/database.ts'
@@ -9,7 +9,7 @@ import { mockSyncServer } from '../../src/testing/index.ts'
 import { restoreState, rowsNamed, snapshotOf, storeSnapshot } from '../support/store-state.ts'
 import type { PageCase } from './in-page.ts'
 
-const { clock } = resolveWorld()
+const { clock } = resolveEnvironment()
 const store = indexedDbStore()
 const first = snapshotOf(10, rowsNamed('a', 'b', 'c'))
 

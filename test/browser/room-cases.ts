@@ -1,4 +1,4 @@
-import { resolveWorld } from '../../src/base/environment.default.ts'
+import { resolveEnvironment } from '../../src/base/environment.default.ts'
 import { openDatabase } from '../../src/persistence/open.ts'
 import { same, storageError } from '../../src/storage/contract/context.ts'
 import { indexedDbStore } from '../../src/storage/indexeddb.ts'
@@ -12,7 +12,7 @@ import {
 } from '../support/store-state.ts'
 import type { PageCase } from './in-page.ts'
 
-const { clock } = resolveWorld()
+const { clock } = resolveEnvironment()
 const store = indexedDbStore()
 const first = snapshotOf(10, rowsNamed('a', 'b', 'c'))
 

@@ -1,4 +1,4 @@
-import { resolveWorld } from '../../src/base/environment.default.ts'
+import { resolveEnvironment } from '../../src/base/environment.default.ts'
 import type { Payload } from '../../src/index.ts'
 import type { WireRow } from '../../src/protocol/row.ts'
 import type { TxOp } from '../../src/protocol/tx.ts'
@@ -7,7 +7,7 @@ import { seededRandom } from '../../src/testing/virtual-random.ts'
 
 /** A service on a real network, which can be away, and can leave transactions unanswered that it has committed. */
 export class Service {
-  readonly log = new MemoryLog({ clock: resolveWorld().clock, random: seededRandom(1) })
+  readonly log = new MemoryLog({ clock: resolveEnvironment().clock, random: seededRandom(1) })
   committed: Promise<void> | undefined
   readonly #service: SyncService
   #served: Served | undefined

@@ -7,7 +7,7 @@ import { Service } from './service.ts'
 const count = 30
 
 /** So often a test is tried where the engine itself drops what was stored, and says so. */
-const mostTries = 6
+const maxTries = 6
 
 interface Found {
   readonly notes: readonly string[]
@@ -32,7 +32,7 @@ describe.each(engineNames)('in %s', (engineName) => {
       try {
         const { dropped } = await scene()
         if (dropped === undefined) return
-        expect(tries, `how often the engine itself dropped all: ${dropped}`).toBeLessThan(mostTries)
+        expect(tries, `how often the engine itself dropped all: ${dropped}`).toBeLessThan(maxTries)
       } finally {
         await service.down()
         await page.close()

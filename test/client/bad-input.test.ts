@@ -209,11 +209,11 @@ describe('garbage on the socket', () => {
     const device = new Device()
     device.insert('1')
     let socket: WebSocketLike | undefined
-    const { WebSocket } = device.world
+    const { WebSocket } = device.environment
     if (!WebSocket) throw new Error('There are no sockets.')
     const client = await device.live({
-      world: {
-        ...device.world,
+      environment: {
+        ...device.environment,
         WebSocket: class extends WebSocket {
           constructor(url: string) {
             super(url)

@@ -10,7 +10,7 @@ async function setUp(options: ConstructorParameters<typeof Device>[0] = {}) {
   const device = new Device(options)
   const clock = new JumpingClock(device.clock)
   device.insert('1')
-  const client = await device.live({ world: { ...device.world, clock } })
+  const client = await device.live({ environment: { ...device.environment, clock } })
   return { device, clock, client }
 }
 
@@ -22,8 +22,8 @@ describe.each([
     const { device, clock, client } = await setUp({ push: 'none' })
     device.network.latencyMs = 0
     for (let time = 0; time < 6; time += 1) {
-      device.world.lifecycle.set({ visible: false })
-      device.world.lifecycle.set({ visible: true })
+      device.environment.lifecycle.set({ visible: false })
+      device.environment.lifecycle.set({ visible: true })
       await device.clock.advance(0)
     }
     clock.jump(ms)

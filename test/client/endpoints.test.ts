@@ -121,7 +121,7 @@ describe('a bootstrap, a delta and a push come from', () => {
     const device = new Device()
     device.network.use(at(places, device.mount))
     device.insert('snapshot')
-    const client = device.client({ ...options, world: { ...device.world, location } })
+    const client = device.client({ ...options, environment: { ...device.environment, location } })
     await device.clock.until(client.sync())
     expect(Object.keys(shown(client))).toEqual(['snapshot'])
     device.insert('delta')

@@ -6,7 +6,7 @@ import { Device } from '../support/device.ts'
 async function resetsAfter(...epochs: (string | undefined)[]) {
   const device = new Device({ push: 'none' })
   device.insert('1')
-  const client = await device.live({ world: { ...device.world, WebSocket: undefined } })
+  const client = await device.live({ environment: { ...device.environment, WebSocket: undefined } })
   for (const epoch of epochs) {
     const delta = JSON.stringify({ sid: 1, frames: [], epoch })
     device.server.failNext(faults.answer(200, delta), { path: '/delta' })

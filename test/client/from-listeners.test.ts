@@ -3,8 +3,8 @@ import type { SyncClient } from '../../src/index.ts'
 import { type Desk, notes, Office } from '../support/office.ts'
 
 /** What `desk` holds open. */
-function left({ network, world }: Desk) {
-  return { sockets: network.sockets, calls: network.calls, listeners: world.lifecycle.listeners }
+function left({ network, environment }: Desk) {
+  return { sockets: network.sockets, calls: network.calls, listeners: environment.lifecycle.listeners }
 }
 
 /** Calls `act` once, when `client` is told to be `lifecycle`. */

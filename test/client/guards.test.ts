@@ -38,7 +38,7 @@ describe.each(Object.entries(causes))('where every delta says that %s', (_, faul
       device.insert('1')
       const snapshot = json({ sid: 1, epoch: 'own', rows: [{ t: 'Issue', id: '1', p: {} }] })
       device.server.failNext(snapshot, { path: '/bootstrap', times: 100 })
-      const client = await device.live({ world: { ...device.world, ...options } })
+      const client = await device.live({ environment: { ...device.environment, ...options } })
       device.server.failNext(fault, { path: '/delta', times: 1_000 })
       const asked = device.requests.length
       await device.clock.advance(3_600_000)
@@ -82,8 +82,8 @@ test.each([
 ])('invariant 50: and at once when %s', async (_, before, after) => {
   const { device, client } = await forgotten()
   await device.clock.advance(6_000)
-  device.world.lifecycle.set(before)
-  device.world.lifecycle.set(after)
+  device.environment.lifecycle.set(before)
+  device.environment.lifecycle.set(after)
   await device.clock.advance(200)
   expect([device.server.sockets.opened, shown(client)]).toEqual([2, { 1: {}, 2: {} }])
 })

@@ -17,7 +17,7 @@ test('after an hour with a server that fails at random, the client shows and has
   await fc.assert(
     fc.asyncProperty(fc.noShrink(fc.noBias(fc.nat())), async (seed) => {
       const hour = new Hour(seed)
-      const { client, clock, server, network, world } = hour
+      const { client, clock, server, network, environment } = hour
       await client.start()
       const end = clock.now() + anHour
       while (clock.now() < end) {
@@ -40,7 +40,7 @@ test('after an hour with a server that fails at random, the client shows and has
         timers: clock.timers,
         calls: network.calls,
         sockets: network.sockets,
-        listeners: world.lifecycle.listeners,
+        listeners: environment.lifecycle.listeners,
       }).toEqual({ promises: 0, timers: 0, calls: 0, sockets: 0, listeners: 0 })
       const asked = server.requests.length
       await clock.advance(anHour)

@@ -41,7 +41,7 @@ describe.each(ways)('a token of another identity, %s,', (way, given) => {
   const options = (): Partial<SyncClientOptions> => ({
     identityOf,
     ...given,
-    ...(way === 'by polling' && { world: { ...desk.world, WebSocket: undefined } }),
+    ...(way === 'by polling' && { environment: { ...desk.environment, WebSocket: undefined } }),
   })
 
   test('invariant 44: is never sent: nothing of its user is shown, and nothing is written in their name', async () => {

@@ -93,7 +93,7 @@ describe('a client', () => {
     await device.clock.advance(100)
     expect(device.clock.timers).toBe(0)
     expect(device.network).toMatchObject({ calls: 0, sockets: 0 })
-    expect(device.world.lifecycle.listeners).toBe(0)
+    expect(device.environment.lifecycle.listeners).toBe(0)
     await expect(client.start()).rejects.toMatchObject({ name: 'ClosedError' })
     await expect(client.sync()).rejects.toMatchObject({ name: 'ClosedError' })
     await expect(client.ready()).rejects.toMatchObject({ name: 'ClosedError' })

@@ -25,7 +25,7 @@ function slowDevice() {
       return device.clock.pause()
     },
   }
-  const client = () => device.client({ models, world: { ...device.world, clock } })
+  const client = () => device.client({ models, environment: { ...device.environment, clock } })
   return { device, turns, client }
 }
 

@@ -8,8 +8,8 @@ test('invariant 52: a client that is made to ask the same over and over stops, t
   device.network.latencyMs = 0
   const asked = device.requests.length
   for (let time = 0; time < 40; time += 1) {
-    device.world.lifecycle.set({ visible: false })
-    device.world.lifecycle.set({ visible: true })
+    device.environment.lifecycle.set({ visible: false })
+    device.environment.lifecycle.set({ visible: true })
     await device.clock.advance(10)
   }
   expect(device.requests.length - asked).toBeLessThanOrEqual(5)

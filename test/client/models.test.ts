@@ -69,7 +69,8 @@ test('types that no model declares are taken as they come, and told when they ch
   const client = await device.live({ models })
   expect(client.all('Note')).toHaveLength(1)
   client.on('change', (event) => {
-    if (event.kind === 'delta') device.log.push(...event.changes.map(({ t, id }) => `change: ${t} ${id}`))
+    if (event.kind === 'delta')
+      device.log.push(...event.changes.map(({ type: t, id }) => `change: ${t} ${id}`))
   })
   device.server.write('ada', [{ op: 'u', t: 'Note', id: '1', p: { title: 8 } }])
   await device.clock.advance(50)

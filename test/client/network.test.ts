@@ -35,7 +35,7 @@ describe.each([
         token: () => server.token(),
         identity: 'ada',
         store,
-        world: { WebSocket },
+        environment: { WebSocket },
         logger: silentLogger,
       })
       await client.start()

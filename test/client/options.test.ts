@@ -25,16 +25,16 @@ test.each<[string, unknown]>([
   ['pollInterval', '500'],
   ['pollInterval', 99],
   ['pollInterval', Number.NaN],
-  ['txCodec', noFunction],
-  ['txCodec', { encode: true, decode: () => [] }],
-  ['txCodec', { encode: () => '', decode: () => [], maxTransactions: 0 }],
-  ['txCodec', null],
+  ['transactionCodec', noFunction],
+  ['transactionCodec', { encode: true, decode: () => [] }],
+  ['transactionCodec', { encode: () => '', decode: () => [], maxTransactions: 0 }],
+  ['transactionCodec', null],
   ['merge', 'mine'],
-  ['echoWait', '500'],
-  ['echoWait', -1],
+  ['echoTimeout', '500'],
+  ['echoTimeout', -1],
   ['logger', noFunction],
   ['logger', null],
-  ['world', 'web'],
+  ['environment', 'web'],
   ['stroe', durable],
 ])('a client whose %s is %j is refused, and the option is named', (option, value) => {
   const base = option === 'endpoints' ? {} : { baseUrl }
@@ -52,9 +52,9 @@ test('a durable store without an identity is refused; without data to keep apart
 })
 
 test('the least that is allowed is taken, and what is undefined counts as left out', () => {
-  make({ baseUrl, token: undefined, store: undefined, pollInterval: undefined, world: undefined })
-  make({ baseUrl, apiKey: () => null, pollInterval: 100, echoWait: 0, world: {} })
-  const txCodec = { encode: () => '', decode: () => [] }
-  make({ baseUrl, txCodec })
-  make({ baseUrl, txCodec: { ...txCodec, maxTransactions: 1 } })
+  make({ baseUrl, token: undefined, store: undefined, pollInterval: undefined, environment: undefined })
+  make({ baseUrl, apiKey: () => null, pollInterval: 100, echoTimeout: 0, environment: {} })
+  const transactionCodec = { encode: () => '', decode: () => [] }
+  make({ baseUrl, transactionCodec })
+  make({ baseUrl, transactionCodec: { ...transactionCodec, maxTransactions: 1 } })
 })

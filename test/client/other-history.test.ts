@@ -110,8 +110,8 @@ describe('where the history is another one', () => {
   test('an epoch that came with a delta of no changes is known after a restart', async () => {
     const device = new Device({ push: 'none' })
     device.insert('1')
-    const world = { ...device.world, WebSocket: undefined }
-    const client = await device.live({ world })
+    const environment = { ...device.environment, WebSocket: undefined }
+    const client = await device.live({ environment: environment })
     const next = (epoch: string) =>
       device.server.failNext(faults.answer(200, JSON.stringify({ sid: 1, epoch, frames: [] })), {
         path: 'delta',
@@ -120,7 +120,7 @@ describe('where the history is another one', () => {
     await device.clock.until(client.sync())
     await device.quit()
     next('two')
-    await device.live({ world })
+    await device.live({ environment: environment })
     expect(device.log).toEqual(['reset epoch since 1'])
   })
 })

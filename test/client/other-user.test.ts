@@ -88,7 +88,7 @@ function recording(inner: Store): { readonly store: Store; readonly put: string[
 
 const ways: [string, Options][] = [
   ['over a socket', {}],
-  ['by polling', { world: { WebSocket: undefined } }],
+  ['by polling', { environment: { WebSocket: undefined } }],
   ['over a socket, in memory', { store: undefined }],
 ]
 
@@ -119,7 +119,7 @@ describe.each(ways)('while another user is signed in, %s,', (_, options) => {
     session.user = 'ada'
     client.resume()
     await server.settle()
-    expect(client.status.connection.state).toBe(options.world ? 'polling' : 'socket')
+    expect(client.status.connection.state).toBe(options.environment ? 'polling' : 'socket')
     expect(client.status.writes).toEqual({ pending: 0, rejected: 0 })
     expect(await idsOf('ada')).toEqual(['of ada', 'typed by ada'])
     expect(sentBy()).toEqual(['ada'])
@@ -222,10 +222,10 @@ describe('with a session that all tabs share', () => {
   })
 
   test('invariant 44: what another user is told of transactions is no verdict on one’s own', async () => {
-    const { fetch } = server.world
+    const { fetch } = server.environment
     const answers = [{ sid: 2, caller: 'bob' }]
     const client = await openTab({
-      world: {
+      environment: {
         fetch: async (url, init) => {
           const answer = url.endsWith('/tx') ? answers.pop() : undefined
           if (!answer) return fetch(url, init)
@@ -355,9 +355,9 @@ describe('the first request with another token', () => {
 describe('a service that names no caller', () => {
   /** A client of the service without the extension, which polls. */
   const without = (): Options => {
-    const { fetch } = server.world
+    const { fetch } = server.environment
     return {
-      world: {
+      environment: {
         WebSocket: undefined,
         fetch: async (url, init) => {
           const response = await fetch(url, init)

@@ -34,7 +34,7 @@ describe.each([
   const start = async ({ token = 'token-of-ada' } = {}) => {
     const { baseUrl } = backend
     const options = { baseUrl, token, identity: userOf(token) ?? null, store, pollInterval: 200 }
-    const client = new SyncClient({ ...options, world: { WebSocket }, logger: silentLogger })
+    const client = new SyncClient({ ...options, environment: { WebSocket }, logger: silentLogger })
     clients.push(client)
     await client.start()
     return client
@@ -107,7 +107,7 @@ describe.each([
   test('a write that asks for an unchanged record is refused after a change by another, and not after its own', async () => {
     const client = await start()
     await client.ready()
-    const unchanged = { unchanged: true } as const
+    const unchanged = { ifUnchanged: true } as const
     const first = client.mutate((m) => m.update('Issue', '1', { n: 1 }, unchanged))
     const second = client.mutate((m) => m.update('Issue', '1', { n: 2 }, unchanged))
     await second.synced

@@ -13,7 +13,7 @@ describe('the pace of asking', () => {
     async (_, fault, options) => {
       const device = new Device({ push: 'none' })
       device.insert('1')
-      await device.live({ world: { ...device.world, ...options } })
+      await device.live({ environment: { ...device.environment, ...options } })
       device.server.failNext(fault, { times: 100_000, path: 'delta' })
       const asked = device.requests.length
       await device.clock.advance(3_600_000)
@@ -26,13 +26,13 @@ describe('the pace of asking', () => {
   test('`Retry-After` holds, whoever looks', async () => {
     const device = new Device({ push: 'none' })
     device.insert('1')
-    const client = await device.live({ world: { ...device.world, WebSocket: undefined } })
+    const client = await device.live({ environment: { ...device.environment, WebSocket: undefined } })
     device.server.failNext(faults.tooMany('60'), { times: 100, path: 'delta' })
     await expect(device.clock.until(client.sync())).rejects.toThrow('429')
     const asked = device.requests.length
     for (let time = 0; time < 10; time += 1) {
-      device.world.lifecycle.set({ visible: false })
-      device.world.lifecycle.set({ visible: true })
+      device.environment.lifecycle.set({ visible: false })
+      device.environment.lifecycle.set({ visible: true })
       await device.clock.advance(2_000)
     }
     expect(device.requests.length).toBe(asked)
@@ -44,7 +44,7 @@ describe('the pace of asking', () => {
   test('`Retry-After` is believed for an hour at most', async () => {
     const device = new Device({ push: 'none' })
     device.insert('1')
-    const client = await device.live({ world: { ...device.world, WebSocket: undefined } })
+    const client = await device.live({ environment: { ...device.environment, WebSocket: undefined } })
     device.server.failNext(faults.tooMany('604800'), { path: 'delta' })
     await expect(device.clock.until(client.sync())).rejects.toThrow('429')
     const asked = device.requests.length

@@ -4,9 +4,9 @@ import { Device, shown } from '../support/device.ts'
 
 /** What another device would show that had this one's disk, and no network. */
 async function storedBy(device: Device) {
-  const { world, store, clock } = device
+  const { environment, store, clock } = device
   const fetch = () => Promise.reject(new TypeError('fetch failed'))
-  const client = device.client({ store, world: { ...world, fetch, WebSocket: undefined } })
+  const client = device.client({ store, environment: { ...environment, fetch, WebSocket: undefined } })
   await client.start()
   const stored = { shown: shown(client), lastSyncId: client.lastSyncId }
   await clock.until(client.close())
@@ -285,7 +285,7 @@ describe('without a socket', () => {
 
   test('a client is connecting until something was fetched', async () => {
     const device = new Device()
-    const client = device.client({ world: { ...device.world, WebSocket: undefined } })
+    const client = device.client({ environment: { ...device.environment, WebSocket: undefined } })
     const seen: string[] = []
     client.on('status', ({ connection }) => seen.push(connection.state))
     await client.start()
@@ -297,7 +297,7 @@ describe('without a socket', () => {
     const device = new Device()
     device.insert('1')
     const client = await device.live({
-      world: { ...device.world, WebSocket: undefined },
+      environment: { ...device.environment, WebSocket: undefined },
       pollInterval: 10_000,
     })
     expect(client.status).toMatchObject({ connection: { state: 'polling' }, data: { state: 'current' } })
@@ -310,7 +310,7 @@ describe('without a socket', () => {
   test('a server without rows is asked again at the same pace, by bootstrap', async () => {
     const device = new Device()
     const client = await device.live({
-      world: { ...device.world, WebSocket: undefined },
+      environment: { ...device.environment, WebSocket: undefined },
       pollInterval: 10_000,
     })
     expect(client.status).toMatchObject({ data: { state: 'current' }, lastSyncId: 0 })
@@ -365,15 +365,15 @@ describe('the surroundings', () => {
     const device = new Device({ push: 'none' })
     device.insert('1')
     const client = await device.live()
-    device.world.lifecycle.set({ visible: false })
+    device.environment.lifecycle.set({ visible: false })
     device.insert('2')
-    device.world.lifecycle.set({ visible: true })
+    device.environment.lifecycle.set({ visible: true })
     await device.clock.advance(100)
     expect(shown(client)).toEqual({ 1: {}, 2: {} })
-    device.world.lifecycle.set({ online: false })
+    device.environment.lifecycle.set({ online: false })
     expect(client.status.connection).toEqual({ state: 'offline' })
     device.insert('3')
-    device.world.lifecycle.set({ online: true })
+    device.environment.lifecycle.set({ online: true })
     await device.clock.advance(100)
     expect(shown(client)).toEqual({ 1: {}, 2: {}, 3: {} })
   })

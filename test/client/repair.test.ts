@@ -27,7 +27,7 @@ describe('a repair', () => {
     const device = new Device({ push: 'none' })
     device.insert('1')
     device.insert('2')
-    const client = await device.live({ world: { ...device.world, WebSocket: undefined } })
+    const client = await device.live({ environment: { ...device.environment, WebSocket: undefined } })
     device.insert('3')
     const broken = { sid: 3, op: 'x', t: 'Issue', id: '3' }
     device.server.failNext(json({ sid: 3, frames: [broken] }), { path: 'delta' })

@@ -79,7 +79,7 @@ describe('refusals of a delta', () => {
   async function resetsAfter(...statuses: number[]) {
     const device = new Device()
     device.insert('1')
-    const client = await device.live({ world: { ...device.world, WebSocket: undefined } })
+    const client = await device.live({ environment: { ...device.environment, WebSocket: undefined } })
     // Until a delta has continued a snapshot, another one is not worth much.
     await device.clock.until(client.sync())
     for (const status of statuses) {

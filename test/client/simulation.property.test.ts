@@ -24,8 +24,8 @@ const options: fc.Arbitrary<SimulationOptions> = fc.record({
 const { RUNS = '150', SEED, SEED_PATH = '' } = process.env
 
 /** At most so many requests follow from one step, and from some quiet minutes. */
-const mostAsked = 10
-const mostAskedQuietly = 40
+const maxAsked = 10
+const maxAskedQuietly = 40
 
 async function expectTruth(simulation: Simulation): Promise<void> {
   const { server, options } = simulation
@@ -62,13 +62,13 @@ test('invariant 1, invariant 2, invariant 36, invariant 67: whatever happens, ea
       const simulation = new Simulation(chosen)
       const { clock, server, devices } = simulation
       for (const next of steps) await take(simulation, next)
-      expect(server.requests.length).toBeLessThan(mostAsked * (steps.length + devices.length))
+      expect(server.requests.length).toBeLessThan(maxAsked * (steps.length + devices.length))
 
       const asked = server.requests.length
       await simulation.heal()
       // A snapshot that went into a black hole is given up after two minutes.
       await clock.advance(180_000)
-      expect(server.requests.length - asked).toBeLessThan(mostAskedQuietly)
+      expect(server.requests.length - asked).toBeLessThan(maxAskedQuietly)
       await expectTruth(simulation)
 
       // The second of these finds no socket that is deaf since the network was mended.

@@ -18,7 +18,7 @@ import * as react from 'react'
 import * as jsxRuntime from 'react/jsx-runtime'
 import * as reactServer from 'react-dom/server'
 import * as zod from 'zod'
-import { resolveWorld } from '../../src/base/environment.default.ts'
+import { resolveEnvironment } from '../../src/base/environment.default.ts'
 import { fakeIndexedDb } from '../support/store-fake-indexeddb.ts'
 
 /** What an example may use without an import: the parts of an application that are not Instep's. */
@@ -80,14 +80,18 @@ export async function setStage(): Promise<Stage> {
     return `${protocol.replace('s:', ':')}//${host}${pathname}${search}`
   }
   const fetch: instep.Fetch = (url, init) => globalThis.fetch(route(url), init)
-  const world = resolveWorld({ fetch })
-  const WebSocket = world.WebSocket && routed(world.WebSocket, route)
+  const environment = resolveEnvironment({ fetch })
+  const WebSocket = environment.WebSocket && routed(environment.WebSocket, route)
   const indexedDB = fakeIndexedDb()
   const folder = await mkdtemp(join(tmpdir(), 'instep-'))
 
   class SyncClient extends instep.SyncClient {
     constructor(options: instep.SyncClientOptions) {
-      super({ logger: instep.silentLogger, ...options, world: { fetch, WebSocket, ...options.world } })
+      super({
+        logger: instep.silentLogger,
+        ...options,
+        environment: { fetch, WebSocket, ...options.environment },
+      })
       clients.push(this)
     }
   }

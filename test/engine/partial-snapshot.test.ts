@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { FirstRows } from '../../src/engine/partial-snapshot.ts'
+import { PartialSnapshot } from '../../src/engine/partial-snapshot.ts'
 import type { Staging } from '../../src/records/staging.ts'
 import { PacedClock } from '../support/paced-clock.ts'
 import { emptyReplica, row, t } from '../support/replica-fixtures.ts'
@@ -14,7 +14,7 @@ function coming({ costMs = 0, listenerMs = 0 } = {}) {
     counts.push(replica.count(t))
     clock.pass(listenerMs)
   }
-  const firstRows = new FirstRows({ replica, clock, onShown })
+  const firstRows = new PartialSnapshot({ replica, clock, onShown })
   let staging: Staging = replica.stage()
   let rows = 0
   const begin = () => {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Continuity, continuityAt, fetched, type Outcome, pushed } from '../../src/engine/position.ts'
+import { fetched, type Outcome, type Position, positionAt, pushed } from '../../src/engine/position.ts'
 import type { JournalEntry } from '../../src/persistence/database.ts'
 import { type DeltaMessage, readDelta } from '../../src/protocol/delta.ts'
 import { applyOp, rowKey } from '../../src/protocol/fold.ts'
@@ -13,7 +13,7 @@ function client(sid = 100) {
   const shown = new Map<string, WireRow>()
   const rows = { of: (t: string) => ({ get: (id: string) => shown.get(rowKey(t, id)) }), has: () => true }
   const journal: JournalEntry[] = []
-  let state: Continuity = continuityAt(sid, undefined)
+  let state: Position = positionAt(sid, undefined)
   const take = (outcome: Outcome) => {
     const changes = outcome.changes()
     state = outcome.state
@@ -30,7 +30,7 @@ function client(sid = 100) {
   }
   return {
     push: (delta: DeltaMessage) => take(pushed(state, delta, rows)),
-    fetch: (delta: DeltaMessage, since = state.proven) => take(fetched(state, delta, since, rows)),
+    fetch: (delta: DeltaMessage, since = state.confirmed) => take(fetched(state, delta, since, rows)),
     rows,
     journal,
     get state() {
@@ -80,7 +80,7 @@ describe('a delta that was asked for', () => {
   test('invariant 7: moves the position also when it is empty', () => {
     const copy = client()
     copy.fetch(delta(140, []))
-    expect(copy.state).toMatchObject({ proven: 140, shown: 140 })
+    expect(copy.state).toMatchObject({ confirmed: 140, shown: 140 })
     expect(copy.journal).toMatchObject([{ since: 100, sid: 140, ops: [] }])
   })
 
@@ -94,7 +94,7 @@ describe('a delta that was asked for', () => {
     const copy = client()
     copy.push(delta(105, [insert(105, '1', { x: 5 })], 100))
     copy.fetch(delta(103, [insert(103, '1', { x: 3 })]), 100)
-    expect(copy.state).toMatchObject({ proven: 105, shown: 105 })
+    expect(copy.state).toMatchObject({ confirmed: 105, shown: 105 })
     expect(copy.shown).toEqual({ 'a 1': { x: 5 } })
   })
 
@@ -124,7 +124,7 @@ describe('a push with since', () => {
   test('that begins behind the position leaves a gap, and a delta is wanted', () => {
     const copy = client()
     expect(copy.push(delta(105, [insert(105, '1')], 104)).want).toBe('delta')
-    expect({ shown: copy.shown, proven: copy.state.proven }).toEqual({ shown: {}, proven: 100 })
+    expect({ shown: copy.shown, confirmed: copy.state.confirmed }).toEqual({ shown: {}, confirmed: 100 })
   })
 
   test('that overlaps applies what is new', () => {
@@ -137,7 +137,7 @@ describe('a push with since', () => {
   test('with a broken item proves nothing, and a delta is wanted', () => {
     const copy = client()
     expect(copy.push({ ...delta(101, [], 100), broken: ['x'] }).want).toBe('delta')
-    expect(copy.state.proven).toBe(100)
+    expect(copy.state.confirmed).toBe(100)
   })
 
   test('of another epoch proves no reset: a delta is wanted, which tells', () => {
@@ -151,10 +151,10 @@ describe('a push without since', () => {
   test('invariant 2: moves what is shown at once, and what is stored not before a delta confirms it', () => {
     const copy = client()
     expect(copy.push(lone(insert(105, '1'))).want).toBe('confirm')
-    expect(copy.state).toMatchObject({ proven: 100, shown: 105 })
+    expect(copy.state).toMatchObject({ confirmed: 100, shown: 105 })
     expect({ shown: copy.shown, stored: copy.stored }).toEqual({ shown: { 'a 1': {} }, stored: {} })
     copy.fetch(delta(105, [insert(103, '2'), insert(105, '1')]))
-    expect(copy.state).toMatchObject({ proven: 105, shown: 105, unproven: [] })
+    expect(copy.state).toMatchObject({ confirmed: 105, shown: 105, unconfirmed: [] })
     expect(copy.stored).toEqual({ 'a 1': {}, 'a 2': {} })
   })
 
@@ -169,7 +169,7 @@ describe('a push without since', () => {
   test('of the position or below it was had, and asks for nothing', () => {
     const copy = client()
     for (const sid of [99, 100]) {
-      expect(copy.push(lone(insert(sid, '1')))).toMatchObject({ changes: [], state: { unproven: [] } })
+      expect(copy.push(lone(insert(sid, '1')))).toMatchObject({ changes: [], state: { unconfirmed: [] } })
     }
     expect(copy.push(lone(insert(100, '1'))).want).toBeUndefined()
   })
@@ -212,7 +212,7 @@ describe('a push without since', () => {
     const copy = client()
     copy.push(lone(insert(105, '1')))
     copy.fetch(delta(104, [insert(104, '2')]))
-    expect(copy.state).toMatchObject({ proven: 104, shown: 105 })
+    expect(copy.state).toMatchObject({ confirmed: 104, shown: 105 })
     expect({ shown: copy.shown, stored: copy.stored }).toEqual({
       shown: { 'a 1': {}, 'a 2': {} },
       stored: { 'a 2': {} },
@@ -270,18 +270,18 @@ describe('in any order', () => {
             copy.fetch(
               delta(
                 highest,
-                frames.filter((one) => one.sid > copy.state.proven && one.sid <= highest),
+                frames.filter((one) => one.sid > copy.state.confirmed && one.sid <= highest),
               ),
             )
           }
           expect(copy.state.shown).toBeGreaterThanOrEqual(before.shown)
-          expect(copy.state.shown).toBeGreaterThanOrEqual(copy.state.proven)
-          expect(copy.stored).toEqual(upTo(copy.state.proven))
+          expect(copy.state.shown).toBeGreaterThanOrEqual(copy.state.confirmed)
+          expect(copy.stored).toEqual(upTo(copy.state.confirmed))
         }
         copy.fetch(
           delta(
             highest,
-            frames.filter((one) => one.sid > copy.state.proven && one.sid <= highest),
+            frames.filter((one) => one.sid > copy.state.confirmed && one.sid <= highest),
           ),
         )
         expect(copy.shown).toEqual(upTo(highest))

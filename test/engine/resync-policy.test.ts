@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest'
-import { Resets } from '../../src/engine/resync-policy.ts'
+import { ResyncPolicy } from '../../src/engine/resync-policy.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
 const minute = 60_000
 
-function resetsAfter(clock: VirtualClock, fruitless: number): Resets {
-  const resets = new Resets(clock)
+function resetsAfter(clock: VirtualClock, fruitless: number): ResyncPolicy {
+  const resets = new ResyncPolicy(clock)
   for (let n = 0; n < fruitless; n += 1) resets.made(5)
   return resets
 }
 
 test('a repair is due once it is owed, and not within an hour after the last one', async () => {
   const clock = new VirtualClock()
-  const resets = new Resets(clock)
+  const resets = new ResyncPolicy(clock)
   resets.owe()
   expect([resets.due, resets.isRepairDue]).toEqual([undefined, true])
   resets.made(5, clock.now())
@@ -26,9 +26,9 @@ test('a repair is due once it is owed, and not within an hour after the last one
 
 test('what is known from before a restart counts, unless more is known by now', async () => {
   const clock = new VirtualClock()
-  const owing = new Resets(clock)
+  const owing = new ResyncPolicy(clock)
   owing.restore({ owed: true, at: clock.now() - 59 * minute })
-  const other = new Resets(clock)
+  const other = new ResyncPolicy(clock)
   other.made(5, clock.now())
   other.owe()
   other.restore({ owed: false, at: clock.now() - 60 * minute })
@@ -39,7 +39,7 @@ test('what is known from before a restart counts, unless more is known by now', 
 
 test('what is owed is brought by a bootstrap of another cause, which is no repair', async () => {
   const clock = new VirtualClock()
-  const resets = new Resets(clock)
+  const resets = new ResyncPolicy(clock)
   resets.made(5, clock.now())
   resets.owe()
   resets.refill()
@@ -61,7 +61,7 @@ test.each([1, 4, 16, 60, 60].map((minutes, before) => [before + 1, minutes]))(
   'after %i repairs that failed the next one waits %i minutes',
   async (failed, minutes) => {
     const clock = new VirtualClock()
-    const resets = new Resets(clock)
+    const resets = new ResyncPolicy(clock)
     resets.owe()
     for (let n = 0; n < failed; n += 1) resets.failed()
     await clock.advance(minutes * minute - 1)
@@ -77,7 +77,7 @@ test.each([1, 4, 16, 60, 60].map((minutes, before) => [before + 1, minutes]))(
 
 test('a repair waits for as long as the server asks for', async () => {
   const clock = new VirtualClock()
-  const resets = new Resets(clock)
+  const resets = new ResyncPolicy(clock)
   resets.owe()
   resets.failed(5 * minute)
   await clock.advance(5 * minute - 1)
@@ -102,7 +102,7 @@ test.each([
 })
 
 test('after an empty bootstrap, or one that a delta continues, the next one does not wait', () => {
-  const resets = new Resets(new VirtualClock())
+  const resets = new ResyncPolicy(new VirtualClock())
   resets.made(0)
   expect(resets.reset('epoch')).toBe(true)
   resets.made(5)
@@ -112,7 +112,7 @@ test('after an empty bootstrap, or one that a delta continues, the next one does
 
 test('empty bootstraps, however many, make none wait that follows the first rows', async () => {
   const clock = new VirtualClock()
-  const resets = new Resets(clock)
+  const resets = new ResyncPolicy(clock)
   for (let n = 0; n < 9; n += 1) resets.made(0)
   resets.made(5)
   await clock.advance(minute)
@@ -120,7 +120,7 @@ test('empty bootstraps, however many, make none wait that follows the first rows
 })
 
 test('after a bootstrap of another history than the delta is of, the next one does not wait, and those after it do', () => {
-  const resets = new Resets(new VirtualClock())
+  const resets = new ResyncPolicy(new VirtualClock())
   resets.made(5)
   expect([resets.reset('epoch'), resets.due]).toEqual([true, 'epoch'])
   resets.made(5)

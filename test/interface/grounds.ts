@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { resolveWorld } from '../../src/base/environment.default.ts'
+import { resolveEnvironment } from '../../src/base/environment.default.ts'
 import { MemoryLog } from '../../src/server/index.ts'
 import type { Log } from '../../src/server/log/log.ts'
 import { startPostgres } from '../support/postgres.ts'
@@ -25,7 +25,7 @@ export async function openGrounds(): Promise<Grounds> {
   const [server, embedded] = await Promise.all([logsIn(address), logsIn('memory:')])
   return {
     async log(kind) {
-      if (kind === 'memory') return new MemoryLog(resolveWorld())
+      if (kind === 'memory') return new MemoryLog(resolveEnvironment())
       const { log } = await (kind === 'PGlite' ? embedded : server).make()
       return log
     },

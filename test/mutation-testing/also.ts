@@ -40,7 +40,7 @@ export const also: readonly Mutation[] = [
     test: 'test/client/other-history.test.ts',
     name: 'invariant 62: the socket of the old one is opened anew, and what it pushes is not taken',
     file: 'src/engine/engine.ts',
-    from: 'else this.#realtime.link.renew()',
+    from: 'else this.#realtime.socket.renew()',
     to: '',
   },
   {
@@ -48,7 +48,7 @@ export const also: readonly Mutation[] = [
     test: 'test/base/environment.default.test.ts',
     name: 'invariant 63: a timer of %i ms rings once, and not before',
     file: 'src/base/environment.default.ts',
-    from: 'Math.min(left, longestTimerMs)',
+    from: 'Math.min(left, maxTimerMs)',
     to: 'left',
   },
   {
@@ -56,7 +56,7 @@ export const also: readonly Mutation[] = [
     test: 'test/server/realtime.test.ts',
     name: 'invariant 63: a token that lives 30 days keeps its socket for 30 days',
     file: 'src/base/environment.default.ts',
-    from: 'Math.min(left, longestTimerMs)',
+    from: 'Math.min(left, maxTimerMs)',
     to: 'left',
   },
   {
@@ -144,7 +144,7 @@ export const also: readonly Mutation[] = [
     test: 'test/engine/position.test.ts',
     name: 'invariant 67: never lowers the position when it comes late',
     file: 'src/engine/position.ts',
-    from: 'if (sid <= proven) {',
-    to: 'if (sid === proven) {',
+    from: 'if (sid <= confirmed) {',
+    to: 'if (sid === confirmed) {',
   },
 ]

@@ -131,7 +131,7 @@ export const overHttp: readonly Mutation[] = [
     test: callers,
     name: 'invariant 63: a token that lives for 30 days keeps its socket for 30 days',
     file: 'src/base/environment.default.ts',
-    from: 'Math.min(left, longestTimerMs)',
+    from: 'Math.min(left, maxTimerMs)',
     to: 'left',
   },
   {

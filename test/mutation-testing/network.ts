@@ -12,7 +12,7 @@ export const network: readonly Mutation[] = [
   },
   {
     invariant: 50,
-    test: 'test/network/link-heartbeat.test.ts',
+    test: 'test/network/realtime-socket-heartbeat.test.ts',
     name: 'invariant 50: a black-holed socket is noticed',
     file: 'src/network/heartbeat.ts',
     from: '2 * this.#expectedMs',
@@ -20,7 +20,7 @@ export const network: readonly Mutation[] = [
   },
   {
     invariant: 50,
-    test: 'test/network/link-heartbeat.test.ts',
+    test: 'test/network/realtime-socket-heartbeat.test.ts',
     name: 'invariant 50: a black-holed socket is noticed',
     file: 'src/network/socket-state.ts',
     from: 'visible: (state, { overdue }) => (overdue ? renew(state) : stay(state))',
@@ -31,7 +31,7 @@ export const network: readonly Mutation[] = [
     test: 'test/client/guards.test.ts',
     name: 'invariant 50: a socket that the server has forgotten is given up after two heartbeats, and opened anew',
     file: 'src/engine/realtime.ts',
-    from: 'if (push.hello.heartbeatMs !== undefined) this.link.expectHeartbeat(push.hello.heartbeatMs)',
+    from: 'if (push.hello.heartbeatMs !== undefined) this.socket.expectHeartbeat(push.hello.heartbeatMs)',
     to: '',
   },
   {
@@ -44,7 +44,7 @@ export const network: readonly Mutation[] = [
   },
   {
     invariant: 51,
-    test: 'test/network/link.property.test.ts',
+    test: 'test/network/realtime-socket.property.test.ts',
     name: 'invariant 51: 1 000 clients that a restart of the server cut off come back a few hundred a second at most',
     file: 'src/network/socket-state.ts',
     from: 'wasOpen ? lossBackoff : defaultBackoff',
@@ -71,7 +71,7 @@ export const network: readonly Mutation[] = [
     test: 'test/client/loop.test.ts',
     name: 'invariant 52: a client that is made to ask the same over and over stops, tells it as an error, and goes on later',
     file: 'src/engine/loop-guard.ts',
-    from: 'if (this.#times.length >= mostRequests) return false',
+    from: 'if (this.#times.length >= maxRequests) return false',
     to: '',
   },
   {
@@ -111,8 +111,8 @@ export const network: readonly Mutation[] = [
     test: 'test/server/realtime.test.ts',
     name: 'invariant 55: heartbeats alone do not pile up either',
     file: 'src/server/realtime/connection.ts',
-    from: 'new Alarm(clock, () => this.push(new Push(this.#told, [])))',
-    to: 'new Alarm(clock, () => socket.send(JSON.stringify({ since: sid, sid, frames: [] })))',
+    from: 'new Timer(clock, () => this.push(new Push(this.#told, [])))',
+    to: 'new Timer(clock, () => socket.send(JSON.stringify({ since: sid, sid, frames: [] })))',
   },
   {
     invariant: 55,

@@ -32,15 +32,15 @@ export const position: readonly Mutation[] = [
     test: 'test/engine/position.test.ts',
     name: 'invariant 2: 105 pushed before 103 loses nothing, and applies in order',
     file: 'src/engine/position.ts',
-    from: '[...state.unproven, ...fresh].sort((a, b) => a.sid - b.sid)',
-    to: '[...state.unproven, ...fresh]',
+    from: '[...state.unconfirmed, ...fresh].sort((a, b) => a.sid - b.sid)',
+    to: '[...state.unconfirmed, ...fresh]',
   },
   {
     invariant: 2,
     test: 'test/client/realtime.test.ts',
     name: 'invariant 2: 105 pushed before 103 loses nothing, shown or stored',
     file: 'src/engine/position.ts',
-    from: 'const had = (sid: number) => sid <= proven || sids.has(sid)',
+    from: 'const had = (sid: number) => sid <= confirmed || sids.has(sid)',
     to: 'const had = (sid: number) => sid <= shown',
   },
   {
@@ -65,7 +65,7 @@ export const position: readonly Mutation[] = [
     name: 'invariant 4: one delta runs from the position, even if nothing changed',
     file: 'src/engine/realtime.ts',
     from: "this.#options.listener.missing('hurry')",
-    to: "if (!this.#options.copy.continuity) this.#options.listener.missing('hurry')",
+    to: "if (!this.#options.copy.position) this.#options.listener.missing('hurry')",
   },
   {
     invariant: 5,
@@ -88,8 +88,8 @@ export const position: readonly Mutation[] = [
     test: 'test/engine/position.test.ts',
     name: 'invariant 7: moves the position also when it is empty',
     file: 'src/engine/position.ts',
-    from: 'if (sid <= proven) {',
-    to: 'if (sid <= proven || framesOf(delta, () => false).length === 0) {',
+    from: 'if (sid <= confirmed) {',
+    to: 'if (sid <= confirmed || framesOf(delta, () => false).length === 0) {',
   },
   {
     invariant: 8,

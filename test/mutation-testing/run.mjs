@@ -16,7 +16,7 @@ const help = `Applies each change of mutations.ts to a copy of the project, alon
 Ends with 1 where a test does not pass without a change, or passes with one.`
 
 /** So long may one run of vitest take, in ms. */
-const mostMs = 180_000
+const maxMs = 180_000
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const { values: options } = parseArgs({
@@ -111,7 +111,7 @@ function readResult(output) {
 /** Resolves when the process has ended, however it did. */
 function exec(command, args, cwd) {
   return new Promise((resolve) => {
-    execFile(command, args, { cwd, timeout: mostMs, killSignal: 'SIGKILL', maxBuffer: 2 ** 28 }, resolve)
+    execFile(command, args, { cwd, timeout: maxMs, killSignal: 'SIGKILL', maxBuffer: 2 ** 28 }, resolve)
   })
 }
 

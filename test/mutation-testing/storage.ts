@@ -39,7 +39,7 @@ export const storage: readonly Mutation[] = [
     test: 'test/writes/reopened.test.ts',
     name: 'invariant 32: what was written before without a network is there after a restart, and arrives once',
     file: 'src/engine/engine.ts',
-    from: 'this.writer.transactions.storeAgain()',
+    from: 'this.mutations.transactions.storeAgain()',
     to: '',
   },
   {

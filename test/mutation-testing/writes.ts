@@ -15,7 +15,7 @@ export const writes: readonly Mutation[] = [
     test: 'test/writes/echo.test.ts',
     name: 'invariant 11: what a lost history had accepted is sent again under its id, and shown until then',
     file: 'src/engine/local-copy.ts',
-    from: 'settlement.enter(position, data)',
+    from: 'acknowledgements.enter(position, data)',
     to: '',
   },
   {
@@ -47,7 +47,7 @@ export const writes: readonly Mutation[] = [
     test: 'test/writes/migrations.test.ts',
     name: 'invariant 12: are parked and told, never lost, where the migration %s',
     file: 'src/mutations/stored-transactions.ts',
-    from: 'for (const [transaction, fault] of faults) standing.reject(transaction, fault)',
+    from: 'for (const [transaction, fault] of faults) rollback.reject(transaction, fault)',
     to: '',
   },
   {
@@ -151,8 +151,8 @@ export const writes: readonly Mutation[] = [
     test: 'test/writes/refused-requests.test.ts',
     name: 'invariant 25: Retry-After is a floor, whatever happens meanwhile',
     file: 'src/network/schedule.ts',
-    from: 'this.#options.floorMs?.(error) ?? asked ?? 0',
-    to: 'this.#options.floorMs?.(error) ?? 0',
+    from: 'this.#options.floorMs?.(error) ?? asked',
+    to: 'this.#options.floorMs?.(error)',
   },
   {
     invariant: 27,
@@ -191,7 +191,7 @@ export const writes: readonly Mutation[] = [
     test: 'test/writes/echo.test.ts',
     name: 'invariant 28: a change that the data never shows ends with the next fetch, and shows what is true',
     file: 'src/mutations/acknowledgements.ts',
-    from: 'if (!outbox.verdicts.areShown) this.#echo.within(echoWait)',
+    from: 'if (!outbox.results.areShown) this.#echo.within(echoTimeout)',
     to: '',
   },
   {

@@ -41,7 +41,7 @@ describe('a draft', () => {
       m.update('Note', '1', { n: 2, title: undefined })
       expect(m.get('Note', '1')).toEqual({ id: '1', title: 'Milk', n: 2 })
       expect(m.insert('Note', { title: 'Bread' })).toBe('new 1')
-      m.put('Note', { id: '2', title: 'Cake' }, { unchanged: true })
+      m.put('Note', { id: '2', title: 'Cake' }, { ifUnchanged: true })
       m.delete('Note', '1')
       m.delete('Note', 'none')
       expect([m.get('Note', '1'), m.get('Note', 'none')]).toEqual([undefined, undefined])
@@ -60,7 +60,7 @@ describe('a draft', () => {
   })
 
   test('says with each op that asks for it since when the record is to be unchanged', () => {
-    const unchanged = { unchanged: true }
+    const unchanged = { ifUnchanged: true }
     const { ops } = write((m) => {
       m.update('Note', '1', { n: 2 }, unchanged)
       m.put('Note', { id: '1' }, unchanged)

@@ -120,9 +120,9 @@ describe('trying again', () => {
   test('asks anew that a record be unchanged where that was asked, and nowhere else', () => {
     for (const unchanged of [true, false]) {
       const draftOf = write({ 1: { a: 1 } }, (m) => {
-        m.update('T', '1', { a: 2 }, { unchanged })
-        m.put('T', { id: '1', a: 3 }, { unchanged })
-        m.delete('T', '1', { unchanged })
+        m.update('T', '1', { a: 2 }, { ifUnchanged: unchanged })
+        m.put('T', { id: '1', a: 3 }, { ifUnchanged: unchanged })
+        m.delete('T', '1', { ifUnchanged: unchanged })
       })
       const { ops } = write({ 1: { a: 1 } }, (m) => tryAgain(draftOf, m))
       expect(ops).toEqual(draftOf.ops)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { RejectedError } from '../../src/base/errors.ts'
-import { Layers } from '../../src/mutations/optimistic-updates.ts'
+import { OptimisticUpdates } from '../../src/mutations/optimistic-updates.ts'
 import { Outbox } from '../../src/mutations/outbox.ts'
 import { LocalTransaction, stateOf, type TransactionHost } from '../../src/mutations/transaction.ts'
 import { Replica } from '../../src/records/replica.ts'
@@ -32,39 +32,43 @@ function titled(id: string): LocalTransaction {
 function setUp() {
   const outbox = new Outbox(() => {})
   const replica = new Replica({ clock: new VirtualClock(), onListenerError: () => {} })
-  const layers = new Layers({ outbox, replica, listener: { change: (_kind, _rows, _of, apply) => apply() } })
+  const optimisticUpdates = new OptimisticUpdates({
+    outbox,
+    replica,
+    listener: { change: (_kind, _rows, _of, apply) => apply() },
+  })
   const seen = () => [outbox.list().map(({ id }) => id), replica.get('Issue', 'i1')?.title]
-  return { layers, seen }
+  return { optimisticUpdates, seen }
 }
 
 test('what comes back stands where it stood, under what was made after it', () => {
-  const { layers, seen } = setUp()
+  const { optimisticUpdates, seen } = setUp()
   const [first, second] = [titled('1'), titled('2')]
-  layers.exchange([], [first])
-  layers.exchange([], [second])
-  layers.exchange([first], [])
+  optimisticUpdates.exchange([], [first])
+  optimisticUpdates.exchange([], [second])
+  optimisticUpdates.exchange([first], [])
   expect(seen()).toEqual([['2'], '2'])
-  layers.exchange([], [first])
+  optimisticUpdates.exchange([], [first])
   expect(seen()).toEqual([['1', '2'], '2'])
-  layers.exchange([second], [])
+  optimisticUpdates.exchange([second], [])
   expect(seen()).toEqual([['1'], '1'])
 })
 
 test('what is rejected stays there and is not shown, also when one before it comes back', () => {
-  const { layers, seen } = setUp()
+  const { optimisticUpdates, seen } = setUp()
   const [first, second] = [titled('1'), titled('2')]
   const error = new RejectedError('forbidden', 'No.')
-  layers.exchange([], [second])
-  expect(layers.reject([[second, error]])).toEqual([second])
-  expect(layers.reject([[second, error]])).toEqual([])
+  optimisticUpdates.exchange([], [second])
+  expect(optimisticUpdates.reject([[second, error]])).toEqual([second])
+  expect(optimisticUpdates.reject([[second, error]])).toEqual([])
   expect(seen()).toEqual([['2'], undefined])
-  layers.exchange([], [first])
+  optimisticUpdates.exchange([], [first])
   expect(seen()).toEqual([['1', '2'], '1'])
 })
 
 test('what is found and cannot stand is there, and never shown', () => {
-  const { layers, seen } = setUp()
+  const { optimisticUpdates, seen } = setUp()
   const [first, second] = [titled('1'), titled('2')]
-  layers.found([first, second], new Map([[second, 'a fault']]))
+  optimisticUpdates.found([first, second], new Map([[second, 'a fault']]))
   expect(seen()).toEqual([['1', '2'], '1'])
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { LocalTransaction, type TransactionHost } from '../../src/mutations/transaction.ts'
-import { History } from '../../src/mutations/undo-stack.ts'
+import { UndoStack } from '../../src/mutations/undo-stack.ts'
 
 const host: TransactionHost = {
   records: () => [],
@@ -35,7 +35,7 @@ function typed(id: string) {
 }
 
 test('what was joined with another of its group is kept no longer', () => {
-  const history = new History({ rehearse() {}, again: (one) => one, changed() {} })
+  const history = new UndoStack({ rehearse() {}, again: (one) => one, changed() {} })
   const [first, second, third] = [typed('1'), typed('2'), typed('3')]
   history.note(first.transaction)
   for (const { transaction } of [second, third]) {

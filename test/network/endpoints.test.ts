@@ -97,7 +97,7 @@ describe('what is wrong fails with the name of the option and what was expected'
       'baseUrl',
       /begins with `file:`/,
     ],
-    ['a path on a page that is a blob', { baseUrl: '/s' }, 'about:blank', 'baseUrl', /no whole address/],
+    ['a path on a page that is a blob', { baseUrl: '/s' }, 'about:blank', 'baseUrl', /is not a URL/],
     ['a host without a scheme', { baseUrl: 'localhost:80/s' }, page, 'baseUrl', /begins with `localhost:`/],
     ['a socket scheme for HTTP', { baseUrl: 'wss://h/s' }, undefined, 'baseUrl', /begins with `wss:`/],
     ['an address with a user', { baseUrl: 'https://me@h/s' }, undefined, 'baseUrl', /names a user/],

@@ -44,9 +44,11 @@ describe('a request', () => {
 
   test('with transactions is not made where there is nothing to send, or nowhere to send it', async () => {
     const made = setup(() => json({ sid: 9, results: [] }))
-    await expect(made.transport.transact(() => undefined)).rejects.toMatchObject({ option: 'txCodec' })
+    await expect(made.transport.transact(() => undefined)).rejects.toMatchObject({
+      option: 'transactionCodec',
+    })
     const reads = createTransport({
-      world: made,
+      environment: made,
       endpoints: { ...endpoints, txUrl: undefined },
       credentials: createCredentials({}),
     })

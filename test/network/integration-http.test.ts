@@ -28,7 +28,7 @@ async function serve(listener: Parameters<typeof localServer>[0]) {
   const endpoints = resolveEndpoints({ baseUrl: `http://127.0.0.1:${server.port}/sync/v1` }, undefined)
   const credentials = createCredentials({ token: 's3cret' })
   const transport = createTransport({
-    world: { fetch: realFetch, clock },
+    environment: { fetch: realFetch, clock },
     endpoints,
     credentials,
   })

@@ -1,27 +1,32 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { nextPhase, type Phase, type PhaseEffect, type PhaseEvent } from '../../src/network/schedule-state.ts'
+import {
+  nextScheduleState,
+  type ScheduleEffect,
+  type ScheduleEvent,
+  type ScheduleState,
+} from '../../src/network/schedule-state.ts'
 
 /** The effects of a story, each event with what it called for. */
-function tell(...events: PhaseEvent[]) {
-  let state: Phase = { name: 'halted' }
+function tell(...events: ScheduleEvent[]) {
+  let state: ScheduleState = { name: 'halted' }
   const log: string[] = []
   for (const event of events) {
-    const step = nextPhase(state, event)
+    const step = nextScheduleState(state, event)
     state = step.state
     log.push(`${event.type} → ${[...step.effects.map(print), state.name].join(', ')}`)
   }
   return log
 }
 
-function print(effect: PhaseEffect): string {
+function print(effect: ScheduleEffect): string {
   if (effect.type === 'wait') return `wait(${effect.failures})`
   return effect.type === 'fetch' && effect.asked ? 'fetch asked' : effect.type
 }
 
-const done: PhaseEvent = { type: 'done', proven: true }
-const failed: PhaseEvent = { type: 'failed', floorMs: 0 }
+const done: ScheduleEvent = { type: 'done', proven: true }
+const failed: ScheduleEvent = { type: 'failed', floorMs: 0 }
 
 describe('the phases', () => {
   test('fetch at the start and rest when it is done', () => {
@@ -67,7 +72,7 @@ describe('the phases', () => {
   })
 
   test('keep counting failures over a success that proves nothing', () => {
-    const unproven: PhaseEvent = { type: 'done', proven: false }
+    const unproven: ScheduleEvent = { type: 'done', proven: false }
     expect(tell({ type: 'start' }, failed, { type: 'due' }, unproven, { type: 'want' }, failed).at(-1)).toBe(
       'failed → wait(2), waiting',
     )
@@ -87,7 +92,7 @@ describe('the phases', () => {
   })
 
   test('pause after a refusal until credentials may be right, or somebody asks by name', () => {
-    const refused: PhaseEvent = { type: 'refused' }
+    const refused: ScheduleEvent = { type: 'refused' }
     expect(
       tell(
         { type: 'start' },
@@ -123,8 +128,8 @@ describe('the phases', () => {
   })
 
   test('keep a wait when others are handed, which may be refused as well', () => {
-    const renew: PhaseEvent = { type: 'renew' }
-    const refused: PhaseEvent = { type: 'refused' }
+    const renew: ScheduleEvent = { type: 'renew' }
+    const refused: ScheduleEvent = { type: 'refused' }
     expect(tell({ type: 'start' }, refused, renew, refused, renew, renew, { type: 'resume' })).toEqual([
       'start → fetch, fetching',
       'refused → paused',
@@ -137,7 +142,7 @@ describe('the phases', () => {
   })
 
   test('go on after a refusal of what was begun before the credentials came that may be right', () => {
-    const refused: PhaseEvent = { type: 'refused' }
+    const refused: ScheduleEvent = { type: 'refused' }
     expect(tell({ type: 'start' }, { type: 'resume' }, refused, refused, { type: 'want' })).toEqual([
       'start → fetch, fetching',
       'resume → fetching',
@@ -177,7 +182,7 @@ describe('the phases', () => {
 })
 
 const event = fc.oneof(
-  fc.constantFrom<PhaseEvent>(
+  fc.constantFrom<ScheduleEvent>(
     { type: 'start' },
     { type: 'stop' },
     { type: 'want' },
@@ -195,7 +200,7 @@ const event = fc.oneof(
 test('there is one fetch at a time and one wait at a time, whatever happens', () => {
   fc.assert(
     fc.property(fc.array(event, { maxLength: 60 }), (events) => {
-      let state: Phase = { name: 'halted' }
+      let state: ScheduleState = { name: 'halted' }
       let fetching = false
       let waiting = false
       for (const next of events) {
@@ -204,7 +209,7 @@ test('there is one fetch at a time and one wait at a time, whatever happens', ()
         if ((answers && !fetching) || (next.type === 'due' && !waiting)) continue
         if (answers) fetching = false
         if (next.type === 'due') waiting = false
-        const step = nextPhase(state, next)
+        const step = nextScheduleState(state, next)
         if (isDeepStrictEqual(step.state, state)) expect(step.state).toBe(state)
         state = step.state
         for (const effect of step.effects) {

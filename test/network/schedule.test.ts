@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Clock } from '../../src/base/environment.ts'
 import { HttpError } from '../../src/base/errors.ts'
-import { Scheduler } from '../../src/network/schedule.ts'
+import { Schedule } from '../../src/network/schedule.ts'
 import { JumpingClock } from '../support/jumping-clock.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
@@ -13,8 +13,8 @@ interface Setup {
 }
 
 function schedulerOf({ clock, run, random = 0, onFailure = () => {} }: Setup) {
-  return new Scheduler({
-    world: { clock, random: { number: () => random, bytes: (length) => new Uint8Array(length) } },
+  return new Schedule({
+    environment: { clock, random: { number: () => random, bytes: (length) => new Uint8Array(length) } },
     run,
     proves: () => true,
     onFailure,

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { Deferred } from '../../src/base/deferred.ts'
 import { StorageError } from '../../src/base/errors.ts'
 import type { Database } from '../../src/persistence/database.ts'
-import { LocalDisk } from '../../src/persistence/disk.ts'
+import { Disk } from '../../src/persistence/disk.ts'
 import { noDatabase } from '../../src/persistence/none.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
@@ -23,7 +23,7 @@ async function dueDisk(append: Database['append'] = async () => {}) {
       return checkpoint.promise
     },
   }
-  const disk = new LocalDisk({
+  const disk = new Disk({
     openDatabase: async () => database,
     clock,
     listener: {

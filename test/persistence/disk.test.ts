@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { StorageError } from '../../src/base/errors.ts'
 import type { Database } from '../../src/persistence/database.ts'
-import { type DiskListener, LocalDisk } from '../../src/persistence/disk.ts'
+import { Disk, type DiskListener } from '../../src/persistence/disk.ts'
 import { noDatabase } from '../../src/persistence/none.ts'
 import { openDatabase } from '../../src/persistence/open.ts'
 import { ClosableStore } from '../support/closable-store.ts'
@@ -18,7 +18,7 @@ const listener: DiskListener = {
 const full = new StorageError('quota', 'Full.')
 
 /** An open disk that has no room for the outbox until the data is dropped. */
-async function fullDisk(): Promise<LocalDisk> {
+async function fullDisk(): Promise<Disk> {
   let isFull = true
   const database: Database = {
     ...noDatabase,
@@ -33,7 +33,7 @@ async function fullDisk(): Promise<LocalDisk> {
       isFull = false
     },
   }
-  const disk = new LocalDisk({
+  const disk = new Disk({
     openDatabase: async () => database,
     clock: new VirtualClock(),
     listener,
@@ -63,7 +63,7 @@ test('what is taken while nothing is stored until a snapshot is not durable', as
 test('a snapshot is not called durable that the engine took away, with the database opened again, before it is shown', async () => {
   const clock = new VirtualClock()
   const engine = new ClosableStore()
-  const disk = new LocalDisk({
+  const disk = new Disk({
     openDatabase: () => openDatabase({ store: engine.store, name: 'ada', clock }),
     clock,
     listener,
@@ -89,7 +89,7 @@ test('the disk is closed once what is written in one that was opened again has e
   const second: Database = { ...noDatabase, append: () => waited(1_000).then(() => Promise.reject(full)) }
   let opened = 0
   const told: unknown[] = []
-  const disk = new LocalDisk({
+  const disk = new Disk({
     openDatabase: async () => {
       opened += 1
       if (opened === 1) return first
@@ -113,7 +113,7 @@ test('deltas that have piled up before a disk that refuses them are followed by 
   const clock = new VirtualClock()
   const database: Database = { ...noDatabase, append: () => Promise.reject(full) }
   let lost = 0
-  const disk = new LocalDisk({
+  const disk = new Disk({
     openDatabase: async () => database,
     clock,
     listener: {
@@ -138,7 +138,7 @@ test('what is on the disk is read once, also where the engine closes it and it i
   const clock = new VirtualClock()
   const engine = new ClosableStore()
   const told: string[] = []
-  const disk = new LocalDisk({
+  const disk = new Disk({
     openDatabase: () => openDatabase({ store: engine.store, name: 'ada', clock }),
     clock,
     listener: {
@@ -158,7 +158,7 @@ test('a database that the engine has taken away is let go of once another is ope
   const named = (name: string): Database => ({ ...noDatabase, close: () => void closed.push(name) })
   const databases = [named('first'), named('second')]
   let lose = () => {}
-  const disk = new LocalDisk({
+  const disk = new Disk({
     openDatabase: async () => {
       const database = databases.shift() ?? noDatabase
       const onLost: Database['onLost'] = (told) => {
@@ -182,7 +182,7 @@ test('an engine that tells only then why it has taken one away says nothing of t
   const closed = new StorageError('closed', 'Closed.', { retryable: true })
   const losses: (() => void)[] = []
   const told: unknown[] = []
-  const disk = new LocalDisk({
+  const disk = new Disk({
     openDatabase: async () => {
       const isFirst = losses.length === 0
       const write = async () => {
@@ -217,7 +217,7 @@ test('the disk is closed once what was recorded is written', async () => {
     },
     close: () => void told.push('closed'),
   }
-  const disk = new LocalDisk({ openDatabase: async () => database, clock, listener })
+  const disk = new Disk({ openDatabase: async () => database, clock, listener })
   await disk.open()
   disk.resume()
   disk.record({ since: 0, sid: 1, ops: [] })

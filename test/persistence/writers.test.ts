@@ -49,7 +49,7 @@ function stateAt({ sid, epoch }: Position): State {
   )
 }
 
-class World {
+class Environment {
   readonly #store = memoryStore()
   readonly #writers: Writer[] = []
   #server = { sid: 5, epoch: 'e0' }
@@ -173,10 +173,10 @@ test('of several that opened the database, the last one alone stores, and a rest
     fc.asyncProperty(
       fc.array(fc.array(action, { minLength: 1, maxLength: 3 }), { minLength: 5, maxLength: 30 }),
       async (groups) => {
-        const world = new World()
-        await world.run([{ kind: 'open', who: 0, n: 0 }])
-        await world.run([{ kind: 'snapshot', who: 0, n: 0 }])
-        for (const group of groups) await world.run(group)
+        const environment = new Environment()
+        await environment.run([{ kind: 'open', who: 0, n: 0 }])
+        await environment.run([{ kind: 'snapshot', who: 0, n: 0 }])
+        for (const group of groups) await environment.run(group)
       },
     ),
     { numRuns: 200 },

@@ -319,9 +319,16 @@ export const queryCases: readonly PageCase[] = [
   pageCase(
     'one that suspends for a lazy type waits for that, and all for one type together',
     async (scene) => {
-      const { baseUrl, world } = scene.server
+      const { baseUrl, environment } = scene.server
       const token = scene.server.token('ada')
-      const options = { baseUrl, world, token, identity: 'ada', models: lazyModels, store: memoryStore() }
+      const options = {
+        baseUrl,
+        environment,
+        token,
+        identity: 'ada',
+        models: lazyModels,
+        store: memoryStore(),
+      }
       await scene.write(['i1', 'Cable'])
       const before = new WatchedClient(options)
       await scene.server.clock.until(before.sync())

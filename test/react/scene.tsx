@@ -14,8 +14,8 @@ export class Scene {
   root: Root | undefined
 
   newClient(): WatchedClient {
-    const { baseUrl, world } = this.server
-    return new WatchedClient({ baseUrl, world, token: this.server.token('ada') })
+    const { baseUrl, environment } = this.server
+    return new WatchedClient({ baseUrl, environment: environment, token: this.server.token('ada') })
   }
 
   /** Renders `page` below a provider in strict mode, without waiting for anything. */

@@ -57,8 +57,13 @@ describe('on a server', () => {
   })
 
   test('everything is pending and empty, and nothing is started or opened', async () => {
-    const { baseUrl, world } = server
-    const client = new SyncClient({ baseUrl, world, identity: 'ada', store: indexedDbStore() })
+    const { baseUrl, environment } = server
+    const client = new SyncClient({
+      baseUrl,
+      environment: environment,
+      identity: 'ada',
+      store: indexedDbStore(),
+    })
     expect(shownBy(client)).toEqual([
       ['pending', [], 0, null, [], 'pending', []],
       [null, 'none', 'idle', 'idle', [], [], 0],

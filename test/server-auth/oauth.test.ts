@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { resolveWorld } from '../../src/base/environment.default.ts'
+import { resolveEnvironment } from '../../src/base/environment.default.ts'
 import {
   type Authenticate,
   anyOf,
@@ -68,7 +68,7 @@ describe('with a real authorization server', () => {
       profileOf: profileOf(),
       findOrCreate: async ({ subject }) => ({ userId: subject }),
     })
-    const site = await serveOn(new MemoryLog(resolveWorld()), { authenticate })
+    const site = await serveOn(new MemoryLog(resolveEnvironment()), { authenticate })
     await site.service.write([insert('1'), insert('2', {}, 'bob')])
     const { access_token: good } = await provider.signIn('ann')
     const { access_token: revoked } = await provider.signIn('ann')

@@ -13,7 +13,7 @@ export interface RawAnswer {
 
 export interface RawOptions {
   /** How long to wait, in ms. @default 10_000 */
-  readonly mostMs?: number
+  readonly maxMs?: number
   /** Ends this side after what it sends, or at once and without a farewell. @default stays */
   readonly after?: 'end' | 'reset'
 }
@@ -22,7 +22,7 @@ export interface RawOptions {
 export function sendRaw(
   port: number,
   bytes: string | Uint8Array,
-  { mostMs = 10_000, after }: RawOptions = {},
+  { maxMs = 10_000, after }: RawOptions = {},
 ): Promise<RawAnswer> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1')
@@ -32,7 +32,7 @@ export function sendRaw(
       socket.destroy()
       resolve({ ...parse(text), hung })
     }
-    const timer = setTimeout(done, mostMs, true)
+    const timer = setTimeout(done, maxMs, true)
     socket.setEncoding('latin1')
     socket.on('data', (chunk) => {
       text += chunk

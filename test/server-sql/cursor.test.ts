@@ -1,13 +1,13 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-import { resolveWorld } from '../../src/base/environment.default.ts'
+import { resolveEnvironment } from '../../src/base/environment.default.ts'
 import { silentLogger } from '../../src/base/logger.ts'
 import { type Item, SqlCursor } from '../../src/server/log/sql/cursor.ts'
 import { openPGlite } from '../../src/server/log/sql/pglite.ts'
 import { settle } from '../support/virtual-clock.ts'
 
 test('a batch that fails before anybody asks for it is told to whoever does, and to nobody else', async () => {
-  const database = await openPGlite(undefined, { clock: resolveWorld().clock, logger: silentLogger })
+  const database = await openPGlite(undefined, { clock: resolveEnvironment().clock, logger: silentLogger })
   const trx = await database.readers.startTransaction().execute()
   const items = sql<Item>`
     select sid, case when sid > 110 then (1 / (sid - sid))::text else repeat('x', 1000) end as item

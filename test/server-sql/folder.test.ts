@@ -14,7 +14,7 @@ import { syncBuiltinESMExports } from 'node:module'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { resolveWorld } from '../../src/base/environment.default.ts'
+import { resolveEnvironment } from '../../src/base/environment.default.ts'
 import { lockFolder } from '../../src/server/log/sql/folder-lock.ts'
 import { listenIn } from '../../src/server/log/sql/folder-socket.ts'
 import { openSqlLog } from '../../src/server/log/sql/open.ts'
@@ -28,7 +28,7 @@ interface Said {
   readonly id?: string
 }
 
-const { clock } = resolveWorld()
+const { clock } = resolveEnvironment()
 let folder = ''
 let children: Child<Said>[] = []
 

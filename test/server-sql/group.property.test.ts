@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { resolveWorld } from '../../src/base/environment.default.ts'
+import { resolveEnvironment } from '../../src/base/environment.default.ts'
 import type { TxOp } from '../../src/protocol/tx.ts'
 import type { Log } from '../../src/server/log/log.ts'
 import { MemoryLog } from '../../src/server/log/memory-log.ts'
@@ -85,7 +85,7 @@ test('writes that are asked at once are done as if each had been asked after the
   await fc.assert(
     fc.asyncProperty(rounds, async (all) => {
       const { log } = await logs.make()
-      const one = new MemoryLog(resolveWorld())
+      const one = new MemoryLog(resolveEnvironment())
       try {
         for (const { jobs, forgets } of all) {
           expect(await after(log, jobs)).toEqual(await after(one, jobs))

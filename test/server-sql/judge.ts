@@ -10,14 +10,11 @@ export async function idsOf(log: Log, owner = 'ann'): Promise<readonly string[]>
   return JSON.parse(`[${text}]`).map(({ id }: { id: string }) => id)
 }
 
-/** Resolves once `condition` holds; rejects after `mostMs`. */
-export async function eventually(
-  condition: () => boolean | Promise<boolean>,
-  mostMs = 10_000,
-): Promise<void> {
-  const end = Date.now() + mostMs
+/** Resolves once `condition` holds; rejects after `maxMs`. */
+export async function eventually(condition: () => boolean | Promise<boolean>, maxMs = 10_000): Promise<void> {
+  const end = Date.now() + maxMs
   while (!(await condition())) {
-    if (Date.now() > end) throw new Error(`It did not come about within ${mostMs} ms: ${condition}`)
+    if (Date.now() > end) throw new Error(`It did not come about within ${maxMs} ms: ${condition}`)
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { resolveWorld } from '../../src/base/environment.default.ts'
-import type { Log, Read } from '../../src/server/log/log.ts'
+import { resolveEnvironment } from '../../src/base/environment.default.ts'
+import type { Log, LogRead } from '../../src/server/log/log.ts'
 import { MemoryLog } from '../../src/server/log/memory-log.ts'
 import { openSqlLog } from '../../src/server/log/sql/open.ts'
 import { insert } from '../server/harness.ts'
@@ -15,7 +15,7 @@ const kinds: readonly (readonly [string, () => Promise<Log>])[] = [
     async () => openSqlLog(await postgres.database('long'), { maxDeltaReaders: 1, maxWaitMs: 60_000 }),
   ],
   ['PGlite', () => openSqlLog('memory:')],
-  ['memory', async () => new MemoryLog(resolveWorld())],
+  ['memory', async () => new MemoryLog(resolveEnvironment())],
 ]
 
 const some = (count: number, length: number) => Array.from({ length: count }, () => length)
@@ -23,7 +23,7 @@ const some = (count: number, length: number) => Array.from({ length: count }, ()
 /** Short ones, long ones, and some of each. */
 const lengths = [...some(40, 10), ...some(30, 1_000_000), 10, 20_000, 10, 30_000, 1_000_000, 10]
 
-async function batchesOf({ batches }: Read) {
+async function batchesOf({ batches }: LogRead) {
   const lengths: number[] = []
   const ids: string[] = []
   for await (const batch of batches) {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { resolveWorld } from '../../src/base/environment.default.ts'
+import { resolveEnvironment } from '../../src/base/environment.default.ts'
 import { silentLogger } from '../../src/base/logger.ts'
 import type { SqlDatabase } from '../../src/server/log/sql/database.ts'
 import { KyselyLog } from '../../src/server/log/sql/kysely-log.ts'
@@ -14,7 +14,7 @@ import { ownPostgres } from '../support/own-postgres.ts'
 
 const postgres = ownPostgres()
 const options = {
-  ...resolveWorld(),
+  ...resolveEnvironment(),
   logger: silentLogger,
   maxReaders: 2,
   maxDeltaReaders: 2,

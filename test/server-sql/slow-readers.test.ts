@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import type { Read } from '../../src/server/log/log.ts'
+import type { LogRead } from '../../src/server/log/log.ts'
 import { openSqlLog, type SqlLogOptions } from '../../src/server/log/sql/open.ts'
 import type { SqlLog } from '../../src/server/log/sql/sql-log.ts'
 import { insert } from '../server/harness.ts'
@@ -31,7 +31,7 @@ async function open(options: SqlLogOptions = {}): Promise<void> {
   await log.write([insert('b', {}, 'bob')], asService)
 }
 
-const iterate = ({ batches }: Read) => batches[Symbol.asyncIterator]()
+const iterate = ({ batches }: LogRead) => batches[Symbol.asyncIterator]()
 
 async function idsIn(first: string, rest: AsyncIterator<string>): Promise<readonly string[]> {
   const texts = [first]

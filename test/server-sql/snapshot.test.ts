@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { Log, Read } from '../../src/server/log/log.ts'
+import type { Log, LogRead } from '../../src/server/log/log.ts'
 import { openSqlLog } from '../../src/server/log/sql/open.ts'
 import { writeIn } from '../../src/server/log/sql/write.ts'
 import { insert, remove, update } from '../server/harness.ts'
@@ -37,7 +37,7 @@ describe.each(['PostgreSQL', 'PGlite'])('a read in %s', (kind) => {
   afterEach(() => log.close())
 
   test('invariant 14: horizon, head and content are those of one moment, however much is written meanwhile', async () => {
-    const slowly = async (read: Read) => {
+    const slowly = async (read: LogRead) => {
       let text = ''
       for await (const batch of read.batches) {
         text += text === '' ? batch : `,${batch}`

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { Client } from 'pg'
 import { expect, test } from 'vitest'
-import { resolveWorld } from '../../src/base/environment.default.ts'
+import { resolveEnvironment } from '../../src/base/environment.default.ts'
 import { silentLogger } from '../../src/base/logger.ts'
 import { openSqlLog } from '../../src/server/log/sql/open.ts'
 import { openPostgres } from '../../src/server/log/sql/postgres.ts'
@@ -49,7 +49,7 @@ test('a new history waits for who writes, also where transactions are serializab
 })
 
 test('what is read is little, and no plan for it is compiled', async () => {
-  const { clock, random } = resolveWorld()
+  const { clock, random } = resolveEnvironment()
   const options = { clock, random, logger: silentLogger, maxReaders: 1, maxDeltaReaders: 1 }
   const { close, ...database } = await openPostgres(await postgres.database('plans'), options)
   for (const db of [database.writers, database.followers, database.readers, database.deltas]) {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import { Client } from 'pg'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { resolveWorld } from '../../src/base/environment.default.ts'
+import { resolveEnvironment } from '../../src/base/environment.default.ts'
 import { silentLogger } from '../../src/base/logger.ts'
 import type { SqlDatabase } from '../../src/server/log/sql/database.ts'
 import { KyselyLog } from '../../src/server/log/sql/kysely-log.ts'
@@ -17,7 +17,7 @@ import { asService, eventually } from './judge.ts'
 
 const postgres = ownPostgres()
 const options = {
-  ...resolveWorld(),
+  ...resolveEnvironment(),
   logger: silentLogger,
   maxReaders: 2,
   maxDeltaReaders: 2,

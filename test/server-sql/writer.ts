@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { resolveWorld } from '../../src/base/environment.default.ts'
+import { resolveEnvironment } from '../../src/base/environment.default.ts'
 import { silentLogger } from '../../src/base/logger.ts'
 import type { TxOp } from '../../src/protocol/tx.ts'
 import { ownershipJudge } from '../../src/server/log/ownership.ts'
@@ -13,7 +13,7 @@ import { writeIn } from '../../src/server/log/sql/write.ts'
  */
 
 const [address = '', name = '', rows = '0'] = process.argv.slice(2)
-const { clock, random } = resolveWorld()
+const { clock, random } = resolveEnvironment()
 const options = {
   clock,
   random,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { memoryStore, SyncClient } from '../../src/index.ts'
 import type { TxOp } from '../../src/protocol/tx.ts'
-import { virtualWorld } from '../support/virtual-environment.ts'
+import { virtualEnvironment } from '../support/virtual-environment.ts'
 import { VirtualNetwork } from '../support/virtual-network.ts'
 import { serviceOf } from './harness.ts'
 
@@ -13,7 +13,7 @@ test('invariant 62: who moves to another organization keeps no row of the old on
   })
   await service.ready()
   const network = new VirtualNetwork({ clock, server: service })
-  const world = virtualWorld({ seed: 1, clock, network })
+  const environment = virtualEnvironment({ seed: 1, clock, network })
   const store = memoryStore()
   const open = async () => {
     const client = new SyncClient({
@@ -21,7 +21,7 @@ test('invariant 62: who moves to another organization keeps no row of the old on
       token: 'token-of-ann',
       identity: 'ann',
       store,
-      world,
+      environment: environment,
     })
     await client.start()
     await clock.advance(1_000)

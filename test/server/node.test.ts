@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { Deferred } from '../../src/base/deferred.ts'
-import type { World } from '../../src/base/environment.ts'
+import type { Environment } from '../../src/base/environment.ts'
 import { ConfigurationError, memoryStore, SyncClient, silentLogger } from '../../src/index.ts'
 import { attachSockets, createSyncService, nodeHandler, type SyncService } from '../../src/server/index.ts'
 import { certificate } from '../support/certificate.ts'
@@ -99,13 +99,13 @@ describe('over HTTP/2', () => {
 })
 
 /** What a client needs of its surroundings to trust `ca`. */
-function trusting(ca: Buffer): Partial<World> {
+function trusting(ca: Buffer): Partial<Environment> {
   class TrustingSocket extends WebSocket {
     constructor(url: string) {
       super(url, { ca })
     }
   }
-  const fetch: World['fetch'] = (url, { method = 'GET', headers, body }) =>
+  const fetch: Environment['fetch'] = (url, { method = 'GET', headers, body }) =>
     new Promise((resolve, reject) => {
       const fields = Object.fromEntries(new Headers(headers))
       const request = requestHttps(url, { method, ca, headers: fields }, (answer) => {
@@ -117,7 +117,7 @@ function trusting(ca: Buffer): Partial<World> {
       request.on('error', reject)
       request.end(body)
     })
-  return { fetch, WebSocket: TrustingSocket as unknown as World['WebSocket'] }
+  return { fetch, WebSocket: TrustingSocket as unknown as Environment['WebSocket'] }
 }
 
 test.each([
@@ -137,7 +137,7 @@ test.each([
     identity: 'ann',
     store: memoryStore(),
     logger: silentLogger,
-    world: trusting(cert),
+    environment: trusting(cert),
   })
   await client.start()
   await expect.poll(() => client.status.connection.state).toBe('socket')

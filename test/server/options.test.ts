@@ -74,8 +74,8 @@ test.each<[object, string]>([
   expect(() => serviceWith({ retention })).toThrow(expect.objectContaining({ option }))
   const options = { retention } as SqlLogOptions
   await expect(openSqlLog('memory:', options)).rejects.toMatchObject({ option })
-  const world = { clock: new VirtualClock(), random: seededRandom(1) }
-  expect(() => new MemoryLog({ ...options, ...world })).toThrow(expect.objectContaining({ option }))
+  const environment = { clock: new VirtualClock(), random: seededRandom(1) }
+  expect(() => new MemoryLog({ ...options, ...environment })).toThrow(expect.objectContaining({ option }))
 })
 
 test('an option that does not exist is refused, and those that do are named', () => {

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { Deferred } from '../../src/base/deferred.ts'
 import { readPush } from '../../src/protocol/push.ts'
-import { type Caller, createSyncService, type Written } from '../../src/server/index.ts'
+import { type Caller, createSyncService, type WriteResult } from '../../src/server/index.ts'
 import { settle } from '../support/virtual-clock.ts'
 import { FakeSocket, insert, remove, requestTo, serviceOf, update } from './harness.ts'
 import { asService } from './log-contract/support.ts'
@@ -84,7 +84,7 @@ test('a hint that never comes delays each push to the next heartbeat, and loses 
 
 test('what the log has written itself is pushed without a read, unless others wrote in between', async () => {
   const { service, log, clock, connect } = serviceOf({ heartbeatMs: 1_000 })
-  let tell: ((written: Written) => void) | undefined
+  let tell: ((written: WriteResult) => void) | undefined
   log.onHint = (listener) => {
     tell = listener
     return () => {}
@@ -130,7 +130,7 @@ test('a service that is closed while it reads what was written reads no more, an
 
 test('what the log tells of its own write while it is read, or twice, is pushed once, and ends no socket', async () => {
   const { log, connect } = serviceOf()
-  let tell: ((written?: Written) => void) | undefined
+  let tell: ((written?: WriteResult) => void) | undefined
   log.onHint = (listener) => {
     tell = listener
     return () => {}

@@ -18,9 +18,9 @@ function endless() {
   })
   const ended = new Deferred<unknown>()
   return {
-    /** Sends it until nothing of it is taken for `mostMs`. */
-    send: (outgoing: Outgoing, mostMs: number) =>
-      void sendResponse(new Response(body), outgoing, mostMs).catch((error) => ended.resolve(error)),
+    /** Sends it until nothing of it is taken for `maxMs`. */
+    send: (outgoing: Outgoing, maxMs: number) =>
+      void sendResponse(new Response(body), outgoing, maxMs).catch((error) => ended.resolve(error)),
     isOver: async () => {
       expect(await ended.promise).toBeInstanceOf(Error)
       await expect.poll(() => isCancelled).toBe(true)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { NaiveCopy, Oracle } from '../support/oracle.ts'
-import { virtualWorld } from '../support/virtual-environment.ts'
+import { virtualEnvironment } from '../support/virtual-environment.ts'
 import { VirtualNetwork } from '../support/virtual-network.ts'
 import { insert, serviceOf, update } from './harness.ts'
 
@@ -9,13 +9,13 @@ async function deviceOf(options?: Parameters<typeof serviceOf>[0]) {
   const { service, clock } = serviceOf(options)
   await service.ready()
   const network = new VirtualNetwork({ clock, server: service, latencyMs: 30 })
-  const world = virtualWorld({ seed: 1, clock, network })
+  const environment = virtualEnvironment({ seed: 1, clock, network })
   const headers = { authorization: 'Bearer token-of-ann' }
   const ask = async (path: string) =>
-    (await world.fetch(`https://sync.test/sync/v1/${path}`, { headers })).json()
+    (await environment.fetch(`https://sync.test/sync/v1/${path}`, { headers })).json()
   const connect = (token = 'token-of-ann') => {
-    if (!world.WebSocket) throw new Error('No sockets.')
-    const socket = new world.WebSocket(`wss://sync.test/sync/v1/ws?token=${token}`)
+    if (!environment.WebSocket) throw new Error('No sockets.')
+    const socket = new environment.WebSocket(`wss://sync.test/sync/v1/ws?token=${token}`)
     const log: unknown[] = []
     const start = clock.now()
     socket.onmessage = ({ data }) => log.push([clock.now() - start, JSON.parse(String(data))])

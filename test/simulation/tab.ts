@@ -36,14 +36,14 @@ export class Tab {
     this.device = device
     this.name = name
     this.openedAt = clock.now()
-    this.surroundings = new Surroundings(mock.world.lifecycle)
+    this.surroundings = new Surroundings(mock.environment.lifecycle)
     this.#store = storeOfTab({ disk: device.disk, clock, ms: storeMs, onFault })
     this.client = mock.client({
       identity,
       token: () => tokenOf(device.signedIn),
       store: this.#store.store,
       pollInterval: 120_000,
-      world: { lifecycle: this.surroundings },
+      environment: { lifecycle: this.surroundings },
     })
     let isDue = false
     this.client.on('change', ({ kind }) => {

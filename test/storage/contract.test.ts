@@ -1,5 +1,5 @@
 import { describe, test } from 'vitest'
-import { resolveWorld } from '../../src/base/environment.default.ts'
+import { resolveEnvironment } from '../../src/base/environment.default.ts'
 import { storeContract } from '../../src/storage/contract.ts'
 import { withTimeLimits } from '../../src/storage/deadline.ts'
 import { indexedDbStore } from '../../src/storage/indexeddb.ts'
@@ -8,7 +8,7 @@ import type { Store } from '../../src/storage/store.ts'
 import { ownSqliteStore } from '../support/sqlite.ts'
 import { fakeIndexedDb } from '../support/store-fake-indexeddb.ts'
 
-const { clock } = resolveWorld()
+const { clock } = resolveEnvironment()
 
 const stores: { readonly [name: string]: () => Store } = {
   'the memory store': memoryStore,

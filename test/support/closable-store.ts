@@ -1,5 +1,5 @@
 import { StorageError } from '../../src/base/errors.ts'
-import { Loss } from '../../src/storage/connection-lost.ts'
+import { ConnectionLost } from '../../src/storage/connection-lost.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import type { Store, StoreConnection } from '../../src/storage/store.ts'
 
@@ -46,7 +46,7 @@ export class ClosableStore {
 
 /** What becomes of the connections that are open at once. */
 class Closing {
-  readonly loss = new Loss()
+  readonly loss = new ConnectionLost()
   isOver = false
 }
 

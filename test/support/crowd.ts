@@ -4,7 +4,7 @@ import { type VirtualBareServer, virtualMount } from './bare-server-virtual.ts'
 import { busiestSecond } from './busiest-second.ts'
 import { baseUrl } from './device.ts'
 import { VirtualClock } from './virtual-clock.ts'
-import { virtualWorld } from './virtual-environment.ts'
+import { virtualEnvironment } from './virtual-environment.ts'
 import { VirtualNetwork, type VirtualServer } from './virtual-network.ts'
 
 /** Many clients before one bare server, in virtual time. */
@@ -47,7 +47,7 @@ export class Crowd {
       return new SyncClient({
         baseUrl,
         token,
-        world: virtualWorld({ seed, clock, network }),
+        environment: virtualEnvironment({ seed, clock, network }),
         logger: silentLogger,
       })
     })

@@ -4,7 +4,7 @@ import type { Store } from '../../src/storage/store.ts'
 import { BareServer, type BareServerOptions } from './bare-server.ts'
 import { type VirtualBareServer, virtualMount } from './bare-server-virtual.ts'
 import { VirtualClock } from './virtual-clock.ts'
-import { type VirtualWorld, virtualWorld } from './virtual-environment.ts'
+import { type VirtualEnvironment, virtualEnvironment } from './virtual-environment.ts'
 import { VirtualNetwork } from './virtual-network.ts'
 
 export const baseUrl = 'https://api.example.com/sync/v1'
@@ -15,7 +15,7 @@ export class Device {
   readonly server: BareServer
   readonly mount: VirtualBareServer
   readonly network: VirtualNetwork
-  readonly world: VirtualWorld
+  readonly environment: VirtualEnvironment
   /** What outlives a client, as a disk does. */
   readonly store: Store
   token: string
@@ -28,7 +28,7 @@ export class Device {
     this.server = new BareServer({ now: () => this.clock.now(), ...options })
     this.mount = virtualMount(this.server)
     this.network = new VirtualNetwork({ clock: this.clock, server: this.mount })
-    this.world = virtualWorld({ seed: 1, clock: this.clock, network: this.network })
+    this.environment = virtualEnvironment({ seed: 1, clock: this.clock, network: this.network })
     this.store = store
     this.token = this.server.tokens.issue('ada')
   }
@@ -41,7 +41,7 @@ export class Device {
       token: () => this.token,
       identity: 'ada',
       store: this.store,
-      world: this.world,
+      environment: this.environment,
       logger: { debug() {}, info() {}, warn() {}, error: (message) => this.log.push(`log ${message}`) },
       ...options,
     })

@@ -12,7 +12,7 @@ import type { ServerSocket } from '../../src/server/realtime/server-socket.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import type { Store } from '../../src/storage/store.ts'
 import { VirtualClock } from './virtual-clock.ts'
-import { seededRandom, type VirtualWorld, virtualWorld } from './virtual-environment.ts'
+import { seededRandom, type VirtualEnvironment, virtualEnvironment } from './virtual-environment.ts'
 import { VirtualNetwork, type VirtualServer } from './virtual-network.ts'
 
 export const officeUrl = 'https://office.test/sync/v1'
@@ -179,7 +179,7 @@ export class Office {
 export class Desk {
   readonly clock: VirtualClock
   readonly network: VirtualNetwork
-  readonly world: VirtualWorld
+  readonly environment: VirtualEnvironment
   readonly store: Store
   token: string
   /** What its clients told, in order. */
@@ -194,7 +194,7 @@ export class Desk {
   ) {
     this.clock = clock
     this.network = new VirtualNetwork({ clock, server, latencyMs: 10 })
-    this.world = virtualWorld({ seed, clock, network: this.network })
+    this.environment = virtualEnvironment({ seed, clock, network: this.network })
     this.store = store
     this.token = user
   }
@@ -205,7 +205,7 @@ export class Desk {
       token: () => this.token,
       identity: 'ada',
       store: this.store,
-      world: this.world,
+      environment: this.environment,
       logger: { debug() {}, info() {}, warn() {}, error: (message) => this.log.push(`log ${message}`) },
       ...options,
     })

@@ -14,7 +14,7 @@ export async function conflict(options: Parameters<Desk['live']>[0] = {}) {
   const { office, desk, client } = await oneNote(options)
   desk.network.cut()
   const tx: Transaction = client.mutate(
-    (m) => m.update('Note', '1', { title: 'mine' }, { unchanged: true }),
+    (m) => m.update('Note', '1', { title: 'mine' }, { ifUnchanged: true }),
     {
       label: 'Rename',
     },

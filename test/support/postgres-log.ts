@@ -1,12 +1,12 @@
 import { sql } from 'kysely'
-import { resolveWorld } from '../../src/base/environment.default.ts'
+import { resolveEnvironment } from '../../src/base/environment.default.ts'
 import { silentLogger } from '../../src/base/logger.ts'
 import { KyselyLog, type LogOptions } from '../../src/server/log/sql/kysely-log.ts'
 import { openDatabase } from '../../src/server/log/sql/open-database.ts'
 
 /** Makes logs in one database, each empty again when the one before is closed: opening a database takes long. */
 export async function logsIn(name: string) {
-  const { clock, random } = resolveWorld()
+  const { clock, random } = resolveEnvironment()
   const options = {
     clock,
     random,

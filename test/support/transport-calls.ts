@@ -25,10 +25,10 @@ export function setup(
   const fetching = manualFetch(answer)
   const credentials = options.credentials ?? createCredentials({ token: 's3cret' })
   const { clock = new VirtualClock() } = options
-  const world = { fetch: fetching.fetch, clock }
+  const environment = { fetch: fetching.fetch, clock }
   return Object.assign(fetching, {
     clock,
-    transport: createTransport({ world, endpoints, credentials }),
+    transport: createTransport({ environment, endpoints, credentials }),
   })
 }
 

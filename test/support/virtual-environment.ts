@@ -1,2 +1,6 @@
-export { VirtualLifecycle, type VirtualWorld, virtualWorld } from '../../src/testing/virtual-environment.ts'
+export {
+  type VirtualEnvironment,
+  VirtualLifecycle,
+  virtualEnvironment,
+} from '../../src/testing/virtual-environment.ts'
 export { seededRandom } from '../../src/testing/virtual-random.ts'

@@ -189,8 +189,8 @@ test('a collection that is cleaned up listens to nothing, and can begin again', 
     }
     override on: SyncClient['on'] = (name, listener) => counted(super.on(name, listener))
   }
-  const { baseUrl, world } = server
-  const client = new Watched({ baseUrl, world, models, token: server.token('ada') })
+  const { baseUrl, environment } = server
+  const client = new Watched({ baseUrl, environment: environment, models, token: server.token('ada') })
   const issues = issuesOf(client)
   expect([listeners, waiting?.aborted]).toEqual([1, false])
   await issues.cleanup()

@@ -16,8 +16,8 @@ test('nothing is left of a server that is closed in the middle of everything', a
   await server.clock.advance(10)
   await server.close()
   expect(await Promise.all(syncs)).toEqual(['NetworkError', 'NetworkError'])
-  for (const { network, world } of devices) {
-    expect([network.calls, network.sockets, world.lifecycle.listeners]).toEqual([0, 0, 0])
+  for (const { network, environment } of devices) {
+    expect([network.calls, network.sockets, environment.lifecycle.listeners]).toEqual([0, 0, 0])
   }
   expect(server.clock.timers).toBe(0)
   expect(clients.map(({ status }) => status.lifecycle)).toEqual(['closed', 'closed'])

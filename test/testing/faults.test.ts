@@ -20,7 +20,7 @@ test('late: the answer tells what was true when it was asked for', async () => {
   const { server } = scene()
   await server.write([issue('1')], 'ada')
   server.late(5_000, { endpoint: 'bootstrap' })
-  const client = server.client({ identity: 'ada', world: { WebSocket: undefined } })
+  const client = server.client({ identity: 'ada', environment: { WebSocket: undefined } })
   const sync = client.sync()
   await server.clock.advance(1_000)
   await server.write([issue('2')], 'ada')
@@ -62,7 +62,7 @@ describe('wrong:', () => {
     const { server } = scene()
     const answer = async (...wrong: Parameters<typeof server.wrong>) => {
       server.wrong(...wrong)
-      const { headers } = await server.clock.until(server.world.fetch(`${server.baseUrl}/delta`, {}))
+      const { headers } = await server.clock.until(server.environment.fetch(`${server.baseUrl}/delta`, {}))
       return [headers.get('Content-Type'), headers.get('X-Portal')]
     }
     const headers = { 'X-Portal': 'lobby' }
@@ -74,7 +74,9 @@ describe('wrong:', () => {
   test('a truncated one has the status of the whole, and does not say how long that would be', async () => {
     const { server } = scene()
     server.wrong('truncated')
-    const { status, headers } = await server.clock.until(server.world.fetch(`${server.baseUrl}/delta`, {}))
+    const { status, headers } = await server.clock.until(
+      server.environment.fetch(`${server.baseUrl}/delta`, {}),
+    )
     expect(status).toBe(401)
     expect([headers.get('Content-Type'), headers.get('Content-Length')]).toEqual(['application/json', null])
   })
@@ -117,7 +119,7 @@ test('never: nothing comes, until the client gives up and asks again', async () 
 test('the answer to any request can be lost', async () => {
   const { server } = scene()
   server.loseAnswer()
-  const ask = () => server.clock.until(server.world.fetch(`${server.baseUrl}/delta`, {}))
+  const ask = () => server.clock.until(server.environment.fetch(`${server.baseUrl}/delta`, {}))
   await expect(ask()).rejects.toThrow('fetch failed')
   expect((await ask()).status).toBe(401)
 })
@@ -125,7 +127,8 @@ test('the answer to any request can be lost', async () => {
 test('faults of the same scope come in the order in which they were asked for', async () => {
   const { server } = scene()
   for (const status of [500, 503]) server.wrong(status)
-  const ask = async () => (await server.clock.until(server.world.fetch(`${server.baseUrl}/delta`, {}))).status
+  const ask = async () =>
+    (await server.clock.until(server.environment.fetch(`${server.baseUrl}/delta`, {}))).status
   expect([await ask(), await ask()]).toEqual([500, 503])
 })
 
@@ -133,7 +136,7 @@ test('a fault is for one endpoint, for a number of times, or until it is healed'
   const { server } = scene()
   const ask = async (path: string) => {
     const headers = { Authorization: `Bearer ${server.token('ada')}` }
-    const { fetch } = server.world
+    const { fetch } = server.environment
     return (await server.clock.until(fetch(`${server.baseUrl}/${path}`, { headers }))).status
   }
   server.wrong(500, { endpoint: 'delta', times: 2 })
@@ -153,7 +156,9 @@ describe('a request to tx', () => {
     const headers = { Authorization: `Bearer ${server.token('ada')}`, 'Content-Type': 'application/json' }
     const ops = [{ op: 'i', t: 'Issue', id, p: {} }]
     const body = JSON.stringify({ txs: [{ id: `tx-${id}`, since: 0, ops }] })
-    return server.clock.until(server.world.fetch(`${server.baseUrl}/tx`, { method: 'POST', headers, body }))
+    return server.clock.until(
+      server.environment.fetch(`${server.baseUrl}/tx`, { method: 'POST', headers, body }),
+    )
   }
 
   test('can be rejected, and is not done', async () => {
@@ -170,7 +175,7 @@ describe('a request to tx', () => {
     const { server } = scene()
     server.reject('conflict', { times: 2 })
     const headers = { Authorization: `Bearer ${server.token('ada')}` }
-    const { fetch } = server.world
+    const { fetch } = server.environment
     expect((await server.clock.until(fetch(`${server.baseUrl}/bootstrap`, { headers }))).status).toBe(200)
     for (const id of ['1', '2', '3']) await post(id)
     expect((await server.rows('ada')).map(({ id }) => id)).toEqual(['3'])

@@ -114,7 +114,7 @@ test('each device has a network of its own', async () => {
   await Promise.all([laptop.start(), pocket.start()])
   await server.settle()
   phone.disconnect()
-  expect([phone, server].map(({ world }) => world.lifecycle.online())).toEqual([false, true])
+  expect([phone, server].map(({ environment }) => environment.lifecycle.online())).toEqual([false, true])
   await server.write([issue('1')], 'ada')
   await server.settle()
   expect([laptop.count('Issue'), pocket.count('Issue')]).toEqual([1, 0])

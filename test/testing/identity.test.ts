@@ -48,7 +48,7 @@ test.each([
   const { server } = scene()
   const headers = { Authorization: `Bearer ${server.token('ada')}` }
   server[command]('ada')
-  const { fetch } = server.world
+  const { fetch } = server.environment
   const response = await server.clock.until(fetch(`${server.baseUrl}/bootstrap`, { headers }))
   expect([response.status, (await response.json()).error.code]).toEqual([401, code])
 })
@@ -60,7 +60,7 @@ test.each(['bootstrap', 'delta?since=0', 'tx'])(
     const url = new URL(`${server.baseUrl}/${path}`)
     url.searchParams.set('token', server.token('ada'))
     const init = path === 'tx' ? { method: 'POST', body: '{"txs":[]}' } : {}
-    const { status } = await server.clock.until(server.world.fetch(String(url), init))
+    const { status } = await server.clock.until(server.environment.fetch(String(url), init))
     expect(status).toBe(401)
   },
 )
@@ -87,7 +87,7 @@ test('a token holds for its lifetime and no longer, and one that was not given n
   const token = server.token('ada', 60_000)
   const ask = async (own: string) => {
     const headers = { Authorization: `Bearer ${own}` }
-    const { fetch } = server.world
+    const { fetch } = server.environment
     const response = await server.clock.until(fetch(`${server.baseUrl}/bootstrap`, { headers }))
     return [response.status, (await response.json()).error?.code]
   }
@@ -102,7 +102,9 @@ test('a caller may say when its tokens end, and one that has expired is not take
   const server = mockSyncServer({ callerOf: (identity) => ({ userId: identity, expiresAt }) })
   const headers = { Authorization: `Bearer ${server.token('ada')}` }
   const ask = async () => {
-    const response = await server.clock.until(server.world.fetch(`${server.baseUrl}/bootstrap`, { headers }))
+    const response = await server.clock.until(
+      server.environment.fetch(`${server.baseUrl}/bootstrap`, { headers }),
+    )
     return [response.status, (await response.json()).error?.code]
   }
   expect(await ask()).toEqual([200, undefined])
@@ -162,7 +164,9 @@ test('the log of requests names who asked for what, and holds no token', async (
   await live()
   const headers = { 'X-API-Key': server.token('bob') }
   for (const body of ['{"txs":[]}', '{"txs":']) {
-    await server.clock.until(server.world.fetch(`${server.baseUrl}/tx`, { method: 'POST', headers, body }))
+    await server.clock.until(
+      server.environment.fetch(`${server.baseUrl}/tx`, { method: 'POST', headers, body }),
+    )
   }
   expect(server.requests).toMatchObject([
     { at: begun + 20, identity: 'ada', method: 'GET', endpoint: 'ws', query: {}, body: undefined },

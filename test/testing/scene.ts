@@ -27,7 +27,7 @@ export function setScene(): () => Scene {
   })
   afterEach(async () => {
     await server.close()
-    expect([server.clock.timers, server.world.lifecycle.listeners]).toEqual([0, 0])
+    expect([server.clock.timers, server.environment.lifecycle.listeners]).toEqual([0, 0])
   })
   return () => ({
     server,

@@ -42,7 +42,7 @@ test.each(['its network is cut', 'its surroundings say so'])(
     await client.start()
     await server.settle()
     if (how === 'its network is cut') phone.network.cut()
-    else phone.world.lifecycle.set({ online: false })
+    else phone.environment.lifecycle.set({ online: false })
     await server.settle()
     expect(client.status.connection.state).toBe('offline')
   },
@@ -60,7 +60,7 @@ test('settle rejects where something stays under way, and says what', async () =
 test('settle gives up by itself in the end', async () => {
   const { server } = scene()
   server.late(400_000, { endpoint: 'bootstrap' })
-  const { fetch } = server.world
+  const { fetch } = server.environment
   void fetch(`${server.baseUrl}/bootstrap`, {}).catch(() => {})
   await expect(server.settle()).rejects.toThrow('Not settled after 300000 ms')
 })
@@ -114,14 +114,14 @@ test('settle refuses a limit that leaves no time to be quiet', async () => {
 
 test('settle rejects where requests keep coming', async () => {
   const { server } = scene()
-  await server.client({ identity: 'ada', pollInterval: 500, world: { WebSocket: undefined } }).start()
+  await server.client({ identity: 'ada', pollInterval: 500, environment: { WebSocket: undefined } }).start()
   await expect(server.settle({ limitMs: 10_000 })).rejects.toThrow('requests keep coming')
   await server.settle({ quietMs: 300 })
 })
 
 test('settle rejects where requests keep coming that are answered at once', async () => {
   const server = mockSyncServer({ latencyMs: 0 })
-  await server.client({ identity: 'ada', pollInterval: 500, world: { WebSocket: undefined } }).start()
+  await server.client({ identity: 'ada', pollInterval: 500, environment: { WebSocket: undefined } }).start()
   await expect(server.settle({ limitMs: 10_000 })).rejects.toThrow('requests keep coming')
   await server.close()
 })
@@ -186,7 +186,9 @@ test('time stands still while the service does what takes real time', async () =
   const server = mockSyncServer({ rateLimit: { take } })
   const headers = { Authorization: `Bearer ${server.token('ada')}` }
   const begun = server.clock.now()
-  const { status } = await server.clock.until(server.world.fetch(`${server.baseUrl}/bootstrap`, { headers }))
+  const { status } = await server.clock.until(
+    server.environment.fetch(`${server.baseUrl}/bootstrap`, { headers }),
+  )
   expect([status, server.clock.now() - begun]).toEqual([200, 40])
   await server.close()
 })

@@ -267,7 +267,8 @@ test('options are checked by their types', () => {
 
 test('what need not be given may be given as undefined', () => {
   const undecided: { readonly [name: string]: undefined } = {}
-  const { onUnauthenticated, store, logger, merge, txCodec, world, pollInterval, signal } = undecided
+  const { onUnauthenticated, store, logger, merge, transactionCodec, environment, pollInterval, signal } =
+    undecided
   const { indexes, load, version, migrate, requires, unchanged, state } = undecided
   const models = defineModels({ Issue: model(definitions.Project, { indexes, load }) }, { version, migrate })
   const client = new SyncClient({
@@ -276,16 +277,16 @@ test('what need not be given may be given as undefined', () => {
     store,
     logger,
     merge,
-    txCodec,
-    world,
+    transactionCodec: transactionCodec,
+    environment: environment,
     pollInterval,
     onUnauthenticated,
   })
   const asked = () => {
-    client.mutate((m) => m.delete('Issue', '1', { unchanged }), { requires })
+    client.mutate((m) => m.delete('Issue', '1', { ifUnchanged: unchanged }), { requires })
     client.outbox.list({ state })
     return [
-      new SyncClient({ baseUrl, models: undefined, echoWait: pollInterval }),
+      new SyncClient({ baseUrl, models: undefined, echoTimeout: pollInterval }),
       client.ready({ signal }),
       client.load('Issue', { signal }),
     ]
@@ -309,7 +310,7 @@ test('a change is of any type, and where that is one of the models, the client h
   const client = new SyncClient({ baseUrl, models: definitions })
   client.on('change', (event) => {
     if (event.kind === 'snapshot') return
-    for (const { t, id, after } of event.changes) {
+    for (const { type: t, id, after } of event.changes) {
       expectTypeOf(t).toEqualTypeOf<string>()
       expectTypeOf(after).toEqualTypeOf<DataRecord | undefined>()
       if (t === 'Issue')

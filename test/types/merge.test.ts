@@ -28,7 +28,7 @@ test('what is written in place of a rejected transaction is what the models say'
         expectTypeOf(m.get('Issue', '1')?.estimate).toEqualTypeOf<number | undefined>()
         expectTypeOf(m.insert('Issue', { title: 'Cable' })).toEqualTypeOf<string>()
         m.update('Issue', '1', { title: 'Door' })
-        m.put('Project', { id: '1', name: 'Roof' }, { unchanged: true })
+        m.put('Project', { id: '1', name: 'Roof' }, { ifUnchanged: true })
         m.delete('Project', '1')
         // @ts-expect-error no such type
         m.insert('Isue', { title: 'Cable' })
@@ -53,7 +53,7 @@ test('a record of the transaction is written whatever its type is', () => {
     merge:
       ({ records }) =>
       (m) => {
-        for (const { t, id, mine, theirs } of records) {
+        for (const { type: t, id, mine, theirs } of records) {
           expectTypeOf(m.get(t, id)).branded.toEqualTypeOf<DataRecord | undefined>()
           if (mine && theirs) m.update(t, id, { ...theirs, ...mine, at: undefined })
           else if (mine) m.put(t, { ...mine, id })

@@ -34,10 +34,10 @@ test('a mutator takes what the models say', () => {
       expectTypeOf(m.insert('Issue', issue)).toEqualTypeOf<string>()
       m.insert('Issue', { id: '1', ...issue })
       m.insert('Project', { name: 'Roof' })
-      m.put('Project', { id: '1', name: 'Roof' }, { unchanged: true })
+      m.put('Project', { id: '1', name: 'Roof' }, { ifUnchanged: true })
       m.update('Issue', '1', { title: 'Door', labels: [...(m.get('Issue', '1')?.labels ?? []), 'b'] })
-      m.update('Project', '1', {}, { unchanged: true })
-      m.delete('Issue', '1', { unchanged: true })
+      m.update('Project', '1', {}, { ifUnchanged: true })
+      m.delete('Issue', '1', { ifUnchanged: true })
       expectTypeOf(m.get('Issue', '1')?.status).toEqualTypeOf<'open' | 'closed' | undefined>()
 
       // @ts-expect-error no such type

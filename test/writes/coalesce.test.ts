@@ -100,14 +100,16 @@ describe('transactions of one key', () => {
   })
 
   test('are no conflict with what the earlier ones were made on top of, whatever became of that', async () => {
-    const { office, client, type } = await open({ txCodec: { ...standardTxCodec, maxTransactions: 1 } })
+    const { office, client, type } = await open({
+      transactionCodec: { ...standardTxCodec, maxTransactions: 1 },
+    })
     office.intercept = at('tx', async (_, pass) => {
       const response = await pass()
       await new Promise<void>((resolve) => void office.clock.after(500, resolve))
       return response
     })
     const below = client.mutate((m) => m.update('Note', '1', { n: 2 }))
-    client.mutate((m) => m.update('Note', '1', { title: 'O' }, { unchanged: true }), { coalesce: 'edit' })
+    client.mutate((m) => m.update('Note', '1', { title: 'O' }, { ifUnchanged: true }), { coalesce: 'edit' })
     await office.clock.until(below.synced)
     const last = type({ title: 'Oat' })
     expect(client.outbox.list()).toEqual([last])

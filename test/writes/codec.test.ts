@@ -65,7 +65,7 @@ async function open(codec: TxCodec) {
   await office.insert('1', { title: 'Milk' })
   const server = restLike(office)
   const desk = office.desk()
-  return { office, desk, server, client: await desk.live({ txCodec: codec }) }
+  return { office, desk, server, client: await desk.live({ transactionCodec: codec }) }
 }
 
 describe('a server with another body', () => {
@@ -103,7 +103,7 @@ describe('a server with another body', () => {
     expect(tx.state).toBe('accepted')
     await office.clock.advance(50)
     await desk.kill()
-    const next = await desk.live({ txCodec: restCodec })
+    const next = await desk.live({ transactionCodec: restCodec })
     await office.clock.advance(5_000)
     expect([next.outbox.list(), notes(next)]).toEqual([[], { 1: { title: 'Oat milk' } }])
   })
@@ -127,7 +127,7 @@ describe('a codec', () => {
   async function three(codec: TxCodec) {
     const office = await Office.open()
     const desk = office.desk()
-    const client = await desk.live({ txCodec: codec })
+    const client = await desk.live({ transactionCodec: codec })
     desk.network.cut()
     const made = [
       client.mutate((m) => m.insert('Note', { id: '1' })),
@@ -197,7 +197,7 @@ describe('a codec', () => {
     const changing = { ...codec, encode: fail }
     const { office, client, made } = await three(changing)
     await office.clock.advance(1_000)
-    expect(client.status.writes.paused).toBe('`txCodec` gives no JSON: Mine.')
+    expect(client.status.writes.paused).toBe('`transactionCodec` gives no JSON: Mine.')
     Object.assign(changing, codec)
     await office.clock.until(Promise.all(made.map((tx) => tx.synced)))
     expect(client.status.writes).toEqual({ pending: 0, rejected: 0 })

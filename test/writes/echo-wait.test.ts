@@ -22,7 +22,7 @@ test('a refusal is told soon, also where nothing is pushed', async () => {
 })
 
 test('a close in the moment of an answer leaves no timer behind', async () => {
-  const { office, client } = await oneNote({ echoWait: 60_000 })
+  const { office, client } = await oneNote({ echoTimeout: 60_000 })
   office.push = () => {}
   const tx = client.mutate((m) => m.update('Note', '1', { title: 'new' }))
   let closed: Promise<void> | undefined

@@ -100,17 +100,19 @@ async function inStep(office: Office, client: SyncClient): Promise<void> {
 
 describe.each([
   ['a socket', {}],
-  ['polling', { world: { WebSocket: undefined } }],
-])('with %s', (_, { world }: { world?: object }) => {
+  ['polling', { environment: { WebSocket: undefined } }],
+])('with %s', (_, { environment }: { environment?: object }) => {
   test.each(Object.keys(ways))(
     'invariant 28: no old value shows in between where the server’s own comes %s',
     async (way) => {
       const { office, desk, client, seen } = await open(ways[way] ?? (() => {}))
-      if (world) await desk.kill()
-      const chosen = world ? desk.client({ world: { ...desk.world, ...world } }) : client
+      if (environment) await desk.kill()
+      const chosen = environment
+        ? desk.client({ environment: { ...desk.environment, ...environment } })
+        : client
       await chosen.start()
       await office.clock.advance(1_000)
-      const all = world ? watched(chosen, '1', 'title') : seen
+      const all = environment ? watched(chosen, '1', 'title') : seen
       const tx = chosen.mutate((m) => m.update('Note', '1', { title: 'new' }))
       chosen.mutate((m) => m.update('Note', '1', { tag: 'x' }))
       await office.clock.until(tx.synced)
@@ -200,7 +202,7 @@ test('what somebody else changes meanwhile shows at once, field by field, and th
   await office.update('1', { title: 'theirs', n: 2 })
   await office.clock.advance(1_000)
   expect(notes(client)).toEqual({ 1: { title: 'mine', n: 2 } })
-  expect(client.confirmed('Note', '1')?.p).toMatchObject({ title: 'theirs', n: 2 })
+  expect(client.confirmed('Note', '1')?.record).toMatchObject({ title: 'theirs', n: 2 })
   office.intercept = (_, pass) => pass()
   await office.clock.until(tx.synced)
   expect(notes(client)).toEqual({ 1: { title: 'mine', n: 2 } })
@@ -228,7 +230,7 @@ test('a record that both added shows as the server has it; one that is gone show
 
 test('invariant 11: what a lost history had accepted is sent again under its id, and shown until then', async () => {
   const { office, desk, client, seen } = await open(withoutPushes, {
-    echoWait: 3_600_000,
+    echoTimeout: 3_600_000,
     pollInterval: 3_600_000,
   })
   const tx = client.mutate((m) => m.update('Note', '1', { title: 'new' }))
@@ -253,7 +255,7 @@ test('invariant 11: without an epoch a history that went back is noticed by its 
   const strip = [rewriting('bootstrap', without), rewriting('delta', without)] as const
   office.intercept = (request, pass) => strip[0](request, () => strip[1](request, pass))
   const desk = office.desk()
-  const client = await desk.live({ echoWait: 3_600_000, pollInterval: 3_600_000 })
+  const client = await desk.live({ echoTimeout: 3_600_000, pollInterval: 3_600_000 })
   const tx = client.mutate((m) => m.update('Note', '1', { title: 'new' }))
   await office.clock.until(tx.accepted)
   await office.startOver()
@@ -271,7 +273,7 @@ test('invariant 11: an answer from another history is no verdict, and that histo
   for (const id of ['a', 'b', 'c']) await office.insert(id)
   await office.insert('1', { title: 'old' })
   const desk = office.desk()
-  const client = await desk.live({ echoWait: 3_600_000, pollInterval: 3_600_000 })
+  const client = await desk.live({ echoTimeout: 3_600_000, pollInterval: 3_600_000 })
   office.push = () => {}
   const seen = watched(client, '1', 'title')
   await office.startOver()

@@ -42,7 +42,7 @@ describe('a record that is shown before the first snapshot is whole', () => {
 
   test('may have changed since, as far as anybody can tell: under a condition, that is a conflict', async () => {
     const { office, client, ready } = await partlyLoaded()
-    const tx = client.mutate((m) => m.update('Note', '0', { name: 'Oat' }, { unchanged: true }))
+    const tx = client.mutate((m) => m.update('Note', '0', { name: 'Oat' }, { ifUnchanged: true }))
     await ready()
     await office.clock.until(tx.settled)
     expect(tx.rejection).toMatchObject({ reason: 'conflict' })

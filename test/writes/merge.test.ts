@@ -56,7 +56,7 @@ describe('the option merge', () => {
     const gone = await other.live({ models })
     await office.clock.until(gone.load('Note'))
     other.network.cut()
-    const tx = gone.mutate((m) => m.update('Note', '1', { title: 'mine' }, { unchanged: true }))
+    const tx = gone.mutate((m) => m.update('Note', '1', { title: 'mine' }, { ifUnchanged: true }))
     await office.clock.until(tx.durable)
     await other.kill()
     await office.update('1', { title: 'theirs' })

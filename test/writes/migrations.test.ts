@@ -70,7 +70,7 @@ describe('queued transactions of an older version', () => {
     await client.start()
     await office.clock.advance(1_000)
     expect(client.outbox.get(update.id)?.records).toMatchObject([
-      { t: 'Memo', mine: { name: 'Oat milk' }, theirs: { name: 'Milk' } },
+      { type: 'Memo', mine: { name: 'Oat milk' }, theirs: { name: 'Milk' } },
     ])
   })
 
@@ -154,7 +154,7 @@ describe('queued transactions of an older version', () => {
     const office = await Office.open()
     await office.insert('1', { name: 'Milk' })
     const desk = office.desk()
-    const first = await desk.live({ ...modelsOf(), echoWait: 3_600_000, pollInterval: 3_600_000 })
+    const first = await desk.live({ ...modelsOf(), echoTimeout: 3_600_000, pollInterval: 3_600_000 })
     office.push = () => {}
     const tx = first.mutate((m) => m.update('Note', '1', { name: 'Oat milk' }))
     await office.clock.until(tx.accepted)

@@ -12,7 +12,7 @@ test('a change is shown at once, is sent, and stays when the data has it', async
     m.insert('Note', { id: '2', title: 'Bread', n: Number(m.get('Note', '1')?.n) + 1 })
   })
   expect(notes(client)).toEqual({ 1: { title: 'Oat milk', n: 1 }, 2: { title: 'Bread', n: 2 } })
-  expect(client.confirmed('Note', '1')?.p.title).toBe('Milk')
+  expect(client.confirmed('Note', '1')?.record.title).toBe('Milk')
   expect([tx.state, client.status.writes]).toEqual(['writing', { pending: 1, rejected: 0 }])
 
   await office.clock.until(tx.durable)
@@ -23,7 +23,7 @@ test('a change is shown at once, is sent, and stays when the data has it', async
   await office.clock.advance(1_000)
   expect(client.status.writes).toEqual({ pending: 0, rejected: 0 })
   expect(await office.rows()).toEqual(notes(client))
-  expect(client.confirmed('Note', '1')?.p.title).toBe('Oat milk')
+  expect(client.confirmed('Note', '1')?.record.title).toBe('Oat milk')
   expect(seen).toEqual(['Oat milk'])
   expect(client.outbox.list()).toEqual([])
 })

@@ -43,7 +43,7 @@ test('answers that stay of another history than the data are told as the fault t
 })
 
 test('what a lost history had accepted is sent again, also where the client restarts before it was', async () => {
-  const { office, desk, client } = await oneNote({ echoWait: 3_600_000, pollInterval: 3_600_000 })
+  const { office, desk, client } = await oneNote({ echoTimeout: 3_600_000, pollInterval: 3_600_000 })
   office.push = () => {}
   const tx = client.mutate((m) => m.update('Note', '1', { title: 'new' }))
   await office.clock.until(tx.accepted)
@@ -62,7 +62,7 @@ test('what a lost history had accepted is sent again, also where the client rest
 test('a condition of a lost history fails, also where another has come as far and the client was restarted', async () => {
   const { office, desk, client } = await oneNote()
   desk.network.cut()
-  const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }, { unchanged: true }), { label: 'Count' })
+  const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }, { ifUnchanged: true }), { label: 'Count' })
   await office.clock.until(tx.durable)
   await office.startOver()
   await office.insert('1', { title: 'theirs', n: 7 })
@@ -76,8 +76,8 @@ test('a condition of a lost history fails, also where another has come as far an
 test('what is written in another history is not joined with what was written before, whose condition fails alone', async () => {
   const { office, desk, client } = await oneNote()
   await client.stop()
-  const type = (fields: object, unchanged: boolean) =>
-    client.mutate((m) => m.update('Note', '1', { ...fields }, { unchanged }), {
+  const type = (fields: object, ifUnchanged: boolean) =>
+    client.mutate((m) => m.update('Note', '1', { ...fields }, { ifUnchanged }), {
       coalesce: 'n',
       label: 'Count',
     })

@@ -30,7 +30,7 @@ describe('a rejected transaction', () => {
     for (const one of [tx, kept]) {
       expect(one?.records).toMatchObject([
         {
-          t: 'Note',
+          type: 'Note',
           id: '1',
           base: { title: 'Milk', n: 1 },
           mine: { title: 'mine', n: 1 },
@@ -71,7 +71,9 @@ describe('a rejected transaction', () => {
   test('is no conflict with what this client wrote itself', async () => {
     const { office, desk, client } = await oneNote()
     desk.network.cut()
-    const all = [1, 2, 3].map((n) => client.mutate((m) => m.update('Note', '1', { n }, { unchanged: true })))
+    const all = [1, 2, 3].map((n) =>
+      client.mutate((m) => m.update('Note', '1', { n }, { ifUnchanged: true })),
+    )
     desk.network.mend()
     await office.clock.until(Promise.all(all.map((tx) => tx.synced)))
     expect(notes(client)).toEqual({ 1: { title: 'Milk', n: 3 } })
@@ -221,7 +223,7 @@ describe('what requires another', () => {
   test('is not what changes a record that was there before it was put', async () => {
     const { office, desk, client } = await oneNote()
     desk.network.cut()
-    const put = client.mutate((m) => m.put('Note', { id: '1', title: 'mine' }, { unchanged: true }))
+    const put = client.mutate((m) => m.put('Note', { id: '1', title: 'mine' }, { ifUnchanged: true }))
     const after = client.mutate((m) => m.update('Note', '1', { n: 2 }))
     await office.update('1', { title: 'theirs' })
     desk.network.mend()

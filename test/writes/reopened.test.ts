@@ -169,7 +169,7 @@ describe('opening the database again', () => {
       await client.start()
       await office.clock.advance(600_000)
       expect(notes(client)).toEqual({ 1: { title: 'Milk' } })
-      expect(client.status.storage.reason).toMatch(/closed under two snapshots/)
+      expect(client.status.storage.reason).toMatch(/closed during two snapshots/)
       expect(fetched).toBeLessThanOrEqual(3)
     },
   )

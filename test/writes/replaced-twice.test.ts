@@ -20,13 +20,13 @@ async function refusedToBoth(options: Partial<SyncClientOptions> = {}) {
   }
   desk.network.cut()
   const { id, durable } = second.mutate(
-    (m) => m.update('Note', '1', { title: 'mine' }, { unchanged: true }),
+    (m) => m.update('Note', '1', { title: 'mine' }, { ifUnchanged: true }),
     { coalesce },
   )
   await office.clock.until(durable)
   await office.update('1', { title: 'theirs' })
   const toFront = () => {
-    for (const visible of [false, true]) desk.world.lifecycle.set({ visible })
+    for (const visible of [false, true]) desk.environment.lifecycle.set({ visible })
     return office.clock.advance(60_000)
   }
   // The first one reads it.

@@ -16,13 +16,13 @@ const options: fc.Arbitrary<SimulationOptions> = fc.record({
 const { RUNS = '80', SEED, SEED_PATH = '' } = process.env
 
 /** At most so many requests follow from one step, and from some quiet minutes. */
-const mostAsked = 20
-const mostAskedQuietly = 120
+const maxAsked = 20
+const maxAskedQuietly = 120
 
 async function expectQuiet(simulation: Simulation): Promise<void> {
   const asked = simulation.requests
   await simulation.clock.advance(180_000)
-  expect(simulation.requests - asked).toBeLessThan(mostAskedQuietly)
+  expect(simulation.requests - asked).toBeLessThan(maxAskedQuietly)
 }
 
 function isSettled({ devices }: Simulation): boolean {
@@ -59,7 +59,7 @@ test('whatever happens, each write is done once, in its order, is shown until th
         await take(simulation, next)
         expect(faults).toEqual([])
       }
-      expect(simulation.requests).toBeLessThan(mostAsked * (steps.length + devices.length))
+      expect(simulation.requests).toBeLessThan(maxAsked * (steps.length + devices.length))
 
       await simulation.heal()
       await expectQuiet(simulation)

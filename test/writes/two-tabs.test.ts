@@ -28,8 +28,8 @@ async function twoTabs(store = memoryStore()) {
       await server.settle()
     },
     front: () => {
-      device.world.lifecycle.set({ visible: false })
-      device.world.lifecycle.set({ visible: true })
+      device.environment.lifecycle.set({ visible: false })
+      device.environment.lifecycle.set({ visible: true })
     },
     stored: async () => (await server.rows('ada')).find(({ id }) => id === 'i1')?.p.n,
   }

@@ -3,7 +3,7 @@ import { defineModels } from '../../src/index.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import { at, type Desk, failure, notes, Office, watched } from '../support/office.ts'
 import { watching, writesOutbox } from '../support/watching-store.ts'
-import { modelsOf } from './tabs/models.ts'
+import { modelsOf } from './tabs-models.ts'
 
 /** Two tabs offline, the second of a newer version of the application: both have what was written in the first. */
 async function twoVersions() {

@@ -63,13 +63,13 @@ test('what is typed while the store commits twice without telling is sent as it 
 test('nor is what is typed behind a try of what was rejected lost, where that is committed without being told', async () => {
   const { office, desk, client, type, from, fail } = await unheard()
   desk.network.cut()
-  const refused = client.mutate((m) => m.update('Note', '1', { title: 'mine' }, { unchanged: true }), {
+  const refused = client.mutate((m) => m.update('Note', '1', { title: 'mine' }, { ifUnchanged: true }), {
     coalesce: 'title',
   })
   await office.clock.until(refused.durable)
   await office.update('1', { title: 'theirs' })
   desk.network.mend()
-  for (const visible of [false, true]) desk.world.lifecycle.set({ visible })
+  for (const visible of [false, true]) desk.environment.lifecycle.set({ visible })
   await office.clock.advance(60_000)
   expect(refused.state).toBe('rejected')
   await office.clock.until(client.stop())

@@ -184,10 +184,10 @@ describe('mutate', () => {
 })
 
 test.each([
-  ['txCodec', {}],
-  ['txCodec', { encode: () => {}, decode: () => {}, maxTransactions: 0 }],
+  ['transactionCodec', {}],
+  ['transactionCodec', { encode: () => {}, decode: () => {}, maxTransactions: 0 }],
   ['merge', 'mine'],
-  ['echoWait', -1],
+  ['echoTimeout', -1],
 ])('a wrong option %s is named', (option, value) => {
   const options = { baseUrl: officeUrl, [option]: value } as never
   const { desk } = { desk: async () => (await Office.open()).desk() }

@@ -1,7 +1,7 @@
 import { Hono } from 'hono'
 
 const users = ['ada', 'ben']
-const mostRows = 10_000
+const maxRows = 10_000
 
 /** What the demo answers on its one port: the service, a token for each user, changes on demand, and the page. */
 export function createApp({ atlas, page }) {
@@ -18,8 +18,8 @@ export function createApp({ atlas, page }) {
 
   app.post('/change', async (c) => {
     const { rows } = await c.req.json().catch(() => ({}))
-    if (!Number.isInteger(rows) || rows < 1 || rows > mostRows) {
-      return c.json({ error: `\`rows\` is to be a whole number from 1 to ${mostRows}.` }, 400)
+    if (!Number.isInteger(rows) || rows < 1 || rows > maxRows) {
+      return c.json({ error: `\`rows\` is to be a whole number from 1 to ${maxRows}.` }, 400)
     }
     const { sid } = await atlas.change(rows)
     return c.json({ rows, sid })

@@ -1,4 +1,4 @@
-const mostStars = 5
+const maxStars = 5
 
 /** What users may not do, by rules of the application's own. `places` are those that nobody added. */
 export function createRules(places) {
@@ -8,8 +8,8 @@ export function createRules(places) {
       if (op === 'd' && places.has(id))
         return { message: 'Only places that users have added can be deleted.' }
       const rating = p?.rating ?? 0
-      if (!(Number.isInteger(rating) && rating >= 0 && rating <= mostStars)) {
-        return { code: 'invalid', message: `There are no more than ${mostStars} stars.` }
+      if (!(Number.isInteger(rating) && rating >= 0 && rating <= maxStars)) {
+        return { code: 'invalid', message: `There are no more than ${maxStars} stars.` }
       }
     }
   }

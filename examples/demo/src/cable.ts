@@ -1,13 +1,13 @@
-import type { WebSocketConstructor, World } from 'instep'
+import type { Environment, WebSocketConstructor } from 'instep'
 import { Store } from './store.ts'
 
 /**
  * The cable between one client and the server. A client takes `fetch`, `WebSocket` and what it knows of the network
- * from its `world`; here they all run through a cable that can be cut. It stays cut when the page is reloaded.
+ * from its `environment`; here they all run through a cable that can be cut. It stays cut when the page is reloaded.
  */
 export class Cable {
   readonly isCut: Store<boolean>
-  readonly world: Partial<World>
+  readonly environment: Partial<Environment>
   readonly #key: string
   /** Ends what is under way when the cable is cut. */
   #underWay = new AbortController()
@@ -15,7 +15,7 @@ export class Cable {
   constructor(name: string) {
     this.#key = `cable:${name}`
     this.isCut = new Store(sessionStorage.getItem(this.#key) === 'cut')
-    this.world = {
+    this.environment = {
       fetch: this.fetch,
       WebSocket: this.#createSocketClass(),
       lifecycle: this.#createLifecycle(),
@@ -51,7 +51,7 @@ export class Cable {
     }
   }
 
-  #createLifecycle(): World['lifecycle'] {
+  #createLifecycle(): Environment['lifecycle'] {
     const online = () => navigator.onLine && !this.isCut.get()
     return {
       online,

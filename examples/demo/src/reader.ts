@@ -40,7 +40,7 @@ export class Reader {
       token: () => this.#signIn(),
       models,
       store: indexedDbStore(),
-      world: cable.world,
+      environment: cable.environment,
     })
     this.recent = new RecentChanges(this.client)
     this.edits = new RecentEdits(this.client)

@@ -3,7 +3,7 @@ import type { Client } from './models.ts'
 import { Store } from './store.ts'
 
 /** So many are shown. */
-const mostShown = 3
+const maxShown = 3
 
 /** The user's last edits, newest first: also those that have arrived, and so have left the outbox. */
 export class RecentEdits extends Store<readonly Transaction[]> {
@@ -21,6 +21,6 @@ export class RecentEdits extends Store<readonly Transaction[]> {
     // An edit that is tried again takes the place of the one that was refused.
     const retried = new Set(added.map(({ retryOf }) => retryOf))
     const others = this.get().filter(({ id }) => !retried.has(id))
-    this.set([...added.reverse(), ...others].slice(0, mostShown))
+    this.set([...added.reverse(), ...others].slice(0, maxShown))
   }
 }

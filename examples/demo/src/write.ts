@@ -5,7 +5,7 @@ import type { Client, Place } from './models.ts'
 export type PlaceFields = Pick<Place, 'name' | 'country' | 'rating' | 'note'>
 
 /** The server refuses what was written on top of something that somebody else has changed since. */
-const unchanged = { unchanged: true }
+const unchanged = { ifUnchanged: true }
 
 export function addPlace(client: Client, fields: PlaceFields): void {
   client.mutate((m) => m.insert('Place', { ...fields, ...derivedFrom(fields) }), {

@@ -1,4 +1,4 @@
-import { resolveWorld } from '../../base/environment.default.ts'
+import { resolveEnvironment } from '../../base/environment.default.ts'
 import type { TxOp } from '../../protocol/tx.ts'
 import { jwtAuthentication } from '../../server/auth/jwt.ts'
 import { signToken } from '../../server/auth/sign-token.ts'
@@ -18,7 +18,7 @@ export const demo: Command = {
   options: { ...addressOptions, ...logOptions, config: configOption },
   notes: ['It signs with a secret of its own, and ends with all it holds.'],
   async run(settings, shell) {
-    const { random } = resolveWorld()
+    const { random } = resolveEnvironment()
     const logger = await loggerIn(settings, shell)
     const secret = Buffer.from(random.bytes(32)).toString('base64url')
     const authenticate = jwtAuthentication({ secret })

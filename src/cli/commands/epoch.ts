@@ -1,4 +1,4 @@
-import { resolveWorld } from '../../base/environment.default.ts'
+import { resolveEnvironment } from '../../base/environment.default.ts'
 import { peer } from '../../server/optional-peer.ts'
 import type { Command } from '../command.ts'
 import { lastingDatabaseOption, openLog, presentDatabaseIn, reaching } from '../database.ts'
@@ -25,7 +25,7 @@ export const epoch: Command = {
     const logger = await loggerIn(settings, shell)
     const { findTables } = await peer('kysely', () => import('../../server/ops/census.ts'))
     // Opening the log would make them.
-    await reaching(name, () => findTables(name, { ...resolveWorld(), logger }))
+    await reaching(name, () => findTables(name, { ...resolveEnvironment(), logger }))
     const log = await openLog(name, { logger })
     try {
       await log.newEpoch()

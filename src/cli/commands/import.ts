@@ -1,4 +1,4 @@
-import { resolveWorld } from '../../base/environment.default.ts'
+import { resolveEnvironment } from '../../base/environment.default.ts'
 import { isStorableName } from '../../protocol/json-copy.ts'
 import type { TxOp } from '../../protocol/tx.ts'
 import { ownershipJudge } from '../../server/log/ownership.ts'
@@ -26,7 +26,7 @@ const recordsPerBatch = 1_000
 const lengthPerBatch = 4_194_304
 
 /** More lines than these are counted, and not told of one by one. */
-const mostFaults = 20
+const maxFaults = 20
 
 export const importRecords: Command = {
   name: 'import',
@@ -58,7 +58,7 @@ export const importRecords: Command = {
     const rules = rulesIn(settings)
     const file = await recordFile(settings.argument, settings.oneOf('format', formats))
     const logger = await loggerIn(settings, shell)
-    const progress = new Progress(shell.stderr, resolveWorld().clock)
+    const progress = new Progress(shell.stderr, resolveEnvironment().clock)
     const records = readBy(file, progress, shell)
     const checking = records('Checking', 'It was told to end; nothing was written.')
     await check(checking, rules, progress, shell.stderr)
@@ -138,12 +138,12 @@ async function check(
     const fault = faultOf(toOp(numbered, rules), numbered.line)
     if (fault === undefined) continue
     faults += 1
-    if (faults > mostFaults) continue
+    if (faults > maxFaults) continue
     progress.clear()
     output.write(`${oneLine(`Line ${numbered.line}: the record ${fault}.`)}\n`)
   }
   if (faults === 0) return
-  const rest = faults > mostFaults ? `, of which the first ${mostFaults} are shown` : ''
+  const rest = faults > maxFaults ? `, of which the first ${maxFaults} are shown` : ''
   throw new CommandError(
     `Nothing was written: ${counted(faults, 'record')} ${faults === 1 ? 'is' : 'are'} wrong${rest}.`,
   )

@@ -1,9 +1,9 @@
-import { resolveWorld } from '../../base/environment.default.ts'
+import { resolveEnvironment } from '../../base/environment.default.ts'
 import type { Logger } from '../../base/logger.ts'
 import { createSyncService } from '../../server/create-sync-service.ts'
-import { leastVerdictAgeMs } from '../../server/log/retention.ts'
+import { minVerdictAgeMs } from '../../server/log/retention.ts'
 import { prometheusMetrics } from '../../server/ops/prometheus.ts'
-import { longestWindowMs, type Rate, rateLimiter } from '../../server/ops/rate-limiter.ts'
+import { maxWindowMs, type Rate, rateLimiter } from '../../server/ops/rate-limiter.ts'
 import { isOrigin, originExpected } from '../../server/options.ts'
 import type { SyncService } from '../../server/service.ts'
 import { authenticationIn, authenticationOptions } from '../authentication.ts'
@@ -60,7 +60,7 @@ export const serveHttp: Command = {
     'Each option may also stand in the environment, as in INSTEP_OWNER_FIELD, or in the file, as in ownerField.',
   ],
   async run(settings, shell) {
-    const { clock } = resolveWorld()
+    const { clock } = resolveEnvironment()
     // From the start: the first process of a container has no signal end it that it does not listen to.
     const told = untilToldToEnd(shell)
     const logger = await loggerIn(settings, shell)
@@ -98,7 +98,7 @@ async function serviceOf(settings: Settings, { env }: Shell, logger: Logger): Pr
   }
   const maxAgeMs = settings.duration('keep-changes')
   const maxVerdictAgeMs = settings.duration('keep-verdicts')
-  if (maxVerdictAgeMs !== undefined && maxVerdictAgeMs < leastVerdictAgeMs) {
+  if (maxVerdictAgeMs !== undefined && maxVerdictAgeMs < minVerdictAgeMs) {
     throw new UsageError('`--keep-verdicts` is to be 1h or more, as in `90d`.')
   }
   const rate = rateIn(settings)
@@ -123,6 +123,6 @@ function rateIn(settings: Settings): Rate | undefined {
   const [, count, time = ''] = /^(\d+)\/(\w+)$/.exec(text) ?? []
   const requests = Number(count)
   const windowMs = durationOf(time) ?? 0
-  if (requests > 0 && windowMs >= 1_000 && windowMs <= longestWindowMs) return { requests, windowMs }
+  if (requests > 0 && windowMs >= 1_000 && windowMs <= maxWindowMs) return { requests, windowMs }
   throw new UsageError('`--rate-limit` is to be a number and a time from 1s to 24d, as in `100/1m`.')
 }

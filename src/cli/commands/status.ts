@@ -1,4 +1,4 @@
-import { resolveWorld } from '../../base/environment.default.ts'
+import { resolveEnvironment } from '../../base/environment.default.ts'
 import type { Census } from '../../server/ops/census.ts'
 import { peer } from '../../server/optional-peer.ts'
 import type { Command } from '../command.ts'
@@ -22,7 +22,7 @@ export const status: Command = {
     const name = presentDatabaseIn(settings)
     const logger = await loggerIn(settings, shell)
     const { takeCensus } = await peer('kysely', () => import('../../server/ops/census.ts'))
-    const census = await reaching(name, () => takeCensus(name, { ...resolveWorld(), logger }))
+    const census = await reaching(name, () => takeCensus(name, { ...resolveEnvironment(), logger }))
     shell.stdout.write(settings.flag('json') ? `${JSON.stringify(census)}\n` : table(census))
   },
 }

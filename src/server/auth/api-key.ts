@@ -1,9 +1,9 @@
 import { refuseUnknown } from '../../base/check-options.ts'
-import { resolveWorld } from '../../base/environment.default.ts'
+import { resolveEnvironment } from '../../base/environment.default.ts'
 import type { Clock } from '../../base/environment.ts'
 import { type Authenticate, type Caller, endingAt, refuse } from './caller.ts'
 import { apiKeyOf } from './credentials.ts'
-import { type Holder, type IssuerOptions, type SecretIssuer, secretStore } from './secret-issuer.ts'
+import { type CredentialOwner, type IssuerOptions, type SecretIssuer, secretStore } from './secret-issuer.ts'
 import { memorySecretTable, type SecretTable } from './secret-table.ts'
 import { type RunSql, sqlSecretTable } from './sql-secret-table.ts'
 
@@ -32,7 +32,7 @@ export interface ApiKeyOptions {
  * not.
  */
 export function apiKeyAuthentication(options: ApiKeyOptions): Authenticate {
-  const { store, clock = resolveWorld().clock } = options
+  const { store, clock = resolveEnvironment().clock } = options
   refuseUnknown(options, { store, clock })
   return async (request) => {
     const key = apiKeyOf(request)
@@ -47,7 +47,7 @@ export function apiKeyAuthentication(options: ApiKeyOptions): Authenticate {
 }
 
 /** A store that makes the keys too, and keeps their hashes alone. */
-export type IssuingKeyStore = KeyStore & SecretIssuer<Holder>
+export type IssuingKeyStore = KeyStore & SecretIssuer<CredentialOwner>
 
 /** Keys for as long as the process lives. */
 export function memoryKeyStore(options: IssuerOptions = {}): IssuingKeyStore {
@@ -60,7 +60,11 @@ export function sqlKeyStore(run: RunSql, options: IssuerOptions = {}): IssuingKe
 }
 
 function keyStore(table: SecretTable, options: IssuerOptions): IssuingKeyStore {
-  return secretStore<Holder, ApiKey>(table, options, ({ id, userId, organizationId, expiresAt, active }) => {
-    return { userId, organizationId, expiresAt, active, credentialId: id }
-  })
+  return secretStore<CredentialOwner, ApiKey>(
+    table,
+    options,
+    ({ id, userId, organizationId, expiresAt, active }) => {
+      return { userId, organizationId, expiresAt, active, credentialId: id }
+    },
+  )
 }

@@ -1,5 +1,5 @@
 import { refuseUnknown } from '../../base/check-options.ts'
-import { resolveWorld } from '../../base/environment.default.ts'
+import { resolveEnvironment } from '../../base/environment.default.ts'
 import type { Clock } from '../../base/environment.ts'
 import { ConfigurationError } from '../../base/errors.ts'
 import { sha256 } from '../sha256.ts'
@@ -32,7 +32,7 @@ interface Entry {
  * same ones. Refusals are not kept. Of credentials, only a hash is. Throws a ConfigurationError for a wrong option.
  */
 export function cached(authenticate: Authenticate, options: CacheOptions = {}): CachedAuthenticate {
-  const { ttlMs = 60_000, maxEntries = 10_000, clock = resolveWorld().clock } = options
+  const { ttlMs = 60_000, maxEntries = 10_000, clock = resolveEnvironment().clock } = options
   refuseUnknown(options, { ttlMs, maxEntries, clock })
   checkMs('ttlMs', ttlMs)
   if (!(maxEntries >= 1))

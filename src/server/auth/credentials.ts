@@ -1,18 +1,18 @@
 import { type Authenticate, type Caller, type Refusal, refuse } from './caller.ts'
 
 /** What is longer is no token or key of anybody's, and is not looked at. */
-const mostChars = 16_384
+const maxChars = 16_384
 
 /** The token of `Authorization: Bearer` (RFC 6750, section 2.1); `undefined` also where it is beyond 16 384 characters. */
 export function bearerToken({ headers }: Request): string | undefined {
   const authorization = headers.get('Authorization') ?? ''
-  return authorization.length > mostChars ? undefined : /^Bearer +(\S+) *$/i.exec(authorization)?.[1]
+  return authorization.length > maxChars ? undefined : /^Bearer +(\S+) *$/i.exec(authorization)?.[1]
 }
 
 /** The key of `X-API-Key`, within the same length. */
 export function apiKeyOf({ headers }: Request): string | undefined {
   const key = headers.get('X-API-Key') ?? ''
-  return key === '' || key.length > mostChars ? undefined : key
+  return key === '' || key.length > maxChars ? undefined : key
 }
 
 /** Whether the request tries to prove anything. */

@@ -1,11 +1,11 @@
 import type { JSONWebKeySet, JWTVerifyGetKey } from 'jose'
-import { resolveWorld } from '../../base/environment.default.ts'
+import { resolveEnvironment } from '../../base/environment.default.ts'
 import type { Fetch } from '../../base/environment.ts'
 import { ConfigurationError } from '../../base/errors.ts'
 import { peer } from '../optional-peer.ts'
 
 /** HS256 needs a key at least as long as its digest (RFC 7518, section 3.2). */
-export const leastSecretBytes = 32
+export const minSecretBytes = 32
 
 const asymmetric = [
   ...(['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'] as const),
@@ -61,8 +61,8 @@ export function verificationKeys(options: JwtSecret | JwtKeySet): VerificationKe
 /** The key that `secret` gives. Throws a ConfigurationError where it is too short to be one. */
 export function signingKey(secret: string): Uint8Array {
   const key = new TextEncoder().encode(secret)
-  if (key.length >= leastSecretBytes) return key
-  throw new ConfigurationError('secret', `A secret for tokens has at least ${leastSecretBytes} bytes.`)
+  if (key.length >= minSecretBytes) return key
+  throw new ConfigurationError('secret', `A secret for tokens has at least ${minSecretBytes} bytes.`)
 }
 
 export function loadJose() {
@@ -112,6 +112,6 @@ async function keySet({ jwks, cacheMs, timeoutMs, fetch }: JwtKeySet): Promise<J
   return createRemoteJWKSet(new URL(jwks), {
     cacheMaxAge: cacheMs ?? 600_000,
     timeoutDuration: timeoutMs ?? 5_000,
-    [customFetch]: fetch ?? resolveWorld().fetch,
+    [customFetch]: fetch ?? resolveEnvironment().fetch,
   })
 }

@@ -1,6 +1,6 @@
 import type { JWTPayload, JWTVerifyOptions } from 'jose'
 import { refuseUnknown } from '../../base/check-options.ts'
-import { resolveWorld } from '../../base/environment.default.ts'
+import { resolveEnvironment } from '../../base/environment.default.ts'
 import type { Clock } from '../../base/environment.ts'
 import { ConfigurationError } from '../../base/errors.ts'
 import { type Authenticate, type Caller, endingAt, refuse } from './caller.ts'
@@ -55,7 +55,7 @@ export function jwtAuthentication(options: JwtOptions): Authenticate {
   const {
     caller = callerOf,
     maxLifetimeMs = defaultMaxLifetimeMs,
-    clock = resolveWorld().clock,
+    clock = resolveEnvironment().clock,
     issuer,
   } = options
   refuseUnknown(options, known)

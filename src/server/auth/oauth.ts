@@ -1,5 +1,5 @@
 import { refuseUnknown } from '../../base/check-options.ts'
-import { resolveWorld } from '../../base/environment.default.ts'
+import { resolveEnvironment } from '../../base/environment.default.ts'
 import type { Clock } from '../../base/environment.ts'
 import { type Authenticate, type Caller, endingAt, refuse } from './caller.ts'
 import { checkMs } from './check-ms.ts'
@@ -27,7 +27,7 @@ export interface OAuthOptions {
  * ConfigurationError for a wrong option.
  */
 export function oauthAuthentication(options: OAuthOptions): Authenticate {
-  const { profileOf, findOrCreate, recheckMs = 3_600_000, clock = resolveWorld().clock } = options
+  const { profileOf, findOrCreate, recheckMs = 3_600_000, clock = resolveEnvironment().clock } = options
   refuseUnknown(options, { profileOf, findOrCreate, recheckMs, clock })
   checkMs('recheckMs', recheckMs)
   return bearerAuthentication(async (token) => {

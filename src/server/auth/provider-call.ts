@@ -1,5 +1,5 @@
 import { withDeadline } from '../../base/deadline.ts'
-import { resolveWorld } from '../../base/environment.default.ts'
+import { resolveEnvironment } from '../../base/environment.default.ts'
 import type { Clock, Fetch } from '../../base/environment.ts'
 import { HttpError, NetworkError, ProtocolError, toError } from '../../base/errors.ts'
 import { isObject, readJson } from '../../protocol/json.ts'
@@ -28,7 +28,7 @@ export interface ProviderAnswer {
  */
 export async function callProvider(address: ProviderAddress, init: RequestInit): Promise<ProviderAnswer> {
   const { url, timeoutMs = 5_000 } = address
-  const { clock, fetch } = resolveWorld()
+  const { clock, fetch } = resolveEnvironment()
   const controller = new AbortController()
   const call = async (): Promise<ProviderAnswer> => {
     try {

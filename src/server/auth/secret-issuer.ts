@@ -1,11 +1,11 @@
-import { resolveWorld } from '../../base/environment.default.ts'
+import { resolveEnvironment } from '../../base/environment.default.ts'
 import type { Random } from '../../base/environment.ts'
 import { ConfigurationError } from '../../base/errors.ts'
 import { hashOf, makeSecret, printSecret, proves, readSecret } from './secret.ts'
-import type { SecretRow, SecretTable, Which } from './secret-table.ts'
+import type { RevokeFilter, SecretRow, SecretTable } from './secret-table.ts'
 
 /** Whom a secret is for. */
-export interface Holder {
+export interface CredentialOwner {
   readonly userId: string
   readonly organizationId?: string
   /** In ms since the epoch. */
@@ -20,14 +20,14 @@ export interface IssuedSecret {
 }
 
 /** Gives out secrets, and takes them back. */
-export interface SecretIssuer<For extends Holder> {
+export interface SecretIssuer<For extends CredentialOwner> {
   /** A new one for `holder`. Rejects with a ConfigurationError for an `expiresAt` that is no whole number. */
   create(holder: For): Promise<IssuedSecret>
   /**
    * Revokes those that all of `which` fits. Their open sockets are the service's to close, by `revoke`. Rejects with a
    * ConfigurationError where `which` names nothing.
    */
-  revoke(which: Which): Promise<void>
+  revoke(which: RevokeFilter): Promise<void>
   /** Deletes those that expired at `moment` or before, in ms since the epoch. */
   deleteExpired(moment: number): Promise<void>
 }
@@ -37,9 +37,9 @@ export interface IssuerOptions {
 }
 
 /** A store over `table`, which finds for a secret what `read` makes of what is kept of it. */
-export function secretStore<For extends Holder, Found>(
+export function secretStore<For extends CredentialOwner, Found>(
   table: SecretTable,
-  { random = resolveWorld().random }: IssuerOptions,
+  { random = resolveEnvironment().random }: IssuerOptions,
   read: (row: SecretRow) => Found | undefined,
 ): SecretIssuer<For> & { find(secret: string): Promise<Found | undefined> } {
   return {

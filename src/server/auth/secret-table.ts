@@ -11,7 +11,7 @@ export interface SecretRow {
 }
 
 /** Which of the secrets are meant: those that all of it fits. */
-export interface Which {
+export interface RevokeFilter {
   readonly id?: string
   readonly userId?: string
   readonly organizationId?: string
@@ -22,7 +22,7 @@ export interface SecretTable {
   insert(row: SecretRow): Promise<void>
   find(id: string): Promise<SecretRow | undefined>
   /** Once it resolves, no `find` gives one of these as active. */
-  deactivate(which: Which): Promise<void>
+  deactivate(which: RevokeFilter): Promise<void>
   /** Deletes what expired at `moment` or before. */
   deleteExpired(moment: number): Promise<void>
 }

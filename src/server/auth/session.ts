@@ -1,9 +1,9 @@
 import { refuseUnknown } from '../../base/check-options.ts'
-import { resolveWorld } from '../../base/environment.default.ts'
+import { resolveEnvironment } from '../../base/environment.default.ts'
 import type { Clock } from '../../base/environment.ts'
 import { type Authenticate, type Caller, endingAt, refuse } from './caller.ts'
 import { bearerAuthentication } from './credentials.ts'
-import { type Holder, type IssuerOptions, type SecretIssuer, secretStore } from './secret-issuer.ts'
+import { type CredentialOwner, type IssuerOptions, type SecretIssuer, secretStore } from './secret-issuer.ts'
 import { memorySecretTable, type SecretTable } from './secret-table.ts'
 import { type RunSql, sqlSecretTable } from './sql-secret-table.ts'
 
@@ -28,7 +28,7 @@ export interface SessionOptions {
  * there is not.
  */
 export function sessionAuthentication(options: SessionOptions): Authenticate {
-  const { store, clock = resolveWorld().clock } = options
+  const { store, clock = resolveEnvironment().clock } = options
   refuseUnknown(options, { store, clock })
   return bearerAuthentication(async (token) => {
     const session = await store.find(token)
@@ -36,7 +36,7 @@ export function sessionAuthentication(options: SessionOptions): Authenticate {
   })
 }
 
-export interface NewSession extends Holder {
+export interface NewSession extends CredentialOwner {
   readonly expiresAt: number
 }
 

@@ -1,5 +1,5 @@
 import { refuseUnknown } from '../../base/check-options.ts'
-import { resolveWorld } from '../../base/environment.default.ts'
+import { resolveEnvironment } from '../../base/environment.default.ts'
 import type { Clock } from '../../base/environment.ts'
 import { dateOf } from './jwt.ts'
 import { loadJose, signingKey } from './jwt-keys.ts'
@@ -24,7 +24,7 @@ export async function signToken(options: SignTokenOptions): Promise<string> {
     userId,
     organizationId,
     lifetimeMs = 7 * 86_400_000,
-    clock = resolveWorld().clock,
+    clock = resolveEnvironment().clock,
   } = options
   refuseUnknown(options, { secret, userId, organizationId, lifetimeMs, clock })
   const now = clock.now()

@@ -2,7 +2,7 @@ import type { Clock, Random } from '../../base/environment.ts'
 import { isSyncError, toError } from '../../base/errors.ts'
 import type { TxResponse, TxResult } from '../../protocol/tx.ts'
 import type { Caller } from '../auth/caller.ts'
-import type { Position, Read } from '../log/log.ts'
+import type { LogRead, Position } from '../log/log.ts'
 import type { Metrics } from '../ops/metrics.ts'
 import type { RateLimit } from '../ops/rate-limit.ts'
 import { peer } from '../optional-peer.ts'
@@ -109,7 +109,12 @@ export async function createApp(options: AppOptions): Promise<App> {
     throw methodNotAllowed(methods[endpoint])
   })
 
-  const send = async (c: AppContext, read: Read, list: string, head: Readonly<Record<string, unknown>>) => {
+  const send = async (
+    c: AppContext,
+    read: LogRead,
+    list: string,
+    head: Readonly<Record<string, unknown>>,
+  ) => {
     const { caller, owner } = c.var.identity
     const names = { epoch: epochOf(read.history, owner), caller: callerOf(caller) }
     const failed = (error: unknown) => {

@@ -6,7 +6,7 @@ import type { Caller, OwnerField } from '../auth/caller.ts'
 import type { CommittedBy } from '../change-hook.ts'
 import { canonicalText } from '../log/canonical.ts'
 import { checkOps } from '../log/check-ops.ts'
-import type { Log, Tell, Verdict } from '../log/log.ts'
+import type { Log, OnCommitted, Verdict } from '../log/log.ts'
 import { ownershipJudge } from '../log/ownership.ts'
 import { toRejection } from '../log/rejection.ts'
 import { type Authorize, type Leave, leaveOf } from './authorize.ts'
@@ -24,7 +24,7 @@ export interface DecideOptions {
   /** Shortens a text that is only ever compared. */
   readonly digest: (text: string) => string
   /** Who is told what a transaction has changed. */
-  readonly told: (by: CommittedBy) => Tell | undefined
+  readonly told: (by: CommittedBy) => OnCommitted | undefined
   readonly logger: Logger
 }
 

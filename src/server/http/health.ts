@@ -7,14 +7,14 @@ import type { AppContext } from './env.ts'
 import { unavailable } from './failure.ts'
 
 /** A log that takes longer than this, in ms, is of no use to anybody. */
-const longestMs = 2_000
+const maxMs = 2_000
 
 /** Where the log is. However many ask at once, it is asked once; rejects where it does not answer in time. */
 export function positionReader(log: Log, clock: Clock): () => Promise<Position> {
-  const late = () => new Error(`It gives no answer in ${longestMs} ms.`)
+  const late = () => new Error(`It gives no answer in ${maxMs} ms.`)
   let reading: Promise<Position> | undefined
   return () => {
-    reading ??= withDeadline(clock, longestMs, log.position(), late).finally(() => {
+    reading ??= withDeadline(clock, maxMs, log.position(), late).finally(() => {
       reading = undefined
     })
     return reading

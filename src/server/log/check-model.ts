@@ -6,7 +6,7 @@ import type { TxOp } from '../../protocol/tx.ts'
 import { WriteRejectedError } from './rejection.ts'
 
 /** Verdicts are kept, and a list of what is no text breaks a model at each item. */
-const mostIssues = 20
+const maxIssues = 20
 
 /** What a write makes of a record. */
 interface Made {
@@ -56,7 +56,7 @@ export class ModelChecks {
       const issues = brokenBy(written, found, had)
       const [first] = issues
       if (!first) continue
-      const named = issues.slice(0, mostIssues)
+      const named = issues.slice(0, maxIssues)
       const details = {
         issues: named.map(({ path, message }) => ({ t, id, field: path.join('.'), message })),
       }

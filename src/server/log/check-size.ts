@@ -6,7 +6,7 @@ import { WriteRejectedError } from './rejection.ts'
 export const defaultRecordBytes = 1_048_576
 
 /** A client takes a row of 16 MiB at most, with its names and the white space around it. */
-export const mostRecordBytes = 15 * 1_048_576
+export const maxRecordBytes = 15 * 1_048_576
 
 /**
  * Throws a WriteRejectedError of reason `too_large` where `op` would leave fields that are too long: no client could

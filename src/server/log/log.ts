@@ -1,4 +1,4 @@
-import type { Undo } from '../../base/emitter.ts'
+import type { Unsubscribe } from '../../base/emitter.ts'
 import type { Payload } from '../../protocol/json.ts'
 import type { Rejection, TxOp } from '../../protocol/tx.ts'
 import type { Copies } from './copies.ts'
@@ -21,7 +21,7 @@ export interface Log {
    * with the `sid` of the last change, or the head where nothing changed; what `judge` throws comes back, and nothing
    * has happened then.
    */
-  write(ops: readonly TxOp[], judge: Judge, tell?: Tell): Promise<number>
+  write(ops: readonly TxOp[], judge: Judge, tell?: OnCommitted): Promise<number>
   /**
    * Decides about a client's transaction, once and for all. Under the lock, in this order:
    *
@@ -38,11 +38,11 @@ export interface Log {
    * else is thrown comes back, and nothing is stored. Verdicts outlive {@link trim}. Only one that is old is ever
    * forgotten, on an id that tells when it was made, and was long ago.
    */
-  transact(transaction: ClientTransaction, judge: Judge, tell?: Tell): Promise<Verdict>
+  transact(transaction: ClientTransaction, judge: Judge, tell?: OnCommitted): Promise<Verdict>
   /** All records of `owner`, as the texts of wire rows. */
   snapshot(owner: string): Promise<Snapshot>
   /** The changes of `owner` after `since`, as the texts of frames. There are no batches where `since < horizon`. */
-  delta(owner: string, since: number): Promise<Read>
+  delta(owner: string, since: number): Promise<LogRead>
   /** The oldest changes of all owners after `after`, about `limit` of them or fewer. It never ends inside a write. */
   changes(after: number, limit: number): Promise<Changes>
   position(): Promise<Position>
@@ -50,7 +50,7 @@ export interface Log {
    * Calls `listener` when something may have been written. A hint: it may come late, twice, for nothing, or never.
    * With what this log has written itself, so that nobody has to read it again.
    */
-  onHint(listener: (written?: Written) => void): Undo
+  onHint(listener: (written?: WriteResult) => void): Unsubscribe
   /** Forgets the changes up to `sid`. The records stay. */
   trim(sid: number): Promise<void>
   /**
@@ -66,7 +66,7 @@ export interface Log {
  * Is told what a write has changed, once that is committed: nothing where nothing changed, or where a verdict was there
  * already. All that one process writes is told in the order of the sids. It may not throw.
  */
-export type Tell = (changes: readonly LoggedChange[]) => void
+export type OnCommitted = (changes: readonly LoggedChange[]) => void
 
 export interface Position {
   /** Names this history: to be another one after a restore. */
@@ -77,12 +77,12 @@ export interface Position {
   readonly horizon: number
 }
 
-export interface Read extends Position {
+export interface LogRead extends Position {
   /** Each batch: items as JSON, none with a line feed in it, joined by `separator`. None is empty. */
   readonly batches: AsyncIterable<string>
 }
 
-export interface Snapshot extends Read {
+export interface Snapshot extends LogRead {
   /** How many records it holds. */
   readonly count: number
 }
@@ -94,7 +94,7 @@ export interface Changes extends Position {
 }
 
 /** All the changes after `after`, to the head. */
-export interface Written extends Position {
+export interface WriteResult extends Position {
   readonly after: number
   readonly changes: readonly LoggedChange[]
 }
@@ -132,10 +132,10 @@ export type Judge = (before: StoredRecord | undefined, op: TxOp, changed: boolea
 export interface Effect {
   readonly after: Pick<StoredRecord, 'owner' | 'p'> | undefined
   /** What is told, and to whom, each under a `sid` of its own. Where there are none, nothing has changed. */
-  readonly told: readonly Told[]
+  readonly told: readonly CommittedChange[]
 }
 
-export interface Told {
+export interface CommittedChange {
   readonly owner: string
   readonly change: { readonly op: 'i' | 'u'; readonly p: Payload } | { readonly op: 'd' }
 }

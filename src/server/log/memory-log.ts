@@ -1,7 +1,7 @@
-import { Emitter, type Undo } from '../../base/emitter.ts'
+import { Emitter, type Unsubscribe } from '../../base/emitter.ts'
 import type { Clock, Random } from '../../base/environment.ts'
 import { ConfigurationError } from '../../base/errors.ts'
-import { Alarm } from '../../base/timer.ts'
+import { Timer } from '../../base/timer.ts'
 import { rowKey } from '../../protocol/fold.ts'
 import type { WireRow } from '../../protocol/row.ts'
 import type { TxOp } from '../../protocol/tx.ts'
@@ -13,11 +13,11 @@ import type {
   Judge,
   Log,
   LoggedChange,
+  LogRead,
+  OnCommitted,
   Position,
-  Read,
   Snapshot,
   StoredRecord,
-  Tell,
   Verdict,
 } from './log.ts'
 import { madeAt } from './made-at.ts'
@@ -63,7 +63,7 @@ export class MemoryLog implements Log {
   readonly #history: string
   readonly #clock: Clock
   readonly #retention: Retention
-  readonly #forgetting: Alarm
+  readonly #forgetting: Timer
   /** A write has happened, whatever a listener does; nobody is there to be told. */
   readonly #hints = new Emitter<{ hint: undefined }>(() => {})
 
@@ -72,18 +72,18 @@ export class MemoryLog implements Log {
     checkRetention(retention)
     this.#clock = clock
     this.#retention = retention ?? {}
-    this.#forgetting = new Alarm(clock, () => this.#forget())
+    this.#forgetting = new Timer(clock, () => this.#forget())
     if (retention) this.#forgetting.set(forgetEveryMs)
     this.#history = Array.from(random.bytes(16), (byte) => byte.toString(16).padStart(2, '0')).join('')
   }
 
-  async write(ops: readonly TxOp[], judge: Judge, tell?: Tell): Promise<number> {
+  async write(ops: readonly TxOp[], judge: Judge, tell?: OnCommitted): Promise<number> {
     const draft = this.#draft(ops, judge)
     this.#commit(draft, tell)
     return draft.sid
   }
 
-  async transact(transaction: ClientTransaction, judge: Judge, tell?: Tell): Promise<Verdict> {
+  async transact(transaction: ClientTransaction, judge: Judge, tell?: OnCommitted): Promise<Verdict> {
     const { id, digest, ops } = transaction
     const keptFor = (named: string) => this.#verdicts.get(verdictKey(transaction, named))
     const drafted = () => this.#draft(ops, judge, transaction)
@@ -104,7 +104,7 @@ export class MemoryLog implements Log {
     return { ...this.#position(), count: records.length, batches: batchesOf(records, rowText) }
   }
 
-  async delta(owner: string, since: number): Promise<Read> {
+  async delta(owner: string, since: number): Promise<LogRead> {
     const entries =
       since < this.#horizon ? [] : this.#entriesAfter(since).filter((entry) => entry.owner === owner)
     return { ...this.#position(), batches: batchesOf(entries, (entry) => entry.frame) }
@@ -122,7 +122,7 @@ export class MemoryLog implements Log {
     return this.#position()
   }
 
-  onHint(listener: () => void): Undo {
+  onHint(listener: () => void): Unsubscribe {
     return this.#hints.on('hint', () => listener())
   }
 
@@ -173,7 +173,7 @@ export class MemoryLog implements Log {
   }
 
   /** Nothing of a draft has happened before, and nothing here can fail. */
-  #commit({ sid, frames, records }: Draft, tell?: Tell, by?: string): void {
+  #commit({ sid, frames, records }: Draft, tell?: OnCommitted, by?: string): void {
     for (const { t, id, after } of records) {
       if (after) this.#records.set(rowKey(t, id), { t, id, ...after })
       else this.#records.delete(rowKey(t, id))

@@ -4,11 +4,11 @@ import { isStorableName } from '../../protocol/json-copy.ts'
 import type { TxOp } from '../../protocol/tx.ts'
 import { checkSize, defaultRecordBytes } from './check-size.ts'
 import { Copies, type Merged } from './copies.ts'
-import type { Effect, Judge, StoredRecord, Told } from './log.ts'
+import type { CommittedChange, Effect, Judge, StoredRecord } from './log.ts'
 import { WriteRejectedError } from './rejection.ts'
 
 const nothing: Effect = { after: undefined, told: [] }
-const removal: Told['change'] = { op: 'd' }
+const removal: CommittedChange['change'] = { op: 'd' }
 
 export interface WriteRules {
   readonly ownerField: string
@@ -81,7 +81,7 @@ function whole(was: Payload | undefined, p: Payload): Merged {
 }
 
 function replaced(before: StoredRecord | undefined, owner: string, p: Payload): Effect {
-  const arrival: Told = { owner, change: { op: 'i', p } }
+  const arrival: CommittedChange = { owner, change: { op: 'i', p } }
   const moved = before && before.owner !== owner
   return {
     after: { owner, p },

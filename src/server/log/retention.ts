@@ -25,9 +25,9 @@ export const slackMs = 3_600_000
 const isRest: Check = [(value) => typeof value === 'number' && value >= 0, 'a number of 0 or more']
 
 /** Below it, devices whose clocks are a little behind could write nothing. */
-export const leastVerdictAgeMs = 3_600_000
+export const minVerdictAgeMs = 3_600_000
 const isVerdictAge: Check = [
-  (value) => typeof value === 'number' && value >= leastVerdictAgeMs,
+  (value) => typeof value === 'number' && value >= minVerdictAgeMs,
   'a number of 3_600_000 or more: an hour',
 ]
 

@@ -6,7 +6,7 @@ import { openPGlite } from '../log/sql/pglite.ts'
 import { openPostgres, type PostgresOptions } from '../log/sql/postgres.ts'
 import { readPosition } from '../log/sql/read.ts'
 
-const mostOwners = 10
+const maxOwners = 10
 
 /** What a database holds. */
 export interface Census {
@@ -74,7 +74,7 @@ async function countTypes(db: Db): Promise<Census['types']> {
 async function countOwners(db: Db): Promise<Census['owners']> {
   const { rows } = await sql<{ owner: string; records: Int8; owners: Int8 }>`
     select owner, count(*) as records, count(*) over () as owners
-    from instep_record group by owner order by records desc, owner limit ${sql.lit(mostOwners)}`.execute(db)
+    from instep_record group by owner order by records desc, owner limit ${sql.lit(maxOwners)}`.execute(db)
   return {
     count: toNumber(rows[0]?.owners ?? 0),
     largest: rows.map(({ owner, records }) => ({ owner, records: toNumber(records) })),

@@ -6,7 +6,7 @@ export interface Metrics {
   readonly path: string
   /** Resolves once it can count. Rejects with a ConfigurationError where a package is missing. */
   ready?(): Promise<void>
-  answered(answer: Answered): void
+  answered(answer: ResponseInfo): void
   /**
    * The answer to a request for what was counted. It came without authentication; `state` asks the database, so it is
    * for those alone who may see it.
@@ -15,7 +15,7 @@ export interface Metrics {
 }
 
 /** An answer that has begun. */
-export interface Answered {
+export interface ResponseInfo {
   readonly endpoint: Endpoint | 'preflight' | 'other'
   /** That of HTTP; 101 for a socket. */
   readonly status: number

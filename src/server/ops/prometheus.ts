@@ -5,7 +5,7 @@ import { ConfigurationError } from '../../base/errors.ts'
 import { bearerToken } from '../auth/credentials.ts'
 import { peer } from '../optional-peer.ts'
 import { sha256 } from '../sha256.ts'
-import type { Answered, Metrics, ServiceState } from './metrics.ts'
+import type { Metrics, ResponseInfo, ServiceState } from './metrics.ts'
 
 /** In seconds: from what memory answers in, to what a large snapshot takes to begin. */
 const buckets = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30]
@@ -21,7 +21,7 @@ export interface PrometheusOptions {
 
 interface Instruments {
   readonly registry: Registry
-  answered(answer: Answered): void
+  answered(answer: ResponseInfo): void
   stand(state: ServiceState): void
 }
 

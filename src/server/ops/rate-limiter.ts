@@ -7,7 +7,7 @@ import { sha256 } from '../sha256.ts'
 import type { RateLimit } from './rate-limit.ts'
 
 /** The package counts by a timer, which ends a longer time at once. */
-export const longestWindowMs = 2 ** 31 - 1
+export const maxWindowMs = 2 ** 31 - 1
 
 const limited = { bootstrap: true, delta: true, ws: true, tx: true } satisfies Record<Endpoint, true>
 
@@ -106,9 +106,9 @@ function load() {
 }
 
 function check({ requests, windowMs }: Rate): void {
-  if (Number.isInteger(requests) && requests > 0 && windowMs >= 1_000 && windowMs <= longestWindowMs) return
+  if (Number.isInteger(requests) && requests > 0 && windowMs >= 1_000 && windowMs <= maxWindowMs) return
   throw new ConfigurationError(
     'rateLimit',
-    `A rate is a whole number of \`requests\` above 0 in a \`windowMs\` from 1000 to ${longestWindowMs}.`,
+    `A rate is a whole number of \`requests\` above 0 in a \`windowMs\` from 1000 to ${maxWindowMs}.`,
   )
 }

@@ -1,7 +1,7 @@
 import { Disposer } from '../../base/disposer.ts'
-import type { Undo } from '../../base/emitter.ts'
+import type { Unsubscribe } from '../../base/emitter.ts'
 import type { Clock } from '../../base/environment.ts'
-import { Alarm } from '../../base/timer.ts'
+import { Timer } from '../../base/timer.ts'
 import type { Caller } from '../auth/caller.ts'
 import { closeCodes, type ServerSocket } from './server-socket.ts'
 
@@ -48,7 +48,7 @@ export class Connection {
   readonly #socket: ServerSocket
   readonly #limits: ConnectionLimits
   readonly #disposer = new Disposer()
-  readonly #heartbeat: Alarm
+  readonly #heartbeat: Timer
   /** Up to here the client knows what is its own. */
   #told: number
   #gone = false
@@ -59,14 +59,14 @@ export class Connection {
     sid: number,
     clock: Clock,
     limits: ConnectionLimits,
-    onEnd: Undo,
+    onEnd: Unsubscribe,
   ) {
     this.#socket = socket
     this.caller = caller
     this.#limits = limits
     this.#told = sid
     this.#disposer.add(onEnd)
-    this.#heartbeat = new Alarm(clock, () => this.push(new Push(this.#told, [])))
+    this.#heartbeat = new Timer(clock, () => this.push(new Push(this.#told, [])))
     this.#disposer.add(() => this.#heartbeat.clear())
     if (caller.expiresAt !== undefined) {
       const end = () => this.close(closeCodes.unauthenticated, 'token_expired')
@@ -85,7 +85,7 @@ export class Connection {
       // It comes again, and is let in as who it is now.
       else if (standing === 'other') this.close(closeCodes.restart, 'restart')
     }
-    const alarm = new Alarm(clock, () => void check())
+    const alarm = new Timer(clock, () => void check())
     alarm.set(this.#limits.recheckMs)
     this.#disposer.add(() => alarm.clear())
   }

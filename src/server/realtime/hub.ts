@@ -1,9 +1,9 @@
 import type { Clock } from '../../base/environment.ts'
 import { toError } from '../../base/errors.ts'
 import type { Logger } from '../../base/logger.ts'
-import { Alarm } from '../../base/timer.ts'
+import { Timer } from '../../base/timer.ts'
 import type { Caller } from '../auth/caller.ts'
-import type { Changes, Log, Written } from '../log/log.ts'
+import type { Changes, Log, WriteResult } from '../log/log.ts'
 import { Connection, type ConnectionLimits, Push, type Standing } from './connection.ts'
 import { closeCodes, type ServerSocket } from './server-socket.ts'
 
@@ -129,7 +129,7 @@ export class Hub {
   async #follow(): Promise<void> {
     const { log, clock, limits } = this.#options
     const unlisten = log.onHint((written) => this.#hear(written))
-    const alarm = new Alarm(clock, () => {
+    const alarm = new Timer(clock, () => {
       this.#read()
       alarm.set(limits.heartbeatMs)
     })
@@ -152,7 +152,7 @@ export class Hub {
     if (this.#readAgain) void this.#read()
   }
 
-  #hear(written: Written | undefined): void {
+  #hear(written: WriteResult | undefined): void {
     // What follows on the cursor is all there is to read.
     if (written && written.after === this.#cursor && !this.#reading) {
       this.#deliver({ ...written, sid: written.head })

@@ -1,4 +1,4 @@
-import { resolveWorld } from '../../../src/base/environment.default.ts'
+import { resolveEnvironment } from '../../../src/base/environment.default.ts'
 import { openDatabase } from '../../../src/persistence/open.ts'
 import { indexedDbStore } from '../../../src/storage/indexeddb.ts'
 import type { StoreTransaction } from '../../../src/storage/store.ts'
@@ -8,7 +8,7 @@ import { tell, tellFailures } from '../in-page.ts'
 import { firstState, type KillPoint, killPoints } from '../kill-points.ts'
 import { watchForDrops } from '../watch-drops.ts'
 
-const { clock } = resolveWorld()
+const { clock } = resolveEnvironment()
 const params = new URLSearchParams(location.search)
 const drops = watchForDrops(params.has('stored'))
 

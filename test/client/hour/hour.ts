@@ -1,10 +1,10 @@
-import { memoryStore, SyncClient, type World } from '../../../src/index.ts'
+import { type Environment, memoryStore, SyncClient } from '../../../src/index.ts'
 import { BareServer } from '../../support/bare-server.ts'
 import { virtualMount } from '../../support/bare-server-virtual.ts'
 import { baseUrl } from '../../support/device.ts'
 import { JumpingClock } from '../../support/jumping-clock.ts'
 import { VirtualClock } from '../../support/virtual-clock.ts'
-import { virtualWorld } from '../../support/virtual-environment.ts'
+import { virtualEnvironment } from '../../support/virtual-environment.ts'
 import { VirtualNetwork } from '../../support/virtual-network.ts'
 import { mulberry32 } from '../../support/virtual-random.ts'
 
@@ -20,7 +20,7 @@ export class Hour {
   readonly server: BareServer
   readonly mount: ReturnType<typeof virtualMount>
   readonly network: VirtualNetwork
-  readonly world: ReturnType<typeof virtualWorld>
+  readonly environment: ReturnType<typeof virtualEnvironment>
   readonly client: SyncClient
   /** The promises that the client has given and not settled. */
   readonly pending = new Set<Promise<unknown>>()
@@ -45,9 +45,9 @@ export class Hour {
     })
     this.mount = virtualMount(this.server)
     this.network = new VirtualNetwork({ clock, server: this.mount })
-    this.world = virtualWorld({ seed, clock, network: this.network })
+    this.environment = virtualEnvironment({ seed, clock, network: this.network })
     this.#token = this.server.tokens.issue('ada')
-    this.client = this.#clientOf({ ...this.world, clock: this.itsClock })
+    this.client = this.#clientOf({ ...this.environment, clock: this.itsClock })
   }
 
   pick<T>(from: readonly [T, ...T[]]): T {
@@ -81,7 +81,7 @@ export class Hour {
     this.network.mend()
     this.network.latencyMs = 20
     this.network.chunkMs = 0
-    this.world.lifecycle.set({ online: true, visible: true })
+    this.environment.lifecycle.set({ online: true, visible: true })
     this.watch(this.client.start())
     this.signIn()
   }
@@ -105,14 +105,14 @@ export class Hour {
   /** Those that another client finds which starts from what this one has stored, without a network. */
   async stored(): Promise<Rows> {
     this.network.cut()
-    const again = this.#clientOf(this.world)
+    const again = this.#clientOf(this.environment)
     await again.start()
     const rows = rowsOf(again)
     await this.clock.until(again.close())
     return rows
   }
 
-  #clientOf(world: World): SyncClient {
+  #clientOf(environment: Environment): SyncClient {
     return new SyncClient({
       baseUrl,
       token: () => this.#token,
@@ -120,7 +120,7 @@ export class Hour {
       store: this.#store,
       onUnauthenticated: () => this.#renewToken(),
       logger: { debug() {}, info() {}, warn() {}, error: (message) => this.faults.push(message) },
-      world,
+      environment: environment,
     })
   }
 

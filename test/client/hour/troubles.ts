@@ -58,7 +58,10 @@ const happenings: readonly (readonly [share: number, (hour: Hour) => void])[] = 
   [2, ({ network }) => network.killSockets()],
   [1, (hour) => Object.assign(hour.network, { latencyMs: hour.pick([0, 20, 300, 4_000]) })],
   [1, (hour) => Object.assign(hour.network, { chunkMs: hour.pick([0, 0, 300]) })],
-  [2, (hour) => hour.world.lifecycle.set({ online: hour.random() < 0.8, visible: hour.random() < 0.8 })],
+  [
+    2,
+    (hour) => hour.environment.lifecycle.set({ online: hour.random() < 0.8, visible: hour.random() < 0.8 }),
+  ],
   [2, (hour) => hour.itsClock.jump(hour.pick([-aDay, -3_600_000, -1_000, 1_000, 60_000, aDay]))],
   [1, ({ mount }) => mount.down()],
   [5, ({ mount }) => mount.up()],

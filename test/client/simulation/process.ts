@@ -4,7 +4,7 @@ import { ClosableStore } from '../../support/closable-store.ts'
 import { baseUrl } from '../../support/device.ts'
 import { slowStore } from '../../support/slow-store.ts'
 import { FaultyStore } from '../../support/store-faults.ts'
-import { type VirtualWorld, virtualWorld } from '../../support/virtual-environment.ts'
+import { type VirtualEnvironment, virtualEnvironment } from '../../support/virtual-environment.ts'
 import { VirtualNetwork } from '../../support/virtual-network.ts'
 import type { SimulatedDevice } from './device.ts'
 import type { Shown, Simulation } from './simulation.ts'
@@ -15,7 +15,7 @@ export const types = ['Issue', 'Project'] as const
 export class Process {
   readonly client: SyncClient
   readonly network: VirtualNetwork
-  readonly world: VirtualWorld
+  readonly environment: VirtualEnvironment
   readonly store: FaultyStore
   readonly engine: ClosableStore
   dead = false
@@ -33,8 +33,8 @@ export class Process {
     this.network = new VirtualNetwork({ clock, server: mount })
     this.network.chunkMs = options.chunkMs
     this.#maySetBack = options.snapshotTo === 'rows'
-    this.world = {
-      ...virtualWorld({ seed: simulation.next(), clock, network: this.network }),
+    this.environment = {
+      ...virtualEnvironment({ seed: simulation.next(), clock, network: this.network }),
       ...(options.sockets ? undefined : { WebSocket: undefined }),
     }
     this.store = new FaultyStore(slowStore(disk, clock, simulation.next() % 3 === 0 ? 40 : 0))
@@ -45,7 +45,7 @@ export class Process {
       onUnauthenticated: () => device.onUnauthenticated(),
       identity: 'ada',
       store: this.engine.store,
-      world: this.world,
+      environment: this.environment,
       logger: { debug() {}, info() {}, warn() {}, error: (message) => this.#faults.push(message) },
     })
     this.#queries = types.map((t) => this.client.query(t, { orderBy: 'n' }))
@@ -81,8 +81,8 @@ export class Process {
   }
 
   checkGone(): void {
-    const { network, world } = this
-    expect([network.calls, network.sockets, world.lifecycle.listeners]).toEqual([0, 0, 0])
+    const { network, environment } = this
+    expect([network.calls, network.sockets, environment.lifecycle.listeners]).toEqual([0, 0, 0])
   }
 
   #listen(): void {
@@ -93,7 +93,7 @@ export class Process {
         for (const [key, record] of Object.entries(this.shown)) this.#mirror.set(key, record)
         return
       }
-      for (const { t, id, before, after } of event.changes) {
+      for (const { type: t, id, before, after } of event.changes) {
         const key = `${t} ${id}`
         if (before !== this.#mirror.get(key)) this.#faults.push(`${key} was another before`)
         if (after) this.#mirror.set(key, after)

@@ -72,12 +72,12 @@ export class Simulation {
     this.server.behaviour.hold = false
     this.mount.up()
     for (const device of this.devices) {
-      const { network, store, world, client } = await device.running()
+      const { network, store, environment, client } = await device.running()
       network.mend()
       network.latencyMs = 20
       network.chunkMs = 0
       store.disarm()
-      world.lifecycle.set({ online: true, visible: true })
+      environment.lifecycle.set({ online: true, visible: true })
       void client.start()
       device.signIn()
     }

@@ -98,7 +98,7 @@ const troubles = {
     if (device.process) device.process.network.latencyMs = latencies[n % 4] ?? 0
   },
   lifecycle: ({ device, n }: Moment) =>
-    device.process?.world.lifecycle.set({ online: n % 2 === 0, visible: n % 3 > 0 }),
+    device.process?.environment.lifecycle.set({ online: n % 2 === 0, visible: n % 3 > 0 }),
   'server down': ({ simulation }: Moment) => simulation.mount.down(),
   'server up': ({ simulation }: Moment) => simulation.mount.up(),
   revoke: ({ simulation, device }: Moment) => simulation.server.tokens.revoke(device.token),

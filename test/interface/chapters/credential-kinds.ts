@@ -1,6 +1,6 @@
 import { SignJWT } from 'jose'
 import { describe, expect, test } from 'vitest'
-import { resolveWorld } from '../../../src/base/environment.default.ts'
+import { resolveEnvironment } from '../../../src/base/environment.default.ts'
 import {
   type Caller,
   introspection,
@@ -21,7 +21,7 @@ const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 export function describeCredentialKinds(kind: Kind, serve: Serve): void {
   describe.each(credentialKinds)(`%s, on ${kind}`, (_, make) => {
     test('lets its holder in everywhere, and refuses with 401 what is missing, invalid or past its end', async () => {
-      const { clock } = resolveWorld()
+      const { clock } = resolveEnvironment()
       const { authenticate, header, good, expired, invalid } = await make(clock)
       const site = await serve({ authenticate })
       const headers = (credential: string) => ({
@@ -84,7 +84,7 @@ export function describeCredentialKinds(kind: Kind, serve: Serve): void {
     test('that nobody has given out is refused, and so is one that was made inactive', async () => {
       const [, make] = credentialKinds.find(([name]) => name === 'an API key') ?? []
       if (!make) throw new Error('There are no API keys.')
-      const { authenticate, good, invalid: inactive } = await make(resolveWorld().clock)
+      const { authenticate, good, invalid: inactive } = await make(resolveEnvironment().clock)
       const { secret: unknown } = await memoryKeyStore().create({ userId: 'ann' })
       const site = await serve({ authenticate })
       expect(await answersTo(site, { 'x-api-key': good })).toEqual(letIn)

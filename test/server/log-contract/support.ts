@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import type { SyncFrame } from '../../../src/protocol/frame.ts'
 import type { WireRow } from '../../../src/protocol/row.ts'
 import type { TxOp } from '../../../src/protocol/tx.ts'
-import type { ClientTransaction, Judge, Log, Read } from '../../../src/server/log/log.ts'
+import type { ClientTransaction, Judge, Log, LogRead } from '../../../src/server/log/log.ts'
 import { ownershipJudge } from '../../../src/server/log/ownership.ts'
 import { separator } from '../../../src/server/log/separator.ts'
 
@@ -30,7 +30,7 @@ export function txOf(
 }
 
 /** What `read` gives. Each item stands on lines of its own. */
-export async function items<T>(read: Read): Promise<readonly T[]> {
+export async function items<T>(read: LogRead): Promise<readonly T[]> {
   const found: T[] = []
   for await (const batch of read.batches) {
     const texts = batch.split(separator)

@@ -6,7 +6,7 @@ import { ClosableStore } from '../../support/closable-store.ts'
 import type { JumpingClock } from '../../support/jumping-clock.ts'
 import { slowStore } from '../../support/slow-store.ts'
 import { FaultyStore } from '../../support/store-faults.ts'
-import { type VirtualWorld, virtualWorld } from '../../support/virtual-environment.ts'
+import { type VirtualEnvironment, virtualEnvironment } from '../../support/virtual-environment.ts'
 import { VirtualNetwork } from '../../support/virtual-network.ts'
 import type { SimulatedDevice } from './device.ts'
 import type { History, Shown } from './history.ts'
@@ -24,7 +24,7 @@ const over: ReadonlySet<Transaction['state']> = new Set(['failed', 'cancelled', 
 export class Process {
   readonly client: SyncClient
   readonly network: VirtualNetwork
-  readonly world: VirtualWorld<JumpingClock>
+  readonly environment: VirtualEnvironment<JumpingClock>
   readonly store: FaultyStore
   readonly engine: ClosableStore
   dead = false
@@ -41,8 +41,8 @@ export class Process {
     this.#device = device
     this.network = new VirtualNetwork({ clock, server })
     this.network.chunkMs = options.chunkMs
-    this.world = {
-      ...virtualWorld({ seed: simulation.next(), clock: device.clock, network: this.network }),
+    this.environment = {
+      ...virtualEnvironment({ seed: simulation.next(), clock: device.clock, network: this.network }),
       ...(options.sockets ? undefined : { WebSocket: undefined }),
     }
     this.store = new FaultyStore(slowStore(disk, clock, simulation.next() % 3 === 0 ? 40 : 0))
@@ -53,7 +53,7 @@ export class Process {
       onUnauthenticated: () => (options.signsInAtOnce ? device.signIn() : undefined),
       identity: device.user,
       store: this.engine.store,
-      world: this.world,
+      environment: this.environment,
       logger: { debug() {}, info() {}, warn() {}, error: (message) => faults.push(message) },
     })
     for (const t of types) this.client.query(t, { orderBy: 'n' }).subscribe(() => this.#look())
@@ -137,16 +137,16 @@ export class Process {
   }
 
   async heal(): Promise<void> {
-    const { network, store, world, client } = this
+    const { network, store, environment, client } = this
     network.mend()
     network.latencyMs = 20
     network.chunkMs = 0
     store.disarm()
     this.#device.signIn()
-    world.lifecycle.set({ online: false, visible: true })
+    environment.lifecycle.set({ online: false, visible: true })
     await client.start()
     client.resume()
-    world.lifecycle.set({ online: true })
+    environment.lifecycle.set({ online: true })
   }
 
   /** Ends in the middle of whatever it does. */
@@ -165,8 +165,8 @@ export class Process {
     await clock.until(this.client.close())
     this.dead = true
     await clock.advance(60_000)
-    const { network, world } = this
-    expect([network.calls, network.sockets, world.lifecycle.listeners]).toEqual([0, 0, 0])
+    const { network, environment } = this
+    expect([network.calls, network.sockets, environment.lifecycle.listeners]).toEqual([0, 0, 0])
   }
 
   #note(): void {
@@ -211,8 +211,8 @@ export class Process {
   get #confirmed(): Shown {
     return Object.fromEntries(
       keys.flatMap(({ t, id, key }) => {
-        const row = this.client.confirmed(t, id)
-        return row ? [[key, { ...row.p, id }]] : []
+        const confirmed = this.client.confirmed(t, id)
+        return confirmed ? [[key, { ...confirmed.record }]] : []
       }),
     )
   }

@@ -34,7 +34,7 @@ function optionsOf({ process, n }: Moment) {
   }
 }
 
-const unchanged = (n: number) => ({ unchanged: n % 3 === 0 })
+const unchanged = (n: number) => ({ ifUnchanged: n % 3 === 0 })
 
 /** What the users do. */
 const deeds = {
@@ -182,7 +182,7 @@ const troubles = {
     process.network.latencyMs = latencies[n % 4] ?? 0
   },
   lifecycle: ({ process, n }: Moment) =>
-    process.world.lifecycle.set({ online: n % 2 === 0, visible: n % 3 > 0 }),
+    process.environment.lifecycle.set({ online: n % 2 === 0, visible: n % 3 > 0 }),
   revoke: ({ simulation, n }: Moment) => {
     const device = pick(simulation.devices, n)
     if (device) simulation.revoked.add(device.token)
@@ -191,7 +191,7 @@ const troubles = {
     pick(simulation.devices, n)?.signIn()
     process.client.resume()
   },
-  'set the clock': ({ process, n }: Moment) => process.world.clock.jump((n - 500) * 10_000),
+  'set the clock': ({ process, n }: Moment) => process.environment.clock.jump((n - 500) * 10_000),
   sync: ({ process }: Moment) => void process.client.sync().catch(() => {}),
   'store fault': ({ process, n }: Moment) => process.store.arm((n >> 2) % 12, storeFaults[n % 5] ?? 'crash'),
   'close the database'({ process, n }: Moment) {

@@ -2,12 +2,12 @@ import { type Check, check } from '../../../base/check-options.ts'
 import { checkRetention } from '../retention.ts'
 
 /** The longest time that a timer takes, and a setting of PostgreSQL's, in ms: both would take a longer one for none. */
-const longestMs = 2_147_483_647
+const maxMs = 2_147_483_647
 
 const isCount: Check = [(value) => typeof value === 'number' && value > 0, 'a number above 0']
 const isTime: Check = [
-  (value) => typeof value === 'number' && value >= 1 && value <= longestMs,
-  `a number of ms from 1 to ${longestMs}`,
+  (value) => typeof value === 'number' && value >= 1 && value <= maxMs,
+  `a number of ms from 1 to ${maxMs}`,
 ]
 
 const checks = {

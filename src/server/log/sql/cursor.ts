@@ -7,7 +7,7 @@ const batchBytes = 65_536
 
 /** How many rows are fetched at first, when nobody knows how long they are, and how many at most. */
 const firstRows = 100
-const mostRows = 1_000
+const maxRows = 1_000
 
 /** How long an item may be, in bytes, that is fetched with the others: what is longer is when its turn comes. */
 const shortBytes = 16_384
@@ -39,7 +39,7 @@ export class SqlCursor implements Cursor {
   readonly #items: RawBuilder<Item>
   /** What is fetched, and in no batch yet. */
   #rows: Row[] = []
-  #mostRows = firstRows
+  #maxRows = firstRows
   /** Whether there may be rows to fetch, and whether the transaction is open. */
   #more = true
   #open = true
@@ -98,7 +98,7 @@ export class SqlCursor implements Cursor {
   }
 
   async #fetch(): Promise<void> {
-    const most = this.#mostRows
+    const most = this.#maxRows
     const { rows } = await sql<{ sid: Int8; bytes: number; item: string | null }>`
       fetch ${sql.lit(most)} from items`.execute(this.#trx)
     let length = 0
@@ -108,7 +108,7 @@ export class SqlCursor implements Cursor {
     }
     this.#more = this.#more && rows.length === most
     // As many as make a batch, if they are like these.
-    if (length > 0) this.#mostRows = Math.min(mostRows, Math.ceil((batchBytes * rows.length) / length))
+    if (length > 0) this.#maxRows = Math.min(maxRows, Math.ceil((batchBytes * rows.length) / length))
     // Promises of the driver hold the result until they are collected, which takes until they are many.
     rows.length = 0
   }

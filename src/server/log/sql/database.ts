@@ -1,5 +1,5 @@
 import type { Kysely, RawBuilder } from 'kysely'
-import type { Undo } from '../../../base/emitter.ts'
+import type { Unsubscribe } from '../../../base/emitter.ts'
 
 /** Statements are written as SQL, so no table has a type of its own. */
 export type Db = Kysely<unknown>
@@ -23,6 +23,6 @@ export interface SqlDatabase {
   /** Says to the other processes that there is something new. Goes into a statement, and happens when it commits. */
   readonly notify: RawBuilder<unknown>
   /** Calls `listener` when another process may have written, and whenever it may have been missed. */
-  listen(listener: () => void): Undo
+  listen(listener: () => void): Unsubscribe
   close(): Promise<void>
 }

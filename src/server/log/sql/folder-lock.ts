@@ -4,7 +4,7 @@ import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { kill, pid } from 'node:process'
-import type { Undo } from '../../../base/emitter.ts'
+import type { Unsubscribe } from '../../../base/emitter.ts'
 import type { Clock } from '../../../base/environment.ts'
 import { ConfigurationError, codeOf } from '../../../base/errors.ts'
 import { listenersIn, listenIn, socketOf } from './folder-socket.ts'
@@ -32,7 +32,7 @@ interface Holder {
  * a process that is gone is taken over. Rejects with a ConfigurationError where another has the folder, or this one
  * has it already.
  */
-export async function lockFolder(folder: string, clock: Clock): Promise<Undo> {
+export async function lockFolder(folder: string, clock: Clock): Promise<Unsubscribe> {
   makeFolder(folder)
   const lock = randomUUID()
   const socket = await listenIn(folder, lock)
@@ -66,7 +66,12 @@ async function alone(folder: string, own: string, clock: Clock): Promise<void> {
 }
 
 /** Takes the lock, unless one has it who does not listen here: no socket can be had, or it runs on another machine. */
-async function takeLock(folder: string, lock: string, disk: number | undefined, clock: Clock): Promise<Undo> {
+async function takeLock(
+  folder: string,
+  lock: string,
+  disk: number | undefined,
+  clock: Clock,
+): Promise<Unsubscribe> {
   const path = lockOf(folder)
   const own: Holder = { pid, started: startOf(pid) ?? '', boot: bootId(), host: hostname(), lock, disk }
   const draft = `${path}-${lock}`

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { closeSync, openSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
-import type { Undo } from '../../../base/emitter.ts'
+import type { Unsubscribe } from '../../../base/emitter.ts'
 import { codeOf } from '../../../base/errors.ts'
 
 /*
@@ -17,7 +17,7 @@ export interface FolderSocket {
   /** The disk, as this system calls it. Reached by another way, it may have sockets of its own. */
   readonly disk: number
   /** Takes the socket away. */
-  readonly close: Undo
+  readonly close: Unsubscribe
 }
 
 /** Listens in `folder` as `id`, and keeps no process running; `undefined` where no socket can be had. */

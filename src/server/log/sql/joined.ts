@@ -2,7 +2,7 @@ import type { Clock } from '../../../base/environment.ts'
 import { NetworkError } from '../../../base/errors.ts'
 
 /** How much one group holds, by the jobs' own measure. */
-const mostAtOnce = 1_000
+const maxAtOnce = 1_000
 
 interface Waiting<Job, Result> {
   readonly job: Job
@@ -67,7 +67,7 @@ export class Joined<Job, Result> {
   #next(): Waiting<Job, Result>[] {
     let before = 0
     const end = this.#waiting.findIndex(({ size }) => {
-      const isFull = before >= mostAtOnce
+      const isFull = before >= maxAtOnce
       before += size
       return isFull
     })

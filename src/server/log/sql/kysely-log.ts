@@ -1,21 +1,21 @@
 import { sql } from 'kysely'
 import { withDeadline } from '../../../base/deadline.ts'
-import { Emitter, type Undo } from '../../../base/emitter.ts'
+import { Emitter, type Unsubscribe } from '../../../base/emitter.ts'
 import type { Random } from '../../../base/environment.ts'
 import { isSyncError, toError, wrongOption } from '../../../base/errors.ts'
-import { Alarm } from '../../../base/timer.ts'
+import { Timer } from '../../../base/timer.ts'
 import type { TxOp } from '../../../protocol/tx.ts'
 import type { Decided } from '../decide-on.ts'
 import type {
   Changes,
   ClientTransaction,
   Judge,
+  LogRead,
+  OnCommitted,
   Position,
-  Read,
   Snapshot,
-  Tell,
   Verdict,
-  Written,
+  WriteResult,
 } from '../log.ts'
 import { toRejection } from '../rejection.ts'
 import { forgetEveryMs, type Retention, verdictHorizonOf } from '../retention.ts'
@@ -50,17 +50,17 @@ export interface LogOptions extends ReaderOptions {
 const opBytes = 16_384
 
 interface TellingWrite extends Write {
-  readonly tell: Tell | undefined
+  readonly tell: OnCommitted | undefined
 }
 
 export class KyselyLog implements SqlLog {
   readonly #database: SqlDatabase
   readonly #options: LogOptions
   readonly #reader: Reader
-  readonly #hints: Emitter<{ hint: Written | undefined }>
-  readonly #forgetting: Alarm
+  readonly #hints: Emitter<{ hint: WriteResult | undefined }>
+  readonly #forgetting: Timer
   readonly #writes: Joined<TellingWrite, Decided>
-  #unlisten: Undo | undefined
+  #unlisten: Unsubscribe | undefined
   /** Whether the last write failed for the database's sake. */
   #failing = false
   #closed = false
@@ -80,17 +80,17 @@ export class KyselyLog implements SqlLog {
       clock: options.clock,
       maxWaitMs: options.maxWaitMs,
     })
-    this.#forgetting = new Alarm(options.clock, () => void this.#forget())
+    this.#forgetting = new Timer(options.clock, () => void this.#forget())
     if (options.retention) this.#forgetting.set(forgetEveryMs)
   }
 
-  async write(ops: readonly TxOp[], judge: Judge, tell?: Tell): Promise<number> {
+  async write(ops: readonly TxOp[], judge: Judge, tell?: OnCommitted): Promise<number> {
     const { draft, thrown } = await this.#writes.do({ ops, judge, tell })
     if (!draft) throw thrown
     return draft.sid
   }
 
-  async transact(transaction: ClientTransaction, judge: Judge, tell?: Tell): Promise<Verdict> {
+  async transact(transaction: ClientTransaction, judge: Judge, tell?: OnCommitted): Promise<Verdict> {
     const decide = async (tx: ClientTransaction) => {
       const { verdict } = await this.#writes.do({ ops: tx.ops, judge, tell, transaction: tx })
       return verdict
@@ -109,7 +109,7 @@ export class KyselyLog implements SqlLog {
     return { ...(await this.#handOut(read)), count: read.count }
   }
 
-  async delta(owner: string, since: number): Promise<Read> {
+  async delta(owner: string, since: number): Promise<LogRead> {
     return this.#handOut(await openDelta(this.#database, owner, since))
   }
 
@@ -124,7 +124,7 @@ export class KyselyLog implements SqlLog {
     return readPosition(this.#database.followers, this.#database)
   }
 
-  onHint(listener: (written?: Written) => void): Undo {
+  onHint(listener: (written?: WriteResult) => void): Unsubscribe {
     this.#unlisten ??= this.#database.listen(() => this.#hints.emit('hint', undefined))
     return this.#hints.on('hint', listener)
   }
@@ -190,7 +190,7 @@ export class KyselyLog implements SqlLog {
     const { decided, written } = await retried(() => transaction.execute(write), {
       clock,
       random,
-      mostMs: maxWaitMs,
+      maxMs: maxWaitMs,
     }).catch((error) => {
       this.#failing = isSyncError(error, 'NetworkError')
       // It may have been committed all the same.
@@ -223,7 +223,7 @@ export class KyselyLog implements SqlLog {
     if (!this.#closed) this.#forgetting.set(forgetEveryMs)
   }
 
-  async #handOut({ position, cursor }: OpenRead): Promise<Read> {
+  async #handOut({ position, cursor }: OpenRead): Promise<LogRead> {
     if (!this.#database.single) return { ...position, batches: this.#reader.read(cursor) }
     const spool = new Spool(cursor)
     await spool.copied

@@ -1,16 +1,16 @@
-import type { Undo } from '../../../base/emitter.ts'
+import type { Unsubscribe } from '../../../base/emitter.ts'
 import type { TxOp } from '../../../protocol/tx.ts'
 import type {
   Changes,
   ClientTransaction,
   Judge,
   Log,
+  LogRead,
+  OnCommitted,
   Position,
-  Read,
   Snapshot,
-  Tell,
   Verdict,
-  Written,
+  WriteResult,
 } from '../log.ts'
 
 /**
@@ -31,11 +31,11 @@ export class LateLog implements Log {
     if (typeof log !== 'function') this.#log = this.#open()
   }
 
-  async write(ops: readonly TxOp[], judge: Judge, tell?: Tell): Promise<number> {
+  async write(ops: readonly TxOp[], judge: Judge, tell?: OnCommitted): Promise<number> {
     return (await this.#ready()).write(ops, judge, tell)
   }
 
-  async transact(transaction: ClientTransaction, judge: Judge, tell?: Tell): Promise<Verdict> {
+  async transact(transaction: ClientTransaction, judge: Judge, tell?: OnCommitted): Promise<Verdict> {
     return (await this.#ready()).transact(transaction, judge, tell)
   }
 
@@ -43,7 +43,7 @@ export class LateLog implements Log {
     return (await this.#ready()).snapshot(owner)
   }
 
-  async delta(owner: string, since: number): Promise<Read> {
+  async delta(owner: string, since: number): Promise<LogRead> {
     return (await this.#ready()).delta(owner, since)
   }
 
@@ -55,8 +55,8 @@ export class LateLog implements Log {
     return (await this.#ready()).position()
   }
 
-  onHint(listener: (written?: Written) => void): Undo {
-    let undo: Undo | undefined
+  onHint(listener: (written?: WriteResult) => void): Unsubscribe {
+    let undo: Unsubscribe | undefined
     let isUndone = false
     const listen = async () => {
       const log = await this.#ready()

@@ -1,9 +1,9 @@
 import { backoffMs } from '../../../base/backoff.ts'
-import type { Undo } from '../../../base/emitter.ts'
+import type { Unsubscribe } from '../../../base/emitter.ts'
 import type { Clock, Random } from '../../../base/environment.ts'
 import { toError } from '../../../base/errors.ts'
 import type { Logger } from '../../../base/logger.ts'
-import { Alarm } from '../../../base/timer.ts'
+import { Timer } from '../../../base/timer.ts'
 
 /** A connection that listens. */
 export interface Listening {
@@ -25,12 +25,12 @@ export interface ListenerOptions {
 }
 
 /** Listens until it is undone, over as many connections as it takes. */
-export function keepListening(options: ListenerOptions): Undo {
+export function keepListening(options: ListenerOptions): Unsubscribe {
   const { connect, onNotice, onListening, clock, random, logger } = options
   let current: Listening | undefined
   let stopped = false
   let failures = 0
-  const alarm = new Alarm(clock, () => void open())
+  const alarm = new Timer(clock, () => void open())
 
   const open = async () => {
     let isLost = false

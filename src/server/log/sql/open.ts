@@ -1,4 +1,4 @@
-import { resolveWorld } from '../../../base/environment.default.ts'
+import { resolveEnvironment } from '../../../base/environment.default.ts'
 import type { Clock, Random } from '../../../base/environment.ts'
 import { wrongOption } from '../../../base/errors.ts'
 import { harmless, type Logger, silentLogger } from '../../../base/logger.ts'
@@ -65,7 +65,7 @@ export async function openSqlLog(database: string, options: SqlLogOptions = {}):
     throw wrongOption('database', `must be ${expected}.`)
   }
   checkLogOptions(options)
-  const { clock, random } = resolveWorld()
+  const { clock, random } = resolveEnvironment()
   const resolved = {
     readerIdleMs: 30_000,
     spoolAfterMs: 5_000,

@@ -3,7 +3,7 @@ import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { PGlite } from '@electric-sql/pglite'
 import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient, sql } from 'kysely'
-import type { Undo } from '../../../base/emitter.ts'
+import type { Unsubscribe } from '../../../base/emitter.ts'
 import type { Clock } from '../../../base/environment.ts'
 import { ConfigurationError, isSyncError, type NetworkError, toError } from '../../../base/errors.ts'
 import type { Logger } from '../../../base/logger.ts'
@@ -157,7 +157,7 @@ function databaseOf(
 }
 
 /** The one connection that a PGlite has, for whoever has its lock. */
-function poolOf(session: Session, take: () => Promise<Undo>): PostgresPool {
+function poolOf(session: Session, take: () => Promise<Unsubscribe>): PostgresPool {
   const query = (text: string, parameters: readonly unknown[]) => session.query(text, parameters)
   return {
     connect: async () => ({ query, release: await take() }) as PostgresPoolClient,

@@ -1,4 +1,4 @@
-import type { Undo } from '../../../base/emitter.ts'
+import type { Unsubscribe } from '../../../base/emitter.ts'
 import type { Clock } from '../../../base/environment.ts'
 import { NetworkError } from '../../../base/errors.ts'
 
@@ -24,7 +24,7 @@ export class PriorityLock {
   }
 
   /** Resolves with what lets it go. Rejects with a NetworkError where it is not had in time, or not at all. */
-  async take(length: 'soonDone' | 'long'): Promise<Undo> {
+  async take(length: 'soonDone' | 'long'): Promise<Unsubscribe> {
     if (this.#closed) throw closed()
     if (this.#taken) await this.#wait(this.#waiting[length])
     this.#taken = true

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../base/environment.ts'
 import { toError } from '../../../base/errors.ts'
 import type { Logger } from '../../../base/logger.ts'
-import { Alarm } from '../../../base/timer.ts'
+import { Timer } from '../../../base/timer.ts'
 import type { Cursor } from './cursor.ts'
 import { Spool } from './spool.ts'
 
@@ -43,9 +43,9 @@ export class Reader {
 class Batches {
   #cursor: Cursor
   readonly #options: ReaderOptions
-  readonly #idle: Alarm
-  readonly #slow: Alarm
-  readonly #late: Alarm
+  readonly #idle: Timer
+  readonly #slow: Timer
+  readonly #late: Timer
   readonly #onEnd: () => void
   #cut = false
   /** Whether the next batch is being fetched. */
@@ -57,11 +57,11 @@ class Batches {
     this.#cursor = cursor
     this.#options = options
     this.#onEnd = onEnd
-    this.#idle = new Alarm(options.clock, () => void this.cut())
+    this.#idle = new Timer(options.clock, () => void this.cut())
     this.#idle.set(options.readerIdleMs)
-    this.#slow = new Alarm(options.clock, () => this.#spool())
+    this.#slow = new Timer(options.clock, () => this.#spool())
     this.#slow.set(options.spoolAfterMs)
-    this.#late = new Alarm(options.clock, () => void this.cut())
+    this.#late = new Timer(options.clock, () => void this.cut())
     this.#late.set(options.maxReadMs)
   }
 

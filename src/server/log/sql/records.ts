@@ -7,7 +7,7 @@ import type { Db } from './database.ts'
 import type { Write } from './group.ts'
 
 /** How long the records may be together that one write reads, in bytes of JSON. */
-const mostBytes = 64 * 1_048_576
+const maxBytes = 64 * 1_048_576
 
 /**
  * How long those of one statement are, as they are stored: no more of them are read once that is reached. Stored they may
@@ -92,8 +92,8 @@ export async function readRecords(
       else if (one) records.set(rowKey(one.t, one.id), { owner, sid, p: p ?? {} })
       bytes += length ?? 0
     }
-    if (bytes > mostBytes) {
-      const message = `The records that it changes are longer than ${mostBytes} bytes together.`
+    if (bytes > maxBytes) {
+      const message = `The records that it changes are longer than ${maxBytes} bytes together.`
       throw new WriteRejectedError('too_large', message)
     }
     if (left.length === 0) return records

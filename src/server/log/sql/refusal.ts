@@ -4,19 +4,19 @@ import { codeOf, isSyncError, NetworkError, toError } from '../../../base/errors
 import { isObject } from '../../../protocol/json.ts'
 import { WriteRejectedError } from '../rejection.ts'
 
-const mostTries = 5
+const maxTries = 5
 const pace = { baseMs: 20, capMs: 500 }
 
 /**
  * Runs `write`, again where the database gave way to another transaction, which leaves nothing behind. Throws a
  * WriteRejectedError where it refuses what is written, and a NetworkError where it gives way too often, or for longer
- * than `mostMs`.
+ * than `maxMs`.
  */
 export async function retried<T>(
   write: () => Promise<T>,
-  { clock, random, mostMs }: { readonly clock: Clock; readonly random: Random; readonly mostMs: number },
+  { clock, random, maxMs }: { readonly clock: Clock; readonly random: Random; readonly maxMs: number },
 ): Promise<T> {
-  const end = clock.now() + mostMs
+  const end = clock.now() + maxMs
   for (let failures = 1; ; failures += 1) {
     try {
       return await write()
@@ -24,7 +24,7 @@ export async function retried<T>(
       if (means(error, 'refused')) throw refusalOf(error)
       const said = isSyncError(error, 'NetworkError') ? error.cause : error
       if (!means(said, 'gaveWay')) throw error
-      if (failures === mostTries || clock.now() >= end) {
+      if (failures === maxTries || clock.now() >= end) {
         const last = toError(error).message
         const message = `The database gave way to others ${failures} times: ${last}`
         throw new NetworkError('timeout', message, { cause: error })

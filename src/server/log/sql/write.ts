@@ -3,7 +3,7 @@ import { rowKey } from '../../../protocol/fold.ts'
 import type { Rejection } from '../../../protocol/tx.ts'
 import type { Decided, KeptVerdict } from '../decide-on.ts'
 import { hasChanged } from '../draft.ts'
-import type { Position, Written } from '../log.ts'
+import type { Position, WriteResult } from '../log.ts'
 import { type Asked, askedBy, changesFound, changesOf, type FoundChange } from './changes.ts'
 import type { Db, SqlDatabase } from './database.ts'
 import { Group, type GroupBefore, type Write } from './group.ts'
@@ -23,7 +23,7 @@ const unread: Rejection = { code: 'invalid', message: 'It was refused.' }
 /** What has come of each write, in their order, and what all have changed. */
 export interface GroupWritten {
   readonly decided: readonly Decided[]
-  readonly written: Written
+  readonly written: WriteResult
 }
 
 /**

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini'
-import { defineModels, model } from '../../../src/index.ts'
-import type { WireRow } from '../../../src/protocol/row.ts'
-import type { TxOp } from '../../../src/protocol/tx.ts'
+import { defineModels, model } from '../../src/index.ts'
+import type { WireRow } from '../../src/protocol/row.ts'
+import type { TxOp } from '../../src/protocol/tx.ts'
 
 const Note = z.looseObject({})
 

@@ -1,9 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { type LinkEvent, type LinkMachineState, linkTransition } from '../../src/network/socket-state.ts'
+import {
+  type SocketEvent,
+  type SocketMachineState,
+  socketTransition,
+} from '../../src/network/socket-state.ts'
 
 const now = 1_000_000
 
-const states: Record<string, LinkMachineState> = {
+const states: Record<string, SocketMachineState> = {
   off: { name: 'off' },
   opening: { name: 'opening', failures: 2 },
   open: { name: 'open', failures: 0, offline: false },
@@ -12,7 +16,7 @@ const states: Record<string, LinkMachineState> = {
   waiting: { name: 'waiting', failures: 2, retryAt: now },
 }
 
-const events: Record<string, LinkEvent> = {
+const events: Record<string, SocketEvent> = {
   start: { type: 'start' },
   stop: { type: 'stop' },
   renew: { type: 'renew' },
@@ -27,7 +31,7 @@ const events: Record<string, LinkEvent> = {
 }
 
 /** Every pair of state and event that changes something, and what it does. All others change nothing. */
-const changes: Record<string, readonly [next: LinkMachineState, ...effects: string[]]> = {
+const changes: Record<string, readonly [next: SocketMachineState, ...effects: string[]]> = {
   'off: start': [{ name: 'opening', failures: 0 }, 'connect'],
   'opening: stop': [{ name: 'off' }, 'rest'],
   'opening: opened': [{ name: 'open', failures: 2, offline: false }, 'tell opened'],
@@ -59,9 +63,9 @@ const pairs = Object.entries(states).flatMap(([stateName, state]) =>
   Object.entries(events).map(([eventName, event]) => ({ name: `${stateName}: ${eventName}`, state, event })),
 )
 
-describe('a link', () => {
+describe('a socket', () => {
   test.each(pairs)('$name', ({ name, state, event }) => {
-    const step = linkTransition(state, event)
+    const step = socketTransition(state, event)
     const change = changes[name]
     if (change) {
       const [next, ...effects] = change
@@ -75,7 +79,10 @@ describe('a link', () => {
 
   test('waits longer with each failure, up to the cap, and jitters after it', () => {
     const wait = (failures: number, random: number) => {
-      const { state } = linkTransition({ name: 'opening', failures }, { type: 'lost', code: 0, now, random })
+      const { state } = socketTransition(
+        { name: 'opening', failures },
+        { type: 'lost', code: 0, now, random },
+      )
       return state.name === 'waiting' ? state.retryAt - now : undefined
     }
     expect([0, 1, 2, 9, 90].map((failures) => wait(failures, 0.5))).toEqual([250, 500, 1_000, 15_000, 15_000])

@@ -4,13 +4,13 @@ import { WebSocket as NodeSocket, WebSocketServer } from 'ws'
 import type { WebSocketConstructor } from '../../src/base/environment.ts'
 import { fallbackWebSocket } from '../../src/base/websocket.node.ts'
 import { createCredentials } from '../../src/network/credentials.ts'
-import { createLink, type Link } from '../../src/network/realtime-socket.ts'
+import { createRealtimeSocket, type RealtimeSocket } from '../../src/network/realtime-socket.ts'
 import { type LocalServer, localServer } from '../support/transport-servers.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 import { seededRandom, VirtualLifecycle } from '../support/virtual-environment.ts'
 
 let server: LocalServer | undefined
-let link: Link | undefined
+let link: RealtimeSocket | undefined
 afterEach(async () => {
   link?.stop()
   await server?.close()
@@ -27,8 +27,8 @@ async function connect(WebSocket: WebSocketConstructor | undefined) {
     log.push(line)
     heard()
   }
-  const made = createLink({
-    world: { WebSocket, clock, random: seededRandom(1), lifecycle: new VirtualLifecycle() },
+  const made = createRealtimeSocket({
+    environment: { WebSocket, clock, random: seededRandom(1), lifecycle: new VirtualLifecycle() },
     wsUrl: `ws://127.0.0.1:${local.port}/sync/v1/ws`,
     credentials: createCredentials({ token: 's3cret' }),
     listener: {

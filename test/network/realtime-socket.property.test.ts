@@ -1,16 +1,16 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { linkSetup } from '../support/transport-link.ts'
+import { linkSetup } from '../support/test-realtime-socket.ts'
 import { settle } from '../support/virtual-clock.ts'
 import { mulberry32 } from '../support/virtual-random.ts'
 
 type Setup = ReturnType<typeof linkSetup>
 
 const step = fc.constantFrom<[name: string, (setup: Setup) => unknown]>(
-  ['start', ({ link }) => link.start()],
-  ['stop', ({ link }) => link.stop()],
-  ['renew', ({ link }) => link.renew()],
-  ['expect a heartbeat', ({ link }) => link.expectHeartbeat(2_000)],
+  ['start', ({ socket }) => socket.start()],
+  ['stop', ({ socket }) => socket.stop()],
+  ['renew', ({ socket }) => socket.renew()],
+  ['expect a heartbeat', ({ socket }) => socket.expectHeartbeat(2_000)],
   ['the socket opens', ({ sockets }) => sockets.all.at(-1)?.opens()],
   ['the socket speaks', ({ sockets }) => sockets.all.at(-1)?.says('x')],
   ['the socket dies', ({ sockets }) => sockets.all.at(-1)?.dies()],
@@ -32,10 +32,10 @@ test('whatever happens: one socket at most, none after a stop, and the log is op
       for (const [, run] of steps) {
         await run(setup)
         expect(setup.sockets.live.length).toBeLessThanOrEqual(1)
-        expect(setup.link.state.name === 'open').toBe(setup.sockets.live[0]?.readyState === 1)
+        expect(setup.socket.state.name === 'open').toBe(setup.sockets.live[0]?.readyState === 1)
       }
       expect(setup.log).not.toContain('message old')
-      setup.link.stop()
+      setup.socket.stop()
       await setup.clock.advance(60_000)
       expect([setup.sockets.live.length, setup.clock.timers, setup.lifecycle.listeners]).toEqual([0, 0, 0])
       // A stop says nothing, so an `opened` may follow another only where one lay between them.
@@ -52,14 +52,14 @@ test('whatever happens: one socket at most, none after a stop, and the log is op
 test('invariant 51: 1 000 clients that a restart of the server cut off come back a few hundred a second at most', async () => {
   const random = mulberry32(7)
   const setups = Array.from({ length: 1_000 }, () => linkSetup({ seed: Math.floor(random() * 2 ** 32) }))
-  for (const { link } of setups) link.start()
+  for (const { socket } of setups) socket.start()
   await settle()
   const connects: number[] = []
-  for (const { link, sockets, clock } of setups) {
+  for (const { socket, sockets, clock } of setups) {
     sockets.last.opens()
     sockets.last.says('hello')
     sockets.last.dies(1012)
-    if (link.state.name === 'waiting') connects.push(link.state.retryAt - clock.now())
+    if (socket.state.name === 'waiting') connects.push(socket.state.retryAt - clock.now())
   }
   const within = (from: number) => connects.filter((at) => at >= from && at < from + 1_000).length
   expect(connects).toHaveLength(1_000)

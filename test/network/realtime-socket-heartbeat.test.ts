@@ -1,82 +1,82 @@
 import { describe, expect, test } from 'vitest'
-import { linkSetup } from '../support/transport-link.ts'
+import { linkSetup } from '../support/test-realtime-socket.ts'
 import { settle } from '../support/virtual-clock.ts'
 
 describe('invariant 50: a black-holed socket is noticed', () => {
   test('within two heartbeats: it is closed, told as lost, and opened again', async () => {
-    const { open, link, sockets, clock, log } = linkSetup()
+    const { open, socket, sockets, clock, log } = linkSetup()
     await open()
-    link.expectHeartbeat(10_000)
+    socket.expectHeartbeat(10_000)
     await clock.advance(19_999)
-    expect(link.state.name).toBe('open')
+    expect(socket.state.name).toBe('open')
     await clock.advance(1)
     expect(log).toEqual(['opened', 'lost open 0'])
-    expect([sockets.last.closed, link.state.name]).toEqual([true, 'waiting'])
+    expect([sockets.last.closed, socket.state.name]).toEqual([true, 'waiting'])
     await clock.advance(4_000)
-    expect([sockets.all.length, link.state.name]).toEqual([2, 'opening'])
+    expect([sockets.all.length, socket.state.name]).toEqual([2, 'opening'])
   })
 
   test('on becoming visible, at once, where a heartbeat is overdue', async () => {
-    const { open, link, sockets, clock, lifecycle } = linkSetup()
+    const { open, socket, sockets, clock, lifecycle } = linkSetup()
     await open()
-    link.expectHeartbeat(10_000)
+    socket.expectHeartbeat(10_000)
     lifecycle.set({ visible: false })
     await clock.advance(10_001)
     lifecycle.set({ visible: true })
     await settle()
-    expect([sockets.all.length, link.state.name]).toEqual([2, 'opening'])
+    expect([sockets.all.length, socket.state.name]).toEqual([2, 'opening'])
   })
 
   test('on online after offline, at once', async () => {
-    const { open, sockets, lifecycle, link } = linkSetup()
+    const { open, sockets, lifecycle, socket } = linkSetup()
     await open()
     lifecycle.set({ online: false })
     lifecycle.set({ online: true })
     await settle()
-    expect([sockets.all.length, link.state.name]).toEqual([2, 'opening'])
+    expect([sockets.all.length, socket.state.name]).toEqual([2, 'opening'])
   })
 })
 
 test('anything that comes in time keeps the socket', async () => {
-  const { open, link, sockets, clock, lifecycle } = linkSetup()
+  const { open, socket, sockets, clock, lifecycle } = linkSetup()
   await open()
-  link.expectHeartbeat(10_000)
+  socket.expectHeartbeat(10_000)
   for (let beat = 0; beat < 10; beat += 1) {
     await clock.advance(19_000)
     sockets.last.says('{}')
   }
   lifecycle.set({ visible: false })
   lifecycle.set({ visible: true })
-  expect([sockets.all.length, link.state.name]).toEqual([1, 'open'])
+  expect([sockets.all.length, socket.state.name]).toEqual([1, 'open'])
 })
 
 test('without a heartbeat silence means nothing', async () => {
-  const { open, link, sockets, clock, lifecycle } = linkSetup()
+  const { open, socket, sockets, clock, lifecycle } = linkSetup()
   await open()
   lifecycle.set({ visible: false })
   await clock.advance(7 * 24 * 3_600_000)
   lifecycle.set({ visible: true })
-  expect([sockets.all.length, link.state.name]).toEqual([1, 'open'])
+  expect([sockets.all.length, socket.state.name]).toEqual([1, 'open'])
 })
 
 test('an expectation holds for its socket only', async () => {
-  const { open, link, sockets, clock } = linkSetup()
+  const { open, socket, sockets, clock } = linkSetup()
   await open()
-  link.expectHeartbeat(10_000)
-  link.renew()
+  socket.expectHeartbeat(10_000)
+  socket.renew()
   await settle()
   sockets.last.opens()
   await clock.advance(3_600_000)
-  expect([sockets.all.length, link.state.name]).toEqual([2, 'open'])
+  expect([sockets.all.length, socket.state.name]).toEqual([2, 'open'])
 })
 
 test('the expectation of a second socket ends with it, too', async () => {
-  const { open, link, sockets, clock, retry, log } = linkSetup()
+  const { open, socket, sockets, clock, retry, log } = linkSetup()
   await open()
-  link.renew()
+  socket.renew()
   await settle()
   sockets.last.opens()
-  link.expectHeartbeat(10_000)
+  socket.expectHeartbeat(10_000)
   sockets.last.dies()
   await retry()
   sockets.last.opens()
@@ -85,10 +85,10 @@ test('the expectation of a second socket ends with it, too', async () => {
 })
 
 test('an expectation that comes when its socket is gone is none', async () => {
-  const { open, link, sockets, clock, log } = linkSetup()
+  const { open, socket, sockets, clock, log } = linkSetup()
   await open()
   sockets.last.dies()
-  link.expectHeartbeat(1_000)
+  socket.expectHeartbeat(1_000)
   expect(clock.timers).toBe(1)
   await clock.advance(4_000)
   sockets.last.opens()
@@ -97,20 +97,20 @@ test('an expectation that comes when its socket is gone is none', async () => {
 })
 
 test('a new expectation takes the place of the old; less than a second counts as one', async () => {
-  const { open, link, clock } = linkSetup()
+  const { open, socket, clock } = linkSetup()
   await open()
-  link.expectHeartbeat(60_000)
-  link.expectHeartbeat(0.001)
+  socket.expectHeartbeat(60_000)
+  socket.expectHeartbeat(0.001)
   await clock.advance(1_999)
-  expect(link.state.name).toBe('open')
+  expect(socket.state.name).toBe('open')
   await clock.advance(1)
-  expect(link.state.name).toBe('waiting')
+  expect(socket.state.name).toBe('waiting')
 })
 
 test('a heartbeat that is no number is none', async () => {
-  const { open, link, clock } = linkSetup()
+  const { open, socket, clock } = linkSetup()
   await open()
-  link.expectHeartbeat(Number.NaN)
+  socket.expectHeartbeat(Number.NaN)
   await clock.advance(3_600_000)
-  expect(link.state.name).toBe('open')
+  expect(socket.state.name).toBe('open')
 })
