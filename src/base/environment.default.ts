@@ -1,6 +1,5 @@
 import { fallbackWebSocket } from '#websocket'
-import type { Unsubscribe } from './emitter.ts'
-import type { Clock, Environment, Lifecycle, LifecycleEvent, Random } from './environment.ts'
+import type { Clock, Environment, Lifecycle, Random } from './environment.ts'
 import type { Logger } from './logger.ts'
 
 /** A timer holds a signed 32-bit number of ms (HTML standard, "timer initialization steps"). */
@@ -37,40 +36,27 @@ const random: Random = {
   bytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
 }
 
-const listeners = new Set<(event: LifecycleEvent) => void>()
-let detach: Unsubscribe = () => {}
-
-function attach(): Unsubscribe {
-  const target = globalThis
-  if (typeof target.addEventListener !== 'function') return () => {}
-  const tell = (event: LifecycleEvent) => {
-    for (const listener of [...listeners]) listener(event)
-  }
-  const own = new AbortController()
-  for (const type of ['online', 'offline'] as const) target.addEventListener(type, () => tell(type), own)
-  const onShow = (event: PageTransitionEvent) => {
-    if (!event.persisted) return
-    // A page that was put aside has lost its sockets, and may hear of that only now.
-    tell('offline')
-    tell('online')
-  }
-  target.addEventListener('pageshow', onShow, own)
-  const onVisibility = () => tell(lifecycle.visible() ? 'visible' : 'hidden')
-  target.document?.addEventListener('visibilitychange', onVisibility, own)
-  return () => own.abort()
-}
-
 const lifecycle: Lifecycle = {
   // Only `false` is a fact: `true` may be a network that leads nowhere, and Node 20 has no navigator.
   online: () => globalThis.navigator?.onLine !== false,
   visible: () => globalThis.document?.visibilityState !== 'hidden',
   subscribe(listener) {
-    const own = (event: LifecycleEvent) => listener(event)
-    if (listeners.size === 0) detach = attach()
-    listeners.add(own)
-    return () => {
-      if (listeners.delete(own) && listeners.size === 0) detach()
+    const target = globalThis
+    if (typeof target.addEventListener !== 'function') return () => {}
+    const own = new AbortController()
+    for (const type of ['online', 'offline'] as const) {
+      target.addEventListener(type, () => listener(type), own)
     }
+    const onShow = (event: PageTransitionEvent) => {
+      if (!event.persisted) return
+      // A page that comes back from the back/forward cache has lost its sockets, and may not have heard of it yet.
+      listener('offline')
+      listener('online')
+    }
+    target.addEventListener('pageshow', onShow, own)
+    const onVisibility = () => listener(lifecycle.visible() ? 'visible' : 'hidden')
+    target.document?.addEventListener('visibilitychange', onVisibility, own)
+    return () => own.abort()
   },
 }
 
