@@ -1,12 +1,12 @@
 import type { DatabaseSize } from './database.ts'
 
-/** A journal this small, in UTF-16 units, costs a restart nothing worth saving. */
+/** A journal up to this size, in UTF-16 units, is read quickly enough at a restart. */
 const minUnits = 500_000
 
-/** The journal's share of the pages from which replaying it costs more than folding it. */
+/** A journal larger than this share of the pages costs more to replay than to fold. */
 const share = 0.25
 
-/** Whether a checkpoint is worth its work. */
+/** Whether the journal is large enough for a checkpoint. */
 export function checkpointDue({ pageUnits, journalUnits }: DatabaseSize): boolean {
   return journalUnits > Math.max(minUnits, share * pageUnits)
 }

@@ -23,10 +23,10 @@ export interface CheckpointContext {
   readonly signal?: AbortSignal | undefined
 }
 
-/** The size of the pages now, and of what was cut from the journal. */
+/** The size of the pages after the checkpoint, and of the records removed from the journal. */
 export type Checkpointed = DatabaseSize
 
-/** Where a checkpoint begins: what it folds, and what must still hold when it ends. */
+/** The state at the beginning of a checkpoint: the data to fold, and the head to compare with at the end. */
 interface Start {
   readonly head: Head
   readonly manifest: Manifest
@@ -35,9 +35,9 @@ interface Start {
 }
 
 /**
- * Folds the journal, as far as it now goes, into pages beside the current ones, and puts these in place of the pages
- * they replace. Resolves with `undefined` where there was nothing to do, or it gave up: on its signal, or because a
- * snapshot took the place of what it began with.
+ * Folds the journal, up to its current end, into new pages beside the current ones, and then switches to the new pages.
+ * Resolves with `undefined` if there is nothing to fold or if the checkpoint gives up: because its signal aborts, or
+ * because a snapshot has replaced the data that the checkpoint began with.
  */
 export async function checkpoint(context: CheckpointContext): Promise<Checkpointed | undefined> {
   const { database, generations } = context
@@ -72,7 +72,10 @@ function begin(database: FencedConnection): Promise<Start | undefined> {
   })
 }
 
-/** The manifest to come, once its pages are stored; `undefined` where this checkpoint is to give up. */
+/**
+ * Stores the new pages and resolves with the manifest that lists them; with `undefined` if the checkpoint has to give
+ * up.
+ */
 async function foldPages(
   context: CheckpointContext,
   { manifest, fold }: Start,
@@ -94,7 +97,7 @@ async function foldPages(
   return pages.flat()
 }
 
-/** What comes in the place of one page; `undefined` where a snapshot has removed it. */
+/** The pages that replace the page `entry`; `undefined` if a snapshot has removed that page. */
 async function foldPage(
   { database, clock }: CheckpointContext,
   fold: JournalFold,
@@ -110,19 +113,22 @@ async function foldPage(
   return entries
 }
 
-/** Switches, in one transaction; `false` where the pages are no longer those that it began with. */
+/**
+ * Switches to the new pages in one transaction. Resolves with `false` if the stored generation is no longer the one
+ * that the checkpoint began with.
+ */
 function finish(
   { database, generations, signal }: CheckpointContext,
-  { head: began, journal, fold }: Start,
+  { head: startHead, journal, fold }: Start,
   writer: PageWriter,
   manifest: Manifest,
 ): Promise<boolean> {
   return database.write(['pages', 'journal'], async (tx) => {
     const head = readHead(await tx.get('meta', metaKeys.head))
-    if (head?.generation !== began.generation || signal?.aborted) return false
+    if (head?.generation !== startHead.generation || signal?.aborted) return false
     const { sid: base, at, to } = journal
     await database.cut(tx, { to })
-    // Who uses their types is yet to be told.
+    // Keep these changes: the journal no longer has them, and a later restore still has to report them.
     writeRepair(tx, { ...(await readRepair(tx)), unknown: fold.unknown })
     await generations.switchTo(tx, { ...head, generation: writer.id, base, at }, manifest)
     return true

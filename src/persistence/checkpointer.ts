@@ -4,17 +4,17 @@ import { type SyncError, toStorageError } from '../base/errors.ts'
 import { checkpointDue } from './checkpoint-due.ts'
 import type { Database } from './database.ts'
 
-/** A checkpoint waits until deltas have come and gone for this long. */
+/** A checkpoint waits this long after it becomes due, so that it does not compete with a burst of deltas. */
 const quietMs = 2_000
 
 export interface CheckpointerOptions {
   readonly clock: Clock
   readonly database: () => Database
-  /** One has ended, or failed: `failure` may be another. */
+  /** A checkpoint has ended or failed: read `failure` again. */
   readonly onEnd: () => void
 }
 
-/** Has the journal folded into the pages when it has grown, one checkpoint at a time. */
+/** Runs a checkpoint when the journal has grown large enough, one at a time. */
 export class Checkpointer {
   readonly #options: CheckpointerOptions
   #current: AbortController | undefined
@@ -25,12 +25,12 @@ export class Checkpointer {
     this.#options = options
   }
 
-  /** Why the last one failed, unless what it was to fold is there no more. */
+  /** The error of the last checkpoint; `undefined` if it succeeded or was aborted. */
   get failure(): SyncError | undefined {
     return this.#failure
   }
 
-  /** Something was stored. */
+  /** Schedules a checkpoint if one is due. To be called after each write. */
   soon(): void {
     const { clock, database } = this.#options
     if (this.#current || !checkpointDue(database().size)) return
@@ -39,7 +39,7 @@ export class Checkpointer {
     this.#cancel = clock.after(quietMs, () => void this.#run(checkpoint))
   }
 
-  /** Ends the one that is under way, or to come. */
+  /** Ends the running or scheduled checkpoint, and clears `failure`. */
   abort(): void {
     this.#cancel()
     this.#current?.abort()
@@ -50,7 +50,7 @@ export class Checkpointer {
   async #run(checkpoint: AbortController): Promise<void> {
     const { database, onEnd } = this.#options
     const ended = database().checkpoint(checkpoint.signal)
-    // What a checkpoint does not do stays in the journal.
+    // A failed checkpoint loses nothing: its changes are still in the journal.
     const failure = await ended.then(() => undefined, toStorageError)
     if (checkpoint.signal.aborted) return
     this.#current = undefined

@@ -7,63 +7,69 @@ import type { OutboxStore } from './outbox.ts'
 import type { Repair } from './repair.ts'
 
 /**
- * The local database of one identity: the last checkpoint as pages of JSON text, and a journal of the deltas since.
- * It holds confirmed data only, and rows and position become durable together or not at all.
+ * The local database of one identity: the last checkpoint as pages of JSON text, and a journal of the deltas since. It
+ * holds confirmed data only. Rows and position become durable together or not at all.
  *
- * Every write but those of the outbox compares a fence that the newest opener raised, or goes where that one has taken the
- * place: whoever was here before is refused (a StorageError of code `fenced`) and has changed nothing.
+ * The client that opened the database last owns the data. Each opening raises a number, the fence. Every write, except
+ * a write to the outbox, of a client that opened the database earlier is rejected with a StorageError of code `fenced`
+ * and changes nothing.
  */
 export interface Database {
   readonly kind: 'durable' | 'memory'
   /**
-   * Reads pages and journal from one consistent state. Pages come to `sink` in order, then the journal's ops: before them
-   * those that a checkpoint has left, since their records are not there.
-   * Resolves with the position reached, or `undefined` where nothing was ever stored. A journal record that cannot
-   * be read, or does not link to the one before, ends the journal there, and the records behind it are gone. A page
-   * that cannot be read: a StorageError of code `unreadable`, and only a snapshot helps.
+   * Reads pages and journal from one consistent state. The pages reach `sink` in order, then the changes to unknown
+   * records that a checkpoint kept, then the ops of the journal. Resolves with the stored position, or with `undefined`
+   * if nothing was ever stored. The journal ends before the first record that cannot be read or does not continue the
+   * record before it; that record and all later ones are deleted. Rejects with a StorageError of code `unreadable` if a
+   * page cannot be read: only a snapshot helps then.
    */
   restore(sink: RestoreSink): Promise<Restored | undefined>
   /**
-   * Reads what is stored once more, as `restore` does, and changes nothing: for the types that a restart left out. What
-   * it finds may lie ahead of what was restored. Resolves with `undefined` also where it is of another shape by now.
+   * Reads the stored data again, as `restore` does, for the types that `restore` left out. Changes nothing. The result
+   * may be newer than the restored data. Resolves with `undefined` also if a version of the application with other
+   * models has stored the data meanwhile.
    */
   read(sink: RestoreSink): Promise<Restored | undefined>
   /**
-   * The user whose data it is, as the service names it; `undefined` if that was never stored. It outlives the data, as the
-   * outbox does.
+   * The user who owns the data, as the service names the user; `undefined` if no user was ever stored. Like the outbox,
+   * the name is kept when the data is dropped.
    */
   readCaller(): Promise<string | undefined>
-  /** Stores `caller`, unless it is known to be stored. Rejects with a StorageError. */
+  /** Stores `caller`, unless the same name is already stored. Rejects with a StorageError. */
   storeCaller(caller: string | undefined): Promise<void>
-  /** Begins a new generation beside the current one, which stays whole until `commit`. */
+  /** Begins a new generation of pages beside the current one, which stays complete until `commit`. */
   snapshot(): Promise<SnapshotWriter>
   /**
-   * Makes one delta durable. Refused with a StorageError of code `broken_link` where the stored position is not
-   * `entry.since`: a record that failed leaves no hole behind it.
+   * Makes one delta durable. Rejects with a StorageError of code `broken_link` if the stored position is not
+   * `entry.since`, so that a failed write never leaves a hole.
    */
   append(entry: JournalEntry): Promise<void>
   /**
-   * Folds the journal into the pages that it touches, a slice at a time, and cuts it in one transaction. Appends may
-   * come in between. Resolves with whether anything was to do; `signal` ends it between two slices.
+   * Folds the journal into the pages that it changes, one page at a time, and removes the folded records in one
+   * transaction. Appends may happen in between. Resolves with whether there was anything to fold. `signal` ends the
+   * work between pages.
    */
   checkpoint(signal?: AbortSignal): Promise<boolean>
-  /** How large it is, for deciding when a checkpoint is due. */
+  /** The size of the stored data, which decides when a checkpoint is due. */
   readonly size: DatabaseSize
-  /** The user's transactions. They outlive every other data. */
+  /** The user's transactions. They are kept when the data is dropped. */
   readonly outbox: OutboxStore
-  /** Removes pages and journal, so that there is room; a restart then begins without data. */
+  /** Removes pages and journal to make room. The next restart begins without data. */
   drop(): Promise<void>
   close(): void
-  /** Tells once when the engine closed it by itself, as a StoreConnection does. */
+  /** Calls `listener` at most once: when the browser closes the database without being asked. See StoreConnection. */
   onLost(listener: (failure: StorageError) => void): Unsubscribe
 }
 
 export interface RestoreSink {
   rows(rows: readonly WireRow[]): void
   ops(ops: readonly RowOp[]): void
-  /** Changes without fields, which a checkpoint has left. @default as `ops` */
+  /** Takes the changes to unknown records that a checkpoint kept; they have no fields. @default as `ops` */
   readonly unknown?: (ops: readonly RowOp[]) => void
-  /** Whether records of `t` are wanted: a page that has no other is not read. What comes may still hold some. @default all */
+  /**
+   * Whether the sink wants records of `t`. Pages without any wanted type are not read; the other pages come whole, with
+   * the rows of unwanted types. @default all
+   */
   readonly holds?: (t: string) => boolean
 }
 
@@ -72,7 +78,7 @@ export interface Restored {
   readonly epoch?: string | undefined
   /** When the position was stored, in ms since the epoch. */
   readonly at: number
-  /** Why what was migrated could not be stored, if it could not: no delta follows from what is there. */
+  /** The error, if migrated data could not be stored. Do not append a delta to the stored data then. */
   readonly failure?: SyncError | undefined
   readonly repair: Pick<Repair, 'owed' | 'at'>
 }
@@ -82,23 +88,26 @@ export interface JournalEntry {
   readonly sid: number
   readonly ops: readonly RowOp[]
   readonly epoch?: string | undefined
-  /** Whether records are missing, so that a snapshot is owed: that is remembered until there is one. */
+  /** Whether records are missing, so that a snapshot is needed. Stored until the next snapshot. */
   readonly owesRepair?: boolean | undefined
 }
 
 export interface SnapshotWriter {
   /** Stores pages, in one transaction. Resolves when they are stored. */
   page(...pages: readonly Page[]): Promise<void>
-  /** Switches to the new generation in one transaction, and clears the journal and what is left of older ones. */
+  /**
+   * Switches to the new generation in one transaction, which also removes the journal and the pages of older
+   * generations.
+   */
   commit(position: HistoryPosition, repair?: Partial<Repair>): Promise<void>
-  /** Drops what was written. The current generation is as it was. */
+  /** Removes the pages written so far. The current generation is unchanged. */
   abort(): Promise<void>
 }
 
 export interface Page {
   /** A JSON array of rows. */
   readonly text: string
-  /** How many rows of each type it holds. */
+  /** The number of rows of each type. */
   readonly types: readonly (readonly [t: string, rows: number])[]
 }
 

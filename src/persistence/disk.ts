@@ -10,50 +10,50 @@ import { isHopeless, Recorder } from './recorder.ts'
 import type { StorageStatus } from './storage-status.ts'
 
 /**
- * Where a snapshot did not fit, another may after this long, in ms; each one after it waits four times longer, even if it
- * fits: what is written next may take its room again.
+ * Time before the next snapshot is tried after one did not fit, in ms. Each later try waits four times longer, even if
+ * a snapshot did fit: the next write may take its room again.
  */
 const roomMs = 3_600_000
 
 export interface DiskOptions {
-  /** `beside`: another client has the data, and keeps it. */
+  /** Opens the database. `beside`: another client owns the data, and only the outbox is opened for writing. */
   readonly openDatabase: (beside: boolean) => Promise<Database>
   readonly clock: Clock
   readonly listener: DiskListener
 }
 
 export interface DiskListener {
-  /** The database is open, and nothing of it is here yet. Resolves once what is to be read is; never rejects. */
+  /** The database is open, and its data is not in memory yet. Resolves once that data is read; never rejects. */
   opened(): Promise<void>
-  /** Another one is open in its place, which may be empty. */
+  /** Another database, which may be empty, is open instead of the previous one. */
   reopened(): void
-  /** The disk may take the transactions that it did not take before. */
+  /** Transactions that the disk refused may fit now: write them again. */
   storeAgain(): void
-  /** What is stored is not what was: only a snapshot helps. */
+  /** The stored data is missing or cannot be continued: only a snapshot helps. */
   lost(): void
-  /** How storing goes may be another. */
+  /** The storage status may have changed. */
   storage(status: StorageStatus, failure?: SyncError): void
 }
 
 /**
- * What became of a snapshot: it is `stored`, in `memory` alone, or to be fetched `again`, since the database was opened
- * again under it.
+ * The outcome of a snapshot: `stored` on disk; in `memory` only; or to be fetched `again`, because the database was
+ * closed and opened again during the snapshot.
  */
 export type Replaced = 'stored' | 'memory' | 'again'
 
-/** One identity's database, and whether what is taken comes to be durable there. */
+/** The database of one identity, and whether new data becomes durable in it. */
 export class Disk {
-  /** Where its transactions are stored, whatever becomes of the data. */
+  /** Stores the transactions, even while the data cannot be stored. */
   readonly outbox: OutboxDisk
   readonly #listener: DiskListener
   readonly #opener: Opener
   readonly #checkpointer: Checkpointer
-  readonly #again: Timer
-  #againMs = roomMs
-  readonly #recorder = new Recorder(noDatabase, (failure) => this.#heard(failure))
-  /** Why the data was given up since its replacement began, if it was. */
-  #given: SyncError | undefined
-  /** Whether the database was opened again under the last snapshot. */
+  readonly #retry: Timer
+  #retryMs = roomMs
+  readonly #recorder = new Recorder(noDatabase, (failure) => this.#onRecorderChange(failure))
+  /** The error for which the data was dropped during the current `replace`, if it was. */
+  #dropFailure: SyncError | undefined
+  /** Whether the database was closed and opened again during the last snapshot. */
   #isLost = false
   #opening: Promise<void> | undefined
   #isSealed = false
@@ -61,27 +61,27 @@ export class Disk {
 
   constructor({ openDatabase, clock, listener }: DiskOptions) {
     this.#listener = listener
-    const tell = () => this.#tell()
+    const report = () => this.#report()
     this.#opener = new Opener({
       openDatabase,
       isOthers: () => this.isOthers,
       clock,
       listener: {
-        failed: tell,
-        // What waits in memory is not safe until it is stored in another one.
-        lost: (database, failure) => void this.#opener.openAfter(database, failure).then(tell),
+        failed: report,
+        // Open another database at once: records that wait in memory are safe only when they are stored.
+        lost: (database, failure) => void this.#opener.openAfter(database, failure).then(report),
         reopened: (database, old) => {
           this.#checkpointer.abort()
-          // Only the outbox is stored there.
+          // Another client owns the data, so this database holds the outbox only.
           if (this.isOthers) {
-            tell()
+            report()
             return listener.reopened()
           }
           const isFirst = old === noDatabase
-          // What is there is not what is here.
+          // Memory and disk have diverged: do not append to the stored data.
           if (isFirst) this.#recorder.suspend()
           this.#recorder.use(database)
-          tell()
+          report()
           listener.reopened()
           if (isFirst && !this.#isSealed) this.#opening = listener.opened()
           if (this.#recorder.suspended) listener.lost()
@@ -91,7 +91,7 @@ export class Disk {
     this.#checkpointer = new Checkpointer({
       clock,
       database: () => this.database,
-      onEnd: tell,
+      onEnd: report,
     })
     this.outbox = new OutboxDisk({
       clock,
@@ -101,15 +101,15 @@ export class Disk {
       onDrop: (failure) => {
         this.#checkpointer.abort()
         this.#recorder.suspend(failure)
-        this.#given = failure
+        this.#dropFailure = failure
       },
-      onChange: tell,
+      onChange: report,
     })
-    this.#again = new Timer(clock, () => {
+    this.#retry = new Timer(clock, () => {
       const { failure, suspended } = this.#recorder
       if (!failure || isHopeless(failure)) return
-      if (suspended) this.#againMs *= 4
-      this.#again.set(this.#againMs)
+      if (suspended) this.#retryMs *= 4
+      this.#retry.set(this.#retryMs)
       if (suspended) listener.lost()
     })
   }
@@ -118,19 +118,20 @@ export class Disk {
     return this.#opener.database
   }
 
-  /** Whether another client has taken over the data: this one stores its transactions alone. */
+  /** Whether another client owns the data, so that this client stores its transactions only. */
   get isOthers(): boolean {
     return this.#isOthers
   }
 
-  /** Why what is taken is not stored, if it is not. */
+  /** The error for which new data is not stored, if there is one. */
   get failure(): SyncError | undefined {
     return this.#recorder.failure
   }
 
   /**
-   * Resolves once the database is open and what it holds is read. Never rejects: where it does not open, all is in memory
-   * alone. What is recorded is not stored until `resume`: it would follow from nothing.
+   * Resolves once the database is open and its data is read. Never rejects: if the database does not open, all data is
+   * in memory only. Nothing that `record` takes is stored until `resume`, because it would not follow from the stored
+   * data.
    */
   open(): Promise<void> {
     this.#opening ??= this.#isSealed ? Promise.resolve() : this.#open()
@@ -141,44 +142,47 @@ export class Disk {
     return this.#isSealed
   }
 
-  /** Opens nothing any more. Resolves once what is being opened is here. */
+  /** Never opens a database again. Resolves once a running `open` has ended. */
   async seal(): Promise<void> {
     this.#isSealed = true
     this.outbox.close()
     await this.#opening
   }
 
-  /** Stores a proven delta, after those before it; see `Recorder.record` for `later`. */
+  /** Stores a confirmed delta, after all earlier ones. For `later`, see `Recorder.record`. */
   record(entry: JournalEntry, later?: boolean): void {
-    // Opening it again may have been given up before.
+    // A previous attempt to open the database again may have given up.
     void this.#opener.openAfter(this.database, this.failure)
     this.#recorder.record(entry, later)
     this.#checkpointer.soon()
   }
 
-  /** What is stored is what is here: what comes now follows from it. */
+  /** Memory and disk are equal: store what follows. */
   resume(): void {
     this.#recorder.resume()
   }
 
-  /** Stores nothing of what follows until the next snapshot. With `failure`, that is not to be expected soon, and is told. */
+  /**
+   * Stores nothing until the next snapshot. Pass `failure` if that snapshot may take long: the storage status then
+   * shows it.
+   */
   suspend(failure?: SyncError): void {
     this.#recorder.suspend(failure)
   }
 
-  /** What it was to hold cannot be had from it. */
+  /** The disk could not read the data it should hold: store nothing until the next snapshot, and ask for one. */
   lose(failure: SyncError): void {
     this.#recorder.suspend(failure)
     this.#listener.lost()
   }
 
-  /** Runs `store`, which puts other data in place of what `database` holds, and gives why it could not. */
+  /** Runs `store`, which replaces the data in `database` and resolves with its error, if it fails. */
   async replace(database: Database, store: () => Promise<SyncError | undefined>): Promise<Replaced> {
     this.#checkpointer.abort()
     this.#recorder.suspend()
-    this.#given = undefined
+    this.#dropFailure = undefined
     await this.#recorder.settled()
-    const failure = (await store()) ?? this.#given
+    const failure = (await store()) ?? this.#dropFailure
     const wasLost = this.#isLost
     this.#isLost = await this.#opener.openAfter(database, failure)
     if (this.#isLost && !wasLost) return 'again'
@@ -188,61 +192,69 @@ export class Disk {
       return 'memory'
     }
     this.#recorder.resume()
-    this.#tell()
+    this.#report()
     return 'stored'
   }
 
-  /** Resolves once all that was recorded is durable; rejects with a StorageError where it cannot be made so. */
+  /** Resolves once everything recorded so far is durable. Rejects with a StorageError if it cannot become durable. */
   async stored(): Promise<void> {
     await this.settled()
     const { failure, suspended } = this.#recorder
     if (failure) throw failure
-    if (suspended) throw new StorageError('aborted', 'Nothing is stored before the next snapshot.')
+    if (suspended) throw outOfDate()
   }
 
-  /** Resolves once all that was recorded is durable, or cannot be made so, in a database that is opened again too. */
+  /**
+   * Resolves once everything recorded so far is durable or has failed, also in a database that is just being opened
+   * again.
+   */
   async settled(): Promise<void> {
     await this.#recorder.settled()
     if (await this.#opener.reopening) await this.#recorder.settled()
   }
 
-  /** To be called once it is sealed. */
+  /** Closes the database. Call `seal` first. */
   async close(): Promise<void> {
     this.#checkpointer.abort()
     await this.#recorder.settled()
     await this.#opener.close()
-    // One that was opened again meanwhile was given what was not stored.
+    // A database that was opened meanwhile may still be storing records that failed before.
     await this.#recorder.settled()
-    this.#again.clear()
+    this.#retry.clear()
   }
 
   async #open(): Promise<void> {
     if (!(await this.#opener.open())) return
     this.#recorder.suspend()
     this.#recorder.use(this.database)
-    this.#tell()
+    this.#report()
     await this.#listener.opened()
   }
 
-  /** Recording fails with `failure`, or does not. */
-  #heard(failure: SyncError | undefined): void {
+  /** Recording has begun to fail with `failure`, or works again. */
+  #onRecorderChange(failure: SyncError | undefined): void {
     if (failure?.code === 'fenced') this.#isOthers = true
-    this.#tell()
-    if (failure) this.#again.within(this.#againMs)
-    else this.#again.clear()
+    this.#report()
+    if (failure) this.#retry.within(this.#retryMs)
+    else this.#retry.clear()
     if (failure?.code === 'broken_link') this.#listener.lost()
     else void this.#opener.openAfter(this.database, failure)
   }
 
-  /** Storing fails where one of its parts does: it is told why the first of them does. */
-  #tell(): void {
+  /** Reports the storage status: the first failure among opening, recording, checkpoints and the outbox. */
+  #report(): void {
     const failure = this.#opener.failure ?? this.failure ?? this.#checkpointer.failure ?? this.outbox.refused
     const { kind } = this.database
     this.#listener.storage(failure ? { kind, reason: failure.message } : { kind }, failure)
   }
 }
 
-/** An engine that does so under each snapshot is not to keep the data from being shown. */
+function outOfDate(): StorageError {
+  const message = 'The local copy is out of date and is not updated until the next full sync.'
+  return new StorageError('aborted', message)
+}
+
+/** A browser that closes the database during every snapshot must not keep the data from being shown. */
 function closedAgain(): StorageError {
   const message = 'The local database was closed during two snapshots in a row. Reload to store the data.'
   return new StorageError('closed', message)

@@ -2,19 +2,19 @@ import { StorageError, toStorageError } from '../base/errors.ts'
 import type { KeySpan, StoreConnection, StoreTransaction, StoreValue, Table } from '../storage/store.ts'
 import { after, fenceOf, isOtherFormat, journalKey, metaKeys, taken } from './format.ts'
 
-/** All but the outbox. */
+/** The tables of the data: all but the outbox. */
 const data = { tables: ['meta', 'pages', 'journal'], mode: 'write' } as const
 
-/** Of so many who were here before, places in the journal stay taken. */
+/** The journal keeps at most this many keys of clients that opened the database earlier. */
 const maxFormers = 1_000
 
-/** The fence of a connection that was opened beside another client: no client ever raises it so far. */
+/** The fence of a connection that leaves the data to another client. No client ever raises the fence to this number. */
 const beside = -1
 
-/** A connection whose every write is refused once somebody else has opened the database. */
+/** A connection whose writes are rejected as soon as another client has opened the database. */
 export class FencedConnection {
   readonly #connection: StoreConnection
-  /** 0 until it is raised. */
+  /** 0 until the fence is raiseFence. */
   #fence: number
   #raising: Promise<number> | undefined
   #writes = 0
@@ -25,18 +25,18 @@ export class FencedConnection {
   }
 
   /**
-   * Raises the fence, so that whoever was here before is refused. Where there is no room for that, what is there can be read
-   * all the same.
+   * Raises the fence, which locks out all clients that opened the database earlier. If there is no room to store the
+   * new fence, the connection can still read.
    */
   static async raise(connection: StoreConnection): Promise<FencedConnection> {
     const database = new FencedConnection(connection)
-    await database.own().catch((error) => {
+    await database.ensureRaised().catch((error) => {
       if (toStorageError(error).code !== 'quota') throw error
     })
     return database
   }
 
-  /** Leaves the data to the client that has opened the database: every write is refused. */
+  /** Leaves the data to the client that owns it: every write of data is rejected with code `fenced`. */
   static beside(connection: StoreConnection): FencedConnection {
     return new FencedConnection(connection, beside)
   }
@@ -45,36 +45,41 @@ export class FencedConnection {
     return this.#fence
   }
 
-  /** Raises the fence, unless it was. To be called before its number is used. */
-  async own(): Promise<void> {
+  /** Raises the fence, unless this connection has already raiseFence it. Call this before using `fence`. */
+  async ensureRaised(): Promise<void> {
     if (this.#fence === beside) throw takenOver()
     if (this.#fence > 0) return
-    this.#raising ??= raised(this.#connection).finally(() => {
+    this.#raising ??= raiseFence(this.#connection).finally(() => {
       this.#raising = undefined
     })
     this.#fence = await this.#raising
   }
 
-  /** How many writes were begun: while it stays the same, nothing has changed, or is about to. */
+  /** The number of writes begun so far. While this number is unchanged, the stored data is unchanged. */
   get writes(): number {
     return this.#writes
   }
 
-  /** Runs `body` in one write transaction. Rejects with a StorageError of code `fenced` where somebody came after us. */
+  /**
+   * Runs `body` in one write transaction. Rejects with a StorageError of code `fenced` if another client has opened the
+   * database since.
+   */
   async write<T>(tables: readonly Table[], body: (tx: StoreTransaction) => T | Promise<T>): Promise<T> {
     this.#writes += 1
-    // In the same turn, so that the disk works while what is written is applied.
-    if (this.#fence <= 0) await this.own()
+    // Begin the transaction in this turn, if possible: the disk then works while the delta is applied in memory.
+    if (this.#fence <= 0) await this.ensureRaised()
     return this.#connection.transaction({ tables: ['meta', ...tables], mode: 'write' }, async (tx) => {
-      // Side by side with the reads of `body`; whatever it has put by then, a throw takes back.
+      // Compare the fence while `body` reads. If the comparison throws, the transaction takes back everything `body`
+      // has put.
       const [, result] = await Promise.all([this.#compare(tx), body(tx)])
       return result
     })
   }
 
   /**
-   * Adds `record` to the journal right behind `last`, and resolves with its key. Rejects as `write` does: whoever came
-   * after us has taken the place, so nothing need be read, and the engine commits at once.
+   * Adds `record` to the journal directly after `last`, and resolves with its key. Rejects as `write` does, but reads
+   * nothing, so that the browser can commit at once: a client that opened the database since has put a marker at that
+   * key, and `add` fails on an existing key.
    */
   async add(last: string | undefined, record: StoreValue): Promise<string> {
     this.#writes += 1
@@ -87,7 +92,7 @@ export class FencedConnection {
     return key
   }
 
-  /** Removes the records of the journal in `span`. The places of those who were here before stay taken. */
+  /** Removes the journal records in `span`. The markers that lock out earlier clients stay. */
   cut(tx: StoreTransaction, span: KeySpan): Promise<void> {
     return cut(tx, span, this.#fence)
   }
@@ -96,13 +101,13 @@ export class FencedConnection {
     return this.#connection.transaction({ tables: ['meta', ...tables], mode: 'read' }, body)
   }
 
-  /** Removes all that can be fetched again. */
+  /** Removes all data that can be fetched again. */
   async drop(): Promise<void> {
     if (this.#fence !== 0) return this.write(data.tables, (tx) => drop(tx, this.#fence))
-    // To raise the fence takes room, which this is to make.
+    // Raising the fence needs room, and this method is called to make room.
     await this.#connection.transaction(data, (tx) => drop(tx, Number.POSITIVE_INFINITY))
-    // Whoever was here before is not to store what follows from nothing.
-    await this.own().catch(() => {})
+    // Lock out earlier clients: they must not append to data that is gone.
+    await this.ensureRaised().catch(() => {})
   }
 
   close(): void {
@@ -114,14 +119,14 @@ export class FencedConnection {
   }
 }
 
-/** Its message is shown to users, as the reason why nothing is stored. */
+/** The message is shown to users as the reason why the data is not stored. */
 function takenOver(cause?: unknown): StorageError {
-  const message = 'Another tab stores the data now; what is written here is kept all the same.'
+  const message = 'Another tab stores the data now. Your changes here are still saved.'
   return new StorageError('fenced', message, { cause })
 }
 
-/** Gives the fence, which nobody else has. Drops data of another format. */
-function raised(connection: StoreConnection): Promise<number> {
+/** Raises the stored fence and resolves with it. No other client has the same number. Drops data of another format. */
+function raiseFence(connection: StoreConnection): Promise<number> {
   return connection.transaction(data, async (tx) => {
     const [last, head, [key]] = await Promise.all([
       tx.get('meta', metaKeys.fence),
@@ -137,7 +142,7 @@ function raised(connection: StoreConnection): Promise<number> {
   })
 }
 
-/** Leaves the places of those below `fence` taken. */
+/** Removes the data. Keeps the journal markers that lock out clients with a lower number than `fence`. */
 function drop(tx: StoreTransaction, fence: number): Promise<void> {
   tx.delete('meta', metaKeys.head)
   tx.delete('meta', metaKeys.manifest)
@@ -146,10 +151,13 @@ function drop(tx: StoreTransaction, fence: number): Promise<void> {
   return cut(tx, {}, fence)
 }
 
-/** Leaves the last key of each former one, which is its place, or by which it is found. */
+/**
+ * Removes the journal records in `span`, except the last key of each client with a lower number than `fence`. That key
+ * is either the marker that locks the client out, or the key after which the next client puts the marker.
+ */
 async function cut(tx: StoreTransaction, span: KeySpan, fence: number): Promise<void> {
   const keys = await tx.keys('journal', span)
-  // The last one of each.
+  // The last key of each client.
   const places = new Map(keys.map((key) => [fenceOf(key), key]))
   let { from = '' } = span
   for (const [former, place] of [...places].slice(-maxFormers)) {

@@ -4,41 +4,41 @@ import { isObject } from '../protocol/json.ts'
 import type { StoreValue } from '../storage/store.ts'
 
 /**
- * How the local database lies in a store's tables.
+ * The layout of the local database in the tables of a store.
  *
- * - `meta`: `fence`, how often it was opened; `head`, a {@link Head}; `manifest`, the {@link Manifest} of the pages;
- *   `repair`, a Repair; `caller`, the user whose data it is, as the service names it.
- * - `pages`: by `<generation>/<n>`, the JSON text of an array of rows. A page is never changed: what is to hold other
- *   rows is another page, under another key. Pages that the manifest does not list are left over from a writer that
- *   did not come to its end.
- * - `journal`: by {@link journalKey}, a delta: what it follows from, how far it reaches, when it was stored, and the JSON text of its
- *   ops; {@link taken} where a former client would go on.
+ * - `meta`: `fence`, the number of times the database was opened; `head`, a {@link Head}; `manifest`, the {@link
+ *   Manifest} of the pages; `repair`, a Repair; `caller`, the user who owns the data, as the service names the user.
+ * - `pages`: by `<generation>/<n>`, the JSON text of an array of rows. A page is never changed: changed rows go into a
+ *   new page under a new key. Pages that the manifest does not list are leftovers of a writer that did not finish.
+ * - `journal`: by {@link journalKey}, a delta: the position before it, the position after it, the time when it was
+ *   stored, and the JSON text of its ops; or {@link taken}, at the key where an earlier client would append next.
  *
- * Another format drops pages and journal, which can be fetched again; `fence`, `caller` and the table `outbox` outlive it.
+ * If the format differs, pages and journal are dropped, since they can be fetched again. `fence`, `caller` and the
+ * table `outbox` are kept.
  */
 export const format = 2
 
 export type Head = {
   readonly format: typeof format
-  /** The writer that made the manifest, `<fence>.<n>`; another manifest has another. */
+  /** The writer that made the manifest, as `<fence>.<n>`. Every manifest has another generation. */
   readonly generation: string
   /** The position of the pages, on which the journal builds. */
   readonly base: number
   /** When that position was stored, in ms since the epoch. */
   readonly at: number
-  /** The version of the models whose shape pages and journal have. */
+  /** The version of the models for which pages and journal are written. */
   readonly version: number
   readonly epoch?: string
 }
 
-/** The pages that count, in order: of two rows of one record, the later one holds. */
+/** The current pages, in order. If two rows are of the same record, the later row is the valid one. */
 export type Manifest = readonly PageEntry[]
 
 export type PageEntry = {
   readonly key: string
-  /** The length of its text, in UTF-16 units. */
+  /** The length of the page's text, in UTF-16 units. */
   readonly size: number
-  /** How many rows of each type it holds. */
+  /** The number of rows of each type. */
   readonly types: readonly (readonly [t: string, rows: number])[]
 }
 
@@ -50,14 +50,14 @@ export const metaKeys = {
   caller: 'caller',
 } as const
 
-/** Whether `value` is a head of another format. */
+/** Whether `value` is the head of another format. */
 export function isOtherFormat(value: StoreValue | undefined): boolean {
   return isObject(value) && typeof value.format === 'number' && value.format !== format
 }
 
 /**
- * `value` as a head; `undefined` where there is none, or one of another format. Throws a StorageError of code `unreadable`
- * where it is no head.
+ * `value` as a head; `undefined` if nothing is stored or the head has another format. Throws a StorageError of code
+ * `unreadable` if `value` is not a head.
  */
 export function readHead(value: StoreValue | undefined): Head | undefined {
   if (value === undefined || isOtherFormat(value)) return undefined
@@ -74,10 +74,10 @@ export function readHead(value: StoreValue | undefined): Head | undefined {
   throw unreadable('The position')
 }
 
-/** Throws a StorageError of code `unreadable` where `value` is no manifest. */
+/** `value` as a manifest. Throws a StorageError of code `unreadable` if `value` is not a manifest. */
 export function readManifest(value: StoreValue | undefined): Manifest {
   if (Array.isArray(value) && value.every(isPageEntry)) return value
-  throw unreadable('The list of its pages')
+  throw unreadable('The list of pages')
 }
 
 function isPageEntry(value: unknown): value is PageEntry {
@@ -98,25 +98,29 @@ export function unreadable(what: string, cause?: unknown): StorageError {
   return new StorageError('unreadable', `${what} in the local database cannot be read: ${advice}.`, { cause })
 }
 
-/** Stands in the journal in place of a record. */
+/** The value of a journal key that locks out an earlier client: see `FencedConnection.add`. */
 export const taken = true
 
 /**
- * Where the client that opened the database as number `fence` adds to a journal whose last key is `last`. Keys stand in the
- * order in which they are written; that of its next record is known to whoever comes after it.
+ * The key at which the client with the number `fence` appends to a journal whose last key is `last`. Keys sort in the
+ * order in which they are written. A client that opens the database later can compute the next key of an earlier
+ * client.
  */
 export function journalKey(fence: number, last = ''): string {
   const [former, n] = last.split('/')
-  const own = digits(fence)
-  return `${own}/${digits(former === own ? Number(n) + 1 : 0)}`
+  const prefix = digits(fence)
+  return `${prefix}/${digits(former === prefix ? Number(n) + 1 : 0)}`
 }
 
-/** The `fence` of a key of the journal, or of the name of a writer of pages. */
+/** The fence in a journal key, or in the name of a page writer. */
 export function fenceOf(key: string): number {
   return Number.parseInt(key, 10)
 }
 
-/** The journal on the pages of `generation` begins there: what writers before it left does not follow from them. */
+/**
+ * The first key of the journal that continues the pages of `generation`. Records of earlier writers do not continue
+ * them.
+ */
 export function journalStart(generation: string): string {
   return digits(fenceOf(generation))
 }
@@ -125,17 +129,17 @@ function digits(n: number): string {
   return String(n).padStart(16, '0')
 }
 
-/** The first key behind `key`, for the end of a span that includes it. */
+/** The first key after `key`: the end of a span that includes `key`. */
 export function after(key: string): string {
   return `${key}!`
 }
 
-/** The page `n` of the writer `id`. */
+/** The key of page `n` of the writer `id`. */
 export function pageKey(id: string, n: number): string {
   return `${id}/${n}`
 }
 
-/** The writer of the page at `key`. */
+/** The writer of the page with the key `key`. */
 export function generationOf(key: string): string {
   return key.slice(0, key.indexOf('/'))
 }

@@ -11,27 +11,27 @@ import {
   readManifest,
 } from './format.ts'
 
-/** Gives each writer of pages a name that no other has, and removes the pages that nobody needs. */
+/** Gives each page writer a unique name, and removes pages that nothing uses. */
 export interface Generations {
-  /** A writer that is under way until it is ended: until then its pages are left alone. */
+  /** Begins a writer. Its pages are not swept until the writer has ended. */
   begin(): PageWriter
-  /** All pages go, those of the writers under way among them: these cannot come to their end any more. */
+  /** All pages are about to be removed. The writers under way lose their pages and cannot finish. */
   forget(): void
-  /** Puts another manifest in place, and removes the pages that are in it no more. */
+  /** Stores a new head and manifest, and removes the pages that the manifest does not list. */
   switchTo(tx: StoreTransaction, head: Head, manifest: Manifest): Promise<void>
-  /** Removes the pages of writers that did not come to their end. */
+  /** Removes the pages of writers that did not finish. */
   sweep(): Promise<void>
 }
 
-/** Writes pages that count only once a manifest lists them. */
+/** Writes pages. They become part of the data only when a manifest lists them. */
 export interface PageWriter {
   readonly id: string
-  /** Whether what it wrote is still there. */
+  /** Whether the pages of this writer are still stored. */
   isUnderWay(): boolean
   end(): void
   /** Stores pages, in one transaction. */
   add(...pages: readonly Page[]): Promise<readonly PageEntry[]>
-  /** All pages, once they are stored. Rejects where one could not be. */
+  /** Resolves with all pages once they are stored. Rejects if a page could not be stored. */
   manifest(): Promise<Manifest>
 }
 
@@ -50,7 +50,7 @@ export function generationsOf(database: FencedConnection): Generations {
   return {
     begin() {
       count += 1
-      // Nobody else has this fence, and whoever had a lower one can no longer write.
+      // The name is unique: no other client has this fence, and clients with a lower fence can no longer write.
       const id = `${database.fence}.${count}`
       underWay.add(id)
       return {
@@ -72,7 +72,6 @@ export function generationsOf(database: FencedConnection): Generations {
 
 /** Writes pages of the generation `id`. */
 function pagesIn(database: FencedConnection, id: string): Pick<PageWriter, 'add' | 'manifest'> {
-  /** The pages so far, in order. */
   const entries: PageEntry[] = []
   const writes: Promise<void>[] = []
 

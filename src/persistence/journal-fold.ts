@@ -2,15 +2,15 @@ import { applyOp, type RowOp, rowKey, UnknownRecords } from '../protocol/fold.ts
 import type { WireRow } from '../protocol/row.ts'
 import type { PageEntry } from './format.ts'
 
-/** What a journal makes of the pages below it. They are asked for one by one, the last page first. */
+/** Applies a journal to the pages below it. Pass the pages one by one, the last page first. */
 export class JournalFold {
   readonly #types = new Set<string>()
-  /** The ops of each record that no page has shown yet. */
+  /** The ops of each record that no page has contained yet. */
   readonly #waiting = new Map<string, RowOp[]>()
   readonly #done = new Set<string>()
   readonly #unknown = new UnknownRecords()
 
-  /** `ops` are changes to records that are known not to be there. */
+  /** Adds changes to records that are known to be missing. */
   addUnknown(ops: readonly RowOp[]): void {
     for (const op of ops) this.#unknown.note(op, false)
   }
@@ -25,22 +25,22 @@ export class JournalFold {
     }
   }
 
-  /** Whether this page can hold a record that changes. */
+  /** Whether this page may contain a changed record. */
   concerns({ types }: PageEntry): boolean {
     return types.some(([t]) => this.#types.has(t))
   }
 
-  /** The rows of a page as they are now; the same array where none changes. */
+  /** The rows of a page with the journal applied; the same array if no row changes. */
   applyTo(rows: readonly WireRow[]): readonly WireRow[] {
-    // Backwards, as the pages: of two rows of one record the later one holds.
-    const now = [...rows]
+    // Go backwards, as with the pages: of two rows of the same record, the later row is the valid one.
+    const folded = [...rows]
       .reverse()
-      .map((row) => this.#after(row))
+      .map((row) => this.#foldRow(row))
       .reverse()
-    return now.some((row, index) => row !== rows[index]) ? now.filter((row) => row !== undefined) : rows
+    return folded.some((row, index) => row !== rows[index]) ? folded.filter((row) => row !== undefined) : rows
   }
 
-  /** The records that no page has shown. */
+  /** The records that no page has contained. */
   *rest(): Generator<WireRow> {
     for (const ops of this.#waiting.values()) {
       const row = this.#fold(undefined, ops)
@@ -48,12 +48,12 @@ export class JournalFold {
     }
   }
 
-  /** Once all was folded: the changes to records that are not there. */
+  /** The changes to missing records. Complete once all pages are folded and `rest` is read. */
   get unknown(): readonly RowOp[] {
     return this.#unknown.ops
   }
 
-  #after(row: WireRow): WireRow | undefined {
+  #foldRow(row: WireRow): WireRow | undefined {
     const key = rowKey(row.t, row.id)
     const ops = this.#waiting.get(key)
     if (!ops) return this.#done.has(key) ? undefined : row

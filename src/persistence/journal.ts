@@ -9,32 +9,38 @@ import { after, type Head, journalKey, journalStart, metaKeys, readHead, taken }
 import { parseArray } from './pages.ts'
 import { readRepair, writeRepair } from './repair.ts'
 
-/** What a record counts beside its text, in units of text: a journal of empty deltas is to be folded, too. */
+/**
+ * The size that each record adds to the length of its text, in UTF-16 units, so that a journal of empty deltas is
+ * folded at some point, too.
+ */
 const recordUnits = 500
 
-/** What is stored, as an append has left it. */
+/** The end of the stored data after an append. */
 interface Tail {
   readonly sid: number
   readonly epoch: string | undefined
   /** The last key of the journal. */
   readonly last: string | undefined
-  /** How many writes had been begun by then. */
+  /** The value of `database.writes` at that time. */
   readonly writes: number
 }
 
 export interface JournalWriter {
-  /** Stores one delta of the moment `at`, if it follows from what is stored. Resolves with what it adds to the size. */
+  /**
+   * Stores one delta at the time `at`, in ms since the epoch, and resolves with its size in UTF-16 units. Rejects with
+   * a StorageError of code `broken_link` if the delta does not continue the stored data.
+   */
   append(entry: JournalEntry, at: number): Promise<number>
 }
 
-/** The journal of `database`, to append to. */
+/** Returns a writer that appends to the journal of `database`. */
 export function journalOf(database: FencedConnection): JournalWriter {
   let tail: Tail | undefined
   /**
-   * Where the journal ends, if that is where the entry begins and nothing was written since. By its fence, the database is
-   * nobody else's to write, so nothing need be read again, which is a third of a small append.
+   * The end of the journal, if `entry` continues it and nothing was written since. As long as the fence holds, no other
+   * client has written either, so nothing needs to be read again. Reading takes a third of the time of a small append.
    */
-  const knownBefore = ({ since, sid, epoch, owesRepair }: JournalEntry): Tail | undefined => {
+  const knownTailBefore = ({ since, sid, epoch, owesRepair }: JournalEntry): Tail | undefined => {
     if (tail?.writes !== database.writes || since !== tail.sid || sid <= since || owesRepair) return undefined
     return epoch === undefined || epoch === tail.epoch ? tail : undefined
   }
@@ -42,13 +48,13 @@ export function journalOf(database: FencedConnection): JournalWriter {
     async append(entry, at) {
       const { since, sid, ops } = entry
       const moves = sid > since
-      const text = JSON.stringify(ops.map(bare))
+      const text = JSON.stringify(ops.map(withoutFrameFields))
       const record = { since, sid, at, ops: text }
-      const known = knownBefore(entry)
-      const stored = known
-        ? database.add(known.last, record).then((last) => ({ ...known, last }))
+      const knownTail = knownTailBefore(entry)
+      const stored = knownTail
+        ? database.add(knownTail.last, record).then((last) => ({ ...knownTail, last }))
         : database.write(['journal'], async (tx) => {
-            const { epoch, last } = await link(tx, entry)
+            const { epoch, last } = await linkTo(tx, entry)
             if (!moves) return { epoch, last }
             const key = journalKey(database.fence, last)
             tx.put('journal', key, record)
@@ -61,8 +67,11 @@ export function journalOf(database: FencedConnection): JournalWriter {
   }
 }
 
-/** Refuses `entry` where it does not follow from what is stored. Gives where that ends, and the epoch from now on. */
-async function link(tx: StoreTransaction, entry: JournalEntry): Promise<Pick<Tail, 'epoch' | 'last'>> {
+/**
+ * Throws if `entry` does not continue the stored data. Resolves with the last key of the journal and the epoch after
+ * `entry`.
+ */
+async function linkTo(tx: StoreTransaction, entry: JournalEntry): Promise<Pick<Tail, 'epoch' | 'last'>> {
   const { since, sid, ops } = entry
   const end = await readEnd(tx)
   if (end?.sid !== since || sid < since || (sid === since && ops.length > 0)) throw brokenLink(entry)
@@ -73,7 +82,7 @@ async function link(tx: StoreTransaction, entry: JournalEntry): Promise<Pick<Tai
   return { epoch, last }
 }
 
-/** Where the journal ends; `undefined` where there are no data, or its last record cannot be read. */
+/** The end of the journal; `undefined` if there is no data or the last record cannot be read. */
 async function readEnd(tx: StoreTransaction) {
   const lastIn = async (span: KeySpan) => (await tx.keys('journal', { ...span, reverse: true, limit: 1 }))[0]
   const [stored, last] = await Promise.all([tx.get('meta', metaKeys.head), lastIn({})])
@@ -89,37 +98,37 @@ async function readEnd(tx: StoreTransaction) {
 }
 
 function brokenLink({ since, sid }: JournalEntry): StorageError {
-  const what = `What is stored does not end at ${since}, where the delta to ${sid} begins`
-  return new StorageError('broken_link', `${what}: a snapshot is fetched in its place.`)
+  const message = `The delta ${since} to ${sid} does not continue the stored data: a snapshot is fetched.`
+  return new StorageError('broken_link', message)
 }
 
-/** Without what only the frame of an op says. */
-function bare(op: RowOp): RowOp {
+/** The op without the fields that belong to its frame only. */
+function withoutFrameFields(op: RowOp): RowOp {
   const { t, id } = op
   if (op.op === 'd') return { op: 'd', t, id }
   return op.op === 'u' ? { op: 'u', t, id, p: op.p } : { op: 'i', t, id, v: op.v, p: op.p }
 }
 
-/** Reading one by one takes twice as long; reading all at once is one long turn. */
+/** Reading records one by one takes twice as long; reading all at once blocks the thread for long. */
 const batchRecords = 16
 
-/** So much text is parsed in one turn, in UTF-16 units. */
+/** At most about this much text is parsed in one turn, in UTF-16 units. */
 const turnUnits = 256_000
 
 export interface Journal {
-  /** How far it reaches. */
+  /** The position at the end of the journal. */
   readonly sid: number
-  /** When its last record was stored, or the head where there is none. */
+  /** When the last record was stored, or the head if there is no record; in ms since the epoch. */
   readonly at: number
-  /** The length of its texts, with something for each record. */
+  /** The length of all texts plus a constant for each record, in UTF-16 units. */
   readonly size: number
-  /** Where its last record is followed by another. */
+  /** The first key after the last valid record. */
   readonly to: string
-  /** The key of the first record that cannot be read, or does not follow from the one before. */
+  /** The key of the first record that cannot be read or does not continue the record before it. */
   readonly brokenAt: string | undefined
 }
 
-/** Reads the journal that builds on `head`, its ops record by record, in short turns. */
+/** Reads the journal that continues `head`, and passes the ops of each record to `visit`, in short turns. */
 export async function readJournal(
   tx: StoreTransaction,
   head: Head,
@@ -143,7 +152,7 @@ export async function readJournal(
       from = after(key)
       turn += record.size
       if (turn < turnUnits) continue
-      // Lets others in; the transaction is kept open by what it reads.
+      // Yield to other work. The read keeps the transaction open.
       await tx.get('journal', from)
       turn = 0
     }

@@ -4,14 +4,14 @@ import type { WireRow } from '../protocol/row.ts'
 import type { RestoreSink } from './database.ts'
 import { JournalFold } from './journal-fold.ts'
 
-/** Gathers what is stored in an older shape; in the shape that the models have now it is `migrated`. */
+/** Collects data that is stored for an older version of the models. `migrated` returns it for the current version. */
 export interface MigratingSink extends RestoreSink {
   migrated(): readonly WireRow[]
-  /** After that: the changes to records that are not there. */
+  /** The changes to missing records. Complete after `migrated`. */
   readonly missing: readonly RowOp[]
 }
 
-/** Its `rows` and `ops` throw where one of the shape `from` cannot be migrated. */
+/** `rows` and `ops` throw if a record of version `from` cannot be migrated. */
 export function migratingSink(models: Shape, from: number): MigratingSink {
   const rows: WireRow[] = []
   const fold = new JournalFold()

@@ -6,7 +6,7 @@ const nowhere: SnapshotWriter = {
   abort: async () => {},
 }
 
-/** Keeps nothing, and never fails: for a client whose data lives in memory alone. */
+/** A database that stores nothing and never fails, for a client whose data is in memory only. */
 export const noDatabase: Database = {
   kind: 'memory',
   restore: async () => undefined,

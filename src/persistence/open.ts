@@ -16,25 +16,28 @@ import { readStored } from './restore.ts'
 import { beginSnapshot } from './snapshot.ts'
 
 export interface OpenDatabaseOptions {
-  /** Its promises are to settle in bounded time: see `withTimeLimits`. */
+  /** The promises of the store must settle in bounded time: see `withTimeLimits`. */
   readonly store: Store
-  /** Names the server and the identity whose data it is. */
+  /** The name of the database, made of the server and the identity that owns the data. */
   readonly name: string
   readonly clock: Clock
-  /** The shape of the application's types. @default version 1, which nothing leads to */
+  /** The version of the application's models and their migrations. @default version 1, without migrations */
   readonly models?: Shape | undefined
-  /** Another client has the data: only the outbox is written. @default false */
+  /** Whether another client owns the data, so that only the outbox is written. @default false */
   readonly beside?: boolean | undefined
 }
 
 const nothing: DatabaseSize = { pageUnits: 0, journalUnits: 0 }
 
-/** An entry of more ops than these is written in a turn of its own: to apply them has been one already. */
+/**
+ * An entry of more ops than this is written in a separate turn, because applying it in memory has already taken one.
+ */
 const turnOps = 1_000
 
 /**
- * Opens the database `name`, made where there is none. Whoever has it open is refused from now on, unless this one is
- * opened `beside` it. Data of another format is dropped, and restoring then finds nothing. Rejects with a StorageError.
+ * Opens the database `name`, and creates it if it does not exist. Locks out every client that opened the database
+ * earlier, unless `beside` is set. Drops data of another format; `restore` then finds nothing. Rejects with a
+ * StorageError.
  */
 export async function openDatabase(options: OpenDatabaseOptions): Promise<Database> {
   const connection = await options.store.open(options.name)
@@ -58,12 +61,12 @@ function databaseIn(
   const generations = generationsOf(database)
   const journal = journalOf(database)
   let size: DatabaseSize = nothing
-  /** What is stored, or about to be. */
+  /** The caller that is stored or being stored. */
   let caller: string | undefined
   let isCheckpointing = false
 
   const snapshot = async () => {
-    await database.own()
+    await database.ensureRaised()
     return beginSnapshot(database, generations, {
       clock,
       version,
@@ -73,7 +76,10 @@ function databaseIn(
     })
   }
 
-  /** What follows is of the new shape, so what it follows from has to be, too. Where that fails, what was read is given all the same. */
+  /**
+   * Stores the migrated data, because every later delta is written for the current models. If storing fails, `sink` has
+   * received the data all the same, and the result has a `failure`.
+   */
   const rewrite = async (
     migrating: MigratingSink,
     restored: Restored,
@@ -107,7 +113,7 @@ function databaseIn(
       let migrating: MigratingSink | undefined
       const read = await readStored(database, (stored) => {
         if (stored === version) return sink
-        // What a newer version of the application stored, this one cannot read.
+        // Data of a newer version of the application cannot be read: restore nothing.
         migrating = stored < version ? migratingSink(models, stored) : undefined
         return migrating
       })
@@ -143,7 +149,7 @@ function databaseIn(
       if (isCheckpointing) return false
       isCheckpointing = true
       try {
-        await database.own()
+        await database.ensureRaised()
         const done = await checkpoint({ database, generations, clock, signal })
         if (done) {
           const journalUnits = Math.max(0, size.journalUnits - done.journalUnits)

@@ -5,46 +5,49 @@ import { Timer } from '../base/timer.ts'
 import type { Database } from './database.ts'
 import { noDatabase } from './none.ts'
 
-/** So often in a row opening again is tried: an engine that clears data refuses for a moment. */
+/** Attempts in a row to open the database again: a browser that clears data refuses for a moment. */
 const maxTries = 3
 
-/** How long the second opening in a row waits, in ms; each one after it four times longer, up to the most. */
+/** The delay before the second opening in a row, in ms. Each later delay is four times longer, up to `maxMs`. */
 const secondMs = 500
 const maxMs = 8_000
 
-/** What does not open is tried again after this long, in ms; each time after it waits four times longer. */
-const againMs = 60_000
+/** The delay before the next attempt after a failed opening, in ms. Each later delay is four times longer. */
+const retryMs = 60_000
 
-/** What was opened this long ago, in ms, is no longer one of those in a row. */
+/** An opening this long ago, in ms, no longer counts as one in a row. */
 const calmMs = 60_000
 
 export interface OpenerOptions {
-  /** `beside`: another client has the data, and keeps it. */
+  /** Opens the database. `beside`: another client owns the data, and only the outbox is opened for writing. */
   readonly openDatabase: (beside: boolean) => Promise<Database>
-  /** Whether another client has the data. */
+  /** Whether another client owns the data. */
   readonly isOthers: () => boolean
   readonly clock: Clock
   readonly listener: OpenerListener
 }
 
 export interface OpenerListener {
-  /** `failure` is another. */
+  /** `failure` has changed. */
   failed(): void
-  /** The engine closed the database, and said so by itself. */
+  /** The browser closed the database and reported it. */
   lost(database: Database, failure: SyncError): void
-  /** Another database is open in place of `old`, which the engine closed, or which stood for one. It may be empty. */
+  /**
+   * Another database, which may be empty, is open instead of `old`. The browser closed `old`, or `old` is the
+   * placeholder of a database that never opened.
+   */
   reopened(database: Database, old: Database): void
 }
 
-/** Opens one identity's database: later where it does not open, and again where the engine closes it by itself. */
+/** Opens the database of one identity: again if the browser closes it, and later if it does not open. */
 export class Opener {
   readonly #options: OpenerOptions
-  readonly #again: Timer
-  #againMs = againMs
+  readonly #retry: Timer
+  #retryMs = retryMs
   #database = noDatabase
   #failure: SyncError | undefined
   #reopening: Promise<boolean> | undefined
-  /** How many were opened again in a row, and when the last was, in ms since the epoch. */
+  /** The number of openings in a row, and when the last one was, in ms since the epoch. */
   #count = 0
   #at = Number.NEGATIVE_INFINITY
   #isClosed = false
@@ -52,8 +55,8 @@ export class Opener {
 
   constructor(options: OpenerOptions) {
     this.#options = options
-    this.#again = new Timer(options.clock, () => {
-      this.#againMs *= 4
+    this.#retry = new Timer(options.clock, () => {
+      this.#retryMs *= 4
       void this.#openAgain()
     })
   }
@@ -62,19 +65,19 @@ export class Opener {
     return this.#database
   }
 
-  /** Why none is open, if none is. */
+  /** The error for which no database is open; `undefined` if one is open. */
   get failure(): SyncError | undefined {
     return this.#failure
   }
 
-  /** Gives whether there is a database. */
+  /** Opens the database. Resolves with whether it is open; never rejects. */
   async open(): Promise<boolean> {
     const { openDatabase, isOthers, listener } = this.#options
     try {
       const database = await openDatabase(isOthers())
       this.#database = database
       this.#failure = undefined
-      this.#again.clear()
+      this.#retry.clear()
       database.onLost((failure) => {
         if (database === this.#database) this.#failure = failure
         listener.lost(database, failure)
@@ -82,15 +85,15 @@ export class Opener {
       return true
     } catch (error) {
       this.#failure = toStorageError(error)
-      this.#again.set(this.#againMs)
+      this.#retry.set(this.#retryMs)
       listener.failed()
       return false
     }
   }
 
   /**
-   * Gives whether another database is open in place of `database`; where the engine closed that, as `failure` tells, it
-   * is opened first.
+   * Resolves with whether another database is open instead of `database`. If `failure` says that the browser closed
+   * `database`, opens it again first.
    */
   async openAfter(database: Database, failure: SyncError | undefined): Promise<boolean> {
     if (this.#database !== database) return true
@@ -98,7 +101,7 @@ export class Opener {
     return this.#openAgain()
   }
 
-  /** Gives whether it is open, while it is being opened again. */
+  /** The opening under way, if there is one: a promise of whether it succeeded. */
   get reopening(): Promise<boolean> | undefined {
     return this.#reopening
   }
@@ -107,7 +110,7 @@ export class Opener {
     this.#isClosed = true
     this.#wake()
     await this.#reopening
-    this.#again.clear()
+    this.#retry.clear()
     this.#database.close()
   }
 
@@ -151,7 +154,7 @@ export class Opener {
   }
 }
 
-/** Whether the engine closed it by itself, and another one can be opened. */
+/** Whether the browser closed the database by itself, so that it can be opened again. */
 function isForced(failure: SyncError | undefined): boolean {
   return failure?.code === 'closed' && failure.retryable
 }

@@ -4,49 +4,49 @@ import { Timer } from '../base/timer.ts'
 import type { Database } from './database.ts'
 import type { OutboxChange } from './outbox.ts'
 
-/** So often one change of the transactions is tried where the engine closes the database under it. */
+/** The number of times one change is tried if the browser closes the database meanwhile. */
 const maxTries = 3
 
 export interface OutboxDiskOptions {
   readonly clock: Clock
   readonly database: () => Database
-  /** Gives whether another database is open in place of `database`, of which `failure` tells. */
+  /** Resolves with whether another database is open instead of `database`, which failed with `failure`. */
   openAfter(database: Database, failure: SyncError): Promise<boolean>
-  /** The data makes room: of `failure`, it is about to be dropped. */
+  /** The data is about to be dropped because of `failure`, to make room for a transaction. */
   onDrop(failure: SyncError): void
-  /** `refused` is another. */
+  /** `refused` has changed. */
   onChange(): void
-  /** What was refused may be taken now. */
+  /** A change that was refused may fit now: write it again. */
   onAgain(): void
 }
 
-/** How often what was refused is tried again, in ms. */
-const againMs = 10_000
+/** The delay before a refused change is tried again, in ms. */
+const retryMs = 10_000
 
-/** Stores the transactions, in the database that is open. */
+/** Stores the transactions in the database that is open at the time. */
 export class OutboxDisk {
   readonly #options: OutboxDiskOptions
-  readonly #again: Timer
+  readonly #retry: Timer
   #isClosed = false
   #refused: SyncError | undefined
 
   constructor(options: OutboxDiskOptions) {
     this.#options = options
-    this.#again = new Timer(options.clock, () => options.onAgain())
+    this.#retry = new Timer(options.clock, () => options.onAgain())
   }
 
-  /** Tries nothing again. */
+  /** Stops trying refused changes again. */
   close(): void {
     this.#isClosed = true
-    this.#again.clear()
+    this.#retry.clear()
   }
 
-  /** Why the last change could not be stored, if it could not. */
+  /** The error of the last change; `undefined` if it was stored. */
   get refused(): SyncError | undefined {
     return this.#refused
   }
 
-  /** As `OutboxStore.write`. Where there is no room, the data is given up for it, which can be fetched again. */
+  /** Writes `change` as `OutboxStore.write` does. If there is no room, drops the data, which can be fetched again. */
   async write(change: OutboxChange): Promise<readonly string[]> {
     try {
       const written = await this.#writeOpened(change)
@@ -78,7 +78,7 @@ export class OutboxDisk {
       const failure = toStorageError(error)
       if (failure.code !== 'quota') throw failure
       onDrop(failure)
-      // Data that cannot go, as that of another tab, makes no room: then the write says so.
+      // Data of another tab cannot be dropped and makes no room: the write below then fails with the error to report.
       await database()
         .drop()
         .catch(() => {})
@@ -88,12 +88,12 @@ export class OutboxDisk {
 
   #refuse(refused: SyncError | undefined): void {
     const { onChange, onAgain } = this.#options
-    if (refused && !this.#isClosed) this.#again.within(againMs)
+    if (refused && !this.#isClosed) this.#retry.within(retryMs)
     if (refused?.code === this.#refused?.code) return
     this.#refused = refused
     onChange()
     if (refused) return
-    this.#again.clear()
+    this.#retry.clear()
     onAgain()
   }
 }

@@ -4,119 +4,149 @@ import { isObject, type Payload, readJson } from '../protocol/json.ts'
 import type { Rejection, TxOp } from '../protocol/tx.ts'
 import type { StoreConnection, StoreTransaction, StoreValue } from '../storage/store.ts'
 
-/** A transaction as it is kept, until the server's answer to it has come back in the data. */
+/** A transaction as it is stored, until the data has shown its outcome. */
 export interface OutboxRecord {
-  /** Its order is the order of the transactions. */
+  /** The transaction's id. Ids sort in the order of the transactions. */
   readonly id: string
-  /** `sending`: the server may have it. */
+  /** `sending`: the server may already have the transaction. */
   readonly state: 'queued' | 'sending' | 'accepted' | 'rejected'
-  /** When it was made, in ms since the epoch. */
+  /** When the transaction was made, in ms since the epoch. */
   readonly at: number
-  /** The position on top of which it was made. */
+  /** The position of the data that the transaction was made on. */
   readonly since: number
-  /** The history in which that counts, and what its ops ask for; `undefined` where none is known. */
+  /** The epoch in which `since` and the positions in the ops are valid; `undefined` if it is not known. */
   readonly epoch?: string | undefined
   readonly ops: readonly TxOp[]
-  /** In which the server may have it, too: its ops as other versions of the application have them. */
+  /**
+   * The ops as other versions of the application have sent them: the server may have the transaction in any of these
+   * forms.
+   */
   readonly shapes?: readonly (readonly TxOp[])[] | undefined
-  /** The records that it touches, as they were shown before. */
+  /** The records that the transaction touches, as they were shown before it. */
   readonly before: readonly RecordImage[]
   readonly bases: readonly string[]
   readonly requires: readonly string[]
-  /** The version of the models that its ops are written for. */
+  /** The version of the models for which the ops are written. */
   readonly version: number
   readonly label?: string | undefined
   readonly group?: string | undefined
   readonly coalesce?: string | undefined
-  /** It takes something back, or does it again: what somebody else has changed is left out before it is first sent. */
+  /**
+   * Whether the transaction is an undo or a redo. Before such a transaction is first sent, the fields that discardedElsewhere have
+   * changed meanwhile are left out.
+   */
   readonly isUndo?: boolean | undefined
-  /** The rejected transaction in whose place it stands. */
+  /** The rejected transaction that this transaction replaces. */
   readonly retryOf?: string | undefined
-  /** All that it makes anew, one try after the other, rejected or undone: what required one of them requires it. */
+  /**
+   * All transactions that this transaction replaces, one try after the other, rejected or undone. A transaction that
+   * requires one of them requires this transaction.
+   */
   readonly replaces?: readonly string[] | undefined
-  /** Of one that was accepted: the position of its last change, and the history in which that position counts. */
+  /** Of an accepted transaction: the position of its last change. */
   readonly sid?: number | undefined
   readonly acceptedEpoch?: string | undefined
-  /** The data has shown what came of it: it is never sent again, whatever history follows. */
+  /** Whether the data has shown the outcome. The transaction is then never sent again, even after a reset. */
   readonly seen?: boolean | undefined
-  /** Of one that was rejected. */
+  /** Of a rejected transaction: why. */
   readonly error?: Rejection | undefined
 }
 
 export interface RecordImage {
   readonly t: string
   readonly id: string
-  /** `null`: there was none. */
+  /** The fields; `null` if there was no record. */
   readonly p: Payload | null
 }
 
-/** What is found when the outbox is opened. */
+/** The content of the outbox when it is opened. */
 export interface StoredOutbox {
   readonly records: readonly OutboxRecord[]
-  /** What cannot be read, as it is stored. It is left where it is. */
+  /** Entries that cannot be read, as they are stored. They are left in place. */
   readonly unreadable: readonly StoreValue[]
 }
 
-/** What other clients of the same data have made of the outbox. */
+/** The state of the outbox after changes by other clients of the same data. */
 export interface OtherTransactions {
   readonly records: readonly OutboxRecord[]
-  /** Of all that are there. */
+  /** The ids of all stored transactions. */
   readonly ids: ReadonlySet<string>
-  /** Of those that were cancelled or discarded, the last ones. */
+  /** The ids of the transactions that were cancelled or discarded most recently. */
   readonly gone: readonly string[]
 }
 
-/** The transactions of one identity on disk. Each write is one transaction of the store, and flushed when it resolves. */
+/**
+ * The transactions of one identity on disk. Each write is one transaction of the store and is flushed to the disk when
+ * it resolves.
+ */
 export interface OutboxStore {
   read(): Promise<StoredOutbox>
-  /** One that was there; `undefined` where it cannot be told what has become of it. */
+  /**
+   * Resolves with a transaction that was stored before; with `gone` if it has been removed; with `undefined` if it
+   * cannot be read.
+   */
   find(id: string): Promise<OutboxRecord | 'gone' | undefined>
-  /** What has become of all since; of what is there, the records that `isKnown` does not name. */
+  /** Resolves with the current state of all transactions, and the records of those that `isKnown` does not know. */
   readOthers(isKnown: (id: string) => boolean): Promise<OtherTransactions>
   /**
-   * Gives the ids of those to `cancel` that another client may have sent, and of those to `send`, to `keep` or to `restore`
-   * that one has cancelled or discarded. Where one has discarded some of those that are to leave for what is `put`, gives
-   * their ids, and has only marked that as cancelled.
+   * Resolves with the ids that need the caller's attention: of `cancel`, the transactions that another client may have
+   * sent; of `send`, `keep` and `restore`, the transactions that another client has cancelled or discarded. If another
+   * client has discarded some of the transactions that `put` replaces, resolves with their ids; the write then only
+   * marks the replacement as cancelled.
    */
   write(change: OutboxChange): Promise<readonly string[]>
 }
 
-/** What to change, in one step. Several clients of one identity may hold a transaction, and each would send it. */
+/**
+ * A change of the outbox, made in one step. Several clients of one identity may hold the same transaction, and each
+ * would send it.
+ */
 export interface OutboxChange {
   readonly put?: readonly OutboxRecord[]
   readonly remove?: readonly string[]
-  /** Are removed, with a mark that they are neither to be sent nor to be kept. */
+  /** Removed, and marked so that no client sends or keeps them. */
   readonly discard?: readonly string[]
-  /** The id of what takes the place of those to `cancel` and to `discard`, if anything does. It is `put` with them, or was lost. */
+  /**
+   * The id of the transaction that replaces those in `cancel` and `discard`, if there is one. That transaction is in
+   * `put`, or was lost.
+   */
   readonly by?: string
-  /** Are put, unless another client has cancelled or discarded them. */
+  /** Put, unless another client has cancelled or discarded them. */
   readonly keep?: readonly OutboxRecord[]
-  /** Are put where they are still on the disk: another client may have seen their end. */
+  /** Put if they are still stored: another client may have removed them after seeing their outcome. */
   readonly update?: readonly OutboxRecord[]
-  /** Are put where they were cancelled or discarded, and take their marks away. Elsewhere the disk knows better. */
+  /**
+   * Put if they are marked as cancelled or discarded; their marks are removed. If there is no mark, the stored state is
+   * newer.
+   */
   readonly restore?: readonly OutboxRecord[]
-  /** Are removed if they are queued, with a mark that they are not to be sent. */
+  /** Removed if they are queued, and marked so that no client sends them. */
   readonly cancel?: readonly string[]
-  /** Are about to be sent for the first time: kept as such where they are queued. */
+  /** About to be sent for the first time: put if they are queued. */
   readonly send?: readonly OutboxRecord[]
 }
 
 /**
- * Before the id of each one that was cancelled or discarded, where it sorts behind all ids. Under it stands the id of what
- * took its place, or `true`.
+ * The prefix of a mark: the key is this prefix and the id of a cancelled or discarded transaction. It sorts after all
+ * ids. The value is the id of the transaction that replaces it, or `true`.
  */
 const mark = '~'
 
-/** So many marks stay, which is more than clients can hold that have not heard of it. */
+/**
+ * The number of marks that are kept: more than the transactions that clients can hold without knowing of the change.
+ */
 const maxMarks = 1_000
 
-/** The outbox in `connection`. Its writes are not fenced: whoever has the database open may add what its user did. */
+/**
+ * The outbox in `connection`. The fence does not apply: every client that has the database open may store what its user
+ * writes.
+ */
 export function openOutbox(connection: StoreConnection): OutboxStore {
-  const within = <T>(mode: 'read' | 'write', body: (tx: StoreTransaction) => T | Promise<T>) =>
+  const transact = <T>(mode: 'read' | 'write', body: (tx: StoreTransaction) => T | Promise<T>) =>
     connection.transaction({ tables: ['outbox'], mode, durability: 'strict' }, body)
   return {
     read: () =>
-      within('read', async (tx) => {
+      transact('read', async (tx) => {
         const stored = await tx.values('outbox', { to: mark })
         const read = stored.map((value) => ({ value, record: readRecord(value) }))
         return {
@@ -125,17 +155,17 @@ export function openOutbox(connection: StoreConnection): OutboxStore {
         }
       }),
     find: (id) =>
-      within('read', async (tx) => {
+      transact('read', async (tx) => {
         const value = await tx.get('outbox', id)
         return value === undefined ? 'gone' : readRecord(value)
       }),
     readOthers: (isKnown) =>
-      within('read', async (tx) => {
+      transact('read', async (tx) => {
         const [ids, marks] = await Promise.all([tx.keys('outbox', { to: mark }), marksIn(tx)])
-        const others = ids.filter((id) => !isKnown(id)).map((id) => tx.get('outbox', id))
+        const unknownTexts = ids.filter((id) => !isKnown(id)).map((id) => tx.get('outbox', id))
         const stored = new Set(ids)
         return {
-          records: (await Promise.all(others)).flatMap((value) => readRecord(value) ?? []),
+          records: (await Promise.all(unknownTexts)).flatMap((value) => readRecord(value) ?? []),
           ids: stored,
           gone: marks.map((key) => key.slice(mark.length)).filter((id) => !stored.has(id)),
         }
@@ -144,8 +174,8 @@ export function openOutbox(connection: StoreConnection): OutboxStore {
       const putAll = (tx: StoreTransaction, records: readonly OutboxRecord[]) => {
         for (const record of records) tx.put('outbox', record.id, JSON.stringify(record))
       }
-      // To read nothing lets the engine commit one at once: so it outlives a page that is just about to close.
-      if (Object.keys(rest).length === 0) return within('write', (tx) => putAll(tx, put)).then(() => [])
+      // Without a read, the browser can commit at once, so the write survives even if the page is just closing.
+      if (Object.keys(rest).length === 0) return transact('write', (tx) => putAll(tx, put)).then(() => [])
       const {
         remove = [],
         discard = [],
@@ -156,24 +186,25 @@ export function openOutbox(connection: StoreConnection): OutboxStore {
         cancel = [],
         send = [],
       } = rest
-      return within('write', async (tx) => {
+      return transact('write', async (tx) => {
         const stored = new Set<string>()
         const queued = new Set<string>()
         const marked = new Map<string, StoreValue>()
-        const look = async (id: string) => {
+        const readState = async (id: string) => {
           const [value, itsMark] = await Promise.all([tx.get('outbox', id), tx.get('outbox', markOf(id))])
           if (value !== undefined) stored.add(id)
           if (readRecord(value)?.state === 'queued') queued.add(id)
           if (value === undefined && itsMark !== undefined) marked.set(id, itsMark)
         }
         const toStay = [...send, ...keep, ...restore].map(({ id }) => id)
-        await Promise.all([...cancel, ...discard, ...toStay, ...update.map(({ id }) => id)].map(look))
-        // What is written once more, as its end was not heard of, finds its own marks, or those of what it was to replace.
-        const own = new Set<StoreValue | undefined>([by, ...cancel, ...discard])
-        const others = discard.filter((id) => marked.has(id) && !own.has(marked.get(id)))
-        if (by !== undefined && put.length > 0 && others.length > 0) {
+        await Promise.all([...cancel, ...discard, ...toStay, ...update.map(({ id }) => id)].map(readState))
+        // A write that is repeated because its outcome was unknown finds marks: either its ownMarks, or those of the
+        // transactions that it replaces. Neither kind is another client's.
+        const ownMarks = new Set<StoreValue | undefined>([by, ...cancel, ...discard])
+        const discardedElsewhere = discard.filter((id) => marked.has(id) && !ownMarks.has(marked.get(id)))
+        if (by !== undefined && put.length > 0 && discardedElsewhere.length > 0) {
           tx.put('outbox', markOf(by), true)
-          return others
+          return discardedElsewhere
         }
         const restored = restore.filter(({ id }) => marked.has(id))
         const kept = [

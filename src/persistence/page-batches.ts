@@ -1,16 +1,19 @@
 import type { Page } from './database.ts'
 
-/** A transaction takes pages of so much text, in UTF-16 units: one for each page would be a quarter of a first sync. */
+/**
+ * The size of the pages in one transaction, in UTF-16 units. One transaction for each page would take a quarter of the
+ * time of a first sync.
+ */
 const batchUnits = 1_000_000
 
-/** So many transactions may be on their way to the disk while the next pages arrive. */
+/** At most this many transactions are written while the next pages arrive. */
 const maxUnderWay = 2
 
-/** Gathers the pages of a snapshot into transactions. */
+/** Collects the pages of a snapshot into transactions. */
 export class PageBatches {
   readonly #write: (pages: readonly Page[]) => Promise<void>
   readonly #underWay = new Set<Promise<void>>()
-  /** What the next transaction takes. */
+  /** The pages of the next transaction. */
   #batch: Page[] = []
   #units = 0
 
@@ -19,7 +22,7 @@ export class PageBatches {
     this.#write = write
   }
 
-  /** Resolves when there is room for the next one. */
+  /** Resolves when the next page may be added. */
   async add(page: Page): Promise<void> {
     this.#batch.push(page)
     this.#units += page.text.length
@@ -36,7 +39,7 @@ export class PageBatches {
     await this.settled()
   }
 
-  /** Resolves once nothing is on its way. What is still gathered stays so. */
+  /** Resolves once no transaction is being written. Pages that are still collected are not written. */
   async settled(): Promise<void> {
     await Promise.all(this.#underWay)
   }

@@ -6,9 +6,9 @@ import { PageBatches } from './page-batches.ts'
 import { typesOf } from './pages.ts'
 import type { Repair } from './repair.ts'
 
-/** Writes a snapshot's slices as pages. A store that fails does not stop the snapshot: it is then in memory alone. */
+/** Writes a snapshot's slices as pages. A store that fails does not stop the snapshot: it is then in memory only. */
 export class PageSink {
-  /** What it writes into. */
+  /** The database that the pages are written to. */
   readonly database: Database
   readonly #batches: PageBatches
   #writer: Promise<SnapshotWriter> | undefined
@@ -17,41 +17,41 @@ export class PageSink {
   constructor(database: Database) {
     this.database = database
     this.#batches = new PageBatches((pages) =>
-      this.#attempt(async () => (await this.#begun()).page(...pages)),
+      this.#attempt(async () => (await this.#beginOnce()).page(...pages)),
     )
   }
 
-  /** Why not all is written, if it is not. */
+  /** The first error; `undefined` while all writes succeed. */
   get failure(): SyncError | undefined {
     return this.#failure
   }
 
-  /** Resolves when there is room for the next one. */
+  /** Resolves when the next slice may be added. */
   async add({ text, rows }: SnapshotSlice): Promise<void> {
     if (this.#failure || rows.length === 0) return
     await this.#batches.add({ text, types: typesOf(rows) })
   }
 
-  /** Makes the snapshot the stored copy. Resolves with why it could not, if it could not. */
+  /** Makes the snapshot the stored copy. Resolves with the error if that failed, and with `undefined` otherwise. */
   async commit(head: SnapshotHead, repair?: Partial<Repair>): Promise<SyncError | undefined> {
     if (!this.#failure) await this.#batches.flush()
-    if (!this.#failure) await this.#attempt(async () => (await this.#begun()).commit(head, repair))
+    if (!this.#failure) await this.#attempt(async () => (await this.#beginOnce()).commit(head, repair))
     if (this.#failure) await this.abort()
     return this.#failure
   }
 
-  /** Drops what was written, as far as the store lets it. */
+  /** Removes the pages written so far. Ignores errors of the store. */
   async abort(): Promise<void> {
     await this.#batches.settled()
     await this.#attempt(async () => (await this.#writer)?.abort())
   }
 
-  #begun(): Promise<SnapshotWriter> {
+  #beginOnce(): Promise<SnapshotWriter> {
     this.#writer ??= this.database.snapshot()
     return this.#writer
   }
 
-  /** Never rejects: what fails is kept in `#failure`. */
+  /** Never rejects: keeps the first error in `#failure`. */
   async #attempt(work: () => Promise<unknown>): Promise<void> {
     try {
       await work()

@@ -4,31 +4,31 @@ import type { StoreValue } from '../storage/store.ts'
 import type { Page } from './database.ts'
 import { unreadable } from './format.ts'
 
-/** So large is a page that is made here. */
+/** The largest page that is made here, in rows and in UTF-16 units. */
 const maxRows = 1_000
 const maxUnits = 256_000
 
-/** The rows of a page's text. Throws a StorageError of code `unreadable` unless it is an array of rows. */
+/** The rows in the text of a page. Throws a StorageError of code `unreadable` if the text is not an array of rows. */
 export function readPage(text: StoreValue | undefined): readonly WireRow[] {
   const rows = parseArray(text)?.map(readRow)
   if (rows?.every((row) => typeof row !== 'string')) return rows
   throw unreadable('A page of rows')
 }
 
-/** The array that `text` holds as JSON; `undefined` where it holds none. */
+/** The array that `text` holds as JSON; `undefined` if `text` is anything else. */
 export function parseArray(text: unknown): readonly unknown[] | undefined {
   const value = readJson(text)
   return Array.isArray(value) ? value : undefined
 }
 
-/** How many of `rows` there are of each type. */
+/** The number of rows of each type. */
 export function typesOf(rows: readonly WireRow[]): Page['types'] {
   const types = new Map<string, number>()
   for (const { t } of rows) types.set(t, (types.get(t) ?? 0) + 1)
   return [...types]
 }
 
-/** `rows` as pages, made one at a time as they are asked for. */
+/** Splits `rows` into pages. Each page is made when it is asked for. */
 export function* pagesOf(rows: Iterable<WireRow>): Generator<Page> {
   let texts: string[] = []
   let held: WireRow[] = []

@@ -2,43 +2,43 @@ import { isSyncError, type SyncError, toStorageError } from '../base/errors.ts'
 import type { RowOp } from '../protocol/fold.ts'
 import type { Database, JournalEntry } from './database.ts'
 
-/** More than this is not kept in memory for a store that fails; it can be fetched again. */
+/** The number of ops kept in memory while the store fails. More ops are dropped, since they can be fetched again. */
 const maxOpsKept = 50_000
 
 /**
- * Writes the proven deltas to the journal, in order, one write at a time. What waits meanwhile is joined into one entry.
- * A write that failed is tried again before the next one, so that no hole comes to be.
+ * Writes the confirmed deltas to the journal, in order, one write at a time. Deltas that wait during a write are joined
+ * into one entry. A failed write is tried again before the next one, so that the journal never has a hole.
  */
 export class Recorder {
   #database: Database
   readonly #onChange: (failure: SyncError | undefined) => void
   #waiting: (JournalEntry & { readonly ops: RowOp[] }) | undefined
-  /** The one that is being written, or could not be. */
+  /** The entry that is being written or has failed. */
   #current: JournalEntry | undefined
   #writing: Promise<void> | undefined
   #failure: SyncError | undefined
   #suspended = false
 
-  /** `onChange` is told when writing begins to fail, and when it works again. */
+  /** Calls `onChange` when writing begins to fail or fails with another code, and when it works again. */
   constructor(database: Database, onChange: (failure: SyncError | undefined) => void) {
     this.#database = database
     this.#onChange = onChange
   }
 
-  /** Why writing fails, if it does. */
+  /** The error of the last write; `undefined` if writing works. */
   get failure(): SyncError | undefined {
     return this.#failure
   }
 
-  /** Whether nothing is stored until a snapshot was. */
+  /** Whether nothing is stored until the next snapshot. */
   get suspended(): boolean {
     return this.#suspended
   }
 
-  /** `later`: not in this turn, in which it is to be shown first. */
+  /** Stores `entry` after all earlier entries. `later`: in a later turn, so that the data is shown first. */
   record(entry: JournalEntry, later = false): void {
     if (this.#suspended) return
-    // Of what waits, nothing is copied again: there may be thousands of deltas in one turn.
+    // Do not copy the waiting ops: there may be thousands of deltas in one turn.
     const { since = entry.since, ops = [], owesRepair } = this.#waiting ?? {}
     for (const op of entry.ops) ops.push(op)
     this.#waiting = { ...entry, since, ops, owesRepair: entry.owesRepair || owesRepair }
@@ -47,15 +47,15 @@ export class Recorder {
     else this.#writing ??= this.#write(later)
   }
 
-  /** Resolves once all that was recorded is stored, or cannot be. What failed before is tried again. */
+  /** Resolves once all recorded entries are stored or have failed. Tries a failed entry again. */
   async settled(): Promise<void> {
     if (this.#current ?? this.#waiting) this.#writing ??= this.#write()
     await this.#writing
   }
 
   /**
-   * Stores nothing more until a snapshot was stored: what comes now does not follow from what is stored. With `failure`, that
-   * is not as it should be.
+   * Stores nothing until the next snapshot, because new deltas do not continue the stored data. Pass `failure` if this
+   * is an error that `onChange` should report.
    */
   suspend(failure?: SyncError): void {
     this.#suspended = true
@@ -63,14 +63,14 @@ export class Recorder {
     if (failure) this.#report(failure)
   }
 
-  /** `database` was opened in place of the one that failed: what could not be written there is written here. */
+  /** `database` is open instead of the one that failed: write the entries that could not be written there. */
   use(database: Database): void {
     this.#database = database
     this.#report(undefined)
     void this.settled()
   }
 
-  /** A snapshot was stored: what comes now follows from it. */
+  /** A snapshot was stored, and new deltas continue it: store them. */
   resume(): void {
     this.#suspended = false
     this.#drop()
@@ -88,7 +88,7 @@ export class Recorder {
         this.#written()
       }
     } catch (error) {
-      // What was given up on meanwhile was so for a reason of its own.
+      // `suspend` was called during the write: it has reported its own reason.
       if (!this.#suspended) {
         const failure = toStorageError(error)
         if (isHopeless(failure)) this.suspend()
@@ -103,7 +103,8 @@ export class Recorder {
       await this.#database.append(entry)
     } catch (error) {
       if (!isSyncError(error, 'StorageError') || error.code !== 'broken_link') throw error
-      // A store that told of no end in time may have stored it all the same: then nothing follows from it yet.
+      // A write that timed out may have been stored all the same. Check that the stored position is the end of this
+      // entry.
       await this.#database.append({ ...entry, since: entry.sid, ops: [] })
     }
     this.#written()
@@ -111,7 +112,7 @@ export class Recorder {
 
   #written(): void {
     this.#current = undefined
-    // What was given up on meanwhile stays so.
+    // `suspend` was called during the write: its failure stays.
     if (!this.#suspended) this.#report(undefined)
   }
 

@@ -3,20 +3,25 @@ import { isObject, noFields } from '../protocol/json.ts'
 import type { StoreTransaction } from '../storage/store.ts'
 import { metaKeys } from './format.ts'
 
-/** So many changes to unknown records are kept beside the journal. */
+/** At most this many changes to unknown records are kept beside the journal. */
 const maxUnknown = 1_000
 
-/** What is stored of records that are missing, of which there were changes: a snapshot brings them. */
+/** What is known of missing records for which changes have arrived. A snapshot brings these records. */
 export interface Repair {
-  /** Whether such a snapshot is owed. */
+  /** Whether a snapshot is needed. */
   readonly owed: boolean
-  /** When one was last made, in ms since the epoch. */
+  /** When the last such snapshot was made, in ms since the epoch. */
   readonly at: number | undefined
-  /** Changes to records that are not there, without their fields, which the journal no longer has and nobody was told. */
+  /**
+   * Changes to missing records, without their fields. The journal no longer has these changes, and they have not been
+   * reported yet.
+   */
   readonly unknown: readonly RowOp[]
 }
 
-/** Reads it leniently: without it, a repair is made too early or not at all, and no more is lost. */
+/**
+ * Reads the stored values leniently: without them, a repair is made too early or not at all, and nothing else is lost.
+ */
 export async function readRepair(tx: StoreTransaction): Promise<Repair> {
   const value = await tx.get('meta', metaKeys.repair)
   const { owed, at, unknown }: { readonly [name: string]: unknown } = isObject(value) ? value : {}
@@ -27,7 +32,7 @@ export async function readRepair(tx: StoreTransaction): Promise<Repair> {
   }
 }
 
-/** Of more changes than are kept none is: what they tell is owed then. */
+/** Stores the values. If there are more changes than are kept, keeps none of them and marks a snapshot as needed. */
 export function writeRepair(tx: StoreTransaction, { owed, at, unknown }: Repair): void {
   const isKept = unknown.length <= maxUnknown
   tx.put('meta', metaKeys.repair, {

@@ -8,16 +8,19 @@ import { readRepair } from './repair.ts'
 interface Read {
   readonly restored: Restored
   readonly size: DatabaseSize
-  /** Where what of the journal cannot be used begins. */
+  /** The key of the first journal record that cannot be used. */
   readonly brokenAt: string | undefined
 }
 
-/** So many pages are asked for at once, so that the engine works ahead: to ask for hundreds is a long task by itself. */
+/**
+ * The number of pages requested at a time, so that the browser reads ahead. To request hundreds at once would block the
+ * thread.
+ */
 const pagesAhead = 16
 
 /**
- * Reads pages and journal in one transaction. `sinkFor` gives what takes data of the models' shape `version`; where it
- * gives none, that is as if there were no data.
+ * Reads pages and journal in one transaction. `sinkFor` returns the sink for data of models version `version`. If it
+ * returns `undefined`, the result is the same as without data.
  */
 export function readStored(
   database: FencedConnection,
@@ -35,11 +38,11 @@ export function readStored(
     const { holds = () => true } = sink
     const manifest = readManifest(list)
     const wanted = manifest.filter(({ types }) => types.some(([t]) => holds(t))).values()
-    // Each is parsed in the turn in which it comes. They come in the order in which they were asked for.
-    const readOn = async () => {
+    // Each page is parsed in the turn in which it arrives. Pages arrive in the order of the requests.
+    const readPages = async () => {
       for (const { key } of wanted) sink.rows(readPage(await tx.get('pages', key)))
     }
-    await Promise.all(Array.from({ length: pagesAhead }, readOn))
+    await Promise.all(Array.from({ length: pagesAhead }, readPages))
     if (unknown.length > 0) (sink.unknown ?? sink.ops)(unknown)
     const { sid, at, size, brokenAt } = await readJournal(tx, head, (ops) => sink.ops(ops))
     return {

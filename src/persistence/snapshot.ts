@@ -12,24 +12,24 @@ export interface StoredSnapshotOptions {
   readonly onCommit: (manifest: Manifest) => void
 }
 
-/** Begins a snapshot, whose pages are written beside the current ones. */
+/** Begins a snapshot. Its pages are written beside the current ones. */
 export function beginSnapshot(
   database: FencedConnection,
   generations: Generations,
   { clock, version, onCommit }: StoredSnapshotOptions,
 ): SnapshotWriter {
   const pages = generations.begin()
-  const refuseIfOver = () => {
-    if (!pages.isUnderWay()) throw new StorageError('aborted', 'This snapshot is over: begin another.')
+  const throwIfEnded = () => {
+    if (!pages.isUnderWay()) throw new StorageError('aborted', 'This snapshot has ended: begin another.')
   }
   return {
     async page(...added) {
-      refuseIfOver()
+      throwIfEnded()
       await pages.add(...added)
     },
 
     async commit({ sid, epoch }, { owed = false, at, unknown = [] } = {}) {
-      refuseIfOver()
+      throwIfEnded()
       const manifest = await pages.manifest()
       const head: Head = {
         format,
@@ -40,7 +40,7 @@ export function beginSnapshot(
         ...(epoch === undefined ? undefined : { epoch }),
       }
       await database.write(['pages', 'journal'], async (tx) => {
-        refuseIfOver()
+        throwIfEnded()
         await database.cut(tx, {})
         writeRepair(tx, { owed, at, unknown })
         await generations.switchTo(tx, head, manifest)
@@ -52,7 +52,8 @@ export function beginSnapshot(
     async abort() {
       if (!pages.isUnderWay()) return
       pages.end()
-      // Of a commit whose outcome is not known, the pages are in the manifest or not: so they stay or go.
+      // The outcome of a commit may be unknown. The sweep keeps the pages if the manifest lists them, and removes them
+      // otherwise.
       await generations.sweep()
     },
   }

@@ -1,5 +1,5 @@
 export interface StorageStatus {
   readonly kind: 'durable' | 'memory'
-  /** Why it is not as was asked, or why writing to it fails. */
+  /** Why the data is not stored as requested, or why writing fails. */
   readonly reason?: string
 }

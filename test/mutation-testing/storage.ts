@@ -79,7 +79,7 @@ export const storage: readonly Mutation[] = [
     test: 'test/persistence/disk.test.ts',
     name: 'invariant 33: a snapshot that is given up for the outbox before it is shown is not called durable',
     file: 'src/persistence/disk.ts',
-    from: '(await store()) ?? this.#given',
+    from: '(await store()) ?? this.#dropFailure',
     to: 'await store()',
   },
   {
