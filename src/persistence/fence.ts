@@ -14,7 +14,7 @@ const beside = -1
 /** A connection whose writes are rejected as soon as another client has opened the database. */
 export class FencedConnection {
   readonly #connection: StoreConnection
-  /** 0 until the fence is raiseFence. */
+  /** 0 until the fence is raised. */
   #fence: number
   #raising: Promise<number> | undefined
   #writes = 0
@@ -45,7 +45,7 @@ export class FencedConnection {
     return this.#fence
   }
 
-  /** Raises the fence, unless this connection has already raiseFence it. Call this before using `fence`. */
+  /** Raises the fence, unless this connection has already raised it. Call this before using `fence`. */
   async ensureRaised(): Promise<void> {
     if (this.#fence === beside) throw takenOver()
     if (this.#fence > 0) return

@@ -32,7 +32,7 @@ export interface OutboxRecord {
   readonly group?: string | undefined
   readonly coalesce?: string | undefined
   /**
-   * Whether the transaction is an undo or a redo. Before such a transaction is first sent, the fields that discardedElsewhere have
+   * Whether the transaction is an undo or a redo. Before such a transaction is first sent, the fields that others have
    * changed meanwhile are left out.
    */
   readonly isUndo?: boolean | undefined
@@ -198,7 +198,7 @@ export function openOutbox(connection: StoreConnection): OutboxStore {
         }
         const toStay = [...send, ...keep, ...restore].map(({ id }) => id)
         await Promise.all([...cancel, ...discard, ...toStay, ...update.map(({ id }) => id)].map(readState))
-        // A write that is repeated because its outcome was unknown finds marks: either its ownMarks, or those of the
+        // A write that is repeated because its outcome was unknown finds marks: either its own, or those of the
         // transactions that it replaces. Neither kind is another client's.
         const ownMarks = new Set<StoreValue | undefined>([by, ...cancel, ...discard])
         const discardedElsewhere = discard.filter((id) => marked.has(id) && !ownMarks.has(marked.get(id)))
