@@ -11,22 +11,26 @@ import { closeCodes, type ServerSocket } from './realtime/server-socket.ts'
 import type { SyncService } from './service.ts'
 import { takeUpgrades, type UpgradingServer } from './upgrades.ts'
 
-/** A client sends nothing on its socket; what is longer than this closes it with 1009. In bytes. */
+/** The maximum length of a message, in bytes. Clients send none; a longer one closes the socket with 1009. */
 const maxMessageBytes = 4_096
 
-/** How long the other side has to say that it heard of a close, in ms, before the connection ends without. */
+/** How long the client may take to confirm a close, in ms, before the connection is cut. */
 const answerMs = 2_000
 
 export interface AttachedSockets {
-  /** Closes those that are open with 1012, and opens none any more. Those that say nothing to it end within 2 s. */
+  /**
+   * Closes open sockets with code 1012 and refuses new ones. A socket whose client does not confirm the close ends
+   * after 2 s.
+   */
   close(): void
-  /** Ends those that are still open, and requests for one that nothing is decided about, at once. */
+  /** Cuts all open sockets, and all requests for a socket that are not decided yet. */
   terminate(): void
 }
 
 /**
- * Opens the sockets of `service` on a server of Node's. Where others open sockets on it too, they get what is not for
- * the service. An upgrade to anything but a WebSocket is answered by the server as any other request.
+ * Opens the sockets of `service` on a server of Node. Other handlers for upgrades on the same server get the requests
+ * that are not for the service. A request for an upgrade to anything but a WebSocket is answered like a plain HTTP
+ * request.
  */
 export function attachSockets(
   server: UpgradingServer,
@@ -63,14 +67,14 @@ export function attachSockets(
       undecided.delete(socket)
     }
   }
-  const leave = takeUpgrades(server, {
+  const stopTaking = takeUpgrades(server, {
     path: service.path,
     take: (incoming, socket, head) => void upgrade(incoming, socket, head),
   })
   return {
     close() {
       isClosed = true
-      leave()
+      stopTaking()
       for (const socket of sockets.clients) end(socket, clock)
     },
     terminate() {
@@ -80,7 +84,9 @@ export function attachSockets(
   }
 }
 
-/** Encodes a text once, however many times it is asked one after the other: all sockets of an owner are sent the same. */
+/**
+ * Encodes a text, and reuses the bytes if the next text is the same: all sockets of an owner are sent the same text.
+ */
 function lastEncoded(): (text: string) => Buffer {
   let last = ''
   let bytes = Buffer.alloc(0)
@@ -91,7 +97,7 @@ function lastEncoded(): (text: string) => Buffer {
   }
 }
 
-/** `socket`, in which what `bytesOf` gives waits, and no copy of its own. */
+/** `socket`, but all sockets share the bytes that `bytesOf` returns, rather than each holding a copy while it waits. */
 function sharing(socket: WebSocket, bytesOf: (text: string) => Buffer): ServerSocket {
   return {
     get bufferedAmount() {
@@ -103,7 +109,7 @@ function sharing(socket: WebSocket, bytesOf: (text: string) => Buffer): ServerSo
   }
 }
 
-/** Closes `socket`, which ends soon whether the other side answers or not. */
+/** Closes `socket`, and cuts the connection if the client does not confirm the close in time. */
 function end(socket: WebSocket, clock: Clock): void {
   socket.close(closeCodes.restart, 'restart')
   socket.once(

@@ -3,31 +3,33 @@ import type { Logger } from '../base/logger.ts'
 import type { SyncFrame } from '../protocol/frame.ts'
 import type { OnCommitted } from './log/log.ts'
 
-/** What one write has changed: a transaction of a client, or a `write` of the service. */
+/** The changes of one write: a transaction of a client, or a `write` of the service. */
 export interface Commit {
-  /** The `sid` of its last change. */
+  /** The `sid` of the last change. */
   readonly sid: number
-  /** Who made it; `undefined` is the service itself. */
+  /** Who made the write; `undefined` if the service itself did. */
   readonly by: CommittedBy | undefined
-  /** At least one, by ascending `sid`: what each owner is told. */
+  /** The changes in ascending `sid`, at least one, each with the owner who receives the frame. */
   readonly changes: readonly { readonly owner: string; readonly frame: SyncFrame }[]
 }
 
 export interface CommittedBy {
   /** The id of the transaction. */
   readonly tx: string
-  /** The caller's. */
+  /** The user id of the caller. */
   readonly userId: string
 }
 
-/** Is told of a commit. Nothing waits for what it gives; where it throws or rejects, that is logged. */
+/**
+ * Called after a commit. Nothing waits for the returned promise. If the hook throws or rejects, the error is logged.
+ */
 export type OnCommit = (commit: Commit) => unknown
 
-/** Tells `onCommit` what the log tells. */
+/** A listener for a log that calls `onCommit`. */
 export function tellOf(onCommit: OnCommit, logger: Logger, by?: CommittedBy): OnCommitted {
-  return (told) => {
-    const changes = told.map(({ owner, frame }) => ({ owner, frame: JSON.parse(frame) as SyncFrame }))
-    const sid = told.at(-1)?.sid ?? 0
+  return (logged) => {
+    const changes = logged.map(({ owner, frame }) => ({ owner, frame: JSON.parse(frame) as SyncFrame }))
+    const sid = logged.at(-1)?.sid ?? 0
     const call = async () => onCommit({ sid, by, changes })
     call().catch((error) => {
       logger.error('The hook `onCommit` failed.', { sid, reason: toError(error).message })

@@ -12,18 +12,21 @@ import { sha256 } from './sha256.ts'
 const known = { ...expected, ...logOptions }
 
 /**
- * With the options of {@link openSqlLog} for a `database` that is named. Throws a ConfigurationError for a wrong option.
- * Nothing happens before the first request.
+ * Creates a sync service for Node. If `database` is a string, the options of {@link openSqlLog} are allowed as well.
+ * Throws a ConfigurationError for an invalid option. Opens nothing before the first request or call of `ready`.
  */
 export function createSyncService(options: SyncServiceOptions & SqlLogOptions): SyncService {
   const { database } = options
   refuseUnknown(options, known)
   checkLogOptions(options)
-  const isIdle = ([option, value]: [string, unknown]) =>
+  const isUnused = ([option, value]: [string, unknown]) =>
     value !== undefined && Object.hasOwn(logOptions, option)
-  const [idle] = Object.entries(options).find(isIdle) ?? []
-  if (database instanceof Object && idle) {
-    throw new ConfigurationError(idle, `The option \`${idle}\` is the log's, which is open already.`)
+  const [unused] = Object.entries(options).find(isUnused) ?? []
+  if (database instanceof Object && unused) {
+    throw new ConfigurationError(
+      unused,
+      `The option \`${unused}\` has no effect on a log that is already open.`,
+    )
   }
   return createServiceWith(epochOf, { ...options, database: logOf(options) }, sha256)
 }

@@ -14,10 +14,15 @@ import {
 } from './node-http.ts'
 import type { SyncService } from './service.ts'
 
-/** Answers a request of Node's, by HTTP/1 or HTTP/2, or of what is built on it, as Express is. */
+/**
+ * Answers a request of Node, by HTTP/1 or HTTP/2. Frameworks that build on these, such as Express, can call it, too.
+ */
 export type NodeHandler = (incoming: Incoming, outgoing: Outgoing) => Promise<void>
 
-/** What puts `service` into a server of Node's. It is to come before anything that reads bodies. It never rejects. */
+/**
+ * Returns a handler that serves `service` in a server of Node. Mount it before anything that reads request bodies. The
+ * handler never rejects.
+ */
 export function nodeHandler(
   service: Pick<SyncService, 'fetch'>,
   { logger = silentLogger }: { readonly logger?: Logger } = {},
@@ -31,13 +36,13 @@ export function nodeHandler(
       const what = 'The service cannot answer.'
       const { message } = toError(error)
       harmless(logger).error(what, { reason: message })
-      // What is set up wrongly is for whoever tries it first to read, in a page too.
-      const told = isSyncError(error, 'ConfigurationError') ? message : what
+      // Whoever sets up the service should read about a wrong setup in the response, also in a page.
+      const shown = isSyncError(error, 'ConfigurationError') ? message : what
       const isPreflight = request.method === 'OPTIONS'
-      // A page reads nothing where its preflight fails.
+      // A page cannot read the response of a request whose preflight failed.
       const response = isPreflight
         ? new Response(null, { status: 204, headers: { 'Access-Control-Allow-Headers': pageHeaders.join() } })
-        : refusalOf(new Failure(500, 'internal', told))
+        : refusalOf(new Failure(500, 'internal', shown))
       response.headers.set('Access-Control-Allow-Origin', '*')
       return response
     }
@@ -48,7 +53,7 @@ export function nodeHandler(
       dropRest(incoming)
       await sendResponse(response, outgoing)
     } catch (error) {
-      // The client went away, or the answer broke off: there is nobody left to tell.
+      // The client disconnected, or reading the body failed: no response can be sent.
       harmless(logger).debug('A connection ended early.', { reason: toError(error).message })
       breakOff(outgoing)
     }

@@ -5,23 +5,28 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { Failure } from './http/failure.ts'
 
-/** What can stand in a `Host` (RFC 9112, section 3.2): nothing that would be the beginning of a path. */
+/** The characters of a `Host` header (RFC 9112, section 3.2). None of them can start a path. */
 const host = /^[\w.:[\]-]*$/
 
-/** How long nothing of an answer may be taken, in ms: longer than the log takes to give more of it, or to give it up. */
+/**
+ * How long a client may read nothing of a response, in ms. This is longer than the log takes to return the next batch
+ * or to fail.
+ */
 const stalledMs = 120_000
 
-/** How a stream of HTTP/2 ends behind an answer that is whole, and behind one that is not (RFC 9113, section 7). */
+/**
+ * The error codes that end an HTTP/2 stream after a complete and after an incomplete response (RFC 9113, section 7).
+ */
 const noError = 0x0
 const internalError = 0x2
 
-/** A request of Node's, by HTTP/1 or by HTTP/2. */
+/** A request of Node, by HTTP/1 or HTTP/2. */
 export type Incoming = IncomingMessage | Http2ServerRequest
 export type Outgoing = ServerResponse | Http2ServerResponse
 
 /**
- * A request of Node's as one of the web's, whose body is used where somebody has read it before; `undefined` where its
- * address or its method is none there.
+ * Converts a request of Node to a Request of the web. Returns `undefined` if its URL or method is invalid there. If the
+ * body was read before, the body of the result counts as used.
  */
 export function toRequest(incoming: Incoming): Request | undefined {
   const { method = 'GET', headers } = incoming
@@ -30,11 +35,11 @@ export function toRequest(incoming: Incoming): Request | undefined {
   if (typeof authority !== 'string' || !host.test(authority)) return undefined
   const fields = new Headers()
   for (const [name, value] of Object.entries(headers)) {
-    // In HTTP/2 the method and the address are among them (RFC 9113, section 8.3).
+    // In HTTP/2 the headers include the method and the URL (RFC 9113, section 8.3).
     if (name.startsWith(':')) continue
     for (const item of [value ?? []].flat()) fields.append(name, item)
   }
-  // The target is a path, or a whole address (RFC 9112, section 3.2).
+  // The target is a path or a whole URL (RFC 9112, section 3.2).
   const address = url.startsWith('/') ? `http://${authority || 'localhost'}${url}` : url
   const init = { method, headers: fields }
   const bodiless = method === 'GET' || method === 'HEAD'
@@ -42,38 +47,39 @@ export function toRequest(incoming: Incoming): Request | undefined {
   const body = bodiless ? undefined : { body: isRead ? ' ' : Readable.toWeb(incoming), duplex: 'half' }
   try {
     const request = new Request(address, { ...init, ...body } as RequestInit)
-    // What was read here is read there too: whoever needs it can tell, and the rest is answered.
+    // If the body was read before, mark it as used: a handler that needs the body reports that, and other requests
+    // work.
     if (isRead) void request.text()
     return request
   } catch {
-    // The error quotes the address, which may hold a token.
+    // The error message contains the URL, which may contain a token.
     return undefined
   }
 }
 
-/** The answer to what is no request of the web's. */
+/** The response to a request that cannot be converted. */
 export function badRequest(): Response {
-  return refusalOf(new Failure(400, 'bad_request', 'The address or the method of the request is none.'))
+  return refusalOf(new Failure(400, 'bad_request', 'The URL or the method of the request is not valid.'))
 }
 
-/** An answer after which the connection ends. */
+/** A response that also closes the connection. */
 export function refusalOf({ status, body, headers }: Failure): Response {
   const closing = { ...headers, 'Cache-Control': 'no-store', Connection: 'close' }
   return Response.json(body, { status, headers: closing })
 }
 
-/** Express takes what a handler is mounted at off `url`, and keeps the whole beside it. */
+/** Express removes the mount path from `url` and keeps the whole in `originalUrl`. */
 function targetOf(incoming: Incoming & { readonly originalUrl?: string }): string {
   return incoming.originalUrl ?? incoming.url ?? '/'
 }
 
 /**
- * Sends `response`, no faster than it is taken. A client that goes ends the reading of its body, and so does one that
- * takes nothing for `maxMs`.
+ * Sends `response` as fast as the client reads. If the client disconnects, or reads nothing for `maxMs`, reading of the
+ * body is cancelled.
  */
 export async function sendResponse(response: Response, outgoing: Outgoing, maxMs = stalledMs): Promise<void> {
   const headers = new Headers(response.headers)
-  // HTTP/2 knows no such headers, and Node refuses them (RFC 9113, section 8.2.2).
+  // HTTP/2 has no such headers, and Node refuses them (RFC 9113, section 8.2.2).
   if ('stream' in outgoing) for (const name of ['Connection', 'Upgrade']) headers.delete(name)
   outgoing.writeHead(response.status, Object.fromEntries(headers))
   if (response.body === null) {
@@ -81,30 +87,30 @@ export async function sendResponse(response: Response, outgoing: Outgoing, maxMs
     return
   }
   outgoing.setTimeout(maxMs, () => breakOff(outgoing))
-  // Node and the web each have a type for the same stream.
+  // Node and the web have different types for the same stream.
   const body = Readable.fromWeb(response.body as Parameters<typeof Readable.fromWeb>[0])
   if ('stream' in outgoing) onAborted(outgoing.stream, () => body.destroy())
   await pipeline(body, outgoing)
 }
 
-/** Of a stream that was aborted before it is written to, or without an error, `pipeline` hears nothing. */
+/** `pipeline` does not notice a stream that was aborted before the first write, or without an error. */
 function onAborted(stream: Http2Stream, listener: () => void): void {
   if (stream.aborted) listener()
   else stream.once('aborted', listener)
 }
 
-/** Ends an answer where it is, so that nobody takes it for whole. */
+/** Breaks off a response, so that the client cannot take it for a complete one. */
 export function breakOff(outgoing: Outgoing): void {
   if ('stream' in outgoing) outgoing.stream.close(outgoing.stream.writableFinished ? noError : internalError)
   else outgoing.destroy()
 }
 
-/** Lets a body that nobody has read to its end pass by: it would hold up the requests behind it. */
+/** Discards the unread rest of a request body: it would block the next requests on the connection. */
 export function dropRest(incoming: Incoming): void {
   if (!incoming.complete) incoming.removeAllListeners('data').resume()
 }
 
-/** Answers a request for an upgrade with `response`, and ends the connection, whether the other side does or not. */
+/** Answers a request for an upgrade with `response`, and closes the connection even if the client does not. */
 export async function refuseUpgrade(response: Response, socket: Duplex): Promise<void> {
   const body = await response.text()
   const headers = new Headers(response.headers)

@@ -1,6 +1,9 @@
 import { ConfigurationError, toError } from '../base/errors.ts'
 
-/** Loads what only a part of Instep needs. Rejects with a ConfigurationError that says how to install it, or why else. */
+/**
+ * Loads an optional dependency. Rejects with a ConfigurationError that says how to install the package, or why it does
+ * not load.
+ */
 export async function peer<T>(name: string, load: () => Promise<T>): Promise<T> {
   try {
     return await load()

@@ -16,46 +16,62 @@ import type { RateLimit } from './ops/rate-limit.ts'
 
 export interface SyncServiceOptions {
   /**
-   * Where the data is: `'memory:'` keeps it as long as the process lives; an address like
-   * `postgres://user:password@host/database`; a folder, which one process has to itself; or a log of your own.
+   * Where the records are stored. `'memory:'` keeps them until the process ends. A string like
+   * `postgres://user:password@host/database` names a PostgreSQL database. Any other string names a folder, which only
+   * one process may use at a time. A {@link Log} object is used as it is.
    */
   readonly database: string | Log
-  /** Runs before everything else. */
+  /** Identifies the caller of each request, before anything else happens. */
   readonly authenticate: Authenticate
-  /** The field of each record that names its owner, who alone sees it. */
+  /** The field of each record that names its owner. Only the owner sees the record. */
   readonly ownerField: OwnerField
-  /** Runs before each transaction of a client. @default allows all that ownership allows */
+  /**
+   * Runs before each transaction of a client, and may refuse the transaction. @default allows all that ownership allows
+   */
   readonly authorize?: Authorize
-  /** The types, as {@link defineModels} takes or gives them: what is written has to satisfy its schema. */
+  /**
+   * The types and their schemas, as passed to {@link defineModels} or returned by it. A write that breaks a schema is
+   * rejected.
+   */
   readonly models?: ModelDefinitions | Models | undefined
   /**
-   * Told of each write of this service once it is committed, in the order of the sids, and of none that other processes
-   * on the same database do. At most once: what a process has not told before it ends is not told again.
+   * Called after each write of this service is committed, in the order of the sids. Writes of other processes on the
+   * same database are not reported. Each write is reported at most once: if the process ends before the call, the call
+   * never happens.
    */
   readonly onCommit?: OnCommit | undefined
-  /** Where the endpoints are. @default '/sync/v1' */
+  /** The path under which the endpoints are. @default '/sync/v1' */
   readonly path?: string | undefined
-  /** The origins whose pages may call and connect, as in `https://app.example.com`. @default all */
+  /** The origins whose pages may call the service, like `https://app.example.com`. @default all */
   readonly allowedOrigins?: readonly string[]
-  /** The longest silence on a socket, in ms. @default 15_000 */
+  /** The longest time without a message on a socket, in ms. @default 15_000 */
   readonly heartbeatMs?: number | undefined
-  /** How often it is asked whether the credentials of an open socket still hold, in ms. @default 60_000 */
+  /** How often the service checks that the credentials of an open socket are still valid, in ms. @default 60_000 */
   readonly recheckMs?: number | undefined
-  /** What may wait in one socket, in bytes, before it is closed as too slow. @default 1_048_576 */
+  /**
+   * The maximum number of unsent bytes in one socket. Above it, the service closes the socket as too slow. @default
+   * 1_048_576
+   */
   readonly maxBufferedBytes?: number | undefined
-  /** The longest body of a request, in bytes. @default 1_048_576 */
+  /** The maximum length of a request body, in bytes. @default 1_048_576 */
   readonly maxBodyBytes?: number | undefined
-  /** The most transactions in one request. @default 100 */
+  /** The maximum number of transactions in one request. @default 100 */
   readonly maxTransactions?: number | undefined
-  /** The most ops in one transaction. @default 1_000 */
+  /** The maximum number of ops in one transaction. @default 1_000 */
   readonly maxOps?: number | undefined
-  /** The longest a record may become, in bytes of JSON; a client takes none of more than 16 MiB. @default 1_048_576 */
+  /**
+   * The maximum length of a record's fields, in bytes of JSON, up to 15 MiB: a client takes no row above 16 MiB.
+   * @default 1_048_576
+   */
   readonly maxRecordBytes?: number | undefined
-  /** How often callers may ask, as {@link rateLimiter} gives it. @default as often as they like */
+  /** Limits how often a caller may send requests; see {@link rateLimiter}. @default no limit */
   readonly rateLimit?: RateLimit | undefined
-  /** Where it is told, without authentication, whether requests are welcome; `false` tells it nowhere. @default '/healthz' */
+  /**
+   * The path that reports, without authentication, whether the service accepts requests. `false` disables it. @default
+   * '/healthz'
+   */
   readonly healthPath?: string | false | undefined
-  /** Counts what happens, as {@link prometheusMetrics} does. @default nothing is counted */
+  /** Counts requests and sockets; see {@link prometheusMetrics}. @default nothing is counted */
   readonly metrics?: Metrics | undefined
   readonly logger?: Logger | undefined
   readonly clock?: Clock | undefined
@@ -73,7 +89,7 @@ export type ResolvedOptions = Required<Given<Omit<SyncServiceOptions, Undefaulte
   readonly rateLimit: RateLimit | undefined
 }
 
-/** What {@link isOrigin} asks for. */
+/** The values that {@link isOrigin} accepts, for an error message. */
 export const originExpected =
   "origins as browsers send them, like 'https://app.example.com', without a path, a slash or a wildcard"
 
@@ -86,18 +102,18 @@ const orNone =
 const isAbove0 = (value: unknown) => typeof value === 'number' && value > 0
 const limit = [isAbove0, 'a number above 0'] as const
 
-/** What each option must be once it has its default, where the endpoints are at `path`. */
+/** The check of each option, applied after the defaults. `path` is the path of the endpoints. */
 export const expected: {
   readonly [Name in keyof Required<SyncServiceOptions>]: readonly [accepts: Accepts, what: string]
 } = {
   database: [
     (value) => value === 'memory:' || isObject(value),
-    "'memory:', a log, or on Node a folder or an address like 'postgres://…'",
+    "'memory:', a Log, or on Node a folder or an address like 'postgres://…'",
   ],
   authenticate: [isFunction, 'a function'],
   ownerField: [(value) => value === 'userId' || value === 'organizationId', "'userId' or 'organizationId'"],
   authorize: [orNone(isFunction), 'a function'],
-  models: [orNone(isObject), 'what defineModels gives, or an object of schemas'],
+  models: [orNone(isObject), 'the result of defineModels, or an object of schemas'],
   onCommit: [orNone(isFunction), 'a function'],
   path: [
     (value) => typeof value === 'string' && /^(\/[\w.~-]+)*$/.test(value),
@@ -105,7 +121,7 @@ export const expected: {
   ],
   allowedOrigins: [
     orNone((value) => Array.isArray(value) && value.every(isOrigin)),
-    `a list of ${originExpected}; without it, all may`,
+    `a list of ${originExpected}; leave it out to allow all origins`,
   ],
   heartbeatMs: limit,
   recheckMs: limit,
@@ -117,24 +133,27 @@ export const expected: {
     (value) => isAbove0(value) && Number(value) <= maxRecordBytes,
     `a number above 0, and ${maxRecordBytes} bytes at most`,
   ],
-  rateLimit: [orNone((value) => hasFunctions(value, ['take'])), 'a RateLimit, as `rateLimiter()` gives it'],
+  rateLimit: [
+    orNone((value) => hasFunctions(value, ['take'])),
+    'a RateLimit, such as the result of `rateLimiter()`',
+  ],
   healthPath: [
     (value, path) => value === false || isOwnPath(value, path),
-    "a path like '/healthz' that is none of the endpoints', or false",
+    "a path like '/healthz' that is not the path of an endpoint, or false",
   ],
   metrics: [
     orNone(
       (value, path) =>
         isObject(value) && hasFunctions(value, ['answered', 'show']) && isOwnPath(value.path, path),
     ),
-    'Metrics, as `prometheusMetrics()` gives them, at a path that is none of the endpoints’',
+    'Metrics, such as the result of `prometheusMetrics()`, with a path that is not the path of an endpoint',
   ],
   logger: [(value) => hasFunctions(value, ['debug', 'info', 'warn', 'error']), 'a Logger'],
   clock: [isObject, 'a Clock'],
   random: [isObject, 'a Random'],
 }
 
-/** All options with their defaults. Throws a ConfigurationError that names the one that is wrong. */
+/** All options with their defaults. Throws a ConfigurationError that names the first invalid option. */
 export function resolveOptions(options: SyncServiceOptions): ResolvedOptions {
   const { clock, random } = resolveEnvironment()
   const resolved: ResolvedOptions = {
@@ -168,12 +187,12 @@ export function resolveOptions(options: SyncServiceOptions): ResolvedOptions {
 /** Whether `text` is an origin in the only form in which a browser sends it (RFC 6454, section 6.2). */
 export function isOrigin(text: unknown): boolean {
   if (typeof text !== 'string' || !URL.canParse(text)) return false
-  // Not by `origin`, which is `null` for the pages of an application of its own scheme.
+  // `URL.origin` is `'null'` for custom schemes, such as those of apps in a web view, so the check does not use it.
   const { protocol, host } = new URL(text)
   return host !== '' && !host.includes('*') && text === [protocol, host].join('//')
 }
 
-/** Whether `candidate` is a path at which no endpoint below `path` is. */
+/** Whether `candidate` is a valid path that differs from all endpoints below `path`. */
 function isOwnPath(candidate: unknown, path: string): boolean {
   const taken = ['bootstrap', 'delta', 'ws', 'tx'].map((endpoint) => `${path}/${endpoint}`)
   return typeof candidate === 'string' && /^(\/[\w.~-]+)+$/.test(candidate) && !taken.includes(candidate)

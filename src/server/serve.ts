@@ -9,30 +9,36 @@ import { attachSockets } from './attach-sockets.ts'
 import { nodeHandler } from './node-handler.ts'
 import type { SyncService } from './service.ts'
 
-/** How long an idle connection is kept, in ms: for longer than proxies keep theirs, which would send a request into its end. */
+/**
+ * How long an idle connection stays open, in ms. This is longer than proxies keep theirs: else a proxy would send a
+ * request on a connection that is just being closed.
+ */
 const keepAliveMs = 75_000
 
 export interface ServeOptions {
-  /** 0 takes one that is free. */
+  /** The port to listen on. 0 takes any free port. */
   readonly port: number
-  /** An address of version 6 may stand in brackets, as in URLs. @default '127.0.0.1' */
+  /** The address to listen on. An IPv6 address may be in brackets, as in URLs. @default '127.0.0.1' */
   readonly host?: string | undefined
-  /** How long requests and sockets have to end when it closes, in ms. @default 2_000 */
+  /** How long `close` waits for requests and sockets to end, in ms. @default 2_000 */
   readonly graceMs?: number | undefined
   readonly logger?: Logger | undefined
   readonly clock?: Clock | undefined
 }
 
 export interface Served {
-  /** The base address for a client, as in `http://127.0.0.1:8080/sync/v1`. */
+  /** The base URL for a client, like `http://127.0.0.1:8080/sync/v1`. */
   readonly url: string
-  /** Ends sockets with 1012, lets requests end, and stops listening. The service stays open. Safe to call again. */
+  /**
+   * Closes sockets with code 1012, waits for running requests and stops listening. Resolves after at most about
+   * `graceMs`. The service stays open. Further calls return the same promise.
+   */
   close(): Promise<void>
 }
 
 /**
- * Puts `service` on Node: HTTP, and WebSocket by `ws`. Rejects where the port cannot be had or a package is missing, and
- * with a ConfigurationError for a wrong option.
+ * Serves `service` on Node, by HTTP and by WebSocket (package `ws`). Resolves once it listens. Rejects if the port
+ * cannot be used or a package is missing, and with a ConfigurationError for an invalid option.
  */
 export async function serve(service: SyncService, options: ServeOptions): Promise<Served> {
   const {
@@ -58,7 +64,7 @@ export async function serve(service: SyncService, options: ServeOptions): Promis
   const handle = nodeHandler({ fetch }, { logger })
   const server = createServer((incoming, outgoing) => {
     outgoing.once('close', () => {
-      // What had begun to be answered kept its connection from being idle.
+      // The connection was not idle while this response was being sent, so `server.close` did not close it.
       if (closing) server.closeIdleConnections()
     })
     void handle(incoming, outgoing)

@@ -14,41 +14,52 @@ import type { Standing } from './realtime/connection.ts'
 import { Hub } from './realtime/hub.ts'
 import { type AcceptSocket, closeCodes, type ServerSocket } from './realtime/server-socket.ts'
 
-/** The service of the protocol, for any runtime that has the web's Request and Response. */
+/** A service that speaks the sync protocol, for any runtime with the Request and Response of the web. */
 export interface SyncService {
-  /** Where its endpoints are, as in `/sync/v1`. */
+  /** The path under which the endpoints are, like `/sync/v1`. */
   readonly path: string
-  /** Resolves once it can answer; requests wait for it by themselves. Rejects with a ConfigurationError. */
+  /**
+   * Resolves once the service can answer. Rejects with a ConfigurationError for a wrong setup. Calling it is optional:
+   * requests wait until the service can answer.
+   */
   ready(): Promise<void>
   /** Answers one request. */
   fetch(request: Request): Promise<Response>
   /**
-   * Decides about a socket before it is open: gives the answer that refuses it, or what to call with the open socket.
-   * A token in the query counts where no header has one.
+   * Decides whether a request may open a socket. Resolves with the response that refuses the request, or with a
+   * function to call with the open socket. A token in the query is used if no header has one.
    */
   upgrade(request: Request): Promise<Response | AcceptSocket>
-  /** For runtimes that open a socket before anything is asked: one that is refused is closed, with a code that says why. */
+  /**
+   * Takes a socket that the runtime has opened already. If the request is refused, the socket is closed with a code for
+   * the reason.
+   */
   connect(socket: ServerSocket, request: Request): Promise<void>
   /**
-   * Writes as the service itself: all of `ops` or nothing, and with no limit to whose records they are. A record
-   * whose owner field changes moves to the new owner; `models` hold here too. Resolves with the `sid` of the last
-   * change; rejects with a WriteRejectedError.
+   * Applies all of `ops`, or none of them, to records of any owner. If an op changes the owner field of a record, the
+   * record moves to the new owner. `models` apply. Resolves with the `sid` of the last change, or the head if nothing
+   * changed. Rejects with a WriteRejectedError.
    */
   write(ops: readonly TxOp[]): Promise<{ readonly sid: number }>
-  /** Closes the sockets of the callers that `match` names, whose right to be there has ended. */
+  /** Closes the sockets of all callers for which `match` returns true. Call it when their access has ended. */
   revoke(match: (caller: Caller) => boolean): void
-  /** From now on `/healthz` sends requests elsewhere, as before a stop; all else goes on. */
+  /**
+   * Makes `/healthz` answer 503 from now on, so that a load balancer sends requests elsewhere. Everything else goes on.
+   * Call it before a stop.
+   */
   drain(): void
-  /** Closes every socket with 1012 and the database; requests that come later are answered with 503. */
+  /** Closes every socket with code 1012, and the database. Later requests are answered with 503. */
   close(): Promise<void>
 }
 
-/** Names what a position counts in: another name for another history, and for another owner. */
+/** Names what a position refers to: the epoch. Another history or another owner has another epoch. */
 export type EpochOf = (history: string, ownerField: string, owner: string) => string
 
 /**
- * The service without anything of Node's, so that it runs in a page too. `digest` shortens what is only ever compared: the
- * bodies of transactions, which are kept, and the names of callers, of which it hides who they are; `retention` is that of the log in memory.
+ * Creates the service without anything from Node, so that it also runs in a page.
+ *
+ * `digest` shortens texts that are only compared, and hides their content: the bodies of transactions, which are
+ * stored, and the ids of callers. `retention` applies to the log in memory.
  */
 export function createServiceWith(
   epochOf: EpochOf,
@@ -81,7 +92,7 @@ export function createServiceWith(
       stopping: () => closed,
       sockets: () => hub.size,
     }).catch((error: unknown) => {
-      // What it lacks now may be there the next time.
+      // Try again with the next request: a missing package may be installed by then.
       app = undefined
       throw error
     })
@@ -100,10 +111,10 @@ export function createServiceWith(
     async upgrade(request) {
       let accept: AcceptSocket | undefined
       const at = clock.now()
-      const asking = socketRequest(request)
-      const response = await (await start()).fetch(asking, {
+      const upgradeRequest = socketRequest(request)
+      const response = await (await start()).fetch(upgradeRequest, {
         admit: (identity) => {
-          const again = () => standingOf(asking, identity, resolved)
+          const again = () => standingOf(upgradeRequest, identity, resolved)
           accept = (socket) => void hub.add(socket, identity.caller, identity.owner, { at, again })
         },
       })
@@ -138,18 +149,18 @@ export function createServiceWith(
   return service
 }
 
-/** Whether the credentials of `request` still name whom they named. */
+/** Whether the credentials of `request` still belong to the same user and owner. */
 async function standingOf(request: Request, before: Identity, options: IdentifyOptions): Promise<Standing> {
   try {
     const { caller, owner } = await identify(request, options)
     return caller.userId === before.caller.userId && owner === before.owner ? 'same' : 'other'
   } catch (error) {
-    // Where it cannot be told now, nobody is signed out.
+    // If the credentials cannot be checked now, the user stays signed in.
     return error instanceof Failure && error.status < 500 ? 'gone' : 'same'
   }
 }
 
-/** The code that says to a socket what `status` says to a request (RFC 6455, section 7.4.1, and its registry). */
+/** The close code of a socket for the HTTP status that a request gets (RFC 6455, section 7.4.1, and its registry). */
 function closeOf(status: number): [code: number, reason: string] {
   if (status === 401) return [closeCodes.unauthenticated, 'unauthenticated']
   if (status === 429) return [closeCodes.tooSlow, 'too_many_requests']

@@ -3,15 +3,15 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Unsubscribe } from '../base/emitter.ts'
 
-/** What is needed of a server of Node's, be it of `node:http`, `node:https` or `node:http2`. */
+/** The part of a server of Node that is used: of `node:http`, `node:https` or `node:http2`. */
 export type UpgradingServer = Pick<EventEmitter, 'on' | 'off' | 'listenerCount' | 'emit'> & {
-  /** What newer versions of Node ask before they take a request for an upgrade. */
+  /** Newer versions of Node call it to decide whether a request is handled as an upgrade. */
   shouldUpgradeCallback?: (incoming: IncomingMessage) => boolean
 }
 
-/** Who takes the requests for sockets of one service. */
+/** The handler for the socket requests of one service. */
 export interface Door {
-  /** Where its endpoints are, as in `/sync/v1`. */
+  /** The path under which the endpoints are, like `/sync/v1`. */
   readonly path: string
   take(incoming: IncomingMessage, socket: Duplex, head: Buffer): void
 }
@@ -19,8 +19,8 @@ export interface Door {
 const gates = new WeakMap<UpgradingServer, UpgradeGate>()
 
 /**
- * Has `door` take the requests for sockets of its service on `server`, until the result is called. Where nobody else
- * opens sockets there, the first door takes those at no path too.
+ * Lets `door` handle the socket requests of its service on `server`, until the returned function is called. If nothing
+ * else opens sockets on `server`, the first door also gets the socket requests for unknown paths.
  */
 export function takeUpgrades(server: UpgradingServer, door: Door): Unsubscribe {
   const gate = gates.get(server) ?? new UpgradeGate(server)
@@ -29,7 +29,7 @@ export function takeUpgrades(server: UpgradingServer, door: Door): Unsubscribe {
   return () => gate.remove(door)
 }
 
-/** Tells apart, for all services on one server, what is for them, for others, and no request for a socket. */
+/** Sorts the upgrade requests of one server: for one of the services, for other handlers, or not for a WebSocket. */
 class UpgradeGate {
   readonly #server: UpgradingServer
   readonly #doors = new Set<Door>()
@@ -50,14 +50,14 @@ class UpgradeGate {
 
   #watch(): Unsubscribe {
     const server = this.#server
-    const asked = server.shouldUpgradeCallback
-    const ask = (incoming: IncomingMessage) =>
-      !this.#isIgnored(incoming) && asked?.call(server, incoming) === true
-    if (asked) server.shouldUpgradeCallback = ask
+    const before = server.shouldUpgradeCallback
+    const shouldUpgrade = (incoming: IncomingMessage) =>
+      !this.#isIgnored(incoming) && before?.call(server, incoming) === true
+    if (before) server.shouldUpgradeCallback = shouldUpgrade
     server.on('upgrade', this.#onUpgrade)
     return () => {
       server.off('upgrade', this.#onUpgrade)
-      if (asked && server.shouldUpgradeCallback === ask) server.shouldUpgradeCallback = asked
+      if (before && server.shouldUpgradeCallback === shouldUpgrade) server.shouldUpgradeCallback = before
     }
   }
 
@@ -65,12 +65,12 @@ class UpgradeGate {
     if (this.#isIgnored(incoming)) return answerPlainly(this.#server, incoming, socket, head)
     const path = pathOf(incoming)
     const [first] = this.#doors
-    const own = [...this.#doors].find((door) => path === `${door.path}/ws`)
-    const door = own ?? (this.#isAlone ? first : undefined)
+    const named = [...this.#doors].find((door) => path === `${door.path}/ws`)
+    const door = named ?? (this.#isAlone ? first : undefined)
     door?.take(incoming, socket, head)
   }
 
-  /** An upgrade to anything but a WebSocket, which only others could know. */
+  /** Whether the request asks for an upgrade to anything but a WebSocket, and no other handler could know it. */
   #isIgnored(incoming: IncomingMessage): boolean {
     if (incoming.headers.upgrade?.toLowerCase() === 'websocket') return false
     const path = pathOf(incoming)
@@ -87,8 +87,8 @@ function pathOf({ url = '' }: IncomingMessage): string {
 }
 
 /**
- * Has `server` read a request once more, as one that asks for no upgrade: a server may ignore that (RFC 9110, section
- * 7.8). So its body, and what comes behind it on the connection, are read as those of any other.
+ * Makes `server` read a request again without its `Upgrade` header: a server may ignore that header (RFC 9110, section
+ * 7.8). So its body, and whatever follows on the connection, are read as usual.
  */
 function answerPlainly(
   server: UpgradingServer,
@@ -103,7 +103,7 @@ function answerPlainly(
     if (name.toLowerCase() !== 'upgrade') lines.push(`${name}: ${value}`)
   }
   socket.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]))
-  // With TLS, `connection` is where it begins, and requests are read after it.
+  // With TLS, the event `connection` precedes the handshake. Requests are read after `secureConnection`.
   const isSecure = server.listenerCount('secureConnection') > 0
   server.emit(isSecure ? 'secureConnection' : 'connection', socket)
 }

@@ -240,7 +240,7 @@ test('records that are there already are left as they are, unless they are to be
   const { code, stderr } = await importing(path)
   expect(code).toBe(1)
   expect(stderr).toBe(
-    'Line 1: The Issue i1 exists already. Before that, 0 records were written. With `--replace` it goes on.\n',
+    'Line 1: The Issue i1 already exists. Before that, 0 records were written. With `--replace` it goes on.\n',
   )
   expect((await importing(path, '--replace')).stdout).toBe('1 record written; the database is at 2.\n')
   expect(await rowsOf('ann')).toEqual([{ t: 'Issue', id: 'i1', v: 2, p: { userId: 'ann' } }])
@@ -368,7 +368,7 @@ describe('with a database in use', () => {
       '',
     ])
     const again = await importing(path)
-    expect(again.stderr).toMatch(/^Line 1: .*exists already.*\n$/)
+    expect(again.stderr).toMatch(/^Line 1: .*already exists.*\n$/)
     const deep = file('deep.json', JSON.stringify([{ id: '1', userId: 'ann', [evil]: '\0' }]))
     const { stderr } = await importing(deep)
     expect(stderr).toContain('cannot be stored')

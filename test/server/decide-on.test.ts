@@ -56,11 +56,14 @@ describe('a transaction whose verdict may have been forgotten', () => {
     expect(tell(old)).toEqual({
       error: {
         code: 'expired',
-        message: expect.stringMatching(`^The id ${old} is so old .+ under a new id`),
+        message: expect.stringMatching(`^The id ${old} is too old: .+ under a new id`),
       },
     })
     expect(tell(young, [old])).toEqual({
-      error: { code: 'expired', message: expect.stringMatching(`${old}, which it requires, .+ without it`) },
+      error: {
+        code: 'expired',
+        message: expect.stringMatching(`The required transaction ${old} is too old: .+ without requiring it`),
+      },
     })
   })
 })

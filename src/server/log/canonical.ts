@@ -1,9 +1,9 @@
 import { maxDepth } from '../../protocol/json.ts'
 
-/** What is nested deeper than any op may be is left out: it is refused, whatever it holds. */
+/** Deeper values are left out: an op that is nested so deeply is refused, whatever it holds. */
 const levels = maxDepth + 10
 
-/** The one text of all JSON values that say the same, in whatever order their keys come (as in RFC 8785). */
+/** The same text for all JSON values that are equal, in whatever order their keys come (like RFC 8785). */
 export function canonicalText(value: unknown, left = levels): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   if (left === 0) return ''

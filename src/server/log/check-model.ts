@@ -5,25 +5,28 @@ import type { Payload } from '../../protocol/json.ts'
 import type { TxOp } from '../../protocol/tx.ts'
 import { WriteRejectedError } from './rejection.ts'
 
-/** Verdicts are kept, and a list of what is no text breaks a model at each item. */
+/** Limits the details of a rejection, since verdicts are stored and an invalid list can cause an issue per item. */
 const maxIssues = 20
 
-/** What a write makes of a record. */
-interface Made {
+/** The result of a write for one record. */
+interface ChangedRecord {
   readonly models: Models
   readonly t: string
   readonly id: string
-  /** What was there, unless it was replaced. */
+  /** The fields before the write, unless the record was replaced. */
   readonly before: Payload | undefined
   readonly written: { [field: string]: Payload[string] }
   after: Payload
 }
 
-/** The records that one write makes, each to be checked once, however many ops make it: a schema looks at all of it. */
+/**
+ * The records that one write changes. Each is checked once after the last op, since a check costs a pass over the whole
+ * record.
+ */
 export class ModelChecks {
-  readonly #made = new Map<string, Made>()
+  readonly #changed = new Map<string, ChangedRecord>()
 
-  /** `op` makes `after` of the record `before`, both of which may be changed in place by ops that follow. */
+  /** Registers that `op` changes the record from `before` to `after`. Later ops may modify both in place. */
   add(
     models: Models | undefined,
     op: Exclude<TxOp, { op: 'd' }>,
@@ -33,24 +36,24 @@ export class ModelChecks {
     if (!models) return
     const { t, id } = op
     const isUpdate = op.op === 'u'
-    const earlier = isUpdate ? this.#made.get(rowKey(t, id)) : undefined
-    const made = earlier ?? { models, t, id, before: isUpdate ? before : undefined, written: {}, after }
-    Object.assign(made.written, op.p)
-    made.after = after
-    this.#made.set(rowKey(t, id), made)
+    const earlier = isUpdate ? this.#changed.get(rowKey(t, id)) : undefined
+    const entry = earlier ?? { models, t, id, before: isUpdate ? before : undefined, written: {}, after }
+    Object.assign(entry.written, op.p)
+    entry.after = after
+    this.#changed.set(rowKey(t, id), entry)
   }
 
-  /** The record is there no longer. */
+  /** Skips the check of a record that is removed again. */
   remove({ t, id }: TxOp): void {
-    this.#made.delete(rowKey(t, id))
+    this.#changed.delete(rowKey(t, id))
   }
 
   /**
-   * Throws a WriteRejectedError of reason `invalid`, whose details name the first fields, for a record that the write has
-   * left breaking its model, as {@link brokenBy} says.
+   * Throws a WriteRejectedError of reason `invalid` for the first record whose new fields break its model, as
+   * {@link brokenBy} says. `details` lists the first issues.
    */
   run(): void {
-    for (const { models, t, id, before, written, after } of this.#made.values()) {
+    for (const { models, t, id, before, written, after } of this.#changed.values()) {
       const found = check(models, t, after)
       const had = found.length > 0 && before ? check(models, t, before) : []
       const issues = brokenBy(written, found, had)

@@ -5,16 +5,16 @@ import type { TxOp } from '../../protocol/tx.ts'
 import { WriteRejectedError } from './rejection.ts'
 
 /**
- * Copies of `ops`, safe to keep and to send. Throws a WriteRejectedError of reason `invalid` for an op that is none,
- * for one that nests deeper than the protocol allows, for a value that JSON would change, and for text that not every
- * database can hold: so all logs refuse the same. Throws a ConfigurationError where `ops` is no array.
+ * Returns copies of `ops` that can be stored and sent. Throws a WriteRejectedError of reason `invalid` for an invalid
+ * op, for nesting deeper than the protocol allows, for values that JSON would change, and for text that some database
+ * cannot store: so all logs refuse the same ops. Throws a ConfigurationError if `ops` is not an array.
  */
 export function checkOps(ops: readonly unknown[]): TxOp[] {
   if (!Array.isArray(ops)) throw wrongOption('ops', 'must be an array of ops.')
   return ops.map((op, index) => {
     const { success, data } = txOpSchema.safeParse(op)
     if (!success)
-      throw invalid(index, 'is no op with a type `t`, an `id` and, unless it is a `d`, fields `p`')
+      throw invalid(index, 'is not valid: an op has a type `t`, an `id` and, except for `d`, fields `p`')
     if (!isStorableName(data.t) || !isStorableName(data.id)) {
       throw invalid(
         index,

@@ -2,16 +2,16 @@ import type { JsonValue, Payload } from '../../protocol/json.ts'
 import type { TxOp } from '../../protocol/tx.ts'
 import { WriteRejectedError } from './rejection.ts'
 
-/** As much as one request may write, so that whatever there is can be written whole. */
+/** The default equals the default of `maxBodyBytes`, so that a client can always write a record as a whole. */
 export const defaultRecordBytes = 1_048_576
 
-/** A client takes a row of 16 MiB at most, with its names and the white space around it. */
+/** A client accepts rows of up to 16 MiB. This leaves room for names and white space. */
 export const maxRecordBytes = 15 * 1_048_576
 
 /**
- * Throws a WriteRejectedError of reason `too_large` where `op` would leave fields that are too long: no client could
- * take the record, nor what stands behind it. Those that are too long already may become shorter. Both are payloads, or
- * how long they are.
+ * Throws a WriteRejectedError of reason `too_large` if `op` would leave fields above `maxBytes`: no client could read
+ * the record, nor the rows after it. A record that is too long already may get shorter. `before` and `after` are
+ * payloads, or their lengths in bytes.
  */
 export function checkSize(
   maxBytes: number,
@@ -24,13 +24,16 @@ export function checkSize(
   throw new WriteRejectedError('too_large', `The ${op.t} ${op.id} would be longer than ${maxBytes} bytes.`)
 }
 
-/** Whether `p` is longer than `maxBytes` as JSON in UTF-8, where a UTF-16 unit is three bytes at most. */
+/**
+ * Whether `p` is longer than `maxBytes` as JSON in UTF-8. A UTF-16 unit takes at most 3 bytes, so most payloads need no
+ * encoding.
+ */
 export function isTooLong(p: object | number, maxBytes: number): boolean {
   if (typeof p === 'number') return p > maxBytes
   return JSON.stringify(p).length * 3 > maxBytes && bytesOf(p) > maxBytes
 }
 
-/** How long `value`, which is JSON, is in UTF-8. */
+/** The length of `value` as JSON in UTF-8, in bytes. */
 export function bytesOf(value: JsonValue | object): number {
   return new TextEncoder().encode(JSON.stringify(value)).byteLength
 }

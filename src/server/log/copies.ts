@@ -4,24 +4,24 @@ import { bytesOf } from './check-size.ts'
 
 interface Copy {
   readonly p: { [field: string]: JsonValue }
-  /** How long it is; unknown until it is changed. */
+  /** The length in bytes of JSON; `undefined` until the first change. */
   bytes: number | undefined
 }
 
-/** What fields make of a payload. */
+/** The result of merging fields into a payload. */
 export interface Merged {
   readonly p: Payload
-  /** How long the payload was and is, in bytes of JSON, where that is known, or else the payloads. */
+  /** The payload before and after the merge, or its length in bytes of JSON if that is known. */
   readonly was: Payload | number | undefined
   readonly is: Payload | number
 }
 
 /**
- * The copies of payloads that one write makes, which nobody else knows before it is done. So a payload is copied once,
- * however many ops change it, and each costs what it changes itself.
+ * The copies of payloads that one write makes. Nothing else refers to a copy before the write is done. So a payload is
+ * copied once, however many ops change it, and each op costs only its own fields.
  */
 export class Copies {
-  /** Of what it makes, to be run once it is done. */
+  /** The model checks of the write. Run them after the last op. */
   readonly checks = new ModelChecks()
   readonly #own = new Map<Payload, Copy>()
 
@@ -38,13 +38,13 @@ export class Copies {
     return { p: own.p, was, is: own.bytes }
   }
 
-  /** From now on others know `p` too: whoever changes it makes another copy. */
+  /** Marks `p` as shared: the next merge makes another copy. */
   share(p: Payload): void {
     this.#own.delete(p)
   }
 }
 
-/** Puts `value` into `p`, which is `bytes` long, and gives by how much longer it is then. */
+/** Sets a field of `p`, whose length is `bytes`, and returns by how many bytes `p` has grown. */
 function put(p: Copy['p'], bytes: number, field: string, value: JsonValue): number {
   const before = Object.hasOwn(p, field) ? p[field] : undefined
   p[field] = value

@@ -8,21 +8,21 @@ export interface KeptVerdict {
   readonly verdict: Verdict
 }
 
-/** What comes of a write. */
+/** The outcome of a transaction. */
 export interface Decided {
   readonly verdict: Verdict
-  /** What it changes, where it is accepted and was not before. */
+  /** The changes to apply, if the transaction is accepted now. */
   readonly draft?: Draft
-  /** What its judge threw. */
+  /** The error that the judge threw. */
   readonly thrown?: unknown
-  /** Whether the verdict is not to be kept: there is one already, or it may have been forgotten. */
+  /** Whether the verdict must not be stored: one is stored already, or it may have been forgotten. */
   readonly unkept?: boolean
 }
 
 /**
- * Decides about `transaction` as {@link Log.transact} says. `keptFor` gives the caller's verdict on a transaction, and
- * `drafted` what the ops come to. A verdict on an id that was made before `verdictHorizon`, in ms since the epoch, may have
- * been forgotten: where there is none, nobody knows.
+ * Decides about a transaction as {@link Log.transact} says. `keptFor` returns the stored verdict on one of the caller's
+ * transactions. `drafted` applies the ops to a draft. Verdicts on ids made before `verdictHorizon`, in ms since the
+ * epoch, may have been forgotten: if such an id has no verdict, its outcome is unknown.
  */
 export function decideOn(
   { id, digest, refused, requires }: ClientTransaction,
@@ -42,7 +42,7 @@ export function decideOn(
   return { verdict: { error: isUnknown ? requiredExpired(missing) : dependencyRejected(missing) } }
 }
 
-/** Accepted, unless `drafted` throws a WriteRejectedError. */
+/** Accepted, unless `drafted` throws a WriteRejectedError. Throws all other errors. */
 export function attempted(drafted: () => Draft): Decided {
   try {
     const draft = drafted()

@@ -4,16 +4,16 @@ import type { TxOp } from '../../protocol/tx.ts'
 import { Copies } from './copies.ts'
 import type { Judge, StoredRecord } from './log.ts'
 
-/** What the log says about an op's record, before any of the ops. */
+/** The state of an op's record before any of the ops. */
 export interface Before {
   readonly record: StoredRecord | undefined
-  /** Whether it has changed since the op's `unchangedSince`. */
+  /** Whether the record has changed since the op's `unchangedSince`. */
   readonly changed: boolean
 }
 
 /**
- * Whether a record, which now is `record`, has changed after `since`, as {@link Judge} says. Where the history still knows,
- * `happened` does.
+ * Whether `record` has changed after `since`, as {@link Judge} says. `happened` looks into the history, and is called
+ * only if the history reaches back to `since`.
  */
 export function hasChanged(
   since: number | undefined,
@@ -22,16 +22,16 @@ export function hasChanged(
   happened: (since: number) => boolean,
 ): boolean {
   if (since === undefined) return false
-  // The first change of all has a sid above 0.
+  // The first sid is 1, so a `since` below 0 means the same as 0.
   return Math.max(0, since) < horizon ? !record || record.sid > since : happened(since)
 }
 
-/** What ops come to, before any of it has happened. */
+/** The result of ops that are not applied yet. */
 export interface Draft {
-  /** The last `sid` of it, or the head where nothing changes. */
+  /** The last `sid` of the draft, or the head if nothing changes. */
   readonly sid: number
   readonly frames: readonly { readonly owner: string; readonly frame: SyncFrame }[]
-  /** What each record is now that is another than before. */
+  /** The new state of each record that changes; `after` is `undefined` for a removal. */
   readonly records: readonly (RecordKey & { readonly after: StoredRecord | undefined })[]
 }
 
@@ -40,7 +40,7 @@ export interface RecordKey {
   readonly id: string
 }
 
-/** What each op comes to as `judge` decides; `stamp` goes into every frame. Throws what `judge` throws. */
+/** Applies ops to a draft, as `judge` decides. `stamp` goes into every frame. Throws the errors of `judge`. */
 export function draft(
   ops: readonly TxOp[],
   befores: readonly Before[],
@@ -57,7 +57,8 @@ export function draft(
     const key = rowKey(t, id)
     const { record, changed } = befores[index] ?? { record: undefined, changed: false }
     const kept = records.get(key)
-    // A position that is not reached is one in another history, as before a restore: nobody can tell what differs.
+    // A position above the head belongs to another history, as before a restore. The record may differ, so it counts as
+    // changed.
     const isChanged = changed || (op.unchangedSince ?? 0) > head
     const { after, told } = judge(kept ? kept.after : record, op, isChanged, copies)
     for (const { owner, change } of told) {

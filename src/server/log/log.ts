@@ -4,96 +4,101 @@ import type { Rejection, TxOp } from '../../protocol/tx.ts'
 import type { Copies } from './copies.ts'
 
 /**
- * The history of all changes, the records that it has led to, and the verdicts on transactions. It knows whose a
- * record is, and nothing of why.
+ * The history of all changes, the records that result from them, and the verdicts on transactions. A log knows the
+ * owner of each record, but not the rules: a {@link Judge} decides.
  *
  * Guarantees:
- * - A write happens whole or not at all. Its sids are taken under one lock that is held until it is complete, so
- *   whoever has seen a `sid` never sees a lower one for the first time afterwards.
- * - A read gives history, head, horizon and content as one snapshot has them, however long its batches are read.
- * - A batch is JSON text, ready for the wire. The next one is made when it is asked for, and what a read holds is
- *   released when its batches end or are returned (`iterator.return`), whichever comes first.
- * - What fails for now alone rejects with a SyncError that is `retryable`: the request is told to come again.
+ * - A write is applied completely or not at all. A write takes its sids under one lock and holds the lock until the
+ *   write is complete. So a reader who has seen a `sid` never sees a lower one appear later.
+ * - A read returns history, head, horizon and content of one snapshot, however long its batches are read.
+ * - A batch is JSON text, ready for the wire. The next batch is made when it is requested. A read releases its
+ *   resources when its batches end or when `iterator.return` is called, whichever comes first.
+ * - A temporary failure rejects with a SyncError that is `retryable`. The client is then asked to send the request
+ *   again.
  */
 export interface Log {
   /**
-   * Does all of `ops` in order, each as `judge` decides about the record as the ops before it have left it. Resolves
-   * with the `sid` of the last change, or the head where nothing changed; what `judge` throws comes back, and nothing
-   * has happened then.
+   * Applies all of `ops` in order. `judge` decides about each op, based on the record as the earlier ops have left it.
+   * Resolves with the `sid` of the last change, or with the head if nothing changed. If `judge` throws, rejects with
+   * that error and changes nothing.
    */
   write(ops: readonly TxOp[], judge: Judge, tell?: OnCommitted): Promise<number>
   /**
-   * Decides about a client's transaction, once and for all. Under the lock, in this order:
+   * Decides about a client's transaction, finally. Under the lock, in this order:
    *
-   * 1. Where `caller` has a verdict on `id`, it is given again; or `id_reused`, where it was on another `digest`.
-   *    Nothing is stored then.
-   * 2. Where a verdict on an id as old as `id` may have been forgotten, it is `expired`. Nothing is stored then either.
-   * 3. Where it is `refused`, that is the verdict.
-   * 4. Where one of `requires` has not been accepted from `caller`, it is `dependency_rejected`; or `expired`, where the
-   *    verdict on that one may have been forgotten.
-   * 5. The ops are done as by {@link write}. A WriteRejectedError of `judge` is the verdict, and no op has happened;
-   *    what the database itself refuses is `invalid`.
+   * 1. If `caller` already has a verdict on `id` for the same `digest`, returns that verdict. For another `digest`, the
+   *    verdict is `id_reused`. Nothing is stored in both cases.
+   * 2. If a verdict on an id as old as `id` may have been forgotten, the verdict is `expired`. Nothing is stored.
+   * 3. If the transaction is `refused`, that is the verdict.
+   * 4. If a transaction in `requires` has not been accepted from `caller`, the verdict is `dependency_rejected`, or
+   *    `expired` if the verdict on the required transaction may have been forgotten.
+   * 5. Otherwise the ops are applied as by {@link write}. A WriteRejectedError of `judge` is the verdict, and no op is
+   *    applied. If the database itself refuses the data, the verdict is `invalid`.
    *
-   * Records, frames and verdict are stored together, a rejection as well; each frame carries `id` as its `tx`. What
-   * else is thrown comes back, and nothing is stored. Verdicts outlive {@link trim}. Only one that is old is ever
-   * forgotten, on an id that tells when it was made, and was long ago.
+   * Records, frames and verdict are stored together, a rejection as well. Each frame carries `id` as its `tx`. Any
+   * other error rejects, and nothing is stored. Verdicts survive {@link trim}. A verdict is only forgotten if the
+   * verdict is old and its id contains a creation time that is as old.
    */
   transact(transaction: ClientTransaction, judge: Judge, tell?: OnCommitted): Promise<Verdict>
-  /** All records of `owner`, as the texts of wire rows. */
+  /** All records of `owner`, as wire rows in JSON. */
   snapshot(owner: string): Promise<Snapshot>
-  /** The changes of `owner` after `since`, as the texts of frames. There are no batches where `since < horizon`. */
+  /** The changes of `owner` after `since`, as frames in JSON. There are no batches if `since < horizon`. */
   delta(owner: string, since: number): Promise<LogRead>
-  /** The oldest changes of all owners after `after`, about `limit` of them or fewer. It never ends inside a write. */
+  /**
+   * The oldest changes of all owners after `after`: about `limit` of them or fewer. The result never ends within a
+   * write.
+   */
   changes(after: number, limit: number): Promise<Changes>
   position(): Promise<Position>
   /**
-   * Calls `listener` when something may have been written. A hint: it may come late, twice, for nothing, or never.
-   * With what this log has written itself, so that nobody has to read it again.
+   * Calls `listener` when something may have been written. The call is only a hint: it may come late, twice, for
+   * nothing, or never. For a write of this log itself, `written` holds the changes, so that listeners need not read
+   * them again.
    */
   onHint(listener: (written?: WriteResult) => void): Unsubscribe
-  /** Forgets the changes up to `sid`. The records stay. */
+  /** Forgets the changes up to and including `sid`. The records stay. */
   trim(sid: number): Promise<void>
   /**
-   * Takes `ownerField` for the field that names the owners of all its records, once and for all. Rejects with a
-   * ConfigurationError where it has taken another. Called before anything is read or written, and perhaps again; a log
-   * that ends with its process has no need of it.
+   * Fixes `ownerField` as the field that names the owners of all records. Rejects with a ConfigurationError if another
+   * field is fixed already. Called before anything is read or written, possibly several times. A log that ends with its
+   * process does not need it.
    */
   claim?(ownerField: string): Promise<void>
   close(): Promise<void>
 }
 
 /**
- * Is told what a write has changed, once that is committed: nothing where nothing changed, or where a verdict was there
- * already. All that one process writes is told in the order of the sids. It may not throw.
+ * Called with the changes of a write once they are committed. Not called if nothing changed, or if the transaction had
+ * its verdict already. All writes of one process are reported in the order of the sids. The function must not throw.
  */
 export type OnCommitted = (changes: readonly LoggedChange[]) => void
 
 export interface Position {
-  /** Names this history: to be another one after a restore. */
+  /** Identifies this history. A restored database has another one. */
   readonly history: string
-  /** The highest `sid` there is. */
+  /** The highest `sid` so far; 0 in an empty log. */
   readonly head: number
-  /** The changes up to here are forgotten. */
+  /** The changes up to and including this `sid` are forgotten. */
   readonly horizon: number
 }
 
 export interface LogRead extends Position {
-  /** Each batch: items as JSON, none with a line feed in it, joined by `separator`. None is empty. */
+  /** Each batch holds items as JSON without line feeds, joined by `separator`. No batch is empty. */
   readonly batches: AsyncIterable<string>
 }
 
 export interface Snapshot extends LogRead {
-  /** How many records it holds. */
+  /** The number of records in the batches. */
   readonly count: number
 }
 
 export interface Changes extends Position {
-  /** How far they reach: the head, where there are no more. */
+  /** The position up to which `changes` is complete; the head if there are no more. */
   readonly sid: number
   readonly changes: readonly LoggedChange[]
 }
 
-/** All the changes after `after`, to the head. */
+/** All changes after `after`, up to the head. */
 export interface WriteResult extends Position {
   readonly after: number
   readonly changes: readonly LoggedChange[]
@@ -106,32 +111,33 @@ export interface LoggedChange {
   readonly frame: string
 }
 
-/** A record as it is kept. */
+/** A record as the log stores it. */
 export interface StoredRecord {
   readonly owner: string
-  /** The `sid` of its last change: what the wire calls its version. */
+  /** The `sid` of the last change of the record; its version on the wire. */
   readonly sid: number
   readonly p: Payload
 }
 
 /**
- * Decides what an op does to a record, which may not be there. Throws a WriteRejectedError to refuse all of the ops.
+ * Decides what an op does to a record. `before` is `undefined` if the record does not exist. Throws a
+ * WriteRejectedError to reject all of the ops.
  *
- * `changed` answers the op's `unchangedSince`: whether the history holds a change of the record after it. Changes
- * made by the same ops do not count. In a transaction only what was told to `owner` counts, and nothing that
- * `caller` made by a transaction of `bases`. Where the horizon has passed `unchangedSince`, only a record that is
- * there, and whose `sid` is not above it, is known not to have changed; where the head has not reached it, none is. It
- * is `false` where nothing is asked.
+ * `changed` says whether the history holds a change of the record after the op's `unchangedSince`; it is `false` if the
+ * op has no `unchangedSince`. Changes by the same ops do not count. In a transaction, only changes that were sent to
+ * `owner` count, and none that `caller` made by a transaction of `bases`. If the history no longer reaches back to
+ * `unchangedSince`, the record counts as unchanged only if it exists and its `sid` is not above `unchangedSince`. If
+ * `unchangedSince` is above the head, every record counts as changed.
  *
- * Of a record that is only removed, or is another's than a transaction's `owner`, `before` may have no fields. What is
- * given `copies`, the same for all ops of one write, may change in `before` what an earlier one of these ops has left, and
- * adds to their checks, which are to be run behind the last op.
+ * `before` may have no fields if the record is only removed, or if its owner is not the `owner` of the transaction.
+ * `copies` is the same for all ops of one write. With it, the judge may modify a `before` that an earlier op has made,
+ * and must add to `copies.checks`, which run after the last op.
  */
 export type Judge = (before: StoredRecord | undefined, op: TxOp, changed: boolean, copies?: Copies) => Effect
 
 export interface Effect {
   readonly after: Pick<StoredRecord, 'owner' | 'p'> | undefined
-  /** What is told, and to whom, each under a `sid` of its own. Where there are none, nothing has changed. */
+  /** The frames that owners receive, each with its own `sid`. Empty if nothing changed. */
   readonly told: readonly CommittedChange[]
 }
 
@@ -140,23 +146,23 @@ export interface CommittedChange {
   readonly change: { readonly op: 'i' | 'u'; readonly p: Payload } | { readonly op: 'd' }
 }
 
-/** A transaction of a client, checked as far as can be without the records. */
+/** A transaction of a client, checked as far as possible without the records. */
 export interface ClientTransaction {
-  /** Who sends it: ids of transactions are unique for each. */
+  /** The user id of the sender. Ids of transactions are unique for each caller. */
   readonly caller: string
-  /** Whose records it is about. */
+  /** The owner whose records it may change. */
   readonly owner: string
   readonly id: string
-  /** Stands for what it asks for: equal for equal bodies. It may be long. */
+  /** A digest of the body: equal for equal bodies. It may be long. */
   readonly digest: string
-  /** Why it is not to happen, where that is decided already. */
+  /** The rejection, if the transaction is refused already. */
   readonly refused?: Rejection | undefined
   readonly ops: readonly TxOp[]
-  /** The caller's transactions whose changes are no conflict. */
+  /** Ids of the caller's transactions whose changes are no conflict. */
   readonly bases: readonly string[]
-  /** The caller's transactions that must have been accepted. */
+  /** Ids of the caller's transactions that must have been accepted. */
   readonly requires: readonly string[]
 }
 
-/** Accepted, with the `sid` of the last frame, or the head where nothing changed; or why not. */
+/** Accepted, with the `sid` of the last frame, or the head if nothing changed; or the rejection. */
 export type Verdict = { readonly sid: number } | { readonly error: Rejection }

@@ -24,21 +24,21 @@ import { madeAt } from './made-at.ts'
 import { checkRetention, forgetEveryMs, type Retention, slackMs, verdictHorizonOf } from './retention.ts'
 import { separator } from './separator.ts'
 
-/** How long a batch is, about, in UTF-16 units. */
+/** The approximate length of a batch, in UTF-16 units. */
 const batchLength = 65_536
 
 interface Entry extends LoggedChange {
   readonly at: number
-  /** The record's key. */
+  /** The key of the record, from `rowKey`. */
   readonly key: string
-  /** The transaction that made it. */
+  /** The key of the transaction that made the change. */
   readonly by: string | undefined
-  /** Whether a write ends here. */
+  /** Whether this is the last change of a write. */
   readonly last: boolean
 }
 
 interface AgingVerdict extends KeptVerdict {
-  /** From when on its age counts; `undefined` where its id tells no time. */
+  /** The time from which the verdict's age counts, in ms since the epoch; `undefined` if its id contains no time. */
   readonly from: number | undefined
 }
 
@@ -51,11 +51,11 @@ export interface MemoryLogOptions {
   readonly retention?: Retention | undefined
 }
 
-/** A log that lives as long as the process. JavaScript runs one thing at a time, which is its lock. */
+/** A log in memory, which ends with the process. No lock is needed, since every write runs synchronously. */
 export class MemoryLog implements Log {
   readonly #records = new Map<string, KeptRecord>()
   readonly #verdicts = new Map<string, AgingVerdict>()
-  /** Verdicts on ids that were made before may have been forgotten. */
+  /** Verdicts on ids made before this time, in ms since the epoch, may have been forgotten. */
   #verdictHorizon = 0
   #entries: Entry[] = []
   #head = 0
@@ -64,10 +64,10 @@ export class MemoryLog implements Log {
   readonly #clock: Clock
   readonly #retention: Retention
   readonly #forgetting: Timer
-  /** A write has happened, whatever a listener does; nobody is there to be told. */
+  /** An error of a listener changes nothing about the write, so errors are ignored. */
   readonly #hints = new Emitter<{ hint: undefined }>(() => {})
 
-  /** Throws a ConfigurationError that names what is wrong with `retention`. */
+  /** Throws a ConfigurationError that says what is wrong with `retention`. */
   constructor({ clock, random, retention }: MemoryLogOptions) {
     checkRetention(retention)
     this.#clock = clock
@@ -99,7 +99,7 @@ export class MemoryLog implements Log {
   }
 
   async snapshot(owner: string): Promise<Snapshot> {
-    // A record is never changed, only replaced: the list is the snapshot.
+    // Records are never modified, only replaced, so this list is a snapshot.
     const records = [...this.#records.values()].filter((record) => record.owner === owner)
     return { ...this.#position(), count: records.length, batches: batchesOf(records, rowText) }
   }
@@ -128,7 +128,7 @@ export class MemoryLog implements Log {
 
   async trim(sid: number): Promise<void> {
     if (!Number.isSafeInteger(sid))
-      throw new ConfigurationError('sid', `${sid} is no sid; give a whole number.`)
+      throw new ConfigurationError('sid', `${sid} is not a sid: it must be a whole number.`)
     this.#trim(sid)
   }
 
@@ -172,7 +172,7 @@ export class MemoryLog implements Log {
     return draftOf(ops, befores, judge, this.#head, stamp)
   }
 
-  /** Nothing of a draft has happened before, and nothing here can fail. */
+  /** Applies a draft. Nothing here can fail, so a write happens completely or not at all. */
   #commit({ sid, frames, records }: Draft, tell?: OnCommitted, by?: string): void {
     for (const { t, id, after } of records) {
       if (after) this.#records.set(rowKey(t, id), { t, id, ...after })
@@ -194,7 +194,7 @@ export class MemoryLog implements Log {
     return { history: this.#history, head: this.#head, horizon: this.#horizon }
   }
 
-  /** Every `sid` above the horizon has its entry, so the place of one follows from its number. */
+  /** Every `sid` above the horizon has one entry, so the index of an entry follows from its `sid`. */
   #entriesAfter(sid: number): Entry[] {
     return this.#entries.slice(Math.max(0, sid - this.#horizon))
   }

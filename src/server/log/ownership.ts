@@ -13,20 +13,20 @@ const removal: CommittedChange['change'] = { op: 'd' }
 export interface WriteRules {
   readonly ownerField: string
   readonly models: Models | undefined
-  /** The longest a record may become, in bytes of JSON. @default 1_048_576 */
+  /** The maximum length of a record's fields, in bytes of JSON. @default 1_048_576 */
   readonly maxRecordBytes?: number
   /**
-   * Who writes: records of others are as good as absent, new ones are the writer's, and none is given away.
-   * `undefined` is the service itself, which may touch and move whatever it likes.
+   * The owner for whom the write is made. Records of other owners count as absent, new records belong to `owner`, and
+   * no record changes its owner. `undefined` is the service itself, which may write and move all records.
    */
   readonly owner?: string
-  /** Lets `owner` give records away, and make some for others. */
+  /** Allows the write to move records of `owner` to others, and to insert records for others. */
   readonly mayChangeOwner?: boolean
 }
 
 /**
- * The rules of a write. A record belongs to whoever its field `ownerField` names; where an op names another, the old
- * owner is told of a removal and the new one of a whole record.
+ * Returns the rules of a write. A record belongs to the owner that its field `ownerField` names. If an op changes the
+ * owner, the old owner receives a removal, and the new owner receives the whole record.
  */
 export function ownershipJudge(rules: WriteRules): Judge {
   const { ownerField, models, maxRecordBytes = defaultRecordBytes, owner, mayChangeOwner } = rules
@@ -41,11 +41,14 @@ export function ownershipJudge(rules: WriteRules): Judge {
       return { after: undefined, told: [{ owner: before.owner, change: removal }] }
     }
     if (!mayName && Object.hasOwn(op.p, ownerField) && op.p[ownerField] !== owner) {
-      throw new WriteRejectedError('forbidden', `${name(op)} is given another \`${ownerField}\`.`)
+      throw new WriteRejectedError(
+        'forbidden',
+        `${name(op)} cannot get another \`${ownerField}\`: the write may not change owners.`,
+      )
     }
     if (op.op === 'u' && !before) throw new WriteRejectedError('not_found', `${name(op)} does not exist.`)
     if (op.op === 'i' && (isForeign || (before && !op.put))) {
-      throw new WriteRejectedError('exists', `${name(op)} exists already.`)
+      throw new WriteRejectedError('exists', `${name(op)} already exists.`)
     }
     refuseChanged(op, changed)
     const { p, was, is } =
@@ -61,9 +64,9 @@ export function ownershipJudge(rules: WriteRules): Judge {
   }
   return (stored, op, changed, copies) => {
     if (copies) return judge(stored, op, changed, copies)
-    const own = new Copies()
-    const effect = judge(stored, op, changed, own)
-    own.checks.run()
+    const ownCopies = new Copies()
+    const effect = judge(stored, op, changed, ownCopies)
+    ownCopies.checks.run()
     return effect
   }
 }
@@ -92,7 +95,7 @@ function replaced(before: StoredRecord | undefined, owner: string, p: Payload): 
 function ownerIn(ownerField: string, op: TxOp, p: Payload): string {
   const owner = Object.hasOwn(p, ownerField) ? p[ownerField] : undefined
   if (owner !== '' && isStorableName(owner)) return owner
-  throw new WriteRejectedError('invalid', `${name(op)} names no usable owner in \`${ownerField}\`.`)
+  throw new WriteRejectedError('invalid', `${name(op)} has no valid owner in \`${ownerField}\`.`)
 }
 
 function name({ t, id }: TxOp): string {

@@ -2,10 +2,10 @@ import { SyncError } from '../../base/errors.ts'
 import type { JsonValue } from '../../protocol/json.ts'
 import type { Rejection, RejectionCode } from '../../protocol/tx.ts'
 
-/** A write was refused, and nothing of it has happened. `reason` is the protocol's code. */
+/** A write was rejected, and none of it has happened. `reason` is the protocol's rejection code. */
 export class WriteRejectedError extends SyncError<'RejectedError'> {
   readonly reason: RejectionCode
-  /** What more there is to say for programs. */
+  /** Details for programs, in JSON. */
   readonly details: JsonValue | undefined
 
   constructor(reason: RejectionCode, message: string, details?: JsonValue) {
@@ -15,7 +15,7 @@ export class WriteRejectedError extends SyncError<'RejectedError'> {
   }
 }
 
-/** The rejection that `error` is. Throws it on where it is none. */
+/** Converts a WriteRejectedError to a rejection. Throws any other error again. */
 export function toRejection(error: unknown): Rejection {
   if (!(error instanceof WriteRejectedError)) throw error
   const { reason: code, message, details } = error
@@ -23,26 +23,26 @@ export function toRejection(error: unknown): Rejection {
 }
 
 export function idReused(id: string): Rejection {
-  return { code: 'id_reused', message: `The id ${id} belongs to a transaction with another body.` }
+  return { code: 'id_reused', message: `The id ${id} was already used for a transaction with another body.` }
 }
 
 export function expired(id: string): Rejection {
   return {
     code: 'expired',
-    message: `The id ${id} is so old that nobody can tell whether its transaction happened; compare with the data, and send what is missing under a new id. If it is new, set the clock of the device that made it.`,
+    message: `The id ${id} is too old: the service no longer knows whether its transaction was applied. Compare with the data, and send missing changes under a new id. If the id is new, correct the clock of the device that made it.`,
   }
 }
 
 export function requiredExpired(required: string): Rejection {
   return {
     code: 'expired',
-    message: `The transaction ${required}, which it requires, is so old that nobody can tell whether it was accepted; compare with the data, and send what is missing without it.`,
+    message: `The required transaction ${required} is too old: the service no longer knows whether it was accepted. Compare with the data, and send missing changes without requiring it.`,
   }
 }
 
 export function dependencyRejected(required: string): Rejection {
   return {
     code: 'dependency_rejected',
-    message: `The transaction ${required}, which it requires, is not accepted.`,
+    message: `The required transaction ${required} was not accepted.`,
   }
 }

@@ -1,37 +1,38 @@
 import { type Check, check, checkOptions } from '../../base/check-options.ts'
 import { isObject } from '../../protocol/json.ts'
 
-/** What may be forgotten of the history, and of the verdicts; the records stay. */
+/** How much of the history and of the verdicts a log keeps. Records always stay. */
 export interface Retention {
-  /** Changes older than this, in ms. */
+  /** The log forgets changes that are older than this, in ms. @default no limit */
   readonly maxAgeMs?: number | undefined
-  /** All but so many of the newest changes. */
+  /** The log keeps at most this number of the newest changes. @default no limit */
   readonly maxChanges?: number | undefined
   /**
-   * Verdicts that are older than this, in ms, on ids that were made as long ago, which is to be longer than anybody may be
-   * offline with unsent changes: a transaction that is older, and has no verdict, is `expired`. At least an hour. A verdict
-   * on an id that is no UUID of version 7 tells no time, and stays. @default they stay
+   * The log forgets verdicts that are older than this, in ms, on transaction ids that are as old. Choose more than the
+   * longest time that a client may be offline with unsent changes: an older transaction without a verdict is rejected
+   * as `expired`. At least an hour. A verdict on an id that is not a UUID of version 7 stays, since the id contains no
+   * time. @default verdicts stay
    */
   readonly maxVerdictAgeMs?: number | undefined
 }
 
-/** How often a log forgets what it may. In ms. */
+/** How often a log forgets what it may forget, in ms. */
 export const forgetEveryMs = 600_000
 
-/** By how much the clocks of two processes may differ, in ms: a verdict is kept for that much longer. */
+/** The maximum difference between the clocks of two processes, in ms. Verdicts are kept that much longer. */
 export const slackMs = 3_600_000
 
-/** Below 0, all would be forgotten. */
+/** A negative limit would forget everything. */
 const isRest: Check = [(value) => typeof value === 'number' && value >= 0, 'a number of 0 or more']
 
-/** Below it, devices whose clocks are a little behind could write nothing. */
+/** With less, devices whose clocks are slightly behind could write nothing. */
 export const minVerdictAgeMs = 3_600_000
 const isVerdictAge: Check = [
   (value) => typeof value === 'number' && value >= minVerdictAgeMs,
   'a number of 3_600_000 or more: an hour',
 ]
 
-/** Throws a ConfigurationError that names what is wrong with it. */
+/** Throws a ConfigurationError that names the invalid setting. */
 export function checkRetention(retention: unknown = {}): void {
   check('retention', retention, [isObject, '{ maxAgeMs?, maxChanges?, maxVerdictAgeMs? }'])
   checkOptions(
@@ -41,7 +42,7 @@ export function checkRetention(retention: unknown = {}): void {
   )
 }
 
-/** What {@link decideOn} is to take for it at `now`; 0 where verdicts stay. */
+/** The `verdictHorizon` for {@link decideOn} at the time `now`, in ms since the epoch; 0 if verdicts stay. */
 export function verdictHorizonOf({ maxVerdictAgeMs }: Retention, now: number): number {
   return Math.max(0, Math.floor(now - (maxVerdictAgeMs ?? Number.POSITIVE_INFINITY)))
 }

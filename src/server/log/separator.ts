@@ -1,2 +1,5 @@
-/** Between two items of an answer: a client that finds the one's end by it need not follow it. See `lines` in `docs/protocol.md`. */
+/**
+ * Separates two items of a response. With a line feed before each item, a client can find the end of an item without
+ * parsing. See `lines` in `docs/protocol.md`.
+ */
 export const separator = '\n,'
