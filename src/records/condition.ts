@@ -5,18 +5,21 @@ import { compareKinds, compareValues, isLast } from './values.ts'
 
 type Value = JsonValue | undefined
 
-/** One thing that a field's value must be. */
+/** One test of a field's value. */
 export interface FieldTest {
   readonly accepts: (value: Value) => boolean
-  /** Where the accepted values are one stretch of the order: whether a value lies before (-1), in or behind it (1). */
+  /**
+   * The position of a value relative to the accepted values: before them (-1), among them (0) or after them (1). Only
+   * if the accepted values form one range of the order.
+   */
   readonly place?: (value: unknown) => number
-  /** All accepted values, where it says them one by one. */
+  /** All accepted values, if the test lists them. */
   readonly values?: readonly JsonValue[]
 }
 
 interface Operator {
   readonly takes: string
-  /** Gives nothing where the operand is not what it takes. */
+  /** Returns `undefined` if the operand is not of the kind that `takes` names. */
   read(operand: unknown): FieldTest | undefined
 }
 
@@ -24,27 +27,29 @@ const json = 'a JSON value'
 
 const operators: { readonly [Name in keyof Condition]-?: Operator } = {
   eq: { takes: json, read: (x) => (isJson(x) ? equality(x) : undefined) },
-  ne: { takes: json, read: (x) => (isJson(x) ? { accepts: (value) => !same(value, x) } : undefined) },
+  ne: { takes: json, read: (x) => (isJson(x) ? { accepts: (value) => !isEqual(value, x) } : undefined) },
   in: { takes: 'a list of JSON values', read: (x) => (isJsonList(x) ? membership(x) : undefined) },
-  gt: bound((order) => order > 0, -1),
-  gte: bound((order) => order >= 0, -1),
-  lt: bound((order) => order < 0, 1),
-  lte: bound((order) => order <= 0, 1),
+  gt: comparison((order) => order > 0, -1),
+  gte: comparison((order) => order >= 0, -1),
+  lt: comparison((order) => order < 0, 1),
+  lte: comparison((order) => order <= 0, 1),
   startsWith: { takes: 'a string', read: (x) => (typeof x === 'string' ? prefix(x) : undefined) },
-  contains: { takes: json, read: (x) => (isJson(x) ? { accepts: (value) => holds(value, x) } : undefined) },
+  contains: {
+    takes: json,
+    read: (x) => (isJson(x) ? { accepts: (value) => contains(value, x) } : undefined),
+  },
 }
 
-/** What `condition` demands of a field. Throws a ConfigurationError that names `option` where it is none. */
+/**
+ * The tests that `condition` stands for. Throws a ConfigurationError that names `option` if `condition` is not valid.
+ */
 export function readCondition(condition: unknown, option: string): readonly FieldTest[] {
   if (!isJson(condition)) throw wrongOption(option, 'is not JSON.')
   if (!isObject(condition)) return [equality(condition)]
   const demanded = Object.entries(condition).filter(([, operand]) => operand !== undefined)
   return demanded.map(([name, operand]) => {
     if (!isOperator(name)) {
-      throw wrongOption(
-        option,
-        `has no operator \`${name}\`; there are ${Object.keys(operators).join(', ')}.`,
-      )
+      throw wrongOption(option, `has no operator \`${name}\`. Use ${Object.keys(operators).join(', ')}.`)
     }
     const { takes, read } = operators[name]
     const test = read(operand)
@@ -58,45 +63,45 @@ function isOperator(name: string): name is keyof Condition {
 }
 
 function equality(operand: JsonValue): FieldTest {
-  if (isLast(operand)) return { accepts: (value) => same(value, operand), values: [operand] }
-  return { ...stretch((value) => compareValues(value, operand)), values: [operand] }
+  if (isLast(operand)) return { accepts: (value) => isEqual(value, operand), values: [operand] }
+  return { ...rangeTest((value) => compareValues(value, operand)), values: [operand] }
 }
 
 function membership(operands: readonly JsonValue[]): FieldTest {
   const plain = new Set<Value>(operands)
   return {
     accepts: (value = null) =>
-      plain.has(value) || (typeof value === 'object' && operands.some((operand) => same(value, operand))),
+      plain.has(value) || (typeof value === 'object' && operands.some((operand) => isEqual(value, operand))),
     values: operands,
   }
 }
 
-function bound(within: (order: number) => boolean, beyond: -1 | 1): Operator {
+function comparison(isWithin: (order: number) => boolean, beyond: -1 | 1): Operator {
   return {
     takes: 'a string or a number',
     read: (x) =>
       typeof x === 'string' || (typeof x === 'number' && !Number.isNaN(x))
-        ? stretch((value) => compareKinds(value, x) || (within(compareValues(value, x)) ? 0 : beyond))
+        ? rangeTest((value) => compareKinds(value, x) || (isWithin(compareValues(value, x)) ? 0 : beyond))
         : undefined,
   }
 }
 
 function prefix(operand: string): FieldTest {
-  return stretch((value) =>
+  return rangeTest((value) =>
     typeof value === 'string' && value.startsWith(operand) ? 0 : compareValues(value, operand),
   )
 }
 
-function stretch(place: (value: unknown) => number): FieldTest {
+function rangeTest(place: (value: unknown) => number): FieldTest {
   return { accepts: (value) => place(value) === 0, place }
 }
 
-function holds(value: Value, part: JsonValue): boolean {
+function contains(value: Value, part: JsonValue): boolean {
   if (typeof value === 'string') return typeof part === 'string' && value.includes(part)
   return Array.isArray(value) && value.some((element) => jsonEqual(element, part))
 }
 
-function same(a: Value = null, b: Value = null): boolean {
+function isEqual(a: Value = null, b: Value = null): boolean {
   return jsonEqual(a, b)
 }
 
@@ -104,7 +109,7 @@ function isJsonList(value: unknown): value is readonly JsonValue[] {
   return Array.isArray(value) && value.every(isJson)
 }
 
-/** Whether `value` is of a kind that JSON has; what it nests is not looked at. */
+/** Whether `value` is of a kind that JSON has. Nested values are not checked. */
 function isJson(value: unknown): value is JsonValue {
   if (value === null || Array.isArray(value)) return true
   return typeof value === 'object' ? isPlain(value) : ['string', 'number', 'boolean'].includes(typeof value)

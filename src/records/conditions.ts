@@ -3,18 +3,18 @@ import { isObject } from '../protocol/json.ts'
 import { type FieldTest, readCondition } from './condition.ts'
 import { type Row, reading } from './values.ts'
 
-/** A `where`, read. All of it must hold. */
+/** A `where` after parsing. All parts must hold. */
 export interface Conditions {
-  /** What each field must be. */
+  /** The tests of each field. */
   readonly fields: ReadonlyMap<string, readonly FieldTest[]>
-  /** What is said of the whole row, by `or` and `not`. */
+  /** The tests of the whole row, from `or` and `not`. */
   readonly others: readonly RowTest[]
   readonly accepts: RowTest
 }
 
 type RowTest = (row: Row) => boolean
 
-/** Throws a ConfigurationError that names what is wrong, as in `where.title`. */
+/** Parses `where`. Throws a ConfigurationError that names the invalid part, such as `where.title`. */
 export function readWhere(where: unknown = {}, option = 'where'): Conditions {
   const fields = new Map<string, readonly FieldTest[]>()
   const others: RowTest[] = []
@@ -28,15 +28,15 @@ export function readWhere(where: unknown = {}, option = 'where'): Conditions {
       else if (name === 'not') others.push(negation(value, inner))
       else {
         const tests = [...(fields.get(name) ?? []), ...readCondition(value, inner)]
-        // A field that may be anything must not keep an index from serving the query.
+        // A field without tests must not keep an index from serving the query.
         if (tests.length > 0) fields.set(name, tests)
       }
     }
   }
   read(where, option)
-  const demands = [...fields].map(([field, tests]) => ({ read: reading(field), tests }))
+  const fieldTests = [...fields].map(([field, tests]) => ({ read: reading(field), tests }))
   const accepts = (row: Row) =>
-    demands.every(({ read, tests }) => {
+    fieldTests.every(({ read, tests }) => {
       const value = read(row)
       return tests.every((test) => test.accepts(value))
     }) && others.every((test) => test(row))

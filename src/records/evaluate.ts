@@ -8,13 +8,15 @@ import { sort } from './sort.ts'
 import type { Table } from './table.ts'
 import { stride, type Work } from './turns.ts'
 
-/** All rows that match a query, in its order. */
+/** All rows that match a query, in the order of the query. */
 export interface Matches extends IndexRange {
-  /** The query's own list, for it to keep up; without one they are in an index, which keeps itself. */
-  readonly own?: OrderedList<WireRow>
+  /**
+   * The sorted list of matches, which the query keeps up to date; `undefined` if the matches are a range of an index.
+   */
+  readonly list?: OrderedList<WireRow>
 }
 
-/** Finds what matches; `accepts` is asked about each row that may, unless an index alone can tell. */
+/** Finds the matching rows. Calls `accepts` for each candidate, unless an index alone holds exactly the matches. */
 export function* evaluate(table: Table, query: Query, accepts: Predicate): Work<Matches> {
   const served = servedBy(table, query)
   if (served) return served
@@ -26,24 +28,24 @@ export function* evaluate(table: Table, query: Query, accepts: Predicate): Work<
     if (seen % stride === 0) yield
   }
   const rows = yield* OrderedList.over<WireRow>(query.order, yield* sort(found, query.order.compare))
-  return { rows, place: () => 0, own: rows }
+  return { rows, place: () => 0, list: rows }
 }
 
-/** How many rows `where` accepts. */
+/** The number of rows that `where` accepts. */
 export function count(table: Table, where: Conditions): number {
-  const exact = stretches(table, where).find((stretch) => stretch.exact)
+  const exact = indexRanges(table, where).find((range) => range.exact)
   if (exact) return walk(exact).length
   let accepted = 0
   for (const row of candidates(table, where)) if (where.accepts(row)) accepted += 1
   return accepted
 }
 
-/** The stretch of an index that holds what matches and nothing else, in the query's order. */
+/** The index range that holds exactly the matches, in the query's order; `undefined` if there is none. */
 function servedBy(table: Table, { where, filter, order }: Query): Matches | undefined {
   if (filter) return undefined
-  for (const { rows, place, exact, held, rest } of stretches(table, where)) {
-    const terms = order.fields.filter(({ field }) => !held.includes(field))
-    // Backwards, only one field can still have last what is missing.
+  for (const { rows, place, exact, fixed, rest } of indexRanges(table, where)) {
+    const terms = order.fields.filter(({ field }) => !fixed.includes(field))
+    // Read backwards, an index can keep missing values last for one field only.
     const walkable =
       terms.every(({ desc }) => desc === order.descends) && !(order.descends && terms.length > 1)
     const inOrder = terms.length === rest.length && terms.every(({ field }, index) => field === rest[index])
@@ -53,17 +55,17 @@ function servedBy(table: Table, { where, filter, order }: Query): Matches | unde
   return undefined
 }
 
-/** Rows among which all are that `where` accepts: as few as can be told without looking at them. */
+/** The smallest set of rows, known without reading any, that includes all rows `where` accepts. */
 function candidates(table: Table, where: Conditions): Iterable<WireRow> {
   const ids = where.fields.get('id')?.find((test) => test.values)?.values
   if (ids) return [...new Set(ids)].flatMap((id) => (typeof id === 'string' && table.get(id)) || [])
-  const walks = stretches(table, where)
-    .filter((stretch) => stretch.narrowed)
+  const walks = indexRanges(table, where)
+    .filter((range) => range.narrowed)
     .map(walk)
   const [narrowest] = walks.sort((a, b) => a.length - b.length)
   return narrowest ? narrowest.slice(0, narrowest.length) : table.rows()
 }
 
-function stretches(table: Table, where: Conditions): readonly IndexedRange[] {
+function indexRanges(table: Table, where: Conditions): readonly IndexedRange[] {
   return table.indexes.map((index) => indexRangeOf(index, where))
 }

@@ -5,24 +5,26 @@ import type { OrderedList } from './ordered-list.ts'
 import type { TableIndex } from './table-index.ts'
 import { type FieldReader, isLast, type Row, reading } from './values.ts'
 
-/** A stretch of ordered rows. It is said by values, so it stays the same while the rows change. */
+/** A range of ordered rows. It is defined by values, so it stays valid while the rows change. */
 export interface IndexRange {
   readonly rows: Pick<OrderedList<WireRow>, 'rank' | 'slice'>
-  /** Whether a row, whose key in `rows` is `key`, lies before the stretch (below 0), in it, or behind it (above 0). */
+  /**
+   * The position of a row, whose key in `rows` is `key`: before the range (below 0), in it (0) or after it (above 0).
+   */
   readonly place: (row: Row, key: unknown) => number
-  /** Walked from the end, though what is missing in the field `by` is still last. */
+  /** Set if the range is read from its end. Rows without a value in the field `by` still come last. */
   readonly backwards?: { readonly by: FieldReader | undefined } | undefined
 }
 
-/** The stretch of an index in which all rows lie that `where` accepts. */
+/** The range of an index that includes all rows `where` accepts. */
 export interface IndexedRange extends IndexRange {
-  /** Whether `where` says something of the index's first field, so that there is a stretch and not only the whole. */
+  /** Whether `where` restricts the first field of the index. Otherwise, the range is the whole index. */
   readonly narrowed: boolean
-  /** Whether no other rows lie in it. */
+  /** Whether the range includes no other rows. */
   readonly exact: boolean
-  /** The index's first fields, in which all rows of the stretch are the same. */
-  readonly held: readonly string[]
-  /** Its other fields, by which the stretch is in order. */
+  /** The first fields of the index, which are equal in all rows of the range. */
+  readonly fixed: readonly string[]
+  /** The other fields of the index, by which the range is sorted. */
   readonly rest: readonly string[]
 }
 
@@ -35,13 +37,13 @@ interface Bound {
 export function indexRangeOf(rows: TableIndex, where: Conditions): IndexedRange {
   const { fields } = rows
   const bounds: Bound[] = []
-  let held = 0
+  let fixed = 0
   for (const field of fields) {
     const tests = (where.fields.get(field) ?? []).filter((test) => test.place)
     if (tests.length > 0) bounds.push({ field, read: reading(field), tests })
-    // Behind a field that may differ, the next one is in order only within each of its values.
+    // Stop at the first field that is not fixed by equality: later fields are sorted only within each of its values.
     if (!tests.some((test) => test.values)) break
-    held += 1
+    fixed += 1
   }
   const isBound = ([name, tests]: readonly [string, readonly FieldTest[]]) =>
     bounds.some((bound) => bound.field === name && bound.tests.length === tests.length)
@@ -50,12 +52,12 @@ export function indexRangeOf(rows: TableIndex, where: Conditions): IndexedRange 
     place: placeIn(bounds),
     narrowed: bounds.length > 0,
     exact: where.others.length === 0 && [...where.fields].every(isBound),
-    held: fields.slice(0, held),
-    rest: fields.slice(held),
+    fixed: fields.slice(0, fixed),
+    rest: fields.slice(fixed),
   }
 }
 
-/** The first field's value is the key, which is at hand without the row. */
+/** Tests the first field by the key, which is known without reading the row. */
 function placeIn([first, ...others]: readonly Bound[]): IndexRange['place'] {
   if (!first) return () => 0
   return (row, key) => {
@@ -65,18 +67,18 @@ function placeIn([first, ...others]: readonly Bound[]): IndexRange['place'] {
   }
 }
 
-/** Before one of the tests is before them all. */
+/** A value before the range of one test is before the range of all. */
 function placeAmong(tests: Bound['tests'], value: unknown): number {
-  let behind = 0
+  let later = 0
   for (const { place } of tests) {
     const at = place ? place(value) : 0
     if (at < 0) return at
-    behind ||= at
+    later ||= at
   }
-  return behind
+  return later
 }
 
-/** The rows of a stretch by their number, as they lie now. */
+/** The rows of a range by their number, as they are now. */
 export interface Walk {
   readonly length: number
   slice(from: number, to: number): readonly WireRow[]
@@ -89,14 +91,14 @@ export function walk({ rows, place, backwards }: IndexRange): Walk {
   if (!backwards) return { length, slice: (from, to) => rows.slice(begin + from, begin + to) }
   const { by } = backwards
   const isPresent = (row: Row, at: number) => at < 0 || (at === 0 && !isLast(by?.(row)))
-  const missing = by ? rows.rank((row, key) => isPresent(row, place(row, key))) : end
-  const present = missing - begin
+  const missingFrom = by ? rows.rank((row, key) => isPresent(row, place(row, key))) : end
+  const presentCount = missingFrom - begin
   const reversed = (from: number, to: number) => rows.slice(from, to).reverse()
   return {
     length,
     slice: (from, to) => [
-      ...reversed(missing - Math.min(to, present), missing - Math.min(from, present)),
-      ...reversed(end - Math.max(to - present, 0), end - Math.max(from - present, 0)),
+      ...reversed(missingFrom - Math.min(to, presentCount), missingFrom - Math.min(from, presentCount)),
+      ...reversed(end - Math.max(to - presentCount, 0), end - Math.max(from - presentCount, 0)),
     ],
   }
 }

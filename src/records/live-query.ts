@@ -2,20 +2,28 @@ import type { Listener, Unsubscribe } from '../base/emitter.ts'
 import type { Cursor } from './query-spec.ts'
 import type { DataRecord } from './record.ts'
 
-/** A query and its result. The result is kept up only while somebody is subscribed, else computed when asked for. */
+/**
+ * A query and its result. While the query has a subscriber, the result is updated with each change. Otherwise it is
+ * computed when it is read.
+ */
 export interface LiveQuery<R = DataRecord> {
-  /** The same array until the result changes. It is made when it is read. */
+  /**
+   * The matching records, in order. The same frozen array until the result changes. The array is made when it is read.
+   */
   readonly rows: readonly R[]
-  /** How many rows the result has; asking for it makes none. */
+  /** The number of rows in the result. Reading it makes no records. */
   readonly length: number
   /**
-   * The rows from place `from` to place `to`, the latter not included: what a list shows of a long result. It costs by
-   * what it gives, whatever the length.
+   * The rows from index `from` up to, but not including, index `to`. The cost depends on the number of rows returned,
+   * not on the length of the result.
    */
   slice(from: number, to: number): readonly R[]
-  /** `pending` until there is data; the rows are then what has come of it, if anything is shown before the rest. */
+  /**
+   * `pending` until all data of the type is in memory. Until then, `rows` holds the records that have arrived, if part
+   * of a snapshot is shown.
+   */
   readonly status: 'pending' | 'ready'
-  /** Where the result ends, for the `after` of the next page; `undefined` where it is empty. */
+  /** The place of the last row, for `after` in the query of the next page; `undefined` if the result is empty. */
   readonly cursor: Cursor | undefined
   /** Calls `listener` after each change of `rows` or `status`. */
   subscribe(listener: Listener<LiveQuery<R>>): Unsubscribe

@@ -5,16 +5,16 @@ import { compareDescending, compareValues, type FieldReader, isLast, type Row, r
 
 /** A total order of rows. */
 export interface Order {
-  /** What was asked for; rows that are equal in it go by `id`. */
+  /** The fields of `orderBy`. Rows that are equal in all of them are ordered by `id`. */
   readonly fields: readonly Term[]
-  /** Ties go by descending id: they go as the last term does. */
+  /** Whether ties are ordered by descending id, as the last field is. */
   readonly descends: boolean
-  /** The first term's value. */
+  /** Reads the value of the first field. */
   readonly key: FieldReader
   readonly compareKeys: CompareValues
-  /** Compares rows of equal keys; 0 only for the same id. */
+  /** Compares rows with equal keys. Returns 0 only for the same id. */
   readonly compareTies: (a: Row, b: Row) => number
-  /** Keys, then ties. */
+  /** Compares keys, then ties. */
   readonly compare: (a: Row, b: Row) => number
 }
 
@@ -27,7 +27,7 @@ export interface Term {
 
 type CompareValues = (a: unknown, b: unknown) => number
 
-/** By `fields`, ascending, then by `id`. */
+/** The order by `fields`, ascending, then by `id`. */
 export function ascending(fields: readonly string[]): Order {
   return orderOf(fields.map((field) => termOf(field, false)))
 }
@@ -51,20 +51,22 @@ function orderOf(fields: readonly Term[]): Order {
   return { fields, descends, key: first.read, compareKeys: first.compare, compareTies, compare }
 }
 
-/** Throws a ConfigurationError that names `orderBy`. */
+/** Parses `orderBy`. Throws a ConfigurationError that names `orderBy` if it is not valid. */
 export function readOrder(orderBy: QuerySpec['orderBy'] = []): Order {
-  const given: readonly unknown[] = Array.isArray(orderBy) ? orderBy : [orderBy]
-  const fields = given.map((term) => {
+  const terms: readonly unknown[] = Array.isArray(orderBy) ? orderBy : [orderBy]
+  const fields = terms.map((term) => {
     const [field, direction] = Array.isArray(term) ? term : [term, 'asc']
     if (typeof field !== 'string' || (direction !== 'asc' && direction !== 'desc')) {
-      throw wrongOption('orderBy', "is not a field, or a list of fields and of [field, 'asc' | 'desc'].")
+      throw wrongOption('orderBy', "is not a field or a list of fields and [field, 'asc' | 'desc'].")
     }
     return termOf(field, direction === 'desc')
   })
   return orderOf(fields)
 }
 
-/** A cursor as a row that lies where it points. */
+/**
+ * Returns a row at the place of the cursor. Throws a ConfigurationError that names `after` if the cursor is not valid.
+ */
 export function readCursor(cursor: Cursor, { fields }: Order): Row {
   const { values, id }: { values?: unknown; id?: unknown } = isObject(cursor) ? cursor : {}
   if (!Array.isArray(values) || values.length !== fields.length || typeof id !== 'string') {

@@ -1,16 +1,19 @@
 import type { Work } from './turns.ts'
 
-/** A chunk that grows beyond this is cut in two. */
-const longest = 512
+/** A chunk with more items is split in two. */
+const maxItems = 512
 
-/** How full chunks are made, so that the first insertions do not cut them all. */
+/** The number of items in a new chunk, so that the first insertions do not split every chunk. */
 const fill = 384
 
-/** A total order: by a key, which is kept beside each item since to read an item costs far more, then by the rest. */
+/**
+ * A total order: by a key, then by the rest of the item. The list stores the keys beside the items, because reading an
+ * item costs far more.
+ */
 export interface ListOrder<T> {
   key(item: T): unknown
   compareKeys(a: unknown, b: unknown): number
-  /** Compares items of equal keys: 0 only where they stand for the same. */
+  /** Compares items with equal keys. Returns 0 only if both are the same entry. */
   compareTies(a: T, b: T): number
 }
 
@@ -26,19 +29,19 @@ interface Place<T> {
 }
 
 /**
- * Items in a total order, no two of them equal, in chunks: finding, adding and removing one costs O(log n)
- * comparisons and moves no more than a chunk.
+ * Items in a total order, without duplicates, in chunks. To find, add or remove an item costs O(log n) comparisons and
+ * moves the items of one chunk at most.
  *
- * Chunks that removals leave small are not joined; there are never more of them than insertions have made.
+ * Small chunks that removals leave are not joined. Their number is limited by the insertions.
  */
 export class OrderedList<T extends object> {
   readonly #order: ListOrder<T>
-  /** At least one; it alone may be empty. */
+  /** At least one chunk. Only a single chunk may be empty. */
   readonly #chunks: Chunk<T>[] = []
   /** The last item of each chunk. */
   readonly #lasts: Chunk<T> = { keys: [], items: [] }
   #length = 0
-  /** The rank at which each chunk begins; made again when asked for after a change. */
+  /** The rank of the first item of each chunk. Cleared by a change, and computed when it is needed. */
   #starts: number[] | undefined
 
   private constructor(order: ListOrder<T>, first: T[]) {
@@ -46,7 +49,7 @@ export class OrderedList<T extends object> {
     this.#append(first)
   }
 
-  /** A list of what is `sorted` already. */
+  /** Makes a list of items that are already sorted. */
   static *over<T extends object>(order: ListOrder<T>, sorted: readonly T[]): Work<OrderedList<T>> {
     const list = new OrderedList(order, sorted.slice(0, fill))
     for (let start = fill; start < sorted.length; start += fill) {
@@ -56,13 +59,13 @@ export class OrderedList<T extends object> {
     return list
   }
 
-  /** Adds `item`, in place of the one that equals it, if there is one. */
+  /** Adds `item`. Replaces the item that equals `item`, if there is one. */
   add(item: T): void {
     const place = this.#find(item)
     this.#put(place, item, this.#holds(place, item))
   }
 
-  /** Removes the item that equals `item`; gives whether there was one. */
+  /** Removes the item that equals `item`. Returns whether there was one. */
   remove(item: T): boolean {
     const place = this.#find(item)
     const { at, chunk, index } = place
@@ -75,26 +78,29 @@ export class OrderedList<T extends object> {
     return true
   }
 
-  /** Removes one and adds another, either of which may be none; gives whether there was one to remove. */
+  /** Removes `before` and adds `after`; either may be `undefined`. Returns whether an item was removed. */
   replace(before: T | undefined, after: T | undefined): boolean {
     if (before && after && this.#compare(before, after) === 0) {
       const place = this.#find(before)
-      const held = this.#holds(place, before)
-      this.#put(place, after, held)
-      return held
+      const isHeld = this.#holds(place, before)
+      this.#put(place, after, isHeld)
+      return isHeld
     }
     const removed = before !== undefined && this.remove(before)
     if (after) this.add(after)
     return removed
   }
 
-  /** How many items `isBefore`, told their keys too, says yes to: it must be all up to one place, and none behind it. */
+  /**
+   * The number of items for which `isBefore` returns `true`. It must do so for all items up to one place and for none
+   * after.
+   */
   rank(isBefore: (item: T, key: unknown) => boolean): number {
     const { at, index } = this.#seek(({ items, keys }, i) => isBefore(items[i] as T, keys[i]))
     return this.#startOf(at) + index
   }
 
-  /** The items from rank `from` to `to`, the latter not included. */
+  /** The items from rank `from` up to, but not including, rank `to`. */
   slice(from: number, to: number): T[] {
     const parts: T[][] = []
     for (let at = this.#chunkOf(from); at < this.#chunks.length && this.#startOf(at) < to; at += 1) {
@@ -109,39 +115,39 @@ export class OrderedList<T extends object> {
     return compareKeys(key(a), key(b)) || compareTies(a, b)
   }
 
-  /** Where `item` is, or would be. */
+  /** The place of `item`, or the place to insert it. */
   #find(item: T): Place<T> {
     const { key, compareKeys, compareTies } = this.#order
-    const own = key(item)
+    const itemKey = key(item)
     return this.#seek(({ keys, items }, i) => {
-      const order = compareKeys(keys[i], own)
+      const order = compareKeys(keys[i], itemKey)
       return order < 0 || (order === 0 && compareTies(items[i] as T, item) < 0)
     })
   }
 
-  /** The first place for which `isBefore` says no. */
+  /** The first place for which `isBefore` returns `false`. */
   #seek(isBefore: (chunk: Chunk<T>, index: number) => boolean): Place<T> {
-    // What lies behind everything belongs to the end of the last chunk.
+    // An item after all others belongs to the end of the last chunk.
     const at = partition(this.#chunks.length - 1, (i) => isBefore(this.#lasts, i))
     const chunk = this.#chunks[at] as Chunk<T>
     return { at, chunk, index: partition(chunk.items.length, (i) => isBefore(chunk, i)) }
   }
 
   #holds({ chunk, index }: Place<T>, item: T): boolean {
-    const there = chunk.items[index]
-    return there !== undefined && this.#compare(there, item) === 0
+    const found = chunk.items[index]
+    return found !== undefined && this.#compare(found, item) === 0
   }
 
-  #put({ at, chunk, index }: Place<T>, item: T, instead: boolean): void {
-    const drop = instead ? 1 : 0
+  #put({ at, chunk, index }: Place<T>, item: T, isReplacement: boolean): void {
+    const drop = isReplacement ? 1 : 0
     chunk.keys.splice(index, drop, this.#order.key(item))
     chunk.items.splice(index, drop, item)
-    if (chunk.items.length > longest) {
-      const half = longest / 2
+    if (chunk.items.length > maxItems) {
+      const half = maxItems / 2
       this.#insert(at + 1, { keys: chunk.keys.splice(half), items: chunk.items.splice(half) })
     }
     this.#noteLast(at, chunk)
-    if (!instead) this.#resized(1)
+    if (!isReplacement) this.#resized(1)
   }
 
   #append(items: T[]): void {
@@ -183,7 +189,7 @@ export class OrderedList<T extends object> {
   }
 }
 
-/** The first of `length` indexes that `isBefore` says no to. */
+/** The first index below `length` for which `isBefore` returns `false`; `length` if there is none. */
 export function partition(length: number, isBefore: (index: number) => boolean): number {
   let low = 0
   let high = length

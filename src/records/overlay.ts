@@ -2,16 +2,16 @@ import { applyOp, type RowChange, type RowSource, type RowsOfType, reuse } from 
 import type { WireRow } from '../protocol/row.ts'
 import type { TxOp } from '../protocol/tx.ts'
 
-/** A transaction whose ops are shown before the server's data holds them. */
+/** A transaction whose ops are shown before the server's data includes them. */
 export interface PendingOps {
   readonly id: string
   readonly ops: readonly TxOp[]
 }
 
-/** What is laid over the confirmed rows from now on, and what no longer is. */
+/** The pending transactions to add to the overlay, and those to remove from it. */
 export interface OverlayChange {
   readonly lay?: readonly PendingOps[]
-  /** The ids of transactions. */
+  /** The ids of the transactions to remove. */
   readonly lift?: Iterable<string>
 }
 
@@ -20,24 +20,27 @@ interface Layer {
   readonly op: TxOp
 }
 
-/** One record that pending transactions touch. */
+/** One record that pending transactions change. */
 interface Covered {
   readonly t: string
   readonly id: string
   confirmed: WireRow | undefined
-  /** In the order of the transactions. */
+  /** The ops on the record, in the order of the transactions. */
   layers: Layer[]
   shown: WireRow | undefined
 }
 
-/** Pending transactions, laid over the confirmed rows: what is shown is the one with the others on top, per field. */
+/**
+ * Optimistic updates: pending transactions on top of the confirmed rows. A shown row is the confirmed row with the ops
+ * of all pending transactions applied, per field.
+ */
 export class Overlay {
-  /** By type and id apart: a key made of both would have to be made for every row that is looked at. */
+  /** By type, then by id. A single map would need a combined key for each row that is read. */
   readonly #covered = new Map<string, Map<string, Covered>>()
-  /** What each transaction covers. */
+  /** The records that each transaction changes. */
   readonly #touched = new Map<string, readonly Covered[]>()
 
-  /** The confirmed rows of `t`, where those that are `shown` lie over them. */
+  /** The confirmed rows of `t`, read from the `shown` rows and the confirmed rows under pending transactions. */
   under(t: string, shown: RowsOfType): RowsOfType {
     const byId = this.#covered.get(t)
     if (!byId || byId.size === 0) return shown
@@ -48,26 +51,31 @@ export class Overlay {
     return { get }
   }
 
-  /** The row of `t` and `id` below the transaction `tx`: as it is confirmed, with the transactions before `tx` on top. */
+  /** The row before the transaction `tx`: the confirmed row with the transactions before `tx` applied. */
   below(tx: string, t: string, id: string): WireRow | undefined {
     const { confirmed, layers = [] } = this.#at(t, id) ?? {}
     const end = layers.findIndex((layer) => layer.tx === tx)
-    return layers.slice(0, end < 0 ? layers.length : end).reduce((row, { op }) => layOp(row, op), confirmed)
+    return layers
+      .slice(0, end < 0 ? layers.length : end)
+      .reduce((row, { op }) => applyPending(row, op), confirmed)
   }
 
   covers(t: string, id: string): boolean {
     return this.#at(t, id) !== undefined
   }
 
-  /** The records of `t` that are covered. */
+  /** The records of `t` that pending transactions change. */
   of(t: string): Iterable<Pick<Covered, 'confirmed'>> {
     return this.#covered.get(t)?.values() ?? []
   }
 
-  /** What becomes of the rows that are shown when the confirmed ones change, and transactions are lifted, in one step. */
+  /**
+   * Applies changes of confirmed rows and removes the transactions `lift`, in one step. Returns the changes of the
+   * shown rows.
+   */
   settle(changes: readonly RowChange[], lift: Iterable<string> = []): readonly RowChange[] {
     const changed = new Set<Covered>()
-    const free = changes.filter(({ t, id, after }) => {
+    const uncovered = changes.filter(({ t, id, after }) => {
       const covered = this.#at(t, id)
       if (!covered) return true
       covered.confirmed = after
@@ -81,10 +89,10 @@ export class Overlay {
       }
       this.#touched.delete(tx)
     }
-    return [...free, ...this.#showAll(changed)]
+    return [...uncovered, ...this.#showAll(changed)]
   }
 
-  /** Lays transactions over `shown`, in their order. */
+  /** Adds transactions on top of `shown`, in their order. Returns the changes of the shown rows. */
   lay(transactions: readonly PendingOps[], shown: RowSource): readonly RowChange[] {
     const changed = new Map<Covered, WireRow | undefined>()
     for (const { id: tx, ops } of transactions) {
@@ -92,7 +100,7 @@ export class Overlay {
         const covered = this.#cover(op, shown)
         if (!changed.has(covered)) changed.set(covered, covered.shown)
         covered.layers.push({ tx, op })
-        covered.shown = layOp(covered.shown, op)
+        covered.shown = applyPending(covered.shown, op)
         return covered
       })
       this.#touched.set(tx, touched)
@@ -100,7 +108,10 @@ export class Overlay {
     return Array.from(changed, ([covered, before]) => changeOf(covered, before, covered.shown))
   }
 
-  /** Other rows, over which nothing is laid yet, stand in place of the confirmed ones of `types`: what is shown over them. */
+  /**
+   * Replaces the confirmed rows of `types` by `confirmed`, and applies the pending transactions again. Returns the
+   * changes from the new confirmed rows to the shown rows.
+   */
   rebase(confirmed: RowSource, types: Iterable<string> = this.#covered.keys()): readonly RowChange[] {
     const all = Array.from(types, (t) => [...(this.#covered.get(t)?.values() ?? [])]).flat()
     return all.map((covered) => {
@@ -118,7 +129,7 @@ export class Overlay {
     this.#covered.set(t, byId)
     const known = byId.get(id)
     if (known) return known
-    // What nothing covers is shown as it is confirmed.
+    // No transaction changes this record yet, so the shown row is the confirmed row.
     const row = shown.of(t).get(id)
     const covered: Covered = { t, id, confirmed: row, layers: [], shown: row }
     byId.set(id, covered)
@@ -126,18 +137,18 @@ export class Overlay {
   }
 
   #showAll(covered: Iterable<Covered>): readonly RowChange[] {
-    return Array.from(covered, (one) => this.#show(one))
+    return Array.from(covered, (record) => this.#show(record))
   }
 
   #show(covered: Covered): RowChange {
     const { t, id, confirmed, layers, shown } = covered
     if (layers.length === 0) this.#covered.get(t)?.delete(id)
-    const now = layers.reduce((row, { op }) => layOp(row, op), confirmed)
+    const now = layers.reduce((row, { op }) => applyPending(row, op), confirmed)
     return changeOf(covered, shown, now)
   }
 }
 
-/** Shows `now` in place of `before`. */
+/** Records `now` as the shown row. Keeps `before` if both are equal. */
 function changeOf(covered: Covered, before: WireRow | undefined, now: WireRow | undefined): RowChange {
   const { t, id } = covered
   const after = now && reuse(before, now)
@@ -145,7 +156,10 @@ function changeOf(covered: Covered, before: WireRow | undefined, now: WireRow | 
   return { t, id, before, after }
 }
 
-/** What one op shows over a row: one that was inserted elsewhere meanwhile is shown as it is there. */
-function layOp(row: WireRow | undefined, op: TxOp): WireRow | undefined {
+/**
+ * The row with one op applied. An insert leaves a record that meanwhile exists on the server as it is, unless `put` is
+ * set.
+ */
+function applyPending(row: WireRow | undefined, op: TxOp): WireRow | undefined {
   return op.op === 'i' && row && !op.put ? row : applyOp(row, op)
 }

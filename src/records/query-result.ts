@@ -9,8 +9,8 @@ import type { Change } from './table-index.ts'
 import type { Work } from './turns.ts'
 
 /**
- * A query's result over one table. Kept up by `apply`; otherwise it is good for the table's `revision` that it was
- * made at.
+ * The result of a query over one table. `apply` keeps the result up to date. Without `apply`, the result is valid only
+ * for the table's `revision` at which it was made.
  */
 export class QueryResult {
   readonly #table: Table
@@ -19,7 +19,7 @@ export class QueryResult {
   readonly #matches: Matches
   #revision: number
   #walk: Walk | undefined
-  /** The last row, where the result is as long as it may be: what lies behind it changes nothing. */
+  /** The last row, if the result has reached its limit: changes after that row do not affect the result. */
   #last: WireRow | undefined
 
   private constructor(table: Table, query: Query, predicate: () => Predicate, matches: Matches) {
@@ -31,24 +31,24 @@ export class QueryResult {
     this.#last = this.#findLast()
   }
 
-  /** `predicate` gives one for each time that it goes over rows. */
+  /** Computes the result. `predicate` is called once for each pass over rows. */
   static *over(table: Table, query: Query, predicate: () => Predicate): Work<QueryResult> {
     return new QueryResult(table, query, predicate, yield* evaluate(table, query, predicate()))
   }
 
-  /** Whether it still shows what is in `table`. */
+  /** Whether the result is valid for `table` as it is now. */
   isFor(table: Table): boolean {
     return table === this.#table && table.revision === this.#revision
   }
 
   get length(): number {
-    const matches = this.#walked()
+    const matches = this.#currentWalk()
     return Math.min(matches.length - this.#beginIn(matches), this.#query.limit)
   }
 
-  /** The rows from `from` to `to`, the latter not included. */
+  /** The rows from index `from` up to, but not including, index `to`. */
   slice(from: number, to: number): readonly WireRow[] {
-    const matches = this.#walked()
+    const matches = this.#currentWalk()
     const begin = this.#beginIn(matches)
     const end = Math.min(begin + Math.min(to, this.#query.limit), matches.length)
     return matches.slice(begin + from, end)
@@ -58,32 +58,32 @@ export class QueryResult {
     return this.slice(0, Number.POSITIVE_INFINITY)
   }
 
-  /** Takes over what the table already has; gives whether the result is another. */
+  /** Updates the result after the table has applied `changes`. Returns whether the result has changed. */
   apply(changes: readonly Change[]): boolean {
-    const { own } = this.#matches
-    let touched = false
+    const { list } = this.#matches
+    let isChanged = false
     this.#walk = undefined
     const accepts = this.#predicate()
     for (const { before, after } of changes) {
       const match = after && accepts(after) ? after : undefined
-      // An own list knows what is in it, and asks no filter.
-      const was = own ? own.replace(before, match) : before && accepts(before)
-      if ((was && before && this.#reaches(before)) || (match && this.#reaches(match))) touched = true
+      // A list knows the rows it holds, so the filter need not be called for `before`.
+      const hadMatch = list ? list.replace(before, match) : before && accepts(before)
+      if ((hadMatch && before && this.#reaches(before)) || (match && this.#reaches(match))) isChanged = true
     }
     this.#revision = this.#table.revision
-    if (touched) this.#last = this.#findLast()
-    return touched
+    if (isChanged) this.#last = this.#findLast()
+    return isChanged
   }
 
-  /** Whether a match at the place of `row` would be in the result. */
+  /** Whether a match at the place of `row` belongs to the result. */
   #reaches(row: WireRow): boolean {
     const { after, limit, order } = this.#query
     if (limit === 0 || (after && order.compare(row, after) <= 0)) return false
     return !this.#last || order.compare(row, this.#last) <= 0
   }
 
-  #walked(): Walk {
-    // A filter may read a query that the change has not come to yet, or its own.
+  #currentWalk(): Walk {
+    // A filter may read this query, or another one, before `apply` has updated it. Do not keep the walk then.
     if (this.#revision !== this.#table.revision) return walk(this.#matches)
     this.#walk ??= walk(this.#matches)
     return this.#walk
@@ -92,12 +92,12 @@ export class QueryResult {
   #findLast(): WireRow | undefined {
     const { limit } = this.#query
     if (limit === 0 || limit === Number.POSITIVE_INFINITY) return undefined
-    const matches = this.#walked()
+    const matches = this.#currentWalk()
     const end = this.#beginIn(matches) + limit
     return end <= matches.length ? matches.slice(end - 1, end)[0] : undefined
   }
 
-  /** How many matches lie before the result. */
+  /** The number of matches before the result. */
   #beginIn(matches: Walk): number {
     const { after, order } = this.#query
     if (!after) return 0

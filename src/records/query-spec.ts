@@ -1,21 +1,22 @@
 import type { JsonValue } from '../protocol/json.ts'
 import type { DataRecord } from './record.ts'
 
-/** A query as data, over records of the shape `R`. Fields that are missing count as `null`. */
+/** A query as data, over records of the shape `R`. A missing field is treated as `null`. */
 export interface QuerySpec<R = DataRecord> {
   readonly where?: Where<R> | undefined
   /**
-   * Fields to order by, ascending unless it says `desc`. Ties, and a query without an order, go by `id`, in the
-   * direction of the last field. Numbers come before strings (by code units), and these before booleans; what is
-   * missing, `null`, an array or an object comes last in both directions.
+   * The fields to order by, ascending unless a field has the direction `desc`. Records that are equal in all fields are
+   * ordered by `id`, in the direction of the last field; so are the records of a query without `orderBy`. Numbers come
+   * before strings, which are ordered by code units, and strings before booleans. Missing values, `null`, arrays and
+   * objects come last in both directions.
    */
   readonly orderBy?: FieldName<R> | readonly OrderTerm<FieldName<R>>[] | undefined
   readonly limit?: number | undefined
-  /** Begins behind this place. */
+  /** The result begins after this place. See `LiveQuery.cursor`. */
   readonly after?: Cursor | undefined
   /**
-   * A condition that data cannot say. It is asked about one record at a time, and must depend on nothing else. A
-   * record for which it throws is left out.
+   * A condition in code. It is called for one record at a time and must depend on nothing but that record. A record for
+   * which it throws is left out.
    */
   readonly filter?: ((record: R) => boolean) | undefined
 }
@@ -25,34 +26,34 @@ export type OrderTerm<Field extends string = string> =
   | readonly [field: Field, direction: 'asc' | 'desc']
 
 /**
- * Every field must match. A plain value means equality, an object is a {@link Condition}, and `undefined` is as if it
- * were not there. `and`, `or` and `not` combine, and are never taken for fields.
+ * Conditions on fields, all of which must hold. A plain value means equality, an object is a {@link Condition}, and
+ * `undefined` is ignored. `and`, `or` and `not` combine conditions and are never field names.
  */
 export type Where<R = DataRecord> = string extends keyof R ? AnyWhere : FieldConditions<R> & Combination<R>
 
-/** What a field must be. All that is listed must hold; `undefined` is as if it were not there. */
+/** Conditions on one field, all of which must hold. `undefined` is ignored. */
 export interface Condition<V = JsonValue> {
-  /** The same JSON value. `null` is also what is missing. */
+  /** The field equals this JSON value. `null` also matches a missing field. */
   readonly eq?: V | undefined
   readonly ne?: V | undefined
   readonly in?: readonly V[] | undefined
-  /** Only a string is above or below a string, and only a number a number: another kind never matches. */
+  /** Comparisons are between two strings or two numbers. A value of another kind never matches. */
   readonly gt?: Comparable<V> | undefined
   readonly gte?: Comparable<V> | undefined
   readonly lt?: Comparable<V> | undefined
   readonly lte?: Comparable<V> | undefined
   readonly startsWith?: Text<V> | undefined
-  /** A part of a string, or an element of an array. */
+  /** The field is a string that includes this string, or an array that has this element. */
   readonly contains?: Text<V> | Element<V> | undefined
 }
 
-/** A place in an order: the values it orders by, and the id. It is data, and can be kept. */
+/** A place in an order: the values of the `orderBy` fields, and the id. A cursor is plain data and can be stored. */
 export interface Cursor {
   readonly values: readonly JsonValue[]
   readonly id: string
 }
 
-/** The fields of a record, over all shapes that it may have. */
+/** The field names of a record, of all shapes in a union. */
 export type FieldName<R> = R extends unknown ? keyof R & string : never
 
 interface AnyWhere {
@@ -72,15 +73,15 @@ type FieldConditions<R> = {
     | undefined
 }
 
-/** What a field may hold, with `null` where it may be missing. */
+/** The values of a field, with `null` if the field may be missing. */
 type FieldValue<R, Field extends string> = NullFor<
   R extends { readonly [F in Field]?: infer V } ? V : undefined
 >
 
 type NullFor<V> = undefined extends V ? Exclude<V, undefined> | null : V
 
-// An object cannot be said plainly, for it would be taken for a condition.
-// A brand makes an object of what is none.
+// An object is not allowed as a plain value, because it would be read as a condition. A branded string or number is an
+// object only to the type checker, and is allowed.
 type Plain<V> = V extends string | number | boolean | readonly unknown[] ? V : V extends object ? never : V
 
 type Comparable<V> = V extends string ? string : V extends number ? number : never

@@ -4,23 +4,23 @@ import { type Order, readCursor, readOrder } from './order.ts'
 import type { QuerySpec } from './query-spec.ts'
 import type { Row } from './values.ts'
 
-/** A query, read and checked. */
+/** A query after parsing and checking. */
 export interface Query {
   readonly where: Conditions
   readonly filter: QuerySpec['filter']
   readonly order: Order
-  /** Infinite where there is none. */
+  /** Infinity if there is no limit. */
   readonly limit: number
-  /** The result begins behind it. */
+  /** The result begins after this place. */
   readonly after: Row | undefined
 }
 
-/** Throws a ConfigurationError that names what is wrong, as in `where.title` or `limit`. */
+/** Parses a query. Throws a ConfigurationError that names the invalid part, such as `where.title` or `limit`. */
 export function readQuery(spec: QuerySpec): Query {
   if (typeof spec !== 'object' || spec === null) throw wrongOption('spec', 'is not an object.')
   const { where, filter, orderBy, limit = Number.POSITIVE_INFINITY, after, ...others } = spec
   const [other] = Object.keys(others)
-  if (other !== undefined) throw wrongOption(other, 'is no part of a query.')
+  if (other !== undefined) throw wrongOption(other, 'is not a query option.')
   if (filter !== undefined && typeof filter !== 'function') {
     throw wrongOption('filter', 'is not a function.')
   }

@@ -2,23 +2,26 @@ import type { JsonValue, Payload } from '../protocol/json.ts'
 import type { WireRow } from '../protocol/row.ts'
 
 /**
- * A record as an application sees it: the payload's fields, and `id`. It is frozen; what it nests is shared with the
- * replica, and must not be changed either, as its type says.
+ * A record as the application sees it: the fields of the payload, and `id`. The record is frozen. Nested values are
+ * shared with the replica and must not be changed either, as the type says.
  */
 export type DataRecord = { readonly id: string } & { readonly [field: string]: JsonValue }
 
-/** Makes each record when it is first asked for. The same payload gives the same one, whatever row it is in by now. */
+/**
+ * Makes each record when it is first asked for. The same payload always returns the same record, even if the row object
+ * differs.
+ */
 export class Records {
   readonly #made = new WeakMap<Payload, DataRecord>()
 
   of({ id, p }: WireRow): DataRecord {
-    const { id: named } = p
-    // A payload that names its id is the record as it is, without a copy.
-    if (named === id) return Object.freeze(p as DataRecord)
+    const { id: payloadId } = p
+    // A payload that includes the right id is used as the record, without a copy.
+    if (payloadId === id) return Object.freeze(p as DataRecord)
     const made = this.#made.get(p)
     if (made?.id === id) return made
-    // The id first is the cheaper copy; a payload with another id must not overwrite the row's.
-    const record: DataRecord = Object.freeze(named === undefined ? { id, ...p } : { ...p, id })
+    // To copy with the id first is cheaper, but a different id in the payload must not overwrite the row's id.
+    const record: DataRecord = Object.freeze(payloadId === undefined ? { id, ...p } : { ...p, id })
     this.#made.set(p, record)
     return record
   }

@@ -11,14 +11,14 @@ import type { Table } from './table.ts'
 import type { Change } from './table-index.ts'
 import { finish, type Work } from './turns.ts'
 
-/** What a query needs of the replica. */
+/** The part of the replica that a query uses. */
 export interface QueryHost {
-  /** Whether what the type `t` has is here. */
+  /** Whether all records of the type `t` are in memory. */
   isReady(t: string): boolean
   readonly records: Records
   readonly onListenerError: (error: unknown) => void
   table(t: string): Table
-  /** Those that it keeps up. */
+  /** The queries that have subscribers and are kept up to date. */
   readonly queries: Set<ReplicaQuery>
 }
 
@@ -30,7 +30,7 @@ export class ReplicaQuery implements LiveQuery {
   readonly #emitter: Emitter<{ change: LiveQuery }>
   #view: QueryResult | undefined
   #rows: readonly DataRecord[] = []
-  /** Whether `#rows` may no longer be the result: it is made when it is read. */
+  /** Whether `#rows` may be out of date, so that the next read computes it. */
   #stale = true
 
   constructor(t: string, query: Query, host: QueryHost) {
@@ -70,27 +70,27 @@ export class ReplicaQuery implements LiveQuery {
   subscribe(listener: Listener<LiveQuery>): Unsubscribe {
     this.#current()
     this.#host.queries.add(this)
-    const undo = this.#emitter.on('change', listener)
+    const unsubscribe = this.#emitter.on('change', listener)
     return () => {
-      undo()
+      unsubscribe()
       if (!this.#emitter.has('change')) this.#host.queries.delete(this)
     }
   }
 
-  /** The query's view over another table. */
+  /** Computes the query's result over another table. */
   viewOver(table: Table): Work<QueryResult> {
     const { records, onListenerError } = this.#host
     return QueryResult.over(table, this.#query, () => predicateOf(this.#query, records, onListenerError))
   }
 
-  /** Takes over what the table already has; gives whether the result is another. */
+  /** Updates the result after the table has applied `changes`. Returns whether the result has changed. */
   apply(changes: readonly Change[]): boolean {
     const changed = this.#current().apply(changes)
     this.#stale ||= changed
     return changed
   }
 
-  /** Goes over to another table. Gives whether the result is another. */
+  /** Switches to the result over another table. Returns whether the result has changed. */
   replace(view: QueryResult): boolean {
     const before = this.#current().rows()
     const after = view.rows()
@@ -102,7 +102,7 @@ export class ReplicaQuery implements LiveQuery {
     return changed
   }
 
-  tell(): void {
+  notify(): void {
     this.#emitter.emit('change', this)
   }
 

@@ -18,38 +18,38 @@ export interface ReplicaOptions {
   /** The indexes of each type. @default none */
   readonly indexes?: ReadonlyMap<string, readonly Index[]>
   readonly clock: Clock
-  /** Hears what a listener or a filter of a query throws. */
+  /** Called with each error that a listener or a query's filter throws. */
   readonly onListenerError: (error: unknown) => void
 }
 
-/** The confirmed rows of the types that are here. */
+/** The confirmed rows of the types that are in memory. */
 export interface Rows extends RowSource {
-  /** Whether records of `t` are here, if there are any; those that stay on disk until they are first used read as empty. */
+  /** Whether the records of `t` are in memory. A lazy type that is not loaded reads as empty. */
   has(t: string): boolean
 }
 
 /**
- * The copy in memory, for reading synchronously. What a reader gets is immutable, and the same by reference until
- * it changes.
+ * The local copy in memory, read synchronously. Records and results are immutable, and the same object until they
+ * change.
  */
 export class Replica implements QueryHost, Current {
   readonly clock: Clock
   readonly records = new Records()
   readonly onListenerError: (error: unknown) => void
-  /** The confirmed rows, for a fold. */
+  /** The confirmed rows, to which changes from the server apply. */
   readonly rows: Rows = {
     of: (t) => this.#overlay.under(t, this.table(t)),
     has: (t) => !this.#copy.unloaded.has(t),
   }
-  /** The rows as they are shown, pending transactions included. */
+  /** The rows as shown, including the pending transactions. */
   readonly shown: RowSource = { of: (t) => this.table(t) }
   readonly #overlay = new Overlay()
   readonly #indexes: ReadonlyMap<string, readonly Index[]>
-  /** At first a part, of which nothing has come. */
+  /** An empty, partial copy until the first `swap`. */
   #copy: Copy = { tables: new Map(), unloaded: new Set(), isPart: true }
   readonly queries = new Set<ReplicaQuery>()
   readonly #changed = new Set<ReplicaQuery>()
-  #telling = false
+  #isNotifying = false
 
   constructor(options: ReplicaOptions) {
     this.clock = options.clock
@@ -57,7 +57,10 @@ export class Replica implements QueryHost, Current {
     this.onListenerError = options.onListenerError
   }
 
-  /** Whether there is data to show, after the first `swap` of all of it, and the records of `t` are here. Until then queries are `pending`. */
+  /**
+   * Whether a complete copy is in memory and, if `t` is passed, the records of `t` are loaded. Queries are `pending`
+   * until then.
+   */
   isReady(t?: string): boolean {
     return !this.#copy.isPart && (t === undefined || this.rows.has(t))
   }
@@ -71,7 +74,7 @@ export class Replica implements QueryHost, Current {
     return ids.map((id) => this.get(t, id))
   }
 
-  /** All records of a type, in no promised order. */
+  /** All records of a type, in no particular order. */
   all(t: string): readonly DataRecord[] {
     return this.table(t).all()
   }
@@ -80,17 +83,17 @@ export class Replica implements QueryHost, Current {
     return where ? count(this.table(t), readWhere(where)) : this.table(t).size
   }
 
-  /** The row as the server last said. */
+  /** The row without the pending transactions. */
   confirmed(t: string, id: string): WireRow | undefined {
     return this.rows.of(t).get(id)
   }
 
-  /** The row below the pending transaction `tx`: as the server last said, with the pending transactions before it on top. */
+  /** The row before the pending transaction `tx`: the confirmed row with the earlier pending transactions applied. */
   below(tx: string, t: string, id: string): WireRow | undefined {
     return this.#overlay.covers(t, id) ? this.#overlay.below(tx, t, id) : this.confirmed(t, id)
   }
 
-  /** The rows of a type as the server last said, in no promised order; they stay iterable while rows change. */
+  /** The confirmed rows of a type, in no particular order. The iteration may continue while rows change. */
   *confirmedAll(t: string): Iterable<WireRow> {
     for (const row of this.table(t).rows()) if (!this.#overlay.covers(t, row.id)) yield row
     for (const { confirmed } of this.#overlay.of(t)) if (confirmed) yield confirmed
@@ -101,16 +104,16 @@ export class Replica implements QueryHost, Current {
   }
 
   /**
-   * Takes over what a fold gave, and which transactions are laid over it, in one step. Live queries that it touches tell
-   * once.
+   * Applies changes of confirmed rows, and adds and removes pending transactions, in one step. Each live query that
+   * changes notifies its subscribers once.
    */
   apply(changes: readonly RowChange[], overlay: OverlayChange = {}): void {
     this.#show(this.#overlay.settle(changes, overlay.lift))
     if (overlay.lay) this.#show(this.#overlay.lay(overlay.lay, this.shown))
-    this.#tell()
+    this.#notify()
   }
 
-  /** Takes over what became of the rows that are shown. */
+  /** Applies changes of the shown rows. */
   #show(changes: readonly RowChange[]): void {
     const byType = new Map<string, RowChange[]>()
     for (const change of changes) {
@@ -124,38 +127,42 @@ export class Replica implements QueryHost, Current {
     }
   }
 
-  /** Begins a second copy beside this one, to be filled and then put in its place; without the types `unloaded`. */
+  /** Begins a second copy, without the types `unloaded`. Fill it, then pass it to `swap` or `join`. */
   stage(unloaded: ReadonlySet<string> = new Set()): Staging {
     return new Staging(this, unloaded)
   }
 
   /**
-   * Puts a prepared copy in place of this one, with the transactions on top that are still pending, all but `lift`, in one
-   * step. Live queries tell once, if their result is another. Of a part, they stay `pending`.
+   * Replaces the current copy by a prepared one, and applies the pending transactions, except `lift`, on top, in one
+   * step. Each live query whose result differs notifies its subscribers once. If the prepared copy is partial, queries
+   * stay `pending`.
    */
   swap(staging: Staging, lift: Iterable<string> = []): void {
-    this.#place(staging.finish())
+    this.#install(staging.finish())
     this.#overlay.settle([], lift)
     this.#show(this.#overlay.rebase(this.shown))
-    this.#tell()
+    this.#notify()
   }
 
   /**
-   * Puts a prepared copy that holds `types` alone, which were not loaded, beside what is here, and applies what `rest` then
-   * gives, in one step. Live queries of them become `ready`.
+   * Adds a prepared copy of the types `types`, which were not loaded, to the current copy. Then applies the changes
+   * that `rest` returns. Both happen in one step. Live queries of these types become `ready`.
    */
   join(staging: Staging, types: ReadonlySet<string>, rest: () => readonly RowChange[]): void {
     const { tables, views } = staging.finish()
     const others = [...this.#copy.tables].filter(([t]) => !types.has(t))
     const unloaded = new Set([...this.#copy.unloaded].filter((t) => !types.has(t)))
-    this.#place({ ...this.#copy, tables: new Map([...others, ...tables]), views, unloaded })
-    // What was laid over them before knew no rows below.
+    this.#install({ ...this.#copy, tables: new Map([...others, ...tables]), views, unloaded })
+    // The pending transactions on these types were added without confirmed rows: apply them again.
     this.#show(this.#overlay.rebase(this.shown, types))
     this.apply(rest())
   }
 
-  /** Puts `copy` in place of what is here. Each query whose table is another goes over to its view, made where `views` has none. */
-  #place({ views, ...copy }: Prepared): void {
+  /**
+   * Replaces the current copy. Each query whose table has changed switches to its result in `views`, or to one computed
+   * now.
+   */
+  #install({ views, ...copy }: Prepared): void {
     const before = Array.from(this.queries, (query) => ({
       query,
       status: query.status,
@@ -163,8 +170,9 @@ export class Replica implements QueryHost, Current {
     }))
     this.#copy = copy
     for (const { query, status, table } of before) {
-      const now = this.table(query.t)
-      const isOther = now !== table && query.replace(views.get(query) ?? finish(query.viewOver(now)))
+      const newTable = this.table(query.t)
+      const isOther =
+        newTable !== table && query.replace(views.get(query) ?? finish(query.viewOver(newTable)))
       if (isOther || query.status !== status) this.#changed.add(query)
     }
   }
@@ -181,17 +189,17 @@ export class Replica implements QueryHost, Current {
     return Table.over(rows, this.#indexes.get(t) ?? [], this.records)
   }
 
-  /** Tells each query once. What a listener changes is told after the rest have heard. */
-  #tell(): void {
-    if (this.#telling) return
-    this.#telling = true
+  /** Notifies each changed query once. Changes that a listener makes are notified after the remaining queries. */
+  #notify(): void {
+    if (this.#isNotifying) return
+    this.#isNotifying = true
     try {
       for (const query of this.#changed) {
         this.#changed.delete(query)
-        query.tell()
+        query.notify()
       }
     } finally {
-      this.#telling = false
+      this.#isNotifying = false
     }
   }
 }

@@ -1,6 +1,6 @@
 import { stride, type Work } from './turns.ts'
 
-/** `items` in the order of `compare`, in turns: runs are sorted each, then merged in pairs until one is left. */
+/** Sorts `items` by `compare`, in turns: sorts each run, then merges pairs of runs until one is left. */
 export function* sort<T>(items: readonly T[], compare: (a: T, b: T) => number): Work<T[]> {
   let runs: T[][] = []
   for (let start = 0; start < items.length; start += stride) {

@@ -13,22 +13,22 @@ import type { ReplicaQuery } from './replica-query.ts'
 import type { Table } from './table.ts'
 import { finish, runInSlices, stride, type Work } from './turns.ts'
 
-/** What staging sees of the copy that it is to replace. */
+/** The part of the current copy that staging uses. */
 export interface Current {
   readonly clock: Clock
   table(t: string): Table
-  /** A table of the type `t`, with its indexes. */
+  /** Makes a table of the type `t`, with its indexes. */
   tableOver(t: string, rows: Map<string, WireRow>): Work<Table>
-  /** Those that are kept up. */
+  /** The queries that are kept up to date. */
   readonly queries: Iterable<ReplicaQuery>
 }
 
-/** What is put in place as one. */
+/** A copy of the data, swapped in as a whole. */
 export interface Copy {
   readonly tables: Map<string, Table>
-  /** The types whose rows stay on the disk. */
+  /** The lazy types that are not loaded. */
   readonly unloaded: ReadonlySet<string>
-  /** Whether more is to come than it holds. */
+  /** Whether the copy is incomplete, and the rest is still to come. */
   readonly isPart: boolean
 }
 
@@ -38,7 +38,7 @@ export interface Prepared extends Copy {
 
 const none: RowsOfType = new Map<string, WireRow>()
 
-/** A copy that nobody reads yet: rows are gathered, and then prepared for their place. */
+/** A copy that nothing reads yet. Add its rows, prepare it, then swap it in. */
 export class Staging {
   readonly #current: Current
   readonly #isPart: boolean
@@ -54,12 +54,12 @@ export class Staging {
     this.#isPart = isPart
   }
 
-  /** The types that it has no place for: what is added of them is dropped. */
+  /** The types that are left out: rows and ops of these types are dropped. */
   get unloaded(): ReadonlySet<string> {
     return this.#unloaded
   }
 
-  /** Has a place for `types`, too, from now on. */
+  /** Takes rows and ops of `types` from now on. */
   include(types: Iterable<string>): void {
     for (const t of types) this.#unloaded.delete(t)
   }
@@ -79,12 +79,14 @@ export class Staging {
     }
   }
 
-  /** Of what was applied, the first `u` of each record that is not here, nor made or removed behind it. */
+  /** The first `u` for each missing record among the applied ops, unless a later op inserts or deletes the record. */
   get unknown(): readonly RowOp[] {
     return this.#unknown.ops
   }
 
-  /** What it holds so far, prepared to be swapped in while the rest comes. Nothing may be added before that resolves. */
+  /**
+   * Resolves with a prepared copy of the current rows, to be swapped in while the rest arrives. Add nothing until then.
+   */
   async part(): Promise<Staging> {
     const part = new Staging(this.#current, [], true)
     await runInSlices(this.#current.clock, part.#copy(this))
@@ -92,12 +94,12 @@ export class Staging {
     return part
   }
 
-  /** Does the long work of the swap beforehand, in short turns. Nothing may be added after it. */
+  /** Does the long work of the swap in advance, in short turns. Add nothing afterwards. */
   async prepare(): Promise<void> {
     this.#prepared = await runInSlices(this.#current.clock, this.#prepare())
   }
 
-  /** What was prepared; what was not is done now. */
+  /** The prepared copy. Prepares it now if `prepare` was not called. */
   finish(): Prepared {
     this.#prepared ??= finish(this.#prepare())
     return this.#prepared
@@ -110,7 +112,7 @@ export class Staging {
       tables.set(t, yield* this.#current.tableOver(t, rows))
     }
     const views = new Map<ReplicaQuery, QueryResult>()
-    // Those of now: others may come in each turn, and find their view at the swap.
+    // Iterate over a copy: queries may be added in each turn. The swap computes their results.
     for (const query of [...this.#current.queries]) {
       const table = tables.get(query.t)
       if (table) views.set(query, yield* query.viewOver(table))
@@ -135,7 +137,7 @@ export class Staging {
   }
 }
 
-/** A record that says what it said before stays the same by reference. */
+/** Keeps the old row object if its content is the same, so that its record stays the same object. */
 function* reuseRows(table: Table, rows: Map<string, WireRow>): Work<void> {
   if (table.size === 0) return
   let seen = 0

@@ -6,17 +6,20 @@ import { sort } from './sort.ts'
 import type { Work } from './turns.ts'
 import { type FieldReader, reading } from './values.ts'
 
-/** What became of one row, where its record shows it. */
+/** A change of one row that its record shows. */
 export interface Change {
   readonly before: WireRow | undefined
   readonly after: WireRow | undefined
 }
 
-/** A declared index: the rows of a table, ascending by its fields, then by `id`. */
+/** A declared index: the rows of a table, ascending by the index's fields, then by `id`. */
 export class TableIndex {
   readonly fields: Index
   readonly #reads: readonly FieldReader[]
-  /** Each as it was when one of the fields last became another: to find a row whose place stays is most of a change. */
+  /**
+   * Each row as it was when an indexed field last changed. Most changes leave these fields equal and need no search
+   * here.
+   */
   readonly #rows: OrderedList<WireRow>
   readonly #current: ReadonlyMap<string, WireRow>
 
@@ -33,12 +36,12 @@ export class TableIndex {
     return new TableIndex(fields, yield* OrderedList.over<WireRow>(order, sorted), current)
   }
 
-  /** As that of a list; `isBefore` may read the index's fields alone. */
+  /** As `OrderedList.rank`. `isBefore` may read the indexed fields only. */
   rank(isBefore: (row: WireRow, key: unknown) => boolean): number {
     return this.#rows.rank(isBefore)
   }
 
-  /** The rows from rank `from` to `to`, the latter not included, as they are now. */
+  /** The current rows from rank `from` up to, but not including, rank `to`. */
   slice(from: number, to: number): WireRow[] {
     return this.#rows.slice(from, to).map((row) => this.#current.get(row.id) ?? row)
   }

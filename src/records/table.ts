@@ -5,7 +5,7 @@ import type { DataRecord, Records } from './record.ts'
 import { type Change, TableIndex } from './table-index.ts'
 import type { Work } from './turns.ts'
 
-/** The rows of one type as a reader sees them, and the declared indexes over them. */
+/** The shown rows of one type, and the declared indexes over them. */
 export class Table {
   readonly #rows: Map<string, WireRow>
   readonly #indexes: readonly TableIndex[]
@@ -33,7 +33,7 @@ export class Table {
     return this.#rows.size
   }
 
-  /** Another number after each change. */
+  /** A number that is different after each change. */
   get revision(): number {
     return this.#revision
   }
@@ -51,7 +51,7 @@ export class Table {
     return this.#all
   }
 
-  /** Takes over what became of rows; gives what of it records show. */
+  /** Applies changes of rows. Returns the changes that records show. */
   apply(changes: readonly RowChange[]): readonly Change[] {
     for (const { id, after } of changes) {
       if (after) this.#rows.set(id, after)

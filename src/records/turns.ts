@@ -1,23 +1,23 @@
 import type { Clock } from '../base/environment.ts'
 import { yieldAfter } from '../base/turns.ts'
 
-/** Long work, at once or in turns: each `yield` is a place where it may be left for a while. */
+/** Long work that can run at once or in turns. Each `yield` is a point where other tasks may run. */
 export type Work<T> = Generator<void, T, void>
 
-/** About so many steps of a loop lie between two `yield`s. */
+/** The number of loop steps between two `yield`s, approximately. */
 export const stride = 1_000
 
-/** A turn takes about this long, in ms: half of a frame at 60 Hz. */
+/** The length of a turn, in ms: half of a frame at 60 Hz. */
 const turnMs = 8
 
-/** Does all of `work` now. */
+/** Runs all of `work` now. */
 export function finish<T>(work: Work<T>): T {
   let step = work.next()
   while (!step.done) step = work.next()
   return step.value
 }
 
-/** Does `work` in short turns, with other tasks between them. */
+/** Runs `work` in short turns, with other tasks in between. */
 export async function runInSlices<T>(clock: Clock, work: Work<T>): Promise<T> {
   const pauseIfLong = yieldAfter(clock, turnMs)
   for (;;) {

@@ -1,20 +1,20 @@
 import type { JsonValue } from '../protocol/json.ts'
 import type { WireRow } from '../protocol/row.ts'
 
-/** What orders and conditions read of a row. */
+/** The part of a row that orders and conditions read. */
 export type Row = Pick<WireRow, 'id' | 'p'>
 
-/** Gives a row's value of one field, and never what an object inherits. */
+/** Returns the value of one field of a row, never an inherited property. */
 export type FieldReader = (row: Row) => JsonValue | undefined
 
 export function reading(field: string): FieldReader {
   if (field === 'id') return (row) => row.id
-  // To ask each payload whether the field is its own costs more than all else that a comparison does.
+  // Check for an own property only if the name needs it: the check costs more than the rest of a comparison.
   if (field in Object.prototype) return ({ p }) => (Object.hasOwn(p, field) ? p[field] : undefined)
   return (row) => row.p[field]
 }
 
-/** The kinds of values in their order. All that is `last` is equal. */
+/** The kinds of values, in order. All values of the kind `last` are equal. */
 const kinds = { number: 0, string: 1, boolean: 2, last: 3 } as const
 
 function kindOf(value: unknown): number {
@@ -28,15 +28,15 @@ export function isLast(value: unknown): boolean {
   return kindOf(value) === kinds.last
 }
 
-/** How the kinds of two values compare; 0 where one may be above or below the other. */
+/** Compares the kinds of two values. Returns 0 if the values themselves are comparable. */
 export function compareKinds(a: unknown, b: unknown): number {
   return kindOf(a) - kindOf(b)
 }
 
-/** Ascending: by kind, then by value. */
+/** Compares in ascending order: by kind, then by value. */
 export function compareValues(a: unknown, b: unknown): number {
   if (a === b) return 0
-  // Nearly always the two are of one kind.
+  // Nearly always, both values are of the same kind.
   if (typeof a === 'string' && typeof b === 'string') return a < b ? -1 : 1
   if (typeof a === 'number' && typeof b === 'number') {
     if (a < b) return -1
@@ -47,7 +47,7 @@ export function compareValues(a: unknown, b: unknown): number {
   return a === false ? -1 : 1
 }
 
-/** Descending, except that what is last still is. */
+/** Compares in descending order, but values of the kind `last` still come last. */
 export function compareDescending(a: unknown, b: unknown): number {
   return isLast(a) || isLast(b) ? compareValues(a, b) : compareValues(b, a)
 }
