@@ -82,13 +82,13 @@ describe('what is called wrongly ends with 2 and one sentence on stderr', () => 
       'a key set without an address',
       ['serve', '--database', 'memory:', '--jwks', 'login', '--audience', 'any'],
       {},
-      /`jwks` is the whole address/,
+      /`jwks` must be the full URL/,
     ],
     [
       'a shared secret as a public key',
       ['serve', '--database', 'memory:', '--algorithms', 'HS256'],
       { INSTEP_JWKS: 'https://login.test/jwks', INSTEP_AUDIENCE: 'any' },
-      /`algorithms` lists some of/,
+      /`algorithms` must list at least one of/,
     ],
     [
       'algorithms without a key set',

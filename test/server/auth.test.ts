@@ -73,7 +73,7 @@ test('an authentication that never answers is given up after 30 s, for requests 
   await clock.advance(1)
   const [response, socket] = await answered
   expect([response.status, socket.closed]).toEqual([503, [1012, 'unavailable']])
-  expect(lines.join()).toContain('`authenticate` gives no answer in 30000 ms.')
+  expect(lines.join()).toContain('`authenticate` did not answer within 30000 ms.')
 })
 
 test('a caller whose proof has ended is refused, whoever gives it', async () => {
@@ -109,7 +109,7 @@ test.each([
   async (answer) => {
     const { ask, lines } = serviceOf({ authenticate: async () => answer as never })
     expect((await ask('bootstrap')).status).toBe(503)
-    expect(lines.join()).toContain('`authenticate` is to give { userId, ')
+    expect(lines.join()).toContain('`authenticate` must return { userId, ')
   },
 )
 

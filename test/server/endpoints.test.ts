@@ -49,7 +49,7 @@ test('an upgrade at an unknown path is refused as any other request there', asyn
 test('a path where nothing is gets told where the endpoints are', async () => {
   const { service } = serviceOf({ path: '/api' })
   const response = await service.fetch(requestTo('delta?since=0', 'ann'))
-  const message = "There is nothing here: the `path` of the service is '/api'."
+  const message = "Nothing is at this path. The `path` of the service is '/api'."
   expect(await response.json()).toEqual({ error: { code: 'not_found', message } })
 })
 

@@ -115,7 +115,7 @@ describe('a limit to the rate of requests', () => {
     { windowMs: 2_147_483_648 },
     { endpoints: { tx: { ...once, requests: -1 } } },
   ])('%j is refused', (options) => {
-    expect(() => rateLimiter(options)).toThrow('A rate is a whole number')
+    expect(() => rateLimiter(options)).toThrow('A rate needs a whole number')
   })
 })
 

@@ -77,7 +77,7 @@ describe('/metrics', () => {
       },
     }
     expect((await serviceOf({ metrics, logger }).ask('bootstrap')).status).toBe(200)
-    expect(logged).toEqual([['An answer cannot be counted.', expect.objectContaining({ reason: 'no' })]])
+    expect(logged).toEqual([['A response could not be counted.', expect.objectContaining({ reason: 'no' })]])
   })
 
   test('tells in seconds how long answers took', async () => {
@@ -141,7 +141,7 @@ describe('/metrics', () => {
     const name = 'instep_sockets'
     const other = new Counter({ name, help: 'Of another.', registers: [registry] })
     const metrics = prometheusMetrics({ registry })
-    const message = 'The registry has a metric `instep_sockets` already.'
+    const message = 'The registry already has a metric `instep_sockets`.'
     for (let n = 0; n < 2; n += 1) {
       await expect(metrics.ready?.()).rejects.toMatchObject({ option: 'registry', message })
       expect(registry.getMetricsAsArray()).toEqual([other])

@@ -282,7 +282,7 @@ test('a request whose body was read before is a fault of the server, which refus
   })
   await expect.poll(() => errors).not.toEqual([])
   expect(errors[0]).toMatch(
-    / answered 500: The body of the request was read before; let nothing read bodies before /,
+    / answered 500: Something else has read the request body; mount Instep before anything that reads bodies/,
   )
   expect(transaction.state).not.toBe('rejected')
 })

@@ -82,7 +82,7 @@ test('what fails later breaks the answer off, so that nobody takes it for whole'
   })
   const response = await ask('bootstrap')
   expect(response.status).toBe(200)
-  await expect(response.text()).rejects.toThrow('The answer could not be read to its end.')
+  await expect(response.text()).rejects.toThrow('The response could not be completed.')
   expect(lines.join()).toContain('connection lost')
   expect(state().released).toBe(true)
 })

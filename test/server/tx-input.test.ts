@@ -57,7 +57,7 @@ test('a body that somebody else has read is a fault of the server: no client tak
   const request = requestTo('tx', 'ann', { method: 'POST', body })
   await request.text()
   const response = await service.fetch(request)
-  const message = expect.stringMatching(/^The body of the request was read before; let nothing read bodies/)
+  const message = expect.stringMatching(/^Something else has read the request body; mount Instep before/)
   expect([response.status, await response.json()]).toEqual([500, { error: { code: 'internal', message } }])
   expect(lines).toEqual([expect.stringContaining('A request failed.')])
 })

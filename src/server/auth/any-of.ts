@@ -3,9 +3,10 @@ import { type Authenticate, isCaller, type RefusalCode, refuse } from './caller.
 import { bearerToken, hasCredentials } from './credentials.ts'
 
 /**
- * Several authentications at once, asked in order: the first that knows the caller wins. One that says that the token
- * has expired has known it, and ends the search. Where none knows, and one could not tell, nobody can. Throws a
- * ConfigurationError where it is given none.
+ * Combines several authentications. They are asked in order, and the first that returns a caller decides. A refusal as
+ * `token_expired` ends the search, since that authentication has recognized the token. If none returns a caller and one
+ * of them has rejected, the result rejects with the first error. Throws a ConfigurationError without any
+ * authentication.
  */
 export function anyOf(...authentications: readonly Authenticate[]): Authenticate {
   if (authentications.length === 0) {
@@ -29,8 +30,8 @@ export function anyOf(...authentications: readonly Authenticate[]): Authenticate
 }
 
 /**
- * `authenticate` for bearer tokens of the shape that `fits`; others are none for it. So what one kind can check by
- * itself is not sent to a provider, in {@link anyOf}.
+ * Restricts `authenticate` to bearer tokens for which `fits` returns true; other tokens are refused. In {@link anyOf},
+ * this keeps tokens that are checked locally from being sent to a provider.
  */
 export function forTokens(fits: (token: string) => boolean, authenticate: Authenticate): Authenticate {
   return async (request) => {
@@ -39,7 +40,7 @@ export function forTokens(fits: (token: string) => boolean, authenticate: Authen
   }
 }
 
-/** Whether `token` looks like a signed JSON Web Token (RFC 7515, section 7.1), valid or not. */
+/** Whether `token` has the shape of a signed JSON Web Token (RFC 7515, section 7.1), valid or not. */
 export function looksLikeJwt(token: string): boolean {
   return /^eyJ[\w-]+\.[\w-]+\.[\w-]*$/.test(token)
 }

@@ -7,17 +7,17 @@ import { type CredentialOwner, type IssuerOptions, type SecretIssuer, secretStor
 import { memorySecretTable, type SecretTable } from './secret-table.ts'
 import { type RunSql, sqlSecretTable } from './sql-secret-table.ts'
 
-/** For whom a key speaks. */
+/** The caller that a key identifies. */
 export interface ApiKey extends Caller {
   readonly active: boolean
 }
 
-/** Where keys are looked up: the application's own, or one of those below. */
+/** Looks up keys. Implement it for your own keys, or use {@link memoryKeyStore} or {@link sqlKeyStore}. */
 export interface KeyStore {
   /**
-   * What is known of `key`; `undefined` where there is none. It is to keep no key as it is sent, and to compare in a
-   * time that does not depend on how much of one is right. One that is inactive or has expired may be given, and is
-   * refused.
+   * Resolves with the owner of `key`, or `undefined` for an unknown key. Inactive and expired keys may be returned, and
+   * are refused. An implementation should store no key in plain text, and should compare in a time that does not depend
+   * on how much of a key is right.
    */
   find(key: string): Promise<ApiKey | undefined>
 }
@@ -28,8 +28,7 @@ export interface ApiKeyOptions {
 }
 
 /**
- * Authenticates by the header `X-API-Key`: for servers and tests. Throws a ConfigurationError for an option that there is
- * not.
+ * Authenticates by the header `X-API-Key`, for servers and tests. Throws a ConfigurationError for an unknown option.
  */
 export function apiKeyAuthentication(options: ApiKeyOptions): Authenticate {
   const { store, clock = resolveEnvironment().clock } = options
@@ -40,21 +39,21 @@ export function apiKeyAuthentication(options: ApiKeyOptions): Authenticate {
     const found = await store.find(key)
     if (!found?.active) return refuse('invalid_token')
     const { active: _, ...caller } = found
-    // A column that is empty comes as `null`.
+    // An empty column of a database arrives as `null`.
     const expiresAt = caller.expiresAt ?? undefined
     return expiresAt === undefined ? { ...caller, expiresAt } : endingAt(caller, expiresAt, clock.now())
   }
 }
 
-/** A store that makes the keys too, and keeps their hashes alone. */
+/** A store that also creates and revokes keys. It stores only hashes of keys. */
 export type IssuingKeyStore = KeyStore & SecretIssuer<CredentialOwner>
 
-/** Keys for as long as the process lives. */
+/** A key store in memory, which ends with the process. */
 export function memoryKeyStore(options: IssuerOptions = {}): IssuingKeyStore {
   return keyStore(memorySecretTable(), options)
 }
 
-/** Keys in PostgreSQL, in a table that {@link createAuthTables} makes. */
+/** A key store in PostgreSQL, in a table that {@link createAuthTables} creates. */
 export function sqlKeyStore(run: RunSql, options: IssuerOptions = {}): IssuingKeyStore {
   return keyStore(sqlSecretTable(run, 'instep_api_keys'), options)
 }

@@ -9,15 +9,18 @@ import { hasCredentials } from './credentials.ts'
 import { inTime } from './in-time.ts'
 
 export interface CacheOptions {
-  /** How long a caller is believed unasked, in ms; never longer than until `expiresAt`. @default 60_000 */
+  /** How long an accepted caller is cached, in ms, and never beyond `expiresAt`. @default 60_000 */
   readonly ttlMs?: number | undefined
-  /** How many callers are kept. @default 10_000 */
+  /** The maximum number of cached callers. @default 10_000 */
   readonly maxEntries?: number | undefined
   readonly clock?: Clock | undefined
 }
 
 export interface CachedAuthenticate extends Authenticate {
-  /** Has the callers that `match` names be asked for again. In this process: in others, `ttlMs` bounds what is believed. */
+  /**
+   * Removes the callers for which `match` returns true from the cache of this process. In other processes, they stay
+   * cached for at most `ttlMs`.
+   */
   forget(match: (caller: Caller) => boolean): void
 }
 
@@ -28,19 +31,19 @@ interface Entry {
 }
 
 /**
- * `authenticate`, which is to go by the headers `Authorization` and `X-API-Key` alone, asked once in a while for the
- * same ones. Refusals are not kept. Of credentials, only a hash is. Throws a ConfigurationError for a wrong option.
+ * Caches the accepted callers of `authenticate`, by the headers `Authorization` and `X-API-Key`. So `authenticate` must
+ * not depend on anything else in the request. Refusals are not cached. Credentials are stored only as hashes. Throws a
+ * ConfigurationError for an invalid option.
  */
 export function cached(authenticate: Authenticate, options: CacheOptions = {}): CachedAuthenticate {
   const { ttlMs = 60_000, maxEntries = 10_000, clock = resolveEnvironment().clock } = options
   refuseUnknown(options, { ttlMs, maxEntries, clock })
   checkMs('ttlMs', ttlMs)
-  if (!(maxEntries >= 1))
-    throw new ConfigurationError('maxEntries', '`maxEntries` is a number of callers above 0.')
-  /** The one that was used longest ago comes first. */
+  if (!(maxEntries >= 1)) throw new ConfigurationError('maxEntries', '`maxEntries` must be at least 1.')
+  /** Ordered by last use, oldest first. */
   const entries = new Map<string, Entry>()
-  const asked = new Map<string, Promise<Caller | Refusal | null>>()
-  let forgotten = 0
+  const pendingByKey = new Map<string, Promise<Caller | Refusal | null>>()
+  let forgetCount = 0
 
   const keep = (key: string, entry: Entry) => {
     entries.delete(key)
@@ -51,12 +54,12 @@ export function cached(authenticate: Authenticate, options: CacheOptions = {}): 
     }
   }
 
-  /** What was asked before something was forgotten may be what was to be forgotten, so it is asked again. */
+  /** A call that began before `forget` may return a caller who was to be forgetCount, so it is repeated. */
   const ask = async (key: string, request: Request): Promise<Caller | Refusal | null> => {
-    const before = forgotten
-    // Whoever comes next would wait for the same answer.
+    const before = forgetCount
+    // Limited in time, since later requests with the same credentials wait for the same call.
     const result = await inTime(authenticate(request), clock)
-    if (before !== forgotten) return ask(key, request)
+    if (before !== forgetCount) return ask(key, request)
     if (isCaller(result)) {
       const from = clock.now()
       const until = Math.min(from + ttlMs, result.expiresAt ?? Number.POSITIVE_INFINITY)
@@ -70,19 +73,19 @@ export function cached(authenticate: Authenticate, options: CacheOptions = {}): 
     const key = keyOf(request)
     const entry = entries.get(key)
     const now = clock.now()
-    // A clock that was set back would have it believed for as long again.
+    // If the clock was set back, the entry would be valid for longer than `ttlMs`.
     if (entry && entry.from <= now && now < entry.until) {
       keep(key, entry)
       return entry.caller
     }
     entries.delete(key)
-    const pending = asked.get(key) ?? ask(key, request).finally(() => asked.delete(key))
-    asked.set(key, pending)
+    const pending = pendingByKey.get(key) ?? ask(key, request).finally(() => pendingByKey.delete(key))
+    pendingByKey.set(key, pending)
     return pending
   }
 
   const forget = (match: (caller: Caller) => boolean) => {
-    forgotten += 1
+    forgetCount += 1
     for (const [key, { caller }] of entries) if (match(caller)) entries.delete(key)
   }
   return Object.assign(check, { forget })

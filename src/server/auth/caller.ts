@@ -1,19 +1,19 @@
 import { isObject } from '../../protocol/json.ts'
 
-/** Whoever made a request, once that is proven. */
+/** The authenticated sender of a request. */
 export interface Caller {
   readonly userId: string
   readonly organizationId?: string | undefined
-  /** When the proof ends, in ms since the epoch: from then on it is none, and a socket is closed. */
+  /** When the credentials expire, in ms since the epoch. Sockets are closed then. */
   readonly expiresAt?: number | undefined
-  /** Which session or key proved it, so that this one alone can be revoked. It is no secret. */
+  /** The id of the session or key that was used, so that it can be revoked on its own. It is not secret. */
   readonly credentialId?: string | undefined
 }
 
 /** The field of a record that names its owner, and the property of a caller that it is compared with. */
 export type OwnerField = 'userId' | 'organizationId'
 
-/** Why a request is no one's. */
+/** The reason why a request has no caller. */
 export type RefusalCode = 'no_token' | 'token_expired' | 'invalid_token'
 
 const codes: readonly RefusalCode[] = ['no_token', 'token_expired', 'invalid_token']
@@ -23,10 +23,10 @@ export interface Refusal {
 }
 
 /**
- * Finds out who makes a request. `null` refuses it, and so does a {@link Refusal}, which says why. A rejection means
- * that it cannot be told now, and is answered with 503: it signs nobody out.
+ * Identifies the caller of a request. `null` refuses the request; a {@link Refusal} also says why. If the function
+ * rejects, the credentials cannot be checked now: the request is answered with 503, and nobody is signed out.
  *
- * The request of a socket carries its token in the header too, whichever way it came.
+ * The token of a socket request is always in the `Authorization` header, even if it was sent in the query.
  */
 export type Authenticate = (request: Request) => Promise<Caller | Refusal | null>
 
@@ -39,8 +39,8 @@ export function isCaller(result: Caller | Refusal | null): result is Caller {
 }
 
 /**
- * The answer of an {@link Authenticate}, which an application may have made of anything: a proof that has ended by `now`
- * is refused. Throws where it is none.
+ * Checks the result of an application's {@link Authenticate}. A caller whose credentials have expired by `now`, in ms
+ * since the epoch, is refused. Throws a TypeError for anything else that is not a valid result.
  */
 export function checkedAnswer(result: unknown, now: number): Caller | Refusal | null {
   if (result === null || result === undefined) return null
@@ -49,7 +49,7 @@ export function checkedAnswer(result: unknown, now: number): Caller | Refusal | 
   }
   if (isWholeCaller(result)) return (result.expiresAt ?? now + 1) > now ? result : refuse('token_expired')
   throw new TypeError(
-    '`authenticate` is to give { userId, organizationId?, expiresAt? } with texts and a number, a refusal, or null.',
+    '`authenticate` must return { userId, organizationId?, expiresAt? } with strings and a number, a refusal, or null.',
   )
 }
 
@@ -60,7 +60,7 @@ function isWholeCaller(result: unknown): result is Caller {
   return hasTexts && userId !== '' && typeof (expiresAt ?? 0) === 'number' && !Number.isNaN(expiresAt)
 }
 
-/** `caller`, whose proof ends at `expiresAt` at the latest; refused where that has gone by. */
+/** `caller` with an expiry at `expiresAt` or earlier; a refusal if that time has passed. */
 export function endingAt(caller: Caller, expiresAt: number, now: number): Caller | Refusal {
   const end = Math.min(caller.expiresAt ?? expiresAt, expiresAt)
   return end > now ? { ...caller, expiresAt: end } : refuse('token_expired')

@@ -1,31 +1,34 @@
 import { type Authenticate, type Caller, type Refusal, refuse } from './caller.ts'
 
-/** What is longer is no token or key of anybody's, and is not looked at. */
+/** The maximum length of a token or key. Longer ones are ignored. */
 const maxChars = 16_384
 
-/** The token of `Authorization: Bearer` (RFC 6750, section 2.1); `undefined` also where it is beyond 16 384 characters. */
+/**
+ * The token of `Authorization: Bearer` (RFC 6750, section 2.1); `undefined` if there is none, or if the header has more
+ * than 16 384 characters.
+ */
 export function bearerToken({ headers }: Request): string | undefined {
   const authorization = headers.get('Authorization') ?? ''
   return authorization.length > maxChars ? undefined : /^Bearer +(\S+) *$/i.exec(authorization)?.[1]
 }
 
-/** The key of `X-API-Key`, within the same length. */
+/** The key of `X-API-Key`; `undefined` if there is none, or if it has more than 16 384 characters. */
 export function apiKeyOf({ headers }: Request): string | undefined {
   const key = headers.get('X-API-Key') ?? ''
   return key === '' || key.length > maxChars ? undefined : key
 }
 
-/** Whether the request tries to prove anything. */
+/** Whether the request has credentials of any kind. */
 export function hasCredentials({ headers }: Request): boolean {
   return headers.has('Authorization') || headers.has('X-API-Key')
 }
 
-/** Whether a header has a token or a key, of whatever worth: then no other place counts. */
+/** Whether a header has a token or a key, valid or not. Then the query does not count. */
 function hasToken({ headers }: Request): boolean {
   return /^Bearer( |$)/i.test(headers.get('Authorization') ?? '') || Boolean(headers.get('X-API-Key'))
 }
 
-/** Authenticates by what `check` says of the bearer token; without one, nothing is asked. */
+/** Authenticates by the bearer token. `check` is only called with a token. */
 export function bearerAuthentication(
   check: (token: string) => Promise<Caller | Refusal | null>,
 ): Authenticate {
@@ -37,8 +40,9 @@ export function bearerAuthentication(
 }
 
 /**
- * The request of a socket, with the token of its query moved to where all others have it. The query counts only where
- * no header has one (the interface's section "Authentication", 3). What no header can hold is nobody's token.
+ * The request of a socket, with the token moved from its query to the `Authorization` header, where other requests have
+ * it. The query counts only if no header has a token (see the authentication section of `docs/protocol.md`). A token
+ * with characters that no header can hold is never valid.
  */
 export function socketRequest(request: Request): Request {
   const url = new URL(request.url)
@@ -50,7 +54,7 @@ export function socketRequest(request: Request): Request {
   return new Request(url, { method: request.method, headers })
 }
 
-/** `text` without the request's credentials, as they came or within an address, for a log. */
+/** `text` for a log, without the request's credentials, plain or encoded for a URL. */
 export function withoutCredentials(text: string, { headers }: Request): string {
   const values = [headers.get('Authorization')?.replace(/^\S+ +/, ''), headers.get('X-API-Key')]
   const secrets = values.flatMap((value) => (value ? [value, encodeURIComponent(value)] : []))

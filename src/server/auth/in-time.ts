@@ -1,13 +1,16 @@
 import { withDeadline } from '../../base/deadline.ts'
 import type { Clock } from '../../base/environment.ts'
 
-/** How long it may take to find out who calls, in ms. */
+/** The time limit of `authenticate`, in ms. */
 const maxMs = 30_000
 
-/** Settles as `answer` does, which an `authenticate` gave; rejects where that never comes, and all would wait for it. */
+/**
+ * Settles like `answer`, or rejects when the time limit has passed. Without it, a call of `authenticate` that never
+ * ends would block all later requests that wait for it.
+ */
 export function inTime<T>(answer: Promise<T>, clock: Clock): Promise<T> {
-  // An application may give no promise.
+  // An application's function may return a plain value instead of a promise.
   return withDeadline(clock, maxMs, Promise.resolve(answer), () => {
-    return new Error(`\`authenticate\` gives no answer in ${maxMs} ms.`)
+    return new Error(`\`authenticate\` did not answer within ${maxMs} ms.`)
   })
 }

@@ -14,30 +14,35 @@ const asymmetric = [
 
 export type AsymmetricAlgorithm = (typeof asymmetric)[number]
 
-/** Tokens that the application signs by itself, with HS256. */
+/** Tokens that the application signs itself, with HS256. */
 export interface JwtSecret {
-  /** What they are signed with, at least 32 bytes; while it is being rotated, the new and the old. */
+  /** The secret, at least 32 bytes. During a rotation, the new and the old secret. */
   readonly secret: string | readonly string[]
-  /** What `aud` must hold, where it is given. */
+  /** The required `aud` claim. @default not checked */
   readonly audience?: string
 }
 
-/** Tokens that a provider signs, and whose public keys it publishes. */
+/** Tokens that a provider signs. The provider publishes its public keys. */
 export interface JwtKeySet {
-  /** The address of its JSON Web Key Set (RFC 7517, section 5), or the set itself. */
+  /** The URL of the provider's JSON Web Key Set (RFC 7517, section 5), or the set itself. */
   readonly jwks: string | JSONWebKeySet
-  /** What it signs with. Nothing else is taken, whatever a token says of itself. */
+  /** The accepted algorithms. The algorithm that a token names must be one of them. */
   readonly algorithms: readonly AsymmetricAlgorithm[]
-  /** What `aud` must hold: a provider signs for others too. `null` where its tokens have none, and `caller` checks. */
+  /**
+   * The required `aud` claim: a provider also signs tokens for other services. `null` if its tokens have none; then
+   * `caller` must check that a token is for this service.
+   */
   readonly audience: string | null
-  /** How long keys are kept before they are fetched again, in ms. A key not seen before is fetched at once. @default 10 minutes */
+  /**
+   * How long keys are cached, in ms. A token with an unknown key causes a fetch at once. @default 600_000 (10 minutes)
+   */
   readonly cacheMs?: number
-  /** How long fetching them may take, in ms. @default 5_000 */
+  /** The time limit for fetching keys, in ms. @default 5_000 */
   readonly timeoutMs?: number
   readonly fetch?: Fetch
 }
 
-/** With what a signature is checked. */
+/** The keys and algorithms that check a signature. */
 export interface VerificationKeys {
   readonly algorithms: readonly string[]
   load(): Promise<readonly VerificationKey[]>
@@ -45,24 +50,24 @@ export interface VerificationKeys {
 
 export type VerificationKey = Uint8Array | JWTVerifyGetKey
 
-/** Throws a ConfigurationError for what cannot check anything, or would check it carelessly. */
+/**
+ * Returns the keys for checking tokens. Throws a ConfigurationError for options that cannot check tokens, or not
+ * safely.
+ */
 export function verificationKeys(options: JwtSecret | JwtKeySet): VerificationKeys {
   if ('secret' in options && 'jwks' in options) {
-    throw new ConfigurationError('jwks', 'Tokens are checked with a `secret` or with `jwks`, not with both.')
+    throw new ConfigurationError('jwks', 'Set either `secret` or `jwks`, not both.')
   }
   if ('secret' in options) return secretKeys(options)
   if ('jwks' in options) return publicKeys(options)
-  throw new ConfigurationError(
-    'secret',
-    'Tokens are checked with a `secret` or with `jwks`; give one of them.',
-  )
+  throw new ConfigurationError('secret', 'Set `secret` or `jwks` to check tokens.')
 }
 
-/** The key that `secret` gives. Throws a ConfigurationError where it is too short to be one. */
+/** The key for `secret`. Throws a ConfigurationError if the secret is too short. */
 export function signingKey(secret: string): Uint8Array {
   const key = new TextEncoder().encode(secret)
   if (key.length >= minSecretBytes) return key
-  throw new ConfigurationError('secret', `A secret for tokens has at least ${minSecretBytes} bytes.`)
+  throw new ConfigurationError('secret', `\`secret\` must have at least ${minSecretBytes} bytes.`)
 }
 
 export function loadJose() {
@@ -71,29 +76,35 @@ export function loadJose() {
 
 function secretKeys(options: JwtSecret): VerificationKeys {
   const keys = [options.secret].flat().map(signingKey)
-  if (keys.length === 0) throw new ConfigurationError('secret', 'At least one secret is needed.')
+  if (keys.length === 0) throw new ConfigurationError('secret', '`secret` must have at least one entry.')
   return {
     algorithms: ['HS256'],
     load: async () => keys,
   }
 }
 
-/** A symmetric algorithm would take the public key for a secret (RFC 8725, section 2.1). */
+/**
+ * Only asymmetric algorithms are allowed: a symmetric one would use the public key as its secret (RFC 8725, section
+ * 2.1).
+ */
 function publicKeys(options: JwtKeySet): VerificationKeys {
   const { jwks, algorithms, audience } = options
   if (!algorithms?.length || !algorithms.every((algorithm) => asymmetric.includes(algorithm))) {
-    throw new ConfigurationError('algorithms', `\`algorithms\` lists some of ${asymmetric.join(', ')}.`)
+    throw new ConfigurationError(
+      'algorithms',
+      `\`algorithms\` must list at least one of ${asymmetric.join(', ')}.`,
+    )
   }
   if (audience === undefined) {
     throw new ConfigurationError(
       'audience',
-      'With `jwks`, `audience` says for whom tokens are to be; or is `null`.',
+      'With `jwks`, `audience` must be the required `aud` claim, or `null`.',
     )
   }
   if (typeof jwks === 'string' ? !URL.canParse(jwks) : !Array.isArray(jwks?.keys)) {
     throw new ConfigurationError(
       'jwks',
-      '`jwks` is the whole address of a JSON Web Key Set, or the set itself.',
+      '`jwks` must be the full URL of a JSON Web Key Set, or the set itself.',
     )
   }
   let set: Promise<JWTVerifyGetKey> | undefined

@@ -14,18 +14,21 @@ import {
   verificationKeys,
 } from './jwt-keys.ts'
 
-/** The longest life of a token where nothing else is said, in ms: 30 days. */
+/** The default of `maxLifetimeMs`: 30 days. */
 export const defaultMaxLifetimeMs = 30 * 86_400_000
 
-/** What has failed with one of these says nothing about the token: the keys could not be had. */
-const unknowable = ['ERR_JOSE_GENERIC', 'ERR_JWKS_INVALID', 'ERR_JWKS_TIMEOUT']
+/** With one of these codes, the keys could not be loaded, so the token may be valid. */
+const keyFailures = ['ERR_JOSE_GENERIC', 'ERR_JWKS_INVALID', 'ERR_JWKS_TIMEOUT']
 
 export interface JwtRules {
-  /** Whom the claims name; `null` refuses them. @default `sub` is the user's id, and `org` the organization's */
+  /**
+   * Returns the caller that the claims name; `null` refuses the token. @default `sub` is the user's id, `org` the
+   * organization's
+   */
   readonly caller?: (claims: JWTPayload) => Caller | null | Promise<Caller | null>
-  /** What `iss` must say, where it is given. */
+  /** The required `iss` claim. @default not checked */
   readonly issuer?: string
-  /** The longest life of a token, in ms. @default 30 days */
+  /** The maximum lifetime of a token, in ms. @default 30 days */
   readonly maxLifetimeMs?: number
   readonly clock?: Clock
 }
@@ -47,9 +50,9 @@ const known = {
 } satisfies Record<keyof JwtRules | keyof JwtSecret | keyof JwtKeySet, true>
 
 /**
- * Authenticates by a JSON Web Token (RFC 7519, RFC 8725): signed with HS256 and a shared secret, or with a provider's
- * key and one of the algorithms that are listed. A token without `exp` is refused, and so is one that lives too long.
- * Throws a ConfigurationError for a wrong option, as for a secret that is too short.
+ * Authenticates by a JSON Web Token (RFC 7519, RFC 8725). The token is signed with HS256 and a shared secret, or with a
+ * provider's key and one of `algorithms`. A token without `exp` is refused, and so is a token whose lifetime is too
+ * long. Throws a ConfigurationError for an invalid option, such as a secret that is too short.
  */
 export function jwtAuthentication(options: JwtOptions): Authenticate {
   const {
@@ -61,11 +64,11 @@ export function jwtAuthentication(options: JwtOptions): Authenticate {
   refuseUnknown(options, known)
   const audience = options.audience ?? undefined
   for (const [option, name] of Object.entries({ issuer, audience })) {
-    // As from a variable that is not set; some versions of `jose` would check nothing then.
+    // An empty string can come from an unset environment variable. Some versions of `jose` check nothing then.
     if (name === '')
-      throw new ConfigurationError(option, `\`${option}\` is empty; name one, or leave it out.`)
+      throw new ConfigurationError(option, `\`${option}\` is empty. Set a value, or leave it out.`)
   }
-  // No life is longer than what is no number.
+  // No lifetime is above NaN, so the limit must be a number.
   checkMs('maxLifetimeMs', maxLifetimeMs)
   const keys = verificationKeys(options)
   const rules: JWTVerifyOptions = {
@@ -82,12 +85,12 @@ export function jwtAuthentication(options: JwtOptions): Authenticate {
       claims = await verify(token, await keys.load(), { ...rules, currentDate: dateOf(now) })
     } catch (error) {
       if (error instanceof errors.JWTExpired) return refuse('token_expired')
-      if (error instanceof errors.JOSEError && !unknowable.includes(error.code))
+      if (error instanceof errors.JOSEError && !keyFailures.includes(error.code))
         return refuse('invalid_token')
       throw error
     }
     const expiresAt = (claims.exp ?? 0) * 1_000
-    // One that says it was issued in the future would live for as long again.
+    // A token issued in the future would get a longer lifetime.
     const issuedAt = claims.iat === undefined ? now : Math.min(claims.iat * 1_000, now)
     if (expiresAt - issuedAt > maxLifetimeMs) return refuse('invalid_token')
     const named = await caller(claims)
@@ -95,13 +98,13 @@ export function jwtAuthentication(options: JwtOptions): Authenticate {
   })
 }
 
-/** A moment as `jose` wants it. */
+/** A time as a `Date`, which `jose` needs. */
 export function dateOf(ms: number) {
   // biome-ignore lint/style/noRestrictedGlobals: the time is the clock's; this only wraps it.
   return new Date(ms)
 }
 
-/** The claims of a token that one of `keys` has signed. */
+/** The claims of a token that is signed with one of `keys`. */
 async function verify(
   token: string,
   keys: Iterable<VerificationKey> | AsyncIterable<CryptoKey>,
@@ -114,7 +117,7 @@ async function verify(
       const verified = typeof key === 'function' ? jwtVerify(token, key, rules) : jwtVerify(token, key, rules)
       return (await verified).payload
     } catch (error) {
-      // A set in which several keys fit, as where a token names none, hands them over.
+      // If several keys of a set fit, as for a token without a key id, the error iterates over them.
       if (error instanceof errors.JWKSMultipleMatchingKeys) return verify(token, error, rules)
       if (!(error instanceof errors.JWSSignatureVerificationFailed)) throw error
       failure = error

@@ -2,41 +2,41 @@ import { refuseUnknown } from '../../base/check-options.ts'
 import { ConfigurationError, ProtocolError } from '../../base/errors.ts'
 import { callProvider, expectOk, type JsonObject, type ProviderAddress } from './provider-call.ts'
 
-/** Whom a provider says an access token is for. */
+/** What a provider says about an access token. */
 export interface OAuthProfile {
-  /** `sub`: the provider's own name for the user, which never changes and is never given to another. */
+  /** `sub`: the provider's id of the user. It never changes, and no other user ever gets it. */
   readonly subject: string
-  /** All that the provider says. */
+  /** All claims of the provider's response. */
   readonly claims: JsonObject
-  /** When the token ends, in ms since the epoch, where the provider says so. */
+  /** When the token expires, in ms since the epoch, if the provider says so. */
   readonly expiresAt?: number
 }
 
 /**
- * Asks a provider for whom `token` is; `null` where it is not in force, or not for this service. Rejects where the
- * provider gives no proper answer.
+ * Asks a provider about `token`. Resolves with `null` if the token is not valid, or not for this service. Rejects if
+ * the provider does not answer as expected.
  */
 export type ProfileOf = (token: string) => Promise<OAuthProfile | null>
 
 export interface IntrospectionOptions extends ProviderAddress {
   readonly clientId: string
   readonly clientSecret: string
-  /** What `aud` must hold: a provider has tokens for others too. `null` where its tokens have none. */
+  /** The required `aud` claim: a provider also issues tokens for other services. `null` if its tokens have none. */
   readonly audience: string | null
-  /** What `scope` must hold, where it is given. */
+  /** A scope that the token must have. @default not checked */
   readonly scope?: string
 }
 
 /**
- * Asks by token introspection (RFC 7662), as a client of the provider's. Throws a ConfigurationError for a wrong option,
- * as for a `url` that is no whole address, and where `audience` is missing.
+ * Asks a provider by token introspection (RFC 7662), as one of its clients. Throws a ConfigurationError for an invalid
+ * option, such as a `url` that is not a full URL or a missing `audience`.
  */
 export function introspection(options: IntrospectionOptions): ProfileOf {
   const { clientId, clientSecret, audience, scope, ...address } = options
   refuseUnknown(options, { clientId, clientSecret, audience, scope, ...addressOptions })
   checkAddress(address)
   if (audience === undefined) {
-    throw new ConfigurationError('audience', '`audience` says for whom tokens are to be; or is `null`.')
+    throw new ConfigurationError('audience', '`audience` must be the required `aud` claim, or `null`.')
   }
   const headers = {
     Authorization: `Basic ${Buffer.from(`${formText(clientId)}:${formText(clientSecret)}`).toString('base64')}`,
@@ -46,28 +46,28 @@ export function introspection(options: IntrospectionOptions): ProfileOf {
   return async (token) => {
     const body = new URLSearchParams({ token, token_type_hint: 'access_token' }).toString()
     const answer = await callProvider(address, { method: 'POST', headers, body })
-    // Some tell so that it is none of those that they look up (RFC 7009, section 2.2.1).
+    // Some providers answer so for a token of a kind that they do not look up (RFC 7009, section 2.2.1).
     if (answer.status === 400 && answer.body?.error === 'unsupported_token_type') return null
     const claims = expectOk(answer)
     if (typeof claims.active !== 'boolean') {
       throw new ProtocolError(
         'bad_envelope',
-        'The provider of tokens answered without saying whether one is active.',
+        'The token provider’s response does not say whether the token is active.',
       )
     }
-    const isMeant =
+    const isAccepted =
       claims.active &&
       isBearer(claims.token_type) &&
       (audience === null || [claims.aud].flat().includes(audience)) &&
       (scope === undefined || scopesOf(claims).includes(scope))
-    return isMeant ? profileOf(claims) : null
+    return isAccepted ? profileOf(claims) : null
   }
 }
 
 /**
- * Asks for the user's profile (OpenID Connect Core, section 5.3). The answer tells neither for whom a token was made
- * nor when it ends: where the provider has introspection, take that. Throws a ConfigurationError for a wrong option, as
- * for a `url` that is no whole address.
+ * Asks a provider for the user's profile (OpenID Connect Core, section 5.3). The response says neither for whom the
+ * token was issued nor when it expires: prefer {@link introspection} if the provider has it. Throws a
+ * ConfigurationError for an invalid option, such as a `url` that is not a full URL.
  */
 export function userinfo(options: ProviderAddress): ProfileOf {
   refuseUnknown(options, addressOptions)
@@ -75,11 +75,12 @@ export function userinfo(options: ProviderAddress): ProfileOf {
   return async (token) => {
     const headers = { Authorization: `Bearer ${token}`, Accept: 'application/json' }
     const answer = await callProvider(options, { method: 'GET', headers })
-    // What RFC 6750, section 3.1, has for a token that is malformed, not in force, or for less than this.
+    // The statuses for a token that is malformed, not valid, or lacks a scope (RFC 6750, section 3.1).
     if ([400, 401, 403].includes(answer.status)) return null
     const profile = profileOf(expectOk(answer))
-    // Each has one (OpenID Connect Core, section 5.3.2): this is a page of an error, or of something else.
-    if (!profile) throw new ProtocolError('bad_envelope', 'The provider of tokens answered without a `sub`.')
+    // Every profile has a `sub` (OpenID Connect Core, section 5.3.2). Without one, the response is an error page or the
+    // like.
+    if (!profile) throw new ProtocolError('bad_envelope', 'The token provider’s response has no `sub`.')
     return profile
   }
 }
@@ -97,12 +98,12 @@ function profileOf(claims: JsonObject): OAuthProfile | null {
   return { subject: sub, claims, ...(typeof exp === 'number' ? { expiresAt: exp * 1_000 } : undefined) }
 }
 
-/** A token of another type wants a proof that a bearer does not give (RFC 9449). Many providers name no type. */
+/** Other token types need a proof that a bearer token does not carry (RFC 9449). Many providers name no type. */
 function isBearer(type: unknown): boolean {
   return String(type ?? 'bearer').toLowerCase() === 'bearer'
 }
 
-/** Scopes come as one text (RFC 7662, section 2.2). */
+/** Scopes arrive as one string (RFC 7662, section 2.2). */
 function scopesOf({ scope }: JsonObject): readonly string[] {
   return typeof scope === 'string' ? scope.split(' ') : []
 }
@@ -114,5 +115,5 @@ function formText(text: string): string {
 
 function checkAddress({ url }: ProviderAddress): void {
   if (!URL.canParse(url))
-    throw new ConfigurationError('url', '`url` is the whole address of the provider’s endpoint.')
+    throw new ConfigurationError('url', '`url` must be the full URL of the provider’s endpoint.')
 }

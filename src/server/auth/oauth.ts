@@ -7,24 +7,24 @@ import { bearerAuthentication } from './credentials.ts'
 import type { OAuthProfile, ProfileOf } from './oauth-provider.ts'
 
 export interface OAuthOptions {
-  /** How the provider is asked: {@link introspection} or {@link userinfo}. */
+  /** How to ask the provider: {@link introspection} or {@link userinfo}. */
   readonly profileOf: ProfileOf
   /**
-   * The local user of `profile`, found by its subject, or created; `null` refuses it. It may run twice at once for the
-   * same new user, and is to create one.
+   * Resolves with the local user of `profile`, found by its subject or created. `null` refuses the token. For a new
+   * user, two calls may run at once: they must create only one user.
    */
   readonly findOrCreate: (profile: OAuthProfile) => Promise<Caller | null>
   /**
-   * How long a socket may go on with a token of which the provider does not say when it ends, in ms. It is closed
-   * then; the client opens another, and the token is checked again. @default 1 hour
+   * How long a socket stays open if the provider does not say when its token expires, in ms. Then the socket is closed,
+   * the client opens another, and the token is checked again. @default 3_600_000 (1 hour)
    */
   readonly recheckMs?: number
   readonly clock?: Clock
 }
 
 /**
- * Authenticates by an access token of an OAuth 2.0 provider's, which is asked each time; see {@link cached}. Throws a
- * ConfigurationError for a wrong option.
+ * Authenticates by an access token of an OAuth 2.0 provider. The provider is asked for each request, unless the result
+ * is {@link cached}. Throws a ConfigurationError for an invalid option.
  */
 export function oauthAuthentication(options: OAuthOptions): Authenticate {
   const { profileOf, findOrCreate, recheckMs = 3_600_000, clock = resolveEnvironment().clock } = options

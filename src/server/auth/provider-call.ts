@@ -4,11 +4,11 @@ import type { Clock, Fetch } from '../../base/environment.ts'
 import { HttpError, NetworkError, ProtocolError, toError } from '../../base/errors.ts'
 import { isObject, readJson } from '../../protocol/json.ts'
 
-/** Where a provider is asked. */
+/** The endpoint of a provider. */
 export interface ProviderAddress {
-  /** The whole address of the endpoint. */
+  /** The full URL of the endpoint. */
   readonly url: string
-  /** How long an answer may take to its end, in ms. @default 5_000 */
+  /** The time limit for the complete response, in ms. @default 5_000 */
   readonly timeoutMs?: number
   readonly fetch?: Fetch
   readonly clock?: Clock
@@ -18,13 +18,13 @@ export type JsonObject = Readonly<Record<string, unknown>>
 
 export interface ProviderAnswer {
   readonly status: number
-  /** What it says, as JSON; `undefined` where that is no object. */
+  /** The JSON object of the body; `undefined` if the body is not a JSON object. */
   readonly body: JsonObject | undefined
 }
 
 /**
- * One answer of a provider, whatever its status. Rejects with a NetworkError where none comes in time. No redirect is
- * followed: it would take the token along.
+ * Sends a request to a provider. Resolves with the response, whatever its status. Rejects with a NetworkError if no
+ * response arrives in time. Redirects are not followed, since that would pass on the token.
  */
 export async function callProvider(address: ProviderAddress, init: RequestInit): Promise<ProviderAnswer> {
   const { url, timeoutMs = 5_000 } = address
@@ -37,28 +37,24 @@ export async function callProvider(address: ProviderAddress, init: RequestInit):
       return { status: response.status, body: objectOf(await response.text()) }
     } catch (cause) {
       const { name } = toError(cause)
-      throw new NetworkError('unreachable', `The provider of tokens cannot be reached (${name}).`, { cause })
+      throw new NetworkError('unreachable', `The token provider cannot be reached (${name}).`, { cause })
     }
   }
   return withDeadline(address.clock ?? clock, timeoutMs, call(), () => {
     controller.abort()
-    return new NetworkError('timeout', `The provider of tokens did not answer within ${timeoutMs} ms.`)
+    return new NetworkError('timeout', `The token provider did not answer within ${timeoutMs} ms.`)
   })
 }
 
-/** What a 200 says. Throws for every other answer: it tells nothing about the token. */
+/** The body of a 200 response. Throws for every other response, since it says nothing about the token. */
 export function expectOk({ status, body }: ProviderAnswer): JsonObject {
   if (status !== 200) {
     throw new HttpError(
-      `The provider of tokens answered with status ${status}; check its address and this client's credentials.`,
+      `The token provider answered with status ${status}. Check its URL and this client's credentials.`,
       { status },
     )
   }
-  if (!body)
-    throw new ProtocolError(
-      'not_json',
-      'The provider of tokens answered with something that is no JSON object.',
-    )
+  if (!body) throw new ProtocolError('not_json', 'The token provider’s response is not a JSON object.')
   return body
 }
 

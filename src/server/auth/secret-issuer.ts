@@ -4,31 +4,31 @@ import { ConfigurationError } from '../../base/errors.ts'
 import { hashOf, makeSecret, printSecret, proves, readSecret } from './secret.ts'
 import type { RevokeFilter, SecretRow, SecretTable } from './secret-table.ts'
 
-/** Whom a secret is for. */
+/** The user to whom a secret belongs. */
 export interface CredentialOwner {
   readonly userId: string
   readonly organizationId?: string
-  /** In ms since the epoch. */
+  /** When the secret expires, in ms since the epoch. @default never */
   readonly expiresAt?: number
 }
 
 export interface IssuedSecret {
-  /** What its holder sends. It is not kept, and nobody can tell it again. */
+  /** The secret that its holder sends. The store keeps only a hash, so the secret cannot be shown again. */
   readonly secret: string
-  /** Under which it can be revoked; it is the `credentialId` of the caller. */
+  /** The id for `revoke`; also the `credentialId` of the caller. */
   readonly id: string
 }
 
-/** Gives out secrets, and takes them back. */
+/** Creates and revokes secrets. */
 export interface SecretIssuer<For extends CredentialOwner> {
-  /** A new one for `holder`. Rejects with a ConfigurationError for an `expiresAt` that is no whole number. */
+  /** Creates a secret for `holder`. Rejects with a ConfigurationError if `expiresAt` is not an integer. */
   create(holder: For): Promise<IssuedSecret>
   /**
-   * Revokes those that all of `which` fits. Their open sockets are the service's to close, by `revoke`. Rejects with a
-   * ConfigurationError where `which` names nothing.
+   * Revokes the secrets that match all fields of `which`. Open sockets stay: close them with the service's `revoke`.
+   * Rejects with a ConfigurationError if `which` has no field.
    */
   revoke(which: RevokeFilter): Promise<void>
-  /** Deletes those that expired at `moment` or before, in ms since the epoch. */
+  /** Deletes the secrets that expired at `moment` or before, in ms since the epoch. */
   deleteExpired(moment: number): Promise<void>
 }
 
@@ -36,7 +36,7 @@ export interface IssuerOptions {
   readonly random?: Random
 }
 
-/** A store over `table`, which finds for a secret what `read` makes of what is kept of it. */
+/** Creates a store of secrets in `table`. `read` converts a stored row to the result of `find`. */
 export function secretStore<For extends CredentialOwner, Found>(
   table: SecretTable,
   { random = resolveEnvironment().random }: IssuerOptions,
@@ -49,7 +49,7 @@ export function secretStore<For extends CredentialOwner, Found>(
     },
     async create({ userId, organizationId, expiresAt }) {
       if (expiresAt !== undefined && !Number.isSafeInteger(expiresAt)) {
-        throw new ConfigurationError('expiresAt', '`expiresAt` is a whole number of ms since the epoch.')
+        throw new ConfigurationError('expiresAt', '`expiresAt` must be a whole number of ms since the epoch.')
       }
       const secret = makeSecret(random)
       const { id, proof } = secret
@@ -58,9 +58,12 @@ export function secretStore<For extends CredentialOwner, Found>(
     },
     async revoke(which) {
       const { id, userId, organizationId } = which
-      // A column that is empty comes as `null`, which fits everybody.
+      // An empty column of a database arrives as `null`, which would match every secret.
       if ((id ?? userId ?? organizationId ?? undefined) === undefined) {
-        throw new ConfigurationError('which', 'Say what to revoke by `id`, `userId` or `organizationId`.')
+        throw new ConfigurationError(
+          'which',
+          'Set `id`, `userId` or `organizationId` to say which secrets to revoke.',
+        )
       }
       await table.deactivate(which)
     },
@@ -68,7 +71,7 @@ export function secretStore<For extends CredentialOwner, Found>(
   }
 }
 
-/** What is kept of the secret that `text` is; `undefined` where it is none. */
+/** The row of a secret; `undefined` if the secret is malformed, unknown or wrong. */
 async function findSecret(table: SecretTable, text: string): Promise<SecretRow | undefined> {
   const secret = readSecret(text)
   const row = secret && (await table.find(secret.id))

@@ -1,29 +1,29 @@
-/** A secret as it is kept: whose it is, and the hash of what proves it. */
+/** A secret as it is stored: its owner, and the hash of its proof. */
 export interface SecretRow {
   readonly id: string
   /** SHA-256, in base64url. */
   readonly hash: string
   readonly userId: string
   readonly organizationId: string | undefined
-  /** In ms since the epoch. */
+  /** When the secret expires, in ms since the epoch. */
   readonly expiresAt: number | undefined
   readonly active: boolean
 }
 
-/** Which of the secrets are meant: those that all of it fits. */
+/** Selects secrets. A secret must match all fields that are set. */
 export interface RevokeFilter {
   readonly id?: string
   readonly userId?: string
   readonly organizationId?: string
 }
 
-/** Where secrets are kept. */
+/** A table of secrets. */
 export interface SecretTable {
   insert(row: SecretRow): Promise<void>
   find(id: string): Promise<SecretRow | undefined>
-  /** Once it resolves, no `find` gives one of these as active. */
+  /** Once it resolves, `find` returns none of these secrets as active. */
   deactivate(which: RevokeFilter): Promise<void>
-  /** Deletes what expired at `moment` or before. */
+  /** Deletes secrets that expired at `moment` or before, in ms since the epoch. */
   deleteExpired(moment: number): Promise<void>
 }
 

@@ -5,7 +5,10 @@ import { sha256 } from '../sha256.ts'
 const idBytes = 12
 const proofBytes = 32
 
-/** A secret as its holder has it: the name under which it is kept, which is none, and what only the holder knows. */
+/**
+ * The two parts of a secret: `id`, by which the row is found and which is not secret, and `proof`, which only the
+ * holder has.
+ */
 export interface Secret {
   readonly id: string
   readonly proof: string
@@ -20,20 +23,20 @@ export function printSecret({ id, proof }: Secret): string {
   return `${id}.${proof}`
 }
 
-/** `undefined` for what {@link printSecret} has not made. */
+/** Parses a secret. Returns `undefined` for anything that {@link printSecret} cannot return. */
 export function readSecret(text: string): Secret | undefined {
   const [, id, proof] = /^([\w-]{16})\.([\w-]{43})$/.exec(text) ?? []
   return id === undefined || proof === undefined ? undefined : { id, proof }
 }
 
-/** What is kept of a proof, in base64url. It holds 256 random bits, so that a plain hash cannot be guessed back. */
+/** The stored hash of a proof, in base64url. A proof has 256 random bits, so a plain hash is safe from guessing. */
 export function hashOf(proof: string): string {
   return sha256(proof)
 }
 
-/** Whether `proof` has `hash`, in a time that tells nothing of either. */
+/** Whether `proof` has the hash `hash`, compared in constant time. */
 export function proves(proof: string, hash: string): boolean {
   const kept = Buffer.from(hash, 'base64url')
-  const given = Buffer.from(hashOf(proof), 'base64url')
-  return kept.length === given.length && timingSafeEqual(kept, given)
+  const sent = Buffer.from(hashOf(proof), 'base64url')
+  return kept.length === sent.length && timingSafeEqual(kept, sent)
 }

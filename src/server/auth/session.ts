@@ -7,14 +7,20 @@ import { type CredentialOwner, type IssuerOptions, type SecretIssuer, secretStor
 import { memorySecretTable, type SecretTable } from './secret-table.ts'
 import { type RunSql, sqlSecretTable } from './sql-secret-table.ts'
 
-/** Who is signed in, and until when. */
+/** A signed-in user, until `expiresAt`. */
 export interface Session extends Caller {
   readonly expiresAt: number
 }
 
-/** Where sessions are looked up: that of the application's sign-in, or one of those below. */
+/**
+ * Looks up sessions. Implement it for your application's sign-in, or use {@link memorySessionStore} or
+ * {@link sqlSessionStore}.
+ */
 export interface SessionStore {
-  /** The session of `token`; `undefined` where there is none. One that has expired may be given, and is refused. */
+  /**
+   * Resolves with the session of `token`, or `undefined` for an unknown token. Expired sessions may be returned, and
+   * are refused.
+   */
   find(token: string): Promise<Session | undefined>
 }
 
@@ -24,8 +30,8 @@ export interface SessionOptions {
 }
 
 /**
- * Authenticates by an opaque token that is looked up in a store of sessions. Throws a ConfigurationError for an option that
- * there is not.
+ * Authenticates by an opaque bearer token, which is looked up in a store of sessions. Throws a ConfigurationError for
+ * an unknown option.
  */
 export function sessionAuthentication(options: SessionOptions): Authenticate {
   const { store, clock = resolveEnvironment().clock } = options
@@ -40,15 +46,15 @@ export interface NewSession extends CredentialOwner {
   readonly expiresAt: number
 }
 
-/** A store that makes the tokens too, and keeps their hashes alone. */
+/** A store that also creates and revokes sessions. It stores only hashes of tokens. */
 export type IssuingSessionStore = SessionStore & SecretIssuer<NewSession>
 
-/** Sessions for as long as the process lives. */
+/** A session store in memory, which ends with the process. */
 export function memorySessionStore(options: IssuerOptions = {}): IssuingSessionStore {
   return sessionStore(memorySecretTable(), options)
 }
 
-/** Sessions in PostgreSQL, in a table that {@link createAuthTables} makes. */
+/** A session store in PostgreSQL, in a table that {@link createAuthTables} creates. */
 export function sqlSessionStore(run: RunSql, options: IssuerOptions = {}): IssuingSessionStore {
   return sessionStore(sqlSecretTable(run, 'instep_sessions'), options)
 }

@@ -5,18 +5,18 @@ import { dateOf } from './jwt.ts'
 import { loadJose, signingKey } from './jwt-keys.ts'
 
 export interface SignTokenOptions {
-  /** At least 32 bytes. */
+  /** The shared secret, at least 32 bytes. */
   readonly secret: string
   readonly userId: string
   readonly organizationId?: string
-  /** How long it holds, in ms. @default 7 days */
+  /** How long the token is valid, in ms. @default 604_800_000 (7 days) */
   readonly lifetimeMs?: number
   readonly clock?: Clock
 }
 
 /**
- * A token that {@link jwtAuthentication} with the same secret accepts: for a demo, a test, or a first sign-in. Rejects
- * with a ConfigurationError for a wrong option, as for a secret that is too short.
+ * Signs a token that {@link jwtAuthentication} with the same secret accepts: for a demo, a test, or a first sign-in.
+ * Rejects with a ConfigurationError for an invalid option, such as a secret that is too short.
  */
 export async function signToken(options: SignTokenOptions): Promise<string> {
   const {

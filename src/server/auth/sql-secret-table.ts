@@ -1,8 +1,8 @@
 import type { SecretRow, SecretTable } from './secret-table.ts'
 
 /**
- * Runs one statement of PostgreSQL, with `values` for `$1`, `$2` and so on, and resolves with its rows: the `query` of
- * `pg`, of PGlite, or of a query builder.
+ * Runs one statement in PostgreSQL, with `values` for `$1`, `$2` and so on. Resolves with the rows. Wrap the `query` of
+ * `pg`, of PGlite or of a query builder.
  */
 export type RunSql = (
   statement: string,
@@ -11,10 +11,13 @@ export type RunSql = (
 
 type TableName = 'instep_sessions' | 'instep_api_keys'
 
-/** Of this service's, and of nobody else in the database: processes that start together create tables one by one. */
+/** The lock under which the tables are created, since concurrent `CREATE TABLE IF NOT EXISTS` statements can fail. */
 const advisoryLock = 7_306_918_544
 
-/** Creates the tables of {@link sqlSessionStore} and {@link sqlKeyStore} where they are not there yet. */
+/**
+ * Creates the tables of {@link sqlSessionStore} and {@link sqlKeyStore} if they do not exist. Safe to call from several
+ * processes at once.
+ */
 export async function createAuthTables(run: RunSql): Promise<void> {
   const columns =
     'id text PRIMARY KEY, hash text NOT NULL, user_id text NOT NULL, organization_id text, expires_at bigint, active boolean NOT NULL'
@@ -50,7 +53,7 @@ export function sqlSecretTable(run: RunSql, table: TableName): SecretTable {
   }
 }
 
-/** A `bigint` comes as a string or as a number, by driver. */
+/** Depending on the driver, a `bigint` arrives as a string or as a number. */
 function readRow(row: Readonly<Record<string, unknown>>): SecretRow {
   return {
     id: String(row.id),

@@ -2,14 +2,14 @@ import type { AppContext } from './env.ts'
 import { Failure } from './failure.ts'
 import type { JsonBody } from './json-body.ts'
 
-/** What a page may send along. */
+/** The request headers that a page of another origin may send. */
 export const pageHeaders = ['Authorization', 'Content-Type', 'X-API-Key']
 
 export function sendFailure(c: AppContext, { status, body, headers }: Failure): Response {
   return sendJson(c, status, new TextEncoder().encode(JSON.stringify(body)), headers)
 }
 
-/** The length keeps `compress` away from what is too short to gain by it. */
+/** `compress` looks at `Content-Length`, and leaves short bodies as they are. */
 export function sendJson(
   c: AppContext,
   status: 200 | Failure['status'],
@@ -21,5 +21,5 @@ export function sendJson(
 }
 
 export function methodNotAllowed(allowed: string): Failure {
-  return new Failure(405, 'method_not_allowed', `This endpoint takes ${allowed}.`, { Allow: allowed })
+  return new Failure(405, 'method_not_allowed', `This endpoint accepts only ${allowed}.`, { Allow: allowed })
 }

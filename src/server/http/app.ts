@@ -20,23 +20,23 @@ import { readTransactions, type TransactionLimits } from './read-transactions.ts
 import { requestIds } from './request-id.ts'
 
 export interface AppOptions extends IdentifyOptions, DecideOptions, TransactionLimits {
-  /** Where the endpoints are, as in `/sync/v1`. */
+  /** The path under which the endpoints are, like `/sync/v1`. */
   readonly path: string
-  /** The origins that may connect; `undefined` lets all. */
+  /** The origins whose pages may call the service; `undefined` allows all. */
   readonly allowedOrigins: readonly string[] | undefined
-  /** The longest body that is read, in bytes. */
+  /** The maximum length of a request body, in bytes. */
   readonly maxBodyBytes: number
-  /** Where it is told whether requests are welcome; `false` tells it nowhere. */
+  /** The path that reports whether the service accepts requests; `false` disables it. */
   readonly healthPath: string | false
-  /** What names a caller in the answers: the same for all credentials of one user. */
+  /** Returns the name of a caller for responses: the same for all credentials of one user. */
   readonly callerOf: (caller: Caller) => string
   readonly metrics: Metrics | undefined
   readonly rateLimit: RateLimit | undefined
-  /** How many sockets are open. */
+  /** The number of open sockets. */
   readonly sockets: () => number
-  /** Whether requests are better sent elsewhere. */
+  /** Whether a load balancer should send requests advice. */
   readonly draining: () => boolean
-  /** Whether to send every request away. */
+  /** Whether to refuse every request. */
   readonly stopping: () => boolean
   readonly clock: Clock
   readonly random: Random
@@ -44,7 +44,7 @@ export interface AppOptions extends IdentifyOptions, DecideOptions, TransactionL
 
 const methods = { bootstrap: 'GET, POST', delta: 'GET', ws: 'GET', tx: 'POST' }
 
-/** The endpoints. A socket's upgrade passes through here like every other request, so nothing is checked elsewhere. */
+/** Creates the endpoints. The request for a socket passes through the same checks as every other request. */
 export async function createApp(options: AppOptions): Promise<App> {
   const { log, path, allowedOrigins, epochOf, callerOf, healthPath, metrics, rateLimit } = options
   const { Hono, compress, cors } = await loadHono()
@@ -52,20 +52,21 @@ export async function createApp(options: AppOptions): Promise<App> {
   const app: App = new Hono<Env>()
 
   app.onError((error, c) => {
-    const fault = () => c.var.logger.error('A request failed.', { path: c.req.path, reason: error.message })
+    const logError = () =>
+      c.var.logger.error('A request failed.', { path: c.req.path, reason: error.message })
     if (error instanceof Failure) {
-      if (error.status === 500) fault()
+      if (error.status === 500) logError()
       return sendFailure(c, error)
     }
     if (options.stopping() || (isSyncError(error) && error.retryable)) {
       c.var.logger.warn('A request cannot be answered now.', { path: c.req.path, reason: error.message })
-      return sendFailure(c, unavailable('The data cannot be reached at the moment.', 5))
+      return sendFailure(c, unavailable('The data is not available at the moment.', 5))
     }
-    fault()
-    return sendFailure(c, new Failure(500, 'internal', 'Something went wrong in the service.'))
+    logError()
+    return sendFailure(c, new Failure(500, 'internal', 'The service failed to answer; its log says why.'))
   })
-  const elsewhere = `There is nothing here: the \`path\` of the service is '${path}'.`
-  app.notFound((c) => sendFailure(c, new Failure(404, 'not_found', elsewhere)))
+  const advice = `Nothing is at this path. The \`path\` of the service is '${path}'.`
+  app.notFound((c) => sendFailure(c, new Failure(404, 'not_found', advice)))
 
   app.use(requestIds(options))
   app.use(async (c, next) => {
@@ -103,7 +104,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   app.use(async (c, next) => {
     const endpoint = endpointOf(c, path)
     if (c.env?.admit && endpoint !== 'ws') return c.notFound()
-    // Hono answers HEAD by running GET and dropping the body unread, which would leave the log's read open.
+    // Hono answers HEAD by running GET without reading the body, which would leave the log's read open.
     if (c.req.method !== 'HEAD') return next()
     if (endpoint === 'other' || endpoint === 'preflight') return c.notFound()
     throw methodNotAllowed(methods[endpoint])
@@ -118,18 +119,19 @@ export async function createApp(options: AppOptions): Promise<App> {
     const { caller, owner } = c.var.identity
     const names = { epoch: epochOf(read.history, owner), caller: callerOf(caller) }
     const failed = (error: unknown) => {
-      c.var.logger.error('An answer was broken off.', { path: c.req.path, reason: toError(error).message })
+      c.var.logger.error('A response was broken off.', { path: c.req.path, reason: toError(error).message })
     }
     const body = await bodyOf(documentText({ sid: read.head, ...names, ...head }, list, read.batches), failed)
     return sendJson(c, 200, body)
   }
 
-  // What a page of any origin can cause by asking, with its user's cookies, though it may not read the answer.
+  // Browsers send a page's request with the user's cookies, whatever the page's origin. CORS only prevents that the
+  // page reads the response, so requests that have an effect are refused here.
   const refuseForeign = (c: AppContext) => {
     const origin = c.req.header('Origin')
     if (allowedOrigins && origin !== undefined && !allowedOrigins.includes(origin)) {
-      c.var.logger.warn('A request was refused for its origin.', { path: c.req.path, origin })
-      throw new Failure(403, 'bad_origin', 'Pages of this origin may neither connect nor write.')
+      c.var.logger.warn('A request was refused because of its origin.', { path: c.req.path, origin })
+      throw new Failure(403, 'bad_origin', 'Pages of this origin may not open sockets or write.')
     }
   }
 
@@ -144,12 +146,21 @@ export async function createApp(options: AppOptions): Promise<App> {
     const since = readSince(c.req.query('since'))
     const delta = await log.delta(c.var.identity.owner, since)
     if (since >= delta.horizon) return send(c, delta, 'frames', {})
-    throw new Failure(410, 'below_horizon', 'The changes since then are forgotten; fetch a bootstrap.')
+    throw new Failure(
+      410,
+      'below_horizon',
+      'The service no longer has the changes since then; fetch a bootstrap.',
+    )
   })
 
   app.get(`${path}/ws`, (c) => {
     if (!c.env?.admit)
-      throw new Failure(426, 'upgrade_required', 'A socket opens here.', { Upgrade: 'websocket' })
+      throw new Failure(
+        426,
+        'upgrade_required',
+        'This endpoint opens a WebSocket and needs an upgrade request.',
+        { Upgrade: 'websocket' },
+      )
     refuseForeign(c)
     c.env.admit(c.var.identity)
     return c.body(null, 204)
@@ -158,14 +169,14 @@ export async function createApp(options: AppOptions): Promise<App> {
   app.post(`${path}/tx`, async (c) => {
     refuseForeign(c)
     const txs = readTransactions(await readJsonBody(c.req.raw, options.maxBodyBytes), options)
-    let here: Promise<Position> | undefined
+    let current: Promise<Position> | undefined
     const history = async () => {
-      here ??= log.position()
-      return (await here).history
+      current ??= log.position()
+      return (await current).history
     }
     const deciding = { ...options, logger: c.var.logger, history }
     const results: TxResult[] = []
-    // One after the other: any may require what stands before it.
+    // In order: a transaction may require an earlier one of the same request.
     for (const tx of txs) results.push({ id: tx.id, ...(await decide(tx, c.var.identity, deciding)) })
     const end = await log.position()
     const { caller, owner } = c.var.identity
@@ -193,9 +204,9 @@ function loadHono() {
   })
 }
 
-/** The position that a delta is asked for. Throws a {@link Failure} where it is none. */
+/** Parses the position of a delta request. Throws a {@link Failure} if it is invalid. */
 function readSince(text: string | undefined): number {
   const since = Number(text)
   if (text !== undefined && /^\d+$/.test(text) && Number.isSafeInteger(since)) return since
-  throw new Failure(400, 'bad_since', 'The query parameter `since` is to be an integer from 0 to 2^53 - 1.')
+  throw new Failure(400, 'bad_since', 'The query parameter `since` must be an integer from 0 to 2^53 - 1.')
 }

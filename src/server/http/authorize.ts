@@ -8,40 +8,42 @@ import {
 } from '../../protocol/tx.ts'
 import type { Caller } from '../auth/caller.ts'
 
-/** What {@link Authorize} has to say beside nothing. */
+/** The results of {@link Authorize} other than `undefined`. */
 export type Authorization =
   | {
       /** @default 'forbidden' */
       readonly code?: RejectionCode
-      /** One sentence for people: why the transaction is refused. */
+      /** The reason for the refusal, as one sentence for people. */
       readonly message: string
       readonly details?: JsonValue
     }
-  /** Lets the transaction make records for other owners, and give away those that are the caller's. */
+  /** Allows the transaction to insert records for other owners, and to move the caller's records to other owners. */
   | { readonly mayChangeOwner: true }
 
 /**
- * Decides whether `caller` may make `transaction`, by rules of the application's own, before those of ownership. To
- * give nothing lets it pass. It may be asked again about one that has its verdict; then its answer does not count.
- * A rejection means that it cannot be told now, and so does an answer that is none: the request is answered with 503,
- * and sent again.
+ * Decides whether `caller` may make `transaction`, by the application's own rules. Runs before the rules of ownership.
+ * `undefined` allows the transaction. For a transaction that has its verdict already, the function may be called again,
+ * and the result is ignored. If the function rejects, or returns anything else, the request is answered with 503 and
+ * the client sends it again.
  */
 export type Authorize = (
   transaction: WireTransaction,
   caller: Caller,
 ) => Authorization | undefined | Promise<Authorization | undefined>
 
-/** What comes of an {@link Authorization}. */
+/** An {@link Authorization}, checked. */
 export interface Leave {
   readonly refused: Rejection | undefined
   readonly mayChangeOwner: boolean
 }
 
-/** What `answer` comes to, which an application may have made of anything. Throws where it is no answer. */
+/**
+ * Checks the result of an application's function. Throws a TypeError for anything that is not an {@link Authorization}.
+ */
 export function leaveOf(answer: unknown): Leave {
   if (answer === undefined) return { refused: undefined, mayChangeOwner: false }
-  const given: Readonly<Record<string, unknown>> = isObject(answer) ? answer : {}
-  const { code = 'forbidden', message, details, mayChangeOwner } = given
+  const fields: Readonly<Record<string, unknown>> = isObject(answer) ? answer : {}
+  const { code = 'forbidden', message, details, mayChangeOwner } = fields
   if (mayChangeOwner === true && message === undefined) return { refused: undefined, mayChangeOwner }
   const isCode = rejectionCodes.some((known) => known === code)
   const isRefusal = typeof message === 'string' && message !== '' && isCode && mayChangeOwner === undefined
@@ -50,6 +52,6 @@ export function leaveOf(answer: unknown): Leave {
     return { refused, mayChangeOwner: false }
   }
   throw new TypeError(
-    '`authorize` is to give nothing, { message, code?, details? } with a code of the protocol, or { mayChangeOwner: true }.',
+    '`authorize` must return undefined, { message, code?, details? } with a code of the protocol, or { mayChangeOwner: true }.',
   )
 }

@@ -21,22 +21,22 @@ export interface DecideOptions {
   readonly models: Models | undefined
   readonly maxRecordBytes: number
   readonly authorize: Authorize | undefined
-  /** Shortens a text that is only ever compared. */
+  /** Shortens a text that is only compared. */
   readonly digest: (text: string) => string
-  /** Who is told what a transaction has changed. */
+  /** Returns the function to call with the changes of a transaction. */
   readonly told: (by: CommittedBy) => OnCommitted | undefined
   readonly logger: Logger
 }
 
-/** What stays the same for all transactions of a request. */
+/** The options, and the values that are the same for all transactions of one request. */
 export interface Deciding extends DecideOptions {
-  /** Which history the log has. */
+  /** Resolves with the history of the log. */
   readonly history: () => Promise<string>
 }
 
 /**
- * The verdict on a transaction, the first one or the one that it has. All that can be decided without the records is
- * decided before the log's lock. Throws a Failure where nothing can be decided now.
+ * Resolves with the verdict on a transaction: the stored one, or a new one. Everything that does not depend on the
+ * records is decided before taking the log's lock. Throws a Failure if no decision is possible now.
  */
 export async function decide(
   { id, since, epoch, ops, bases = [], requires = [] }: SentTransaction,
@@ -50,18 +50,19 @@ export async function decide(
     ? { ...checked, mayChangeOwner: false }
     : await authorized(transaction, caller, options)
   const judge = ownershipJudge({ ownerField, models, maxRecordBytes, owner, mayChangeOwner })
-  // `since`, `epoch` and `bases` say where the client stood, which is no part of what it asks for.
+  // `since`, `epoch` and `bases` describe the state of the client. They may differ when the client sends the
+  // transaction again.
   const body = digest(canonicalText([ops, requires]))
-  const asked = await askedHere(checked.ops, epoch, owner, options)
+  const comparableOps = await toComparableOps(checked.ops, epoch, owner, options)
   return log.transact(
-    { caller: caller.userId, owner, id, digest: body, refused, ops: asked, bases, requires },
+    { caller: caller.userId, owner, id, digest: body, refused, ops: comparableOps, bases, requires },
     judge,
     options.told({ tx: id, userId: caller.userId }),
   )
 }
 
-/** Where their `epoch` is of another history, nobody can tell what has changed since then: all that ever did counts. */
-async function askedHere(
+/** If `epoch` is of another history, nobody knows what has changed since then, so every change of the record counts. */
+async function toComparableOps(
   ops: readonly TxOp[],
   epoch: unknown,
   owner: string,

@@ -2,13 +2,13 @@ import type { Context, Hono, MiddlewareHandler } from 'hono'
 import type { Logger } from '../../base/logger.ts'
 import type { Identity } from './identify.ts'
 
-/** With `admit`, the request is one for a socket, and what is told to it may have one. */
+/** With `admit`, the request asks for a socket. If the request may have one, `admit` is called with the caller. */
 export interface Env {
   Bindings: { readonly admit?: (identity: Identity) => void }
   Variables: {
     identity: Identity
     requestId: string
-    /** Says with each line which request it is about. */
+    /** Adds the request id to each line. */
     logger: Logger
   }
 }
@@ -19,7 +19,7 @@ export type AppContext = Context<Env>
 
 export type Middleware = MiddlewareHandler<Env>
 
-/** What can be asked for; all else is `other`, and a preflight is one wherever it goes. */
+/** The endpoints of the service. `endpointOf` names all other paths `other`, and every OPTIONS request `preflight`. */
 export type Endpoint = 'bootstrap' | 'delta' | 'ws' | 'tx'
 
 export function endpointOf(c: AppContext, path: string): Endpoint | 'preflight' | 'other' {

@@ -2,7 +2,7 @@ import type { ErrorBody } from '../../protocol/error-body.ts'
 
 type Status = 400 | 401 | 403 | 404 | 405 | 410 | 413 | 415 | 426 | 429 | 500 | 503
 
-/** An answer that is no 2xx. `code` is for programs, the message for people. */
+/** A response with an error status. `code` is for programs, `message` for people. */
 export class Failure extends Error {
   readonly status: Status
   readonly code: string
@@ -20,13 +20,16 @@ export class Failure extends Error {
   }
 }
 
-/** The answer to what cannot be done now, and may be tried again after so many seconds. */
+/** The response if something is not possible now. `retryAfterSeconds` says when the client should try again. */
 export function unavailable(message: string, retryAfterSeconds: number): Failure {
   return new Failure(503, 'unavailable', message, { 'Retry-After': String(retryAfterSeconds) })
 }
 
-/** The answer to a request whose body somebody else has taken: a client would take a 4xx for a verdict on what it wrote. */
+/**
+ * The response if something else has read the request's body. It is not a 4xx: a client would take a 4xx for a verdict
+ * on its writes.
+ */
 export function bodyIsGone(): Failure {
-  const advice = 'let nothing read bodies before Instep, as `express.json()` does'
-  return new Failure(500, 'internal', `The body of the request was read before; ${advice}.`)
+  const advice = 'mount Instep before anything that reads bodies, such as `express.json()`'
+  return new Failure(500, 'internal', `Something else has read the request body; ${advice}.`)
 }

@@ -6,12 +6,15 @@ import { sendJson } from './answer.ts'
 import type { AppContext } from './env.ts'
 import { unavailable } from './failure.ts'
 
-/** A log that takes longer than this, in ms, is of no use to anybody. */
+/** How long the log may take to return its position, in ms. */
 const maxMs = 2_000
 
-/** Where the log is. However many ask at once, it is asked once; rejects where it does not answer in time. */
+/**
+ * Returns a function that reads the position of the log. Concurrent calls share one read. It rejects if the log does
+ * not answer in time.
+ */
 export function positionReader(log: Log, clock: Clock): () => Promise<Position> {
-  const late = () => new Error(`It gives no answer in ${maxMs} ms.`)
+  const late = () => new Error(`The log did not answer within ${maxMs} ms.`)
   let reading: Promise<Position> | undefined
   return () => {
     reading ??= withDeadline(clock, maxMs, log.position(), late).finally(() => {
@@ -23,11 +26,11 @@ export function positionReader(log: Log, clock: Clock): () => Promise<Position> 
 
 export interface HealthOptions {
   readonly position: () => Promise<Position>
-  /** Whether requests are better sent elsewhere. */
+  /** Whether a load balancer should send requests elsewhere. */
   readonly draining: () => boolean
 }
 
-/** Answers whether requests are welcome: 200, or 503. It needs no credentials, so it tells nothing else. */
+/** Answers 200 if the service accepts requests, or 503. Needs no credentials, so the response contains nothing else. */
 export function health({ position, draining }: HealthOptions): (c: AppContext) => Promise<Response> {
   return async (c) => {
     if (draining()) throw unavailable('The service is stopping.', 1)

@@ -13,7 +13,7 @@ import { hasCredentials, withoutCredentials } from '../auth/credentials.ts'
 import { inTime } from '../auth/in-time.ts'
 import { Failure, unavailable } from './failure.ts'
 
-/** Who calls, and what is theirs. */
+/** The caller, and the owner of the data that the caller sees. */
 export interface Identity {
   readonly caller: Caller
   readonly owner: string
@@ -32,7 +32,10 @@ const messages: Record<RefusalCode, string> = {
   invalid_token: 'The token is not valid.',
 }
 
-/** Who makes `request`. Throws a {@link Failure} where that is nobody, or cannot be told. */
+/**
+ * Identifies the caller of `request`. Throws a {@link Failure} if there are no valid credentials, or if they cannot be
+ * checked now.
+ */
 export async function identify(request: Request, options: IdentifyOptions): Promise<Identity> {
   const { ownerField, clock, logger } = options
   const path = new URL(request.url).pathname
@@ -41,7 +44,7 @@ export async function identify(request: Request, options: IdentifyOptions): Prom
     result = checkedAnswer(await inTime(options.authenticate(request), clock), clock.now())
   } catch (error) {
     const reason = withoutCredentials(toError(error).message, request)
-    logger.error('Authentication is not possible.', { path, reason })
+    logger.error('Credentials cannot be checked.', { path, reason })
     throw unavailable('Credentials cannot be checked at the moment.', 5)
   }
   if (result === null || 'refused' in result) {
@@ -51,6 +54,10 @@ export async function identify(request: Request, options: IdentifyOptions): Prom
   }
   const owner = result[ownerField]
   if (!owner)
-    throw new Failure(403, 'forbidden', `The credentials name no \`${ownerField}\`, which owns the data.`)
+    throw new Failure(
+      403,
+      'forbidden',
+      `The credentials have no \`${ownerField}\`, which is needed to find the data.`,
+    )
   return { caller: result, owner }
 }

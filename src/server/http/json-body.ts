@@ -1,12 +1,12 @@
 import { separator } from '../log/separator.ts'
 
-/** An answer shorter than this is sent whole, with its length. */
+/** A response that is shorter than this is sent at once, with its length. In UTF-16 units. */
 const smallChars = 1_024
 
-/** The bytes of JSON text, whole where they are few. */
+/** JSON text in UTF-8: bytes if the text is short, or else a stream. */
 export type JsonBody = Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>
 
-/** The text of `{…head, [list]: […items]}`, in pieces: `batches` are items as JSON, joined by {@link separator}. */
+/** The text of `{…head, [list]: […items]}`, in pieces. `batches` are items as JSON, joined by {@link separator}. */
 export async function* documentText(
   head: Readonly<Record<string, unknown>>,
   list: string,
@@ -22,38 +22,38 @@ export async function* documentText(
 }
 
 /**
- * The body that `pieces` make. The first of them are awaited, so that what fails at once can still be an error's
- * answer. A longer one is made as it is read, and is broken off where `pieces` fail.
+ * Makes a body of `pieces`. Awaits the first pieces, so that an early error still becomes an error response. The rest
+ * of a longer body is made as the client reads. The body breaks off if `pieces` fail.
  */
 export async function bodyOf(
   pieces: AsyncGenerator<string>,
   onError: (error: unknown) => void,
 ): Promise<JsonBody> {
   const encoder = new TextEncoder()
-  let begun = ''
-  while (begun.length < smallChars) {
+  let beginning = ''
+  while (beginning.length < smallChars) {
     const { done, value } = await pieces.next()
-    if (done) return encoder.encode(begun)
-    begun += value
+    if (done) return encoder.encode(beginning)
+    beginning += value
   }
-  let isLeft = false
+  let isCancelled = false
   return new ReadableStream({
     start(controller) {
-      controller.enqueue(encoder.encode(begun))
+      controller.enqueue(encoder.encode(beginning))
     },
     async pull(controller) {
       try {
         const { done, value } = await pieces.next()
-        if (isLeft) return
+        if (isCancelled) return
         if (done) controller.close()
         else controller.enqueue(encoder.encode(value))
       } catch (error) {
         onError(error)
-        controller.error(new Error('The answer could not be read to its end.'))
+        controller.error(new Error('The response could not be completed.'))
       }
     },
     async cancel() {
-      isLeft = true
+      isCancelled = true
       await pieces.return(undefined)
     },
   })

@@ -9,7 +9,7 @@ export interface ObserveOptions {
   readonly metrics: Metrics | undefined
 }
 
-/** Logs and counts each answer, at the moment at which it begins. The path is logged without its query. */
+/** Logs and counts each response when it begins. The log has the path without the query. */
 export function observe({ path, clock, metrics }: ObserveOptions): Middleware {
   return async (c, next) => {
     const began = clock.now()
@@ -21,8 +21,8 @@ export function observe({ path, clock, metrics }: ObserveOptions): Middleware {
     try {
       metrics?.answered({ endpoint, status, ms })
     } catch (error) {
-      // What was done stays done, and its answer stands.
-      c.var.logger.error('An answer cannot be counted.', { reason: toError(error).message })
+      // The request succeeded, so a failing counter must not change the response.
+      c.var.logger.error('A response could not be counted.', { reason: toError(error).message })
     }
   }
 }

@@ -2,19 +2,19 @@ import { GrowingBytes } from '../../base/growing-bytes.ts'
 import { bodyIsGone, Failure } from './failure.ts'
 
 /**
- * The body of `request` as JSON. Throws a {@link Failure} where it is longer than `maxBytes`, by what `Content-Length` says
- * or by the bytes that come, before anything is parsed; where it is compressed; and where it is no JSON.
+ * Reads the body of `request` as JSON. Throws a {@link Failure} if the body is longer than `maxBytes`, compressed, or
+ * not JSON. The length is checked before parsing, by `Content-Length` and by the bytes that arrive.
  */
 export async function readJsonBody(request: Request, maxBytes: number): Promise<unknown> {
   const encoding = request.headers.get('Content-Encoding') ?? 'identity'
   if (encoding.toLowerCase() !== 'identity') {
-    throw new Failure(415, 'unsupported_encoding', 'The body is to be sent without a `Content-Encoding`.')
+    throw new Failure(415, 'unsupported_encoding', 'The body must be sent without a `Content-Encoding`.')
   }
   const bytes = await readBytes(request, maxBytes)
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   } catch {
-    // The engine's own error quotes the text.
+    // The error of `JSON.parse` quotes the text.
     throw new Failure(400, 'bad_request', 'The body is not JSON in UTF-8.')
   }
 }
@@ -24,13 +24,13 @@ async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array
   const tooLarge = () =>
     new Failure(413, 'too_large', `The body is longer than ${maxBytes} bytes; send less at once.`)
   if (Number(request.headers.get('Content-Length')) > maxBytes) throw tooLarge()
-  // Pieces are not kept: one of a byte takes hundreds.
+  // The pieces are copied into one buffer: each piece costs hundreds of bytes, and may hold a single one.
   const bytes = new GrowingBytes()
   const gone = () => {
     throw new Failure(400, 'bad_request', 'The body broke off.')
   }
-  // Not by `for await`, which would cancel the stream on the way out: on Node this ends the connection before the
-  // answer is sent.
+  // `for await` would cancel the stream when an error is thrown. On Node, that ends the connection before the response
+  // is sent.
   const reader = (await bodyOf(request))?.getReader()
   const read = () => reader?.read().catch(gone)
   for (let next = await read(); next?.value; next = await read()) {
@@ -41,7 +41,7 @@ async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array
   return bytes.all
 }
 
-/** Firefox 153 has no `Request.body`: there, a body is read whole at once. */
+/** Firefox 153 has no `Request.body`, so the whole body is read at once there. */
 async function bodyOf(request: Request): Promise<Request['body']> {
   const { body = new Response(await request.arrayBuffer()).body } = request
   return body

@@ -4,13 +4,13 @@ import { isStorable } from '../../protocol/json-copy.ts'
 import { Failure } from './failure.ts'
 
 export interface TransactionLimits {
-  /** The most transactions in one request. */
+  /** The maximum number of transactions in one request. */
   readonly maxTransactions: number
-  /** The most ops in one transaction, and the most ids in each of its lists. */
+  /** The maximum number of ops in one transaction, and of ids in each of its lists. */
   readonly maxOps: number
 }
 
-/** A transaction whose ops are not looked at yet: what is wrong with them is its own verdict. */
+/** A transaction whose ops are not checked yet: an invalid op leads to a verdict, not to a refused request. */
 export interface SentTransaction {
   readonly id: string
   readonly since: number
@@ -20,11 +20,13 @@ export interface SentTransaction {
   readonly requires?: readonly string[] | undefined
 }
 
-/** The transactions in the body of a request. Throws a {@link Failure} where it is none, or holds too many. */
+/**
+ * Reads the transactions of a request body. Throws a {@link Failure} if the body has none, an invalid one, or too many.
+ */
 export function readTransactions(body: unknown, limits: TransactionLimits): readonly SentTransaction[] {
   const { maxTransactions, maxOps } = limits
   const txs: readonly unknown[] = isObject(body) && Array.isArray(body.txs) ? body.txs : []
-  if (txs.length === 0) throw bad('The body is to be {"txs": […]}, with a transaction at least.')
+  if (txs.length === 0) throw bad('The body must be {"txs": […]}, with at least one transaction.')
   if (txs.length > maxTransactions)
     throw tooLarge(`The request holds more than ${maxTransactions} transactions.`)
   return txs.map((tx, index) => {

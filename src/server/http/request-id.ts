@@ -2,12 +2,15 @@ import type { Random } from '../../base/environment.ts'
 import type { Logger } from '../../base/logger.ts'
 import type { Middleware } from './env.ts'
 
-/** What is taken over from whoever stands before the service: nothing that could be more than a name. */
-const sane = /^[\w.:=-]{1,128}$/
+/** The ids that are taken from the request's header: only short names. */
+const validId = /^[\w.:=-]{1,128}$/
 
 const header = 'X-Request-Id'
 
-/** Gives each request an id, the one that it comes with where it has one, for the answer and for all log lines. */
+/**
+ * Sets the id of each request, for the response and for all log lines. If the request has a valid `X-Request-Id`, that
+ * is the id.
+ */
 export function requestIds({
   logger,
   random,
@@ -20,7 +23,7 @@ export function requestIds({
   return async (c, next) => {
     const sent = c.req.header(header) ?? ''
     count += 1
-    const requestId = sane.test(sent) ? sent : `${process}-${count}`
+    const requestId = validId.test(sent) ? sent : `${process}-${count}`
     c.set('requestId', requestId)
     c.set('logger', withDetails(logger, { requestId }))
     c.header(header, requestId)

@@ -8,7 +8,7 @@ import { readPosition } from '../log/sql/read.ts'
 
 const maxOwners = 10
 
-/** What a database holds. */
+/** The content of a database, as numbers. */
 export interface Census {
   readonly history: string
   readonly head: number
@@ -17,25 +17,25 @@ export interface Census {
   readonly types: readonly { readonly t: string; readonly records: number; readonly owners: number }[]
   readonly owners: {
     readonly count: number
-    /** Those with the most records. */
+    /** The owners with the most records, at most 10. */
     readonly largest: readonly { readonly owner: string; readonly records: number }[]
   }
 }
 
 export type CensusOptions = Omit<PostgresOptions, 'maxReaders' | 'maxDeltaReaders'>
 
-/** Counts what is in the database `name`, an address or a folder, and changes nothing in it. */
+/** Counts the content of a database and changes nothing. `name` is an address or a folder. */
 export function takeCensus(name: string, options: CensusOptions): Promise<Census> {
-  return reading(name, options, count)
+  return withDatabase(name, options, count)
 }
 
-/** Rejects where the database `name` holds no tables of Instep's, and makes none. */
+/** Rejects if the database has no tables of Instep. Creates no tables. */
 export async function findTables(name: string, options: CensusOptions): Promise<void> {
-  await reading(name, options, (database) => readPosition(database.readers, database))
+  await withDatabase(name, options, (database) => readPosition(database.readers, database))
 }
 
-/** What `read` gives of the database as it is: its tables are not brought up to date. */
-async function reading<T>(
+/** Opens a database for `read` only: no migration runs. */
+async function withDatabase<T>(
   name: string,
   options: CensusOptions,
   read: (database: SqlDatabase) => Promise<T>,

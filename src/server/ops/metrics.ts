@@ -1,32 +1,32 @@
 import type { Endpoint } from '../http/env.ts'
 
-/** Counts what the service does, and shows it to whatever watches. */
+/** Counts requests and sockets, and shows the counts to a monitoring system. */
 export interface Metrics {
-  /** Where it is shown, as in `/metrics`. */
+  /** The path that shows the metrics, like `/metrics`. */
   readonly path: string
-  /** Resolves once it can count. Rejects with a ConfigurationError where a package is missing. */
+  /** Resolves once it can count. Rejects with a ConfigurationError if a package is missing. */
   ready?(): Promise<void>
   answered(answer: ResponseInfo): void
   /**
-   * The answer to a request for what was counted. It came without authentication; `state` asks the database, so it is
-   * for those alone who may see it.
+   * Answers a request for the metrics. The request is not authenticated yet. Call `state` only for clients that may see
+   * the metrics, since it reads from the database.
    */
   show(request: Request, state: () => Promise<ServiceState>): Promise<Response>
 }
 
-/** An answer that has begun. */
+/** A response that has begun. */
 export interface ResponseInfo {
   readonly endpoint: Endpoint | 'preflight' | 'other'
-  /** That of HTTP; 101 for a socket. */
+  /** The HTTP status; 101 for a socket. */
   readonly status: number
-  /** How long it took to begin, in ms. */
+  /** The time until the response began, in ms. */
   readonly ms: number
 }
 
-/** Where the service stands. */
+/** The state of the service. */
 export interface ServiceState {
-  /** How many sockets are open. */
+  /** The number of open sockets. */
   readonly sockets: number
-  /** Where its log stands; `undefined` where it cannot be read. */
+  /** The position of the log; `undefined` if the log cannot be read. */
   readonly log: { readonly head: number; readonly horizon: number } | undefined
 }

@@ -1,6 +1,6 @@
 import type { Logger } from '../../base/logger.ts'
 
-/** The part of a logger of pino's that is used. */
+/** The methods of a pino logger that are used. */
 export interface PinoLike {
   debug(details: object, message: string): void
   info(details: object, message: string): void
@@ -8,7 +8,7 @@ export interface PinoLike {
   error(details: object, message: string): void
 }
 
-/** A Logger that writes to one of pino's, whose arguments come the other way round. */
+/** Adapts a pino logger, which takes its arguments in the opposite order. */
 export function pinoLogger(pino: PinoLike): Logger {
   return {
     debug: (message, details = {}) => pino.debug(details, message),

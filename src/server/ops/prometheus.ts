@@ -7,36 +7,35 @@ import { peer } from '../optional-peer.ts'
 import { sha256 } from '../sha256.ts'
 import type { Metrics, ResponseInfo, ServiceState } from './metrics.ts'
 
-/** In seconds: from what memory answers in, to what a large snapshot takes to begin. */
+/** In seconds, from a response out of memory to the start of a large snapshot. */
 const buckets = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30]
 
 export interface PrometheusOptions {
-  /** Where they are shown. @default '/metrics' */
+  /** The path that shows the metrics. @default '/metrics' */
   readonly path?: string | undefined
-  /** What a request for them carries as its bearer token. @default everybody who reaches the path sees them */
+  /** The bearer token that a request for the metrics needs. @default everybody who can reach the path may read them */
   readonly token?: string
-  /** Where they are kept, beside those of the application. @default a registry of their own */
+  /** The registry to add the metrics to. @default a new registry */
   readonly registry?: Registry | undefined
 }
 
 interface Instruments {
   readonly registry: Registry
   answered(answer: ResponseInfo): void
-  stand(state: ServiceState): void
+  update(state: ServiceState): void
 }
 
-/** Metrics for Prometheus, by the package `prom-client`. Throws a ConfigurationError for a wrong option. */
+/** Metrics for Prometheus. Needs the package `prom-client`. Throws a ConfigurationError for an invalid option. */
 export function prometheusMetrics(options: PrometheusOptions = {}): Metrics {
-  const { path = '/metrics', token, registry: given } = options
-  refuseUnknown(options, { path, token, registry: given })
-  if (token === '')
-    throw new ConfigurationError('token', '`token` is empty, which anybody has; give one, or leave it out.')
+  const { path = '/metrics', token, registry: target } = options
+  refuseUnknown(options, { path, token, registry: target })
+  if (token === '') throw new ConfigurationError('token', '`token` is empty. Set a token, or leave it out.')
   let making: Promise<Instruments> | undefined
   let made: Instruments | undefined
-  // Once, also where two services ask at the same time: a registry takes each name once.
+  // Created once, even if two services ask at the same time: a registry accepts each name once.
   const make = async () => {
-    making ??= makeInstruments(given).catch((error: unknown) => {
-      // What it lacks now may be there the next time.
+    making ??= makeInstruments(target).catch((error: unknown) => {
+      // Try again with the next request: a missing package may be installed by then.
       making = undefined
       throw error
     })
@@ -53,14 +52,14 @@ export function prometheusMetrics(options: PrometheusOptions = {}): Metrics {
       if (token !== undefined && !isSame(bearerToken(request) ?? '', token)) {
         return new Response(null, { status: 401, headers: { 'WWW-Authenticate': 'Bearer' } })
       }
-      const { registry, stand } = await make()
-      stand(await state())
+      const { registry, update } = await make()
+      update(await state())
       return new Response(await registry.metrics(), { headers: { 'Content-Type': registry.contentType } })
     },
   }
 }
 
-async function makeInstruments(given: Registry | undefined): Promise<Instruments> {
+async function makeInstruments(target: Registry | undefined): Promise<Instruments> {
   const { Counter, Gauge, Histogram, Registry } = await peer('prom-client', () => import('prom-client'))
   const own = new Registry()
   const registers = [own]
@@ -82,17 +81,17 @@ async function makeInstruments(given: Registry | undefined): Promise<Instruments
   const readable = gauge('log_readable', 'Whether the log can be read: 1, or 0.')
   const head = gauge('log_head', 'The highest sid of the log.')
   const horizon = gauge('log_horizon', 'The sid up to which changes are forgotten.')
-  // All, or none.
-  const taken = own.getMetricsAsArray().find(({ name }) => given?.getSingleMetric(name))
-  if (taken) throw new ConfigurationError('registry', `The registry has a metric \`${taken.name}\` already.`)
-  for (const metric of [requests, durations, sockets, readable, head, horizon]) given?.registerMetric(metric)
+  // Register all metrics or none of them.
+  const taken = own.getMetricsAsArray().find(({ name }) => target?.getSingleMetric(name))
+  if (taken) throw new ConfigurationError('registry', `The registry already has a metric \`${taken.name}\`.`)
+  for (const metric of [requests, durations, sockets, readable, head, horizon]) target?.registerMetric(metric)
   return {
-    registry: given ?? own,
+    registry: target ?? own,
     answered({ endpoint, status, ms }) {
       requests.inc({ endpoint, status })
       durations.observe({ endpoint }, ms / 1_000)
     },
-    stand({ sockets: open, log }) {
+    update({ sockets: open, log }) {
       sockets.set(open)
       readable.set(log ? 1 : 0)
       if (!log) return
@@ -102,7 +101,7 @@ async function makeInstruments(given: Registry | undefined): Promise<Instruments
   }
 }
 
-/** Compares in a time that does not tell how much of it is right. */
+/** Compares in constant time, so that the duration reveals nothing about the token. */
 function isSame(one: string, other: string): boolean {
   const digest = (text: string) => Buffer.from(sha256(text))
   return timingSafeEqual(digest(one), digest(other))

@@ -6,38 +6,41 @@ import { peer } from '../optional-peer.ts'
 import { sha256 } from '../sha256.ts'
 import type { RateLimit } from './rate-limit.ts'
 
-/** The package counts by a timer, which ends a longer time at once. */
+/** The longest window in ms: the package uses a timer, which fires at once for longer times. */
 export const maxWindowMs = 2 ** 31 - 1
 
 const limited = { bootstrap: true, delta: true, ws: true, tx: true } satisfies Record<Endpoint, true>
 
-/** How many requests a user may make in a time. */
+/** A number of requests per time. */
 export interface Rate {
   readonly requests: number
-  /** In ms, from 1 000 to 2 147 483 647, which is 24 days. */
+  /** The length of the window in ms, from 1 000 to 2 147 483 647 (24 days). */
   readonly windowMs: number
 }
 
 export interface RateLimiterOptions {
-  /** How many requests a user may make. @default 100 */
+  /** The number of requests that a user may send per window. @default 100 */
   readonly requests?: number | undefined
-  /** In how long, in ms, from 1 000 to 2 147 483 647, which is 24 days. @default 60_000 */
+  /** The length of the window in ms, from 1 000 to 2 147 483 647 (24 days). @default 60_000 */
   readonly windowMs?: number | undefined
-  /** Endpoints with a rate of their own, whose requests do not count elsewhere. */
+  /** Endpoints with a separate rate. Their requests count only for that rate. */
   readonly endpoints?: Readonly<Partial<Record<Endpoint, Rate>>> | undefined
-  /** A pool of `pg`'s: all processes count together, in the table `instep_rate`. @default each counts for itself */
+  /**
+   * A pool of `pg`. With it, all processes share the counts, in the table `instep_rate`. @default each process counts
+   * for itself
+   */
   readonly pool?: RatePool | undefined
 }
 
-/** What a pool of `pg`'s has. */
+/** The method of a `pg` pool that is used. */
 export interface RatePool {
   query(statement: { readonly text: string }): Promise<unknown>
 }
 
 /**
- * Limits how often a user may ask, 100 times a minute unless it is told otherwise, by the package
- * `rate-limiter-flexible`. While the database of the pool does not answer, each process counts for itself. Throws a
- * ConfigurationError for a wrong rate.
+ * Limits how often a user may send requests: 100 times a minute by default. Needs the package `rate-limiter-flexible`.
+ * While the pool's database does not answer, each process counts for itself. Throws a ConfigurationError for an invalid
+ * option.
  */
 export function rateLimiter(options: RateLimiterOptions = {}): RateLimit {
   const { requests = 100, windowMs = 60_000, endpoints = {}, pool } = options
@@ -48,9 +51,9 @@ export function rateLimiter(options: RateLimiterOptions = {}): RateLimit {
   for (const rate of [{ requests, windowMs }, ...Object.values(endpoints)]) check(rate)
   const limiters = new Map<string, Promise<Limiter>>()
   const limiterOf = (endpoint: Endpoint) => {
-    const own = endpoints[endpoint]
-    const name = own ? endpoint : 'all'
-    const limiter = limiters.get(name) ?? makeLimiter(name, own ?? { requests, windowMs }, pool)
+    const separate = endpoints[endpoint]
+    const name = separate ? endpoint : 'all'
+    const limiter = limiters.get(name) ?? makeLimiter(name, separate ?? { requests, windowMs }, pool)
     limiters.set(name, limiter)
     return limiter
   }
@@ -60,7 +63,7 @@ export function rateLimiter(options: RateLimiterOptions = {}): RateLimit {
     },
     async take({ userId }, endpoint) {
       const limiter = await limiterOf(endpoint)
-      // No name is too long for a table then, and none holds what a table cannot.
+      // A hash fits every table column, whatever the length and the characters of the user id.
       return limiter(sha256(userId))
     },
   }
@@ -72,7 +75,7 @@ async function makeLimiter(name: string, rate: Rate, pool: RatePool | undefined)
   const { RateLimiterMemory, RateLimiterPostgres, RateLimiterRes } = await load()
   const common = { keyPrefix: name, points: rate.requests, duration: rate.windowMs / 1_000 }
   const memory = new RateLimiterMemory(common)
-  /** Its table may not be there yet: then it is made, and where that fails, tried again the next time. */
+  /** Creates the table if necessary. If that fails, the next request tries again. */
   const open = () =>
     new Promise<RateLimiterAbstract>((resolve, reject) => {
       const store = { storeClient: pool, storeType: 'pool', tableName: 'instep_rate' }
@@ -109,6 +112,6 @@ function check({ requests, windowMs }: Rate): void {
   if (Number.isInteger(requests) && requests > 0 && windowMs >= 1_000 && windowMs <= maxWindowMs) return
   throw new ConfigurationError(
     'rateLimit',
-    `A rate is a whole number of \`requests\` above 0 in a \`windowMs\` from 1000 to ${maxWindowMs}.`,
+    `A rate needs a whole number of \`requests\` above 0 and a \`windowMs\` from 1000 to ${maxWindowMs}.`,
   )
 }

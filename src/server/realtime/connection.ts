@@ -5,19 +5,19 @@ import { Timer } from '../../base/timer.ts'
 import type { Caller } from '../auth/caller.ts'
 import { closeCodes, type ServerSocket } from './server-socket.ts'
 
-/** Whether a socket's credentials still name whom they named; what cannot be told now counts as before. */
+/** Whether a socket's credentials still belong to the same user and owner. If they cannot be checked now, `same`. */
 export type Standing = 'same' | 'other' | 'gone'
 
 export interface ConnectionLimits {
-  /** The longest silence, in ms. */
+  /** The longest time without a message, in ms. */
   readonly heartbeatMs: number
-  /** How often the credentials are asked about again, in ms. */
+  /** How often the credentials are checked, in ms. */
   readonly recheckMs: number
-  /** What may wait in a socket, in bytes, before it counts as too slow. */
+  /** The maximum number of unsent bytes in a socket, before it is closed as too slow. */
   readonly maxBufferedBytes: number
 }
 
-/** What has changed up to `sid` of what an owner has, as texts of JSON. */
+/** The changes of one owner's records up to `sid`, as frames in JSON. */
 export class Push {
   readonly sid: number
   readonly #frames: readonly string[]
@@ -29,7 +29,10 @@ export class Push {
     this.#frames = frames
   }
 
-  /** It as it is told to who knows all up to `since`. One text for all of these, since there may be thousands. */
+  /**
+   * The message for a client that has all changes up to `since`. The text is made once for all such clients, since
+   * there may be thousands.
+   */
   textSince(since: number): string {
     if (since !== this.#since) {
       this.#text = `{"since":${since},"sid":${this.sid},"frames":[${this.#frames.join(',')}]}`
@@ -40,8 +43,8 @@ export class Push {
 }
 
 /**
- * One open socket: what it was told, in order and without a hole. It says something at least every `heartbeatMs`,
- * and ends with the caller's credentials, which another process may have taken back.
+ * One open socket, which receives all changes in order and without a gap. It sends a message at least every
+ * `heartbeatMs`. It is closed when the caller's credentials expire, or when a check finds that they have been revoked.
  */
 export class Connection {
   readonly caller: Caller
@@ -49,9 +52,9 @@ export class Connection {
   readonly #limits: ConnectionLimits
   readonly #disposer = new Disposer()
   readonly #heartbeat: Timer
-  /** Up to here the client knows what is its own. */
+  /** The client has all its changes up to this sid. */
   #told: number
-  #gone = false
+  #disposed = false
 
   constructor(
     socket: ServerSocket,
@@ -74,29 +77,29 @@ export class Connection {
     }
   }
 
-  /** Asks once in a while whether the caller still may be here. */
+  /** Checks the credentials every `recheckMs`, by calling `ask`. */
   watch(ask: () => Promise<Standing>, clock: Clock): void {
     const check = async () => {
-      // Whether an answer comes or not.
+      // Set first, so that the next check happens even if this one never ends.
       alarm.set(this.#limits.recheckMs)
-      const standing = await ask()
-      if (this.#gone) return
-      if (standing === 'gone') this.close(closeCodes.unauthenticated, 'revoked')
-      // It comes again, and is let in as who it is now.
-      else if (standing === 'other') this.close(closeCodes.restart, 'restart')
+      const state = await ask()
+      if (this.#disposed) return
+      if (state === 'gone') this.close(closeCodes.unauthenticated, 'revoked')
+      // The client connects again, and gets the data of the user or owner that its credentials now name.
+      else if (state === 'other') this.close(closeCodes.restart, 'restart')
     }
     const alarm = new Timer(clock, () => void check())
     alarm.set(this.#limits.recheckMs)
     this.#disposer.add(() => alarm.clear())
   }
 
-  /** Says from where on it will push. */
+  /** Sends the position after which changes will be pushed. */
   hello(epoch: string, caller: string): void {
     const { heartbeatMs } = this.#limits
     this.#send(() => JSON.stringify({ hello: { sid: this.#told, epoch, caller, heartbeatMs } }))
   }
 
-  /** Tells that `push` is all that is the caller's. */
+  /** Sends a push. All earlier changes of the caller's data must have been pushed before. */
   push(push: Push): void {
     this.#send(() => push.textSince(this.#told))
     this.#told = push.sid
@@ -107,23 +110,23 @@ export class Connection {
     this.#socket.close(code, reason)
   }
 
-  /** Lets go of a socket that is gone. */
+  /** Releases timers and listeners, after the socket has closed. */
   dispose(): void {
-    this.#gone = true
+    this.#disposed = true
     this.#disposer.dispose()
   }
 
   #send(textOf: () => string): void {
     if (this.#socket.bufferedAmount > this.#limits.maxBufferedBytes) {
-      // What waits is all that it may ever hold: the rest comes by delta.
+      // Limits the memory of one socket. The client fetches the rest by delta.
       this.close(closeCodes.tooSlow, 'too_slow')
       return
     }
     try {
       this.#socket.send(textOf())
     } catch {
-      // Some runtimes throw where the socket is no longer open and has not said so yet. What is longer than any text can
-      // be comes by delta.
+      // Some runtimes throw if the socket has closed without an event so far. `textSince` throws if the text is longer
+      // than a string can be: the client then fetches a delta.
       this.close(closeCodes.restart, 'restart')
       return
     }

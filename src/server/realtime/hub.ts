@@ -9,14 +9,17 @@ import { closeCodes, type ServerSocket } from './server-socket.ts'
 
 const changesPerRead = 500
 
-/** A socket is let in within this time of its request, in ms; so long a revocation is kept for those on their way. */
+/**
+ * A socket opens within this time after its request, in ms. Revocations are kept that long for sockets that are not
+ * open yet.
+ */
 const admissionMs = 120_000
 
-/** The request that asked for a socket. */
+/** The request that a socket came from. */
 export interface Asked {
-  /** In ms since the epoch. */
+  /** The time of the request, in ms since the epoch. */
   readonly at: number
-  /** Asks whom its credentials name now. Does not reject. */
+  /** Checks the credentials of the request again. Does not reject. */
   readonly again: () => Promise<Standing>
 }
 
@@ -30,8 +33,8 @@ export interface HubOptions {
 }
 
 /**
- * Brings what is written to the sockets of its owners. It follows the log from a cursor of its own: a hint makes it
- * read at once, and without one it reads every heartbeat, so a hint that is lost costs time and nothing else.
+ * Pushes new changes to the sockets of their owners. The hub reads the log from its cursor. A hint makes it read at
+ * once; it also reads at every heartbeat, so that a lost hint only costs time.
  */
 export class Hub {
   readonly #options: HubOptions
@@ -40,7 +43,7 @@ export class Hub {
   #stop = () => {}
   #cursor = 0
   #history = ''
-  /** Nothing is read before the log's position is known. */
+  /** True until the position of the log is known, so that nothing is read before. */
   #reading = true
   #readAgain = false
   #closed = false
@@ -51,13 +54,13 @@ export class Hub {
   }
 
   /**
-   * Takes an open socket, and says hello on it: every change of `owner` above the hello's `sid` will be pushed. Who was
-   * revoked since it was asked for is not let in.
+   * Takes an open socket and sends `hello`. Every change of `owner` above the hello's `sid` is pushed. If the caller
+   * was revoked after the request, the socket is closed.
    */
   async add(socket: ServerSocket, caller: Caller, owner: string, asked: Asked): Promise<void> {
-    let gone = false
+    let isClosed = false
     socket.addEventListener('close', () => {
-      gone = true
+      isClosed = true
     })
     try {
       this.#followed ??= this.#follow()
@@ -71,17 +74,17 @@ export class Hub {
     const isRevoked = () =>
       this.#revocations.some(({ at, match }) => at >= asked.at && this.#revoked(socket, caller, match))
     if (this.#closed) socket.close(closeCodes.restart, 'restart')
-    else if (!isRevoked() && !gone) this.#join(socket, caller, owner, asked.again)
+    else if (!isRevoked() && !isClosed) this.#join(socket, caller, owner, asked.again)
   }
 
-  /** How many sockets there are. */
+  /** The number of open sockets. */
   get size(): number {
     return this.#all().length
   }
 
   /**
-   * Closes the sockets of the callers that `match` names, as if their credentials had ended. Where it throws, that is
-   * logged, and the socket comes again, to be authenticated anew.
+   * Closes the sockets of all callers for which `match` returns true, as if their credentials had expired. If `match`
+   * throws, the error is logged, and the socket is closed so that the client connects and authenticates again.
    */
   revoke(match: (caller: Caller) => boolean): void {
     const at = this.#options.clock.now()
@@ -90,13 +93,13 @@ export class Hub {
     for (const connection of this.#all()) this.#revoked(connection, connection.caller, match)
   }
 
-  /** Closes `socket` where `match` names its caller. Where it cannot tell, whoever it is has to come again. */
+  /** Closes `socket` if `match` returns true or throws. Returns whether it was closed. */
   #revoked(socket: Pick<ServerSocket, 'close'>, caller: Caller, match: (caller: Caller) => boolean): boolean {
     try {
       if (!match(caller)) return false
       socket.close(closeCodes.unauthenticated, 'revoked')
     } catch (error) {
-      this.#options.logger.error('A revocation cannot tell whom it is for.', {
+      this.#options.logger.error('The `match` of a revocation failed.', {
         reason: toError(error).message,
       })
       socket.close(closeCodes.restart, 'restart')
@@ -110,7 +113,9 @@ export class Hub {
     this.#restart()
   }
 
-  /** Nothing is awaited between the cursor's use as the hello's `sid` and the entry into the map. */
+  /**
+   * Must not await between reading the cursor for `hello` and adding the connection: a push in between would be lost.
+   */
   #join(socket: ServerSocket, caller: Caller, owner: string, again: Asked['again']): void {
     const { clock, limits, epochOf, callerOf } = this.#options
     const connection = new Connection(socket, caller, this.#cursor, clock, limits, () => {
@@ -125,41 +130,41 @@ export class Hub {
     connection.hello(epochOf(this.#history, owner), callerOf(caller))
   }
 
-  /** Listens before it asks where the log is, so that no hint falls between. */
+  /** Listens before reading the position, so that no hint is missed in between. */
   async #follow(): Promise<void> {
     const { log, clock, limits } = this.#options
-    const unlisten = log.onHint((written) => this.#hear(written))
-    const alarm = new Timer(clock, () => {
+    const stopListening = log.onHint((written) => this.#hear(written))
+    const timer = new Timer(clock, () => {
       this.#read()
-      alarm.set(limits.heartbeatMs)
+      timer.set(limits.heartbeatMs)
     })
     this.#stop = () => {
-      unlisten()
-      alarm.clear()
+      stopListening()
+      timer.clear()
     }
     try {
       const { head, history } = await log.position()
       this.#cursor = head
       this.#history = history
     } catch (error) {
-      unlisten()
+      stopListening()
       throw error
     }
     if (this.#closed) return
     this.#reading = false
-    alarm.set(limits.heartbeatMs)
-    // What was written while the position was on its way is above it.
+    timer.set(limits.heartbeatMs)
+    // Changes written after the position was read may have caused a hint already.
     if (this.#readAgain) void this.#read()
   }
 
   #hear(written: WriteResult | undefined): void {
-    // What follows on the cursor is all there is to read.
+    // The changes follow directly after the cursor, so nothing needs to be read.
     if (written && written.after === this.#cursor && !this.#reading) {
       this.#deliver({ ...written, sid: written.head })
     } else void this.#read()
   }
 
-  /** Reads on from the cursor, once at a time; a call during a read has it read again. */
+  /** Reads all changes after the cursor. A call during a read makes it read once more afterwards. */
   async #read(): Promise<void> {
     this.#readAgain = true
     if (this.#reading) return
@@ -181,7 +186,7 @@ export class Hub {
   }
 
   #deliver({ history, horizon, head, sid, changes }: Changes): void {
-    // A head that went back is another history too, though it does not say so.
+    // A head that went back also means another history, even under the same name.
     if (history !== this.#history || this.#cursor < horizon || head < this.#cursor) {
       this.#history = history
       this.#cursor = head
@@ -201,7 +206,7 @@ export class Hub {
     }
   }
 
-  /** Has every client connect again, and fetch what came meanwhile. */
+  /** Makes every client connect again and fetch the changes in between. */
   #restart(): void {
     for (const connection of this.#all()) connection.close(closeCodes.restart, 'restart')
   }

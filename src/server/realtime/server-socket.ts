@@ -1,23 +1,25 @@
-/** The server's end of an open WebSocket, as `ws`, Deno and workers give it. */
+/** The server's end of an open WebSocket, as `ws`, Deno and workers provide it. */
 export interface ServerSocket {
-  /** What was sent and has not left yet, in bytes. */
+  /** The number of bytes that are sent but still buffered. */
   readonly bufferedAmount: number
   send(data: string): void
   close(code?: number, reason?: string): void
   addEventListener(type: 'close', listener: () => void): void
 }
 
-/** Takes a socket that was let in, as soon as it is open. */
+/** Takes a socket whose request was accepted. Call it as soon as the socket is open. */
 export type AcceptSocket = (socket: ServerSocket) => void
 
-/** Why the service closes a socket (RFC 6455, section 7.4; 4000 and above are the application's own). */
+/**
+ * The codes with which the service closes a socket (RFC 6455, section 7.4; codes from 4000 are application-defined).
+ */
 export const closeCodes = {
-  /** The service stops, or can no longer tell what came since: connect again. */
+  /** The service stops, or has lost track of the changes. The client should connect again. */
   restart: 1012,
-  /** The socket took too long to take what was sent: connect again, and fetch a delta. */
+  /** The client reads too slowly. It should connect again and fetch a delta. */
   tooSlow: 1013,
-  /** The request is refused for another reason than its credentials. */
+  /** The request is refused for a reason other than its credentials. */
   policy: 1008,
-  /** The credentials have ended, or there were none. */
+  /** The credentials are missing, invalid, expired or revoked. */
   unauthenticated: 4401,
 } as const
