@@ -18,13 +18,13 @@ import type { SenderListener } from './sender.ts'
 import type { StoredTransactions } from './stored-transactions.ts'
 import type { LocalTransaction } from './transaction.ts'
 
-/** How many transactions of other clients are remembered that the data has shown. */
-const maxHeard = 1_000
+/** The most ids of transactions of other clients to remember. */
+const maxOtherIds = 1_000
 
 export interface AcknowledgementsOptions {
   readonly clock: Clock
   readonly disk: Disk
-  /** Where the data is; `undefined` until there is some. */
+  /** The position of the local data; `undefined` until there is data. */
   readonly position: () => DataPosition | undefined
   readonly replica: Pick<Replica, 'rows'>
   readonly outbox: Outbox
@@ -32,75 +32,90 @@ export interface AcknowledgementsOptions {
   readonly log: OutboxLog
   readonly rollback: Rollback
   readonly transactions: StoredTransactions
-  /** How long the data may take to show what was judged, before it is fetched, in ms. */
+  /** Time in ms for the data to show the effect of a result; after that, the client fetches the data. */
   readonly echoTimeout: number
   readonly listener: AcknowledgementsListener
 }
 
-export type AcknowledgementsListener = Pick<RollbackListener, 'counted' | 'queued' | 'judged'> & {
-  /** The data has shown a transaction that this client does not hold: another client may have left it on the disk. */
+export type AcknowledgementsListener = Pick<
+  RollbackListener,
+  'countsChanged' | 'queued' | 'rejectionShown'
+> & {
+  /** The data contains a transaction of another client, which may have left the transaction on the disk. */
   others(): void
-  /** The data does not show yet what was said here. */
+  /** The data does not yet show the effect of a result. */
   missing(): void
 }
 
-/** What becomes of the transactions by what the server says: in its answers to them, and by the data that comes. */
+/** Settles transactions by the server's results and by the data that arrives. */
 export class Acknowledgements implements SenderListener {
   readonly #options: AcknowledgementsOptions
   readonly #echo: Timer
-  /** What was rejected, and is to be told once the records that it is about are here. */
-  readonly #judged = new Set<LocalTransaction>()
-  /** The ids of transactions that the data has shown and this client does not hold: another one may have left them on the disk. */
-  readonly #heard = new Set<string>()
-  /** What is to be kept as it is now. */
-  readonly #kept: OutboxRecord[] = []
-  /** What the data has shown and is still on the disk. */
-  readonly #leaving = new Map<string, OutboxRecord>()
+  /** Rejected transactions to report once the records that they change are loaded. */
+  readonly #toReport = new Set<LocalTransaction>()
+  /**
+   * Ids of transactions that the data contains and this client does not have: another client may have left them on the
+   * disk.
+   */
+  readonly #shownOthers = new Set<string>()
+  /** Records whose current state is to be written to the disk. */
+  readonly #toStore: OutboxRecord[] = []
+  /** Records of transactions that the data contains and that are still on the disk, by id. */
+  readonly #toRemove = new Map<string, OutboxRecord>()
 
   constructor(options: AcknowledgementsOptions) {
     this.#options = options
     this.#echo = new Timer(options.clock, () => options.listener.missing())
   }
 
-  /** Waits for the data no longer. */
+  /** Stops waiting for the data. */
   stop(): void {
     this.#echo.clear()
   }
 
-  /** Has the data fetched, unless it comes by itself to show what the server has judged, also by what others were told. */
+  /**
+   * Reports missing data unless the data shows every result within `echoTimeout`. Results that other clients received
+   * count, too.
+   */
   awaitTruth(): void {
     const { outbox, echoTimeout } = this.#options
     if (!outbox.results.areShown) this.#echo.within(echoTimeout)
   }
 
-  /** A restart knows by it which ones nobody else has. Where it fails, they are safer at the server all the same. */
+  /**
+   * Marks stored transactions as sent on the disk, so that a restart knows which ones nobody else has. If the write
+   * fails, the transactions are sent all the same: they are safer at the server.
+   */
   async sending(transactions: readonly LocalTransaction[]): Promise<void> {
     const { log, rollback } = this.#options
     const send = transactions.flatMap(({ isStored, record }) => (isStored ? record : []))
     if (send.length === 0) return
     const cancelled = new Set(await log.change({ send }).catch((): string[] => []))
-    for (const one of transactions) if (cancelled.has(one.id)) rollback.withdraw(one)
+    for (const transaction of transactions) if (cancelled.has(transaction.id)) rollback.withdraw(transaction)
   }
 
   accepted(transaction: LocalTransaction, sid: number, epoch: string | undefined): void {
     if (!this.#options.outbox.accept(transaction, sid, epoch)) return
-    this.#keep(transaction)
+    this.#store(transaction)
     this.#awaitEcho(sid)
   }
 
   async rejected(transaction: LocalTransaction, error: RejectedError, sid: number): Promise<void> {
-    if (error.reason === 'id_reused' && (await this.#goesOnOtherwise(transaction, sid))) return
-    // What was made after it, and waited for it, may be shown then.
+    if (error.reason === 'id_reused' && (await this.#recoverReusedId(transaction, sid))) return
+    // Later transactions on the same records no longer have to wait for this one.
     this.#options.rollback.reject(transaction, error, sid)
     this.#awaitEcho(Number.NEGATIVE_INFINITY)
   }
 
-  /** How many results of the server there were. */
+  /** The number of results that the server has returned so far. */
   get results(): number {
     return this.#options.outbox.results.count
   }
 
-  /** A message came. A frame that names a transaction says that the server has it, also where the answer was lost. */
+  /**
+   * Handles a message with frames. A frame that names a transaction proves that the server has the transaction, even if
+   * the response was lost.
+   */
   heard(message: DeltaMessage): void {
     const { outbox, rollback, replica, listener, position } = this.#options
     const { frames, epoch = position()?.epoch } = message
@@ -108,23 +123,24 @@ export class Acknowledgements implements SenderListener {
     const others = frames.flatMap(({ tx, sid }) => {
       const transaction = tx === undefined ? undefined : outbox.get(tx)
       if (transaction) reached.set(transaction, Math.max(sid, reached.get(transaction) ?? sid))
-      return tx === undefined || outbox.knows(tx) || this.#heard.has(tx) ? [] : [tx]
+      return tx === undefined || outbox.knows(tx) || this.#shownOthers.has(tx) ? [] : [tx]
     })
     const inOrder = reached.size > 0 ? framesOf(message, () => false) : []
     for (const [transaction, sid] of reached) {
       transaction.note(effectsIn(inOrder, transaction.id, replica.rows))
-      if (outbox.accept(transaction, sid, epoch)) this.#keep(transaction)
-      // An older version of the application has sent what this one could not migrate.
+      if (outbox.accept(transaction, sid, epoch)) this.#store(transaction)
+      // An older version of the application has sent a transaction that this version could not migrate.
       else if (transaction.state === 'rejected') rollback.discard(transaction).catch(() => {})
     }
-    if (this.#heard.size > maxHeard) this.#heard.clear()
-    for (const tx of others) this.#heard.add(tx)
+    if (this.#shownOthers.size > maxOtherIds) this.#shownOthers.clear()
+    for (const tx of others) this.#shownOthers.add(tx)
     if (others.length > 0) listener.others()
   }
 
   /**
-   * `record`, which another client has stored, as it counts here; nothing where the data has shown it, and then it leaves
-   * the disk. What was accepted in another history counts as sent.
+   * Returns `record`, which another client has stored, as this client has to treat it. Returns `undefined` if the data
+   * contains the transaction, and removes the record from the disk. A transaction that was accepted in another history
+   * counts as sent.
    */
   take(record: OutboxRecord): OutboxRecord | undefined {
     const data = this.#options.position()
@@ -132,96 +148,108 @@ export class Acknowledgements implements SenderListener {
     const isAccepted = state === 'accepted' && data !== undefined
     const isOther = isAccepted && isOtherEpoch(data, acceptedEpoch)
     const isShown = isAccepted && (isOther ? seen : sid <= data.confirmed)
-    if (!isShown && !this.#heard.has(id)) return isOther ? { ...record, state: 'sending' } : record
-    this.#leave([record])
+    if (!isShown && !this.#shownOthers.has(id)) return isOther ? { ...record, state: 'sending' } : record
+    this.#removeStored([record])
     return undefined
   }
 
-  /** Data of `head` is about to take the place of what is here. What was accepted in another history is sent again. */
+  /**
+   * To be called before data of `head` replaces the current data. Queues transactions again that were accepted in
+   * another history.
+   */
   enter(head: HistoryPosition, data: HistoryPosition | undefined): void {
     const { outbox, listener } = this.#options
-    if (data && isOtherEpochOrBehind(data, head)) this.#heard.clear()
-    const again = outbox.results.requeue(head, data)
-    for (const transaction of again) this.#keep(transaction)
-    if (again.length > 0) listener.queued()
+    if (data && isOtherEpochOrBehind(data, head)) this.#shownOthers.clear()
+    const requeued = outbox.results.requeue(head, data)
+    for (const transaction of requeued) this.#store(transaction)
+    if (requeued.length > 0) listener.queued()
   }
 
-  /** Shows `changes` of the data, which is then confirmed up to `sid`, by a fetch that began at `results`. */
+  /**
+   * Shows `changes` of the data, which is then confirmed up to `sid`. `results`: the number of results when the fetch
+   * of the data began.
+   */
   change(changes: readonly RowChange[], sid: number, results: number): void {
     this.reached(sid, results, (shown) => this.#options.optimisticUpdates.change(changes, shown))
   }
 
-  /** The same: calls `show` to show the data, and with it those that it holds, which are then no longer laid over it. */
+  /**
+   * As {@link change}, but calls `show` to show the data. `show` takes the transactions that the data now contains:
+   * their optimistic updates have to be removed in the same step.
+   */
   reached(sid: number, results: number, show: (shown: readonly LocalTransaction[]) => void): void {
     const { outbox, optimisticUpdates } = this.#options
     const shown = outbox.shownAt(sid, results)
     optimisticUpdates.note(shown)
     show(shown)
-    if (shown.length > 0) this.#synced(shown)
-    // What was rejected can be compared with what the server has.
+    if (shown.length > 0) this.#finish(shown)
+    // A rejected transaction can now be compared with the server's records.
     for (const transaction of outbox.results.shownAt('rejected', sid, results)) {
       outbox.results.remove(transaction)
-      this.#judged.add(transaction)
+      this.#toReport.add(transaction)
     }
     this.loaded()
   }
 
-  /** Tells what was rejected of the records that are here: they may only just have come from the disk. */
+  /** Reports rejected transactions whose records are loaded. Records may have just been read from the disk. */
   loaded(): void {
     const { replica, listener } = this.#options
-    const judged = [...this.#judged].filter(({ record }) => record.ops.every(({ t }) => replica.rows.has(t)))
-    // Each is told once, also where a listener lets more come.
-    for (const transaction of judged) this.#judged.delete(transaction)
-    for (const transaction of judged) listener.judged(transaction)
+    const rejected = [...this.#toReport].filter(({ record }) =>
+      record.ops.every(({ t }) => replica.rows.has(t)),
+    )
+    // Remove all first: a listener may cause more data to be shown, and each transaction is reported once.
+    for (const transaction of rejected) this.#toReport.delete(transaction)
+    for (const transaction of rejected) listener.rejectionShown(transaction)
   }
 
-  /** These are shown by the data, and no longer laid over it. */
-  #synced(transactions: readonly LocalTransaction[]): void {
+  /** Ends transactions that the data contains. */
+  #finish(transactions: readonly LocalTransaction[]): void {
     const { outbox, listener } = this.#options
     const accepted = transactions.map(({ record }) => record)
     for (const transaction of transactions) {
       outbox.remove(transaction)
       transaction.dispatch({ type: 'sync' })
     }
-    listener.counted()
-    this.#leave(accepted)
+    listener.countsChanged()
+    this.#removeStored(accepted)
   }
 
   /**
-   * The data has shown these, so they leave the disk: once the data is stored, after which a restart would show them, too.
-   * Where this client will not store it, they leave at once. Where storing fails for now, they are marked as seen.
+   * Removes transactions from the disk that the data contains. They are removed once the data is stored, so that a
+   * restart shows them, too; at once if this client will not store the data. If storing fails for now, they are marked
+   * as seen.
    */
-  #leave(records: readonly OutboxRecord[]): void {
+  #removeStored(records: readonly OutboxRecord[]): void {
     const { disk, log } = this.#options
-    for (const record of records) this.#leaving.set(record.id, record)
-    const leave = async () => {
-      const isOver = await disk.stored().then(
+    for (const record of records) this.#toRemove.set(record.id, record)
+    const remove = async () => {
+      const canRemove = await disk.stored().then(
         () => true,
         () => disk.isOthers,
       )
-      const left = [...this.#leaving.values()]
-      if (!isOver) return log.change({ update: left.map((record) => ({ ...record, seen: true })) })
+      const left = [...this.#toRemove.values()]
+      if (!canRemove) return log.change({ update: left.map((record) => ({ ...record, seen: true })) })
       await log.change({ remove: left.map(({ id }) => id) })
-      for (const { id } of left) this.#leaving.delete(id)
+      for (const { id } of left) this.#toRemove.delete(id)
     }
-    // What stays on the disk all the same, the next start finds to be synced.
-    leave().catch(() => {})
+    // If this fails, the next start finds the transactions synced.
+    remove().catch(() => {})
   }
 
-  /** The disk may take writes again: what is to leave it leaves. */
+  /** Tries again to remove transactions from the disk. To be called when the disk may accept writes again. */
   leaveAgain(): void {
-    if (this.#leaving.size > 0) this.#leave([])
+    if (this.#toRemove.size > 0) this.#removeStored([])
   }
 
   /**
-   * Another version of the application may have sent it, before an update or beside this one: the verdict is on its shape.
-   * Gives whether it goes on from there.
+   * Handles `id_reused`: another version of the application may have sent the transaction with other ops, before an
+   * update or in another tab. Resolves with whether the transaction is accepted or sent again with other ops.
    */
-  async #goesOnOtherwise(transaction: LocalTransaction, sid: number): Promise<boolean> {
+  async #recoverReusedId(transaction: LocalTransaction, sid: number): Promise<boolean> {
     const { outbox, transactions } = this.#options
     const stored = await transactions.find(transaction)
     if (stored === 'gone') {
-      // That has seen its end, so the server has it since `sid` at the latest.
+      // Another client has settled the transaction, so the server has it since `sid` at the latest.
       const { epoch } = this.#options.position() ?? {}
       if (outbox.accept(transaction, sid, epoch, true)) this.#awaitEcho(sid)
       return true
@@ -229,20 +257,23 @@ export class Acknowledgements implements SenderListener {
     return transaction.sendOtherwise(stored)
   }
 
-  /** The data may have come before the verdict, if it reaches to `sid`. */
+  /** If the data already reaches `sid`, it has arrived before the result: show it now. */
   #awaitEcho(sid: number): void {
     const data = this.#options.position()
     if (data && sid <= data.confirmed) this.change([], data.confirmed, 0)
     this.awaitTruth()
   }
 
-  /** Where this fails, a restart sends it once more, and gets the same answer. */
-  #keep({ isStored, record }: LocalTransaction): void {
+  /**
+   * Stores the current state of `transaction`. If this fails, a restart sends the transaction again and receives the
+   * same result.
+   */
+  #store({ isStored, record }: LocalTransaction): void {
     if (!isStored) return
-    this.#kept.push(record)
-    if (this.#kept.length > 1) return
-    // All that are judged meanwhile are written at once.
-    const update = () => ({ update: this.#kept.splice(0) })
+    this.#toStore.push(record)
+    if (this.#toStore.length > 1) return
+    // Write everything that is added in the meantime together.
+    const update = () => ({ update: this.#toStore.splice(0) })
     this.#options.log.change(update).catch(() => {})
   }
 }

@@ -21,26 +21,29 @@ export class ByRecord {
     }
   }
 
-  /** Those that change the record which `op` changes. */
+  /** The transactions that change the record of `op`. */
   of(op: TxOp): Iterable<LocalTransaction> {
     return this.#all.get(keyOf(op)) ?? []
   }
 
-  /** The ids of the pending ones that change, with an op of `theirs`, a record which one of `ops` changes. */
-  pendingOn(ops: readonly TxOp[], theirs: (record: OutboxRecord) => readonly TxOp[]): readonly string[] {
+  /**
+   * The ids, sorted, of pending transactions that change a record of `ops`. `opsOf` selects the ops of a transaction
+   * that count.
+   */
+  pendingOn(ops: readonly TxOp[], opsOf: (record: OutboxRecord) => readonly TxOp[]): readonly string[] {
     const keys = new Set(ops.map(keyOf))
-    const near = new Set([...keys].flatMap((key) => [...(this.#all.get(key) ?? [])]))
-    return [...near]
-      .filter(({ state, record }) => state !== 'rejected' && theirs(record).some((op) => keys.has(keyOf(op))))
+    const candidates = new Set([...keys].flatMap((key) => [...(this.#all.get(key) ?? [])]))
+    return [...candidates]
+      .filter(({ state, record }) => state !== 'rejected' && opsOf(record).some((op) => keys.has(keyOf(op))))
       .map(({ id }) => id)
       .sort()
   }
 }
 
-/** The ops of a transaction that add a record: what puts one that was there only changes it. */
+/** The ops of a transaction that add a record. A `put` of a record that existed only changes it. */
 export function additionsOf({ ops, before }: OutboxRecord): readonly TxOp[] {
-  const there = new Set(before.filter(({ p }) => p).map(keyOf))
-  return ops.filter((op) => op.op === 'i' && !there.has(keyOf(op)))
+  const existing = new Set(before.filter(({ p }) => p).map(keyOf))
+  return ops.filter((op) => op.op === 'i' && !existing.has(keyOf(op)))
 }
 
 function keyOf({ t, id }: TxOp | RecordImage): string {

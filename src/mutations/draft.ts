@@ -10,24 +10,27 @@ import type { WireRow } from '../protocol/row.ts'
 import type { TxOp } from '../protocol/tx.ts'
 
 /**
- * What a transaction does, in order; each reads what the ones before it wrote. All throw a ValidationError, and a
- * ConfigurationError for an option that there is not.
+ * Reads and writes records inside a transaction, in order: each call sees the writes of earlier calls. Every method
+ * throws a ValidationError for a wrong type, id or field, and a ConfigurationError for an unknown option.
  */
 export interface Mutator {
-  /** The record as it is shown, and as this transaction has made it. */
+  /** The record with the writes of this transaction, as a frozen object; `undefined` if there is no such record. */
   get(t: string, id: string): DraftRecord | undefined
-  /** Adds a record, and gives its id: `fields.id`, or a new UUIDv7. There must be none of that id. */
+  /** Adds a record and returns its id: `fields.id`, or a new UUIDv7. Throws if a record with that id exists. */
   insert(t: string, fields: Fields): string
-  /** Replaces the fields that it lists; the record must be there. */
+  /** Replaces the listed fields and keeps the others. Throws if there is no such record. */
   update(t: string, id: string, fields: Fields, options?: WriteOptions): void
-  /** Makes the record just this, whether it is there or not: also how a field is removed. */
+  /** Replaces the whole record, or adds it if there is none. Fields that `record` leaves out are removed. */
   put(t: string, record: Fields & { readonly id: string }, options?: WriteOptions): void
-  /** Removes the record; where there is none, nothing. */
+  /** Removes the record. Does nothing if there is no such record. */
   delete(t: string, id: string, options?: WriteOptions): void
 }
 
 export interface WriteOptions {
-  /** The server refuses it with `conflict` where the record has changed since what is here. @default false */
+  /**
+   * Asks the server to reject the transaction with `conflict` if the record has changed since the client's position.
+   * @default false
+   */
   readonly ifUnchanged?: boolean | undefined
 }
 
@@ -38,29 +41,32 @@ export interface Fields {
 export type DraftRecord = { readonly id: string } & Payload
 
 export interface DraftOptions {
-  /** The rows as they are shown. */
+  /** The rows with all optimistic updates. */
   readonly rows: RowSource
   readonly models: Models
   readonly newId: () => string
-  /** The position on top of which it is made. */
+  /** The client's position when the transaction is made. */
   readonly since: number
 }
 
 export interface Draft {
   readonly ops: readonly TxOp[]
-  /** The records that they touch, as they were before. */
+  /** The records that `ops` change, as they were before the transaction. */
   readonly before: readonly RecordImage[]
 }
 
-/** What `body` writes. It is run here and now, and where it throws, so does this. */
+/**
+ * Runs `body` and returns what it wrote. Throws what `body` throws, and a ConfigurationError if `body` returns a
+ * promise.
+ */
 export function draft(body: (mutator: Mutator) => unknown, options: DraftOptions): Draft {
   const open = new OpenDraft(options)
   try {
     const result = body(open)
     if (isObject(result) && typeof result.then === 'function') {
-      // Nobody else would hear it reject.
+      // Nobody else awaits the promise, so its rejection must not become an unhandled one.
       Promise.resolve(result).catch(() => {})
-      const message = 'The function given to `mutate` is asynchronous; wait before, and write at once.'
+      const message = 'The function passed to `mutate` must be synchronous. Await before the call.'
       throw new ConfigurationError('mutate', message)
     }
     return open.draft
@@ -97,7 +103,7 @@ class OpenDraft implements Mutator {
     const { id = this.#options.newId(), ...written } = payloadOf(t, fields)
     const name = checkedName(t, 'id', id)
     if (this.#row(t, name))
-      throw new ValidationError(t, 'id', `there is a record ${name} already; update or put it`)
+      throw new ValidationError(t, 'id', `a record ${name} exists already; use update or put`)
     const p = checkedWhole(this.#options.models, t, name, written)
     this.#add({ op: 'i', t, id: name, p })
     return name
@@ -125,10 +131,10 @@ class OpenDraft implements Mutator {
 
   #row(t: string, id: string): WireRow | undefined {
     if (this.#closed) {
-      throw new ClosedError('This transaction has been made; call `mutate` again for another.')
+      throw new ClosedError('This transaction has ended. Call `mutate` again.')
     }
     checkedName(t, 't', t)
-    if (typeof id !== 'string') throw new ValidationError(t, 'id', 'it must be a text')
+    if (typeof id !== 'string') throw new ValidationError(t, 'id', 'must be a string')
     const key = rowKey(t, id)
     return this.#now.has(key) ? this.#now.get(key) : this.#options.rows.of(t).get(id)
   }
@@ -151,7 +157,7 @@ class OpenDraft implements Mutator {
 
 function checkedName(t: string, field: string, name: unknown): string {
   if (name !== '' && isStorableName(name)) return name
-  const what = `it must be a text of 1 to ${maxNameLength} characters, and not \`__proto__\``
+  const what = `must be a string of 1 to ${maxNameLength} characters, and not \`__proto__\``
   throw new ValidationError(String(t), field, what)
 }
 

@@ -6,17 +6,17 @@ import type { WireRow } from '../protocol/row.ts'
 import type { TxOp } from '../protocol/tx.ts'
 import type { Mutator } from './draft.ts'
 
-/** A record before a transaction, and as the transaction makes it; `undefined` where it is not there. */
+/** A record before and after a transaction; `undefined` if there is no such record. */
 export interface Effect {
   readonly t: string
   readonly id: string
   readonly base: Payload | undefined
   readonly mine: Payload | undefined
-  /** Whether `mine` is the record as the server has made it, with all that the server has added or changed. */
+  /** Whether `mine` is the server's result, which includes all that the server added or changed. */
   readonly isServers?: boolean
 }
 
-/** What a transaction does to each record that it touches. */
+/** The effect of a transaction on each record that it changes. */
 export function effectsOf({ before, ops }: Pick<OutboxRecord, 'before' | 'ops'>): readonly Effect[] {
   const rows = new Map(before.map(({ t, id, p }) => [rowKey(t, id), p ? { t, id, p } : undefined]))
   for (const op of ops) {
@@ -31,7 +31,10 @@ export function effectsOf({ before, ops }: Pick<OutboxRecord, 'before' | 'ops'>)
   }))
 }
 
-/** What the frames of the transaction `tx` did to each record, among other `frames`, which are in order. */
+/**
+ * The effect of the transaction `tx` on each record. `frames` are in ascending order and may belong to other
+ * transactions, too.
+ */
 export function effectsIn(frames: readonly DeltaFrame[], tx: string, rows: RowSource): readonly Effect[] {
   const effects = new Map<string, Effect>()
   const now = new Map<string, WireRow | undefined>()
@@ -50,21 +53,20 @@ export function effectsIn(frames: readonly DeltaFrame[], tx: string, rows: RowSo
   return [...effects.values()]
 }
 
-/** Asked of the server by an undo or a redo: what is not known here yet is not taken back either. */
+/** Undo and redo ask the server to reject the write if a record has changed: the client may not know the change yet. */
 const options = { ifUnchanged: true }
 
-/** Writes what takes `effects` back, as far as what they wrote is still there. */
+/** Reverts `effects`, except for fields that no longer hold the written value. */
 export function takeBack(effects: readonly Effect[], m: Mutator): void {
-  for (const effect of [...effects].reverse()) takeBackOne(effect, m)
+  for (const effect of [...effects].reverse()) revert(effect, m)
 }
 
-/** Writes what does `effects` again that were taken back, as far as nobody has changed the records since. */
+/** Applies reverted `effects` again, except to records that have changed since. */
 export function doAgain(effects: readonly Effect[], m: Mutator): void {
-  for (const { t, id, base, mine } of effects)
-    takeBackOne({ t, id, base: mine, mine: base, isServers: true }, m)
+  for (const { t, id, base, mine } of effects) revert({ t, id, base: mine, mine: base, isServers: true }, m)
 }
 
-function takeBackOne({ t, id, base, mine, isServers }: Effect, m: Mutator): void {
+function revert({ t, id, base, mine, isServers }: Effect, m: Mutator): void {
   const record = m.get(t, id)
   if (mine === undefined) {
     if (base && !record) m.insert(t, { ...base, id })
@@ -83,13 +85,13 @@ function takeBackOne({ t, id, base, mine, isServers }: Effect, m: Mutator): void
   )
   const kept = Object.entries(now).filter(([field]) => !changed.includes(field))
   const restored = Object.entries(base).filter(([field]) => changed.includes(field))
-  // No update can remove a field: where one is to go, the record is put whole.
+  // An update cannot remove a field. If a field has to go, put the whole record.
   if (changed.some((field) => !Object.hasOwn(base, field)))
     m.put(t, { ...Object.fromEntries([...kept, ...restored]), id }, options)
   else m.update(t, id, Object.fromEntries(restored), options)
 }
 
-/** Writes what a rejected transaction did once more, on top of what is there now. */
+/** Writes the ops of a rejected transaction again, on top of the current records. */
 export function tryAgain(record: Pick<OutboxRecord, 'ops' | 'before'>, m: Mutator): void {
   const effects = new Map(effectsOf(record).map((effect) => [rowKey(effect.t, effect.id), effect]))
   for (const op of record.ops) repeat(op, effects.get(rowKey(op.t, op.id))?.mine, m)
@@ -102,6 +104,6 @@ function repeat(op: TxOp, mine: Payload | undefined, m: Mutator): void {
   else if (op.op === 'i' && !op.put) m.insert(t, { ...op.p, id })
   else if (op.op === 'i') m.put(t, { ...op.p, id }, options)
   else if (m.get(t, id)) m.update(t, id, op.p, options)
-  // Somebody deleted it meanwhile: it comes back as it was here.
+  // The record was deleted in the meantime: restore it with the user's change.
   else if (mine) m.put(t, { ...mine, id })
 }

@@ -2,7 +2,10 @@ import type { RecordImage } from '../persistence/outbox.ts'
 import { rowKey } from '../protocol/fold.ts'
 import type { TxOp } from '../protocol/tx.ts'
 
-/** What `later` does after `earlier`, as one list. What only changes fields once more becomes part of the op before. */
+/**
+ * Joins two lists of ops into one list with the same effect. An update of a record is merged into the op before it on
+ * that record.
+ */
 export function joinOps(earlier: readonly TxOp[], later: readonly TxOp[]): readonly TxOp[] {
   const ops = [...earlier]
   const places = new Map(earlier.map(({ t, id }, at) => [rowKey(t, id), at]))
@@ -17,7 +20,7 @@ export function joinOps(earlier: readonly TxOp[], later: readonly TxOp[]): reado
   return ops
 }
 
-/** The images of both; of a record that both have, the earlier one. */
+/** The images of both lists; if both have an image of a record, the earlier one. */
 export function joinImages(
   earlier: readonly RecordImage[],
   later: readonly RecordImage[],

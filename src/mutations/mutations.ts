@@ -28,16 +28,18 @@ import { TransactionMaker } from './transaction-maker.ts'
 import { UndoStack } from './undo-stack.ts'
 import type { Merge, MutateOptions, WriterOutbox } from './writer.ts'
 
-/** A server that takes no transactions is asked again after this. */
+/** The wait before the next try, in ms, after the server has refused all transactions. */
 const pauseMs = 300_000
 
-/** What other clients may have left on the disk is read this long after the data has shown it, in ms. */
+/**
+ * The delay, in ms, before the client reads transactions of other clients from the disk after the data has shown one.
+ */
 const othersMs = 1_000
 
-/** So many requests in a row may get lost without a word. */
+/** The number of requests that may fail in a row before `status.writes.paused` says so. */
 const maxLost = 2
 
-/** How many transactions the outbox holds, and why none is sent, if that is so. */
+/** The number of pending and of rejected transactions. `paused` says why none is sent. */
 export interface WritesStatus {
   readonly pending: number
   readonly rejected: number
@@ -49,21 +51,21 @@ export interface MutationsOptions {
   readonly transport: Transport
   readonly credentials: Credentials
   readonly codec: TxCodec
-  /** Whether there is somewhere to send transactions. */
+  /** Whether there is an address to send transactions to. */
   readonly canWrite: boolean
   readonly replica: Replica
   readonly models: Models
   readonly merge: Merge | undefined
-  /** How long the data may take to show what was accepted, before it is fetched, in ms. */
+  /** Time in ms for the data to show an accepted transaction; after that, the client fetches the data. */
   readonly echoTimeout: number
   readonly disk: Disk
-  /** Where the data is; `undefined` until there is some. */
+  /** The position of the local data; `undefined` until there is data. */
   readonly position: () => DataPosition | undefined
-  /** Whether the server can be reached; `undefined` until that is known: nothing is sent before it has answered a read. */
+  /** Whether the server is reachable; `undefined` until the server has answered a read. Nothing is sent before that. */
   readonly isReached: () => boolean | undefined
-  /** Records of the type are wanted. */
+  /** Loads the records of a lazy type. */
   readonly use: (t: string) => void
-  /** Whether it is over: what is asked of it then is refused. */
+  /** Whether the client is closed: calls are then refused. */
   readonly isClosed: () => boolean
   readonly reporter: ErrorReporter
   readonly onListenerError: (error: unknown) => void
@@ -71,17 +73,19 @@ export interface MutationsOptions {
 }
 
 export type MutationsListener = OptimisticUpdatesListener & {
-  /** A transaction waits for somebody to decide. */
+  /** A rejected transaction waits in the outbox for a decision. */
   rejected(transaction: Transaction): void
-  /** `status` may be another. */
+  /** `status` may have changed. */
   changed(): void
-  /** The data does not show yet what was said here: by what the server judged, which history it has, or who may ask. */
+  /**
+   * The data does not yet show a result, or the server has another history, or the credentials may have ended: fetch.
+   */
   missing(): void
-  /** Something waits to be sent, and the server is out of reach, or is not known to be in reach. */
+  /** A transaction waits to be sent, and the server is not reachable or not known to be. */
   unreached(): void
 }
 
-/** The writing half of a session: it joins the parts that make, keep, send and settle transactions. */
+/** The writing half of an engine: connects the parts that make, store, send and settle transactions. */
 export class Mutations {
   readonly outbox: WriterOutbox
   readonly acknowledgements: Acknowledgements
@@ -92,7 +96,7 @@ export class Mutations {
   readonly #maker: TransactionMaker
   readonly #rejected: RejectedTransactions
   readonly #scheduler: Schedule<void>
-  readonly #history: UndoStack
+  readonly #undoStack: UndoStack
   readonly #others: Timer
 
   constructor(options: MutationsOptions) {
@@ -140,7 +144,8 @@ export class Mutations {
       environment,
       run: async (signal) => {
         await this.transactions.open()
-        // Older ones go first. Where this fails, those that are here are safer at the server all the same.
+        // Send older transactions of other clients first. If reading them fails, send the rest: it is safer at the
+        // server.
         await this.transactions.readOthers().catch(() => {})
         signal.throwIfAborted()
         this.acknowledgements.awaitTruth()
@@ -148,30 +153,31 @@ export class Mutations {
         else if (outbox.pending > 0) listener.unreached()
       },
       proves: () => true,
-      // Whether somebody else is signed in, the data is told as well, and by that it goes on or pauses.
+      // `other_user`: fetching the data notices that another user is signed in, too, and pauses or resumes.
       floorMs: (error) => (isPause(error) ? pauseMs : error.code === 'other_user' ? 0 : undefined),
       onFailure: (error) => {
         if (!isAnswered(error)) listener.unreached()
         const isOutdated = error.code === 'discontinuous'
-        // At first the data may merely lag behind a reset, which says by itself what happened.
+        // The first time, the data may just lag a reset, which reports itself.
         if (!isOutdated || this.#scheduler.failures > 1) reporter.failure(error)
-        // A delta is refused, too, where these credentials have ended: then all of syncing pauses, and the status says so.
+        // If the credentials have ended, the delta is refused, too: all of syncing pauses, and the status says so.
         if (isOutdated || isSyncError(error, 'UnauthenticatedError')) listener.missing()
       },
       onChange: () => listener.changed(),
     })
-    this.#history = new UndoStack(maker)
+    this.#undoStack = new UndoStack(maker)
     this.outbox = {
-      list: ({ state } = {}) => outbox.list().filter((one) => state === undefined || one.state === state),
+      list: ({ state } = {}) =>
+        outbox.list().filter((transaction) => state === undefined || transaction.state === state),
       get: (id) => outbox.get(id),
-      subscribe: (told) => outbox.subscribe(told),
+      subscribe: (onChange) => outbox.subscribe(onChange),
       retry: (id, edit) => this.#rejected.retry(id, edit),
       discard: (id) => this.#rejected.discard(id),
       export: () => this.transactions.export(),
     }
   }
 
-  /** What the connection tells is not told twice. */
+  /** The status of writing. `paused` leaves out what `status.connection` already says. */
   status({ state }: { readonly state: string }): WritesStatus {
     const { pending, rejected } = this.#outbox
     const { failure, failures } = this.#scheduler
@@ -183,7 +189,7 @@ export class Mutations {
     }
   }
 
-  /** Whether nothing is sent until something else has changed. */
+  /** Whether nothing is sent until the credentials, the options or the server change. */
   get #isHeld(): boolean {
     const { failure } = this.#scheduler
     return (
@@ -193,84 +199,87 @@ export class Mutations {
     )
   }
 
-  /** Tells what may let it send, or send again. */
+  /** Starts sending, or sends again, as the event `type` asks. */
   tell(type: 'start' | 'want' | 'hurry' | 'resume' | 'renew'): void {
-    // What one caller may not write, another may.
+    // The server may accept transactions from another caller.
     this.#scheduler.tell(type === 'renew' && isPause(this.#scheduler.failure) ? 'resume' : type)
   }
 
-  /** Sends no more. Resolves once nothing is under way. */
+  /** Stops sending. Resolves once no request is running. */
   async stop(): Promise<void> {
-    // One that is closed can undo nothing.
-    if (this.#options.isClosed()) this.#outbox.tell()
+    // A closed client can no longer undo: let subscribers know.
+    if (this.#options.isClosed()) this.#outbox.emitChange()
     await this.#scheduler.stop()
-    // What was under way may have had something to wait for. Where it was started again, that goes on.
+    // The last request may have started a timer. Keep the timers if sending was started again.
     if (this.#scheduler.phase !== 'halted') return
     this.acknowledgements.stop()
     this.#others.clear()
   }
 
-  /** Resolves once what was to be stored is, or cannot be. */
+  /** Resolves once every pending write to the disk has succeeded or failed. */
   async settled(): Promise<void> {
     await this.#log.settled()
   }
 
-  /** What is not stored yet is stored; then nobody is left waiting. To be called once the disk is sealed. */
+  /** Stores what is not stored yet, then settles all promises of transactions. To be called once the disk is sealed. */
   async close(): Promise<void> {
     await this.transactions.settled()
     this.transactions.storeAgain()
     while (await this.#log.settled()) {
-      // What has ended led to more.
+      // A write that ended has started another.
     }
     for (const transaction of this.#outbox.list()) transaction.close()
   }
 
-  /** Throws a ConfigurationError where the client cannot write, and what `body` throws; nothing has changed then. */
+  /**
+   * Runs `body` as a transaction and returns it. Throws a ClosedError, a ConfigurationError if the client cannot write,
+   * and what `body` throws; nothing has changed then.
+   */
   mutate(body: (mutator: Mutator) => unknown, options: MutateOptions): Transaction {
     this.#maker.refuseClosed()
     if (!this.#options.canWrite) throw new ConfigurationError('endpoints.txUrl', noTxUrl)
     const transaction = this.#maker.mutate(body, options)
-    this.#history.note(transaction)
+    this.#undoStack.note(transaction)
     return transaction
   }
 
-  /** Whether there is something to undo. */
+  /** Whether `undo` has a step to undo. */
   get canUndo(): boolean {
-    return !this.#options.isClosed() && this.#history.canUndo
+    return !this.#options.isClosed() && this.#undoStack.canUndo
   }
 
-  /** Whether there is something to do again. */
+  /** Whether `redo` has a step to redo. */
   get canRedo(): boolean {
-    return !this.#options.isClosed() && this.#history.canRedo
+    return !this.#options.isClosed() && this.#undoStack.canRedo
   }
 
-  /** Undoes the last step. Resolves with whether there was one. */
+  /** Undoes the last step. Resolves with `false` if there is none. */
   undo(): Promise<boolean> {
-    return this.#history.undo()
+    return this.#undoStack.undo()
   }
 
-  /** Does the step again that was undone last. Resolves with whether there was one. */
+  /** Redoes the step that was undone last. Resolves with `false` if there is none. */
   redo(): Promise<boolean> {
-    return this.#history.redo()
+    return this.#undoStack.redo()
   }
 
-  /** What the parts tell each other, and the session. */
+  /** Connects the events of the parts with each other and with the engine. */
   #listener(): RollbackListener & RejectedTransactionsListener & AcknowledgementsListener {
     const { listener } = this.#options
     return {
       ...listener,
-      counted: () => {
-        this.#outbox.tell()
+      countsChanged: () => {
+        this.#outbox.emitChange()
         listener.changed()
       },
       queued: () => this.#scheduler.tell('want'),
       others: () => this.#others.within(othersMs),
-      stands: (transaction, lost) => {
-        this.#history.replace(lost, transaction)
-        this.#rejected.stands(transaction)
+      restored: (transaction, lost) => {
+        this.#undoStack.replace(lost, transaction)
+        this.#rejected.restored(transaction)
       },
-      judged: (transaction) => this.#rejected.settle(transaction),
-      retried: (rejected, transaction) => this.#history.replace(rejected, transaction),
+      rejectionShown: (transaction) => this.#rejected.settle(transaction),
+      retried: (rejected, transaction) => this.#undoStack.replace(rejected, transaction),
     }
   }
 }

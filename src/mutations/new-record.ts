@@ -10,22 +10,22 @@ import type { MutateOptions } from './writer.ts'
 export type NewRecordOptions = MutateOptions &
   Pick<OutboxRecord, 'id' | 'at' | 'since' | 'epoch' | 'version' | 'retryOf' | 'replaces'> & {
     readonly outbox: Outbox
-    /** One that it is joined with, and takes the place of. */
+    /** The queued transaction that the new one is joined with and replaces. */
     readonly joined: OutboxRecord | undefined
-    /** What was made in the place of one that does not stand. */
+    /** The transaction that replaced a rejected, failed or undone one. */
     readonly successorOf: (transaction: Transaction) => Transaction | undefined
   }
 
 /**
- * A new transaction as it is to be kept. Throws a RejectedError where what it requires will not happen, and a
- * ConfigurationError where that is no transaction.
+ * The record of a new transaction. Throws a RejectedError if a required transaction will not happen, and a
+ * ConfigurationError if `requires` is not a list of transactions.
  */
 export function newRecord({ ops, before }: Draft, options: NewRecordOptions): OutboxRecord {
   const { outbox, joined, successorOf, requires = [], ...rest } = options
   const listed: readonly (Transaction | undefined)[] = Array.isArray(requires) ? requires : [undefined]
   const all = joined ? joinOps(joined.ops, ops) : ops
   const others = (found: readonly string[]) => [...new Set(found)].filter((other) => other !== joined?.id)
-  const named = listed.flatMap((one) => requirement(one, successorOf))
+  const named = listed.flatMap((transaction) => requirement(transaction, successorOf))
   const required = [...named, ...outbox.inserting(all)]
   return {
     ...rest,
@@ -37,26 +37,26 @@ export function newRecord({ ops, before }: Draft, options: NewRecordOptions): Ou
   }
 }
 
-/** The id under which the server is told of it; none where the data shows it already. */
+/** The id to send as a requirement, as a list; empty if the data already contains the transaction. */
 function requirement(
   required: Transaction | undefined,
   successorOf: NewRecordOptions['successorOf'],
 ): readonly string[] {
   if (!required || !isName(required.id))
     throw wrongOption('mutate.requires', 'must be a list of transactions.')
-  let standing = required
-  while (isOut(standing)) {
-    const successor = successorOf(standing)
+  let current = required
+  while (hasFailed(current)) {
+    const successor = successorOf(current)
     if (!successor) {
-      const message = `A transaction that is required was ${standing.state}.`
+      const message = `A required transaction was ${current.state}.`
       throw new RejectedError('dependency_rejected', message)
     }
-    standing = successor
+    current = successor
   }
-  return standing.state === 'synced' ? [] : [standing.id]
+  return current.state === 'synced' ? [] : [current.id]
 }
 
-/** Whether it does not happen as it is. */
-function isOut({ state }: Transaction): boolean {
+/** Whether the transaction will not happen unless it is written again. */
+function hasFailed({ state }: Transaction): boolean {
   return state === 'rejected' || state === 'failed' || state === 'cancelled' || state === 'discarded'
 }

@@ -13,8 +13,8 @@ export interface OptimisticUpdatesOptions {
 
 export interface OptimisticUpdatesListener {
   /**
-   * Calls `apply` to show `changes` of the data, and that `transactions` are laid over it otherwise, or no longer.
-   * `mutation`: by what was written or decided here.
+   * Has to call `apply`, which shows `changes` of the data and adds, moves or removes the updates of `transactions`.
+   * `mutation`: the reason is a local write or decision.
    */
   change(
     kind: 'delta' | 'mutation',
@@ -27,8 +27,8 @@ export interface OptimisticUpdatesListener {
 export type Rejection = readonly [LocalTransaction, RejectedError]
 
 /**
- * The transactions of the outbox as they lie over the data: in their order, all but those that are rejected. One is added,
- * taken back or rejected here, so that the outbox and what is shown change at once.
+ * Applies the transactions of the outbox on top of the data, in order, except rejected ones. Transactions are added,
+ * removed and rejected here, so that the outbox and the shown records change in one step.
  */
 export class OptimisticUpdates {
   readonly #options: OptimisticUpdatesOptions
@@ -37,34 +37,39 @@ export class OptimisticUpdates {
     this.#options = options
   }
 
-  /** `gone` leave, and `come` stand there from now on, each in its place. */
+  /** Removes `gone` from the outbox and inserts `come`, each in its place. */
   exchange(gone: readonly LocalTransaction[], come: readonly LocalTransaction[]): void {
     const { outbox } = this.#options
-    for (const one of gone) outbox.remove(one)
+    for (const transaction of gone) outbox.remove(transaction)
     this.#show('mutation', gone, outbox.insert(come))
   }
 
-  /** The same of those that other clients have made. What is about to be rejected is not shown before. */
+  /** Inserts transactions that were found on the disk. The `faulty` ones are about to be rejected and are not shown. */
   found(transactions: readonly LocalTransaction[], faulty: ReadonlyMap<LocalTransaction, unknown>): void {
-    const behind = this.#options.outbox.insert(transactions).filter((one) => !faulty.has(one))
-    this.#show('delta', [], behind)
+    const added = this.#options.outbox.insert(transactions).filter((transaction) => !faulty.has(transaction))
+    this.#show('delta', [], added)
   }
 
-  /** All are taken back before anybody hears of it. Gives those that were not judged before. */
+  /**
+   * Rejects transactions. Removes all their updates before any listener is called. Returns those that had no result
+   * before.
+   */
   reject(rejections: readonly Rejection[]): readonly LocalTransaction[] {
     const all = rejections.map(([transaction]) => transaction)
     this.#show('mutation', all, [])
     return rejections.flatMap(([one, error]) => (this.#options.outbox.reject(one, error) ? [one] : []))
   }
 
-  /** Its record is another from now on. */
+  /** Changes the record of `transaction` and shows the change. */
   amend(transaction: LocalTransaction, change: Parameters<LocalTransaction['amend']>[0]): void {
     this.#options.outbox.remove(transaction)
     transaction.amend(change)
     this.exchange([], [transaction])
   }
 
-  /** What a pending transaction does to each record, as it is below it now; before there is data, as it was made. */
+  /**
+   * The effect of a pending transaction on the records below it; before there is data, on the records when it was made.
+   */
   effectsOf({ id: tx, record }: LocalTransaction): readonly Effect[] {
     const { replica } = this.#options
     const before = record.before.map((image) => {
@@ -74,28 +79,33 @@ export class OptimisticUpdates {
     return effectsOf({ ops: record.ops, before })
   }
 
-  /** These are about to leave: notes what they did. */
+  /** Saves the effects of transactions whose updates are about to be removed. */
   note(gone: readonly LocalTransaction[]): void {
-    for (const one of gone) if (!one.effects && one.state !== 'rejected') one.note(this.effectsOf(one))
+    for (const transaction of gone) {
+      if (!transaction.effects && transaction.state !== 'rejected')
+        transaction.note(this.effectsOf(transaction))
+    }
   }
 
-  /** Shows `changes` of the data, and `settled` as the data has them. */
+  /** Shows `changes` of the data and removes the updates of `settled`. */
   change(changes: readonly RowChange[], settled: readonly LocalTransaction[]): void {
     if (changes.length + settled.length > 0) this.#show('delta', settled, [], changes)
   }
 
-  /** Lays `behind` on top of all others, in their order; `gone` are laid no more. */
+  /**
+   * Removes the updates of `gone`, applies `changes`, and adds the updates of `added` on top of all others, in order.
+   */
   #show(
     kind: 'delta' | 'mutation',
     gone: readonly LocalTransaction[],
-    behind: readonly LocalTransaction[],
+    added: readonly LocalTransaction[],
     changes: readonly RowChange[] = [],
   ): void {
     const { replica, listener } = this.#options
     this.note(gone)
-    const touched = [...gone, ...behind]
-    const standing = behind.filter(({ state }) => state !== 'rejected')
-    const optimisticUpdates = { lift: touched.map(({ id }) => id), lay: standing.map(({ record }) => record) }
+    const touched = [...gone, ...added]
+    const active = added.filter(({ state }) => state !== 'rejected')
+    const optimisticUpdates = { lift: touched.map(({ id }) => id), lay: active.map(({ record }) => record) }
     listener.change(kind, changes, touched, () => replica.apply(changes, optimisticUpdates))
   }
 }

@@ -1,6 +1,6 @@
 import type { OutboxChange, OutboxRecord, OutboxStore } from '../persistence/outbox.ts'
 
-/** Writes transactions to the disk, in order. What is to be put while a write is under way goes into the next one. */
+/** Writes transactions to the disk, in order. Records that are put during a write are written together afterwards. */
 export class OutboxLog {
   readonly #write: OutboxStore['write']
   #last: Promise<unknown> = Promise.resolve()
@@ -24,20 +24,23 @@ export class OutboxLog {
     return this.#next.written
   }
 
-  /** Resolves as `OutboxStore.write` does. A function says in its turn what is to be done. */
+  /** Resolves as `OutboxStore.write` does. A function returns the change when its turn comes. */
   change(change: OutboxChange | (() => OutboxChange)): Promise<readonly string[]> {
     this.#next = undefined
     return this.#after(() => this.#write(typeof change === 'function' ? change() : change))
   }
 
-  /** Resolves once what is under way is not any more, with whether its end led to more. */
+  /** Resolves once the writes that are queued now have ended. `true`: more writes were added in the meantime. */
   async settled(): Promise<boolean> {
     const last = this.#last
     await last
     return last !== this.#last
   }
 
-  /** Who awaits it hears of its end before the next one begins, and so may still say what that is to do. */
+  /**
+   * Runs `write` after the last one. The caller's continuation runs before the next write begins, and so can still
+   * change the content of the next write.
+   */
   #after<T>(write: () => Promise<T>): Promise<T> {
     const written = this.#last.then(write)
     this.#last = written.catch(() => {})

@@ -6,18 +6,21 @@ import { joinOps } from './join.ts'
 import { Results } from './results.ts'
 import type { LocalTransaction } from './transaction.ts'
 
-/** A request is filled up to about so many characters. */
+/** The approximate maximum size of a request, in characters. */
 const maxChars = 256_000
 
-/** The transactions that have not settled in the data yet, in their order, and those that were rejected. */
+/** The transactions that the data does not contain yet, in order, and the rejected ones. */
 export class Outbox {
   readonly results = new Results()
   readonly #all = new Map<string, LocalTransaction>()
-  /** The highest id that was ever here. */
+  /** The highest id that was ever added. */
   #highest = ''
   readonly #rejected = new Set<LocalTransaction>()
   readonly #byRecord = new ByRecord()
-  /** The ids of all that are here, or were and may still be on disk: of these, more is known than the disk says. */
+  /**
+   * The ids of all transactions that are in the outbox, or were and may still be on the disk: for them, memory is more
+   * recent than the disk.
+   */
   readonly #known = new Set<string>()
   readonly #emitter: Emitter<{ change: undefined }>
 
@@ -25,13 +28,13 @@ export class Outbox {
     this.#emitter = new Emitter(onListenerError)
   }
 
-  /** Calls `listener` when a transaction comes, goes, or is in another state. */
+  /** Calls `listener` when a transaction is added or removed, or its state changes. */
   subscribe(listener: () => void): Unsubscribe {
     return this.#emitter.on('change', listener)
   }
 
-  /** To be called when one has come or gone, or is in another state. */
-  tell(): void {
+  /** To be called when a transaction was added or removed, or its state has changed. */
+  emitChange(): void {
     this.#emitter.emit('change', undefined)
   }
 
@@ -60,28 +63,28 @@ export class Outbox {
     if (transaction.state === 'rejected') this.#rejected.add(transaction)
   }
 
-  /** Whether one of this id is here, or was. */
+  /** Whether a transaction of this id is or was in the outbox. */
   knows(id: string): boolean {
     return this.#known.has(id)
   }
 
-  /** `stored` are all that the disk has: of others, nothing has to be known any longer. */
+  /** Forgets ids that are neither in the outbox nor in `stored`, the ids of all transactions on the disk. */
   forgetAllBut(stored: ReadonlySet<string>): void {
     for (const id of this.#known) if (!stored.has(id) && !this.#all.has(id)) this.#known.delete(id)
   }
 
-  /** Adds each in its place, by when it was made. Gives all from the first of them on, in their order. */
+  /** Adds transactions in the order of their ids. Returns all transactions from the first added one on, in order. */
   insert(added: readonly LocalTransaction[]): readonly LocalTransaction[] {
     const first = added.map(({ id }) => id).sort()[0]
     if (first === undefined) return []
-    const here = first > this.#highest ? [] : this.list()
-    const behind = [...here, ...added].filter(({ id }) => id >= first).sort(byId)
-    for (const transaction of behind) {
-      const isHere = this.#all.delete(transaction.id)
-      if (isHere) this.#all.set(transaction.id, transaction)
+    const existing = first > this.#highest ? [] : this.list()
+    const moved = [...existing, ...added].filter(({ id }) => id >= first).sort(byId)
+    for (const transaction of moved) {
+      const isKnown = this.#all.delete(transaction.id)
+      if (isKnown) this.#all.set(transaction.id, transaction)
       else this.#add(transaction)
     }
-    return behind
+    return moved
   }
 
   remove(transaction: LocalTransaction): void {
@@ -91,7 +94,10 @@ export class Outbox {
     this.results.remove(transaction)
   }
 
-  /** The one that `ops` of the same key are joined with: it is not sent, nothing builds on it, and its history is the same. */
+  /**
+   * The transaction that `ops` with the coalescing key `key` can be joined with: the last one of that key, if it is
+   * unsent, belongs to the same history, and no other transaction builds on it.
+   */
   joinable(
     key: string | undefined,
     epoch: string | undefined,
@@ -99,7 +105,7 @@ export class Outbox {
   ): LocalTransaction | undefined {
     if (key === undefined) return undefined
     const last = this.list().findLast(({ record }) => record.coalesce === key)
-    // Together they must not be refused for their number.
+    // The joined transaction must not exceed the limit of ops.
     const isInPlace = last && !last.record.isUndo && (last.isStored || last.state === 'writing')
     if (!isInPlace || !isUnsent(last) || joinOps(last.record.ops, ops).length > maxOps) return undefined
     const isOther = (last.record.epoch ?? epoch) !== epoch
@@ -109,7 +115,7 @@ export class Outbox {
     return last.record.ops.every(isLast) ? last : undefined
   }
 
-  /** The ids of the pending ones on top of which those of `ops` are made that have a condition. */
+  /** The ids of pending transactions that the conditional `ops` build on. */
   basesOf(ops: readonly TxOp[]): readonly string[] {
     return this.#byRecord.pendingOn(
       ops.filter(({ unchangedSince }) => unchangedSince !== undefined),
@@ -117,7 +123,10 @@ export class Outbox {
     )
   }
 
-  /** The ids of the pending ones that add a record which `ops` change: without them the server has none. */
+  /**
+   * The ids of pending transactions that add a record which `ops` change or remove: the server has no such record
+   * without them.
+   */
   inserting(ops: readonly TxOp[]): readonly string[] {
     return this.#byRecord.pendingOn(
       ops.filter(({ op }) => op !== 'i'),
@@ -125,7 +134,10 @@ export class Outbox {
     )
   }
 
-  /** The next ones to be sent in one request, `limit` at most. What is not durable yet holds up those behind it. */
+  /**
+   * The transactions to send in the next request, at most `limit`. A transaction that is not durable yet blocks all
+   * later ones.
+   */
   batch(codec: TxCodec, limit: number): readonly LocalTransaction[] {
     const batch: LocalTransaction[] = []
     const ids = new Set<string>()
@@ -143,7 +155,10 @@ export class Outbox {
     return batch
   }
 
-  /** The server has accepted it at `sid` in the history `epoch`; see `Verdicts.add`. Returns whether its state has changed. */
+  /**
+   * Marks `transaction` as accepted at `sid` in the history `epoch`; `isOver`: see {@link Results.add}. Returns whether
+   * its state has changed.
+   */
   accept(transaction: LocalTransaction, sid: number, epoch: string | undefined, isOver?: boolean): boolean {
     if (!transaction.dispatch({ type: 'accept', sid, epoch })) return false
     this.results.add(transaction, sid, isOver)
@@ -151,23 +166,23 @@ export class Outbox {
   }
 
   /**
-   * The accepted ones that the data shows, by the measure of `Verdicts.shownAt`. One waits for those before it that lie
-   * over the same records: they would hide what the data has of it.
+   * The accepted transactions that the data contains, as {@link Results.shownAt} decides. A transaction waits for
+   * earlier ones on the same records: their updates would hide its result.
    */
   shownAt(sid: number, results: number): readonly LocalTransaction[] {
     const shown = new Set<LocalTransaction>()
-    for (const one of [...this.results.shownAt('accepted', sid, results)].sort(byId)) {
-      if (!this.#isCovered(one, shown)) shown.add(one)
+    for (const transaction of [...this.results.shownAt('accepted', sid, results)].sort(byId)) {
+      if (!this.#isCovered(transaction, shown)) shown.add(transaction)
     }
     return [...shown]
   }
 
-  /** `transaction`, and all that cannot happen without it and are not accepted yet, in their order. */
+  /** `transaction` and, in order, all transactions without a result that require it, directly or not. */
   requiring(transaction: LocalTransaction): readonly LocalTransaction[] {
     const ids = new Set([transaction.id])
     const found = [transaction]
     for (const one of this.#all.values()) {
-      if (!one.record.requires.some((id) => ids.has(id)) || !isUnjudged(one)) continue
+      if (!one.record.requires.some((id) => ids.has(id)) || !hasNoResult(one)) continue
       ids.add(one.id)
       found.push(one)
     }
@@ -175,15 +190,15 @@ export class Outbox {
   }
 
   reject(transaction: LocalTransaction, error: RejectedError): boolean {
-    if (!isUnjudged(transaction)) return false
-    // Noted first: whoever hears of it may already try it anew.
+    if (!hasNoResult(transaction)) return false
+    // Add it first: a listener of the state may already retry it.
     this.#rejected.add(transaction)
     return transaction.dispatch({ type: 'reject', error })
   }
 
   /**
-   * Whether a transaction that was made before it, and is not among `gone`, lies over a record of it. One that was never
-   * sent does not count: at the server it comes after this one.
+   * Whether an earlier transaction that is not among `gone` changes a record of this one. An unsent transaction does
+   * not count: on the server it comes after this one.
    */
   #isCovered({ id, record }: LocalTransaction, gone: ReadonlySet<LocalTransaction>): boolean {
     for (const op of record.ops) {
@@ -199,24 +214,24 @@ function byId(a: LocalTransaction, b: LocalTransaction): number {
   return a.id < b.id ? -1 : 1
 }
 
-/** Whether the server may still refuse it. */
-function isUnjudged({ state }: LocalTransaction): boolean {
+/** Whether the server has not returned a result yet. */
+function hasNoResult({ state }: LocalTransaction): boolean {
   return state === 'writing' || state === 'queued' || state === 'sending'
 }
 
-/** Whether it can be taken back without a trace. */
+/** Whether the server cannot have it, so that it can be cancelled without an inverse transaction. */
 export function isUnsent({ state, wasSent }: LocalTransaction): boolean {
   return (state === 'writing' || state === 'queued') && !wasSent
 }
 
-/** Whether the data can come to show it. */
+/** Whether the data contains the transaction or may come to contain it. */
 export function isSent({ state, wasSent }: LocalTransaction): boolean {
   return (
     state === 'accepted' || state === 'synced' || (wasSent && (state === 'sending' || state === 'queued'))
   )
 }
 
-/** As it is sent. */
+/** The transaction in the format of the wire. */
 export function wireOf({ record, sent }: LocalTransaction): WireTransaction {
   const { id, since, epoch, bases, requires } = record
   return {

@@ -8,7 +8,7 @@ import type { LocalTransaction, Transaction } from './transaction.ts'
 import type { TransactionMaker } from './transaction-maker.ts'
 import type { Merge } from './writer.ts'
 
-/** A merge that is rejected, too, is merged again so many times; then it waits for somebody to decide. */
+/** The maximum number of merges in a row. If the last one is rejected, too, it waits in the outbox for a decision. */
 const maxMerges = 5
 
 export interface RejectedTransactionsOptions {
@@ -22,35 +22,38 @@ export interface RejectedTransactionsOptions {
 
 export interface RejectedTransactionsListener {
   rejected(transaction: Transaction): void
-  /** `transaction` stands in the place of `rejected`. */
+  /** `transaction` has replaced `rejected`. */
   retried(rejected: LocalTransaction, transaction: LocalTransaction): void
 }
 
-/** What becomes of rejected transactions. */
+/** Merges, retries and discards rejected transactions. */
 export class RejectedTransactions {
   readonly #options: RejectedTransactionsOptions
-  /** How many merges led to a transaction. */
+  /** The number of merges in a row that led to a transaction. */
   readonly #merges = new WeakMap<Transaction, number>()
-  /** In whose place a merge was written: nobody was told of them. */
-  readonly #untold = new WeakSet<Transaction>()
+  /** Rejected transactions that `merge` replaced before the `rejected` event fired. */
+  readonly #unreported = new WeakSet<Transaction>()
 
   constructor(options: RejectedTransactionsOptions) {
     this.#options = options
   }
 
-  /** The application may have something better to write than what was rejected; otherwise it is told, and waits. */
+  /**
+   * Replaces a rejected transaction as `merge` asks, or reports it. An undo or a redo that lost against another user's
+   * change is made again without the changed records; one of a rejected transaction writes nothing.
+   */
   settle(transaction: LocalTransaction): void {
     const { maker, merge, reporter, listener } = this.#options
     const merges = this.#merges.get(transaction) ?? 0
     try {
       const isOpen = merges < maxMerges && transaction.state === 'rejected'
-      const again = maker.isGroundless(transaction)
+      const automatic = maker.undoesRejected(transaction)
         ? () => {}
-        : isOvertaken(transaction) && maker.undoing(transaction)
-      const edit = isOpen && (again || merge?.(transaction))
+        : isOvertaken(transaction) && maker.undoBodyOf(transaction)
+      const edit = isOpen && (automatic || merge?.(transaction))
       if (edit) {
-        this.#merges.set(this.#retry(transaction.id, edit, edit === again), merges + 1)
-        this.#untold.add(transaction)
+        this.#merges.set(this.#retry(transaction.id, edit, edit === automatic), merges + 1)
+        this.#unreported.add(transaction)
       }
     } catch (thrown) {
       reporter.error(toSyncError(thrown))
@@ -58,13 +61,16 @@ export class RejectedTransactions {
     if (transaction.state === 'rejected') listener.rejected(transaction)
   }
 
-  /** `transaction` stands again: what was to take its place could not be stored. */
-  stands(transaction: LocalTransaction): void {
-    if (this.#untold.delete(transaction) && transaction.state === 'rejected')
+  /** The replacement of `transaction` could not be stored. Reports `transaction` if it was not reported before. */
+  restored(transaction: LocalTransaction): void {
+    if (this.#unreported.delete(transaction) && transaction.state === 'rejected')
       this.#options.listener.rejected(transaction)
   }
 
-  /** Writes a rejected transaction anew, as `edit` does or as it was; it leaves the outbox in the same step. */
+  /**
+   * Writes a rejected transaction again, with the ops of `edit` or with its own. The rejected one leaves the outbox in
+   * the same step.
+   */
   retry(id: string, edit?: (mutator: Mutator) => unknown): Transaction {
     const { record } = this.#rejected(id)
     return edit ? this.#retry(id, edit, false) : this.#retry(id, (m) => tryAgain(record, m), true)
@@ -78,7 +84,10 @@ export class RejectedTransactions {
     return transaction
   }
 
-  /** Gives up a rejected transaction. Resolves once it is gone from the disk; where that refuses, it stands as before. */
+  /**
+   * Discards a rejected transaction. Resolves once the disk no longer has it. Rejects if the disk fails; the
+   * transaction then stays rejected.
+   */
   async discard(id: string): Promise<void> {
     const { maker, rollback } = this.#options
     maker.refuseClosed()
@@ -88,11 +97,11 @@ export class RejectedTransactions {
   #rejected(id: string): LocalTransaction {
     const transaction = this.#options.outbox.get(id)
     if (transaction?.state === 'rejected') return transaction
-    throw new ConfigurationError('id', `The outbox holds no rejected transaction ${id}.`)
+    throw new ConfigurationError('id', `The outbox has no rejected transaction ${id}.`)
   }
 }
 
-/** Whether it is an undo or a redo, and somebody else had changed what it was to change. */
+/** Whether it is an undo or a redo of records that somebody else has changed. */
 function isOvertaken({ record, rejection }: LocalTransaction): boolean {
   const reason = record.isUndo && rejection?.reason
   return reason === 'conflict' || reason === 'not_found' || reason === 'exists'

@@ -3,18 +3,18 @@ import { isOtherEpoch } from '../protocol/guards.ts'
 import type { LocalTransaction } from './transaction.ts'
 
 /** One decision of the server. `sid`: the position it was based on. `count`: its running number. */
-interface Verdict {
+interface Result {
   readonly sid: number
   readonly count: number
   readonly isOver: boolean
 }
 
-/** The results that the data may not show yet: on those that are accepted, and on those of the rejected that are not told. */
+/** Results that the data may not show yet: of accepted transactions, and of rejected ones that are not reported yet. */
 export class Results {
-  readonly #unshown = new Map<LocalTransaction, Verdict>()
+  readonly #unshown = new Map<LocalTransaction, Result>()
   #count = 0
 
-  /** How many there were, ever. What a fetch brings that began at this number shows all that they were about. */
+  /** The number of results so far. A fetch that begins at this number shows the effect of all of them. */
   get count(): number {
     return this.#count
   }
@@ -25,8 +25,8 @@ export class Results {
   }
 
   /**
-   * `transaction` was judged by what the server has at `sid`; where that is not given, only a fetch that begins later
-   * shows it. `isOver`: another client has seen its end, so that it is nobody's to send again.
+   * Adds the result of `transaction`, which the server based on its state at `sid`. Without a `sid`, only a fetch that
+   * begins later shows the effect. `isOver`: another client has settled the transaction, so no client sends it again.
    */
   add(transaction: LocalTransaction, sid = Number.POSITIVE_INFINITY, isOver = false): void {
     this.#count += 1
@@ -37,23 +37,23 @@ export class Results {
     this.#unshown.delete(transaction)
   }
 
-  /** Those whose verdict the data shows, once it is confirmed up to `sid`, by a fetch that began at `count`. */
+  /** Transactions whose result the data shows once it is confirmed up to `sid`, by a fetch that began at `count`. */
   shownAt(state: 'accepted' | 'rejected', sid: number, count: number): readonly LocalTransaction[] {
-    return [...this.#unshown].flatMap(([one, verdict]) =>
-      one.state === state && (verdict.sid <= sid || verdict.count <= count) ? [one] : [],
+    return [...this.#unshown].flatMap(([one, result]) =>
+      one.state === state && (result.sid <= sid || result.count <= count) ? [one] : [],
     )
   }
 
   /**
-   * Data of `head` takes the place of data that ended at `data`, where there was any. A transaction that was accepted in
-   * another history is to be sent again, unless the data has shown it before. Returns those to be sent.
+   * Handles a snapshot of `head` that replaces data which ended at `data`, if there was any. Queues transactions again
+   * that were accepted in another history, unless the old data contained them. Returns the queued transactions.
    */
   requeue(head: HistoryPosition, data: HistoryPosition | undefined): readonly LocalTransaction[] {
-    return [...this.#unshown].flatMap(([one, verdict]) => {
+    return [...this.#unshown].flatMap(([one, result]) => {
       const { acceptedEpoch, seen } = one.record
-      if (one.state !== 'accepted' || verdict.isOver || isKnownIn(head, data, acceptedEpoch)) return []
-      const wasShown = data && !isOtherEpoch(data, acceptedEpoch) && verdict.sid <= data.sid
-      if (seen || wasShown) this.#unshown.set(one, { ...verdict, sid: Number.NEGATIVE_INFINITY })
+      if (one.state !== 'accepted' || result.isOver || isKnownIn(head, data, acceptedEpoch)) return []
+      const wasShown = data && !isOtherEpoch(data, acceptedEpoch) && result.sid <= data.sid
+      if (seen || wasShown) this.#unshown.set(one, { ...result, sid: Number.NEGATIVE_INFINITY })
       else if (one.dispatch({ type: 'requeue' })) {
         this.remove(one)
         return [one]
@@ -63,7 +63,7 @@ export class Results {
   }
 }
 
-/** Whether a position that counts in the history `epoch` counts in that of `head`. */
+/** Whether a position in the history `epoch` is valid in the history of `head`. */
 function isKnownIn(
   head: HistoryPosition,
   data: HistoryPosition | undefined,

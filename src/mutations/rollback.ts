@@ -14,17 +14,20 @@ export interface RollbackOptions {
 }
 
 export interface RollbackListener {
-  /** How many are pending or rejected may be another. */
-  counted(): void
-  /** There is something to send. */
+  /** The number of pending or rejected transactions may have changed. */
+  countsChanged(): void
+  /** There is a transaction to send. */
   queued(): void
-  /** `transaction` stands again: `lost`, which was to take its place, could not be stored. */
-  stands(transaction: LocalTransaction, lost: LocalTransaction): void
-  /** It was rejected, and the data shows by what. */
-  judged(transaction: LocalTransaction): void
+  /** `transaction` is back: its replacement `lost` could not be stored. */
+  restored(transaction: LocalTransaction, lost: LocalTransaction): void
+  /** `transaction` was rejected, and the data shows the state that the server based the decision on. */
+  rejectionShown(transaction: LocalTransaction): void
 }
 
-/** Takes transactions that do not stand out of the outbox and of what is shown, and puts back those that stand after all. */
+/**
+ * Removes failed, cancelled and rejected transactions from the outbox and from the shown records, and restores
+ * transactions whose replacement or removal failed.
+ */
 export class Rollback {
   readonly #options: RollbackOptions
 
@@ -33,39 +36,43 @@ export class Rollback {
   }
 
   /**
-   * `transaction` is refused, and so are all that require it: by the server, from what it has at `sid`, or here. What the
-   * server refused is told when the data shows that.
+   * Rejects `transaction` and all that require it. `sid`: the position that the server based its decision on; the
+   * rejection is reported when the data shows that position. Without `sid`, the client itself rejects, and reports at
+   * once.
    */
   reject(transaction: LocalTransaction, error: RejectedError, sid?: number): void {
     const dependents = this.#dependents(transaction, `rejected (${error.reason})`)
     this.#rejectAll([[transaction, error], ...dependents], sid)
   }
 
-  /** Takes back one that was not sent. Where another client of the same data may have sent it, it stands as one that was. */
+  /** Cancels an unsent transaction. If another client of the same data may have sent it, it is kept as a sent one. */
   async cancel(transaction: LocalTransaction): Promise<void> {
     const written = this.#options.log.change({ cancel: [transaction.id] })
     this.#takeOut(transaction, { type: 'cancel' })
-    const sent = await this.#leaves(transaction, written)
-    if (sent.length > 0) this.standSent([transaction])
+    const sent = await this.#removed(transaction, written)
+    if (sent.length > 0) this.keepAsSent([transaction])
     else this.#rejectDependents(transaction)
   }
 
   /**
-   * Another client of the same data has taken `transaction` back before it was sent, or has decided first what it decides:
-   * `replaced` stand again.
+   * Cancels `transaction` because another client of the same data has cancelled it or has made the same decision first.
+   * Restores the `replaced` transactions.
    */
   withdraw(transaction: LocalTransaction, replaced: readonly LocalTransaction[] = []): void {
     if (this.#takeOut(transaction, { type: 'cancel' }, replaced)) this.#rejectDependents(transaction)
   }
 
-  /** Gives up one that was rejected. */
+  /**
+   * Discards a rejected transaction. Rejects with a StorageError if the disk fails; the transaction then stays
+   * rejected.
+   */
   async discard(transaction: LocalTransaction): Promise<void> {
     const gone = this.#options.log.change({ discard: [transaction.id] })
     this.drop([transaction])
-    await this.#leaves(transaction, gone)
+    await this.#removed(transaction, gone)
   }
 
-  /** Another client of the same data has discarded these, or tried them again. */
+  /** Removes rejected transactions that another client of the same data has discarded or retried. */
   drop(rejected: readonly LocalTransaction[]): void {
     const { outbox, listener } = this.#options
     if (rejected.length === 0) return
@@ -73,28 +80,33 @@ export class Rollback {
       outbox.remove(transaction)
       transaction.dispatch({ type: 'discard' })
     }
-    listener.counted()
+    listener.countsChanged()
   }
 
-  /** It could not be stored, so it is taken back; what it was to take the place of stands again. */
-  lose(transaction: LocalTransaction, error: SyncError, replaced: readonly LocalTransaction[]): void {
+  /** Fails a transaction that could not be stored. Restores the transactions that it was to replace. */
+  fail(transaction: LocalTransaction, error: SyncError, replaced: readonly LocalTransaction[]): void {
     const { reporter, listener } = this.#options
     if (this.#takeOut(transaction, { type: 'lost', error }, replaced)) this.#rejectDependents(transaction)
-    for (const one of replaced) listener.stands(one, transaction)
+    for (const one of replaced) listener.restored(one, transaction)
     reporter.error(error)
     if (transaction.state === 'failed') this.#restore(replaced, [transaction.id])
   }
 
-  /** What became of them, the server says when they are sent once more. */
-  standSent(transactions: readonly LocalTransaction[]): void {
+  /**
+   * Restores transactions that another client may have sent. They are sent again: the server then returns their result.
+   */
+  keepAsSent(transactions: readonly LocalTransaction[]): void {
     this.#exchange([], transactions)
     for (const transaction of transactions) {
       for (const type of ['send', 'unsent'] as const) transaction.dispatch({ type })
     }
   }
 
-  /** Where the disk does not let `transaction` go, a restart would find it: it stands as before. */
-  async #leaves<T>(transaction: LocalTransaction, written: Promise<T>): Promise<T> {
+  /**
+   * Awaits the removal of `transaction` from the disk. If the removal fails, a restart would find the transaction:
+   * restores it here, too.
+   */
+  async #removed<T>(transaction: LocalTransaction, written: Promise<T>): Promise<T> {
     try {
       return await written
     } catch (thrown) {
@@ -104,23 +116,26 @@ export class Rollback {
     }
   }
 
-  /** Writes what stands, without what is lost: a store that told of no end in time may have done its work all the same. */
-  #restore(standing: readonly LocalTransaction[], lost: readonly string[] = []): void {
+  /**
+   * Writes the restored transactions again and removes `lost`: a store that timed out may have done the write all the
+   * same.
+   */
+  #restore(restored: readonly LocalTransaction[], lost: readonly string[] = []): void {
     const { log, outbox } = this.#options
-    const restore = () => standing.filter((one) => outbox.get(one.id) === one).map(({ record }) => record)
+    const restore = () => restored.filter((one) => outbox.get(one.id) === one).map(({ record }) => record)
     log.change(() => ({ restore: restore(), remove: lost })).catch(() => {})
   }
 
-  /** Gives whether that is new. */
+  /** Returns whether the state of `transaction` has changed. */
   #takeOut(
     transaction: LocalTransaction,
     event: { readonly type: 'cancel' } | { readonly type: 'lost'; readonly error: SyncError },
     replaced: readonly LocalTransaction[] = [],
   ): boolean {
-    // What was rejected before it was stored stays, to be looked at.
+    // A transaction that was rejected before it was stored stays in the outbox.
     this.#exchange(transaction.state === 'rejected' ? [] : [transaction], replaced)
     if (!transaction.dispatch(event)) return false
-    this.#options.listener.counted()
+    this.#options.listener.countsChanged()
     return true
   }
 
@@ -128,21 +143,21 @@ export class Rollback {
     this.#rejectAll(this.#dependents(transaction, transaction.state))
   }
 
-  /** All that require `transaction`, and that it was `what`. */
+  /** Rejections of all transactions that require `transaction`. `what`: what happened to `transaction`. */
   #dependents(transaction: LocalTransaction, what: string): readonly Rejection[] {
-    const message = `It requires another transaction, which was ${what}.`
+    const message = `A required transaction was ${what}.`
     const error = new RejectedError('dependency_rejected', message)
     const [, ...dependents] = this.#options.outbox.requiring(transaction)
     return dependents.map((one) => [one, error])
   }
 
-  /** Takes `gone` out, and puts those of `replaced` back where they stood. */
+  /** Removes `gone` from the outbox and restores those of `replaced` that can be restored, in their old places. */
   #exchange(gone: readonly LocalTransaction[], replaced: readonly LocalTransaction[]): void {
     const { optimisticUpdates, listener } = this.#options
-    const again = replaced.filter((one) => one.dispatch({ type: 'restore' }))
-    optimisticUpdates.exchange(gone, again)
-    if (again.length === 0) return
-    listener.counted()
+    const restored = replaced.filter((one) => one.dispatch({ type: 'restore' }))
+    optimisticUpdates.exchange(gone, restored)
+    if (restored.length === 0) return
+    listener.countsChanged()
     listener.queued()
   }
 
@@ -150,15 +165,15 @@ export class Rollback {
     if (rejections.length === 0) return
     const { outbox, optimisticUpdates, log, reporter, listener } = this.#options
     const rejected = optimisticUpdates.reject(rejections)
-    // Whoever heard of it may have tried it anew.
+    // A listener may already have retried some of them.
     const kept = rejected.filter(({ state }) => state === 'rejected')
     log
       .change({ keep: kept.map(({ record }) => record) })
       .then((gone) => this.drop(kept.filter(({ id }) => gone.includes(id))))
       .catch((thrown) => reporter.error(toStorageError(thrown)))
-    listener.counted()
+    listener.countsChanged()
     for (const transaction of rejected) {
-      if (sid === undefined) listener.judged(transaction)
+      if (sid === undefined) listener.rejectionShown(transaction)
       else if (transaction.state === 'rejected') outbox.results.add(transaction, sid)
     }
   }

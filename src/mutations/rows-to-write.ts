@@ -2,7 +2,10 @@ import { ValidationError } from '../base/errors.ts'
 import type { RowSource } from '../protocol/fold.ts'
 import type { Replica } from '../records/replica.ts'
 
-/** The rows as they are shown, for a transaction to write on. Throws a ValidationError, `not_loaded`, for those that are not yet. */
+/**
+ * The rows with all optimistic updates, for a transaction to read and write. Throws a ValidationError of code
+ * `not_loaded` for a type that is not loaded yet.
+ */
 export function rowsToWrite(replica: Replica, use: (t: string) => void): RowSource {
   return {
     of(t) {

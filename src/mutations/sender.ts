@@ -8,7 +8,7 @@ import type { DataPosition } from './data-position.ts'
 import { type Outbox, wireOf } from './outbox.ts'
 import type { LocalTransaction } from './transaction.ts'
 
-/** So many go into one request, unless the codec says otherwise. */
+/** The default for the maximum number of transactions in a request. */
 const maxTransactions = 100
 
 export interface SenderOptions {
@@ -16,23 +16,29 @@ export interface SenderOptions {
   readonly codec: TxCodec
   readonly outbox: Outbox
   readonly callerCheck: CallerCheck
-  /** Where the data is; `undefined` until there is some. */
+  /** The position of the local data; `undefined` until there is data. */
   readonly position: () => DataPosition | undefined
-  /** Looks at a transaction right before it is first sent: what is no longer to be done is taken out of it. */
+  /** Called right before a transaction is sent for the first time. May cancel it or leave ops out. */
   readonly review: (transaction: LocalTransaction) => void
   readonly listener: SenderListener
 }
 
 export interface SenderListener {
-  /** These are about to be sent for the first time, once what it gives has settled: those of them that still stand. */
+  /**
+   * These are about to be sent for the first time. The request waits for the promise; transactions that are cancelled
+   * by then are left out.
+   */
   sending(transactions: readonly LocalTransaction[]): Promise<unknown>
-  /** The server has `transaction`, as the changes up to `sid` of the history `epoch`. */
+  /** The server has accepted `transaction`: its last change has the position `sid` in the history `epoch`. */
   accepted(transaction: LocalTransaction, sid: number, epoch: string | undefined): void
-  /** The server refuses `transaction`, by what it has at `sid`. */
+  /** The server has rejected `transaction`, based on its state at `sid`. */
   rejected(transaction: LocalTransaction, error: RejectedError, sid: number): Promise<void>
 }
 
-/** Sends what is queued, in order and in batches, one request at a time. No answer, and it stays queued under its id. */
+/**
+ * Sends queued transactions in order, in batches, one request at a time. Without a response, a transaction stays queued
+ * and keeps its id.
+ */
 export class Sender {
   readonly #options: SenderOptions
 
@@ -40,7 +46,7 @@ export class Sender {
     this.#options = options
   }
 
-  /** Sends until nothing is queued. Rejects where a request fails; what was in it is queued again. */
+  /** Sends until nothing is queued. Rejects if a request fails; its transactions are then queued again. */
   async flush(signal: AbortSignal): Promise<void> {
     const { outbox, codec } = this.#options
     let limit = codec.maxTransactions ?? maxTransactions
@@ -49,26 +55,26 @@ export class Sender {
     }
   }
 
-  /** Gives `false` where the batch is to be sent in halves. */
+  /** Resolves with `false` if the batch has to be sent in halves. */
   async #send(batch: readonly LocalTransaction[], signal: AbortSignal): Promise<boolean> {
     const { transport, codec, callerCheck, review, listener } = this.#options
-    /** Those that the request holds, once it goes out. */
+    /** The transactions in the request; `undefined` until the request goes out. */
     let sent: readonly LocalTransaction[] | undefined
     try {
       const body = await transport.transact(async () => {
-        for (const one of batch) if (!one.wasSent) review(one)
+        for (const transaction of batch) if (!transaction.wasSent) review(transaction)
         sent = await this.#mark(batch)
         if (sent.length === 0) throw new Error('Nothing is left to send.')
         return codec.encode(sent.map(wireOf))
       }, signal)
       const { sid, epoch, caller, results } = this.#read(body, sent ?? [])
       callerCheck.check(caller)
-      this.#compare(epoch)
+      this.#refuseOtherEpoch(epoch)
       const byId = new Map(results.map((result) => [result.id, result]))
       for (const transaction of sent ?? [])
         await this.#settle(transaction, sid, epoch, byId.get(transaction.id))
       if (batch.some(({ id }) => byId.has(id))) return true
-      throw new ProtocolError('bad_envelope', 'The answer to a transaction says nothing of what was sent.')
+      throw new ProtocolError('bad_envelope', 'The response has no result for any transaction.')
     } catch (error) {
       if (sent?.length === 0) return true
       const failure = txFailureOf(error, sent?.length ?? batch.length)
@@ -85,23 +91,23 @@ export class Sender {
     }
   }
 
-  /** Marks those of `batch` as sent that are still to be sent, and returns them. */
+  /** Marks the transactions of `batch` as sent that are still queued, and returns them. */
   async #mark(batch: readonly LocalTransaction[]): Promise<readonly LocalTransaction[]> {
     const unsent = new Set(batch.filter(({ wasSent }) => !wasSent))
-    // Whoever hears of one being sent may take back another.
+    // A listener of one transaction may cancel another.
     const sent = batch.filter((transaction) => transaction.dispatch({ type: 'send' }))
     const first = sent.filter((transaction) => unsent.has(transaction))
     if (first.length > 0) await this.#options.listener.sending(first)
     return sent.filter(({ state }) => state === 'sending')
   }
 
-  /** A `sid` of another history says nothing about the data: the answer comes again, once the data is of that, too. */
-  #compare(epoch: string | undefined): void {
+  /**
+   * Throws if the response is from another history than the data: its `sid` says nothing about the data. The
+   * transactions are sent again once the data is from that history, too.
+   */
+  #refuseOtherEpoch(epoch: string | undefined): void {
     if (!isOtherEpoch(this.#options.position() ?? {}, epoch)) return
-    throw new ProtocolError(
-      'discontinuous',
-      'The answer to a transaction comes from another history than the data.',
-    )
+    throw new ProtocolError('discontinuous', 'The response is from another history than the data.')
   }
 
   #read(body: unknown, sent: readonly LocalTransaction[]): TxResponse {
@@ -109,7 +115,7 @@ export class Sender {
       return readTxResponse(this.#options.codec.decode(body, sent.map(wireOf)))
     } catch (thrown) {
       if (isSyncError(thrown)) throw thrown
-      const message = `The answer to a transaction cannot be read: ${toError(thrown).message}`
+      const message = `The response cannot be read: ${toError(thrown).message}`
       throw new ProtocolError('bad_envelope', message, { cause: thrown })
     }
   }
@@ -130,7 +136,7 @@ export class Sender {
   }
 }
 
-/** Whether `error` means that this server takes no transactions at all, for now. */
+/** Whether `error` means that the server accepts no transactions at all for now. */
 export function isPause(error: unknown): error is HttpError {
   return txFailureOf(error, 1).kind === 'paused'
 }

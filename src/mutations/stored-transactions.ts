@@ -14,7 +14,7 @@ import type { ExportedOutbox } from './writer.ts'
 
 export interface StoredTransactionsOptions {
   readonly disk: Disk
-  /** Records of the type are wanted. */
+  /** Loads the records of a lazy type. */
   readonly use: (t: string) => void
   readonly outbox: Outbox
   readonly optimisticUpdates: OptimisticUpdates
@@ -23,25 +23,25 @@ export interface StoredTransactionsOptions {
   readonly rollback: Rollback
   readonly models: Models
   readonly ids: Ids
-  /** See `Settlement.take`. */
+  /** See `Acknowledgements.take`. */
   readonly take: (record: OutboxRecord) => OutboxRecord | undefined
   readonly reporter: Pick<ErrorReporter, 'error'>
-  readonly listener: Pick<RollbackListener, 'counted' | 'queued'>
+  readonly listener: Pick<RollbackListener, 'countsChanged' | 'queued'>
 }
 
-/** Brings here the transactions that are on disk, where other clients of the same data keep theirs, too. */
+/** Reads the transactions on the disk, which all clients of the same data share, into the outbox. */
 export class StoredTransactions {
   readonly #options: StoredTransactionsOptions
   #reading: Promise<void> | undefined
   #unreadable: StoredOutbox['unreadable'] = []
-  /** Whether the database was opened again, and what is here is not stored there yet. */
+  /** Whether the database was opened again and may lack the transactions in memory. */
   #mayBeLost = false
 
   constructor(options: StoredTransactionsOptions) {
     this.#options = options
   }
 
-  /** Resolves once those are here that are on an open disk. Rejects where they cannot be read; the next call tries again. */
+  /** Reads the transactions from the open disk. Rejects if they cannot be read; the next call tries again. */
   read(): Promise<void> {
     this.#reading ??= this.#read().catch((error) => {
       this.#reading = undefined
@@ -50,7 +50,7 @@ export class StoredTransactions {
     return this.#reading
   }
 
-  /** The same, once the disk is open. */
+  /** As {@link read}, but opens the disk first. */
   async open(): Promise<void> {
     const { disk } = this.#options
     await disk.open()
@@ -58,14 +58,14 @@ export class StoredTransactions {
     await this.read()
   }
 
-  /** All that is here, and what is on disk and cannot be read. */
+  /** All transactions in the outbox, and those on the disk that cannot be read. */
   async export(): Promise<ExportedOutbox> {
     await this.open()
     const transactions = this.#options.outbox.list().map(({ record }) => record)
     return { transactions, unreadable: this.#unreadable }
   }
 
-  /** Takes in what other clients have made of them. Rejects where it cannot. */
+  /** Reads transactions that other clients have added, cancelled or discarded since. Rejects if the disk fails. */
   async readOthers(): Promise<void> {
     const { disk, outbox, log } = this.#options
     const store = disk.database.outbox
@@ -73,12 +73,13 @@ export class StoredTransactions {
     const { records, ids, gone } = await store.readOthers((id) => outbox.knows(id))
     this.#found(records)
     outbox.forgetAllBut(ids)
-    // The least of the marks are forgotten first: what is made from now on is none of them.
+    // The store forgets its marks of ended transactions from the lowest id on: new ids have to be higher than all
+    // marks.
     for (const id of gone) this.#options.ids.follow(id)
-    this.#leave(gone)
+    this.#remove(gone)
   }
 
-  /** One as it is on disk now: `gone` once another client has seen its end. */
+  /** The record of a transaction on the disk; `gone` if another client has settled it. */
   async find({ id }: LocalTransaction): Promise<OutboxRecord | 'gone' | undefined> {
     const { disk, log } = this.#options
     const store = disk.database.outbox
@@ -86,20 +87,23 @@ export class StoredTransactions {
     return store.find(id).catch(() => undefined)
   }
 
-  /** An open disk has come, and those on it are not here yet. Where they cannot be read, sending waits until they are. */
+  /** Reads the transactions of a disk that was opened again. If they cannot be read, sending waits until they can. */
   async opened(): Promise<void> {
     this.#reading = undefined
     await this.read().catch(() => {})
   }
 
-  /** The disk may have lost all that it held of them. */
+  /** Stores all transactions again: the disk may have lost them. */
   reopened(): void {
     this.#mayBeLost = true
-    // A client that ends does not follow an engine that closes the database over and over.
+    // A client that is closing does not keep up with a browser that closes the database over and over.
     if (!this.#options.disk.isSealed) this.storeAgain()
   }
 
-  /** Stores what the disk did not take, or may have lost. What is still being stored for the first time is left out. */
+  /**
+   * Stores transactions that the disk has not accepted or may have lost. Leaves out those whose first write is still
+   * running.
+   */
   storeAgain(): void {
     const { outbox, log } = this.#options
     const lacking = () =>
@@ -115,22 +119,22 @@ export class StoredTransactions {
       .then((gone) => {
         this.#mayBeLost = false
         for (const transaction of put) transaction.dispatch({ type: 'stored' })
-        this.#leave(gone)
+        this.#remove(gone)
       })
       .catch(() => {})
   }
 
-  /** Resolves once what is being read is here, or cannot be read. */
+  /** Resolves once the running read has ended, also if it fails. */
   async settled(): Promise<void> {
     await this.#reading?.catch(() => {})
   }
 
-  /** Another client has cancelled or discarded these. */
-  #leave(gone: readonly string[]): void {
+  /** Removes transactions that another client has cancelled or discarded. */
+  #remove(gone: readonly string[]): void {
     const { outbox, rollback } = this.#options
-    const leaving = gone.flatMap((id) => outbox.get(id) ?? [])
-    rollback.drop(leaving.filter(({ state }) => state === 'rejected'))
-    for (const transaction of leaving) if (transaction.state === 'queued') rollback.withdraw(transaction)
+    const removed = gone.flatMap((id) => outbox.get(id) ?? [])
+    rollback.drop(removed.filter(({ state }) => state === 'rejected'))
+    for (const transaction of removed) if (transaction.state === 'queued') rollback.withdraw(transaction)
   }
 
   async #read(): Promise<void> {
@@ -139,7 +143,7 @@ export class StoredTransactions {
     this.#unreadable = unreadable
     if (unreadable.length > 0) {
       const what = `${unreadable.length} unsent transactions in the local database cannot be read`
-      const advice = '`outbox.export()` gives them as they are stored'
+      const advice = '`outbox.export()` returns them'
       reporter.error(new StorageError('unreadable', `${what}: ${advice}.`))
     }
     this.#found(records)
@@ -148,32 +152,32 @@ export class StoredTransactions {
   #found(records: readonly OutboxRecord[]): void {
     const { use, outbox, optimisticUpdates, log, host, rollback, models, ids, take, listener } = this.#options
     const faults = new Map<LocalTransaction, RejectedError>()
-    // They are in their order.
+    // Records are in ascending order.
     const last = records.at(-1)
     if (!last) return
-    // What is made from now on comes after them.
+    // New transactions come after the stored ones.
     ids.follow(last.id)
     const others = records.flatMap((record) => (outbox.knows(record.id) ? [] : (take(record) ?? [])))
     const found = others.map((stored) => {
       const { record, fault } = migrated(stored, models)
       const transaction = new LocalTransaction(record, stateOf(record), host)
       if (fault) faults.set(transaction, fault)
-      // As what it may be sent from now on, the next version has to know, too.
+      // This version sends it with migrated ops, and a later version has to know those, too.
       if (stored.state === 'sending' && record !== stored) log.put(record).catch(() => {})
       return transaction
     })
-    // Sending reads the disk: without news, it is not to be asked for again.
+    // Sending reads the disk first. Without new transactions, do not ask for sending again.
     if (found.length === 0) return
     for (const { t } of found.flatMap(({ record }) => record.ops)) use(t)
     optimisticUpdates.found(found, faults)
-    // What cannot be migrated is parked, never lost.
+    // A transaction that cannot be migrated stays in the outbox as a rejected one.
     for (const [transaction, fault] of faults) rollback.reject(transaction, fault)
-    listener.counted()
+    listener.countsChanged()
     listener.queued()
   }
 }
 
-/** `record` in the shape that the models have now, or as it is and why it cannot be brought there. */
+/** `record` migrated to the version of the models; or unchanged, with the reason why it cannot be migrated. */
 function migrated(
   record: OutboxRecord,
   models: Models,
@@ -182,7 +186,7 @@ function migrated(
   const { version, ops, shapes = [], before } = record
   try {
     const migrated = {
-      // A client of the older version may have sent it.
+      // A client of the older version may have sent these ops.
       shapes: [...shapes, ops],
       ops: ops.map((op) => migrateOp(models, version, op)),
       before: before.map((image) => migrateImage(models, version, image)),

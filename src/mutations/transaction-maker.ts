@@ -31,47 +31,47 @@ export interface TransactionMakerOptions {
   readonly optimisticUpdates: OptimisticUpdates
   readonly log: OutboxLog
   readonly replica: Replica
-  /** The rows as they are shown. Throws where they are not loaded. */
+  /** The rows with all optimistic updates. Throws for types that are not loaded. */
   readonly rows: RowSource
   readonly models: Models
-  /** Where the data is; `undefined` until there is some. */
+  /** The position of the local data; `undefined` until there is data. */
   readonly position: () => DataPosition | undefined
   readonly isClosed: () => boolean
   readonly rollback: Rollback
-  /** Whether what is queued is sent now, or may be once the server has first answered. */
+  /** Whether queued transactions can be sent now, or once the server has first responded. */
   readonly canSend: () => boolean
   readonly reporter: Pick<ErrorReporter, 'error'>
   readonly onListenerError: (error: unknown) => void
-  readonly listener: Pick<RollbackListener, 'counted' | 'queued'>
+  readonly listener: Pick<RollbackListener, 'countsChanged' | 'queued'>
 }
 
 type AddOptions = MutateOptions & Pick<OutboxRecord, 'replaces' | 'isUndo'>
 
-/** Makes the user's transactions: in the outbox, in what is shown, and on disk. */
+/** Makes the user's transactions: adds them to the outbox, shows them, and stores them. */
 export class TransactionMaker implements TransactionHost, UndoHost {
   readonly #options: TransactionMakerOptions
-  /** What each takes the place of that is not stored yet, or never was. */
+  /** The transactions that each unstored transaction replaces. */
   readonly #replaced = new WeakMap<LocalTransaction, readonly LocalTransaction[]>()
-  /** What each was joined with that stands in its place, whether that is stored or not. */
-  readonly #joined = new WeakMap<Transaction, LocalTransaction>()
-  /** What each was made anew as. */
-  readonly #anew = new WeakMap<Transaction, LocalTransaction>()
-  /** What each undo takes back. */
-  readonly #undone = new WeakMap<Transaction, LocalTransaction>()
+  /** The joined transaction that replaced each transaction, stored or not. */
+  readonly #joinedInto = new WeakMap<Transaction, LocalTransaction>()
+  /** The transaction that each rejected or undone one was written again as. */
+  readonly #rewrittenAs = new WeakMap<Transaction, LocalTransaction>()
+  /** The transaction that each undo takes back. */
+  readonly #undoOf = new WeakMap<Transaction, LocalTransaction>()
   #drafting = false
 
   constructor(options: TransactionMakerOptions) {
     this.#options = options
   }
 
-  /** Runs `body`, shows what it wrote, and stores it. Throws what `body` throws, and nothing has changed then. */
+  /** Runs `body`, shows its writes, and starts storing them. Throws what `body` throws; nothing has changed then. */
   mutate(body: (mutator: Mutator) => unknown, options: MutateOptions): LocalTransaction {
     const { requires, coalesce, label, group } = options
     refuseUnknown(options, { requires, coalesce, label, group }, 'mutate.')
     return this.#add(this.#draft(body), options)
   }
 
-  /** Throws what doing again all that was undone, in this order, would throw. */
+  /** Throws what redoing `undone`, in this order, would throw. Changes nothing. */
   rehearse(undone: readonly UndoEntry[]): void {
     this.#draft((m) => {
       for (const { transaction, inverse } of undone) {
@@ -81,22 +81,22 @@ export class TransactionMaker implements TransactionHost, UndoHost {
     })
   }
 
-  /** Does anew what a cancelled transaction was to do. */
+  /** Writes a cancelled transaction again, as a new one. */
   again(cancelled: LocalTransaction): LocalTransaction {
-    const made = this.#draft((m) => doAgain(this.#effectsOf(cancelled), m))
+    const written = this.#draft((m) => doAgain(this.#effectsOf(cancelled), m))
     const { coalesce: _, ...options } = this.#optionsOf(cancelled.record)
-    return this.#add(made, { ...options, isUndo: true }, cancelled)
+    return this.#add(written, { ...options, isUndo: true }, cancelled)
   }
 
   /**
-   * Writes what `body` does in place of a rejected transaction, which leaves the outbox in the same step. `isAgain`: it is the
-   * same once more.
+   * Writes the ops of `body` in place of a rejected transaction, which leaves the outbox in the same step. `isAgain`:
+   * the ops are those of the rejected transaction.
    */
   replace(old: LocalTransaction, body: (mutator: Mutator) => unknown, isAgain: boolean): LocalTransaction {
     const isUndo = isAgain && old.record.isUndo
     const transaction = this.#add(this.#draft(body), { ...this.#optionsOf(old.record), isUndo }, old)
-    const undone = this.#undone.get(old)
-    if (undone) this.#undone.set(transaction, undone)
+    const undone = this.#undoOf.get(old)
+    if (undone) this.#undoOf.set(transaction, undone)
     return transaction
   }
 
@@ -105,21 +105,29 @@ export class TransactionMaker implements TransactionHost, UndoHost {
     if (isUnsent(transaction)) await this.#options.rollback.cancel(transaction)
     if (!isSent(transaction)) return undefined
     const { label, group } = transaction.record
-    const made = this.#draft((m) => takeBack(this.#effectsOf(transaction), m))
-    if (made.ops.length === 0) return undefined
-    const inverse = this.#add(made, { label, group, requires: [transaction], isUndo: true })
-    this.#undone.set(inverse, transaction)
+    const written = this.#draft((m) => takeBack(this.#effectsOf(transaction), m))
+    if (written.ops.length === 0) return undefined
+    const inverse = this.#add(written, { label, group, requires: [transaction], isUndo: true })
+    this.#undoOf.set(inverse, transaction)
     return inverse
   }
 
-  /** Makes an undo or a redo once more, right before it is first sent: without what somebody else has changed since. */
+  /**
+   * Makes the ops of an undo or a redo again, right before it is first sent: without records that somebody else has
+   * changed since. Cancels the transaction if nothing is left.
+   */
   review(transaction: LocalTransaction): void {
     const { optimisticUpdates, log, rollback, replica, models, ids } = this.#options
     const { id: tx, record } = transaction
     if (!record.isUndo || !record.ops.every(({ t }) => replica.isReady(t))) return
     const rows: RowSource = { of: (t) => ({ get: (id) => replica.below(tx, t, id) }) }
     const position = this.#position()
-    const { ops } = draft(this.undoing(transaction), { rows, models, newId: () => ids.next(), ...position })
+    const { ops } = draft(this.undoBodyOf(transaction), {
+      rows,
+      models,
+      newId: () => ids.next(),
+      ...position,
+    })
     if (ops.length > 0) optimisticUpdates.amend(transaction, { ops, ...position })
     else {
       rollback.withdraw(transaction)
@@ -127,19 +135,19 @@ export class TransactionMaker implements TransactionHost, UndoHost {
     }
   }
 
-  /** Whether it takes back what does not stand itself. */
-  isGroundless(transaction: LocalTransaction): boolean {
-    const state = this.#undone.get(transaction)?.state
+  /** Whether `transaction` undoes one that was rejected, so that there is nothing to undo. */
+  undoesRejected(transaction: LocalTransaction): boolean {
+    const state = this.#undoOf.get(transaction)?.state
     return state === 'rejected' || state === 'discarded'
   }
 
-  /** What an undo or a redo writes, as far as nobody else has changed it. */
-  undoing(transaction: LocalTransaction): (m: Mutator) => void {
-    const undone = this.#undone.get(transaction)
+  /** The function that writes an undo or a redo, without what somebody else has changed. */
+  undoBodyOf(transaction: LocalTransaction): (m: Mutator) => void {
+    const undone = this.#undoOf.get(transaction)
     return (m) => (undone ? takeBack(this.#effectsOf(undone), m) : doAgain(effectsOf(transaction.record), m))
   }
 
-  /** As the data has shown them, or as they lie over the data now. */
+  /** The effects of `transaction`, as the data has shown them or as its optimistic updates are now. */
   #effectsOf(transaction: LocalTransaction): readonly Effect[] {
     return transaction.effects ?? this.#options.optimisticUpdates.effectsOf(transaction)
   }
@@ -156,28 +164,31 @@ export class TransactionMaker implements TransactionHost, UndoHost {
   }
 
   changed(): void {
-    this.#options.outbox.tell()
+    this.#options.outbox.emitChange()
   }
 
   get onListenerError(): (error: unknown) => void {
     return this.#options.onListenerError
   }
 
-  /** Those of one that is made anew. It requires what it did, or what was tried anew in place of that, as far as that is pending. */
+  /**
+   * The options for writing `old` again. The new transaction requires the pending ones that `old` required, or their
+   * replacements.
+   */
   #optionsOf(old: OutboxRecord): AddOptions {
     const { label, group, coalesce, requires } = old
     const pending = this.#options.outbox
       .list()
       .filter(
-        ({ state, record }) => state !== 'rejected' && lineOf(record).some((id) => requires.includes(id)),
+        ({ state, record }) => state !== 'rejected' && idsOf(record).some((id) => requires.includes(id)),
       )
-    return { label, group, coalesce, requires: pending, replaces: lineOf(old) }
+    return { label, group, coalesce, requires: pending, replaces: idsOf(old) }
   }
 
   #draft(body: (mutator: Mutator) => unknown): Draft {
     this.refuseClosed()
     if (this.#drafting) {
-      const message = 'A transaction is begun inside the function of another; write all with its `m`.'
+      const message = '`mutate` was called inside another `mutate`. Use the `m` you were given.'
       throw new ConfigurationError('mutate', message)
     }
     const { rows, models, ids } = this.#options
@@ -195,65 +206,65 @@ export class TransactionMaker implements TransactionHost, UndoHost {
   }
 
   /**
-   * `old` is what it does anew; one that was rejected leaves the outbox in the same step. What hears of it, and may write
-   * itself, hears when all is in its place.
+   * Adds a transaction with `written`. `old`: the transaction that it writes again; a rejected one leaves the outbox in
+   * the same step. Listeners may write themselves, so call them last, when everything is in its place.
    */
-  #add(made: Draft, options: AddOptions, old?: LocalTransaction): LocalTransaction {
+  #add(written: Draft, options: AddOptions, old?: LocalTransaction): LocalTransaction {
     const { clock, ids, outbox, optimisticUpdates, models, listener } = this.#options
-    const isEmpty = made.ops.length === 0
-    const instead = old?.state === 'cancelled' ? undefined : old
-    const where = this.#position()
-    const joined = isEmpty ? undefined : outbox.joinable(options.coalesce, where.epoch, made.ops)
+    const isEmpty = written.ops.length === 0
+    const rejected = old?.state === 'cancelled' ? undefined : old
+    const position = this.#position()
+    const joined = isEmpty ? undefined : outbox.joinable(options.coalesce, position.epoch, written.ops)
     const replaces = [...(joined?.record.replaces ?? []), ...(options.replaces ?? [])]
-    const record = newRecord(made, {
+    const record = newRecord(written, {
       ...options,
       outbox,
       id: ids.next(),
       at: clock.now(),
-      ...where,
+      ...position,
       version: models.version,
-      retryOf: instead?.id,
+      retryOf: rejected?.id,
       ...(replaces.length > 0 && { replaces }),
       joined: joined?.record,
-      successorOf: (one) => this.#joined.get(one) ?? this.#anew.get(one),
+      successorOf: (one) => this.#joinedInto.get(one) ?? this.#rewrittenAs.get(one),
     })
     const transaction = new LocalTransaction(
       record,
       isEmpty ? { name: 'synced', sid: record.since } : { name: 'writing' },
       this,
     )
-    const replaced = [joined, instead].flatMap((one) => one ?? [])
+    const replaced = [joined, rejected].flatMap((one) => one ?? [])
     if (replaced.length > 0) this.#replaced.set(transaction, replaced)
-    if (joined) this.#joined.set(joined, transaction)
-    if (old && !isEmpty) this.#anew.set(old, transaction)
-    if (!isEmpty || instead) void this.#store(transaction)
+    if (joined) this.#joinedInto.set(joined, transaction)
+    if (old && !isEmpty) this.#rewrittenAs.set(old, transaction)
+    if (!isEmpty || rejected) void this.#store(transaction)
     optimisticUpdates.exchange(replaced, isEmpty ? [] : [transaction])
     joined?.dispatch({ type: 'cancel' })
-    instead?.dispatch({ type: 'discard' })
-    listener.counted()
+    rejected?.dispatch({ type: 'discard' })
+    listener.countsChanged()
     return transaction
   }
 
   async #store(transaction: LocalTransaction): Promise<void> {
     const { log, rollback, listener } = this.#options
     const { record, state } = transaction
-    // As it is by then: it may go on top of another.
+    // Read the record when its turn comes: it may have been amended to follow another transaction.
     const put = () => (state === 'writing' ? [transaction.record] : [])
     try {
       if (this.#replaced.has(transaction)) {
-        const others = await log.change(() => ({
+        const sent = await log.change(() => ({
           put: put(),
           by: transaction.id,
-          ...this.#leave(transaction),
+          ...this.#removals(transaction),
         }))
-        const theirs = this.#leaving(transaction).filter(({ id }) => others.includes(id))
+        const theirs = this.#replacedBy(transaction).filter(({ id }) => sent.includes(id))
         if (theirs.some(({ state }) => state === 'discarded')) return this.#giveWay(transaction, theirs)
-        if (others.length > 0) await this.#goOnTopOf(transaction, others)
+        if (sent.length > 0) await this.#putAfter(transaction, sent)
       } else await log.put(record)
     } catch (thrown) {
       const error = toStorageError(thrown)
       if (this.#isSentUnstored(transaction, error)) await this.#sendUnstored(transaction, error)
-      else rollback.lose(transaction, error, this.#standingBut(transaction))
+      else rollback.fail(transaction, error, this.#toRestore(transaction))
       return
     }
     this.#replaced.delete(transaction)
@@ -261,38 +272,41 @@ export class TransactionMaker implements TransactionHost, UndoHost {
   }
 
   /**
-   * Whether it is sent from memory, since the store did not take it. What takes the place of a rejected transaction is not:
-   * the rejected one stays on the disk, and the user decides again.
+   * Whether to send the transaction from memory because the store did not accept it. A replacement of a rejected
+   * transaction is not sent: the rejected one stays on the disk, and the user decides again.
    */
   #isSentUnstored(transaction: LocalTransaction, error: SyncError): boolean {
-    const isRetry = this.#leaving(transaction).some(({ state }) => state === 'discarded')
+    const isRetry = this.#replacedBy(transaction).some(({ state }) => state === 'discarded')
     return !isRetry && this.#options.canSend() && transaction.dispatch({ type: 'unstored', error })
   }
 
   async #sendUnstored(transaction: LocalTransaction, error: SyncError): Promise<void> {
     const { reporter, listener } = this.#options
     reporter.error(error)
-    // What it was joined with is still on the disk, from where a restart would send it: it is sent first.
-    const stored = this.#leaving(transaction).filter(({ isStored }) => isStored)
+    // The joined transactions are still on the disk, and a restart would send them. So send them first.
+    const stored = this.#replacedBy(transaction).filter(({ isStored }) => isStored)
     const ids = stored.map(({ id }) => id)
-    if (ids.length > 0) await this.#goOnTopOf(transaction, ids).catch(() => {})
+    if (ids.length > 0) await this.#putAfter(transaction, ids).catch(() => {})
     this.#replaced.delete(transaction)
     listener.queued()
   }
 
-  /** How what it takes the place of leaves the disk. */
-  #leave(transaction: LocalTransaction): Pick<OutboxChange, 'cancel' | 'discard'> {
-    const leaving = this.#leaving(transaction)
-    const idsOf = (joined: boolean) =>
-      leaving.filter(({ state }) => (state === 'cancelled') === joined).map(({ id }) => id)
-    return { cancel: idsOf(true), discard: idsOf(false) }
+  /** The removals from the disk of the transactions that `transaction` replaces. */
+  #removals(transaction: LocalTransaction): Pick<OutboxChange, 'cancel' | 'discard'> {
+    const replaced = this.#replacedBy(transaction)
+    const ids = (joined: boolean) =>
+      replaced.filter(({ state }) => (state === 'cancelled') === joined).map(({ id }) => id)
+    return { cancel: ids(true), discard: ids(false) }
   }
 
-  /** Another client of the same data may have sent what it was joined with: that stands, and this writes all once more. */
-  async #goOnTopOf(transaction: LocalTransaction, sent: readonly string[]): Promise<void> {
+  /**
+   * Another client of the same data may have sent transactions that this one was joined with. Keeps those as sent, and
+   * makes this one follow them and write everything once more.
+   */
+  async #putAfter(transaction: LocalTransaction, sent: readonly string[]): Promise<void> {
     const { log, outbox, rollback } = this.#options
-    // So do those that it was joined with meanwhile.
-    for (let one: LocalTransaction | undefined = transaction; one; one = this.#joined.get(one)) {
+    // Transactions that it was joined into in the meantime follow them, too.
+    for (let one: LocalTransaction | undefined = transaction; one; one = this.#joinedInto.get(one)) {
       const { ops, bases, requires } = one.record
       one.amend({
         ops: ops.map((op) => (op.op === 'i' ? { ...op, put: true } : op)),
@@ -300,40 +314,43 @@ export class TransactionMaker implements TransactionHost, UndoHost {
         requires: [...sent, ...requires],
       })
     }
-    rollback.standSent(this.#leaving(transaction).filter(({ id }) => sent.includes(id)))
-    // In whose place another stands, or nothing, is about to leave the disk.
+    rollback.keepAsSent(this.#replacedBy(transaction).filter(({ id }) => sent.includes(id)))
+    // A transaction that is no longer in the outbox is about to be removed from the disk.
     if (outbox.get(transaction.id) === transaction) await log.put(transaction.record)
   }
 
-  /** Another client of the same data has discarded some of what it takes the place of, or tried it anew: that stands. */
+  /**
+   * Cancels `transaction` because another client of the same data has discarded or retried a transaction that it
+   * replaces.
+   */
   #giveWay(transaction: LocalTransaction, gone: readonly LocalTransaction[]): void {
-    const rest = this.#leaving(transaction).filter((one) => !gone.includes(one))
-    // What it was joined with meanwhile takes the place of these, too.
-    const joined = this.#joined.get(transaction)
+    const rest = this.#replacedBy(transaction).filter((one) => !gone.includes(one))
+    // The transaction that it was joined into in the meantime replaces the rest, too.
+    const joined = this.#joinedInto.get(transaction)
     if (joined) this.#replaced.set(joined, [...rest, ...(this.#replaced.get(joined) ?? [])])
     this.#options.rollback.withdraw(transaction, joined ? [] : rest)
   }
 
-  /** What leaves the disk for it: also what was to leave for one that was lost. */
-  #leaving(transaction: LocalTransaction): readonly LocalTransaction[] {
+  /** The transactions that `transaction` replaces on the disk, also those that a failed transaction was to replace. */
+  #replacedBy(transaction: LocalTransaction): readonly LocalTransaction[] {
     const replaced = this.#replaced.get(transaction) ?? []
-    return replaced.flatMap((one) => (one.state === 'failed' ? [one, ...this.#leaving(one)] : [one]))
+    return replaced.flatMap((one) => (one.state === 'failed' ? [one, ...this.#replacedBy(one)] : [one]))
   }
 
-  /** What stands again where `transaction` cannot be stored. */
-  #standingBut(transaction: LocalTransaction): readonly LocalTransaction[] {
-    // What it was joined with takes their place, too, and may be stored yet.
-    if (this.#joined.has(transaction)) return []
-    return this.#leaving(transaction).filter(({ state }) => state !== 'failed')
+  /** The transactions to restore if `transaction` cannot be stored. */
+  #toRestore(transaction: LocalTransaction): readonly LocalTransaction[] {
+    // The transaction that it was joined into replaces them, too, and may still be stored.
+    if (this.#joinedInto.has(transaction)) return []
+    return this.#replacedBy(transaction).filter(({ state }) => state !== 'failed')
   }
 
-  /** Throws a ClosedError where the client is closed. */
+  /** Throws a ClosedError if the client is closed. */
   refuseClosed(): void {
     if (this.#options.isClosed()) throw new ClosedError()
   }
 }
 
-/** The ids of all that it makes anew, and its own. */
-function lineOf({ id, replaces = [] }: OutboxRecord): readonly string[] {
+/** The id of a transaction and the ids of all that it writes again. */
+function idsOf({ id, replaces = [] }: OutboxRecord): readonly string[] {
   return [...replaces, id]
 }

@@ -1,42 +1,45 @@
 import type { RejectedError, SyncError } from '../base/errors.ts'
 import { type Step, type TransitionTable, transitionOf } from '../base/machine.ts'
 
-/** Where a transaction stands. Only what is durable is sent; after a restart, what was being sent is queued. */
+/**
+ * The state of a transaction. Only a durable transaction is sent, unless the store fails. After a restart, a
+ * transaction that was being sent is queued.
+ */
 export type TransactionState =
-  /** It is shown, and being stored. */
+  /** It is shown and being stored. */
   | { readonly name: 'writing' }
   | { readonly name: 'queued' }
   | { readonly name: 'sending' }
-  /** The server has it, as the changes up to `sid`; the data does not show them yet. */
+  /** The server has accepted it; its last change has the position `sid`. The data does not contain it yet. */
   | { readonly name: 'accepted'; readonly sid: number; readonly epoch?: string | undefined }
   | { readonly name: 'synced'; readonly sid: number }
-  /** It could not be stored, and is taken back. */
+  /** It could not be stored, and its optimistic update was removed. */
   | { readonly name: 'failed'; readonly error: SyncError }
   /** It was undone, or replaced, before it was sent. */
   | { readonly name: 'cancelled' }
-  /** The server refused it, or one that it requires; it waits in the outbox. */
+  /** The server rejected it or a transaction that it requires. It waits in the outbox. */
   | { readonly name: 'rejected'; readonly error: RejectedError }
-  /** It was rejected, and then given up, or tried anew as another. */
+  /** It was rejected, and then discarded or replaced by a retry. */
   | { readonly name: 'discarded'; readonly error: RejectedError }
 
 export type TransactionEvent =
   | { readonly type: 'stored' }
   | { readonly type: 'lost'; readonly error: SyncError }
-  /** The store did not take it, and it is sent from memory. */
+  /** The store did not accept it, and it is sent from memory. */
   | { readonly type: 'unstored'; readonly error: SyncError }
   | { readonly type: 'send' }
-  /** No answer came: it is sent again under its id. */
+  /** No response came. It is sent again under the same id. */
   | { readonly type: 'unsent' }
-  /** `epoch`: the history in which `sid` counts, where that is known. */
+  /** `epoch`: the history of `sid`, if the server names it. */
   | { readonly type: 'accept'; readonly sid: number; readonly epoch?: string | undefined }
   | { readonly type: 'reject'; readonly error: RejectedError }
-  /** The data shows what came of it. */
+  /** The data contains its result. */
   | { readonly type: 'sync' }
-  /** The server's history is another one, which may not hold it. */
+  /** The server has another history, which may not contain it. */
   | { readonly type: 'requeue' }
   | { readonly type: 'cancel' }
   | { readonly type: 'discard' }
-  /** The disk did not let it go, after it was cancelled or discarded: it stands as before. */
+  /** Its removal from the disk failed after it was cancelled or discarded, or another client may have sent it. */
   | { readonly type: 'restore' }
 
 type Next = Step<TransactionState, never>
@@ -57,7 +60,7 @@ const table: TransitionTable<TransactionState, TransactionEvent, never> = {
   },
   queued: {
     send: () => to({ name: 'sending' }),
-    // Another client of the same user sent it, or an answer was lost.
+    // Another client of the same user has sent it, or a response was lost.
     accept,
     reject,
     cancel: () => to({ name: 'cancelled' }),
@@ -66,7 +69,7 @@ const table: TransitionTable<TransactionState, TransactionEvent, never> = {
     unsent: () => to(queued),
     accept,
     reject,
-    // Another client of the same data had taken it back.
+    // Another client of the same data has cancelled it.
     cancel: () => to({ name: 'cancelled' }),
   },
   accepted: {
@@ -77,7 +80,7 @@ const table: TransitionTable<TransactionState, TransactionEvent, never> = {
   synced: {},
   failed: {},
   cancelled: {
-    // It was being stored when it was cancelled: there is nothing to restore.
+    // It was cancelled while it was being stored: nothing is on the disk to be restored.
     lost: (_, { error }) => to({ name: 'failed', error }),
     restore: () => to(queued),
   },

@@ -7,42 +7,45 @@ import type { Effect } from './inverse.ts'
 import { nextTransactionState, type TransactionEvent, type TransactionState } from './transaction-state.ts'
 
 /**
- * A change of the user's: all of it happens, or nothing. It is shown at once. None of its promises is an unhandled
- * rejection where nobody listens.
+ * A change that the user made: the server applies all of it or nothing. It is shown at once. A rejected promise that
+ * nobody awaits is never an unhandled rejection.
  */
 export interface Transaction {
-  /** A UUIDv7, under which it is sent; it stays the same over restarts. */
+  /** A UUIDv7, which stays the same over restarts. The transaction is sent under this id. */
   readonly id: string
   readonly label: string | undefined
-  /** When it was made, in ms since the epoch. */
+  /** The time when it was made, in ms since the epoch. */
   readonly at: number
   readonly state: TransactionState['name']
-  /** Why it was rejected; `undefined` unless it was. */
+  /** Why it was rejected; `undefined` unless it is `rejected` or `discarded`. */
   readonly rejection: RejectedError | undefined
-  /** The rejected transaction that this one takes the place of. */
+  /** The id of the rejected transaction that this one replaces. */
   readonly retryOf: string | undefined
-  /** The records that it changes: before it, as it makes them, and as the server last said. */
+  /** The records that it changes: before the change, after it, and as the server last sent them. */
   readonly records: readonly TouchedRecord[]
   /**
-   * Resolves once it is flushed to the disk, or accepted by the server where the disk does not take it. Rejects with the
-   * disk's StorageError where neither took it; with a RejectedError where, before that, it was undone or rejected.
+   * Resolves once it is flushed to the disk, or accepted by the server if the disk fails. Rejects with the StorageError
+   * of the disk if both fail; with a RejectedError if it is undone or rejected before.
    */
   readonly durable: Promise<void>
   /**
-   * Resolves with the server's `sid` for it. Rejects with a RejectedError, with what `durable` rejects with, or with a
-   * ClosedError where the client is closed before.
+   * Resolves with the `sid` of its last change once the server has accepted it. Rejects with a RejectedError, with what
+   * `durable` rejects with, or with a ClosedError if the client is closed before.
    */
   readonly accepted: Promise<number>
-  /** Resolves with that `sid` once the data that came from the server shows it; rejects as `accepted` does. */
+  /** Resolves with that `sid` once the data from the server contains it. Rejects as `accepted` does. */
   readonly synced: Promise<number>
-  /** Resolves with its last state, or with that in which the client is closed, and never rejects; a rejected one has settled. */
+  /**
+   * Resolves with its last state, or with its state when the client is closed. Never rejects. A rejected transaction
+   * has settled.
+   */
   readonly settled: Promise<TransactionState['name']>
   /** Calls `listener` after each change of `state`. */
   subscribe(listener: Listener<Transaction>): Unsubscribe
   /**
-   * Takes it back: one that was not sent is cancelled; otherwise another transaction restores each field that still
-   * holds what this one wrote. Resolves with that other one; with `undefined` where there is nothing to restore.
-   * Rejects with what `mutate` throws, and with a StorageError where the disk does not let it go: then it stands.
+   * Undoes it. An unsent transaction is cancelled; for a sent one, another transaction restores each field that still
+   * has the written value. Resolves with that other transaction, or with `undefined` if there is nothing to restore.
+   * Rejects with what `mutate` throws, and with a StorageError if the disk fails: the transaction then stays as it was.
    */
   undo(): Promise<Transaction | undefined>
 }
@@ -50,17 +53,19 @@ export interface Transaction {
 export interface TouchedRecord {
   readonly type: string
   readonly id: string
-  /** The fields before the transaction; `undefined` where the record was not there. */
+  /** The fields before the transaction; `undefined` if there was no such record. */
   readonly base: Payload | undefined
+  /** The fields after the transaction; `undefined` if it deletes the record. */
   readonly mine: Payload | undefined
+  /** The fields as the server last sent them; `undefined` if it has no such record. */
   readonly theirs: Payload | undefined
 }
 
-/** What a transaction needs of those around it. */
+/** The functions of its maker that a transaction calls. */
 export interface TransactionHost {
   records(record: OutboxRecord): readonly TouchedRecord[]
   undo(transaction: LocalTransaction): Promise<LocalTransaction | undefined>
-  /** The state of one is another. */
+  /** To be called when the state of a transaction has changed. */
   changed(): void
   readonly onListenerError: (error: unknown) => void
 }
@@ -74,20 +79,20 @@ interface Promises {
 
 export class LocalTransaction implements Transaction {
   readonly #host: TransactionHost
-  /** What nobody asks for is not made: there may be many thousands of transactions. */
+  /** Made on demand, as are the promises: there may be many thousands of transactions. */
   #emitter: Emitter<{ change: Transaction }> | undefined
   #promises: Promises = {}
   #record: OutboxRecord
   #state: TransactionState
   #isDurable: boolean
-  /** Why the store did not take it. */
+  /** The error of the store if it did not accept the transaction. */
   #storeError: SyncError | undefined
   #effects: readonly Effect[] | undefined
   #sentAs: OutboxRecord['ops'] | undefined
   readonly #tried: string[] = []
   #isClosed = false
 
-  /** `state` is `writing` for one that is new; one that was restored is where `record` says. */
+  /** `state`: `writing` for a new transaction, {@link stateOf} `record` for a restored one. */
   constructor(record: OutboxRecord, state: TransactionState, host: TransactionHost) {
     this.#host = host
     this.#record = record
@@ -153,7 +158,7 @@ export class LocalTransaction implements Transaction {
     return this.#host.undo(this)
   }
 
-  /** As it is to be kept on disk. */
+  /** The record to store on the disk. */
   get record(): OutboxRecord {
     return this.#record
   }
@@ -163,49 +168,52 @@ export class LocalTransaction implements Transaction {
     return isPending(this.#state)
   }
 
-  /** Whether it is on the disk. */
+  /** Whether the disk has it. */
   get isStored(): boolean {
     return this.#isDurable
   }
 
-  /** What it did to each record, as it was when the data came to show it, or when it was taken back. */
+  /** Its effect on each record, saved when the data came to contain it or when it was taken back. */
   get effects(): readonly Effect[] | undefined {
     return this.#effects
   }
 
-  /** Notes its effects. Those that were noted first count. */
+  /** Saves its effects. The first call counts. */
   note(effects: readonly Effect[]): void {
     this.#effects ??= effects
   }
 
-  /** Whether the server may have it, though no answer came. */
+  /** Whether the server may have it, with or without a response. */
   get wasSent(): boolean {
     return this.#record.state !== 'queued'
   }
 
-  /** As what it is sent. */
+  /** The ops to send. */
   get sent(): OutboxRecord['ops'] {
     return this.#sentAs ?? this.#record.ops
   }
 
-  /** Lets it be sent in another of its shapes, or of those in which another client has `stored` it. Gives whether one is left. */
+  /**
+   * Selects other ops to send: those of another version of the application, also those that another client has
+   * `stored`. Returns whether there are any that were not tried yet.
+   */
   sendOtherwise(stored: OutboxRecord | undefined): boolean {
-    const theirs = stored ? [...(stored.shapes ?? []), stored.ops] : []
-    const shapes = [...(this.#record.shapes ?? []), ...theirs]
+    const storedShapes = stored ? [...(stored.shapes ?? []), stored.ops] : []
+    const shapes = [...(this.#record.shapes ?? []), ...storedShapes]
     this.#record = { ...this.#record, shapes }
     this.#tried.push(JSON.stringify(this.sent))
     this.#sentAs = shapes.findLast((shape) => !this.#tried.includes(JSON.stringify(shape)))
     return this.#sentAs !== undefined
   }
 
-  /** It is to do something else than it was. */
+  /** Changes the record. */
   amend(change: Partial<Pick<OutboxRecord, 'ops' | 'bases' | 'requires' | 'since' | 'epoch'>>): void {
     this.#record = { ...this.#record, ...change }
   }
 
-  /** Gives whether that made its state another. */
+  /** Applies `event`. Returns whether the state has changed. */
   dispatch(event: TransactionEvent): boolean {
-    // What was rejected before it was stored never comes to be durable.
+    // A transaction that was rejected before it was stored never becomes durable.
     if (event.type === 'stored' && this.isPending) this.#isDurable = true
     const { state } = nextTransactionState(this.#state, event)
     if (state === this.#state) {
@@ -213,7 +221,7 @@ export class LocalTransaction implements Transaction {
       return false
     }
     if (event.type === 'unstored') this.#storeError = event.error
-    if (event.type === 'restore') this.#begin()
+    if (event.type === 'restore') this.#startAgain()
     if (event.type === 'requeue') this.#effects = undefined
     this.#state = state
     this.#record = recordOf(this.#record, state)
@@ -223,15 +231,15 @@ export class LocalTransaction implements Transaction {
     return true
   }
 
-  /** The client is closed: nobody is left waiting. */
+  /** Settles all promises, since the client is closed. */
   close(): void {
     this.#isClosed = true
     this.#settle()
     this.#emitter?.clear()
   }
 
-  /** It is as it was on the disk: what was told of its end holds no longer for whoever asks from now on. */
-  #begin(): void {
+  /** Starts again as restored from the disk: promises that have settled no longer apply to later callers. */
+  #startAgain(): void {
     this.#isDurable = true
     this.#effects = undefined
     this.#promises = {}
@@ -242,7 +250,7 @@ export class LocalTransaction implements Transaction {
     return promise
   }
 
-  /** Settles what is asked for as far as its state decides it; what is settled stays as it is. */
+  /** Settles the promises that the state decides. Settled promises stay as they are. */
   #settle(): void {
     const state = this.#state
     const { durable, accepted, synced, settled } = this.#promises
@@ -266,7 +274,7 @@ function isPending({ name }: TransactionState): boolean {
 function errorOf(state: TransactionState): unknown {
   if ('error' in state) return state.error
   if (isPending(state)) {
-    return new ClosedError('The client was closed before this transaction had settled; it stays queued.')
+    return new ClosedError('The client was closed before this transaction settled. It stays queued.')
   }
   return new RejectedError(state.name, `This transaction was ${state.name}.`)
 }
@@ -281,15 +289,15 @@ function recordOf(record: OutboxRecord, state: TransactionState): OutboxRecord {
       return { ...rest, state: 'rejected', error: { code, message, details } }
     }
     default:
-      // What was sent once may be at the server, whatever follows.
+      // Once it was sent, the server may have it.
       return { ...rest, state: record.state === 'queued' && state.name !== 'sending' ? 'queued' : 'sending' }
   }
 }
 
-/** Where a transaction stands that was kept as `record`. */
+/** The state of a transaction that was stored as `record`. */
 export function stateOf({ state, sid = 0, acceptedEpoch: epoch, error }: OutboxRecord): TransactionState {
   if (state === 'accepted') return { name: 'accepted', sid, epoch }
   if (state === 'queued' || state === 'sending') return { name: 'queued' }
-  const { code = 'unknown', message = 'The server refused it.', details } = error ?? {}
+  const { code = 'unknown', message = 'The server rejected it.', details } = error ?? {}
   return { name: 'rejected', error: new RejectedError(code, message, details) }
 }

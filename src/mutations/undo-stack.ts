@@ -1,37 +1,37 @@
 import type { LocalTransaction } from './transaction.ts'
 
-/** So many steps can be undone. */
+/** The maximum number of steps that can be undone. */
 const maxSteps = 100
 
-/** A transaction of the user's. */
+/** A transaction that the user made. */
 export interface UndoEntry {
   readonly transaction: LocalTransaction
-  /** What took it back; `undefined` where it was never sent, or there was nothing to take back. */
+  /** The transaction that took it back; `undefined` if it was never sent or there was nothing to take back. */
   inverse?: LocalTransaction | undefined
 }
 
-/** What the user did at once. Transactions of one group are undone and done again together. */
+/** What the user did in one step. Transactions of the same group are undone and redone together. */
 interface Step {
   readonly group: string | undefined
   readonly entries: UndoEntry[]
 }
 
-/** Makes the transactions that do again what was undone. */
+/** Makes the transactions that redo undone steps. */
 export interface UndoHost {
-  /** Throws what doing all of `undone` again, in this order, would throw. */
+  /** Throws what redoing `undone`, in this order, would throw. */
   rehearse(undone: readonly UndoEntry[]): void
-  /** Makes a new transaction that does what a cancelled one was to do. */
+  /** Makes a new transaction with the ops of a cancelled one. */
   again(cancelled: LocalTransaction): LocalTransaction
-  /** What can be undone or done again may be another. */
+  /** To be called when `canUndo` or `canRedo` may have changed. */
   changed(): void
 }
 
-/** What the user of one client did, for undoing it and doing it again. It lives as long as the client. */
+/** The steps that the user of one client has made and undone. They are kept in memory until the client is closed. */
 export class UndoStack {
   readonly #host: UndoHost
   readonly #done: Step[] = []
   #undone: Step[] = []
-  #underWay: Promise<void> | undefined
+  #running: Promise<void> | undefined
 
   constructor(host: UndoHost) {
     this.#host = host
@@ -45,46 +45,49 @@ export class UndoStack {
     return lastWith(isUndone, this.#undone) !== undefined
   }
 
-  /** Notes a transaction of the user's, if it writes something. After it, nothing can be done again. */
+  /** Adds a transaction that the user made, unless it writes nothing. After that, nothing can be redone. */
   note(transaction: LocalTransaction): void {
     if (isEmpty(transaction)) return
     const { group } = transaction.record
-    void this.#inTurn(() => {
+    void this.#enqueue(() => {
       this.#undone = []
       this.#dropJoinedWith(transaction)
       const last = this.#done.at(-1)
       if (last && group !== undefined && last.group === group) last.entries.push({ transaction })
-      else this.#keep({ group, entries: [{ transaction }] })
-    })
-  }
-
-  /** `transaction` stands in place of `other`, which was rejected or not stored: beside it, or anew where that was undone. */
-  replace(other: LocalTransaction, transaction: LocalTransaction): void {
-    void this.#inTurn(() => {
-      for (const { entries } of this.#undone) {
-        for (const entry of entries) if (entry.inverse === other) entry.inverse = transaction
-      }
-      // What was rejected has stayed where it was.
-      if (lastWith(isOf(transaction), [...this.#done, ...this.#undone])) return
-      const done = lastWith(isOf(other), this.#done)
-      done?.entries.splice(done.entries.findIndex(isOf(other)), 0, { transaction })
-      const undone = lastWith(isOf(other), this.#undone)
-      if (undone) this.#keep({ group: undone.group, entries: [{ transaction }] })
+      else this.#addStep({ group, entries: [{ transaction }] })
     })
   }
 
   /**
-   * Undoes the last step of which something holds. Resolves with whether there was one. Where it fails, what it has not
-   * undone stays to be undone.
+   * `transaction` replaces `other`, which was rejected or could not be stored. It joins the step of `other`, or makes a
+   * new step if that was undone.
+   */
+  replace(other: LocalTransaction, transaction: LocalTransaction): void {
+    void this.#enqueue(() => {
+      for (const { entries } of this.#undone) {
+        for (const entry of entries) if (entry.inverse === other) entry.inverse = transaction
+      }
+      // A rejected transaction is still in its step.
+      if (lastWith(isOf(transaction), [...this.#done, ...this.#undone])) return
+      const done = lastWith(isOf(other), this.#done)
+      done?.entries.splice(done.entries.findIndex(isOf(other)), 0, { transaction })
+      const undone = lastWith(isOf(other), this.#undone)
+      if (undone) this.#addStep({ group: undone.group, entries: [{ transaction }] })
+    })
+  }
+
+  /**
+   * Undoes the last step that is in force. Resolves with `false` if there is none. If it fails, the transactions that
+   * are not undone yet stay in the step.
    */
   undo(): Promise<boolean> {
-    return this.#inTurn(async () => {
+    return this.#enqueue(async () => {
       const step = lastWith(isDone, this.#done)
       if (!step) return false
       const undone: Step = { group: step.group, entries: [] }
       this.#undone.push(undone)
       for (const entry of [...step.entries].reverse()) {
-        // It may have been joined with the one after it.
+        // It may have been joined into the next transaction in the meantime.
         if (!isDone(entry)) continue
         const { transaction } = entry
         const inverse = await transaction.undo()
@@ -95,44 +98,44 @@ export class UndoStack {
     })
   }
 
-  /** Does the step again that was undone last, by the same rules. */
+  /** Redoes the step that was undone last, by the same rules. */
   redo(): Promise<boolean> {
-    return this.#inTurn(async () => {
+    return this.#enqueue(async () => {
       const step = lastWith(isUndone, this.#undone)
       if (!step) return false
       const entries = step.entries.filter(isUndone).reverse()
       this.#host.rehearse(entries)
       const done: Step = { group: step.group, entries: [] }
-      this.#keep(done)
+      this.#addStep(done)
       for (const entry of entries) {
         const { transaction, inverse } = entry
-        const again = isCancelled(entry) ? this.#host.again(transaction) : await inverse?.undo()
+        const redone = isCancelled(entry) ? this.#host.again(transaction) : await inverse?.undo()
         remove(step, entry)
-        // Where what took it back was never sent, the transaction itself holds again.
-        done.entries.push({ transaction: again ?? transaction })
+        // If the inverse was never sent, it is cancelled, and the transaction itself is in force again.
+        done.entries.push({ transaction: redone ?? transaction })
       }
       return true
     })
   }
 
-  /** At once, or after what is under way: each builds on what the one before has left. */
-  async #inTurn<T>(work: () => T | Promise<T>): Promise<T> {
-    const turn = this.#underWay ? this.#underWay.then(work) : work()
+  /** Runs `work` at once, or after the running work: each builds on the result of the one before. */
+  async #enqueue<T>(work: () => T | Promise<T>): Promise<T> {
+    const turn = this.#running ? this.#running.then(work) : work()
     if (!(turn instanceof Promise)) {
       this.#host.changed()
       return turn
     }
-    const over: Promise<void> = turn
+    const settled: Promise<void> = turn
       .catch(() => {})
       .then(() => {
-        if (this.#underWay === over) this.#underWay = undefined
+        if (this.#running === settled) this.#running = undefined
         this.#host.changed()
       })
-    this.#underWay = over
+    this.#running = settled
     return turn
   }
 
-  /** Takes out what `transaction` was joined with, and its step where nothing else is in it. */
+  /** Removes the entry that `transaction` was joined with, and its step if nothing else is in it. */
   #dropJoinedWith({ record: { coalesce } }: LocalTransaction): void {
     if (coalesce === undefined) return
     const isJoined = (entry: UndoEntry) =>
@@ -143,8 +146,8 @@ export class UndoStack {
     if (at >= 0 && entries.length === 0) this.#done.splice(at, 1)
   }
 
-  /** What was taken back makes room first. */
-  #keep(step: Step): void {
+  /** Adds a step. If there are too many, drops the first step that is cancelled, or the first one. */
+  #addStep(step: Step): void {
     if (this.#done.length === maxSteps) {
       const over = this.#done.findIndex(({ entries }) => entries.every(isCancelled))
       this.#done.splice(Math.max(over, 0), 1)
@@ -169,7 +172,7 @@ function isDone({ transaction }: UndoEntry): boolean {
   return isInForce(transaction)
 }
 
-/** Whether it can be done again. Where it was taken back, and that was refused, it holds as it is. */
+/** Whether it can be redone. If the inverse was rejected, the transaction is in force as it is. */
 function isUndone(entry: UndoEntry): boolean {
   return isCancelled(entry) || isInForce(entry.inverse ?? entry.transaction)
 }

@@ -5,31 +5,31 @@ import type { Transaction } from './transaction.ts'
 import type { TransactionState } from './transaction-state.ts'
 
 export interface MutateOptions {
-  /** It happens only if these do. @default those that add a record which it changes */
+  /** The transactions that must happen for this one to happen. @default those that add a record which it changes */
   readonly requires?: readonly Transaction[] | undefined
-  /** It is joined with the last one of this key, where that was not sent yet and nothing builds on it. */
+  /** Joins the transaction with the last one of the same key, if that is unsent and nothing builds on it. */
   readonly coalesce?: string | undefined
-  /** What it is called, in an inbox or a list for undoing. */
+  /** A name to show to the user, in a list of rejected transactions or of steps to undo. */
   readonly label?: string | undefined
-  /** Transactions of the same group that follow each other are undone in one step. */
+  /** Consecutive transactions of the same group are undone in one step. */
   readonly group?: string | undefined
 }
 
-/** Gives what is to be written in place of a rejected transaction; nothing leaves it in the outbox. */
+/** Returns the function that writes the replacement of a rejected transaction; `undefined` leaves it in the outbox. */
 export type Merge = (rejected: Transaction) => ((mutator: Mutator) => void) | undefined
 
-/** Everything in an outbox, as plain data: for a support bundle, or for carrying it elsewhere by hand. */
+/** Everything in an outbox, as plain data: for a support request, or to carry it elsewhere by hand. */
 export interface ExportedOutbox {
   readonly transactions: readonly OutboxRecord[]
-  /** What cannot be read, as it is stored. */
+  /** Stored values that cannot be read, as they are. */
   readonly unreadable: readonly unknown[]
 }
 
-/** What the user changed that has not settled. Its functions need no `this`. */
+/** The transactions that have not settled and the rejected ones. Its functions need no `this`. */
 export interface WriterOutbox {
   list(options?: { readonly state?: TransactionState['name'] | undefined }): readonly Transaction[]
   get(id: string): Transaction | undefined
-  /** Calls `listener` when a transaction comes, goes, or is in another state, or what can be undone is another. */
+  /** Calls `listener` when a transaction is added or removed, its state changes, or `canUndo` or `canRedo` changes. */
   subscribe(listener: () => void): Unsubscribe
   retry(id: string, edit?: (mutator: Mutator) => unknown): Transaction
   discard(id: string): Promise<void>

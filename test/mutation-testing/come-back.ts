@@ -19,14 +19,6 @@ export const comeBack: readonly Mutation[] = [
     to: '() => false,',
   },
   {
-    invariant: 21,
-    test: 'test/writes/two-tabs.test.ts',
-    name: 'invariant 21: a tab does not put back on the disk what another tab has synced and removed',
-    file: 'src/mutations/acknowledgements.ts',
-    from: '({ update: this.#kept.splice(0) })',
-    to: '({ put: this.#kept.splice(0) })',
-  },
-  {
     invariant: 28,
     test: 'test/writes/tabs.test.ts',
     name: 'invariant 28: what another tab has had accepted is not pending in a tab whose data shows it',
@@ -37,7 +29,7 @@ export const comeBack: readonly Mutation[] = [
   {
     invariant: 31,
     test: 'test/writes/two-tabs.test.ts',
-    name: 'invariant 31: goes on writing',
+    name: 'invariant 31, invariant 32: keeps what it wrote before, and what it writes then',
     file: 'src/persistence/opener.ts',
     from: 'await openDatabase(isOthers())',
     to: 'isOthers() ? this.#database : await openDatabase(false)',
@@ -45,7 +37,7 @@ export const comeBack: readonly Mutation[] = [
   {
     invariant: 32,
     test: 'test/writes/two-tabs.test.ts',
-    name: 'invariant 32: keeps what it wrote before, and what it writes then',
+    name: 'invariant 31, invariant 32: keeps what it wrote before, and what it writes then',
     file: 'src/persistence/disk.ts',
     from: 'return listener.reopened()',
     to: 'return',
@@ -87,7 +79,7 @@ export const comeBack: readonly Mutation[] = [
     test: 'test/writes/undo-others.test.ts',
     name: 'invariant 74: leaves that field also at a server without conditions',
     file: 'src/mutations/sender.ts',
-    from: 'for (const one of batch) if (!one.wasSent) review(one)',
+    from: 'for (const transaction of batch) if (!transaction.wasSent) review(transaction)',
     to: '',
   },
   {

@@ -31,7 +31,7 @@ export const writes: readonly Mutation[] = [
     test: 'test/writes/echo.test.ts',
     name: 'invariant 11: an answer from another history is no verdict, and that history is fetched first',
     file: 'src/mutations/sender.ts',
-    from: 'this.#compare(epoch)',
+    from: 'this.#refuseOtherEpoch(epoch)',
     to: '',
   },
   {
@@ -39,7 +39,7 @@ export const writes: readonly Mutation[] = [
     test: 'test/writes/storage.test.ts',
     name: 'invariant 11: that lost the data sends again what was accepted, since the history may be another',
     file: 'src/mutations/results.ts',
-    from: 'return data !== undefined',
+    from: 'return epoch === head.epoch',
     to: 'return true',
   },
   {
@@ -86,17 +86,17 @@ export const writes: readonly Mutation[] = [
     invariant: 19,
     test: 'test/writes/sending.test.ts',
     name: 'invariant 19, invariant 39: sent by two clients of one disk at once, it happens once, and both learn it',
-    file: 'src/mutations/stored-transactions.ts',
-    from: 'migrated(stored, models)',
-    to: 'migrated({ ...stored, id: crypto.randomUUID() }, models)',
+    file: 'src/mutations/sender.ts',
+    from: 'codec.encode(sent.map(wireOf))',
+    to: 'codec.encode(sent.map((one) => ({ ...wireOf(one), id: crypto.randomUUID() })))',
   },
   {
     invariant: 21,
     test: 'test/writes/sending.test.ts',
     name: 'invariant 21: whose answer was lost is sent again after a restart, and gets the same answer',
-    file: 'src/mutations/stored-transactions.ts',
-    from: 'migrated(stored, models)',
-    to: 'migrated({ ...stored, id: crypto.randomUUID() }, models)',
+    file: 'src/mutations/sender.ts',
+    from: 'codec.encode(sent.map(wireOf))',
+    to: 'codec.encode(sent.map((one) => ({ ...wireOf(one), id: crypto.randomUUID() })))',
   },
   {
     invariant: 22,
@@ -143,7 +143,7 @@ export const writes: readonly Mutation[] = [
     test: 'test/writes/refused-requests.test.ts',
     name: 'invariant 25: %s keeps all, and is asked again after waits that grow',
     file: 'src/network/failure.ts',
-    from: "if (passing.includes(status) || status >= 500) return { kind: 'other' }",
+    from: "if (transient.includes(status) || status >= 500) return { kind: 'other' }",
     to: '',
   },
   {
@@ -175,7 +175,7 @@ export const writes: readonly Mutation[] = [
     test: 'test/writes/echo.test.ts',
     name: 'invariant 28: a delta that began before the answer says nothing about it',
     file: 'src/mutations/results.ts',
-    from: 'verdict.sid <= sid || verdict.count <= count',
+    from: 'result.sid <= sid || result.count <= count',
     to: 'true',
   },
   {
@@ -207,7 +207,7 @@ export const writes: readonly Mutation[] = [
     test: 'test/writes/rejected.test.ts',
     name: 'invariant 29: a rejection takes back itself and what requires it, and no other',
     file: 'src/mutations/outbox.ts',
-    from: 'if (!one.record.requires.some((id) => ids.has(id)) || !isUnjudged(one)) continue',
+    from: 'if (!one.record.requires.some((id) => ids.has(id)) || !hasNoResult(one)) continue',
     to: 'continue',
   },
   {
