@@ -3,10 +3,10 @@ import { decode } from './byte-buffer.ts'
 import { redactError } from './redact-error.ts'
 import type { PendingRequest } from './request.ts'
 
-/** So long may go by without a byte, once an answer has begun, in ms. */
+/** The maximum time in ms between two parts of a response body. */
 export const idleMs = 30_000
 
-/** No more bytes than this are handed on in one go, whatever a runtime brings at once. */
+/** The maximum size of a part, in bytes: some runtimes return much more at once. */
 const partBytes = 64 * 1024
 
 function* partsOf(bytes: Uint8Array): Generator<Uint8Array> {
@@ -16,13 +16,13 @@ function* partsOf(bytes: Uint8Array): Generator<Uint8Array> {
 }
 
 /**
- * The body of `response`, decoded from any content coding. Ends with a NetworkError where the connection breaks off,
- * or `idleMs` go by without a byte; the time that the consumer takes does not count.
+ * Yields the body of `response`, decoded, in parts of at most 64 KiB. Throws a NetworkError if the connection breaks
+ * off or no byte arrives for `idleMs`. The time that the consumer takes does not count.
  */
 export async function* readBody(response: Response, call: PendingRequest): AsyncGenerator<Uint8Array> {
   const wait = <T>(promise: Promise<T>) =>
-    call.wait(promise.catch(brokeOff), idleMs, 'Waiting for more of an answer')
-  // An answer without content has no body, and neither has any where a runtime cannot stream.
+    call.wait(promise.catch(brokeOff), idleMs, 'Waiting for more of a response')
+  // A response without content has no body; nor has any response if the runtime cannot stream.
   if (!response.body) return yield* partsOf(new Uint8Array(await wait(response.arrayBuffer())))
   const reader = response.body.getReader()
   try {
@@ -30,14 +30,14 @@ export async function* readBody(response: Response, call: PendingRequest): Async
       yield* partsOf(next.value)
     }
   } finally {
-    // Not awaited: a source that hangs may hang in its cancelling, too.
+    // Not awaited: a source that hangs may hang in `cancel`, too.
     reader.cancel().catch(() => {})
   }
 }
 
 /**
- * The whole body as text, or its beginning of about `limit` bytes. Rejects with a NetworkError, too, where `ms` bring
- * neither 64 KiB of it nor its end.
+ * Resolves with the whole body as text, or with its first `limit` bytes or a little more. Also rejects with a
+ * NetworkError if `ms` pass without either 64 KiB more or the end of the body.
  */
 export async function readText(
   response: Response,
@@ -49,7 +49,7 @@ export async function readText(
   const body = readBody(response, call)
   let text = ''
   let length = 0
-  const readsMore = async () => {
+  const readMore = async () => {
     const enough = Math.min(length + partBytes, limit)
     while (length < enough) {
       const next = await body.next()
@@ -61,7 +61,7 @@ export async function readText(
   }
   try {
     let isMore = true
-    while (isMore) isMore = await call.wait(readsMore(), ms, 'Waiting for 64 KiB more of an answer')
+    while (isMore) isMore = await call.wait(readMore(), ms, 'Waiting for 64 KiB more of a response')
   } finally {
     void body.return(undefined)
   }
@@ -69,7 +69,7 @@ export async function readText(
 }
 
 function brokeOff(cause: unknown): never {
-  throw new NetworkError('unreachable', 'The connection broke off in the middle of an answer.', {
+  throw new NetworkError('unreachable', 'The connection broke off in the middle of a response.', {
     cause: redactError(cause),
   })
 }

@@ -2,17 +2,17 @@ import { GrowingBytes } from '../base/growing-bytes.ts'
 import { notJson } from '../protocol/envelope.ts'
 import { isSpace } from './value-follower.ts'
 
-/** Bytes of UTF-8 that come in pieces and are wanted as one text. */
+/** Collects UTF-8 bytes that arrive in pieces and returns them as one text. */
 export class ByteBuffer extends GrowingBytes {
-  // A BOM is for the reader of a document to pass over, not for each part of one.
+  // The reader of the document skips a byte order mark. Do not skip one at the start of each slice.
   readonly #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-  /** Whether there is nothing but white space from `from` on. */
+  /** Whether there is only white space from `from` on. */
   isBlank(from: number): boolean {
     return this.all.subarray(from).every(isSpace)
   }
 
-  /** All of it as text; the buffer is empty then. Throws a ProtocolError where it is not UTF-8. */
+  /** Returns all bytes as text and empties the buffer. Throws a ProtocolError if the bytes are not UTF-8. */
   take(): string {
     const bytes = this.all
     this.truncate(0)
@@ -20,11 +20,11 @@ export class ByteBuffer extends GrowingBytes {
   }
 }
 
-/** What `decoder` makes of `bytes`, or of what it has kept at the end. Throws a ProtocolError where it is not UTF-8. */
+/** Decodes `bytes`, or without `bytes` what `decoder` has kept. Throws a ProtocolError if the bytes are not UTF-8. */
 export function decode(decoder: TextDecoder, bytes?: Uint8Array, options?: TextDecodeOptions): string {
   try {
     return decoder.decode(bytes, options)
   } catch {
-    throw notJson('The answer')
+    throw notJson('The response')
   }
 }

@@ -1,46 +1,49 @@
 import { UnauthenticatedError } from '../base/errors.ts'
 
-/** A token or a key; `undefined` if a cookie may speak for the client. */
+/** A token or a key; `undefined` if cookies may authenticate the client. */
 type Sent = { readonly value: string } | undefined
 
 /**
- * Compares the caller that answers name with the first one that was seen, which is stored with the data
- * (docs/protocol.md, "Whose data").
+ * Compares the caller that each response names with the first one, which is stored with the data (docs/protocol.md,
+ * "Whose data").
  */
 export class CallerCheck {
-  /** Whose data it is; `undefined` until an answer or a stored copy has said it. */
+  /** The owner of the data; `undefined` until a response or the stored copy has named one. */
   caller: string | undefined
-  /** The token or key with which a read was last answered to the right caller. */
+  /** The token or key of the last read that was answered for the right caller. */
   #readWith: string | undefined
   readonly #refuseIf = refusal()
 
-  /** Whether `caller` is another one than the first. The first one is kept. */
+  /** Whether `caller` differs from the first one. Keeps the first one. */
   isOther(caller: string | undefined): boolean {
     this.caller ??= caller
     return caller !== undefined && caller !== this.caller
   }
 
-  /** Throws an UnauthenticatedError of code `other_user` if an answer is for another caller. */
+  /** Throws an UnauthenticatedError of code `other_user` if a response is for another caller. */
   check(caller: string | undefined): void {
     if (caller !== undefined) this.#refuseIf(this.isOther(caller))
   }
 
-  /** Checks the answer to a read with `credential`, with which transactions may be sent from now on. */
+  /**
+   * Checks the response to a read with `credential`. If it is for the right caller, transactions may be sent with
+   * `credential`.
+   */
   checkRead(caller: string | undefined, credential: Sent): void {
     this.#readWith = undefined
     this.check(caller)
     this.#readWith = credential?.value
   }
 
-  /** Whether a read has to be answered before transactions are sent with `credential`. Cookies change unseen. */
+  /** Whether a read has to be answered before transactions are sent with `credential`. Cookies can change unnoticed. */
   needsRead(credential: Sent): boolean {
     return this.caller !== undefined && (!credential || credential.value !== this.#readWith)
   }
 }
 
 /**
- * A function that throws an UnauthenticatedError of code `other_user` if the credentials are another user's than the data:
- * the same one until the right ones are back, so that the application is told once.
+ * Returns a function that throws an UnauthenticatedError of code `other_user` if the credentials are another user's.
+ * The error is the same object until the right credentials are back, so that the application is notified once.
  */
 export function refusal(): (isOther: boolean | undefined) => void {
   let error: UnauthenticatedError | undefined

@@ -2,19 +2,23 @@ import { isSyncError, NetworkError, UnauthenticatedError, wrongOption } from '..
 import { CallerCheck, refusal } from './caller-check.ts'
 import { redactError } from './redact-error.ts'
 
-/** A credential, or what gives the present one; nothing, where nobody is signed in. */
+/**
+ * A token or an API key, or a function that returns the current one; `null`, `undefined` or an empty string if nobody
+ * is signed in. The function is called before each request.
+ */
 export type CredentialSource = string | (() => string | null | undefined | Promise<string | null | undefined>)
 
-/** So many refused credentials are remembered: most are never seen again, since another one took their place. */
-const maxTold = 20
+/** The most refused credentials to remember: most are never used again. */
+const maxRefused = 20
 
-/** One of the two, or neither: then the client sends nothing, and cookies may speak for it. */
+/** At most one of `token` and `apiKey`. Without either, the client sends no credential; cookies may authenticate it. */
 export interface CredentialOptions {
   readonly token?: CredentialSource | undefined
   readonly apiKey?: CredentialSource | undefined
   /**
-   * Gives the `identity` that a token or an API key belongs to. One of another identity is never sent: that is
-   * `unauthenticated`, with the code `other_user`. While it throws, nothing is sent either, and it is called again later.
+   * Returns the `identity` that a token or an API key belongs to. A credential of another identity is never sent: the
+   * connection becomes `unauthenticated`, with the code `other_user`. While the function throws, nothing is sent, and
+   * the function is called again later.
    */
   readonly identityOf?: ((token: string) => string | Promise<string>) | undefined
 }
@@ -25,38 +29,41 @@ export interface Credential {
 }
 
 export interface Credentials {
-  /** Whether what is answered to them is for the user whose data it is. */
+  /** Checks that responses are for the user who owns the data. */
   readonly callerCheck: CallerCheck
-  /** How they are sent, as far as the options say. */
+  /** How credentials are sent; `none` if the options name no source. */
   readonly scheme: Credential['scheme'] | 'none'
   /**
-   * What to send with the next request; `undefined` where the client sends nothing. Rejects with an
-   * UnauthenticatedError where the source has none, or another user's; with a retryable NetworkError where it or
-   * `identityOf` failed; and with a ConfigurationError where it gave what no header can carry.
+   * Resolves with the credential for the next request; `undefined` if the client sends none. Rejects with an
+   * UnauthenticatedError if the source has no credential or another user's; with a retryable NetworkError if the source
+   * or `identityOf` fails; with a ConfigurationError if a header cannot carry the credential.
    */
   get(): Promise<Credential | undefined>
   /**
-   * Sends `value` in place of what the source yields, until the source yields another. Throws a ConfigurationError
-   * where no header can carry it.
+   * Sends `value` instead of the source's credential until the source returns another one. Throws a ConfigurationError
+   * if a header cannot carry `value`.
    */
   use(value: string): void
-  /** Notes that the service took `credential`: should it be refused later, that is news again. */
+  /** The service has accepted `credential`: a later refusal is to be reported again. */
   accepted(credential: Credential | undefined): void
-  /** An error that says `credential` was refused. Only {@link rejected} can tell which one it is about. */
+  /**
+   * Returns an error for the refusal of `credential`. The error does not contain the credential; only {@link rejected}
+   * knows which one it was.
+   */
   refuse(message: string, credential: Credential | undefined): UnauthenticatedError
-  /** Whether `error` is the first about its credential, however many calls failed with it together. */
+  /** Whether `error` is the first error for its credential. Several requests may fail with the same one. */
   rejected(error: unknown): boolean
-  /** That one was refused is news again, also of a credential that was refused before. */
+  /** Forgets all refused credentials, so that their next refusal is reported again. */
   forget(): void
 }
 
-/** The credentials of `identity`. Throws a ConfigurationError where the options are wrong. */
+/** The credentials of `identity`. Throws a ConfigurationError if the options are wrong. */
 export function createCredentials(
   { token, apiKey, identityOf }: CredentialOptions,
   identity?: string | null,
 ): Credentials {
   if (token !== undefined && apiKey !== undefined) {
-    throw wrongOption('apiKey', 'is given beside `token`; expected one of the two.')
+    throw wrongOption('apiKey', 'is set beside `token`; expected one of the two.')
   }
   const option = apiKey === undefined ? 'token' : 'apiKey'
   const source = token ?? apiKey
@@ -65,9 +72,10 @@ export function createCredentials(
 
   let yielded: string | undefined
   let replacement: string | undefined
-  // By value; `undefined` stands for nothing sent. Kept beside the errors, so that printing one shows no credential.
+  // The credential of each error; `undefined` if none was sent. Kept outside the errors, so that printing one shows no
+  // credential.
   const values = new WeakMap<UnauthenticatedError, string | undefined>()
-  const told = new Set<unknown>()
+  const refused = new Set<unknown>()
   const refuseIf = refusal()
 
   const refuse = (message: string, credential?: Credential) => {
@@ -76,9 +84,9 @@ export function createCredentials(
     return error
   }
 
-  /** What the application's function of this name gives. */
-  const ask = async (name: string, run: () => unknown): Promise<unknown> => {
-    // In a turn of its own: it may use the client.
+  /** Calls the application's function `name`. */
+  const call = async (name: string, run: () => unknown): Promise<unknown> => {
+    // Run it asynchronously: the function may use the client.
     await undefined
     try {
       return await run()
@@ -94,14 +102,14 @@ export function createCredentials(
     callerCheck: new CallerCheck(),
     scheme: source === undefined ? 'none' : scheme,
     async get() {
-      const given = await ask(option, () => (typeof source === 'function' ? source() : source))
-      const value = check(option, given ?? '')
+      const yields = await call(option, () => (typeof source === 'function' ? source() : source))
+      const value = check(option, yields ?? '')
       if (yielded !== undefined && value !== yielded) replacement = undefined
       yielded = value
-      const present = replacement ?? value
-      if (present) {
-        refuseIf(identityOf && (await ask('identityOf', () => identityOf(present))) !== identity)
-        return { scheme, value: present }
+      const current = replacement ?? value
+      if (current) {
+        refuseIf(identityOf && (await call('identityOf', () => identityOf(current))) !== identity)
+        return { scheme, value: current }
       }
       if (source === undefined) return undefined
       throw refuse(`There is no \`${option}\` to send; sign in, then call \`resume()\`.`)
@@ -110,33 +118,33 @@ export function createCredentials(
       replacement = check(option, value)
     },
     accepted(credential) {
-      told.delete(credential?.value)
-      told.delete(undefined)
+      refused.delete(credential?.value)
+      refused.delete(undefined)
     },
     refuse,
     rejected(error) {
       const refusal = error as UnauthenticatedError
       const about = refusal.code === 'other_user' ? refusal : values.get(refusal)
-      const first = !told.has(about)
-      told.add(about)
-      const [oldest] = told
-      if (told.size > maxTold) told.delete(oldest)
-      return first
+      const isFirst = !refused.has(about)
+      refused.add(about)
+      const [oldest] = refused
+      if (refused.size > maxRefused) refused.delete(oldest)
+      return isFirst
     },
-    forget: () => told.clear(),
+    forget: () => refused.clear(),
   }
 }
 
-/** The header that carries `credential` (RFC 6750, section 2.1; `X-API-Key` as in the interface). */
+/** The header that carries `credential` (RFC 6750, section 2.1; docs/protocol.md for `X-API-Key`). */
 export function headersOf(credential: Credential | undefined): Readonly<Record<string, string>> {
   if (credential === undefined) return {}
   const { scheme, value } = credential
   return scheme === 'bearer' ? { Authorization: `Bearer ${value}` } : { 'X-API-Key': value }
 }
 
-/** Visible ASCII, or nothing: a header changes or refuses the rest (RFC 9110, section 5.5). */
+/** Returns `value` if it is visible ASCII or empty: a header changes or refuses all else (RFC 9110, section 5.5). */
 function check(option: string, value: unknown): string {
   if (typeof value === 'string' && /^[!-~]*$/.test(value)) return value
-  const fault = typeof value === 'string' ? 'holds a character that no header can carry' : 'is no string'
+  const fault = typeof value === 'string' ? 'holds a character that no header can carry' : 'is not a string'
   throw wrongOption(option, `${fault}; expected visible ASCII without spaces.`)
 }

@@ -1,14 +1,14 @@
 import { wrongOption } from '../base/errors.ts'
 import { isObject } from '../protocol/json.ts'
 
-/** Where the service is: one base address, one for HTTP and one for sockets, or every address. */
+/** The address of the service: one base address, one for HTTP and one for sockets, or every address. */
 export interface EndpointOptions {
-  /** Used as given: `/bootstrap`, `/delta`, `/ws` and `/tx` are put behind its path, its query is kept. */
+  /** `/bootstrap`, `/delta`, `/ws` and `/tx` are appended to its path. Its query is kept. */
   readonly baseUrl?: string | { readonly http: string; readonly ws: string } | undefined
   readonly endpoints?: EndpointAddresses | undefined
 }
 
-/** Each is an address, or a path on the page. Without `txUrl` there is no writing. */
+/** Each is an absolute URL, or a path relative to the page. Without `txUrl` the client is read-only. */
 export interface EndpointAddresses {
   readonly bootstrapUrl: string
   readonly deltaUrl: string
@@ -16,7 +16,7 @@ export interface EndpointAddresses {
   readonly txUrl?: string | undefined
 }
 
-/** The addresses that are used, all absolute. */
+/** The addresses in use, all absolute URLs. `txUrl` is `undefined` if the client is read-only. */
 export interface Endpoints {
   readonly bootstrapUrl: string
   readonly deltaUrl: string
@@ -26,11 +26,14 @@ export interface Endpoints {
 
 type Scheme = 'http' | 'ws'
 
-/** What `options` name. Throws a ConfigurationError that names the option and says what was expected. */
+/**
+ * Resolves the addresses of `options`; `page` is the base of paths. Throws a ConfigurationError that names the option
+ * and the expected value.
+ */
 export function resolveEndpoints(options: EndpointOptions, page: string | undefined): Endpoints {
   const { baseUrl, endpoints } = options
   if (endpoints === undefined) return resolveBase(baseUrl, page)
-  if (baseUrl !== undefined) fail('endpoints', 'is given beside `baseUrl`', 'one of the two')
+  if (baseUrl !== undefined) fail('endpoints', 'is set beside `baseUrl`', 'one of the two')
   const { bootstrapUrl, deltaUrl, wsUrl, txUrl } = endpoints
   const href = (name: string, value: unknown, scheme: Scheme) =>
     parse(`endpoints.${name}`, value, scheme, page).href
@@ -42,12 +45,12 @@ export function resolveEndpoints(options: EndpointOptions, page: string | undefi
   }
 }
 
-/** `url` with a parameter added to whatever query it has. */
+/** `url` with a parameter added to its query. */
 export function withQuery(url: string, name: string, value: string | number): string {
   return `${url}${url.includes('?') ? '&' : '?'}${name}=${encodeURIComponent(value)}`
 }
 
-/** `url` for printing: without user and query, in which a deployment may carry a key. */
+/** `url` for messages and logs: without user and query, which may hold a key. */
 export function redactUrl(url: string): string {
   const parsed = urlOf(url)
   return parsed ? `${parsed.protocol}//${parsed.host}${parsed.pathname}` : '(not an address)'
@@ -83,7 +86,7 @@ function asSocket(url: URL): URL {
 }
 
 function parse(option: string, value: unknown, scheme: Scheme, page: string | undefined): URL {
-  const expected = `an address with ${scheme}:// or ${scheme}s://, or a path where there is a page`
+  const expected = `a URL with ${scheme}:// or ${scheme}s://, or a path on a page`
   if (value === undefined) fail(option, 'is missing', expected)
   const url =
     typeof value === 'string' && value.trim() ? (urlOf(value) ?? relativeTo(page, value, scheme)) : undefined
@@ -92,9 +95,9 @@ function parse(option: string, value: unknown, scheme: Scheme, page: string | un
     fail(option, `begins with \`${url.protocol}\``, expected)
   }
   if (url.username || url.password) fail(option, 'names a user', 'credentials in `token` or `apiKey`')
-  if (url.searchParams.has('token')) fail(option, 'carries a `token`', 'it in the option `token`')
-  if (url.searchParams.has('since')) fail(option, 'carries a `since`', 'an address without it')
-  if (url.href.includes('#')) fail(option, 'ends in a fragment', 'an address without `#`')
+  if (url.searchParams.has('token')) fail(option, 'has a `token`', 'it in the option `token`')
+  if (url.searchParams.has('since')) fail(option, 'has a `since`', 'a URL without it')
+  if (url.href.includes('#')) fail(option, 'has a fragment', 'a URL without `#`')
   return url
 }
 

@@ -1,25 +1,25 @@
 import type { Clock } from '../base/environment.ts'
 import { Timer } from '../base/timer.ts'
 
-/** Notices the silence of a peer that has promised to say something now and then. */
+/** Detects that a peer is silent which has promised regular messages. */
 export class Heartbeat {
   readonly #clock: Clock
   readonly #silence: Timer
   #expectedMs = Number.POSITIVE_INFINITY
   #heardAt = 0
 
-  /** `onSilence` is called once nothing was heard for twice the time that is expected. */
+  /** `onSilence` is called when no message has come for twice the expected interval. */
   constructor(clock: Clock, onSilence: () => void) {
     this.#clock = clock
     this.#silence = new Timer(clock, onSilence)
   }
 
-  /** Whether something should have come by now. Holds where timers stood still, in a sleeping machine for example. */
+  /** Whether a message is overdue. Correct even if timers have stopped, for example while the machine was asleep. */
   get overdue(): boolean {
     return this.#clock.now() - this.#heardAt > this.#expectedMs
   }
 
-  /** From now on no silence longer than `ms` is expected. */
+  /** Expects a message at least every `ms` from now on. */
   expect(ms: number): void {
     this.#expectedMs = ms
     this.heard()

@@ -13,19 +13,19 @@ import { errorOf } from './response-error.ts'
 import { readSnapshot } from './snapshot.ts'
 import type { Transport } from './transport.ts'
 
-/** Until an answer begins, and until credentials are there, in ms. */
+/** Timeout in ms for the start of a response, and for getting credentials. */
 const answerMs = 30_000
 
-/** So long again for each so many characters that are sent: a slow line has to carry them first. */
+/** Extra time per 100 000 characters of the request body, for slow uplinks: `answerMs` each. */
 const slowChars = 100_000
 
-/** Until a snapshot begins, for which a service may have to read all its rows first, in ms. */
+/** Timeout in ms for the start of a snapshot: a service may have to read all rows first. */
 const snapshotMs = 120_000
 
-/** Until 64 KiB more, or the end, of an answer that is read whole, in ms: one that trickles on may never end. */
+/** Timeout in ms for each 64 KiB of a response that is read whole: a slow trickle might never end. */
 const textMs = 600_000
 
-/** How much of what a refusal says is read, in bytes. */
+/** The maximum number of bytes to read of an error response. */
 const reasonBytes = 16 * 1024
 
 export interface TransportOptions {
@@ -34,16 +34,16 @@ export interface TransportOptions {
   readonly credentials: Credentials
 }
 
-/** A delta that takes longer to parse, in ms, is applied in a turn of its own, which takes several times as long. */
+/** If a delta takes longer to parse, in ms, it is applied in a separate task: applying takes several times as long. */
 const longParseMs = 4
 
-/** Said where something is to be written and there is nowhere to send it. */
-export const noTxUrl = '`endpoints.txUrl` is missing: without it this client only reads.'
+/** The error message for a write on a client without an address for writes. */
+export const noTxUrl = '`endpoints.txUrl` is missing: this client is read-only.'
 
-/** Above every position: a delta from there brings no changes. */
+/** A position above all others: a delta from there has no changes. */
 const beyond = Number.MAX_SAFE_INTEGER
 
-/** A call, and with what it is sent. */
+/** A pending request and its credential. */
 type Request = PendingRequest & { readonly credential: Credential | undefined }
 
 export function createTransport(options: TransportOptions): Transport {
@@ -51,14 +51,14 @@ export function createTransport(options: TransportOptions): Transport {
   const { clock } = environment
   const { callerCheck } = credentials
 
-  /** Runs `body` with the present credentials. */
+  /** Runs `body` with the current credential. */
   const run = <T>(signal: AbortSignal | undefined, body: (request: Request) => Promise<T>): Promise<T> =>
     runRequest(clock, signal, async (call) => {
       const credential = await call.wait(credentials.get(), answerMs, 'Getting credentials')
       return body({ ...call, credential })
     })
 
-  /** The answer, if it is a 2xx. */
+  /** Sends a request and resolves with the response if its status is 2xx. */
   const ask = async (
     call: Request,
     url: string,
@@ -74,26 +74,26 @@ export function createTransport(options: TransportOptions): Transport {
       credentials.accepted(credential)
       return response
     }
-    // The status says enough, so a body that fails or never ends changes nothing.
+    // The status is enough: ignore a body that fails or never ends.
     const text = await readText(response, call, idleMs, reasonBytes).catch(() => '')
     throw errorOf({ url, response, text, credentials, credential, now: clock.now() })
   }
 
-  /** A POST of `json` where there is one, a GET otherwise. */
+  /** Sends a POST with `json`, or a GET without. */
   const send = async (
     call: PendingRequest,
     url: string,
     headers: Readonly<Record<string, string>>,
     json: string | undefined,
   ): Promise<Response> => {
-    const posted = json !== undefined && { method: 'POST', body: json }
-    const type = posted && { 'Content-Type': 'application/json' }
+    const post = json !== undefined && { method: 'POST', body: json }
+    const type = post && { 'Content-Type': 'application/json' }
     try {
       return await environment.fetch(url, {
-        ...posted,
+        ...post,
         headers: { Accept: 'application/json', ...type, ...headers },
         cache: 'no-store',
-        // Followed, a redirect would carry an API key to wherever it leads.
+        // Following a redirect would send the API key to its target.
         redirect: 'manual',
         signal: call.signal,
       })
@@ -103,7 +103,7 @@ export function createTransport(options: TransportOptions): Transport {
     }
   }
 
-  /** The text that answers a request. */
+  /** Sends a request and resolves with the text of the response. */
   const askForText = async (call: Request, url: string, body?: () => Promise<string>): Promise<string> =>
     readText(await ask(call, url, answerMs, body), call, textMs)
 
@@ -131,13 +131,13 @@ export function createTransport(options: TransportOptions): Transport {
         if (callerCheck.needsRead(call.credential)) {
           await askForDelta(call, beyond).catch((error) => {
             const { kind } = failureOf(error)
-            // What is said of a delta is no verdict on a transaction.
+            // A refusal of the delta is not a result of the transactions.
             throw kind === 'reset' || kind === 'refused'
               ? new ProtocolError('bad_envelope', error.message)
               : error
           })
         }
-        return parseJson(await askForText(call, txUrl, () => jsonOf(body)), 'The answer to a transaction')
+        return parseJson(await askForText(call, txUrl, () => jsonOf(body)), 'The response')
       }),
   }
 }
@@ -145,13 +145,13 @@ export function createTransport(options: TransportOptions): Transport {
 async function jsonOf(body: () => unknown): Promise<string> {
   try {
     const json: string | undefined = JSON.stringify(await body())
-    // Without a body it would be a GET, whose answer says nothing of what was written.
-    if (!json) throw new Error('it gives nothing.')
+    // Without a body, the request would be a GET, and its response would say nothing about the transactions.
+    if (!json) throw new Error('it returned nothing.')
     return json
   } catch (cause) {
     throw new ConfigurationError(
       'transactionCodec',
-      `\`transactionCodec\` gives no JSON: ${toError(cause).message}`,
+      `\`transactionCodec\` failed: ${toError(cause).message}`,
       { cause },
     )
   }

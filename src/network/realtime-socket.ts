@@ -16,30 +16,30 @@ import {
 export type { SocketState } from './socket-state.ts'
 
 /**
- * The realtime channel: one socket that is opened again whenever it is lost, until `stop`. It says nothing of what
- * the messages mean.
+ * The realtime channel: one socket, which is opened again whenever it is lost, until `stop`. It does not interpret
+ * messages.
  */
 export interface RealtimeSocket {
   readonly state: SocketState
   start(): void
   stop(): void
-  /** Closes a socket that no longer hears, and opens another at once. Nothing where none is open. */
+  /** Closes the open socket and opens another one at once. Does nothing if none is open. */
   renew(): void
   /**
-   * Whoever is silent for twice this long is taken for dead. Holds for the socket that is open now. Less than a second
-   * counts as one.
+   * Treats the open socket as lost if no message comes for twice `ms`. `ms` is at least 1 000. Applies to this socket
+   * only.
    */
   expectHeartbeat(ms: number): void
 }
 
-/** Its functions may use the socket, and do not throw. */
+/** Its functions may use the socket and must not throw. */
 export interface RealtimeSocketListener {
   opened(): void
-  /** `data` as the socket's event holds it. */
+  /** `data`: the data of the socket's event, unread. */
   message(data: unknown): void
   /**
-   * The socket is gone, or never opened; a browser does not tell why, so a call over HTTP has to. `code` is the close
-   * code (RFC 6455, section 7.4), or 0 where the socket gave the socket up itself.
+   * The socket was lost or did not open. A browser does not say why, so a request over HTTP has to find out. `code`:
+   * the close code (RFC 6455, section 7.4), or 0 if the client itself gave the socket up.
    */
   lost(event: { readonly wasOpen: boolean; readonly code: number }): void
 }
@@ -51,20 +51,25 @@ export interface RealtimeSocketOptions {
   readonly listener: RealtimeSocketListener
 }
 
-/** For one attempt, in ms, getting credentials included. */
+/** Timeout in ms for one attempt, including getting credentials. */
 const openTimeoutMs = 15_000
 
-/** A socket that was open this long, in ms, was no failure. One that says something and closes is one: it would do so again. */
+/**
+ * A socket that was open for this time, in ms, ends a row of failures. A message does not: a server may greet and close
+ * each time.
+ */
 const provedMs = 10_000
 
 const minHeartbeatMs = 1_000
 
-/** A socket that is off. It stays off where the runtime has no sockets, or none that can carry an API key. */
+/**
+ * Creates a socket in the state `off`. It stays off if the runtime has no WebSocket, or none that can send an API key.
+ */
 export function createRealtimeSocket(options: RealtimeSocketOptions): RealtimeSocket {
   const { environment, wsUrl, credentials, listener } = options
   const { clock, random, lifecycle } = environment
   const WebSocket = usableWebSocket(environment.WebSocket, credentials)
-  /** Ends the attempt, the socket or the wait that there is. */
+  /** Ends the current attempt, socket or wait. */
   let end: Unsubscribe = () => {}
   let heartbeat: Heartbeat | undefined
   let unsubscribe: Unsubscribe | undefined
@@ -128,7 +133,8 @@ export function createRealtimeSocket(options: RealtimeSocketOptions): RealtimeSo
     const onFailure = () => {
       if (!ended) lose(0)
     }
-    // The error is not told: that of a constructor quotes the URL. The call over HTTP that follows says what is wrong.
+    // The error is not reported: the error of a constructor quotes the URL. The request over HTTP that follows finds
+    // the reason.
     credentials.get().then(listen).catch(onFailure)
     return () => attempt.dispose()
   }
@@ -174,7 +180,7 @@ function openSocket(
   return new WebSocket(credential ? withQuery(url, 'token', credential.value) : url)
 }
 
-/** Lets go of a socket. Nothing of it is heard any more, however long its closing takes. */
+/** Closes a socket and ignores all its further events, however long the closing takes. */
 function drop(socket: WebSocketLike): void {
   socket.onopen = null
   socket.onmessage = null

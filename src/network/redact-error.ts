@@ -1,6 +1,5 @@
 /**
- * What may be told of an error that others made: its class and its code. Its message and its properties may quote a
- * credential, so they stay behind.
+ * A copy of a foreign error with only its class and its code. Its message and other properties may quote a credential.
  */
 export function redactError(thrown: unknown): Error {
   const { name, code, cause } = fieldsOf(thrown)

@@ -3,15 +3,18 @@ import type { Clock } from '../base/environment.ts'
 import { NetworkError } from '../base/errors.ts'
 import { onAbort } from '../base/on-abort.ts'
 
-/** One exchange with the service, from its first byte to its last. */
+/** One request to the service, until the last byte of the response. */
 export interface PendingRequest {
-  /** Aborted when the call ends, however it ends: what a fetch still holds open is let go. */
+  /** Aborted when the request ends in any way, so that a fetch releases its connection. */
   readonly signal: AbortSignal
-  /** Settles as `promise` does, unless `ms` go by before it, or the caller gives up. `what` names it in the error. */
+  /**
+   * Settles as `promise` does, or rejects after `ms` or when the caller aborts. `what`: the subject of the timeout's
+   * message.
+   */
   wait<T>(promise: Promise<T>, ms: number, what: string): Promise<T>
 }
 
-/** Runs `body`. Rejects with the reason of `signal` as soon as it is aborted and `body` waits. */
+/** Runs `body`. Rejects with the reason of `signal` as soon as `signal` is aborted and `body` waits. */
 export async function runRequest<T>(
   clock: Clock,
   signal: AbortSignal | undefined,
@@ -27,7 +30,8 @@ export async function runRequest<T>(
   const call: PendingRequest = {
     signal: controller.signal,
     wait(promise, ms, what) {
-      // A promise for each wait: one for the whole call would collect a reaction for every piece that is read.
+      // A promise for each wait: a single one for the whole request would collect a reaction for every part that is
+      // read.
       const givenUp = new Promise<never>((_, reject) => {
         giveUp = reject
       })
@@ -41,7 +45,7 @@ export async function runRequest<T>(
   } finally {
     undo()
     controller.abort()
-    // Whatever came of the body: a caller that gave up gets its own reason.
+    // A caller that has aborted gets its own reason, whatever the result of the body.
     signal?.throwIfAborted()
   }
 }

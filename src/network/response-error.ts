@@ -6,7 +6,7 @@ import { redactUrl } from './endpoints.ts'
 export interface Refusal {
   readonly url: string
   readonly response: Response
-  /** What its body says. */
+  /** The text of its body. */
   readonly text: string
   readonly credentials: Credentials
   readonly credential: Credential | undefined
@@ -14,16 +14,16 @@ export interface Refusal {
   readonly now: number
 }
 
-/** The error that an answer which is no 2xx stands for. */
+/** The error for a response whose status is not 2xx. */
 export function errorOf({ url, response, text, credentials, credential, now }: Refusal): SyncError {
-  // 0 for a redirect.
+  // The status of a redirect is 0.
   const { status } = response
-  const where = redactUrl(url)
+  const address = redactUrl(url)
   if (status < 400) {
-    return new NetworkError('unreachable', `${where} redirects; give the address that it leads to.`)
+    return new NetworkError('unreachable', `${address} redirects; use the address of its target.`)
   }
   const body = readErrorBody(text)
-  const message = `${where} answered ${status}${body?.message ? `: ${quote(body.message, credential)}` : '.'}`
+  const message = `${address} answered ${status}${body?.message ? `: ${quote(body.message, credential)}` : '.'}`
   if (status === 401) return credentials.refuse(message, credential)
   return new HttpError(message, {
     status,
@@ -32,17 +32,17 @@ export function errorOf({ url, response, text, credentials, credential, now }: R
   })
 }
 
-/** What `Retry-After` asks for, in ms: seconds or a date (RFC 9110, section 10.2.3). */
+/** The wait that `Retry-After` asks for, in ms. Its value is seconds or a date (RFC 9110, section 10.2.3). */
 function retryAfterMs(value: string, now: number): number | undefined {
   if (/^\s*\d+\s*$/.test(value)) return Number(value) * 1000
-  // Of the three forms of a date, one leaves out that it is GMT (RFC 9110, section 5.6.7).
+  // One of the three forms of a date leaves out GMT (RFC 9110, section 5.6.7).
   const date = /^[A-Z]/.test(value) ? value.replace(/( GMT)?$/, ' GMT') : ''
   // biome-ignore lint/style/noRestrictedGlobals: it reads a date, not the clock
   const at = Date.parse(date)
   return Number.isNaN(at) ? undefined : Math.max(0, at - now)
 }
 
-/** The beginning of what the server says, without whatever in it may be a token: a service may echo one. */
+/** The start of the server's message, without anything that may be a token: a service may echo one. */
 function quote(message: string, credential: Credential | undefined): string {
   return without(message, credential)
     .replace(/[\w.~+/=-]{20,}/g, '…')

@@ -6,32 +6,32 @@ import { ByteBuffer } from './byte-buffer.ts'
 import { type Cut, snapshot } from './cut.ts'
 import { closeBracket, comma, lineFeed, openBracket, ValueFollower } from './value-follower.ts'
 
-/** A slice ends with the row that makes it this long: in rows, or in bytes. */
+/** A slice ends with the row that brings it to this many rows or bytes. */
 const sliceRows = 1000
 const sliceBytes = 256 * 1024
 
-/** Takes a slice, a JSON array: `bytes` are good until it returns. */
+/** Receives a slice, a JSON array. `bytes` are valid until the function returns. */
 export type TakeCut = (bytes: ByteBuffer, cut: Cut) => void
 
 const arrayStart = Uint8Array.of(openBracket)
 const arrayEnd = Uint8Array.of(closeBracket)
 
-/** Cuts the array of rows, behind its `[`, into slices. Keeps the bytes of one slice and one row. */
+/** Cuts the array of rows, from after its `[`, into slices. Keeps the bytes of one slice and one row. */
 export class RowSlicer {
-  /** Whether the array's `]` has come. */
+  /** Whether the `]` of the array was read. */
   ended = false
-  /** Whether a line feed is said to stand behind each row, and nowhere else. */
+  /** Whether the snapshot says that a line feed follows each row, and occurs nowhere else. */
   inLines = false
   readonly #maxRowBytes: number
   readonly #onCut: TakeCut
   readonly #follower = new ValueFollower()
-  /** The present slice: `[`, whole rows and the beginning of the next; how many are known to be whole, what was left out. */
+  /** The current slice: `[`, whole rows and the start of the next row. */
   readonly #bytes = new ByteBuffer()
   #whole = 0
-  /** Whether it holds rows that were not followed. */
+  /** Whether the slice has rows that were skipped by line feeds and not counted. */
   #jumped = false
   #broken: string[] = []
-  /** How much of the present row has passed, and how many items came before it. */
+  /** The bytes of the current row so far, and the number of items before it. */
   #rowBytes = 0
   #items = 0
 
@@ -41,16 +41,16 @@ export class RowSlicer {
     this.#bytes.append(arrayStart)
   }
 
-  /** Reads `bytes` from `from` on, and gives the place behind the array, or the end of `bytes`. */
+  /** Reads `bytes` from `from` on. Returns the index after the array, or the end of `bytes`. */
   read(bytes: Uint8Array, from: number): number {
-    // What is before `kept` is in the buffer: it goes there in one piece for many rows, not in one for each.
+    // Bytes before `kept` are in the buffer. They are appended in one piece for many rows, not in one for each.
     let kept = from
     let at = from
     const lines = this.inLines ? endOfLines(bytes) : from
     while (!this.ended) {
       if (this.#rowBytes === 0 && lines > at) {
-        // Whether these are rows shows when the slice is parsed. Where it ends within one, a bracket or a quote is left
-        // open, so that it is no JSON; and slices that are JSON, none of them empty, are together what the whole is.
+        // Parsing the slice checks that these are rows. If the slice ends within a row, a bracket or a quote stays
+        // open, and the slice is not JSON. If all slices are JSON and none is empty, together they are the whole array.
         at = lines
         this.#jumped = true
       }
@@ -63,7 +63,7 @@ export class RowSlicer {
       this.#expectDelimiter(bytes[end])
       if (this.#follower.deepest > maxDepth) {
         this.#leaveOut(bytes.subarray(kept, end))
-        // The comma behind it stands in for the one before it, unless there was none.
+        // The comma after the row replaces the one before it, unless there was none.
         kept = this.#bytes.length > 1 ? end : end + 1
       } else this.#whole += 1
       this.#items += 1
@@ -91,7 +91,10 @@ export class RowSlicer {
     if (!this.ended && byte !== comma) throw notJson(snapshot)
   }
 
-  /** Drops the row that ended just now, of which `rest` is not in the buffer yet, and the comma before it. */
+  /**
+   * Removes the row that has just ended, and the comma before it. `rest`: the bytes of the row that are not in the
+   * buffer yet.
+   */
   #leaveOut(rest: Uint8Array): void {
     this.#bytes.append(rest)
     this.#bytes.truncate(Math.max(1, this.#bytes.length - this.#rowBytes - 1))
@@ -118,8 +121,8 @@ export class RowSlicer {
 }
 
 /**
- * The place of the `,` behind the last row of `bytes` that is known to end with a line feed, or -1. The last line feed may
- * be that of the last row of all, and the `,` behind it may be yet to come.
+ * The index of the `,` after the last row in `bytes` that certainly ends with a line feed, or -1. The last line feed
+ * may follow the last row of all, or its `,` may still be to come.
  */
 function endOfLines(bytes: Uint8Array): number {
   const last = bytes.lastIndexOf(lineFeed)

@@ -1,17 +1,17 @@
 import { type Step, type TransitionTable, transitionOf } from '../base/machine.ts'
 
 /**
- * When to fetch: one fetch at a time, whoever wants it; after a failure a wait that grows; after a 401 a pause. What
- * is fetched, and how, is none of its business.
+ * Decides when to fetch: one fetch at a time; a growing wait after failures; a pause after a 401. Does not know what is
+ * fetched, nor how.
  */
 export type ScheduleState =
-  /** Not running. A fetch that was asked for by name still happens, and is not tried again. */
+  /** Not running. An explicitly requested fetch still runs, and is not tried again. */
   | { readonly name: 'halted' }
   | { readonly name: 'asked' }
   | { readonly name: 'resting'; readonly failures: number }
   /**
-   * `again`: somebody wanted a fetch that begins later than this one. `resumed`: there have been other credentials since
-   * it began, so that a refusal says nothing about them.
+   * `again`: another fetch is wanted that begins after this one. `resumed`: the credentials have changed since it
+   * began, so a refusal does not apply to them.
    */
   | {
       readonly name: 'fetching'
@@ -19,32 +19,32 @@ export type ScheduleState =
       readonly again: boolean
       readonly resumed: boolean
     }
-  /** `floored`: the server said how long, so only a call by name ends it. */
+  /** `floored`: the server has set the wait, so only an explicit request ends it. */
   | { readonly name: 'waiting'; readonly failures: number; readonly floored: boolean }
   | { readonly name: 'paused'; readonly failures: number }
 
 export type ScheduleEvent =
   | { readonly type: 'start' }
   | { readonly type: 'stop' }
-  /** Something may have changed. A wait is kept. */
+  /** Something may have changed. Does not end a wait. */
   | { readonly type: 'want' }
-  /** The same, and trying makes sense at once: the network came back, somebody looks. */
+  /** As `want`, and ends a wait: the network is back, or the page is visible. */
   | { readonly type: 'hurry' }
-  /** Asked for by name: tried in any phase. */
+  /** An explicit request: fetches in any state. */
   | { readonly type: 'ask' }
-  /** Credentials may be right again. */
+  /** The credentials may be valid again. */
   | { readonly type: 'resume' }
-  /** The same in answer to a refusal: they may be refused as well, so a wait is kept. */
+  /** As `resume`, in response to a refusal. The new credentials may be refused as well, so a wait is kept. */
   | { readonly type: 'renew' }
   /** The wait is over. */
   | { readonly type: 'due' }
-  /** `proven`: the server and this client agree; only that ends a row of failures. */
+  /** `proven`: client and server agree; only then does a row of failures end. */
   | { readonly type: 'done'; readonly proven: boolean }
   | { readonly type: 'failed'; readonly floorMs: number }
   | { readonly type: 'refused' }
 
 export type ScheduleEffect =
-  /** `asked`: by name, not by this machine. */
+  /** `asked`: explicitly requested. */
   | { readonly type: 'fetch'; readonly asked: boolean }
   | { readonly type: 'abort' }
   | { readonly type: 'wait'; readonly failures: number; readonly floorMs: number }
@@ -68,7 +68,7 @@ const fetchAsked = (state: ScheduleState, ...before: ScheduleEffect[]): Schedule
   state,
   effects: [...before, { type: 'fetch', asked: true }],
 })
-/** With other credentials: at once where the last ones were the first to be refused. */
+/** Fetches with changed credentials: at once after the first refusal, otherwise after a wait. */
 const again = ({ failures }: { readonly failures: number }): ScheduleStep =>
   failures < 2
     ? fetch(failures)

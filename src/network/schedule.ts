@@ -13,31 +13,36 @@ import {
 
 export interface ScheduleOptions<Result> {
   readonly environment: Pick<Environment, 'clock' | 'random'>
-  /** What is to be done, once at a time. */
+  /**
+   * Does the work, such as fetching or sending. Never called while a call is running. `asked`: explicitly requested.
+   */
   readonly run: (signal: AbortSignal, asked: boolean) => Promise<Result>
-  /** Whether `result` shows that client and server can go on together: only that ends a row of failures. */
+  /** Whether `result` proves that client and server agree; only then does a row of failures end. */
   readonly proves: (result: Result) => boolean
-  /** The least time to wait after `error`, in ms. @default what the server asked for; after a refusal, other credentials */
+  /**
+   * The minimum wait after `error`, in ms. @default the wait that the server asked for; after a 401, a change of
+   * credentials
+   */
   readonly floorMs?: (error: SyncError) => number | undefined
   readonly onFailure: (error: SyncError) => void
-  /** `phase`, `failure` or `retryAt` may be another. */
+  /** To be called when `phase`, `failure` or `retryAt` may have changed. */
   readonly onChange: () => void
 }
 
-/** A server that asks for longer is asked again after this. */
+/** The longest wait that a server can ask for, in ms. */
 const maxFloorMs = 3_600_000
 
-interface Flight<Result> {
+interface Run<Result> {
   readonly abort: AbortController
   readonly result: Promise<Result>
 }
 
-/** Runs the phases: does what they call for, fetching or sending, one at a time, and waits between those that fail. */
+/** Runs the work of a schedule, one call at a time, and waits after failures. */
 export class Schedule<Result> {
   readonly #options: ScheduleOptions<Result>
   readonly #machine: Machine<ScheduleState, ScheduleEvent, ScheduleEffect>
   readonly #retry: Timer
-  #flight: Flight<Result> | undefined
+  #current: Run<Result> | undefined
   #failure: SyncError | undefined
 
   constructor(options: ScheduleOptions<Result>) {
@@ -54,41 +59,41 @@ export class Schedule<Result> {
     return this.#machine.state.name
   }
 
-  /** Why the last one failed; `undefined` once one has succeeded. */
+  /** The error of the last run; `undefined` after a success. */
   get failure(): SyncError | undefined {
     return this.#failure
   }
 
-  /** How many have failed in a row. */
+  /** The number of failures in a row. */
   get failures(): number {
     const { state } = this.#machine
     return 'failures' in state ? state.failures : 0
   }
 
-  /** When it is tried again, in ms since the epoch, while that is waited for. */
+  /** The time of the next try, in ms since the epoch; `undefined` unless the schedule is waiting. */
   get retryAt(): number | undefined {
     return this.phase === 'waiting' ? this.#retry.at : undefined
   }
 
-  /** Tells what may call for one. */
+  /** Starts the schedule, or reports something that may call for a run; see {@link ScheduleEvent}. */
   tell(type: 'start' | 'want' | 'hurry' | 'resume' | 'renew'): void {
-    // Timers stand still while a machine sleeps.
+    // Timers stop while a machine sleeps.
     if (type === 'hurry' && this.#retry.at <= this.#options.environment.clock.now()) this.#retry.set(0)
     this.#dispatch({ type })
   }
 
-  /** Once, in any phase: what is under way, or anew. Not tried again if it fails. */
+  /** Resolves with the result of the current run, or of a new one. Runs in any phase. A failure is not tried again. */
   ask(): Promise<Result> {
     this.#dispatch({ type: 'ask' })
-    return this.#flight?.result ?? Promise.reject(stopped())
+    return this.#current?.result ?? Promise.reject(stopped())
   }
 
-  /** Resolves once nothing is under way. */
+  /** Stops the schedule. Resolves once no run is left. */
   async stop(): Promise<void> {
-    const flight = this.#flight
+    const current = this.#current
     this.#failure = undefined
     this.#dispatch({ type: 'stop' })
-    await flight?.result.catch(() => {})
+    await current?.result.catch(() => {})
   }
 
   #dispatch(event: ScheduleEvent): void {
@@ -99,14 +104,14 @@ export class Schedule<Result> {
   #perform(effect: ScheduleEffect): void {
     switch (effect.type) {
       case 'fetch':
-        this.#launch(effect.asked)
+        this.#start(effect.asked)
         break
       case 'abort':
-        this.#flight?.abort.abort(stopped())
+        this.#current?.abort.abort(stopped())
         break
       case 'wait': {
         const { failures, floorMs } = effect
-        // Clients that were given the same floor do not come back together either.
+        // The random part keeps clients apart that got the same minimum wait.
         this.#retry.set(floorMs + backoffMs(failures, this.#options.environment.random.number()))
         break
       }
@@ -115,16 +120,16 @@ export class Schedule<Result> {
     }
   }
 
-  #launch(asked: boolean): void {
+  #start(asked: boolean): void {
     const abort = new AbortController()
-    // One that was ended may still be about to put in place what came.
-    const result = this.#fly(abort.signal, asked, this.#flight?.result)
-    // Whoever asked for it has the promise; a fetch that nobody asked for fails into the status alone.
+    // An aborted run may still be storing its result: wait for its end.
+    const result = this.#run(abort.signal, asked, this.#current?.result)
+    // A caller of `ask` has the promise. A failure that nobody awaits appears in the status only.
     result.catch(() => {})
-    this.#flight = { abort, result }
+    this.#current = { abort, result }
   }
 
-  async #fly(signal: AbortSignal, asked: boolean, before: Promise<unknown> | undefined): Promise<Result> {
+  async #run(signal: AbortSignal, asked: boolean, before: Promise<unknown> | undefined): Promise<Result> {
     try {
       await before?.catch(() => {})
       signal.throwIfAborted()

@@ -12,21 +12,21 @@ export interface SnapshotSource {
   readonly clock: Clock
   readonly response: Response
   /**
-   * To be called with the caller that the snapshot names, before rows are taken if it comes before them. Throws if it is
-   * another user's.
+   * Called with the caller that the snapshot names, before any row is passed on if the caller precedes the rows. Throws
+   * if it is another user.
    */
   readonly checkCaller: (caller: string | undefined) => void
 }
 
-/** The longest row, in bytes. */
+/** The maximum length of a row, in bytes. */
 const maxRowBytes = 16 * 2 ** 20
 
-/** The longest time that reading keeps other tasks waiting, in ms. */
+/** The longest time, in ms, that reading blocks other tasks. */
 const turnMs = 12
 
 /**
- * Reads a snapshot into the sink, a slice at a time: the stream is read on once the sink has taken what came. Rejects with
- * what the sink rejects with, else as {@link readBody} and {@link SnapshotScanner} do.
+ * Reads a snapshot into `sink`, slice by slice. Reads on when the sink has taken a slice. Rejects with the sink's
+ * error, or as {@link readBody} and {@link SnapshotScanner} do.
  */
 export async function readSnapshot(source: SnapshotSource, sink: SnapshotSink): Promise<SnapshotHead> {
   const { response, call, clock, checkCaller } = source
@@ -54,14 +54,14 @@ export async function readSnapshot(source: SnapshotSource, sink: SnapshotSink): 
 }
 
 /**
- * How many bytes are to come; 0 where that is not told. Behind a content coding the header counts others, and across
- * origins a page cannot see whether there is one (Fetch standard, "CORS-safelisted response-header name").
+ * The length of the body in bytes; 0 if unknown. With a content coding, the header counts encoded bytes, and across
+ * origins a page cannot see the coding (Fetch standard, "CORS-safelisted response-header name").
  */
 function contentLength({ headers, type }: Response): number {
   return type === 'cors' || headers.has('Content-Encoding') ? 0 : Number(headers.get('Content-Length'))
 }
 
-/** `undefined` where there is more than was told, and what was told is not to be believed. */
+/** The fraction; `undefined` if `part` exceeds `whole`, which is then wrong. */
 function ratio(part: number, whole: number): number | undefined {
   if (!(part <= whole)) return undefined
   return whole === 0 ? 1 : part / whole

@@ -2,7 +2,7 @@ import { backoffMs, defaultBackoff } from '../base/backoff.ts'
 import { type Step, type TransitionTable, transitionOf } from '../base/machine.ts'
 
 export type SocketState =
-  /** Not wanted, or this runtime cannot open one with these credentials: the client polls. */
+  /** Not started, or the runtime cannot open a socket with these credentials: the client polls. */
   | { readonly name: 'off' }
   | { readonly name: 'opening'; readonly failures: number }
   | { readonly name: 'open' }
@@ -10,7 +10,10 @@ export type SocketState =
 
 export type SocketMachineState =
   | Exclude<SocketState, { name: 'open' }>
-  /** `failures` stay until the socket has proved itself; `offline` is what the surroundings said since it opened. */
+  /**
+   * `failures` are kept until the socket has been open for a while. `offline`: the environment has reported to be
+   * offline since the socket opened.
+   */
   | { readonly name: 'open'; readonly failures: number; readonly offline: boolean }
 
 export type SocketEvent =
@@ -20,15 +23,15 @@ export type SocketEvent =
   | { readonly type: 'opened' }
   /** The socket has been open for a while. */
   | { readonly type: 'proved' }
-  /** The socket closed, fell silent, or did not open: `now` in ms since the epoch, `random` in [0, 1). */
+  /** The socket closed, was silent, or did not open. `now`: in ms since the epoch. `random`: in [0, 1). */
   | { readonly type: 'lost'; readonly code: number; readonly now: number; readonly random: number }
   | { readonly type: 'retry' }
   | { readonly type: 'online' }
   | { readonly type: 'offline' }
-  /** `overdue`: a heartbeat should have come by now. */
+  /** `overdue`: a heartbeat is overdue. */
   | { readonly type: 'visible'; readonly overdue: boolean | undefined }
 
-/** The first three each put an end to whatever socket or wait there is. */
+/** `connect`, `wait` and `rest` each end the current socket or wait. */
 export type SocketEffect =
   | { readonly type: 'connect' }
   | { readonly type: 'wait'; readonly until: number }
@@ -37,8 +40,8 @@ export type SocketEffect =
   | { readonly type: 'tell lost'; readonly wasOpen: boolean; readonly code: number }
 
 /**
- * The wait after losing a socket that was open: a server that restarts loses all its clients at once, and they are not to
- * come back at once.
+ * The backoff after losing an open socket. A server that restarts loses all clients at once; a longer wait spreads
+ * their return.
  */
 const lossBackoff = { ...defaultBackoff, baseMs: 4_000 }
 

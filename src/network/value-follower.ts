@@ -1,4 +1,4 @@
-/** The bytes that mean something to the structure of JSON. In UTF-8 none of them is part of another character. */
+/** The bytes that form the structure of JSON. In UTF-8 none of them is part of another character. */
 export const lineFeed = 0x0a
 const quote = 0x22
 export const comma = 0x2c
@@ -9,24 +9,27 @@ export const closeBracket = 0x5d
 export const openBrace = 0x7b
 export const closeBrace = 0x7d
 
-/** White space as JSON knows it (RFC 8259, section 2). */
+/** Whether `byte` is white space of JSON (RFC 8259, section 2). */
 export function isSpace(byte: number | undefined): boolean {
   return byte === 0x20 || byte === lineFeed || byte === 0x0d || byte === 0x09
 }
 
 /**
- * Follows one JSON value through bytes that come in chunks, by its strings and brackets alone. Whether the value is
- * JSON is for `JSON.parse` to say.
+ * Finds the end of one JSON value in bytes that come in chunks, by its strings and brackets alone. `JSON.parse` has to
+ * check whether the value is JSON.
  */
 export class ValueFollower {
-  /** How deep the value nests, itself counted, as far as it was followed. To be set to 0 for the next value. */
+  /** The depth of the value so far, itself counted. To be reset to 0 for the next value. */
   deepest = 0
   #depth = 0
   #inString = false
-  /** How many bytes of the next chunk are escaped by the end of the last: 0 or 1. */
+  /** The number of bytes of the next chunk that the end of the last one escapes: 0 or 1. */
   #escaped = 0
 
-  /** The place of the `,`, `:`, `]` or `}` behind the value, or the end of `bytes` where that is to come. */
+  /**
+   * The index of the `,`, `:`, `]` or `}` after the value, or the end of `bytes` if the value continues in the next
+   * chunk.
+   */
   follow(bytes: Uint8Array, from: number): number {
     const { length } = bytes
     let depth = this.#depth
@@ -46,17 +49,23 @@ export class ValueFollower {
       }
     }
     this.#depth = depth
-    // Past its end by one: an unfinished string went on. By two: so did a backslash in it.
+    // `at` exceeds the length by 1 if a string continues in the next chunk, by 2 if that string ends here in a
+    // backslash.
     this.#inString = at > length
     this.#escaped = this.#inString ? at - length - 1 : 0
     return Math.min(at, length)
   }
 }
 
-/** So far is looked at byte by byte: in a short string, the engine's search takes longer to begin than to find. */
+/**
+ * The number of bytes to check one by one: in a short string, starting the engine's search costs more than it saves.
+ */
 const shortString = 32
 
-/** Where the string ends in which `at` is. Without an end: the length of `bytes`, and 1 more behind a backslash. */
+/**
+ * The index of the quote that ends the string which contains `from`. Without an end: the length of `bytes`, plus 1 if a
+ * backslash ends them.
+ */
 function endOfString(bytes: Uint8Array, from: number): number {
   let at = from
   const near = Math.min(bytes.length, from + shortString)
@@ -65,7 +74,7 @@ function endOfString(bytes: Uint8Array, from: number): number {
   return endOfLongString(bytes, at)
 }
 
-/** As {@link endOfString}, for one that is long. */
+/** As {@link endOfString}, for a long string. */
 function endOfLongString(bytes: Uint8Array, from: number): number {
   for (let at = from; ; at += 1) {
     const found = bytes.indexOf(quote, at)

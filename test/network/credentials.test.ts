@@ -108,7 +108,7 @@ describe('what no header can carry is a ConfigurationError that does not quote i
 
   test('another type, or both options', async () => {
     const wrong = () => createCredentials({ token: 5 as never })
-    expect((await thrownBy(wrong)).message).toMatch(/`token` is no string/)
+    expect((await thrownBy(wrong)).message).toMatch(/`token` is not a string/)
     const late = createCredentials({ token: () => ({}) as never })
     expect((await thrownBy(late.get)).name).toBe('ConfigurationError')
     const both = () => createCredentials({ token: 'a', apiKey: 'b' })

@@ -83,13 +83,13 @@ describe('what is wrong fails with the name of the option and what was expected'
       {},
       undefined,
       'baseUrl',
-      /is missing; expected an address with http:\/\/ or https:\/\//,
+      /is missing; expected a URL with http:\/\/ or https:\/\//,
     ],
     ['both options', { baseUrl: 'https://h', endpoints: whole }, undefined, 'endpoints', /one of the two/],
     ['a base that is a number', { baseUrl: 5 }, undefined, 'baseUrl', /is not a URL/],
     ['a base that is null', { baseUrl: null }, undefined, 'baseUrl', /is not a URL/],
     ['an empty base', { baseUrl: ' ' }, page, 'baseUrl', /is not a URL/],
-    ['a path without a page', { baseUrl: '/sync' }, undefined, 'baseUrl', /a path where there is a page/],
+    ['a path without a page', { baseUrl: '/sync' }, undefined, 'baseUrl', /a path on a page/],
     [
       'a path on a page that is a file',
       { baseUrl: '/s' },
@@ -123,7 +123,7 @@ describe('what is wrong fails with the name of the option and what was expected'
       { baseUrl: { http: 'https://h', ws: 'https://h' } },
       undefined,
       'baseUrl.ws',
-      /expected an address with ws:\/\/ or wss:\/\//,
+      /expected a URL with ws:\/\/ or wss:\/\//,
     ],
     [
       'a missing address',
@@ -144,7 +144,7 @@ describe('what is wrong fails with the name of the option and what was expected'
       { endpoints: { ...whole, wsUrl: '/live' } },
       undefined,
       'endpoints.wsUrl',
-      /a path where there is a page/,
+      /a path on a page/,
     ],
     ['a null txUrl', { endpoints: { ...whole, txUrl: null } }, undefined, 'endpoints.txUrl', /is not a URL/],
   ]

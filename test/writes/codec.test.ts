@@ -197,7 +197,7 @@ describe('a codec', () => {
     const changing = { ...codec, encode: fail }
     const { office, client, made } = await three(changing)
     await office.clock.advance(1_000)
-    expect(client.status.writes.paused).toBe('`transactionCodec` gives no JSON: Mine.')
+    expect(client.status.writes.paused).toBe('`transactionCodec` failed: Mine.')
     Object.assign(changing, codec)
     await office.clock.until(Promise.all(made.map((tx) => tx.synced)))
     expect(client.status.writes).toEqual({ pending: 0, rejected: 0 })
