@@ -48,7 +48,7 @@ export const transactions: readonly Mutation[] = [
     name: 'invariant 21: where the answer was lost, the same comes again, and no second frame',
     file: 'src/server/log/memory-log.ts',
     from: 'this.#entries = this.#entriesAfter(horizon)',
-    to: 'this.#entries = this.#entriesAfter(horizon); this.#results.clear()',
+    to: 'this.#entries = this.#entriesAfter(horizon); this.#verdicts.clear()',
   },
   {
     invariant: 46,

@@ -145,7 +145,7 @@ test('invariant 11: what was seen in the data is not sent again, though the disk
   await server.close()
 })
 
-test('invariant 21: a tab does not put back on the disk what another tab has synced and removed', async () => {
+test('a tab does not put back on the disk what another tab has synced and removed', async () => {
   const { server, device, a, b, write, others, front } = await twoTabs()
   await server.clock.until(a.stop())
   const tx = write(a, 1)
@@ -183,13 +183,13 @@ describe.each(['all', 'nothing'] as const)(
       return { ...scene, after }
     }
 
-    test('invariant 31: goes on writing', async () => {
+    test('goes on writing', async () => {
       const { server, after } = await closed('online')
       expect(after.state).toBe('synced')
       await server.close()
     })
 
-    test('invariant 32: keeps what it wrote before, and what it writes then', async () => {
+    test('invariant 31, invariant 32: keeps what it wrote before, and what it writes then', async () => {
       const { server, a, open } = await closed('offline')
       await server.clock.until(a.close())
       const again = await open()
