@@ -8,10 +8,10 @@ export interface BackoffOptions {
 export const defaultBackoff: BackoffOptions = { baseMs: 500, capMs: 30_000 }
 
 /**
- * How long to wait before the next try, in ms: a random share of a ceiling that doubles with each failure. The
- * jitter is drawn after the cap, so clients that failed together do not come back together.
+ * The wait before the next try, in ms: a random part of a ceiling that doubles with each failure. The random part
+ * applies to the capped ceiling, so clients that failed together do not return together.
  *
- * @param failures how many tries have failed in a row, 1 or more
+ * @param failures the number of failures in a row, at least 1
  * @param random a number in [0, 1)
  */
 export function backoffMs(failures: number, random: number, options = defaultBackoff): number {

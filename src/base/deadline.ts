@@ -1,7 +1,7 @@
 import type { Clock } from './environment.ts'
 import { Timer } from './timer.ts'
 
-/** Settles as `promise` does, or rejects with what `late` gives once `ms` have gone by. */
+/** Settles as `promise` does, or rejects with the result of `late` after `ms`. */
 export function withDeadline<T>(
   clock: Clock,
   ms: number,
@@ -11,7 +11,10 @@ export function withDeadline<T>(
   return whileAlive(clock, ms, () => promise, late)
 }
 
-/** Settles as what `start` gives does, or rejects with what `late` gives once `ms` have gone by without a call of `alive`. */
+/**
+ * Settles as the promise of `start` does, or rejects with the result of `late` when `ms` pass without a call of
+ * `alive`.
+ */
 export function whileAlive<T>(
   clock: Clock,
   ms: number,
@@ -19,14 +22,14 @@ export function whileAlive<T>(
   late: () => Error,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
-    const alarm = new Timer(clock, () => reject(late()))
-    let over = false
+    const timer = new Timer(clock, () => reject(late()))
+    let isOver = false
     const alive = () => {
-      if (!over) alarm.set(ms)
+      if (!isOver) timer.set(ms)
     }
     const end = () => {
-      over = true
-      alarm.clear()
+      isOver = true
+      timer.clear()
     }
     alive()
     start(alive).finally(end).then(resolve, reject)

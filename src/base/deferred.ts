@@ -1,4 +1,4 @@
-/** A promise that is settled from outside. A rejection that nobody hears is never an unhandled one. */
+/** A promise that is settled from outside. Its rejection is never an unhandled one. */
 export class Deferred<T> {
   readonly promise: Promise<T>
   #resolve: (value: T) => void = () => {}
@@ -12,7 +12,7 @@ export class Deferred<T> {
     this.promise.catch(() => {})
   }
 
-  /** Has no effect on one that is settled. */
+  /** Does nothing if the promise has settled. */
   resolve(value: T): void {
     this.#resolve(value)
   }

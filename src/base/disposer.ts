@@ -1,18 +1,18 @@
 import type { Unsubscribe } from './emitter.ts'
 
-/** Collects undo functions; `dispose` runs them once, the last added first. */
+/** Collects clean-up functions. `dispose` runs each of them once, the last one first. */
 export class Disposer {
-  readonly #undos: Unsubscribe[] = []
-  #disposed = false
+  readonly #cleanUps: Unsubscribe[] = []
+  #isDisposed = false
 
-  /** Keeps `undo` for later. On a disposer that is done, it runs at once. */
-  add(undo: Unsubscribe): void {
-    if (this.#disposed) undo()
-    else this.#undos.push(undo)
+  /** Keeps `cleanUp` for `dispose`. Runs it at once if the disposer is already disposed. */
+  add(cleanUp: Unsubscribe): void {
+    if (this.#isDisposed) cleanUp()
+    else this.#cleanUps.push(cleanUp)
   }
 
   dispose(): void {
-    this.#disposed = true
-    for (let undo = this.#undos.pop(); undo; undo = this.#undos.pop()) undo()
+    this.#isDisposed = true
+    for (let cleanUp = this.#cleanUps.pop(); cleanUp; cleanUp = this.#cleanUps.pop()) cleanUp()
   }
 }

@@ -1,9 +1,12 @@
-/** Takes back what the call that returned it did. Safe to call again. */
+/** Removes the listener, or cancels the timer, of the call that returned it. Further calls do nothing. */
 export type Unsubscribe = () => void
 
 export type Listener<T> = (value: T) => void
 
-/** Listeners by event name. One that throws is told to `onError`; the rest still hear. One taken back hears no more. */
+/**
+ * Calls listeners by event name. If a listener throws, `onError` is called, and the other listeners are still called. A
+ * removed listener is not called again, not even by an event that is being emitted.
+ */
 export class Emitter<Events extends object> {
   readonly #listeners = new Map<keyof Events, Set<Listener<never>>>()
   readonly #onError: (error: unknown) => void
@@ -13,12 +16,12 @@ export class Emitter<Events extends object> {
   }
 
   on<Name extends keyof Events>(name: Name, listener: Listener<Events[Name]>): Unsubscribe {
-    // Wrapped, so that the same function may be added twice and each undo takes back its own.
-    const own: Listener<Events[Name]> = (event) => listener(event)
+    // Wrapped, so that the same function can be added twice and removed once.
+    const wrapped: Listener<Events[Name]> = (event) => listener(event)
     const listeners = this.#listeners.get(name) ?? new Set()
-    this.#listeners.set(name, listeners.add(own))
+    this.#listeners.set(name, listeners.add(wrapped))
     return () => {
-      listeners.delete(own)
+      listeners.delete(wrapped)
     }
   }
 
@@ -34,7 +37,7 @@ export class Emitter<Events extends object> {
     }
   }
 
-  /** Whether anybody listens for `name`. */
+  /** Whether there is a listener for `name`. */
   has(name: keyof Events): boolean {
     return (this.#listeners.get(name)?.size ?? 0) > 0
   }

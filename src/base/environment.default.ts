@@ -2,7 +2,7 @@ import { fallbackWebSocket } from '#websocket'
 import type { Clock, Environment, Lifecycle, Random } from './environment.ts'
 import type { Logger } from './logger.ts'
 
-/** A timer holds a signed 32-bit number of ms (HTML standard, "timer initialization steps"). */
+/** The maximum delay of a timer: a signed 32-bit number of ms (HTML standard, "timer initialization steps"). */
 const maxTimerMs = 2 ** 31 - 1
 
 const clock: Clock = {
@@ -19,7 +19,7 @@ const clock: Clock = {
     return () => clearTimeout(timer)
   },
   pause() {
-    // A message is a task of its own that, unlike a nested timer, is not held back for 4 ms.
+    // A message is a separate task. Unlike a nested timer, it is not delayed by 4 ms.
     return new Promise((resolve) => {
       const { port1, port2 } = new MessageChannel()
       port1.onmessage = () => {
@@ -37,32 +37,32 @@ const random: Random = {
 }
 
 const lifecycle: Lifecycle = {
-  // Only `false` is a fact: `true` may be a network that leads nowhere, and Node 20 has no navigator.
+  // Only `false` is reliable: `true` may be a network without internet, and Node 20 has no navigator.
   online: () => globalThis.navigator?.onLine !== false,
   visible: () => globalThis.document?.visibilityState !== 'hidden',
   subscribe(listener) {
     const target = globalThis
     if (typeof target.addEventListener !== 'function') return () => {}
-    const own = new AbortController()
+    const controller = new AbortController()
     for (const type of ['online', 'offline'] as const) {
-      target.addEventListener(type, () => listener(type), own)
+      target.addEventListener(type, () => listener(type), controller)
     }
     const onShow = (event: PageTransitionEvent) => {
       if (!event.persisted) return
-      // A page that comes back from the back/forward cache has lost its sockets, and may not have heard of it yet.
+      // A page from the back/forward cache has lost its sockets and may not know it yet.
       listener('offline')
       listener('online')
     }
-    target.addEventListener('pageshow', onShow, own)
+    target.addEventListener('pageshow', onShow, controller)
     const onVisibility = () => listener(lifecycle.visible() ? 'visible' : 'hidden')
-    target.document?.addEventListener('visibilitychange', onVisibility, own)
-    return () => own.abort()
+    target.document?.addEventListener('visibilitychange', onVisibility, controller)
+    return () => controller.abort()
   },
 }
 
 /**
- * The parts that `overrides` leaves out, from the globals as they are at the time of the call; where the WebSocket is to
- * send headers, which the global one cannot, the other one, if there is one.
+ * The environment with `overrides`; the other parts come from the globals at the time of the call. `sendsHeaders`:
+ * prefer a WebSocket that can send headers, which the global one cannot.
  */
 export function resolveEnvironment(overrides: Partial<Environment> = {}, sendsHeaders = false): Environment {
   const { WebSocket } = globalThis

@@ -1,43 +1,43 @@
 import type { Unsubscribe } from './emitter.ts'
 
 /**
- * Everything a client takes from outside itself. Each part has its default; a test gives its own, and the whole
- * client runs in virtual time.
+ * Everything that a client uses from outside. Each part has a default. With its own parts, a test can run the whole
+ * client in virtual time.
  */
 export interface Environment {
   readonly fetch: Fetch
-  /** The constructor of sockets; `undefined` where there are none, and the client then polls. */
+  /** The WebSocket constructor. If it is `undefined`, the client polls. */
   readonly WebSocket: WebSocketConstructor | undefined
   readonly clock: Clock
   readonly random: Random
   readonly lifecycle: Lifecycle
-  /** The address of the page, for paths relative to it; `undefined` outside a page. */
+  /** The URL of the page, the base of relative paths; `undefined` outside a page. */
   readonly location: string | undefined
 }
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
 
 export interface Clock {
-  /** The time, in ms since the epoch. */
+  /** The current time, in ms since the epoch. */
   now(): number
-  /** Calls `callback` once after `ms`, however long that is; the result cancels it. */
+  /** Calls `callback` once after `ms`, which has no upper limit. Returns a function that cancels the call. */
   after(ms: number, callback: () => void): Unsubscribe
-  /** Gives other tasks a turn: input, rendering, the network. */
+  /** Resolves after other waiting tasks have run: input, rendering, the network. */
   pause(): Promise<void>
 }
 
 export interface Random {
   /** A number in [0, 1). */
   number(): number
-  /** `length` bytes fit for identifiers. */
+  /** `length` random bytes, good enough for unique ids. */
   bytes(length: number): Uint8Array
 }
 
-/** What the surroundings tell: whether there is a network, whether somebody looks. */
+/** Reports whether there is a network and whether the page is visible. */
 export interface Lifecycle {
   online(): boolean
   visible(): boolean
-  /** Attaches to the surroundings at the first listener and detaches at the last. */
+  /** Calls `listener` on each change. Returns a function that stops the calls. */
   subscribe(listener: (event: LifecycleEvent) => void): Unsubscribe
 }
 
@@ -54,7 +54,10 @@ export interface WebSocketLike {
   onerror: Handler<unknown>
 }
 
-/** A method, whose parameter is compared both ways: so the standard's own handlers fit, which ask for more. */
+/**
+ * Declared as a method, so that its parameter is bivariant: the handlers of the standard WebSocket, which require more,
+ * are assignable.
+ */
 type Handler<Event> = { handle(event: Event): void }['handle'] | null
 
 export interface WebSocketConstructor {
@@ -63,6 +66,6 @@ export interface WebSocketConstructor {
     protocols?: string[],
     options?: { readonly headers: Readonly<Record<string, string>> },
   ): WebSocketLike
-  /** Set where the third argument's headers are sent; elsewhere a token goes into the query. */
+  /** Whether the headers of the third argument are sent. Otherwise a token goes into the query. */
   readonly sendsHeaders?: boolean
 }

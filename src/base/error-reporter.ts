@@ -3,6 +3,6 @@ import type { SyncError } from './errors.ts'
 /** Logs and emits the errors that no caller can catch. */
 export interface ErrorReporter {
   error(error: SyncError): void
-  /** A request failed. Being offline is a state, not an error: the status shows it. */
+  /** Reports a failed request. Being offline is not reported: it is a state, which the status shows. */
   failure(error: SyncError): void
 }

@@ -1,13 +1,13 @@
 /**
- * Every error that leaves Instep is a {@link SyncError}: one sentence that says what was wrong and what to do,
- * a `code` to branch on, and whether trying again can help.
+ * Every error that Instep throws or emits is a {@link SyncError}: a message that says what was wrong and what to do, a
+ * `code` to branch on, and whether trying again can help.
  */
 
 const brand = Symbol.for('instep.SyncError')
 
-/** The codes of each class. A code is stable; a message is not. */
+/** The codes of each class. Codes are stable, messages are not. */
 export interface ErrorCodes {
-  /** None of the others: a fault of Instep's or of something it was given. */
+  /** None of the other classes: a bug in Instep or in something that was passed to it. */
   SyncError: 'unexpected'
   UnauthenticatedError: 'unauthenticated' | 'other_user'
   ProtocolError:
@@ -43,11 +43,13 @@ export interface SyncErrorOptions {
   readonly retryable?: boolean
 }
 
-/** The base of every error. Tell it with {@link isSyncError}, which also works across copies of the package. */
+/**
+ * The base class of every error. Check for it with {@link isSyncError}, which also works across copies of the package.
+ */
 export class SyncError<Name extends ErrorName = ErrorName> extends Error {
   override readonly name: Name
   readonly code: ErrorCodes[Name]
-  /** Whether the same call may succeed later without a change by the caller. */
+  /** Whether the same call may succeed later although the caller changes nothing. */
   readonly retryable: boolean
   readonly [brand] = true
 
@@ -59,7 +61,7 @@ export class SyncError<Name extends ErrorName = ErrorName> extends Error {
   }
 }
 
-/** The class of each name. */
+/** The error class of each name. */
 export interface ErrorClasses {
   SyncError: SyncError<'SyncError'>
   UnauthenticatedError: UnauthenticatedError
@@ -73,7 +75,7 @@ export interface ErrorClasses {
   ClosedError: ClosedError
 }
 
-/** Whether `value` is an error of Instep's, of any class or of the class `name`. */
+/** Whether `value` is an error of Instep, of any class or of the class `name`. */
 export function isSyncError<Name extends ErrorName = ErrorName>(
   value: unknown,
   name?: Name,
@@ -87,7 +89,7 @@ export interface UnauthenticatedErrorOptions extends SyncErrorOptions {
 }
 
 /**
- * The server answered 401, or there are no credentials to send (the interface's section "Errors"). `other_user`: the
+ * The server responded with 401, or there are no credentials to send (docs/protocol.md, "Failures"). `other_user`: the
  * credentials belong to another user than the data.
  */
 export class UnauthenticatedError extends SyncError<'UnauthenticatedError'> {
@@ -96,7 +98,7 @@ export class UnauthenticatedError extends SyncError<'UnauthenticatedError'> {
   }
 }
 
-/** The other side sent something that is not the protocol. The state is as it was before. */
+/** The server has broken the protocol. The client's state has not changed. */
 export class ProtocolError extends SyncError<'ProtocolError'> {
   constructor(code: ErrorCodes['ProtocolError'], message: string, options?: SyncErrorOptions) {
     super('ProtocolError', code, message, { retryable: true, ...options })
@@ -105,13 +107,13 @@ export class ProtocolError extends SyncError<'ProtocolError'> {
 
 export interface HttpErrorDetails extends SyncErrorOptions {
   readonly status: number
-  /** `error.code` of the body, where the body is the protocol's own error body. */
+  /** `error.code` of the body, if the body has the protocol's format for errors. */
   readonly serverCode?: string | undefined
-  /** What `Retry-After` asked for, in ms. */
+  /** The wait that `Retry-After` asked for, in ms. */
   readonly retryAfterMs?: number | undefined
 }
 
-/** The server answered with a status that is neither 2xx nor 401. */
+/** The server responded with a status that is neither 2xx nor 401. */
 export class HttpError extends SyncError<'HttpError'> {
   readonly status: number
   readonly serverCode: string | undefined
@@ -125,21 +127,21 @@ export class HttpError extends SyncError<'HttpError'> {
   }
 }
 
-/** The server could not be reached, or did not answer within the time limit. */
+/** The server is unreachable or has not responded in time, or the client was stopped before the response. */
 export class NetworkError extends SyncError<'NetworkError'> {
   constructor(code: ErrorCodes['NetworkError'], message: string, options?: SyncErrorOptions) {
     super('NetworkError', code, message, { retryable: true, ...options })
   }
 }
 
-/** The local store refused, failed, or did not answer within the time limit. */
+/** The local store has refused or failed an operation, or not answered in time. */
 export class StorageError extends SyncError<'StorageError'> {
   constructor(code: ErrorCodes['StorageError'], message: string, options?: SyncErrorOptions) {
     super('StorageError', code, message, options)
   }
 }
 
-/** An option is missing or wrong. `option` is its name, as in `endpoints.wsUrl`. */
+/** An option is missing or wrong. `option`: its name, for example `endpoints.wsUrl`. */
 export class ConfigurationError extends SyncError<'ConfigurationError'> {
   readonly option: string
 
@@ -149,7 +151,7 @@ export class ConfigurationError extends SyncError<'ConfigurationError'> {
   }
 }
 
-/** Says of `option` what is wrong: the sentence begins with its name. */
+/** A ConfigurationError about `option`; `what` continues a sentence that begins with its name. */
 export function wrongOption(option: string, what: string, options?: SyncErrorOptions): ConfigurationError {
   return new ConfigurationError(option, `\`${option}\` ${what}`, options)
 }
@@ -160,13 +162,13 @@ export interface ValidationErrorOptions extends SyncErrorOptions {
 }
 
 /**
- * What was to be written is refused before anything has happened: it breaks its model, or is no JSON. `not_loaded`: the
- * records of its type are still on the disk alone.
+ * A write is refused before anything has changed: it breaks its model, or is not JSON. `not_loaded`: the records of its
+ * type are not loaded yet.
  */
 export class ValidationError extends SyncError<'ValidationError'> {
   /** The record's type. */
   readonly t: string
-  /** The field, with the path into it: `labels.0`; empty where it is about the whole record. */
+  /** The field, with the path into it, for example `labels.0`; empty if the error is about the whole record. */
   readonly field: string
   readonly reason: string
 
@@ -179,10 +181,10 @@ export class ValidationError extends SyncError<'ValidationError'> {
   }
 }
 
-/** A transaction will not happen. `reason` is the server's code, or `cancelled`, `discarded`, `migration`. */
+/** A transaction will not happen. `reason`: the server's code, or `cancelled`, `discarded` or `migration`. */
 export class RejectedError extends SyncError<'RejectedError'> {
   readonly reason: string
-  /** What the server added to its code, as it came. */
+  /** The details that the server has sent with its code, unchanged. */
   readonly details: unknown
 
   constructor(reason: string, message: string, details?: unknown) {
@@ -192,27 +194,24 @@ export class RejectedError extends SyncError<'RejectedError'> {
   }
 }
 
-/** Something was asked of a client that has been closed. */
+/** A method was called on a closed client, or the client was closed before a promise settled. */
 export class ClosedError extends SyncError<'ClosedError'> {
-  constructor(
-    message = 'This client is closed; make a new SyncClient to go on.',
-    options?: SyncErrorOptions,
-  ) {
+  constructor(message = 'This client is closed. Create a new SyncClient.', options?: SyncErrorOptions) {
     super('ClosedError', 'closed', message, options)
   }
 }
 
-/** `value` as an Error, for a message or a `cause`; anything can be thrown. */
+/** `value` as an Error, for a message or a `cause`: anything can be thrown. */
 export function toError(value: unknown): Error {
   return value instanceof Error ? value : new Error(String(value))
 }
 
-/** The code of an error of Node's or of a database's; '' where it has none. */
+/** The `code` of an error of Node or a database; empty if there is none. */
 export function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 }
 
-/** What was thrown, as an error of Instep's. */
+/** Converts a thrown value into an error of Instep. */
 export function toSyncError(value: unknown): SyncError {
   if (isSyncError(value)) return value
   return new SyncError('SyncError', 'unexpected', `Something unexpected failed: ${toError(value).message}`, {
@@ -220,7 +219,7 @@ export function toSyncError(value: unknown): SyncError {
   })
 }
 
-/** What a store threw, as a StorageError. */
+/** Converts a value that a store has thrown into a StorageError. */
 export function toStorageError(value: unknown): SyncError<'StorageError'> {
   if (isSyncError(value, 'StorageError')) return value
   return new StorageError('aborted', `The local store failed: ${toError(value).message}`, { cause: value })

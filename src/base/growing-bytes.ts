@@ -1,30 +1,30 @@
-/** Bytes that come in pieces, as one array. Many small pieces cost no more than a few large ones. */
+/** Collects bytes that arrive in pieces into one array. Many small pieces cost no more than a few large ones. */
 export class GrowingBytes {
-  #room = new Uint8Array(0)
+  #buffer = new Uint8Array(0)
   #length = 0
 
-  /** How many there are. */
+  /** The number of bytes. */
   get length(): number {
     return this.#length
   }
 
-  /** All of them, as they are until more are appended. */
+  /** All bytes, as a view that is valid until the next `append`. */
   get all(): Uint8Array {
-    return this.#room.subarray(0, this.#length)
+    return this.#buffer.subarray(0, this.#length)
   }
 
   append(bytes: Uint8Array): void {
     const length = this.#length + bytes.length
-    if (length > this.#room.length) {
-      const room = new Uint8Array(Math.max(length, 2 * this.#room.length))
-      room.set(this.all)
-      this.#room = room
+    if (length > this.#buffer.length) {
+      const buffer = new Uint8Array(Math.max(length, 2 * this.#buffer.length))
+      buffer.set(this.all)
+      this.#buffer = buffer
     }
-    this.#room.set(bytes, this.#length)
+    this.#buffer.set(bytes, this.#length)
     this.#length = length
   }
 
-  /** Drops what is behind the first `length` of them. */
+  /** Keeps the first `length` bytes. */
   truncate(length: number): void {
     this.#length = Math.min(length, this.#length)
   }

@@ -1,15 +1,15 @@
 import type { Clock, Random } from './environment.ts'
 
-/** Gives identifiers whose order is the order in which they were made. */
+/** Makes ids whose sort order is the order in which they were made. */
 export interface Ids {
   next(): string
-  /** What `next` gives comes after `id`, whatever the clock says. */
+  /** Makes all further ids greater than `id`, whatever the clock says. */
   follow(id: string): void
 }
 
 /**
- * UUIDs of version 7 (RFC 9562, section 5.7). The 12 bits behind the time count on (section 6.2, method 1), so those
- * made in one ms, or after the clock was set back, are in order all the same.
+ * Makes UUIDs of version 7 (RFC 9562, section 5.7). The 12 bits after the time are a counter (section 6.2, method 1),
+ * so ids are in order even if they were made in the same ms or after the clock was set back.
  */
 export function createIds(clock: Pick<Clock, 'now'>, random: Random): Ids {
   let ms = 0
@@ -28,8 +28,8 @@ export function createIds(clock: Pick<Clock, 'now'>, random: Random): Ids {
     follow(id) {
       const digits = id.replaceAll('-', '')
       const at = Number.parseInt(digits.slice(0, 12), 16)
-      const place = Number.parseInt(digits.slice(13, 16), 16)
-      if (at > ms || (at === ms && place > count)) [ms, count] = [at, place]
+      const counter = Number.parseInt(digits.slice(13, 16), 16)
+      if (at > ms || (at === ms && counter > count)) [ms, count] = [at, counter]
     },
   }
 }

@@ -1,4 +1,4 @@
-/** Where a client writes what a developer may want to read. Tokens never reach it. */
+/** Receives messages for developers. Messages and details never contain tokens. */
 export interface Logger {
   debug(message: string, details?: object): void
   info(message: string, details?: object): void
@@ -8,13 +8,13 @@ export interface Logger {
 
 const nothing = () => {}
 
-/** `logger`, of which nothing depends on whether it fails. */
+/** Wraps `logger` so that its exceptions are ignored. */
 export function harmless(logger: Logger): Logger {
   const at = (level: keyof Logger) => (message: string, details?: object) => {
     try {
       logger[level](message, details)
     } catch {
-      // There is nobody else to tell.
+      // There is no other place to report the error.
     }
   }
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }

@@ -1,6 +1,6 @@
 /**
- * A pure machine: what follows from an event in a state, and what is to be done about it, as data. The same state
- * comes back, by reference, where nothing changed.
+ * A pure function: the next state and the effects of an event in a state. If nothing changes, it returns the same state
+ * object.
  */
 export type Transition<State, Event, Effect> = (state: State, event: Event) => Step<State, Effect>
 
@@ -9,7 +9,7 @@ export interface Step<State, Effect> {
   readonly effects: readonly Effect[]
 }
 
-/** What follows from each event in each state. An event that a state does not name changes nothing. */
+/** The step for each event in each state. An event that is missing in a state changes nothing. */
 export type TransitionTable<
   State extends { readonly name: string },
   Event extends { readonly type: string },
@@ -35,13 +35,16 @@ export function transitionOf<
   }
 }
 
-/** Runs one machine: holds its state and performs its effects, events raised meanwhile in turn after them. */
+/**
+ * Holds the state of a machine and performs its effects. Events that are dispatched meanwhile are handled afterwards,
+ * in order.
+ */
 export class Machine<State, Event, Effect> {
   #state: State
   readonly #transition: Transition<State, Event, Effect>
   readonly #perform: (effect: Effect) => void
   readonly #queue: Event[] = []
-  #running = false
+  #isRunning = false
 
   constructor(
     initial: State,
@@ -59,8 +62,8 @@ export class Machine<State, Event, Effect> {
 
   dispatch(event: Event): void {
     this.#queue.push(event)
-    if (this.#running) return
-    this.#running = true
+    if (this.#isRunning) return
+    this.#isRunning = true
     try {
       for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
         const { state, effects } = this.#transition(this.#state, next)
@@ -68,7 +71,7 @@ export class Machine<State, Event, Effect> {
         for (const effect of effects) this.#perform(effect)
       }
     } finally {
-      this.#running = false
+      this.#isRunning = false
     }
   }
 }

@@ -1,34 +1,34 @@
 import type { Unsubscribe } from './emitter.ts'
 import type { Clock } from './environment.ts'
 
-/** One timer that can be set again. */
+/** A timer that can be set again. */
 export class Timer {
   readonly #clock: Clock
-  readonly #ring: () => void
+  readonly #onFire: () => void
   #cancel: Unsubscribe | undefined
   #at = Number.POSITIVE_INFINITY
 
-  constructor(clock: Clock, ring: () => void) {
+  constructor(clock: Clock, onFire: () => void) {
     this.#clock = clock
-    this.#ring = ring
+    this.#onFire = onFire
   }
 
-  /** When it will ring, in ms since the epoch; infinity where it is not set. */
+  /** The time when it fires, in ms since the epoch; infinity if it is not set. */
   get at(): number {
     return this.#at
   }
 
-  /** Rings after `ms`, and not when it was to ring before. */
+  /** Fires after `ms`, instead of at the time that was set before. */
   set(ms: number): void {
     this.clear()
     this.#at = this.#clock.now() + ms
     this.#cancel = this.#clock.after(ms, () => {
       this.#at = Number.POSITIVE_INFINITY
-      this.#ring()
+      this.#onFire()
     })
   }
 
-  /** Rings after `ms` at the latest. */
+  /** Fires after `ms` or at the time that was set before, whichever comes first. */
   within(ms: number): void {
     if (this.#clock.now() + ms < this.#at) this.set(ms)
   }

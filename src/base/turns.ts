@@ -1,6 +1,6 @@
 import type { Clock } from './environment.ts'
 
-/** Gives what to await between two steps of long work: it lets other tasks in once they have waited for `ms`. */
+/** Returns a function to await between the steps of long work. It lets other tasks run if they have waited for `ms`. */
 export function yieldAfter(clock: Clock, ms: number): () => Promise<void> {
   let began = clock.now()
   return async () => {

@@ -1,4 +1,4 @@
 import type { WebSocketConstructor } from './environment.ts'
 
-/** Where the runtime brings a WebSocket of its own, there is nothing to fall back on. */
+/** This runtime has its own WebSocket, so no fallback is needed. */
 export const fallbackWebSocket: WebSocketConstructor | undefined = undefined

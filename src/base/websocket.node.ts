@@ -1,15 +1,15 @@
 import IsomorphicWebSocket from 'isomorphic-ws'
 import type { WebSocketConstructor } from './environment.ts'
 
-/** How long the other side may take for its part of the closing, in ms: one that is gone never does it. */
+/** The time, in ms, that the other side has to complete the closing. A peer that is gone never does. */
 const closingMs = 1_000
 
-/** For a Node without a WebSocket of its own (before 22), and for headers, which the standard one cannot send. */
+/** The WebSocket for Node before 22, which has none, and for headers, which the standard WebSocket cannot send. */
 export const fallbackWebSocket: WebSocketConstructor | undefined = class extends IsomorphicWebSocket {
   static readonly sendsHeaders = true
 
-  // Called by `ws` itself, too, where the other side closes or breaks the protocol. It would wait for 30 s, deaf, and
-  // keep the process that long.
+  // `ws` calls this, too, when the other side closes or breaks the protocol. It would wait for 30 s without reading,
+  // and keep the process alive for that time.
   override close(code?: number, reason?: string | Buffer): void {
     super.close(code, reason)
     setTimeout(() => this.terminate(), closingMs).unref()
