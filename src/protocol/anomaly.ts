@@ -1,16 +1,16 @@
 /**
- * Something that the other side should not have sent, or that breaks the application's model. It is told, and
- * syncing goes on: what `kind` names is left out or kept as `docs/protocol.md` says.
+ * Something that the server should not have sent, or a record that breaks the application's model. It is reported, and
+ * syncing continues: docs/protocol.md says for each `kind` what is left out or kept.
  */
 export interface Anomaly {
   readonly kind:
-    | 'row' // a row of a snapshot or delta that is none: left out
-    | 'frame' // a frame that is none: one bootstrap follows; still there after it, it is skipped
-    | 'push' // a message on the socket that is not JSON: ignored
+    | 'row' // an item of a snapshot or delta is not a row: it is left out
+    | 'frame' // a frame is not valid: one bootstrap follows; if it comes again after that, it is skipped
+    | 'push' // a message on the socket is not JSON: it is ignored
     | 'unknown_record' // a `u` for a record that the client does not have: one bootstrap follows
-    | 'count' // a snapshot whose `count` differs from its rows, twice
-    | 'model' // a stored payload that breaks its model: kept
-  /** One sentence, without any value of the record. */
+    | 'count' // the `count` of a snapshot differs from its number of rows, twice: it is used all the same
+    | 'model' // a record breaks its model: it is kept
+  /** One sentence, without values of the record. */
   readonly message: string
   readonly type?: string | undefined
   readonly id?: string | undefined

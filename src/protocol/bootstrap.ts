@@ -5,18 +5,22 @@ import type { bootstrapResultSchema } from './schema/bootstrap.ts'
 
 export type BootstrapResult = z.infer<typeof bootstrapResultSchema>
 
-/** What a snapshot says beside its rows, which are read as they stream in. */
+/** The members of a snapshot other than its rows. Rows are read as they stream in. */
 export type SnapshotHead = Readonly<Omit<BootstrapResult, 'lines' | 'rows'>>
 
-/** How far a copy has come, and in which history. */
+/** The position of a copy of the data, and the history of the position. */
 export type HistoryPosition = Pick<SnapshotHead, 'sid' | 'epoch'>
 
-/** Whether data that ended at `data` and a snapshot of `head` belong to different histories, as far as the two tell. */
+/**
+ * Whether a snapshot of `head` is from another history than data that ended at `data`, as far as the two can show it.
+ */
 export function isOtherEpochOrBehind(data: HistoryPosition, head: HistoryPosition): boolean {
   return head.sid < data.sid || isOtherEpoch(data, head.epoch)
 }
 
-/** The head from the values at a snapshot's top level. Throws a ProtocolError where the `sid` is missing or wrong. */
+/**
+ * Reads the head from the values at the top level of a snapshot. Throws a ProtocolError if `sid` is missing or wrong.
+ */
 export function readSnapshotHead(values: { readonly [name: string]: unknown }): SnapshotHead {
   const { count } = values
   return {

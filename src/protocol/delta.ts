@@ -5,40 +5,43 @@ import { readFrame } from './frame.ts'
 import { isSid, namesOf } from './guards.ts'
 import { readShallowRow } from './row.ts'
 
-/** A delta of any shape, read: changes one by one. */
+/** A delta of any format, as single changes. */
 export interface DeltaMessage {
   readonly sid: number
   readonly epoch?: string
-  /** The user who asked, where the server says so. */
+  /** The user who sent the request, if the server names one. */
   readonly caller?: string
-  /** "All that is yours between `since` and `sid`"; on a socket it may be missing, and proves nothing then. */
+  /**
+   * The delta has all changes between `since` and `sid` that the user may see. A push without `since` proves nothing
+   * about earlier changes.
+   */
   readonly since?: number
-  /** What it came as. Rows tell of no removal. */
+  /** The format of its items. Rows cannot express a removal. */
   readonly kind: 'frame' | 'row'
   readonly frames: readonly DeltaFrame[]
-  /** What was wrong with each item that is left out. */
+  /** The reason for each item that is left out. */
   readonly broken: readonly string[]
 }
 
-/** A frame; or a whole row as one that puts it in place, at the `sid` of its message. */
+/** A frame, or a row as a frame that inserts the row at the `sid` of its message. */
 export type DeltaFrame = RowOp & {
   readonly sid: number
   readonly at?: number | undefined
-  /** The transaction that made it, where the server says so. */
+  /** The id of the transaction that made the change, if the server names it. */
   readonly tx?: string | undefined
 }
 
 /**
- * The frames of a delta in the order in which they apply: ascending `sid`, equal ones as they came, and without those that
- * `had` says were applied before.
+ * The frames of a delta in the order in which to apply them: ascending `sid`, equal ones as received. Leaves out frames
+ * for whose `sid` `had` returns `true`: they were applied before.
  */
 export function framesOf({ frames }: DeltaMessage, had: (sid: number) => boolean): readonly DeltaFrame[] {
   return frames.filter((frame) => !had(frame.sid)).sort((a, b) => a.sid - b.sid)
 }
 
 /**
- * `value` as a delta. An item that is broken is left out and named in `broken`; where the message itself is broken,
- * a ProtocolError is thrown.
+ * Reads `value` as a delta. Leaves out broken items and lists the reasons in `broken`. Throws a ProtocolError if the
+ * message itself is broken.
  */
 export function readDelta(value: unknown): DeltaMessage {
   const what = 'The delta'
@@ -54,7 +57,7 @@ export function readDelta(value: unknown): DeltaMessage {
   if (Array.isArray(rows)) return { ...common, ...readRows(rows, sid) }
   if ('op' in message) return { ...common, ...readFrames([message]) }
   if ('t' in message) return { ...common, ...readRows([message], sid) }
-  throw new ProtocolError('bad_envelope', `${what} carries neither \`frames\` nor \`rows\`.`)
+  throw new ProtocolError('bad_envelope', `${what} has neither \`frames\` nor \`rows\`.`)
 }
 
 type Items = Pick<DeltaMessage, 'kind' | 'frames' | 'broken'>

@@ -5,8 +5,8 @@ import type { errorBodySchema } from './schema/error-body.ts'
 export type ErrorBody = z.infer<typeof errorBodySchema>
 
 /**
- * The error that `text` carries, or `undefined` where it is not the protocol's own body. It holds what
- * {@link errorBodySchema} holds.
+ * Returns the error in `text`; `undefined` if `text` does not have the protocol's format for errors. Accepts what
+ * {@link errorBodySchema} accepts.
  */
 export function readErrorBody(text: string): ErrorBody['error'] | undefined {
   const value = readJson(text)

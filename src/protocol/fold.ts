@@ -2,7 +2,7 @@ import { isName, isPayload } from './guards.ts'
 import { isObject, jsonEqual, type Payload } from './json.ts'
 import type { WireRow } from './row.ts'
 
-/** A change to one record, without its place in the history: what is applied, and what a journal keeps. */
+/** A change of one record, without its position in the history: the unit that is applied, and that a journal stores. */
 export type RowOp =
   | {
       readonly op: 'i'
@@ -14,15 +14,17 @@ export type RowOp =
   | { readonly op: 'u'; readonly t: string; readonly id: string; readonly p: Payload }
   | { readonly op: 'd'; readonly t: string; readonly id: string }
 
-/** Whether `value` is an op, whatever else it carries. */
+/** Whether `value` is an op. It may have further fields. */
 export function isOp(value: unknown): value is RowOp & { readonly [name: string]: unknown } {
   if (!isObject(value) || !isName(value.t) || !isName(value.id)) return false
   return value.op === 'd' || ((value.op === 'i' || value.op === 'u') && isPayload(value.p))
 }
 
-/** Rows, as a fold reads them. */
+/** The rows that a fold reads. */
 export interface RowSource {
-  /** Those of one type, to be read before anything changes. To look for the type of each row would take as long as the row. */
+  /**
+   * The rows of one type, to be read before anything changes. Looking up the type for each row would double the time.
+   */
   of(t: string): RowsOfType
 }
 
@@ -30,43 +32,46 @@ export interface RowsOfType {
   get(id: string): WireRow | undefined
 }
 
-/** What became of one record. What says the same before and after, the row or its `p`, is the same by reference. */
+/** The change of one record. If the row or its `p` has the same content as before, it is the same object. */
 export interface RowChange {
   readonly t: string
   readonly id: string
   readonly before: WireRow | undefined
   readonly after: WireRow | undefined
-  /** When the last frame about it was made, in ms since the epoch, where the server said so. */
+  /** The time of its last frame, in ms since the epoch, if the server has sent one. */
   readonly at?: number | undefined
 }
 
 export interface Folded {
   /**
-   * One for each record that is now another; what says the same as before is not listed. They are made when they are first
-   * asked for, of the rows as they were: what is unknown can be told, and acted on, before that.
+   * One for each record whose content has changed. Computed at the first call, from the rows as they were: `unknown`
+   * can be handled before that.
    */
   readonly changes: () => readonly RowChange[]
-  /** The first `u` of each record that is not there, nor made or removed behind it: the copy and the server disagree. */
+  /**
+   * For each record, the first `u` that found no record, unless a later op inserts or removes the record: the copy and
+   * the server disagree.
+   */
   readonly unknown: readonly RowOp[]
 }
 
-/** A row as an op; what else it carries, an `op` for example, means nothing. */
+/** Returns a row as an insert, without further fields that it may have, such as `op`. */
 export function asInsert({ t, id, v, p }: WireRow): RowOp {
   return { op: 'i', t, id, v, p }
 }
 
-/** What `ops`, applied in order, make of `rows`. Pure: it reads `rows` and changes nothing. */
+/** Applies `ops` to `rows` in order, and returns the result. Pure: changes neither. */
 export function fold(rows: RowSource, ops: readonly Step['op'][]): Folded {
   const touched: Touched[] = []
-  // By type and id apart: to join them into one key costs more than all else that is done with it.
+  // Nested maps: joining type and id into one key would cost more than everything else here.
   const byType = new Map<string, { readonly rows: RowsOfType; readonly touched: Map<string, Touched> }>()
-  const again = new Set<Touched>()
+  const repeated = new Set<Touched>()
   const steps = ops.map((op) => {
     const { t, id, at } = op
     const ofType = byType.get(t) ?? { rows: rows.of(t), touched: new Map<string, Touched>() }
     if (ofType.touched.size === 0) byType.set(t, ofType)
     let change = ofType.touched.get(id)
-    if (change) again.add(change)
+    if (change) repeated.add(change)
     else {
       const row = ofType.rows.get(id)
       change = { t, id, before: row, after: row, at }
@@ -77,29 +82,29 @@ export function fold(rows: RowSource, ops: readonly Step['op'][]): Folded {
   })
   let changes: readonly RowChange[] | undefined
   return {
-    unknown: unknownOf(steps, again),
+    unknown: unknownOf(steps, repeated),
     changes: () => {
-      changes ??= changesOf(touched, steps, again)
+      changes ??= changesOf(touched, steps, repeated)
       return changes
     },
   }
 }
 
-/** The first `u` of each record that is not there, nor made or removed behind it. */
-function unknownOf(steps: readonly Step[], again: ReadonlySet<Touched>): readonly RowOp[] {
+/** See {@link Folded.unknown}. */
+function unknownOf(steps: readonly Step[], repeated: ReadonlySet<Touched>): readonly RowOp[] {
   const unknown = new Map<Touched, RowOp>()
-  /** Whether a record is there by now, of those that were made or removed. */
+  /** For records that an op has inserted or removed: whether the record exists now. */
   const isThere = new Map<Touched, boolean>()
   for (const { op, change } of steps) {
     if (op.op !== 'u') {
       unknown.delete(change)
-      if (again.has(change)) isThere.set(change, op.op === 'i')
+      if (repeated.has(change)) isThere.set(change, op.op === 'i')
     } else if (!(isThere.get(change) ?? change.before) && !unknown.has(change)) unknown.set(change, op)
   }
   return [...unknown.values()]
 }
 
-/** Keeps, of ops that come one by one, the first `u` of each record that is not there, nor made or removed behind it. */
+/** Collects the same ops as {@link Folded.unknown} from ops that come one by one. */
 export class UnknownRecords {
   readonly #ops = new Map<string, RowOp>()
 
@@ -107,7 +112,7 @@ export class UnknownRecords {
     return [...this.#ops.values()]
   }
 
-  /** `op` comes, and its record is there or not. */
+  /** Handles the next op. `isThere`: whether its record exists. */
   note(op: RowOp, isThere: boolean): void {
     if (op.op === 'u' ? isThere : this.#ops.size === 0) return
     const key = rowKey(op.t, op.id)
@@ -116,18 +121,18 @@ export class UnknownRecords {
   }
 }
 
-/** Takes over into `touched` what the steps make of it. To be called once. */
+/** Applies the steps to `touched`, and returns the records that have changed. To be called once. */
 function changesOf(
   touched: readonly Touched[],
   steps: readonly Step[],
-  again: ReadonlySet<Touched>,
+  repeated: ReadonlySet<Touched>,
 ): readonly RowChange[] {
   for (const { op, change } of steps) {
     change.after = applyOp(change.after, op)
     change.at = op.at
   }
-  // An op alone knows whether it changed anything; of several, only the last row tells.
-  for (const change of again) if (change.after) change.after = reuse(change.before, change.after)
+  // `applyOp` detects that a single op changes nothing. After several ops, compare the last row with the first.
+  for (const change of repeated) if (change.after) change.after = reuse(change.before, change.after)
   return touched.filter(({ before, after }) => before !== after)
 }
 
@@ -138,35 +143,38 @@ interface Step {
 
 type Touched = { -readonly [Key in keyof RowChange]: RowChange[Key] }
 
-/** A key of its own for each record, whatever its type and id hold. */
+/** A unique key for each record, whatever characters its type and id have. */
 export function rowKey(t: string, id: string): string {
   return `${t.length}:${t}${id}`
 }
 
-/** What one op makes of a row; as much as says the same stays the same. A `u` or a `d` without a row makes nothing. */
+/**
+ * Applies an op to a row. Parts with equal content stay the same objects. A `u` or a `d` without a row returns
+ * `undefined`.
+ */
 export function applyOp(row: WireRow | undefined, op: RowOp): WireRow | undefined {
   switch (op.op) {
     case 'i':
       return reuse(row, withPayload(op, op.p))
     case 'u':
-      return row && (says(row.p, op.p) ? row : withPayload(row, { ...row.p, ...op.p }))
+      return row && (hasFields(row.p, op.p) ? row : withPayload(row, { ...row.p, ...op.p }))
     case 'd':
       return undefined
   }
 }
 
-function says(p: Payload, fields: Payload): boolean {
+function hasFields(p: Payload, fields: Payload): boolean {
   for (const name in fields) if (!jsonEqual(p[name], fields[name])) return false
   return true
 }
 
-/** `row`, or as much of `old` as says the same. */
+/** Returns `old` if `row` is equal; `row` with the payload of `old` if only the version differs; else `row`. */
 export function reuse(old: WireRow | undefined, row: WireRow): WireRow {
   if (!old || !jsonEqual(old.p, row.p)) return row
   return old.v === row.v ? old : withPayload(row, old.p)
 }
 
-/** A literal takes half the time of a copy. */
+/** A literal takes half the time of a copy with spread. */
 function withPayload({ t, id, v }: Pick<WireRow, 't' | 'id' | 'v'>, p: Payload): WireRow {
   return v === undefined ? { t, id, p } : { t, id, v, p }
 }

@@ -5,7 +5,10 @@ import type { syncFrameSchema } from './schema/frame.ts'
 
 export type SyncFrame = Readonly<z.infer<typeof syncFrameSchema>>
 
-/** `value` as a frame, or what is wrong with it. It holds what {@link syncFrameSchema} holds, and limits the depth. */
+/**
+ * Returns `value` as a frame, or the reason why it is not one. Accepts what {@link syncFrameSchema} accepts, and limits
+ * the depth.
+ */
 export function readFrame(value: unknown): SyncFrame | string {
   if (!isObject(value)) return 'a frame is not an object'
   const { sid, t, id, op, p = noFields, at, tx } = value

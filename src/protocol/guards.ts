@@ -1,19 +1,22 @@
 import { isObject, type Payload } from './json.ts'
 
-/** The name that JavaScript gives a meaning of its own: refused as a type, an id or a field. */
+/** The name that has a special meaning in JavaScript: refused as a type, an id or a field. */
 const reserved = '__proto__'
 
-/** A position in the history: a safe integer, since a number beyond 2^53 - 1 is no longer exact (RFC 8259, section 6). */
+/**
+ * Whether `value` is a position in the history: a safe integer. Numbers beyond 2^53 - 1 are not exact (RFC 8259,
+ * section 6).
+ */
 export function isSid(value: unknown): value is number {
   return Number.isSafeInteger(value)
 }
 
-/** A type's name or a record's id: any string but `__proto__`. */
+/** Whether `value` can be the name of a type or the id of a record: any string but `__proto__`. */
 export function isName(value: unknown): value is string {
   return typeof value === 'string' && value !== reserved
 }
 
-/** Whether `epoch` names another history than that of `known`. It counts only where both are known: a server need not say it. */
+/** Whether `epoch` names another history than `known` does. `false` if either names none: a server need not do so. */
 export function isOtherEpoch(
   known: { readonly epoch?: string | undefined },
   epoch: string | undefined,
@@ -25,7 +28,7 @@ export function isPayload(value: unknown): value is Payload {
   return isObject(value) && !Object.hasOwn(value, reserved)
 }
 
-/** The `epoch` and the `caller` that a message names, or something stored. */
+/** Returns the `epoch` and the `caller` that a message or a stored value names. */
 export function namesOf({ epoch, caller }: { readonly [name: string]: unknown }): {
   readonly epoch?: string
   readonly caller?: string

@@ -1,4 +1,4 @@
-/** A value that JSON carries unchanged. Times are numbers, in ms since the epoch. */
+/** A value that JSON does not change. Times are numbers, in ms since the epoch. */
 export type JsonValue =
   | null
   | boolean
@@ -7,14 +7,14 @@ export type JsonValue =
   | readonly JsonValue[]
   | { readonly [name: string]: JsonValue }
 
-/** The fields of a record. Never copied and never changed: whoever needs another makes a new one. */
+/** The fields of a record. Immutable and shared: to change one, make a new object. */
 export type Payload = { readonly [field: string]: JsonValue }
 
 export const noFields: Payload = {}
 
 /**
- * How deep a row or frame may nest, itself counted. Beyond it engines differ: `structuredClone` and
- * `JSON.stringify` overflow their stack where `JSON.parse` still reads.
+ * The maximum depth of a row or frame, itself counted. Beyond that, engines differ: `structuredClone` and
+ * `JSON.stringify` overflow the stack although `JSON.parse` succeeds.
  */
 export const maxDepth = 500
 
@@ -23,13 +23,13 @@ export function isObject(value: unknown): value is { readonly [name: string]: un
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Whether `value`, no array, is an object as JSON makes it, of whichever realm: no Date and no Map. */
+/** Whether `value`, which is not an array, is an object as `JSON.parse` makes it, in any realm: no Date and no Map. */
 export function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value)
   return prototype === null || Object.getPrototypeOf(prototype) === null
 }
 
-/** What `text` says as JSON; `undefined` where it is no text, or no JSON. */
+/** Parses `text`; returns `undefined` if it is not a string or not JSON. */
 export function readJson(text: unknown): unknown {
   if (typeof text !== 'string') return undefined
   try {
@@ -39,7 +39,7 @@ export function readJson(text: unknown): unknown {
   }
 }
 
-/** Whether `value` nests more than `levels` arrays and objects. It looks no deeper than that. */
+/** Whether `value` nests more than `levels` arrays and objects. Looks no deeper than that. */
 export function isDeeperThan(levels: number, value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
   if (levels === 0) return true
@@ -47,13 +47,13 @@ export function isDeeperThan(levels: number, value: unknown): boolean {
   if (!isObject(value)) return false
   for (const name in value) {
     const child = value[name]
-    // What does not nest, which most do not, costs no call.
+    // Most values do not nest: save the call.
     if (typeof child === 'object' && child !== null && isDeeperThan(levels - 1, child)) return true
   }
   return false
 }
 
-/** Whether two JSON values say the same, whatever the order of their keys. */
+/** Whether two JSON values are equal. The order of keys does not count. */
 export function jsonEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true
   if (Array.isArray(a)) {

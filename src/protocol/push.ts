@@ -7,17 +7,17 @@ import type { helloSchema } from './schema/hello.ts'
 
 export type Hello = Readonly<z.infer<typeof helloSchema>['hello']>
 
-/** What one message on the socket says. */
+/** One message on the socket. */
 export type Push =
   | { readonly kind: 'hello'; readonly hello: Hello }
   | { readonly kind: 'delta'; readonly delta: DeltaMessage }
-  /** `{sid}` alone: the history has come this far. */
+  /** `{sid}` alone: the history has reached this position. */
   | { readonly kind: 'position'; readonly sid: number }
-  /** JSON of any other shape: something may have changed. */
+  /** Any other JSON: something may have changed. */
   | { readonly kind: 'hint' }
   | { readonly kind: 'garbage' }
 
-/** Reads one message; `data` is what the socket's event holds. Never throws. */
+/** Reads one message. `data`: the data of the socket's event. Never throws. */
 export function readPush(data: unknown): Push {
   const value = readJson(data)
   if (value === undefined) return { kind: 'garbage' }
@@ -35,7 +35,7 @@ export function readPush(data: unknown): Push {
   }
 }
 
-/** It holds what {@link helloSchema} holds. */
+/** Accepts what {@link helloSchema} accepts. */
 function readHello(value: unknown): Hello | undefined {
   if (!isObject(value) || !isSid(value.sid)) return undefined
   const { sid, heartbeatMs } = value
@@ -48,7 +48,7 @@ function readHello(value: unknown): Hello | undefined {
   }
 }
 
-/** An array of frames says no position of its own: it reaches as far as its highest `sid`. */
+/** An array of frames has no position of its own: it reaches to its highest `sid`. */
 function readFrameArray(items: readonly unknown[]): Push {
   const read = readFrames(items)
   if (read.frames.length === 0) return { kind: 'hint' }

@@ -6,8 +6,8 @@ import type { wireRowSchema } from './schema/row.ts'
 export type WireRow = Readonly<z.infer<typeof wireRowSchema>>
 
 /**
- * `value` as a row, or what is wrong with it. It holds what {@link wireRowSchema} holds, without walking or
- * copying the payload: a snapshot brings a hundred thousand of them.
+ * Returns `value` as a row, or the reason why it is not one. Accepts what {@link wireRowSchema} accepts, but does not
+ * walk or copy the payload: a snapshot can have a hundred thousand rows.
  */
 export function readRow(value: unknown): WireRow | string {
   if (!isObject(value)) return 'a row is not an object'
@@ -19,10 +19,10 @@ export function readRow(value: unknown): WireRow | string {
   return { t, id, p }
 }
 
-/** What is wrong with a row that nests too deep. */
+/** The reason why a row is refused that nests too deep. */
 export const tooDeep = `a row nests deeper than ${maxDepth} levels`
 
-/** As {@link readRow}, of a value of which it is not known that it does not nest too deep. */
+/** As {@link readRow}, for a value whose depth has not been checked. */
 export function readShallowRow(value: unknown): WireRow | string {
   return isDeeperThan(maxDepth, value) ? tooDeep : readRow(value)
 }

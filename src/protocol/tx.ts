@@ -7,10 +7,10 @@ import type { txOpSchema, wireTransactionSchema } from './schema/tx.ts'
 export type TxOp = Readonly<z.infer<typeof txOpSchema>>
 export type WireTransaction = Readonly<z.infer<typeof wireTransactionSchema>>
 
-/** The most ops in one transaction, unless a service says otherwise. */
+/** The default for the maximum number of ops in a transaction. */
 export const maxOps = 1_000
 
-/** Why a transaction was refused. */
+/** The protocol's reasons for the rejection of a transaction. */
 export const rejectionCodes = [
   'conflict',
   'exists',
@@ -25,56 +25,58 @@ export const rejectionCodes = [
 
 export type RejectionCode = (typeof rejectionCodes)[number]
 
-/** Why a transaction was refused, as the server said: one of {@link rejectionCodes}, or a code of its own. */
+/** The rejection of a transaction. `code`: one of {@link rejectionCodes}, or a code of the server's own. */
 export interface Rejection {
   readonly code: string
   readonly message: string
   readonly details?: unknown
 }
 
-/** The verdict on one transaction: the `sid` of its last frame, or why it was refused. */
+/** The result of one transaction: the `sid` of its last frame, or why it was rejected. */
 export type TxResult =
   | { readonly id: string; readonly sid: number }
   | { readonly id: string; readonly error: Rejection }
 
-/** The verdicts on the transactions of one request. */
+/** The results of the transactions of one request. */
 export interface TxResponse {
   readonly sid: number
-  /** The history in which they were judged. Where it is another than that of the data, the data is fetched first. */
+  /** The history of `sid`. If it differs from that of the data, the client fetches the data first. */
   readonly epoch?: string | undefined
-  /** The user who sent them. Where it is another than that of the data, no verdict is taken. */
+  /** The user who sent the transactions. If it is not the owner of the data, the client ignores the results. */
   readonly caller?: string | undefined
   readonly results: readonly TxResult[]
 }
 
 /**
- * Turns transactions into the body of a request, and an answer's body into verdicts: for servers whose bodies are
- * others than the protocol's.
+ * Encodes transactions into the body of a request, and decodes results from the body of a response: for servers whose
+ * bodies differ from the protocol's.
  */
 export interface TxCodec {
   /**
-   * Whether the server itself refuses what requires a refused transaction. Without it, a transaction is never in one
-   * request with one that it requires. @default false
+   * Whether the server itself rejects transactions that require a rejected one. If `false`, a transaction and one that
+   * it requires are never sent in the same request. @default false
    */
   readonly requires?: boolean
-  /** The most transactions in one request. @default 100 */
+  /** The maximum number of transactions in a request. @default 100 */
   readonly maxTransactions?: number
-  /** The body, which is sent as JSON. */
+  /** Returns the body, which is sent as JSON. */
   encode(txs: readonly WireTransaction[]): unknown
-  /** The verdicts in a 2xx answer, `body` being its JSON. What it throws, the client takes for an answer that is none. */
+  /**
+   * Returns the results in a 2xx response. `body`: its JSON. If it throws, the client treats the response as faulty.
+   */
   decode(body: unknown, txs: readonly WireTransaction[]): TxResponse
 }
 
-/** The protocol's own bodies. */
+/** The codec for the protocol's own bodies. */
 export const standardTxCodec: TxCodec = {
   requires: true,
   encode: (txs) => ({ txs }),
   decode: readTxResponse,
 }
 
-/** `value` as an answer. A verdict that is none is left out; a ProtocolError is thrown where the whole is none. */
+/** Reads `value` as a response. Leaves out faulty results. Throws a ProtocolError if the response itself is faulty. */
 export function readTxResponse(value: unknown): TxResponse {
-  const what = 'The answer to a transaction'
+  const what = 'The response'
   const message = readEnvelope(value, what)
   const results = Array.isArray(message.results) ? message.results : []
   return {
@@ -84,7 +86,7 @@ export function readTxResponse(value: unknown): TxResponse {
   }
 }
 
-/** It holds what {@link txResultSchema} holds. */
+/** Accepts what {@link txResultSchema} accepts. */
 function readResult(value: unknown): TxResult | undefined {
   if (!isObject(value) || typeof value.id !== 'string') return undefined
   const { id, sid, error } = value
@@ -92,7 +94,7 @@ function readResult(value: unknown): TxResult | undefined {
   if (!isObject(error)) return undefined
   const { code, message, details } = error
   if (typeof code !== 'string') return undefined
-  // Deeper ones could not be stored, nor the refusal with them.
+  // Deeper details could not be stored, nor the rejection with them.
   const isKept = details !== undefined && !isDeeperThan(maxDepth, details)
   return {
     id,

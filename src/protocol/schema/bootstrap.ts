@@ -2,16 +2,16 @@ import * as z from 'zod/mini'
 import { lenient, sidSchema } from './parts.ts'
 import { wireRowSchema } from './row.ts'
 
-/** The whole answer of bootstrap (the interface's "BootstrapResult", with the extensions `epoch`, `caller`, `count` and `lines`). */
+/** The response of bootstrap (docs/protocol.md, "Snapshot"). */
 export const bootstrapResultSchema = z.object({
   sid: sidSchema,
-  /** Names the history that `sid` counts in; see `docs/protocol.md`. */
+  /** The history of `sid`. */
   epoch: lenient(z.string()),
-  /** Stands for the user who asks; before the rows, so that none of another user's is taken. */
+  /** The user who sent the request. It precedes the rows, so that the client accepts no row of another user. */
   caller: lenient(z.string()),
-  /** How many rows follow; for progress, it comes before them. */
+  /** The number of rows. It precedes the rows, for progress. */
   count: lenient(z.int().check(z.nonnegative())),
-  /** Whether a line feed stands behind each row, and in none; that, too, comes before them. */
+  /** Whether a line feed follows each row, and none is inside a row. It precedes the rows. */
   lines: lenient(z.boolean()),
   rows: z.array(wireRowSchema),
 })

@@ -6,12 +6,12 @@ import { wireRowSchema } from './row.ts'
 const head = {
   sid: sidSchema,
   epoch: lenient(z.string()),
-  /** Stands for the user who asks; a push has none. */
+  /** The user who sent the request; a push has none. */
   caller: lenient(z.string()),
   since: lenient(sidSchema),
 }
 
-/** The answer of delta, and most of what a socket brings (the interface's "DeltaResult"). */
+/** The response of delta, and most messages of a socket (docs/protocol.md, "Delta"). */
 export const deltaResultSchema = z.union([
   z.object({ ...head, frames: z.array(syncFrameSchema) }),
   z.object({ ...head, rows: z.array(wireRowSchema) }),

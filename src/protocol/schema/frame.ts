@@ -6,19 +6,19 @@ const common = {
   sid: sidSchema,
   t: nameSchema,
   id: nameSchema,
-  /** When it was made, in ms since the epoch. Told to the application, never used for order. */
+  /** The time of the change, in ms since the epoch. It is passed to the application and never used for order. */
   at: lenient(z.number()),
-  /** The id of the transaction that made it. */
+  /** The id of the transaction that made the change. */
   tx: lenient(z.string()),
 }
 
 const fieldsSchema = z._default(payloadSchema, noFields)
 
-/** One change (the interface's "SyncFrame"). */
+/** One change (docs/protocol.md, "Rows and frames"). */
 export const syncFrameSchema = z.discriminatedUnion('op', [
   /** Adds the record, or replaces it whole. */
   z.object({ op: z.literal('i'), ...common, p: fieldsSchema }),
-  /** Replaces the fields it lists; none can be removed. */
+  /** Replaces the listed fields. It cannot remove a field. */
   z.object({ op: z.literal('u'), ...common, p: fieldsSchema }),
   /** Removes the record. */
   z.object({ op: z.literal('d'), ...common }),

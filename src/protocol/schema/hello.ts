@@ -1,15 +1,15 @@
 import * as z from 'zod/mini'
 import { lenient, sidSchema } from './parts.ts'
 
-/** The first message of a socket, from a service that gives the extensions. */
+/** The first message of a socket, if the service supports the extension. */
 export const helloSchema = z.object({
   hello: z.object({
-    /** Every visible change above it will be pushed on this socket. */
+    /** Every visible change above this position will be pushed on this socket. */
     sid: sidSchema,
     epoch: lenient(z.string()),
-    /** Stands for the user whose socket it is. */
+    /** The user of the socket. */
     caller: lenient(z.string()),
-    /** The longest silence to expect, in ms. */
+    /** The longest time between two messages, in ms. */
     heartbeatMs: lenient(z.number().check(z.positive())),
   }),
 })

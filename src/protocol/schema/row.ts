@@ -1,7 +1,7 @@
 import * as z from 'zod/mini'
 import { lenient, nameSchema, payloadSchema } from './parts.ts'
 
-/** One synced record, whole (the interface's "WireRow"). */
+/** A complete record (docs/protocol.md, "Rows and frames"). */
 export const wireRowSchema = z.object({
   t: nameSchema,
   id: nameSchema,

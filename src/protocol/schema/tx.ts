@@ -6,40 +6,43 @@ const txIdSchema = z.string().check(z.minLength(1), z.maxLength(64))
 const target = {
   t: nameSchema,
   id: nameSchema,
-  /** The op fails with `conflict` where the record changed after this `sid`. */
+  /** The op fails with `conflict` if the record has changed after this `sid`. */
   unchangedSince: z.optional(sidSchema),
 }
 
 /** One op of a transaction. */
 export const txOpSchema = z.discriminatedUnion('op', [
-  /** Adds a record; with `put` it replaces one that is there. */
+  /** Adds a record. With `put`, it replaces an existing one. */
   z.object({ op: z.literal('i'), ...target, p: payloadSchema, put: z.optional(z.boolean()) }),
-  /** Replaces the fields it lists. */
+  /** Replaces the listed fields. */
   z.object({ op: z.literal('u'), ...target, p: payloadSchema }),
   z.object({ op: z.literal('d'), ...target }),
 ])
 
-/** A transaction as sent: all of it happens, or nothing. */
+/** A transaction on the wire: the server applies all ops or none. */
 export const wireTransactionSchema = z.object({
-  /** A UUIDv7 made by the client (RFC 9562, section 5.7): the same id again gets the first answer again. */
+  /**
+   * A UUIDv7 made by the client (RFC 9562, section 5.7). If the same id is sent again, the server returns the first
+   * result again.
+   */
   id: txIdSchema,
-  /** The client's position when it was made. */
+  /** The client's position when the transaction was made. */
   since: sidSchema,
-  /** The history in which `since`, and each `unchangedSince`, counts. */
+  /** The history of `since` and of each `unchangedSince`. */
   epoch: lenient(z.string()),
   ops: z.array(txOpSchema).check(z.minLength(1)),
-  /** The caller's transactions on top of which it was made: their changes are no conflict. */
+  /** The caller's transactions that this one builds on: their changes are no conflict. */
   bases: z.optional(z.array(txIdSchema)),
-  /** The transactions without which it must not happen. */
+  /** The transactions that must be accepted for this one to be accepted. */
   requires: z.optional(z.array(txIdSchema)),
 })
 
 /** The body of `POST {base}/tx`. */
 export const txRequestSchema = z.object({ txs: z.array(wireTransactionSchema).check(z.minLength(1)) })
 
-/** The verdict on one transaction: the `sid` of its last frame, or why it was refused. */
+/** The result of one transaction: the `sid` of its last frame, or why it was rejected. */
 export const txResultSchema = z.union([
-  // What has an error is refused, whatever else it says.
+  // A result with an error is a rejection, whatever else it has.
   z.object({ id: z.string(), sid: sidSchema, error: z.optional(z.null()) }),
   z.object({
     id: z.string(),
@@ -47,11 +50,11 @@ export const txResultSchema = z.union([
   }),
 ])
 
-/** The answer to a request: a verdict for each transaction, in order. */
+/** The response to a request: a result for each transaction, in order. */
 export const txResponseSchema = z.object({
   sid: sidSchema,
   epoch: lenient(z.string()),
-  /** Stands for the user who sent them. */
+  /** The user who sent the transactions. */
   caller: lenient(z.string()),
   results: z.array(txResultSchema),
 })
