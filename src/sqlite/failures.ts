@@ -3,24 +3,28 @@ import { codeOf, type ErrorCodes, StorageError, toError } from '../base/errors.t
 type Code = ErrorCodes['StorageError']
 type Meaning = readonly [code: Code, what: string]
 
-/** What SQLite's primary result codes mean (sqlite.org/rescode.html), where they do not just say that something failed. */
+/**
+ * The meaning of SQLite's primary result codes (sqlite.org/rescode.html). Other codes only say that something failed.
+ */
 const meanings: readonly (readonly [name: string, number: number, meaning: Meaning])[] = [
-  ['SQLITE_BUSY', 5, ['timeout', 'Another process holds the local database']],
+  ['SQLITE_BUSY', 5, ['timeout', 'Another process has locked the local database']],
   ['SQLITE_CORRUPT', 11, ['unreadable', 'The file of the local database is damaged']],
   ['SQLITE_FULL', 13, ['quota', 'There is no room left for the local database: free some']],
-  ['SQLITE_NOTADB', 26, ['unreadable', 'The file of the local database is damaged, or is something else']],
+  ['SQLITE_NOTADB', 26, ['unreadable', 'The file of the local database is damaged or is not a database']],
 ]
 
-/** Why `file` did not open, or could not be deleted, as a StorageError. */
+/** Converts an error of opening or deleting `file` to a StorageError. */
 export function openFailure(error: unknown, file: string): StorageError {
   if (error instanceof StorageError) return error
   const [code, what] = meaningOf(error) ?? [
     'unavailable',
     'The file of the local database cannot be opened or deleted',
   ]
-  // The client begins anew in memory, and leaves the file as it is.
+  // The client works in memory and leaves the file as it is.
   if (code === 'unreadable') {
-    return new StorageError('unavailable', `${what}: move ${file} away to begin another.`, { cause: error })
+    return new StorageError('unavailable', `${what}: move ${file} away to start with a new file.`, {
+      cause: error,
+    })
   }
   const isBlocked = code === 'timeout'
   return new StorageError(isBlocked ? 'blocked' : code, `${what} (${toError(error).message}; ${file}).`, {
@@ -29,7 +33,7 @@ export function openFailure(error: unknown, file: string): StorageError {
   })
 }
 
-/** Why SQLite failed in a transaction, as a StorageError. */
+/** Converts an error of SQLite in a transaction to a StorageError. */
 export function transactionFailure(error: unknown): StorageError {
   const [code, what] = meaningOf(error) ?? ['aborted', 'The local database failed']
   return new StorageError(code, `${what} (${toError(error).message}).`, {
@@ -38,7 +42,10 @@ export function transactionFailure(error: unknown): StorageError {
   })
 }
 
-/** Libraries name the code, an extended one such as `SQLITE_BUSY_SNAPSHOT` included; Node gives its number. */
+/**
+ * Most libraries set the name of the code, which may be an extended one such as `SQLITE_BUSY_SNAPSHOT`. Node sets its
+ * number.
+ */
 function meaningOf(error: unknown): Meaning | undefined {
   const name = codeOf(error)
   const number = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0

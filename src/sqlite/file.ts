@@ -6,25 +6,25 @@ import { runBody } from '../storage/sync-transaction.ts'
 import type { SqliteHandle } from './handle.ts'
 
 /**
- * A file, with all the connections that this process has to it. What they do is done one after another: SQLite would
- * wait for a transaction of the same process where nothing could end it.
+ * A database file and all connections of this process to it. Their transactions run one after another: SQLite would
+ * block the thread to wait for a transaction of the same process, which then could not end.
  */
 export class SqliteFile {
   #last: Promise<unknown> = Promise.resolve()
   readonly #open = new Map<StoreConnection, ConnectionLost>()
-  /** Those included whose connection is closed, as long as something of it is under way. */
+  /** The open handles, including those of closed connections whose transactions still run. */
   readonly #handles = new Set<SqliteHandle>()
 
-  /** Opens it once what is under way is over. */
+  /** Opens a connection after all running work has ended. */
   connect(open: () => SqliteHandle): Promise<StoreConnection> {
     return this.#inTurn(() => this.#connection(open()))
   }
 
-  /** Closes every connection, and then does `work`. */
+  /** Closes every connection, then runs `work`. */
   destroy(work: () => void): Promise<void> {
     this.#loseAll()
     return this.#inTurn(() => {
-      // Some may have been opened until it was its turn.
+      // Close the connections that were opened while this waited.
       this.#loseAll()
       for (const handle of this.#handles) this.#end(handle)
       work()

@@ -5,35 +5,35 @@ import type { SyncTables } from '../storage/sync-transaction.ts'
 import { transactionFailure } from './failures.ts'
 import type { SqliteDatabase, SqliteStatement } from './sqlite.ts'
 
-/** Raised when the tables become others. What they hold has a format of its own. */
+/** Increase this number when the tables change. The data in them has a separate format number. */
 const version = 1
 
-/** How long another process is waited for, in ms; nothing else happens meanwhile. */
+/** Maximum time to wait for another process, in ms. The thread is blocked meanwhile. */
 const busyMs = 2_000
 
-/** Behind every key, since keys are ASCII. */
+/** Sorts after every key, since keys are ASCII. */
 const end = '\u{10ffff}'
 
-/** An open file: its tables, and the bounds of its transactions. Each call may throw a StorageError. */
+/** An open file: its tables, and the begin and end of its transactions. Each call may throw a StorageError. */
 export class SqliteHandle implements SyncTables {
   readonly #database: SqliteDatabase
   readonly #statements = new Map<string, SqliteStatement>()
   #durability: TransactionOptions['durability']
 
-  /** Makes the tables where there are none. Throws what SQLite does, and has closed the database then. */
+  /** Creates the tables if they do not exist. If SQLite throws, closes the database and rethrows. */
   constructor(database: SqliteDatabase) {
     this.#database = database
     try {
       database.exec(`PRAGMA busy_timeout = ${busyMs}`)
-      // Readers of other processes then go on while one writes; and a commit need not wait for the disk.
+      // Other processes can read during a write, and a commit need not wait for the disk.
       database.exec('PRAGMA journal_mode = WAL')
-      // What macOS calls a flush may leave it in the drive (sqlite.org/pragma.html#pragma_fullfsync).
+      // On macOS, a plain flush may leave data in the drive's cache (sqlite.org/pragma.html#pragma_fullfsync).
       database.exec('PRAGMA fullfsync = ON')
       database.exec('BEGIN IMMEDIATE')
-      this.#make()
+      this.#createTables()
       database.exec('COMMIT')
     } catch (error) {
-      // Closing alone need not end a transaction: a library may wait for its statements to be collected.
+      // Roll back first: some libraries end a transaction only when its statements are garbage-collected.
       this.rollback()
       this.close()
       throw error
@@ -41,9 +41,9 @@ export class SqliteHandle implements SyncTables {
   }
 
   begin({ mode, durability = 'relaxed' }: TransactionOptions): void {
-    this.#do(() => {
+    this.#wrapErrors(() => {
       if (mode === 'write' && this.#durability !== durability) {
-        // With a write-ahead log, NORMAL loses the last transactions where the power fails, and no more than that.
+        // With a write-ahead log, a power failure under NORMAL loses only the last transactions.
         this.#database.exec(`PRAGMA synchronous = ${durability === 'strict' ? 'FULL' : 'NORMAL'}`)
         this.#durability = durability
       }
@@ -52,17 +52,17 @@ export class SqliteHandle implements SyncTables {
   }
 
   commit(): void {
-    this.#do(() => this.#database.exec('COMMIT'))
+    this.#wrapErrors(() => this.#database.exec('COMMIT'))
   }
 
-  /** Never throws: after some failures SQLite has done it already. */
+  /** Never throws: after some errors, SQLite has already rolled back. */
   rollback(): void {
     try {
       this.#database.exec('ROLLBACK')
     } catch {}
   }
 
-  /** Never throws: there is nothing to be done about it. */
+  /** Never throws: a caller could do nothing about the error. */
   close(): void {
     try {
       this.#database.close()
@@ -70,11 +70,11 @@ export class SqliteHandle implements SyncTables {
   }
 
   has(table: Table, key: string): boolean {
-    return this.#one(`SELECT 1 AS value FROM ${table} WHERE key = ?`, key) !== undefined
+    return this.#queryOne(`SELECT 1 AS value FROM ${table} WHERE key = ?`, key) !== undefined
   }
 
   get(table: Table, key: string): StoreValue | undefined {
-    const text = this.#one(`SELECT value FROM ${table} WHERE key = ?`, key)
+    const text = this.#queryOne(`SELECT value FROM ${table} WHERE key = ?`, key)
     return text === undefined ? undefined : parse(text)
   }
 
@@ -95,10 +95,10 @@ export class SqliteHandle implements SyncTables {
     else this.#run(`DELETE FROM ${table} WHERE key >= ? AND key < ?`, key.from ?? '', key.to ?? end)
   }
 
-  #make(): void {
-    const made = fieldOf(this.#statement('PRAGMA user_version').get(), 'user_version')
-    if (made === version) return
-    if (made !== 0) {
+  #createTables(): void {
+    const storedVersion = fieldOf(this.#statement('PRAGMA user_version').get(), 'user_version')
+    if (storedVersion === version) return
+    if (storedVersion !== 0) {
       const message = 'The local database was made by another version of the application: use that one.'
       throw new StorageError('unavailable', message)
     }
@@ -108,20 +108,20 @@ export class SqliteHandle implements SyncTables {
     this.#database.exec(`PRAGMA user_version = ${version}`)
   }
 
-  #one(sql: string, key: string): unknown {
-    const row = this.#do(() => this.#statement(sql).get(key))
+  #queryOne(sql: string, key: string): unknown {
+    const row = this.#wrapErrors(() => this.#statement(sql).get(key))
     return row ? fieldOf(row, 'value') : undefined
   }
 
   #column(column: 'key' | 'value', table: Table, { from = '', to = end, reverse, limit = -1 }: KeyRange) {
     const order = reverse ? 'DESC' : 'ASC'
     const sql = `SELECT ${column} FROM ${table} WHERE key >= ? AND key < ? ORDER BY key ${order} LIMIT ?`
-    const rows = this.#do(() => this.#statement(sql).all(from, to, limit))
+    const rows = this.#wrapErrors(() => this.#statement(sql).all(from, to, limit))
     return (Array.isArray(rows) ? rows : []).map((row) => String(fieldOf(row, column)))
   }
 
   #run(sql: string, ...values: string[]): void {
-    this.#do(() => this.#statement(sql).run(...values))
+    this.#wrapErrors(() => this.#statement(sql).run(...values))
   }
 
   #statement(sql: string): SqliteStatement {
@@ -130,7 +130,7 @@ export class SqliteHandle implements SyncTables {
     return statement
   }
 
-  #do<T>(call: () => T): T {
+  #wrapErrors<T>(call: () => T): T {
     try {
       return call()
     } catch (error) {
@@ -143,10 +143,10 @@ function fieldOf(row: unknown, column: string): unknown {
   return typeof row === 'object' && row !== null ? Reflect.get(row, column) : undefined
 }
 
-/** As JSON, which keeps every string, the ones included that are not well-formed or hold a NUL. */
+/** Returns `value` as JSON, which keeps every string, including unpaired surrogates and NUL. */
 function textOf(value: StoreValue): string {
   const text: string | undefined = JSON.stringify(value)
-  if (text === undefined) throw new StorageError('aborted', 'What is to be stored is not JSON.')
+  if (text === undefined) throw new StorageError('aborted', 'The value to store is not JSON.')
   return text
 }
 

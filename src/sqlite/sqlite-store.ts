@@ -9,23 +9,27 @@ import { SqliteHandle } from './handle.ts'
 import type { SqliteDatabase } from './sqlite.ts'
 
 export interface SqliteStoreOptions {
-  /** Where the files are: one for each database, whose name says nothing. Made where there is none, for its owner alone. */
+  /**
+   * The folder of the files, one for each database. Created if it does not exist, readable by its owner only. A file's
+   * name is a hash and reveals nothing.
+   */
   readonly folder: string
-  /** Opens an SQLite database at `path`, or makes it: `(path) => new DatabaseSync(path)`. */
+  /** Opens the SQLite database at `path`, and creates it if it does not exist: `(path) => new DatabaseSync(path)`. */
   readonly open: (path: string) => SqliteDatabase
 }
 
 const aFolder: Check = [(value) => typeof value === 'string' && value !== '', 'a path']
 const aFunction: Check = [(value) => typeof value === 'function', 'a function that opens a database']
 
-/** Those of this process, by path, whichever store they were opened through. */
+/** The open files of this process by path, shared by all stores. */
 const files = new Map<string, SqliteFile>()
 
 /**
- * Keeps everything in SQLite, for Node and Electron's main process: a file for each database. The library is the
- * application's choice. Calls of SQLite block the thread.
+ * Returns a store that keeps its data in SQLite, for Node and Electron's main process: one file for each database. The
+ * application chooses the SQLite library. Calls of SQLite block the thread. The store's promises reject with a
+ * StorageError.
  *
- * @throws ConfigurationError where an option is missing or wrong
+ * @throws ConfigurationError if an option is missing or wrong
  */
 export function sqliteStore(options: SqliteStoreOptions): Store {
   checkOptions(options, { folder: aFolder, open: aFunction })

@@ -1,6 +1,6 @@
 /**
- * What the store needs of an SQLite library. `DatabaseSync` of `node:sqlite`, `better-sqlite3`, `libsql` and `Database` of
- * `bun:sqlite` have it.
+ * The part of an SQLite library that the store uses. `DatabaseSync` of `node:sqlite`, `better-sqlite3`, `libsql` and
+ * `Database` of `bun:sqlite` have it.
  */
 export interface SqliteDatabase {
   exec(sql: string): unknown
@@ -8,7 +8,7 @@ export interface SqliteDatabase {
   close(): unknown
 }
 
-/** Rows are objects with a field for each column. */
+/** A prepared statement. Rows are objects with a field for each column. */
 export interface SqliteStatement {
   run(...values: (string | number)[]): unknown
   get(...values: (string | number)[]): unknown

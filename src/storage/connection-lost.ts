@@ -1,22 +1,22 @@
 import type { Unsubscribe } from '../base/emitter.ts'
 import type { StorageError } from '../base/errors.ts'
 
-/** Tells once why the engine closed a connection by itself. */
+/** Calls its listeners once, with the reason why the browser or the store closed a connection. */
 export class ConnectionLost {
   readonly #listeners = new Set<(failure: StorageError) => void>()
-  #told = false
+  #hasFired = false
 
   on(listener: (failure: StorageError) => void): Unsubscribe {
-    const own = (failure: StorageError) => listener(failure)
-    this.#listeners.add(own)
+    const uniqueListener = (failure: StorageError) => listener(failure)
+    this.#listeners.add(uniqueListener)
     return () => {
-      this.#listeners.delete(own)
+      this.#listeners.delete(uniqueListener)
     }
   }
 
   tell(failure: StorageError): void {
-    if (this.#told) return
-    this.#told = true
+    if (this.#hasFired) return
+    this.#hasFired = true
     for (const listener of [...this.#listeners]) listener(failure)
   }
 }

@@ -7,7 +7,8 @@ import { valueCases } from './contract/values.ts'
 export type { StoreContractCase, StoreContractContext } from './contract/context.ts'
 
 /**
- * What every {@link Store} must do, as cases without a test runner: they run in any, and in a page.
+ * Tests that every {@link Store} must pass, as cases for any test runner. They also run in a page. Each `run` resolves
+ * if the store passes, and rejects with an Error that names the difference.
  *
  * @example
  * for (const { name, run } of storeContract) test(name, () => run({ store, name: crypto.randomUUID() }))

@@ -5,20 +5,20 @@ import { onAbort } from '../base/on-abort.ts'
 import type { Store, StoreConnection, StoreTransaction } from './store.ts'
 
 export interface TimeLimits {
-  /** The longest that opening or destroying may take, in ms. */
+  /** Maximum time for opening or destroying a database, in ms. */
   readonly openMs: number
-  /** The longest that a transaction may go without an answer to one of its reads, or to its end, in ms. */
+  /** Maximum time that a transaction may wait for the result of one read, or for its end, in ms. */
   readonly transactionMs: number
 }
 
 const defaultTimeLimits: TimeLimits = { openMs: 10_000, transactionMs: 15_000 }
 
 /**
- * `store`, with every promise settling in bounded time. Where another tab is frozen, opening may get no event at
- * all; a force-closed connection may leave a transaction without an end.
+ * Returns `store` with a time limit on every promise. Without a limit, some promises never settle: opening may get no
+ * event if another tab is frozen, and a transaction may never end if the browser closes its connection.
  *
- * What is late is a StorageError: `blocked` for opening and destroying, `timeout` for a transaction, which is then
- * aborted. Whether an engine that no longer answers had completed it is not known.
+ * A late call rejects with a StorageError: of code `blocked` for opening and destroying, of code `timeout` for a
+ * transaction, which is then aborted. A transaction that timed out may have completed all the same.
  */
 export function withTimeLimits(store: Store, clock: Clock, limits = defaultTimeLimits): Store {
   const { openMs, transactionMs } = limits
@@ -30,7 +30,7 @@ export function withTimeLimits(store: Store, clock: Clock, limits = defaultTimeL
       try {
         return limitTransactions(await opened(opening), clock, transactionMs)
       } catch (error) {
-        // One that opens after all must not stay open: nobody has it, and it would block others.
+        // If the database opens after all, close it: an unused connection would block other tabs.
         opening.then(
           (connection) => connection.close(),
           () => {},
@@ -42,7 +42,7 @@ export function withTimeLimits(store: Store, clock: Clock, limits = defaultTimeL
   }
 }
 
-/** Settles as `promise` does, or rejects with a StorageError of code `blocked` once `ms` have gone by. */
+/** Settles as `promise` does, but rejects with a StorageError of code `blocked` after `ms` milliseconds. */
 export function unlessBlocked<T>(
   clock: Clock,
   promise: Promise<T>,
@@ -58,21 +58,23 @@ export function unlessBlocked<T>(
 function limitTransactions(connection: StoreConnection, clock: Clock, ms: number): StoreConnection {
   return {
     async transaction(options, body) {
-      const own = new AbortController()
-      const undo = onAbort(options.signal, () => own.abort())
+      const controller = new AbortController()
+      const stopListening = onAbort(options.signal, () => controller.abort())
       try {
         return await whileAlive(
           clock,
           ms,
           (alive) =>
-            connection.transaction({ ...options, signal: own.signal }, (tx) => body(reporting(tx, alive))),
-          () => late(ms),
+            connection.transaction({ ...options, signal: controller.signal }, (tx) =>
+              body(reporting(tx, alive)),
+            ),
+          () => timeoutError(ms),
         )
       } catch (error) {
-        own.abort()
+        controller.abort()
         throw error
       } finally {
-        undo()
+        stopListening()
       }
     },
     close: () => connection.close(),
@@ -80,13 +82,13 @@ function limitTransactions(connection: StoreConnection, clock: Clock, ms: number
   }
 }
 
-function late(ms: number): StorageError {
+function timeoutError(ms: number): StorageError {
   return new StorageError('timeout', `The local database did not answer within ${ms} ms.`, {
     retryable: true,
   })
 }
 
-/** `tx`, with a call of `alive` at each answer: a long transaction is not a late one. */
+/** Returns `tx` with a call of `alive` after each result, so that a long transaction does not count as a late one. */
 function reporting(tx: StoreTransaction, alive: () => void): StoreTransaction {
   return {
     get: (table, key) => tx.get(table, key).finally(alive),

@@ -2,33 +2,36 @@ import { type ErrorCodes, StorageError } from '../base/errors.ts'
 
 type Code = ErrorCodes['StorageError']
 
-const noRoom = ['quota', 'There is no room left for the local database: free some, or ask for more'] as const
+const noRoom = ['quota', 'There is no room left for the local database: free some, or request more'] as const
 
-/** What IndexedDB's own errors mean, by name, where they do not just say that something failed. */
+/** The meaning of IndexedDB errors by name. Other names only say that something failed. */
 const meanings: { readonly [name: string]: readonly [code: Code, what: string] | undefined } = {
   QuotaExceededError: noRoom,
-  // Chromium 156, where a value of more than 64 kB cannot be written since the disk itself is full.
+  // Chromium 156, for a value of more than 64 kB while the disk itself is full.
   DataError: noRoom,
-  ConstraintError: ['fenced', 'Another client has written this since'],
+  ConstraintError: ['fenced', 'Another client has written this key'],
   VersionError: ['unavailable', 'The local database was made by a newer version: reload to get that version'],
-  // A value that is lost for good (Indexed Database API 3.0, section 3.1), in Chromium when its file is gone.
+  // The value is lost for good (Indexed Database API 3.0, section 3.1). In Chromium, its file is missing.
   NotReadableError: ['unreadable', 'The local database holds a value that cannot be read'],
 }
 
-/** Why opening or destroying failed, as a StorageError. */
+/** Converts an error of opening or destroying to a StorageError. */
 export function openFailure(error: unknown): unknown {
   if (!(error instanceof DOMException && error.name === 'AbortError')) return translate(error, 'unavailable')
-  // While site data is being cleared (Chromium 156).
+  // Happens while site data is being cleared (Chromium 156).
   const message = 'The local database was closed while it opened: try again.'
   return new StorageError('closed', message, { cause: error, retryable: true })
 }
 
-/** Why a transaction failed: the engine's own errors as a StorageError, what its body threw as it was thrown. */
+/** Converts an error of IndexedDB in a transaction to a StorageError. Returns an error that the body threw as it is. */
 export function transactionFailure(error: unknown): unknown {
   return translate(error, 'aborted')
 }
 
-/** `retryable`: the engine closed it by itself, and another one can be opened. */
+/**
+ * The error of a closed connection. `retryable`: the browser closed the connection by itself, and a new one can be
+ * opened.
+ */
 export function closedConnection(retryable: boolean, cause?: unknown): StorageError {
   const advice = retryable ? '' : ': reload to store again'
   const message = `This connection to the local database is closed${advice}.`

@@ -6,15 +6,15 @@ import { closedConnection, transactionFailure } from './indexeddb-failures.ts'
 import { resultOf } from './indexeddb-request.ts'
 import type { KeyRange, KeySpan, StoreTransaction, StoreValue, Table, TransactionOptions } from './store.ts'
 
-/** How a connection comes to its end. */
+/** How a connection can end. */
 export interface Ending {
-  /** Tells when the engine closes it: what is begun just then gets no event of its own (Chromium 156). */
+  /** Fires when the browser closes the connection. A transaction begun at that moment gets no event (Chromium 156). */
   readonly forced: ConnectionLost
-  /** Whether it was closed here, on purpose. */
-  readonly meant: () => boolean
+  /** Whether this code closed the connection on purpose. */
+  readonly isDeliberate: () => boolean
 }
 
-/** Runs one transaction; once more where an engine has refused the first for no reason of its own. */
+/** Runs one transaction. Runs it a second time if the browser refused the first without an error of its own. */
 export async function transact<T>(
   db: IDBDatabase,
   ending: Ending,
@@ -22,10 +22,10 @@ export async function transact<T>(
   body: (tx: StoreTransaction) => T | Promise<T>,
   isFirst = true,
 ): Promise<T> {
-  const { forced, meant } = ending
+  const { forced, isDeliberate } = ending
   const { signal } = options
   if (signal?.aborted) throw abortedBySignal()
-  const tx = begin(db, meant, options)
+  const tx = begin(db, isDeliberate, options)
   let failure: unknown
   const fail = (error: unknown) => {
     failure ??= error
@@ -33,29 +33,31 @@ export async function transact<T>(
   }
   const undo = new Disposer()
   undo.add(onAbort(signal, () => abort(tx)))
-  const cut = cutOf(tx, forced, undo)
+  const lost = rejectWhenLost(tx, forced, undo)
   const end = endOf(tx)
   try {
     const { handle, writes } = handleOf(tx, fail)
-    const given = body(handle)
-    // By itself an engine commits only once this turn is over. Of several writes, Firefox 153 would keep some.
-    if (given === undefined && writes() === 1) tx.commit()
-    const [result] = await Promise.race([Promise.all([given, end]), cut])
-    // It may have completed under a body that awaited something else, before all was put.
+    const returned = body(handle)
+    // Commit now: by default, the browser commits only after this turn. Only for a single write: of several, Firefox
+    // 153 may store a part.
+    if (returned === undefined && writes() === 1) tx.commit()
+    const [result] = await Promise.race([Promise.all([returned, end]), lost])
+    // If the body awaited anything else, the transaction may have completed before all writes were made.
     if (failure !== undefined) throw failure
     return result
   } catch (error) {
     abort(tx)
-    await Promise.race([end, cut]).catch(() => {})
+    await Promise.race([end, lost]).catch(() => {})
     if (signal?.aborted) throw abortedBySignal()
-    // Each engine may end the transactions of a connection that it closes before it tells of that.
-    await Promise.race([cut, endOf(begin(db, meant, nothing))]).catch((cause) => {
-      throw closedConnection(!meant(), cause)
+    // A browser may end the transactions of a connection that it is closing before it reports the closing. Wait for the
+    // report, or until a new transaction proves that the connection is open.
+    await Promise.race([lost, endOf(begin(db, isDeliberate, nothing))]).catch((cause) => {
+      throw closedConnection(!isDeliberate(), cause)
     })
-    // A request that failed because its transaction was aborted does not know why; the transaction does.
+    // A request that fails because its transaction was aborted has no cause. The transaction has.
     const cause = failure ?? tx.error
-    // Firefox 153 lets the first transaction after one without room do nothing but delete, and WebKitGTK 2.50 ends those
-    // of a page that it puts aside.
+    // After a transaction without room, Firefox 153 allows only deletes in the next one. WebKitGTK 2.50 ends the
+    // transactions of a page that it moves to the back/forward cache.
     if (isFirst && isInvalidState(cause)) return transact(db, ending, options, body, false)
     throw transactionFailure(cause ?? error)
   } finally {
@@ -63,18 +65,18 @@ export async function transact<T>(
   }
 }
 
-/** What an open connection completes at once. */
+/** A transaction that an open connection completes at once. */
 const nothing: TransactionOptions = { tables: ['meta'], mode: 'read' }
 
 function begin(
   db: IDBDatabase,
-  meant: Ending['meant'],
+  isDeliberate: Ending['isDeliberate'],
   { tables, mode, durability = 'relaxed' }: TransactionOptions,
 ): IDBTransaction {
   try {
     return db.transaction([...tables], mode === 'write' ? 'readwrite' : 'readonly', { durability })
   } catch (cause) {
-    throw closedConnection(!meant(), cause)
+    throw closedConnection(!isDeliberate(), cause)
   }
 }
 
@@ -82,15 +84,15 @@ function abort(tx: IDBTransaction): void {
   try {
     tx.abort()
   } catch {
-    // It is over, or about to complete: then that stands.
+    // The transaction has ended or is about to complete: its outcome is valid.
   }
 }
 
-/** Rejects where the engine ends `tx` without an event of its own; `undo` ends the waiting for that. */
-function cutOf(tx: IDBTransaction, forced: ConnectionLost, undo: Disposer): Promise<never> {
+/** Rejects if the browser ends `tx` without an event on it. `undo` removes the listeners. */
+function rejectWhenLost(tx: IDBTransaction, forced: ConnectionLost, undo: Disposer): Promise<never> {
   return new Promise((_, reject) => {
     undo.add(forced.on(reject))
-    // Firefox 153 ends what is under way in a page that it puts aside, and never says so.
+    // Firefox 153 ends the transactions of a page that it moves to the back/forward cache, and sends no event.
     const onShow = () => {
       try {
         tx.objectStore('')
@@ -116,11 +118,12 @@ function endOf(tx: IDBTransaction): Promise<void> {
 
 function handleOf(tx: IDBTransaction, fail: (error: unknown) => void) {
   let writes = 0
-  const attempt = (ask: () => IDBRequest) => {
+  const attempt = (makeRequest: () => IDBRequest) => {
     writes += 1
     try {
-      const request = ask()
-      // Firefox 153 completes a transaction that was committed before this, and WebKitGTK 2.50 does not say why it aborts it.
+      const request = makeRequest()
+      // Keep the error here. Firefox 153 completes a transaction that was committed before the error. WebKitGTK 2.50
+      // aborts the transaction without a reason.
       request.addEventListener('error', () => {
         if (request.error?.name !== 'AbortError') fail(request.error)
       })
@@ -128,7 +131,7 @@ function handleOf(tx: IDBTransaction, fail: (error: unknown) => void) {
       fail(error)
     }
   }
-  // All reads are async functions: they reject where the transaction is over, and never throw.
+  // All reads are async functions, so that they reject and never throw if the transaction has ended.
   const keys = async (table: Table, range: KeyRange): Promise<string[]> => {
     const found = await resultOf(tx.objectStore(table).getAllKeys(queryOf(range), forwardLimit(range)))
     return found.map(String)
@@ -162,12 +165,12 @@ function handleOf(tx: IDBTransaction, fail: (error: unknown) => void) {
   return { handle, writes: () => writes }
 }
 
-/** An empty range is an error to IndexedDB (Indexed Database API 3.0, section 4.7). */
+/** IndexedDB throws on an empty range (Indexed Database API 3.0, section 4.7). */
 function isEmpty({ from, to, limit }: KeyRange): boolean {
   return limit === 0 || (from !== undefined && to !== undefined && from >= to)
 }
 
-/** A cursor would see what is written while it moves on, so what is wanted from the end is cut from all of it. */
+/** Read all values and cut the end off here: a cursor would also see values written while it moves. */
 function inOrder<T>(found: T[], { reverse, limit }: KeyRange): readonly T[] {
   return reverse ? found.reverse().slice(0, limit) : found
 }

@@ -7,20 +7,23 @@ import { resultOf } from './indexeddb-request.ts'
 import { transact } from './indexeddb-transaction.ts'
 import { type Store, type StoreConnection, tables } from './store.ts'
 
-/** Raised when the tables become others. What they hold has a format of its own. */
+/** Increase this number when the tables change. The data in them has a separate format number. */
 const version = 1
 
 export interface IndexedDbOptions {
-  /** @default the global one, looked up at each opening */
+  /** The IndexedDB to use. @default the global `indexedDB`, looked up at each opening */
   readonly indexedDB?: IDBFactory | undefined
 }
 
-/** Keeps everything in the browser's IndexedDB: a database for each name, with an object store for each table. */
+/**
+ * Returns a store that keeps its data in the browser's IndexedDB: one database for each name, with one object store for
+ * each table. Its promises reject with a StorageError; `unavailable` if there is no IndexedDB.
+ */
 export function indexedDbStore(options: IndexedDbOptions = {}): Store {
   const factory = () => {
     const found = options.indexedDB ?? globalThis.indexedDB
     if (found) return found
-    throw new StorageError('unavailable', 'There is no IndexedDB here: it is blocked, or this is no browser.')
+    throw new StorageError('unavailable', 'IndexedDB is not available: it is blocked, or this is no browser.')
   }
   return {
     kind: 'durable',
@@ -33,7 +36,7 @@ export function indexedDbStore(options: IndexedDbOptions = {}): Store {
     },
     async destroy(name) {
       try {
-        // Applications call it themselves, with no client's time limits around it.
+        // Applications call `destroy` directly, without the time limits of a client.
         await unlessBlocked(resolveEnvironment().clock, resultOf(factory().deleteDatabase(name)))
       } catch (error) {
         throw openFailure(error)
@@ -61,21 +64,22 @@ async function openDatabase(factory: IDBFactory, name: string): Promise<IDBDatab
 function connect(db: IDBDatabase): StoreConnection {
   const loss = new ConnectionLost()
   const forced = new ConnectionLost()
-  let isMeant = false
+  let isDeliberate = false
   const close = () => {
-    isMeant = true
+    isDeliberate = true
     db.close()
   }
-  // Somebody deletes it or opens a newer version, and would wait for us. What is under way still ends.
+  // Another tab deletes the database or opens a newer version, and waits for this connection to close. Running
+  // transactions still complete.
   db.addEventListener('versionchange', () => {
     close()
     loss.tell(closedConnection(false))
   })
   db.addEventListener('close', () => {
-    for (const one of [forced, loss]) one.tell(closedConnection(true))
+    for (const signal of [forced, loss]) signal.tell(closedConnection(true))
   })
   return {
-    transaction: (options, body) => transact(db, { forced, meant: () => isMeant }, options, body),
+    transaction: (options, body) => transact(db, { forced, isDeliberate: () => isDeliberate }, options, body),
     close,
     onLost: (listener) => loss.on(listener),
   }

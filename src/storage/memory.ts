@@ -14,8 +14,8 @@ import type {
 import { runBody, type SyncTables } from './sync-transaction.ts'
 
 /**
- * Keeps everything in memory, for as long as this store is referred to: for tests, and where nothing else is to be
- * had. It behaves as a durable store does, copies and order of transactions included.
+ * Returns a store that keeps its data in memory for as long as the store is referenced: for tests, and for environments
+ * without another store. It behaves as a durable store does: values are copied, and write transactions run in order.
  */
 export function memoryStore(): Store {
   const databases = new Map<string, MemoryDatabase>()
@@ -34,12 +34,12 @@ export function memoryStore(): Store {
   }
 }
 
-/** In the order of the keys. What is committed is never changed: a write makes another array. */
+/** The entries in the order of their keys. A committed array is never changed: a write makes another array. */
 type Entries = readonly (readonly [key: string, value: StoreValue])[]
 
 class MemoryDatabase {
   readonly #committed = new Map<Table, Entries>()
-  /** Resolves when the last write transaction over a table is over. */
+  /** Resolves when the last write transaction over a table has ended. */
   readonly #lastWrite = new Map<Table, Promise<unknown>>()
   readonly #open = new Map<StoreConnection, ConnectionLost>()
 
@@ -69,9 +69,9 @@ class MemoryDatabase {
     return abortable(signal, (aborted) => {
       const work = turn.then(async () => {
         signal?.throwIfAborted()
-        const own = new MemoryTables(tables, this.#committed)
-        const result = await runBody(own, options, body, aborted)
-        for (const [table, entries] of own.changed) this.#committed.set(table, entries)
+        const snapshot = new MemoryTables(tables, this.#committed)
+        const result = await runBody(snapshot, options, body, aborted)
+        for (const [table, entries] of snapshot.changed) this.#committed.set(table, entries)
         return result
       })
       if (mode === 'write') {
@@ -83,13 +83,13 @@ class MemoryDatabase {
   }
 }
 
-/** The tables as they were when a transaction began, with what it wrote. */
+/** The tables as they were when a transaction began, with the transaction's writes. */
 class MemoryTables implements SyncTables {
   readonly changed = new Map<Table, (readonly [string, StoreValue])[]>()
-  readonly #begun: ReadonlyMap<Table, Entries>
+  readonly #initial: ReadonlyMap<Table, Entries>
 
   constructor(tables: readonly Table[], committed: ReadonlyMap<Table, Entries>) {
-    this.#begun = new Map(tables.map((table) => [table, committed.get(table) ?? []]))
+    this.#initial = new Map(tables.map((table) => [table, committed.get(table) ?? []]))
   }
 
   has(table: Table, key: string): boolean {
@@ -112,29 +112,29 @@ class MemoryTables implements SyncTables {
   }
 
   put(table: Table, key: string, value: StoreValue): void {
-    const entries = this.#own(table)
+    const entries = this.#changedEntries(table)
     const [from, to] = placeOf(entries, key)
     entries.splice(from, to - from, [key, structuredClone(value)])
   }
 
   delete(table: Table, key: string | KeySpan): void {
-    const entries = this.#own(table)
+    const entries = this.#changedEntries(table)
     const [from, to] = typeof key === 'string' ? placeOf(entries, key) : bounds(entries, key)
     entries.splice(from, to - from)
   }
 
   #read(table: Table): Entries {
-    return this.changed.get(table) ?? this.#begun.get(table) ?? []
+    return this.changed.get(table) ?? this.#initial.get(table) ?? []
   }
 
-  #own(table: Table): (readonly [string, StoreValue])[] {
-    const own = this.changed.get(table) ?? [...this.#read(table)]
-    this.changed.set(table, own)
-    return own
+  #changedEntries(table: Table): (readonly [string, StoreValue])[] {
+    const entries = this.changed.get(table) ?? [...this.#read(table)]
+    this.changed.set(table, entries)
+    return entries
   }
 }
 
-/** Where `key` stands, or would. */
+/** The index of `key`, or the index to insert it at. */
 function indexOf(entries: Entries, key: string): number {
   let low = 0
   let high = entries.length
@@ -152,15 +152,15 @@ function placeOf(entries: Entries, key: string): readonly [from: number, to: num
   return [index, entries[index]?.[0] === key ? index + 1 : index]
 }
 
-/** Where the span is, its end before its beginning where it is empty. */
+/** The indexes of the span. In an empty span, the end may be before the beginning. */
 function bounds(entries: Entries, { from, to }: KeySpan): readonly [from: number, to: number] {
   const first = from === undefined ? 0 : indexOf(entries, from)
   return [first, to === undefined ? entries.length : indexOf(entries, to)]
 }
 
 function slice(entries: Entries, range: KeyRange = {}): Entries {
-  const within = entries.slice(...bounds(entries, range))
-  return (range.reverse ? within.reverse() : within).slice(0, range.limit)
+  const entriesInRange = entries.slice(...bounds(entries, range))
+  return (range.reverse ? entriesInRange.reverse() : entriesInRange).slice(0, range.limit)
 }
 
 function closed(): StorageError {

@@ -2,24 +2,24 @@ import type { Unsubscribe } from '../base/emitter.ts'
 import type { StorageError } from '../base/errors.ts'
 
 /**
- * A small transactional store of keys and values, in a few fixed tables. What the database keeps is written once,
- * over this; each engine is an implementation of it, and `storeContract` says what every one must do.
+ * A small transactional store of keys and values, in a few fixed tables. The client's database is written on top of
+ * this interface; each storage engine is an implementation. `storeContract` tests what every implementation must do.
  *
  * Guarantees:
- * - A transaction happens whole or not at all, also when the process dies. Its promise resolves only once the engine
- *   says that it is complete, never when a request of it succeeded; any throw inside aborts it.
+ * - A transaction is atomic, even if the process dies. Its promise resolves only when the engine reports that the
+ *   transaction is complete, not when its last request succeeds. Any throw inside aborts the transaction.
  * - Write transactions that share a table run one after another. A read transaction sees one state throughout.
- * - Within a transaction, reads and writes happen in the order of their calls, awaited or not, and reads are answered
- *   in that order.
- * - A value comes back equal and as a copy: changing what was put, or what was got, changes nothing stored.
- * - Keys are ordered by code units. They are made of ASCII, so that every engine agrees.
+ * - Within a transaction, reads and writes happen in the order of the calls, awaited or not, and reads resolve in that
+ *   order.
+ * - A value is read back equal and as a copy: changing the value that was put or read changes nothing stored.
+ * - Keys are ordered by code units. Keys are ASCII, so that every engine agrees on the order.
  */
 export interface Store {
-  /** Whether what is written outlives the process. */
+  /** `durable` if written data survives the end of the process. */
   readonly kind: 'durable' | 'memory'
-  /** Opens the database `name`, made where there is none. Rejects with a StorageError. */
+  /** Opens the database `name`, and creates it if it does not exist. Rejects with a StorageError. */
   open(name: string): Promise<StoreConnection>
-  /** Deletes the database `name`, if there is one; its connections are closed first. Rejects with a StorageError. */
+  /** Closes all connections to the database `name` and deletes it, if it exists. Rejects with a StorageError. */
   destroy(name: string): Promise<void>
 }
 
@@ -27,7 +27,7 @@ export const tables = ['meta', 'pages', 'journal', 'outbox'] as const
 
 export type Table = (typeof tables)[number]
 
-/** What can be stored: JSON. */
+/** A value that can be stored: JSON. */
 export type StoreValue =
   | null
   | boolean
@@ -38,19 +38,23 @@ export type StoreValue =
 
 export interface StoreConnection {
   /**
-   * Runs `body` over the named tables. `body` awaits nothing but the transaction's own reads, else the transaction
-   * may complete under it, and may be run once more, from its beginning. One that returns `undefined`, and no promise,
-   * has asked for all that it wants: the engine may commit that at once. What it returns comes back once the
-   * transaction is complete; what it throws comes back after the abort. Rejects with a StorageError where the engine
-   * fails; of code `closed` where the connection was closed, `retryable` unless somebody meant that: the client then
-   * opens another.
+   * Runs `body` in one transaction over the named tables. Resolves with the result of `body` when the transaction is
+   * complete. Rejects with the error that `body` throws, after the abort.
+   *
+   * `body` must await nothing but the reads of its transaction: otherwise the transaction may complete before `body`
+   * ends. The store may run `body` a second time from the beginning. If `body` returns `undefined`, and not a promise,
+   * it has made all its calls, and the engine may commit at once.
+   *
+   * Rejects with a StorageError if the engine fails. Its code is `closed` if the connection is closed; the error is
+   * `retryable` if nobody closed the connection on purpose, and the client then opens another.
    */
   transaction<T>(options: TransactionOptions, body: (tx: StoreTransaction) => T | Promise<T>): Promise<T>
-  /** Ends the connection; transactions under way still end. Safe to call again. */
+  /** Closes the connection. Running transactions still complete. Further calls do nothing. */
   close(): void
   /**
-   * Tells once when the engine closed the connection by itself, with what its transactions are refused with from then on:
-   * `retryable` where site data was cleared, and not where somebody deletes the database or opens a newer version.
+   * Calls `listener` at most once: when the engine closes the connection by itself. `failure` is the error with which
+   * later transactions reject. It is `retryable` if site data was cleared, and not if another tab deletes the database
+   * or opens a newer version. Returns a function that removes the listener.
    */
   onLost(listener: (failure: StorageError) => void): Unsubscribe
 }
@@ -58,36 +62,39 @@ export interface StoreConnection {
 export interface TransactionOptions {
   readonly tables: readonly Table[]
   readonly mode: 'read' | 'write'
-  /** `strict`: complete means flushed to the disk. @default 'relaxed' */
+  /** `strict`: the transaction is complete only when it is flushed to the disk. @default 'relaxed' */
   readonly durability?: 'relaxed' | 'strict'
-  /** Aborts the transaction: its reads reject from then on, and its promise with a StorageError of code `aborted`. */
+  /** Aborts the transaction: later reads reject, and its promise rejects with a StorageError of code `aborted`. */
   readonly signal?: AbortSignal
 }
 
-/** Reads reject and never throw; so what was asked side by side with one that fails is not left unheard. */
+/**
+ * The calls inside a transaction. Reads reject and never throw, so that a caller of several reads can await them
+ * together.
+ */
 export interface StoreTransaction {
-  /** The value of `key`; `undefined` where there is none. */
+  /** Resolves with the value of `key`, or with `undefined` if there is none. */
   get(table: Table, key: string): Promise<StoreValue | undefined>
-  /** The keys in `range`, in order. */
+  /** Resolves with the keys in `range`, in order. */
   keys(table: Table, range?: KeyRange): Promise<readonly string[]>
-  /** The values in `range`, in the order of their keys. */
+  /** Resolves with the values in `range`, in the order of their keys. */
   values(table: Table, range?: KeyRange): Promise<readonly StoreValue[]>
-  /** Stores `value`. Never throws: a failure aborts the transaction, and comes back from it. */
+  /** Stores `value`. Never throws: a failure aborts the transaction, and the transaction's promise rejects with it. */
   put(table: Table, key: string, value: StoreValue): void
-  /** Stores `value` where `key` has none; else it fails as `put` does, with a StorageError of code `fenced`. */
+  /** Stores `value` if `key` has no value. Otherwise, it fails as `put` does, with a StorageError of code `fenced`. */
   add(table: Table, key: string, value: StoreValue): void
-  /** Removes one key, or all in a span. Fails as `put` does. */
+  /** Removes one key, or all keys in a span. Fails as `put` does. */
   delete(table: Table, key: string | KeySpan): void
 }
 
-/** All keys, or those from `from` (included) to `to` (not included). */
+/** All keys, or the keys from `from` (included) to `to` (not included). */
 export interface KeySpan {
   readonly from?: string
   readonly to?: string
 }
 
 export interface KeyRange extends KeySpan {
-  /** Descending, from the end of the span. */
+  /** In descending order, from the end of the span. */
   readonly reverse?: boolean
   readonly limit?: number
 }

@@ -1,7 +1,7 @@
 import { StorageError } from '../base/errors.ts'
 import type { KeyRange, KeySpan, StoreTransaction, StoreValue, Table, TransactionOptions } from './store.ts'
 
-/** The tables of an engine that answers at once. What fails throws. */
+/** The tables of an engine whose calls are synchronous. A call that fails throws. */
 export interface SyncTables {
   has(table: Table, key: string): boolean
   get(table: Table, key: string): StoreValue | undefined
@@ -12,8 +12,8 @@ export interface SyncTables {
 }
 
 /**
- * Runs `body` over `tables`, and gives what it returns; what it wrote is then to be kept. Where that rejects, with what
- * `body` threw, with the first call that failed, or as `aborted` does, it is to be taken back.
+ * Runs `body` over `tables` and resolves with its result: commit the writes then. Rejects with the error that `body`
+ * throws, with the first error of a call, or as `aborted` does: roll the writes back then.
  */
 export async function runBody<T>(
   tables: SyncTables,
@@ -32,11 +32,11 @@ export async function runBody<T>(
 }
 
 class SyncTransaction implements StoreTransaction {
-  /** Of what the first call that failed did fail. */
+  /** The first error; later calls throw it again. */
   failure: { readonly error: unknown } | undefined
   readonly #tables: SyncTables
   readonly #options: TransactionOptions
-  #over = false
+  #hasEnded = false
 
   constructor(tables: SyncTables, options: TransactionOptions) {
     this.#tables = tables
@@ -44,19 +44,19 @@ class SyncTransaction implements StoreTransaction {
   }
 
   end(): void {
-    this.#over = true
+    this.#hasEnded = true
   }
 
   async get(table: Table, key: string): Promise<StoreValue | undefined> {
-    return this.#do(table, (tables) => tables.get(table, key))
+    return this.#call(table, (tables) => tables.get(table, key))
   }
 
   async keys(table: Table, range: KeyRange = {}): Promise<readonly string[]> {
-    return this.#do(table, (tables) => tables.keys(table, range))
+    return this.#call(table, (tables) => tables.keys(table, range))
   }
 
   async values(table: Table, range: KeyRange = {}): Promise<readonly StoreValue[]> {
-    return this.#do(table, (tables) => tables.values(table, range))
+    return this.#call(table, (tables) => tables.values(table, range))
   }
 
   put(table: Table, key: string, value: StoreValue): void {
@@ -78,22 +78,22 @@ class SyncTransaction implements StoreTransaction {
 
   #write(table: Table, change: (tables: SyncTables) => void): void {
     try {
-      this.#do(table, (tables) => {
+      this.#call(table, (tables) => {
         if (this.#options.mode === 'read') {
           throw new StorageError('aborted', 'This transaction may only read.')
         }
         change(tables)
       })
     } catch {
-      // It comes back from the transaction.
+      // The promise of the transaction rejects with this error.
     }
   }
 
-  /** Once something failed, nothing more is done: SQLite may have taken all back by itself, and would keep what follows. */
-  #do<T>(table: Table, call: (tables: SyncTables) => T): T {
+  /** After an error, do nothing more: SQLite may have rolled back by itself and would keep later writes. */
+  #call<T>(table: Table, call: (tables: SyncTables) => T): T {
     if (this.failure) throw this.failure.error
     try {
-      if (this.#over) throw new StorageError('aborted', 'This transaction is over.')
+      if (this.#hasEnded) throw new StorageError('aborted', 'This transaction has ended.')
       if (this.#options.tables.includes(table)) return call(this.#tables)
       throw new StorageError('aborted', `This transaction does not cover the table ${table}.`)
     } catch (error) {

@@ -8,8 +8,8 @@ export const position: readonly Mutation[] = [
     test: 'test/persistence/atomicity.test.ts',
     name: 'invariant 1, invariant 36: ${what} with a %s at any step leaves rows and position both old or both new',
     file: 'src/storage/indexeddb-transaction.ts',
-    from: 'Promise.all([given, end])',
-    to: 'Promise.all([given])',
+    from: 'Promise.all([returned, end])',
+    to: 'Promise.all([returned])',
   },
   {
     invariant: 1,

@@ -9,13 +9,13 @@ import {
   write,
 } from './context.ts'
 
-/** Opening, closing, and what outlives them. */
+/** Opening and closing, and the data that survives them. */
 export const connectionCases: readonly StoreContractCase[] = [
   withConnection('what was stored is there after reopening', async (connection, { store, name }) => {
     await put(connection, { a: 1 })
     connection.close()
     const again = await store.open(name)
-    same(await get(again, 'a'), 1, 'what is stored')
+    same(await get(again, 'a'), 1, 'the stored state')
     again.close()
   }),
 
@@ -27,7 +27,7 @@ export const connectionCases: readonly StoreContractCase[] = [
     }).catch(() => {})
     connection.close()
     const again = await store.open(name)
-    same(await get(again, 'a'), 1, 'what is stored')
+    same(await get(again, 'a'), 1, 'the stored state')
     again.close()
   }),
 
@@ -65,7 +65,7 @@ export const connectionCases: readonly StoreContractCase[] = [
     connection.close()
     await writing
     const again = await store.open(name)
-    same(await get(again, 'a'), 1, 'what is stored')
+    same(await get(again, 'a'), 1, 'the stored state')
     again.close()
   }),
 
@@ -75,36 +75,36 @@ export const connectionCases: readonly StoreContractCase[] = [
     await store.destroy(name)
     await store.destroy(name)
     const again = await store.open(name)
-    same(await keys(again), [], 'what is stored')
+    same(await keys(again), [], 'the stored state')
     again.close()
   }),
 
   withConnection(
     'destroying closes connections first, and tells each once',
     async (connection, { store, name }) => {
-      let told = 0
-      let untold = 0
+      let calls = 0
+      let removedCalls = 0
       connection.onLost(() => {
-        told += 1
+        calls += 1
       })
       connection.onLost(() => {
-        untold += 1
+        removedCalls += 1
       })()
       await put(connection, { a: 1 })
       await store.destroy(name)
       await storageError(put(connection, { a: 1 }), 'a write', 'closed')
       await store.destroy(name)
-      same([told, untold], [1, 0], 'how often each listener was told')
+      same([calls, removedCalls], [1, 0], 'the number of calls of each listener')
     },
   ),
 
   withConnection('closing by oneself is no loss', async (connection, { store, name }) => {
-    let told = false
+    let isCalled = false
     connection.onLost(() => {
-      told = true
+      isCalled = true
     })
     connection.close()
     await store.destroy(name)
-    same(told, false, 'whether it was told')
+    same(isCalled, false, 'whether the listener was called')
   }),
 ]

@@ -8,21 +8,21 @@ import type {
   TransactionOptions,
 } from '../store.ts'
 
-/** One thing that every store must do. */
+/** One test that every store must pass. */
 export interface StoreContractCase {
-  /** A sentence about behaviour. */
+  /** The expected behaviour, as a sentence: a title for the test. */
   readonly name: string
-  /** Resolves if the store does it; rejects with an Error that says what it did instead. */
+  /** Resolves if the store passes. Rejects with an Error that names the expected and the actual result. */
   run(context: StoreContractContext): Promise<void>
 }
 
 export interface StoreContractContext {
   readonly store: Store
-  /** The name of a database that does not exist, for this case alone. */
+  /** The name of a database that does not exist and is used by this case only. */
   readonly name: string
 }
 
-/** A case over one connection, which is closed and destroyed afterwards. */
+/** A case with one connection. Afterwards, the connection is closed and its database destroyed. */
 export function withConnection(
   name: string,
   run: (connection: StoreConnection, context: StoreContractContext) => Promise<void>,
@@ -70,13 +70,13 @@ export function keys(connection: StoreConnection, table: Table = 'meta'): Promis
   return connection.transaction({ tables: [table], mode: 'read' }, (tx) => tx.keys(table))
 }
 
-/** Throws unless both are the same JSON, odd strings and the order of fields included. */
+/** Throws unless both values have the same JSON, including unpaired surrogates and the order of fields. */
 export function same(actual: unknown, expected: unknown, what: string): void {
   const [found, wanted] = [JSON.stringify(actual), JSON.stringify(expected)]
   if (found !== wanted) throw new Error(`${what}: expected ${excerpt(wanted)}, got ${excerpt(found)}.`)
 }
 
-/** Throws unless `promise` rejects; gives what it rejected with. */
+/** Resolves with the reason of the rejection. Throws if `promise` resolves. */
 export async function rejection(promise: Promise<unknown>, what: string): Promise<unknown> {
   try {
     await promise
@@ -86,7 +86,7 @@ export async function rejection(promise: Promise<unknown>, what: string): Promis
   throw new Error(`${what}: expected a rejection, but it resolved.`)
 }
 
-/** Throws unless `promise` rejects with a StorageError, of one of `codes` if there are any. */
+/** Throws unless `promise` rejects with a StorageError, of one of `codes` if any are passed. */
 export async function storageError(
   promise: Promise<unknown>,
   what: string,

@@ -1,7 +1,7 @@
 import type { KeyRange, KeySpan, StoreConnection } from '../store.ts'
 import { keys, type StoreContractCase, same, withConnection, write } from './context.ts'
 
-/** In the order of their code units. */
+/** The keys in the order of their code units. */
 const stored = ['0', '1', '10', '2', 'A', 'B', 'a', 'a/1', 'a/2', 'a0', 'b', 'z'] as const
 
 const ranges: readonly (readonly [range: KeyRange, keys: readonly string[]])[] = [

@@ -12,7 +12,7 @@ import {
   write,
 } from './context.ts'
 
-/** Whole or not at all; one after another; one state throughout. */
+/** Transactions are atomic, run one after another and see one state throughout. */
 export const transactionCases: readonly StoreContractCase[] = [
   withConnection('a transaction gives what its body returns', async (connection) => {
     same(await write(connection, async () => 'done'), 'done', 'the result of a write')
@@ -40,17 +40,17 @@ export const transactionCases: readonly StoreContractCase[] = [
       { tables },
     )
     for (let until = 0; until <= steps.length; until += 1) {
-      const thrown = new Error('on purpose')
+      const error = new Error('on purpose')
       const failing = write(
         connection,
         async (tx) => {
           for (const step of steps.slice(0, until)) await step(tx)
-          throw thrown
+          throw error
         },
         { tables },
       )
       const what = `a throw after ${until} steps`
-      same((await rejection(failing, what)) === thrown, true, `${what} comes back as it was thrown`)
+      same((await rejection(failing, what)) === error, true, `${what} rejects with the same error`)
       const left = await read(connection, (tx) => Promise.all([tx.keys('meta'), tx.values('meta')]))
       const before = [
         ['a', 'old'],
@@ -67,32 +67,32 @@ export const transactionCases: readonly StoreContractCase[] = [
       throw new Error('on purpose')
     })
     await rejection(failing, 'the transaction')
-    same(await keys(connection), [], 'what is stored')
+    same(await keys(connection), [], 'the stored state')
   }),
 
   withConnection('a put that fails does not throw, but its transaction rejects', async (connection) => {
-    let thrown = true
+    let hasThrown = true
     const failing = write(connection, async (tx) => {
       tx.put('meta', 'a', 1)
       tx.put('meta', 'b', (() => {}) as never)
-      thrown = false
+      hasThrown = false
     })
     await rejection(failing, 'the transaction')
-    same([thrown, await keys(connection)], [false, []], 'whether it threw, and what is stored')
+    same([hasThrown, await keys(connection)], [false, []], 'whether the call threw, and the stored state')
   }),
 
   withConnection(
     'a body that returns nothing, not even a promise, has what it wrote stored',
     async (connection) => {
       const options = { tables: ['meta'], mode: 'write' } as const
-      const given = await connection.transaction(options, (tx) => tx.put('meta', 'a', 1))
-      same([given, await get(connection, 'a')], [undefined, 1], 'what it gave, and what is stored')
+      const returned = await connection.transaction(options, (tx) => tx.put('meta', 'a', 1))
+      same([returned, await get(connection, 'a')], [undefined, 1], 'the result, and the stored state')
       const failing = connection.transaction(options, (tx) => {
         tx.put('meta', 'a', 2)
         throw new Error('on purpose')
       })
-      await rejection(failing, 'one that throws')
-      same(await get(connection, 'a'), 1, 'what is stored behind one that throws')
+      await rejection(failing, 'a body that throws')
+      same(await get(connection, 'a'), 1, 'the stored state after a body that throws')
     },
   ),
 
@@ -103,7 +103,7 @@ export const transactionCases: readonly StoreContractCase[] = [
       tx.add('meta', 'a', 2)
       tx.add('meta', 'b', null)
     })
-    same([await get(connection, 'a'), await get(connection, 'b')], [2, null], 'what is stored')
+    same([await get(connection, 'a'), await get(connection, 'b')], [2, null], 'the stored state')
   }),
 
   withConnection(
@@ -122,7 +122,7 @@ export const transactionCases: readonly StoreContractCase[] = [
       )
       const atOnce = connection.transaction({ tables: ['meta'], mode: 'write' }, adding)
       await storageError(atOnce, 'one that is committed at once', 'fenced')
-      same([await keys(connection), await get(connection, 'a')], [['a'], 1], 'what is stored')
+      same([await keys(connection), await get(connection, 'a')], [['a'], 1], 'the stored state')
     },
   ),
 
@@ -142,17 +142,17 @@ export const transactionCases: readonly StoreContractCase[] = [
     async (connection) => {
       await put(connection, { a: 1 })
       const seen = await write(connection, async (tx) => {
-        const look = () =>
+        const readAll = () =>
           Promise.all([
             tx.get('meta', 'a'),
             tx.keys('meta'),
             tx.keys('meta', { reverse: true, limit: 1 }),
             tx.values('meta', { reverse: true, limit: 2 }),
           ])
-        const before = look()
+        const before = readAll()
         tx.put('meta', 'a', 2)
         tx.put('meta', 'b', 3)
-        const between = look()
+        const between = readAll()
         tx.delete('meta', {})
         return [await before, await between]
       })
@@ -194,7 +194,7 @@ export const transactionCases: readonly StoreContractCase[] = [
     })
     await writing
     same(seen, ['old', 'old'], 'what it saw')
-    same(await get(connection, 'b'), 'new', 'what is stored after it')
+    same(await get(connection, 'b'), 'new', 'the stored state afterwards')
   }),
 
   withConnection('what is begun after a write sees what it wrote', async (connection) => {
@@ -226,7 +226,7 @@ export const transactionCases: readonly StoreContractCase[] = [
       { signal: controller.signal },
     )
     await storageError(writing, 'the transaction', 'aborted')
-    same(await keys(connection), [], 'what is stored')
+    same(await keys(connection), [], 'the stored state')
     await put(connection, { a: 2 })
     same(await get(connection, 'a'), 2, 'a transaction after it')
   }),
@@ -244,7 +244,7 @@ export const transactionCases: readonly StoreContractCase[] = [
         'the transaction',
         'aborted',
       )
-      same([begun, await keys(connection)], [false, []], 'what came of it')
+      same([begun, await keys(connection)], [false, []], 'whether the body ran, and the stored keys')
     },
   ),
 
@@ -252,7 +252,7 @@ export const transactionCases: readonly StoreContractCase[] = [
     const controller = new AbortController()
     await write(connection, async (tx) => tx.put('meta', 'a', 1), { signal: controller.signal })
     controller.abort()
-    same(await get(connection, 'a'), 1, 'what is stored')
+    same(await get(connection, 'a'), 1, 'the stored state')
   }),
 
   withConnection('a read transaction cannot write', async (connection) => {
@@ -264,18 +264,18 @@ export const transactionCases: readonly StoreContractCase[] = [
       read(connection, async (tx) => tx.delete('meta', {})),
       'a delete',
     )
-    same(await keys(connection), [], 'what is stored')
+    same(await keys(connection), [], 'the stored state')
   }),
 
   withConnection('a read that fails rejects, and does not throw', async (connection) => {
-    let thrown = true
+    let hasThrown = true
     const failing = read(connection, async (tx) => {
       const reads = [tx.get('pages', 'a'), tx.keys('pages'), tx.values('pages')]
-      thrown = false
+      hasThrown = false
       await Promise.all(reads)
     })
     await rejection(failing, 'the transaction')
-    same(thrown, false, 'whether it threw')
+    same(hasThrown, false, 'whether the call threw')
   }),
 
   withConnection('a transaction reaches only the tables it named', async (connection) => {
@@ -284,11 +284,11 @@ export const transactionCases: readonly StoreContractCase[] = [
       tx.put('pages', 'a', 1)
     })
     await rejection(reaching, 'the transaction')
-    same([await keys(connection), await keys(connection, 'pages')], [[], []], 'what is stored')
+    same([await keys(connection), await keys(connection, 'pages')], [[], []], 'the stored state')
   }),
 
   withConnection('strict durability is accepted', async (connection) => {
     await write(connection, async (tx) => tx.put('meta', 'a', 1), { durability: 'strict' })
-    same(await get(connection, 'a'), 1, 'what is stored')
+    same(await get(connection, 'a'), 1, 'the stored state')
   }),
 ]

@@ -25,7 +25,7 @@ const roundTrips: { readonly [what: string]: () => StoreValue } = {
   'ten thousand fields': () => Object.fromEntries(Array.from({ length: 10_000 }, (_, n) => [`f${n}`, n])),
 }
 
-/** A value comes back equal, and as a copy. */
+/** A value is read back equal, and as a copy. */
 export const valueCases: readonly StoreContractCase[] = [
   ...Object.entries(roundTrips).map(([what, make]) =>
     withConnection(`${what} come back equal`, async (connection) => {
@@ -40,7 +40,7 @@ export const valueCases: readonly StoreContractCase[] = [
       tx.put('meta', 'key', value)
       value.list.push(2)
     })
-    same(await get(connection, 'key'), { list: [1] }, 'what is stored')
+    same(await get(connection, 'key'), { list: [1] }, 'the stored state')
   }),
 
   withConnection('a value read is a copy', async (connection) => {
@@ -50,9 +50,9 @@ export const valueCases: readonly StoreContractCase[] = [
     const [other] = (await connection.transaction({ tables: ['meta'], mode: 'read' }, (tx) =>
       tx.values('meta'),
     )) as { list: number[] }[]
-    same(other, { list: [1] }, 'what is stored')
+    same(other, { list: [1] }, 'the stored state')
     other?.list.push(2)
-    same(await get(connection, 'key'), { list: [1] }, 'what is stored')
+    same(await get(connection, 'key'), { list: [1] }, 'the stored state')
   }),
 
   withConnection('a key that is missing gives undefined, and null is a value', async (connection) => {
@@ -64,6 +64,6 @@ export const valueCases: readonly StoreContractCase[] = [
   withConnection('a put replaces', async (connection) => {
     await put(connection, { key: { a: 1 } })
     await put(connection, { key: { b: 2 } })
-    same(await get(connection, 'key'), { b: 2 }, 'what is stored')
+    same(await get(connection, 'key'), { b: 2 }, 'the stored state')
   }),
 ]
