@@ -4,22 +4,22 @@ import { check, checkUpdate, type ModelIssue, type UpdatedPayload } from './chec
 import type { Models } from './models.ts'
 
 /**
- * The payload that makes the whole record `id`: `payload`, and the `id` in it where its model asks for one. Throws a
- * ValidationError where it breaks the model, and a ConfigurationError as {@link check} does.
+ * Checks a whole record and returns its payload: `payload`, with the `id` added if the model requires the field. Throws
+ * a ValidationError if the payload breaks the model, and a ConfigurationError as {@link check} does.
  */
 export function checkedWhole(models: Models, t: string, id: string, payload: Payload): Payload {
   const issues = check(models, t, payload)
-  const asksForId = issues.some(({ path }) => path[0] === 'id')
-  const named = asksForId ? { ...payload, id } : payload
-  refuse(t, asksForId ? check(models, t, named) : issues)
-  return named
+  const needsId = issues.some(({ path }) => path[0] === 'id')
+  const withId = needsId ? { ...payload, id } : payload
+  throwFirst(t, needsId ? check(models, t, withId) : issues)
+  return withId
 }
 
-/** Throws as {@link checkedWhole} does, and only for what counts by {@link checkUpdate}. */
+/** Checks an update. Throws as {@link checkedWhole} does, but only for the issues that {@link checkUpdate} returns. */
 export function refuseUpdate(models: Models, t: string, update: UpdatedPayload): void {
-  refuse(t, checkUpdate(models, t, update))
+  throwFirst(t, checkUpdate(models, t, update))
 }
 
-function refuse(t: string, [issue]: readonly ModelIssue[]): void {
+function throwFirst(t: string, [issue]: readonly ModelIssue[]): void {
   if (issue) throw new ValidationError(t, issue.path.join('.'), issue.message)
 }

@@ -3,15 +3,17 @@ import type { Payload } from '../protocol/json.ts'
 import type { Models } from './models.ts'
 import type { SchemaIssue } from './standard-schema.ts'
 
-/** One thing about a payload that its schema does not accept. */
+/** One issue of a payload, as its schema reports it. */
 export interface ModelIssue {
-  /** The schema's own sentence. */
+  /** The message of the schema. */
   readonly message: string
-  /** From the payload to the place; the first is the field. Empty where it is about the whole. */
+  /**
+   * The path from the payload to the value; the first item is the field. Empty if the issue concerns the whole payload.
+   */
   readonly path: readonly string[]
 }
 
-/** A record's payload before and after the fields `written` were. */
+/** The payload of a record before and after an update of the fields `written`. */
 export interface UpdatedPayload {
   readonly before: Payload
   readonly written: Payload
@@ -19,27 +21,27 @@ export interface UpdatedPayload {
 }
 
 /**
- * What is wrong with `payload` as a record of type `t`: an empty list where nothing is, or where `t` is not declared.
- * The payload itself is never changed: what the schema makes of it is dropped. Throws a ConfigurationError where the
- * schema gives a promise: it can only validate asynchronously, or, as zod's does, it throws by one.
+ * Returns the issues of `payload` as a record of type `t`: an empty list if there are none, or if `t` is not declared.
+ * Never changes the payload, and ignores the output of the schema. Throws a ConfigurationError if the schema returns a
+ * promise: either the schema only validates asynchronously, or, with zod, one of its checks throws.
  */
 export function check(models: Models, t: string, payload: Payload): readonly ModelIssue[] {
   const declared = models.types.get(t)
   if (!declared) return []
   const result = validate(() => declared.schema['~standard'].validate(payload))
   if (result instanceof Promise) {
-    // It is not awaited: should it reject, nobody else would hear it.
+    // Nothing awaits this promise: handle its rejection.
     result.catch(() => {})
     const why = 'it validates asynchronously, or one of its checks throws'
-    const message = `The schema of \`${t}\` gives a promise: ${why}; give one that answers at once.`
+    const message = `The schema of \`${t}\` returns a promise: ${why}; use a synchronous schema.`
     throw new ConfigurationError(`models.${t}`, message)
   }
   return (result.issues ?? []).map(readIssue)
 }
 
 /**
- * What is wrong with `after` by the write of the fields `written` to `before`: what was wrong before, and is not written,
- * does not count, so that an old record can be mended field by field. Throws as {@link check} does.
+ * Returns the issues of `after` that the update of the fields `written` causes. Issues that `before` has in other
+ * fields do not count, so that an old record can be repaired field by field. Throws as {@link check} does.
  */
 export function checkUpdate(
   models: Models,
@@ -50,7 +52,10 @@ export function checkUpdate(
   return found.length === 0 ? found : brokenBy(written, found, check(models, t, before))
 }
 
-/** Those of `found` that a write of the fields `written` is to blame for, where the record `had` some before. */
+/**
+ * Returns the issues in `found` that the update of the fields `written` causes. `had` lists the issues before the
+ * update.
+ */
 export function brokenBy(
   written: Payload,
   found: readonly ModelIssue[],
@@ -61,7 +66,7 @@ export function brokenBy(
   return found.filter((issue) => isWritten(issue) || !old.has(keyOf(issue)))
 }
 
-/** What is wrong with the record `id`, as a sentence. */
+/** Returns an issue of the record `id` as a sentence. */
 export function sentenceOf(t: string, id: string, { path, message }: ModelIssue): string {
   const place = path.length === 0 ? '' : ` at \`${path.join('.')}\``
   return `${t} ${id} breaks its model${place}: ${message.replace(/\.?$/, '.')}`
@@ -71,7 +76,7 @@ function keyOf({ path, message }: ModelIssue): string {
   return JSON.stringify([path, message])
 }
 
-/** A schema that throws says by it that something is wrong. */
+/** Runs the schema. An error that the schema throws counts as an issue. */
 function validate<Result>(run: () => Result): Result | { readonly issues: readonly SchemaIssue[] } {
   try {
     return run()

@@ -5,55 +5,59 @@ import { readRow, type WireRow } from '../protocol/row.ts'
 import type { TxOp } from '../protocol/tx.ts'
 import type { Migration, Models } from './models.ts'
 
-/** In which shape the types are, and what leads to it. */
+/** The version of the models and the migrations to it. */
 export type Shape = Pick<Models, 'version' | 'migrate'>
 
-/** `row` of the shape `from` as the models have it now. Throws a StorageError where it cannot be migrated. */
+/**
+ * Migrates `row` from version `from` to the current version. Throws a StorageError of code `unreadable` if that fails.
+ */
 export function migrateRow(models: Shape, from: number, row: WireRow): WireRow {
-  return migrate(models, from, row, ({ row: step }) => step, rowIn)
+  return migrate(models, from, row, ({ row: step }) => step, asRow)
 }
 
-/** `op` of the shape `from` as the models have it now. Throws a StorageError where it cannot be migrated. */
+/**
+ * Migrates `op` from version `from` to the current version. Throws a StorageError of code `unreadable` if that fails.
+ */
 export function migrateOp(models: Shape, from: number, op: TxOp): TxOp {
-  return migrate(models, from, op, ({ op: step }) => step, opIn)
+  return migrate(models, from, op, ({ op: step }) => step, asOp)
 }
 
-/** What a step gives is checked: it may be written in plain JavaScript. */
+/** Runs the steps of a migration. Checks the result of each, because a step may be written in plain JavaScript. */
 function migrate<T extends { readonly t: string; readonly id: string }>(
   { version, migrate: steps }: Shape,
   from: number,
   value: T,
   stepOf: (migration: Migration) => ((value: T) => unknown) | undefined,
-  given: (value: unknown) => T | undefined,
+  read: (value: unknown) => T | undefined,
 ): T {
-  let now = value
+  let current = value
   for (let to = from + 1; to <= version; to += 1) {
     const step = stepOf(steps[to] ?? {})
     if (!step) continue
-    const what = `${now.t} ${now.id} cannot be migrated to version ${to}`
+    const what = `${current.t} ${current.id} cannot be migrated to version ${to}`
     let result: unknown
     try {
-      result = step(now)
+      result = step(current)
     } catch (cause) {
       throw new StorageError('unreadable', `${what}: ${toError(cause).message}`, { cause })
     }
-    const next = given(result)
+    const next = read(result)
     if (!next) {
-      // Should a promise reject, nobody else would hear it.
+      // The result may be a promise: handle its rejection.
       Promise.resolve(result).catch(() => {})
       throw new StorageError('unreadable', `${what}.`)
     }
-    now = next
+    current = next
   }
-  return now
+  return current
 }
 
-function rowIn(value: unknown): WireRow | undefined {
+function asRow(value: unknown): WireRow | undefined {
   const row = readRow(value)
   return typeof row === 'string' ? undefined : row
 }
 
-function opIn(value: unknown): TxOp | undefined {
+function asOp(value: unknown): TxOp | undefined {
   return isTxOp(value) ? value : undefined
 }
 

@@ -1,12 +1,13 @@
 import type { InputOf, StandardSchema } from './standard-schema.ts'
 
-/** The fields by which an index orders, in turn; behind them it goes by `id`. */
+/** The fields that an index orders by, in turn. Records that are equal in all fields are ordered by `id`. */
 export type Index<Field extends string = string> = readonly [Field, ...Field[]]
 
 export interface ModelOptions<Field extends string = string> {
   /**
-   * What queries look for: a field, or several in turn. A query that holds the first ones equal, and then bounds or
-   * orders by the next, costs by its result and not by the number of records.
+   * The indexes of the type: each is a field, or a list of fields. A query is served by an index if it requires the
+   * first fields to be equal, and then bounds or orders by the next field. Its cost depends on the size of the result,
+   * not on the number of records.
    *
    * @default []
    */
@@ -15,14 +16,15 @@ export interface ModelOptions<Field extends string = string> {
   readonly load?: 'eager' | 'lazy' | undefined
 }
 
-/** A type's schema, and how its records are kept. */
+/** The schema of a type, with options for its records. */
 export interface Model<Schema extends StandardSchema = StandardSchema> {
   readonly schema: Schema
   readonly options: ModelOptions
 }
 
 /**
- * A type for {@link defineModels}, with options. The schema describes a record's payload as it is on the wire.
+ * Declares one type with options, for {@link defineModels}. The schema describes the payload of a record as it is on
+ * the wire.
  *
  * @example model(issueSchema, { indexes: ['projectId', ['status', 'createdAt']] })
  */
@@ -33,5 +35,5 @@ export function model<Schema extends StandardSchema>(
   return { schema, options }
 }
 
-/** The names of the fields that a record has, `id` among them; any name where the schema does not say. */
+/** The field names of a record, including `id`; any string if the schema does not declare its input. */
 export type FieldOf<Input> = Input extends object ? (keyof Input & string) | 'id' : string

@@ -7,37 +7,46 @@ import type { TxOp } from '../protocol/tx.ts'
 import type { Index, Model } from './model.ts'
 import type { StandardSchema } from './standard-schema.ts'
 
-/** The types of an application by name: a schema each, or a schema with options. */
+/** The types of an application by name: a schema, or a schema with options. */
 export interface ModelDefinitions {
   readonly [t: string]: Model | StandardSchema
 }
 
-/** Declared types, checked. */
+/** The declared types, after checking. */
 export interface Models<Definitions extends ModelDefinitions = ModelDefinitions> {
-  /** As they were declared; it is what {@link RecordOf} reads. */
+  /** The definitions as passed to {@link defineModels}, which {@link RecordOf} reads. */
   readonly definitions: Definitions
   readonly types: ReadonlyMap<string, DeclaredType>
-  /** Which shape of the types this is; stored data of a lower one is migrated. */
+  /** The version of the types. Stored data of a lower version is migrated. */
   readonly version: number
   readonly migrate: Migrations
 }
 
 export interface ModelsOptions {
-  /** A whole number of 1 or more, raised with each change that stored data has to follow. @default 1 */
+  /**
+   * The version of the types, an integer of at least 1. Increase it with each change that stored data has to follow.
+   * @default 1
+   */
   readonly version?: number | undefined
-  /** By version: what leads to it from the one before. A version without an entry leaves all as it is. */
+  /**
+   * The migrations by version: each leads to its version from the version before. A version without an entry changes
+   * nothing.
+   */
   readonly migrate?: Migrations | undefined
 }
 
-/** By version: what leads to it from the one before. */
+/** The migrations by version: each leads to its version from the version before. */
 export interface Migrations {
   readonly [version: number]: Migration
 }
 
-/** Where one throws, or gives no row or no op: a row has the data fetched again; the transaction of an op is parked. */
+/**
+ * One migration step. If `row` throws or does not return a row, the data is fetched again. If `op` throws or does not
+ * return an op, its transaction is kept but not sent.
+ */
 export interface Migration {
   readonly row?: (row: WireRow) => WireRow | undefined
-  /** Of a transaction that waits to be sent, or of a stored change. */
+  /** Migrates an op of a transaction that waits to be sent, or of a stored change. */
   readonly op?: (op: TxOp) => TxOp | undefined
 }
 
@@ -48,8 +57,8 @@ export interface DeclaredType {
 }
 
 /**
- * Declares the types that an application syncs. What it gives, it also takes. Throws a ConfigurationError that names
- * the option that is wrong, as in `models.Issue.indexes`.
+ * Declares the types that an application syncs. Returns the checked models; models that are already checked are
+ * returned as they are. Throws a ConfigurationError that names the wrong option, such as `models.Issue.indexes`.
  *
  * @example
  * const models = defineModels({
@@ -69,23 +78,22 @@ export function defineModels<const Definitions extends ModelDefinitions>(
   const { version = 1, migrate = {} } = options
   refuseUnknown(options, { version, migrate }, 'models.')
   if (!Number.isSafeInteger(version) || version < 1) {
-    throw new ConfigurationError('models.version', '`version` is not a whole number of 1 or more.')
+    throw new ConfigurationError('models.version', '`version` must be an integer of at least 1.')
   }
-  if (!isObject(migrate) || !Object.entries(migrate).every((step) => leadsTo(version, step))) {
-    const message =
-      '`migrate` holds something else than { row?, op? }, functions, by version from 2 to `version`.'
+  if (!isObject(migrate) || !Object.entries(migrate).every((step) => isStepTo(version, step))) {
+    const message = '`migrate` must map versions from 2 to `version` to { row?, op? }, both functions.'
     throw new ConfigurationError('models.migrate', message)
   }
   return { definitions: declared, types, version, migrate }
 }
 
-/** The names of the types that may stay on disk until they are first used. */
+/** The names of the lazy types. */
 export function lazyTypes({ types }: Models): readonly string[] {
   return [...types].flatMap(([t, { load }]) => (load === 'lazy' ? t : []))
 }
 
-/** Whether it is a step on the way to `version`; one beyond it would never be taken. */
-function leadsTo(version: number, [to, step]: readonly [string, unknown]): boolean {
+/** Whether this is a valid step to a version up to `version`. A step to a later version would never run. */
+function isStepTo(version: number, [to, step]: readonly [string, unknown]): boolean {
   const isFunction = (value: unknown) => value === undefined || typeof value === 'function'
   const isOnTheWay = Number(to) > 1 && Number(to) <= version
   return isOnTheWay && isObject(step) && isFunction(step.row) && isFunction(step.op)
@@ -114,7 +122,7 @@ function readType(t: string, definition: unknown): DeclaredType {
 }
 
 function isSchema(value: unknown): value is StandardSchema {
-  // Some libraries make their schemas functions.
+  // The schemas of some libraries are functions.
   if (typeof value !== 'function' && !isObject(value)) return false
   const standard: unknown = '~standard' in value ? value['~standard'] : undefined
   const { validate }: { validate?: unknown } = isObject(standard) ? standard : {}
@@ -124,7 +132,7 @@ function isSchema(value: unknown): value is StandardSchema {
 function readIndexes(option: string, indexes: unknown): readonly Index[] {
   const read: unknown[] = Array.isArray(indexes) ? indexes.map(asList) : [undefined]
   if (read.every(isIndex)) return read
-  throw wrongOption(option, 'is not a list whose items are each a field, or a list of different fields.')
+  throw wrongOption(option, 'must be a list of fields and of lists of different fields.')
 }
 
 function asList(index: unknown): unknown {

@@ -2,19 +2,19 @@ import type { Model } from './model.ts'
 import type { ModelDefinitions, Models } from './models.ts'
 import type { InputOf, StandardSchema } from './standard-schema.ts'
 
-/** The names of the types that `M` declares. `M` is what {@link defineModels} takes or gives. */
+/** The names of the types that `M` declares. `M` is the argument or the result of {@link defineModels}. */
 export type TypeName<M> = `${keyof DefinitionsOf<M> & string}`
 
-/** A record of the type `T`: the fields that its schema takes, and `id`; readonly, whatever it nests. */
+/** A record of the type `T`: the input fields of its schema, and `id`. Readonly at every level. */
 export type RecordOf<M, T extends TypeName<M>> = AsRecord<InputFor<M, T>>
 
-/** What is written when a record of the type `T` is made: its fields, without the `id`. */
+/** The fields that make a record of the type `T`, without the `id`. */
 export type FieldsOf<M, T extends TypeName<M>> = WithoutId<InputFor<M, T>>
 
-/** What the schema of the type `T` takes. */
+/** The input type of the schema of the type `T`. */
 export type InputFor<M, T extends TypeName<M>> = InputOf<SchemaOf<DefinitionsOf<M>[T]>>
 
-/** What was given to {@link defineModels}. */
+/** The definitions passed to {@link defineModels}. */
 export type DefinitionsOf<M> =
   M extends Models<infer Definitions> ? Definitions : M extends ModelDefinitions ? M : never
 
@@ -28,8 +28,8 @@ type WithoutId<Input> = Input extends unknown
   ? { readonly [Field in keyof Input as Field extends 'id' ? never : Field]: DeepReadonly<Input[Field]> }
   : never
 
-// A brand makes an object of what is none. A list is named by its elements, which are then looked into only as far as is
-// asked: they may nest their own kind.
+// A branded string or number is an object only to the type checker: keep it. An array type is inferred from its
+// elements, whose types are resolved only when they are used, so that they may be recursive.
 type DeepReadonly<Value> = Value extends string | number | boolean | null | undefined
   ? Value
   : Value extends readonly (infer Element)[]

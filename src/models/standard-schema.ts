@@ -1,6 +1,5 @@
 /**
- * A schema of any library that speaks Standard Schema v1 (https://standardschema.dev): the part of it that Instep
- * uses.
+ * A schema of any library that implements Standard Schema v1 (https://standardschema.dev): the part that Instep uses.
  */
 export interface StandardSchema<Input = unknown, Output = Input> {
   readonly '~standard': {
@@ -20,5 +19,5 @@ export interface SchemaIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
 }
 
-/** What a schema takes. */
+/** The input type of a schema. */
 export type InputOf<Schema extends StandardSchema> = NonNullable<Schema['~standard']['types']>['input']

@@ -83,7 +83,7 @@ describe('check', () => {
           name: 'ConfigurationError',
           option: 'models.Issue',
           message:
-            'The schema of `Issue` gives a promise: it validates asynchronously, or one of its checks throws; give one that answers at once.',
+            'The schema of `Issue` returns a promise: it validates asynchronously, or one of its checks throws; use a synchronous schema.',
         }),
       )
     },
