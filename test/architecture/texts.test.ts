@@ -12,7 +12,9 @@ function texts(): ReadonlyMap<string, string> {
       .map((entry) => `${entry.parentPath}/${entry.name}`.slice(root.length))
   const isText = (path: string) => /\.(css|html|js|json|md|mjs|mts|ts|tsx)$/.test(path)
   const own = readdirSync(root).filter((name) => name !== 'package-lock.json')
-  const folders = ['docs', 'src', 'test', 'examples', 'bench'].filter((name) => own.includes(name))
+  const folders = ['.changeset', '.github', 'docs', 'src', 'test', 'examples', 'bench'].filter((name) =>
+    own.includes(name),
+  )
   const paths = [...own, ...folders.flatMap(below)].filter(isText)
   return new Map(paths.map((path) => [path, readFileSync(`${root}${path}`, 'utf8')]))
 }
