@@ -18,7 +18,7 @@ import type { SenderListener } from './sender.ts'
 import type { StoredTransactions } from './stored-transactions.ts'
 import type { LocalTransaction } from './transaction.ts'
 
-/** The most ids of transactions of other clients to remember. */
+/** The maximum number of ids to remember of other clients' transactions. */
 const maxOtherIds = 1_000
 
 export interface AcknowledgementsOptions {
@@ -77,7 +77,7 @@ export class Acknowledgements implements SenderListener {
    * Reports missing data unless the data shows every result within `echoTimeout`. Results that other clients received
    * count, too.
    */
-  awaitTruth(): void {
+  awaitData(): void {
     const { outbox, echoTimeout } = this.#options
     if (!outbox.results.areShown) this.#echo.within(echoTimeout)
   }
@@ -227,10 +227,10 @@ export class Acknowledgements implements SenderListener {
         () => true,
         () => disk.isOthers,
       )
-      const left = [...this.#toRemove.values()]
-      if (!canRemove) return log.change({ update: left.map((record) => ({ ...record, seen: true })) })
-      await log.change({ remove: left.map(({ id }) => id) })
-      for (const { id } of left) this.#toRemove.delete(id)
+      const remaining = [...this.#toRemove.values()]
+      if (!canRemove) return log.change({ update: remaining.map((record) => ({ ...record, seen: true })) })
+      await log.change({ remove: remaining.map(({ id }) => id) })
+      for (const { id } of remaining) this.#toRemove.delete(id)
     }
     // If this fails, the next start finds the transactions synced.
     remove().catch(() => {})
@@ -261,7 +261,7 @@ export class Acknowledgements implements SenderListener {
   #awaitEcho(sid: number): void {
     const data = this.#options.position()
     if (data && sid <= data.confirmed) this.change([], data.confirmed, 0)
-    this.awaitTruth()
+    this.awaitData()
   }
 
   /**

@@ -37,15 +37,15 @@ export function effectsOf({ before, ops }: Pick<OutboxRecord, 'before' | 'ops'>)
  */
 export function effectsIn(frames: readonly DeltaFrame[], tx: string, rows: RowSource): readonly Effect[] {
   const effects = new Map<string, Effect>()
-  const now = new Map<string, WireRow | undefined>()
+  const current = new Map<string, WireRow | undefined>()
   const touched = new Set(frames.filter((frame) => frame.tx === tx).map(({ t, id }) => rowKey(t, id)))
   for (const frame of frames) {
     const { t, id } = frame
     const key = rowKey(t, id)
     if (!touched.has(key)) continue
-    const before = now.has(key) ? now.get(key) : rows.of(t).get(id)
+    const before = current.has(key) ? current.get(key) : rows.of(t).get(id)
     const after = applyOp(before, frame)
-    now.set(key, after)
+    current.set(key, after)
     if (frame.tx !== tx) continue
     const { base } = effects.get(key) ?? { base: before?.p }
     effects.set(key, { t, id, base, mine: after?.p, isServers: true })
@@ -73,17 +73,17 @@ function revert({ t, id, base, mine, isServers }: Effect, m: Mutator): void {
     return
   }
   if (!record) return
-  const { id: _, ...now }: Payload = record
-  const holds = (field: string) => jsonEqual(now[field], mine[field])
+  const { id: _, ...current }: Payload = record
+  const holds = (field: string) => jsonEqual(current[field], mine[field])
   if (!base) {
-    const fields = Object.keys(isServers ? { ...now, ...mine } : mine)
+    const fields = Object.keys(isServers ? { ...current, ...mine } : mine)
     if (fields.every((field) => field === 'id' || holds(field))) m.delete(t, id, options)
     return
   }
   const changed = Object.keys({ ...base, ...mine }).filter(
     (field) => !jsonEqual(base[field], mine[field]) && holds(field),
   )
-  const kept = Object.entries(now).filter(([field]) => !changed.includes(field))
+  const kept = Object.entries(current).filter(([field]) => !changed.includes(field))
   const restored = Object.entries(base).filter(([field]) => changed.includes(field))
   // An update cannot remove a field. If a field has to go, put the whole record.
   if (changed.some((field) => !Object.hasOwn(base, field)))

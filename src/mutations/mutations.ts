@@ -148,7 +148,7 @@ export class Mutations {
         // server.
         await this.transactions.readOthers().catch(() => {})
         signal.throwIfAborted()
-        this.acknowledgements.awaitTruth()
+        this.acknowledgements.awaitData()
         if (options.isReached()) await sender.flush(signal)
         else if (outbox.pending > 0) listener.unreached()
       },

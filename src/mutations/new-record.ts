@@ -23,17 +23,18 @@ export type NewRecordOptions = MutateOptions &
 export function newRecord({ ops, before }: Draft, options: NewRecordOptions): OutboxRecord {
   const { outbox, joined, successorOf, requires = [], ...rest } = options
   const listed: readonly (Transaction | undefined)[] = Array.isArray(requires) ? requires : [undefined]
-  const all = joined ? joinOps(joined.ops, ops) : ops
-  const others = (found: readonly string[]) => [...new Set(found)].filter((other) => other !== joined?.id)
+  const joinedOps = joined ? joinOps(joined.ops, ops) : ops
+  const withoutJoined = (found: readonly string[]) =>
+    [...new Set(found)].filter((other) => other !== joined?.id)
   const named = listed.flatMap((transaction) => requirement(transaction, successorOf))
-  const required = [...named, ...outbox.inserting(all)]
+  const required = [...named, ...outbox.inserting(joinedOps)]
   return {
     ...rest,
     state: 'queued',
-    ops: all,
+    ops: joinedOps,
     before: joined ? joinImages(joined.before, before) : before,
-    bases: others([...(joined?.bases ?? []), ...outbox.basesOf(all)]),
-    requires: others([...(joined?.requires ?? []), ...required]),
+    bases: withoutJoined([...(joined?.bases ?? []), ...outbox.basesOf(joinedOps)]),
+    requires: withoutJoined([...(joined?.requires ?? []), ...required]),
   }
 }
 

@@ -105,8 +105,8 @@ export class Outbox {
   ): LocalTransaction | undefined {
     if (key === undefined) return undefined
     const last = this.list().findLast(({ record }) => record.coalesce === key)
-    // The joined transaction must not exceed the limit of ops.
     const isInPlace = last && !last.record.isUndo && (last.isStored || last.state === 'writing')
+    // The joined transaction must not exceed the limit of ops.
     if (!isInPlace || !isUnsent(last) || joinOps(last.record.ops, ops).length > maxOps) return undefined
     const isOther = (last.record.epoch ?? epoch) !== epoch
     if (isOther || this.list().some(({ record }) => record.requires.includes(last.id))) return undefined

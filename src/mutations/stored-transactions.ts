@@ -157,8 +157,8 @@ export class StoredTransactions {
     if (!last) return
     // New transactions come after the stored ones.
     ids.follow(last.id)
-    const others = records.flatMap((record) => (outbox.knows(record.id) ? [] : (take(record) ?? [])))
-    const found = others.map((stored) => {
+    const added = records.flatMap((record) => (outbox.knows(record.id) ? [] : (take(record) ?? [])))
+    const found = added.map((stored) => {
       const { record, fault } = migrated(stored, models)
       const transaction = new LocalTransaction(record, stateOf(record), host)
       if (fault) faults.set(transaction, fault)

@@ -252,14 +252,14 @@ export class TransactionMaker implements TransactionHost, UndoHost {
     const put = () => (state === 'writing' ? [transaction.record] : [])
     try {
       if (this.#replaced.has(transaction)) {
-        const sent = await log.change(() => ({
+        const notRemoved = await log.change(() => ({
           put: put(),
           by: transaction.id,
           ...this.#removals(transaction),
         }))
-        const theirs = this.#replacedBy(transaction).filter(({ id }) => sent.includes(id))
-        if (theirs.some(({ state }) => state === 'discarded')) return this.#giveWay(transaction, theirs)
-        if (sent.length > 0) await this.#putAfter(transaction, sent)
+        const taken = this.#replacedBy(transaction).filter(({ id }) => notRemoved.includes(id))
+        if (taken.some(({ state }) => state === 'discarded')) return this.#giveWay(transaction, taken)
+        if (notRemoved.length > 0) await this.#putAfter(transaction, notRemoved)
       } else await log.put(record)
     } catch (thrown) {
       const error = toStorageError(thrown)

@@ -149,8 +149,8 @@ export class UndoStack {
   /** Adds a step. If there are too many, drops the first step that is cancelled, or the first one. */
   #addStep(step: Step): void {
     if (this.#done.length === maxSteps) {
-      const over = this.#done.findIndex(({ entries }) => entries.every(isCancelled))
-      this.#done.splice(Math.max(over, 0), 1)
+      const cancelled = this.#done.findIndex(({ entries }) => entries.every(isCancelled))
+      this.#done.splice(Math.max(cancelled, 0), 1)
     }
     this.#done.push(step)
   }

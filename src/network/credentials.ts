@@ -8,7 +8,7 @@ import { redactError } from './redact-error.ts'
  */
 export type CredentialSource = string | (() => string | null | undefined | Promise<string | null | undefined>)
 
-/** The most refused credentials to remember: most are never used again. */
+/** The maximum number of refused credentials to remember: most are never used again. */
 const maxRefused = 20
 
 /** At most one of `token` and `apiKey`. Without either, the client sends no credential; cookies may authenticate it. */

@@ -69,7 +69,7 @@ const fetchAsked = (state: ScheduleState, ...before: ScheduleEffect[]): Schedule
   effects: [...before, { type: 'fetch', asked: true }],
 })
 /** Fetches with changed credentials: at once after the first refusal, otherwise after a wait. */
-const again = ({ failures }: { readonly failures: number }): ScheduleStep =>
+const fetchWithNewCredentials = ({ failures }: { readonly failures: number }): ScheduleStep =>
   failures < 2
     ? fetch(failures)
     : {
@@ -107,15 +107,17 @@ const table: TransitionTable<ScheduleState, ScheduleEvent, ScheduleEffect> = {
     resume: resumed,
     renew: resumed,
     done: ({ failures, again }, { proven }) => {
-      const left = proven ? 0 : failures
-      return again ? fetch(left) : stay({ name: 'resting', failures: left })
+      const remaining = proven ? 0 : failures
+      return again ? fetch(remaining) : stay({ name: 'resting', failures: remaining })
     },
     failed: ({ failures }, { floorMs }) => ({
       state: { name: 'waiting', failures: failures + 1, floored: floorMs > 0 },
       effects: [{ type: 'wait', failures: failures + 1, floorMs }],
     }),
     refused: ({ failures, resumed }) =>
-      resumed ? again({ failures: failures + 1 }) : stay({ name: 'paused', failures: failures + 1 }),
+      resumed
+        ? fetchWithNewCredentials({ failures: failures + 1 })
+        : stay({ name: 'paused', failures: failures + 1 }),
   },
   waiting: {
     stop: () => halt({ type: 'unwait' }),
@@ -127,8 +129,8 @@ const table: TransitionTable<ScheduleState, ScheduleEvent, ScheduleEffect> = {
   paused: {
     stop: () => halt(),
     ask: ({ failures }) => fetchAsked(fetching(failures)),
-    resume: again,
-    renew: again,
+    resume: fetchWithNewCredentials,
+    renew: fetchWithNewCredentials,
   },
 }
 

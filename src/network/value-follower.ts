@@ -68,9 +68,9 @@ const shortString = 32
  */
 function endOfString(bytes: Uint8Array, from: number): number {
   let at = from
-  const near = Math.min(bytes.length, from + shortString)
-  while (at < near && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1
-  if (at < near || at >= bytes.length) return at
+  const shortEnd = Math.min(bytes.length, from + shortString)
+  while (at < shortEnd && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1
+  if (at < shortEnd || at >= bytes.length) return at
   return endOfLongString(bytes, at)
 }
 

@@ -95,7 +95,7 @@ export const comeBack: readonly Mutation[] = [
     test: 'test/writes/undo-others.test.ts',
     name: 'invariant 74: of an added record leaves it where somebody else has added a field',
     file: 'src/mutations/inverse.ts',
-    from: 'Object.keys(isServers ? { ...now, ...mine } : mine)',
+    from: 'Object.keys(isServers ? { ...current, ...mine } : mine)',
     to: 'Object.keys(mine)',
   },
   {
