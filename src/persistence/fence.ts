@@ -55,7 +55,10 @@ export class FencedConnection {
     this.#fence = await this.#raising
   }
 
-  /** The number of writes begun so far. While this number is unchanged, the stored data is unchanged. */
+  /**
+   * The number of writes that this connection has begun. While this number is unchanged, this client has changed
+   * nothing.
+   */
   get writes(): number {
     return this.#writes
   }

@@ -112,7 +112,7 @@ function withoutFrameFields(op: RowOp): RowOp {
 /** Reading records one by one takes twice as long; reading all at once blocks the thread for long. */
 const batchRecords = 16
 
-/** At most about this much text is parsed in one turn, in UTF-16 units. */
+/** The approximate amount of text that is parsed in one turn, in UTF-16 units. */
 const turnUnits = 256_000
 
 export interface Journal {

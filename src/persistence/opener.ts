@@ -5,7 +5,7 @@ import { Timer } from '../base/timer.ts'
 import type { Database } from './database.ts'
 import { noDatabase } from './none.ts'
 
-/** Attempts in a row to open the database again: a browser that clears data refuses for a moment. */
+/** Maximum attempts in a row to open the database again: a browser that clears data refuses for a moment. */
 const maxTries = 3
 
 /** The delay before the second opening in a row, in ms. Each later delay is four times longer, up to `maxMs`. */
@@ -97,7 +97,7 @@ export class Opener {
    */
   async openAfter(database: Database, failure: SyncError | undefined): Promise<boolean> {
     if (this.#database !== database) return true
-    if (this.#isClosed || !isForced(failure)) return false
+    if (this.#isClosed || !isClosedByBrowser(failure)) return false
     return this.#openAgain()
   }
 
@@ -131,7 +131,7 @@ export class Opener {
         this.#options.listener.reopened(this.#database, old)
         return true
       }
-      if (!isForced(this.#failure)) return false
+      if (!isClosedByBrowser(this.#failure)) return false
     }
     return false
   }
@@ -155,6 +155,6 @@ export class Opener {
 }
 
 /** Whether the browser closed the database by itself, so that it can be opened again. */
-function isForced(failure: SyncError | undefined): boolean {
+function isClosedByBrowser(failure: SyncError | undefined): boolean {
   return failure?.code === 'closed' && failure.retryable
 }

@@ -4,7 +4,7 @@ import { Timer } from '../base/timer.ts'
 import type { Database } from './database.ts'
 import type { OutboxChange } from './outbox.ts'
 
-/** The number of times one change is tried if the browser closes the database meanwhile. */
+/** Maximum attempts to write one change if the browser closes the database meanwhile. */
 const maxTries = 3
 
 export interface OutboxDiskOptions {

@@ -24,7 +24,9 @@ export interface OutboxRecord {
   readonly shapes?: readonly (readonly TxOp[])[] | undefined
   /** The records that the transaction touches, as they were shown before it. */
   readonly before: readonly RecordImage[]
+  /** The ids of the pending transactions that the conditional ops build on. */
   readonly bases: readonly string[]
+  /** The ids of the transactions without which this one must not happen. */
   readonly requires: readonly string[]
   /** The version of the models for which the ops are written. */
   readonly version: number

@@ -55,7 +55,7 @@ function servedBy(table: Table, { where, filter, order }: Query): Matches | unde
   return undefined
 }
 
-/** The smallest set of rows, known without reading any, that includes all rows `where` accepts. */
+/** The fewest rows that include all rows `where` accepts, as far as the indexes can tell without reading rows. */
 function candidates(table: Table, where: Conditions): Iterable<WireRow> {
   const ids = where.fields.get('id')?.find((test) => test.values)?.values
   if (ids) return [...new Set(ids)].flatMap((id) => (typeof id === 'string' && table.get(id)) || [])

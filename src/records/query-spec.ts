@@ -11,6 +11,7 @@ export interface QuerySpec<R = DataRecord> {
    * objects come last in both directions.
    */
   readonly orderBy?: FieldName<R> | readonly OrderTerm<FieldName<R>>[] | undefined
+  /** Maximum number of records. @default no limit */
   readonly limit?: number | undefined
   /** The result begins after this place. See `LiveQuery.cursor`. */
   readonly after?: Cursor | undefined
