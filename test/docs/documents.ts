@@ -20,10 +20,11 @@ export interface Block {
   readonly lines: readonly string[]
 }
 
-/** The README, the change log and all of `docs/`. */
+/** The README, the change log, all of `docs/`, and what contributors read. */
 export function readDocuments(): readonly Document[] {
   const names = readdirSync(`${root}docs`).filter((name) => name.endsWith('.md'))
-  const paths = ['README.md', 'CHANGELOG.md', ...names.map((name) => `docs/${name}`)]
+  const others = ['README.md', 'CHANGELOG.md', '.github/CONTRIBUTING.md', '.changeset/README.md']
+  const paths = [...others, ...names.map((name) => `docs/${name}`)]
   return paths.map((path) => ({ path, text: readFileSync(root + path, 'utf8') }))
 }
 

@@ -51,6 +51,7 @@ const knownCommands = [
   /^npm install( --save-dev)?( [\w@/.-]+)*$/,
   /^npm pack$/,
   /^npx vite$/,
+  /^npx changeset version$/,
   /^export INSTEP_JWT_SECRET="\$\(openssl rand -hex 32\)"$/,
 ]
 
@@ -61,13 +62,20 @@ function isOfInstep(line: string): boolean {
   return command !== undefined && parse(command, args.split(' ')).options.size > 0
 }
 
+/** Whether all tests that a command names are there. */
+function namesTests(args: string): boolean {
+  return args.split(' ').every((arg) => !arg.startsWith('test/') || existsSync(root + arg))
+}
+
 /** The commands of a block that cannot be given: an unknown script, a file that is not there, a wrong version. */
 function brokenCommands(document: Document, { lines }: Block): readonly string[] {
   const shown = blocksOf(document).map(({ label }) => label)
   const packed = `${manifest.name}-${manifest.version}.tgz`
   const isRight = (command: string) => {
-    const script = /^npm (?:run (\S+)|(test))$/.exec(command)
-    if (script) return (script[1] ?? script[2] ?? '') in scripts
+    const [, name, args = ''] = /^npm (?:run (?=\S)|(?=test\b))(\S+)(?: -- (.+))?$/.exec(command) ?? []
+    if (name) return name in scripts && namesTests(args)
+    const [, tests] = /^(?:[A-Z_]+=\S+ )*npx vitest run --config (.+)$/.exec(command) ?? []
+    if (tests) return namesTests(tests)
     const file = /^node (\S+)$/.exec(command)?.[1]
     if (file) return shown.includes(file)
     const archive = /(\S+)\.tgz/.exec(command)?.[0]
@@ -117,12 +125,13 @@ describe('a document with an error in it fails:', () => {
 
   test('a command that nobody has', () => {
     const document = planted(
-      '```sh\nnpm run build && npm run lost\nnode lost.mjs\nnpm install ../instep-9.9.9.tgz\n```',
+      '```sh\nnpm run build && npm run lost\nnode lost.mjs\nnpm install ../instep-9.9.9.tgz\nnpm test -- test/lost\n```',
     )
     expect(blocksOf(document).flatMap((block) => brokenCommands(document, block))).toEqual([
       'npm run lost',
       'node lost.mjs',
       'npm install ../instep-9.9.9.tgz',
+      'npm test -- test/lost',
     ])
   })
 })
