@@ -98,7 +98,7 @@ export class UnauthenticatedError extends SyncError<'UnauthenticatedError'> {
   }
 }
 
-/** The server has broken the protocol. The client's state has not changed. */
+/** The other side has broken the protocol. The state has not changed. */
 export class ProtocolError extends SyncError<'ProtocolError'> {
   constructor(code: ErrorCodes['ProtocolError'], message: string, options?: SyncErrorOptions) {
     super('ProtocolError', code, message, { retryable: true, ...options })

@@ -33,7 +33,7 @@ export interface Transaction {
    * `durable` rejects with, or with a ClosedError if the client is closed before.
    */
   readonly accepted: Promise<number>
-  /** Resolves with that `sid` once the data from the server contains it. Rejects as `accepted` does. */
+  /** Resolves with the same `sid` once the data from the server contains it. Rejects as `accepted` does. */
   readonly synced: Promise<number>
   /**
    * Resolves with its last state, or with its state when the client is closed. Never rejects. A rejected transaction
@@ -163,7 +163,7 @@ export class LocalTransaction implements Transaction {
     return this.#record
   }
 
-  /** Whether it is still to come to an end. */
+  /** Whether it has not settled yet. */
   get isPending(): boolean {
     return isPending(this.#state)
   }
@@ -266,7 +266,7 @@ export class LocalTransaction implements Transaction {
   }
 }
 
-/** Whether it is still to come to an end. */
+/** Whether it has not settled yet. */
 function isPending({ name }: TransactionState): boolean {
   return name === 'writing' || name === 'queued' || name === 'sending' || name === 'accepted'
 }
