@@ -85,9 +85,9 @@ async function foldPages(
   const pages: (readonly PageEntry[])[] = []
   for (const entry of [...manifest].reverse()) {
     if (signal?.aborted) return undefined
-    const now = fold.concerns(entry) ? await foldPage(context, fold, writer, entry) : [entry]
-    if (!now) return undefined
-    pages.unshift(now)
+    const replacement = fold.concerns(entry) ? await foldPage(context, fold, writer, entry) : [entry]
+    if (!replacement) return undefined
+    pages.unshift(replacement)
   }
   for (const page of pagesOf(fold.rest())) {
     if (signal?.aborted) return undefined
@@ -107,8 +107,8 @@ async function foldPage(
   const text = await database.read(['pages'], (tx) => tx.get('pages', entry.key))
   if (text === undefined) return undefined
   const rows = readPage(text)
-  const now = fold.applyTo(rows)
-  const entries = now === rows ? [entry] : await writer.add(...pagesOf(now))
+  const folded = fold.applyTo(rows)
+  const entries = folded === rows ? [entry] : await writer.add(...pagesOf(folded))
   await clock.pause()
   return entries
 }

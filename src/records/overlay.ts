@@ -143,15 +143,15 @@ export class Overlay {
   #show(covered: Covered): RowChange {
     const { t, id, confirmed, layers, shown } = covered
     if (layers.length === 0) this.#covered.get(t)?.delete(id)
-    const now = layers.reduce((row, { op }) => applyPending(row, op), confirmed)
-    return changeOf(covered, shown, now)
+    const row = layers.reduce((row, { op }) => applyPending(row, op), confirmed)
+    return changeOf(covered, shown, row)
   }
 }
 
-/** Records `now` as the shown row. Keeps `before` if both are equal. */
-function changeOf(covered: Covered, before: WireRow | undefined, now: WireRow | undefined): RowChange {
+/** Records `row` as the shown row. Keeps `before` if both are equal. */
+function changeOf(covered: Covered, before: WireRow | undefined, row: WireRow | undefined): RowChange {
   const { t, id } = covered
-  const after = now && reuse(before, now)
+  const after = row && reuse(before, row)
   covered.shown = after
   return { t, id, before, after }
 }

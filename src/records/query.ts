@@ -18,9 +18,9 @@ export interface Query {
 /** Parses a query. Throws a ConfigurationError that names the invalid part, such as `where.title` or `limit`. */
 export function readQuery(spec: QuerySpec): Query {
   if (typeof spec !== 'object' || spec === null) throw wrongOption('spec', 'is not an object.')
-  const { where, filter, orderBy, limit = Number.POSITIVE_INFINITY, after, ...others } = spec
-  const [other] = Object.keys(others)
-  if (other !== undefined) throw wrongOption(other, 'is not a query option.')
+  const { where, filter, orderBy, limit = Number.POSITIVE_INFINITY, after, ...unknownOptions } = spec
+  const [unknownOption] = Object.keys(unknownOptions)
+  if (unknownOption !== undefined) throw wrongOption(unknownOption, 'is not a query option.')
   if (filter !== undefined && typeof filter !== 'function') {
     throw wrongOption('filter', 'is not a function.')
   }

@@ -12,17 +12,17 @@ export type DataRecord = { readonly id: string } & { readonly [field: string]: J
  * differs.
  */
 export class Records {
-  readonly #made = new WeakMap<Payload, DataRecord>()
+  readonly #records = new WeakMap<Payload, DataRecord>()
 
   of({ id, p }: WireRow): DataRecord {
     const { id: payloadId } = p
     // A payload that includes the right id is used as the record, without a copy.
     if (payloadId === id) return Object.freeze(p as DataRecord)
-    const made = this.#made.get(p)
-    if (made?.id === id) return made
+    const known = this.#records.get(p)
+    if (known?.id === id) return known
     // To copy with the id first is cheaper, but a different id in the payload must not overwrite the row's id.
     const record: DataRecord = Object.freeze(payloadId === undefined ? { id, ...p } : { ...p, id })
-    this.#made.set(p, record)
+    this.#records.set(p, record)
     return record
   }
 }

@@ -31,9 +31,9 @@ export async function transact<T>(
     failure ??= error
     abort(tx)
   }
-  const undo = new Disposer()
-  undo.add(onAbort(signal, () => abort(tx)))
-  const lost = rejectWhenLost(tx, forced, undo)
+  const disposer = new Disposer()
+  disposer.add(onAbort(signal, () => abort(tx)))
+  const lost = rejectWhenLost(tx, forced, disposer)
   const end = endOf(tx)
   try {
     const { handle, writes } = handleOf(tx, fail)
@@ -61,7 +61,7 @@ export async function transact<T>(
     if (isFirst && isInvalidState(cause)) return transact(db, ending, options, body, false)
     throw transactionFailure(cause ?? error)
   } finally {
-    undo.dispose()
+    disposer.dispose()
   }
 }
 
@@ -88,10 +88,10 @@ function abort(tx: IDBTransaction): void {
   }
 }
 
-/** Rejects if the browser ends `tx` without an event on it. `undo` removes the listeners. */
-function rejectWhenLost(tx: IDBTransaction, forced: ConnectionLost, undo: Disposer): Promise<never> {
+/** Rejects if the browser ends `tx` without an event on it. `disposer` removes the listeners. */
+function rejectWhenLost(tx: IDBTransaction, forced: ConnectionLost, disposer: Disposer): Promise<never> {
   return new Promise((_, reject) => {
-    undo.add(forced.on(reject))
+    disposer.add(forced.on(reject))
     // Firefox 153 ends the transactions of a page that it moves to the back/forward cache, and sends no event.
     const onShow = () => {
       try {
@@ -101,7 +101,7 @@ function rejectWhenLost(tx: IDBTransaction, forced: ConnectionLost, undo: Dispos
       }
     }
     globalThis.addEventListener?.('pageshow', onShow)
-    undo.add(() => globalThis.removeEventListener?.('pageshow', onShow))
+    disposer.add(() => globalThis.removeEventListener?.('pageshow', onShow))
   })
 }
 
