@@ -5,20 +5,20 @@ import type { SnapshotProgress } from '../network/transport.ts'
 import type { RealtimeState } from './realtime.ts'
 import type { ConnectionStatus, DataStatus } from './status.ts'
 
-/** What the status of data and connection follows from. */
+/** The inputs from which the status of data and connection is derived. */
 export interface Facts {
   readonly phase: ScheduleState['name']
   readonly socket: SocketState
   readonly realtime: RealtimeState
   readonly online: boolean
-  /** Why the last fetch failed, if it did. */
+  /** The error of the last fetch; `undefined` after a success. */
   readonly failure: SyncError | undefined
   readonly retryAt: number | undefined
   readonly hasData: boolean
   readonly progress: SnapshotProgress | undefined
-  /** When the data was last known to be in step, in ms since the epoch. */
+  /** When the data was last known to be in step with the server, in ms since the epoch. */
   readonly inStepAt: number | undefined
-  /** Whether a fetch has succeeded since it began to run. */
+  /** Whether a fetch has succeeded since the client was started. */
   readonly fetched: boolean
 }
 
@@ -28,7 +28,7 @@ export function connectionStatus(facts: Facts): ConnectionStatus {
   const isRefused = isSyncError(failure, 'UnauthenticatedError')
   if (isRefused && phase !== 'fetching') return { state: 'unauthenticated', error: failure }
   if (!online) return { state: 'offline' }
-  // Other credentials than those that were refused are on their way; or a snapshot comes, whatever failed before it.
+  // The client is trying new credentials after a refusal, or is receiving a snapshot after an earlier failure.
   if (isRefused || progress) return { state: 'connecting' }
   if (failure) {
     if (!isSyncError(failure, 'NetworkError')) return { state: 'failed', error: failure }
@@ -45,7 +45,7 @@ export function dataStatus(facts: Facts, connection: ConnectionStatus): DataStat
   return { state: fetched && isConnected ? 'current' : 'stale', asOf: inStepAt }
 }
 
-/** Whether a socket may soon be open: a first failure, such as the loss of one that was, says nothing of the next try. */
+/** Whether a socket may soon be open. A first failure, such as a lost socket, does not mean that the next try fails. */
 function isOpening(socket: SocketState): boolean {
   return socket.name === 'opening' || (socket.name === 'waiting' && socket.failures === 1)
 }

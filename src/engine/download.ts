@@ -2,16 +2,16 @@ import type { SnapshotProgress, Transport } from '../network/transport.ts'
 import { PageSink } from '../persistence/page-sink.ts'
 import type { LocalCopy, Replacement } from './local-copy.ts'
 
-/** What came of a snapshot. */
+/** A downloaded snapshot. */
 export interface Download extends Replacement {
   readonly rows: number
-  /** What was wrong with each item that was left out. */
+  /** One description of the fault for each item that was left out. */
   readonly broken: readonly string[]
 }
 
 /**
- * Streams a snapshot into a second copy and onto the disk. Where it fails, nothing of it is left. What the disk does not
- * take, though it was to be there alone, begins again at once, to be held in memory whole.
+ * Streams a snapshot into a second copy and onto the disk. A failed download leaves nothing behind. If the disk fails
+ * while lazy types were to be on the disk only, the download starts again at once, with all types in memory.
  */
 export async function download(
   transport: Transport,
@@ -29,11 +29,11 @@ export async function download(
       {
         async slice(slice) {
           staging.add(slice.rows)
-          for (const fault of slice.broken) broken.push(fault)
+          for (const description of slice.broken) broken.push(description)
           rows += slice.rows.length
           await pages.add(slice)
           if (pages.failure && staging.unloaded.size > 0) throw pages.failure
-          // What has come in one piece is about to be whole.
+          // Without any progress event, the snapshot came in one piece and is about to be complete.
           if (progress) await copy.firstRows.came(staging, rows, progress.fraction)
         },
         progress: (present) => {
@@ -53,7 +53,7 @@ export async function download(
   }
 }
 
-/** Whether as many rows came as the snapshot said. */
+/** Whether the snapshot has as many rows as its head declares. */
 export function isComplete({ head, rows, broken }: Download): boolean {
   return head.count === undefined || head.count === rows + broken.length
 }

@@ -4,7 +4,7 @@ import type { MutationsOptions } from '../mutations/mutations.ts'
 import type { RealtimeSocket, RealtimeSocketListener } from '../network/realtime-socket.ts'
 import type { Database } from '../persistence/database.ts'
 
-/** Those that writing needs as well. */
+/** The options that the mutations need as well. */
 type Shared = Pick<
   MutationsOptions,
   | 'environment'
@@ -21,10 +21,10 @@ type Shared = Pick<
 export interface EngineOptions extends Shared {
   readonly logger: Logger
   readonly createSocket: (listener: RealtimeSocketListener) => RealtimeSocket
-  /** `beside`: another client has the data, and keeps it. */
+  /** `beside`: another client owns the stored data, and this client must not take it over. */
   readonly openDatabase: (beside: boolean) => Promise<Database>
   /** In ms. */
   readonly pollInterval: number
-  /** Called once for each credential that was refused; a token that it gives is used. */
+  /** Called once for each refused credential. If it returns a token, the client uses that token. */
   readonly onUnauthenticated: (error: SyncError) => unknown
 }

@@ -24,8 +24,9 @@ import { StatusBoard } from './status-board.ts'
 import type { SyncResult } from './sync-result.ts'
 
 /**
- * A session that keeps its copy in step by itself: it joins the parts, and tells where they stand. Each part holds only
- * those that are made before it; what it tells the others, or asks them, goes through here.
+ * Keeps the local copy in step with the server. The engine connects its parts and derives the status from their states.
+ * Each part has references only to parts that are created before it; all other calls between parts go through the
+ * engine.
  */
 export class Engine {
   readonly events: Emitter<SyncEvents>
@@ -46,8 +47,8 @@ export class Engine {
   #fetched = false
   #isRefused = false
   /**
-   * Whether the server has answered a read since this client began to run, or last heard that it is out of reach;
-   * `undefined` until either is known.
+   * Whether the server is reachable: `true` after an answer, `false` after a failure without an answer or an `offline`
+   * event. `undefined` until the first of these since `start`.
    */
   #isReached: boolean | undefined
   #progress: SnapshotProgress | undefined
@@ -84,7 +85,7 @@ export class Engine {
         change: (...change) => this.#change(...change),
         rejected: (transaction) => this.events.emit('rejected', transaction),
         changed: () => this.#showWrites(),
-        // The server has just answered, so a wait for it to be reached is over; one that it asks for by failing is not.
+        // The server has just answered: end a wait after a NetworkError, but not a wait that the server asked for.
         missing: () =>
           this.#scheduler.tell(isSyncError(this.#scheduler.failure, 'NetworkError') ? 'hurry' : 'want'),
         unreached: () => {
@@ -115,9 +116,9 @@ export class Engine {
           this.#refresh()
         },
         reset: (event) => {
-          // Its snapshot may reach less far than what it repairs: only as far as the rows that are there.
+          // The snapshot of a repair may end below the previous position: fetch the changes since then.
           if (event.reason === 'repair') this.#scheduler.tell('want')
-          // What the socket was opened for, and what it brought, belongs to the history before.
+          // The socket, and what it has brought, belong to the previous history.
           else this.#realtime.socket.renew()
           this.events.emit('reset', event)
         },
@@ -136,7 +137,7 @@ export class Engine {
     this.#scheduler = new Schedule({
       environment,
       run: (signal, asked) => this.#fetch(signal, asked),
-      // A bootstrap alone does not show that they can go on together, unless there is no position yet.
+      // Only a delta proves that client and server agree, unless the server has no position yet.
       proves: ({ kind, sid }) => kind === 'delta' || sid <= 0,
       onFailure: (error) => this.#fail(error),
       onChange: () => this.#refresh(),
@@ -157,20 +158,20 @@ export class Engine {
     return this.#board.status
   }
 
-  /** Restores what is stored, and begins to keep in step. Never waits for the network. */
+  /** Restores the stored data and starts syncing. Never waits for the network. */
   async start(): Promise<void> {
     this.#refuseClosed()
     if (this.status.lifecycle !== 'running') this.#board.during(() => this.#run())
     await this.#disk.open()
   }
 
-  /** Offline by choice: resolves once nothing is under way. What is here can be read on. */
+  /** Stops syncing. Resolves once no request is running. The data stays readable. */
   async stop(): Promise<void> {
     this.#refuseClosed()
     await this.#halt(this.status.lifecycle === 'running' ? 'stopped' : this.status.lifecycle)
   }
 
-  /** One bootstrap or delta, shared by all who ask meanwhile. */
+  /** Fetches one bootstrap or delta. Calls that overlap share one fetch. */
   async sync(): Promise<SyncResult> {
     this.#refuseClosed()
     const result = await this.#scheduler.ask()
@@ -178,19 +179,19 @@ export class Engine {
     return result
   }
 
-  /** The records of `t` are wanted here: where they have stayed on the disk, they are loaded. */
+  /** Marks the type `t` as used. A lazy type that is still on disk starts to load. */
   use(t: string): void {
     this.#copy.use(t)
   }
 
-  /** Ends the pause after a 401, with a new token or with what the token function now gives. */
+  /** Ends the pause after a 401, with `token` or with the current result of the token function. */
   resume(token?: string): void {
     this.#refuseClosed()
     this.#options.credentials.forget()
     this.#resume('resume', token)
   }
 
-  /** Ends everything; what was accepted for storing is stored first. */
+  /** Ends the engine for good. Resolves when all pending data and writes are stored. */
   close(): Promise<void> {
     this.#closing ??= this.#close()
     return this.#closing
@@ -199,7 +200,7 @@ export class Engine {
   async #close(): Promise<void> {
     this.#modelCheck.stop()
     await this.#halt('closed')
-    // What is not stored yet may be what opens the disk.
+    // Transactions that are not stored yet may have to open the disk first.
     await this.mutations.settled()
     await this.#disk.seal()
     await this.mutations.close()
@@ -215,7 +216,7 @@ export class Engine {
     this.#board.update({ lifecycle: 'running' })
     this.#unsubscribe = this.#options.environment.lifecycle.subscribe((event) => this.#onLifecycle(event))
     this.#pollSchedule.start()
-    this.#tell('start')
+    this.#notifySchedules('start')
   }
 
   async #halt(lifecycle: Status['lifecycle']): Promise<void> {
@@ -248,7 +249,7 @@ export class Engine {
     return result
   }
 
-  /** The server has answered, so what waits to be sent for that waits no longer. */
+  /** The server has answered: let waiting transactions be sent. */
   #reach(): void {
     const wasReached = this.#isReached
     this.#isReached = true
@@ -271,17 +272,17 @@ export class Engine {
 
   #onLifecycle(event: LifecycleEvent): void {
     if (event === 'offline') this.#isReached = false
-    if (event === 'online' || event === 'visible') this.#tell('hurry')
+    if (event === 'online' || event === 'visible') this.#notifySchedules('hurry')
     else this.#refresh()
   }
 
   #resume(type: 'resume' | 'renew', token: string | undefined): void {
     if (token !== undefined) this.#options.credentials.use(token)
-    this.#tell(type)
+    this.#notifySchedules(type)
   }
 
-  /** To what fetches, and to what sends. */
-  #tell(type: 'start' | 'hurry' | 'resume' | 'renew'): void {
+  /** Passes `type` to the schedules of fetching and of sending. */
+  #notifySchedules(type: 'start' | 'hurry' | 'resume' | 'renew'): void {
     this.#scheduler.tell(type)
     this.mutations.tell(type)
   }
@@ -307,15 +308,15 @@ export class Engine {
       },
       storage: (storage, error) => {
         const { logger } = this.#options
-        // Nothing is wrong where there are two tabs.
+        // `fenced` is normal with two tabs.
         if (error?.code === 'fenced') logger.info(error.message)
-        else if (error) logger.warn('The local store fails.', { error })
+        else if (error) logger.warn('The local store failed.', { error })
         this.#board.update({ storage })
       },
-      shownInPart: () => this.#tellSnapshot(),
+      shownInPart: () => this.#emitSnapshot(),
       replaced: (types) => {
         this.#refresh()
-        this.#tellSnapshot()
+        this.#emitSnapshot()
         void this.#modelCheck.replaced(types)
       },
       restored: (repair) => this.#fetcher.restored(repair),
@@ -325,7 +326,7 @@ export class Engine {
     }
   }
 
-  #tellSnapshot(): void {
+  #emitSnapshot(): void {
     this.events.emit('change', { kind: 'snapshot', lastSyncId: this.status.lastSyncId })
   }
 
@@ -336,24 +337,24 @@ export class Engine {
     if (kind === 'delta') this.#refresh()
     else this.#showWrites()
     const { lastSyncId } = this.status
-    const told = changes?.().filter(({ before, after }) => before !== after) ?? []
-    if (told.length > 0) this.events.emit('change', { kind, lastSyncId, changes: told })
+    const visible = changes?.().filter(({ before, after }) => before !== after) ?? []
+    if (visible.length > 0) this.events.emit('change', { kind, lastSyncId, changes: visible })
     this.#modelCheck.changed(rows)
   }
 
-  /** All that a write of one's own has to do with. */
+  /** Updates the only axis of the status that a write of this client changes. */
   #showWrites(): void {
     this.#board.update({ writes: this.mutations.status(this.status.connection) })
   }
 
-  /** Lets the socket and the status follow from how things are. */
+  /** Starts or stops the socket as the state of fetching requires, and updates the status. */
   #refresh(): void {
     const { phase, failure, retryAt } = this.#scheduler
     const { socket } = this.#realtime
     const isWanted = phase !== 'halted' && phase !== 'asked'
     if (!failure) this.#isRefused = false
     else if (isSyncError(failure, 'UnauthenticatedError')) this.#isRefused = true
-    // After a refusal, calls over HTTP try the next credentials until one is answered: what they wait for, a socket would not.
+    // After a 401, only HTTP requests try the next credentials: they wait between tries, and a socket would not.
     if (isWanted && !this.#isRefused) socket.start()
     else this.#realtime.stop()
     const { state } = this.#realtime

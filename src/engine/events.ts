@@ -5,14 +5,17 @@ import type { Anomaly } from '../protocol/anomaly.ts'
 import type { DataRecord } from '../records/record.ts'
 import type { Status } from './status.ts'
 
-/** What a client tells, by event name. */
+/** The events of a client: the value that listeners receive, by event name. */
 export interface SyncEvents {
   status: Status
   change: ChangeEvent
-  /** A transaction waits in the outbox, refused by the server. */
+  /** The server refused a transaction. The transaction stays in the outbox until the application decides about it. */
   rejected: Transaction
   anomaly: Anomaly
-  /** Something failed in the background, and is tried again where that can help. Being offline is no error: `status` tells it. */
+  /**
+   * Something failed in the background. The client tries again if a retry can help. Being offline is not an error: see
+   * `status.connection`.
+   */
   error: SyncError
   reset: ResetEvent
   storage: StorageStatus
@@ -20,9 +23,12 @@ export interface SyncEvents {
 
 /** The visible data changed. */
 export type ChangeEvent =
-  /** A restart or a snapshot put other data in place of the old, or shows more of the first: read anew. */
+  /**
+   * The data was replaced after a restart or by a snapshot, more rows of the first snapshot are shown, or a lazy type
+   * was loaded. Read everything again.
+   */
   | { readonly kind: 'snapshot'; readonly lastSyncId: number }
-  /** `delta`: what came from the server; `mutation`: the user's own transactions were made, or taken back. */
+  /** `delta`: changes from the server. `mutation`: the user's own transactions were written or undone. */
   | {
       readonly kind: 'delta' | 'mutation'
       readonly lastSyncId: number
@@ -30,32 +36,35 @@ export type ChangeEvent =
     }
 
 export interface RecordChange {
-  /** Any type, also one without a model. */
+  /** Any type, including types without a model. */
   readonly type: string
   readonly id: string
-  /** `undefined`: it was not there. */
+  /** The record before the change; `undefined` if the record did not exist. */
   readonly before: DataRecord | undefined
-  /** `undefined`: it is gone. */
+  /** The record after the change; `undefined` if the record was removed. */
   readonly after: DataRecord | undefined
-  /** When the change was made, in ms since the epoch, where the server says so. */
+  /** When the change was made, in ms since the epoch. Absent if the server does not say. */
   readonly at?: number | undefined
 }
 
-/** The local copy was fetched anew, because it could not be brought into step change by change. */
+/** The client fetched and applied a new snapshot, because deltas could not bring the local copy into step. */
 export interface ResetEvent {
   readonly reason: ResetReason
-  /** The position before. */
+  /** The `lastSyncId` before the reset. */
   readonly since: number
 }
 
 export type ResetReason =
-  /** The server no longer has the changes since our position (410, 409). */
+  /** The server no longer has the changes since the client's position (410, 409). */
   | 'gone'
-  /** The server's history is behind ours: it was restored from a backup. */
+  /** The server's history ends before the client's position: the server was restored from a backup. */
   | 'restored'
-  /** The server's history is another one. */
+  /** The server has another history (another `epoch`), or the caller now owns other data. */
   | 'epoch'
   /** The server refused the delta three times in the same way. */
   | 'refused'
-  /** A change could not be read, or was for a record that is not here; or the disk did not give a lazy type, or take a snapshot. */
+  /**
+   * A change could not be read, or updated a record that is not in the local copy; or the disk failed to return a lazy
+   * type or to store the last snapshot.
+   */
   | 'repair'

@@ -15,7 +15,7 @@ import type { Reporter } from './reporter.ts'
 import { ResyncPolicy } from './resync-policy.ts'
 import type { SyncResult } from './sync-result.ts'
 
-/** So many equal refusals of a delta in a row, and it is not asked a fourth time. */
+/** After this many refusals with the same status in a row, the client stops asking for the delta and bootstraps. */
 const maxRefusals = 3
 
 export interface FetcherOptions {
@@ -31,7 +31,7 @@ export interface FetchListener {
   reset(event: ResetEvent): void
 }
 
-/** Brings the copy to where the server is, with one delta or one bootstrap, and decides which of them. */
+/** Brings the copy into step with the server, by one delta or one bootstrap, and decides which of the two. */
 export class Fetcher {
   readonly #options: FetcherOptions
   readonly #guard: LoopGuard
@@ -45,20 +45,20 @@ export class Fetcher {
     this.#resets = new ResyncPolicy(options.clock)
   }
 
-  /** Whether other data is about to stand in place of the copy's. */
+  /** Whether a bootstrap is running, which will replace the data. */
   get bootstrapping(): boolean {
     return this.#bootstrapping
   }
 
-  /** `asked`: by the application, which may ask as often as it likes. */
+  /**
+   * Fetches one delta or one bootstrap. `asked`: the application asked for the fetch. Such fetches are not limited in
+   * number; others fail with a ProtocolError of code `loop` if they repeat too fast.
+   */
   async fetch(signal: AbortSignal, asked: boolean): Promise<SyncResult> {
     const { copy } = this.#options
     const position = copy.position?.confirmed
     if (!asked && !this.#guard.allows(position)) {
-      throw new ProtocolError(
-        'loop',
-        `The server was asked too often at position ${position ?? 'none'}; waiting.`,
-      )
+      throw new ProtocolError('loop', `Too many requests at position ${position ?? 'none'}; waiting.`)
     }
     if (position === undefined || position <= 0 || this.#resets.due) return this.#bootstrap(signal)
     const result = await this.#delta(position, signal)
@@ -66,31 +66,31 @@ export class Fetcher {
     return this.#resets.isRepairDue ? this.#repair(result, signal) : result
   }
 
-  /** To be told what came of a delta. Gives whether a repair is to follow now. */
+  /** Call with the outcome of each delta. Returns whether a repair is due now. */
   taken({ unknown, entry }: Pick<Outcome, 'unknown' | 'entry'>): boolean {
     this.#options.reporter.anomalies(ofUnknown(unknown))
     if (entry?.owesRepair) this.#resets.owe()
     return this.#resets.isRepairDue
   }
 
-  /** Changes came for records that turn out not to be here. Gives whether a repair is to follow now. */
+  /** Call when updates turn out to be for records that do not exist here. Returns whether a repair is due now. */
   missing(unknown: readonly RowOp[]): boolean {
     this.#options.reporter.anomalies(ofUnknown(unknown))
     this.#resets.owe()
     return this.#resets.isRepairDue
   }
 
-  /** What is known from before a restart. */
+  /** Call with the repair state that was stored before a restart. */
   restored(repair: Restored['repair']): void {
     this.#resets.restore(repair)
   }
 
-  /** Makes the next fetch a bootstrap, for what the disk was to hold and does not give. */
+  /** Makes the next fetch a bootstrap, because the disk lost data that is not in memory. */
   refill(): void {
     this.#resets.refill()
   }
 
-  /** One delta. Resolves with nothing where a bootstrap has to follow. */
+  /** Fetches and applies one delta. Resolves with `undefined` if a bootstrap has to follow. */
   async #delta(since: number, signal: AbortSignal): Promise<SyncResult | undefined> {
     const { transport, copy, reporter } = this.#options
     const { results } = copy
@@ -110,7 +110,7 @@ export class Fetcher {
     return { kind: 'delta', sid: copy.position?.confirmed ?? delta.sid, changes }
   }
 
-  /** A bootstrap for what is missing, behind the delta of `result`: where it fails, that one is what came of it. */
+  /** Bootstraps after the delta of `result`, to bring missing records. If the bootstrap fails, returns `result`. */
   async #repair(result: SyncResult, signal: AbortSignal): Promise<SyncResult> {
     const { clock, reporter } = this.#options
     try {
@@ -124,7 +124,7 @@ export class Fetcher {
     }
   }
 
-  /** `repairedAt`: when it was begun, if it is for what is missing. */
+  /** `repairedAt`: the start time of a bootstrap that brings missing records, in ms since the epoch. */
   async #bootstrap(signal: AbortSignal, repairedAt?: number): Promise<SyncResult> {
     this.#bootstrapping = true
     try {
@@ -148,7 +148,7 @@ export class Fetcher {
     const { head, rows, broken } = loaded
     reporter.anomalies(ofBroken({ kind: 'row', broken, sid: head.sid }))
     if (!isComplete(loaded)) reporter.anomalies([ofCount(head.count, rows + broken.length, head.sid)])
-    // What the disk did not take, though it was to be there alone, has to come again.
+    // If the disk did not take lazy types that are not in memory either, download the snapshot again.
     const repair = { at: repairedAt ?? this.#resets.repairedAt }
     if (!(await copy.replace(loaded, results, repair))) return this.#replace(signal, repairedAt)
     this.#resets.made(head.sid, repairedAt)
@@ -157,7 +157,7 @@ export class Fetcher {
     return { kind: 'bootstrap', sid: head.sid, changes: rows }
   }
 
-  /** What a delta's failure asks for: a bootstrap, or, where that cannot help, to try again later. */
+  /** Decides after a failed delta: returns if a bootstrap is due, and throws `error` if the delta is to be retried. */
   #afterFailure(error: unknown): undefined {
     const failure = failureOf(error)
     if (failure.kind === 'reset') return this.#reset('gone', error)

@@ -7,7 +7,7 @@ import { isOtherEpoch } from '../protocol/guards.ts'
 import type { Replica } from '../records/replica.ts'
 import type { Staging } from '../records/staging.ts'
 
-/** A type that the disk did not give is read once more at once, and from then on when it is used again. */
+/** If the disk fails to return a type, the type is read once more at once. Later reads happen at the next use. */
 const maxReads = 2
 
 export interface LazyTypesOptions {
@@ -18,21 +18,21 @@ export interface LazyTypesOptions {
 }
 
 export interface LazyListener {
-  /** The records of `types` have come from the disk; `ops` are to be applied to them. To be shown at once. */
+  /** The records of `types` were read from the disk. Apply `ops` to them, and show them at once. */
   join(staging: Staging, types: ReadonlySet<string>, ops: readonly RowOp[]): void
-  /** What is used cannot be had from the disk. */
+  /** The disk cannot return a type that is in use. */
   lost(error: SyncError): void
 }
 
-/** The types that stay on disk until they are first used, and what becomes of their records until then. */
+/** The types that stay on disk until their first use, and the changes of their records until then. */
 export class LazyTypes {
   readonly #options: LazyTypesOptions
   readonly #unused: Set<string>
-  /** What happened to each record since it was left on the disk, as one op, or as an update behind a removal. */
+  /** The changes of each record since it was left on the disk: one op, or a removal followed by an update. */
   readonly #kept = new Map<string, readonly RowOp[]>()
-  /** Where the data was when it was left there: it is still there at that position, or at a later one. */
+  /** The position of the data when it was left on the disk. What is stored now is of this position or a later one. */
   #base: HistoryPosition | undefined
-  /** Up to which position what happened is kept. */
+  /** The position up to which `#kept` has the changes. */
   #keptTo = Number.NEGATIVE_INFINITY
   #isPaused = false
   #loading: Promise<void> | undefined
@@ -46,22 +46,22 @@ export class LazyTypes {
     return this.#unused
   }
 
-  /** The records of `t` are wanted from now on. */
+  /** Marks the type `t` as used, and loads its records if they are not in memory. */
   use(t: string): void {
     this.#unused.delete(t)
     if (this.#isMissing(t)) this.#loadUsed()
   }
 
-  /** Keeps what happened to records that are not here, up to the position `sid`. */
+  /** Keeps the changes of records that are not in memory, up to the position `sid`. */
   keep(ops: readonly RowOp[], sid: number): void {
     this.#keptTo = sid
     for (const op of ops) {
       const key = rowKey(op.t, op.id)
-      this.#kept.set(key, joined(this.#kept.get(key) ?? [], op))
+      this.#kept.set(key, combined(this.#kept.get(key) ?? [], op))
     }
   }
 
-  /** Loads nothing, since other data is about to stand on the disk, until it was `replaced`, or to `resume`. */
+  /** Stops loading while a snapshot replaces the data on the disk. Ends with `replaced` or `resume`. */
   pause(): void {
     this.#isPaused = true
   }
@@ -71,7 +71,7 @@ export class LazyTypes {
     this.#loadUsed()
   }
 
-  /** Other data was put in place, and the rest of it left on the disk. */
+  /** Call when the data in memory was replaced, and the unused types of the new data are on the disk. */
   replaced(base: HistoryPosition): void {
     this.#kept.clear()
     this.#base = base
@@ -79,7 +79,10 @@ export class LazyTypes {
     this.resume()
   }
 
-  /** Adds what was used while a snapshot came, and is on the disk alone. Resolves with why it could not, if so. */
+  /**
+   * Adds the types that came into use during the download, and are on the disk only. Resolves with the error if reading
+   * them fails.
+   */
   async fill(staging: Staging, head: HistoryPosition): Promise<SyncError | undefined> {
     const types = this.#used((t) => staging.unloaded.has(t))
     staging.include(types)
@@ -91,7 +94,7 @@ export class LazyTypes {
     }
   }
 
-  /** Loads nothing more. */
+  /** Stops loading for good. Resolves once no read is running. */
   async close(): Promise<void> {
     this.#base = undefined
     await this.#loading
@@ -105,7 +108,7 @@ export class LazyTypes {
     const { listener } = this.#options
     const reads = new Map<string, number>()
     let failure: SyncError | undefined
-    // What is used in one turn is read at once.
+    // Read all types together whose first use is in the same turn.
     await undefined
     for (let base = this.#base; base && !this.#isPaused; base = this.#base) {
       const types = this.#used((t) => this.#isMissing(t) && (reads.get(t) ?? 0) < maxReads)
@@ -120,28 +123,29 @@ export class LazyTypes {
       }
     }
     this.#loading = undefined
-    const isWanting = this.#base && !this.#isPaused && this.#used((t) => this.#isMissing(t)).size > 0
-    if (failure && isWanting) listener.lost(failure)
+    const isIncomplete = this.#base && !this.#isPaused && this.#used((t) => this.#isMissing(t)).size > 0
+    if (failure && isIncomplete) listener.lost(failure)
   }
 
-  /** Where other data takes the place of the data meanwhile, nothing comes of it. */
+  /** Reads `types` and shows them. Has no effect if the data is replaced during the read. */
   async #loadTypes(types: ReadonlySet<string>, base: HistoryPosition): Promise<void> {
     const { replica, listener } = this.#options
     const staging = replica.stage()
     const sid = await this.#read(types, staging, base)
-    const applied = new Set(this.#since(sid, types))
+    const applied = new Set(this.#keptAfter(sid, types))
     staging.apply([...applied])
     await staging.prepare()
     if (this.#base !== base || this.#isPaused) return
-    const rest = this.#since(sid, types).filter((op) => !applied.has(op))
-    for (const { t, id } of this.#of(types)) this.#kept.delete(rowKey(t, id))
-    // What was not known there is told, unless something came meanwhile that makes it known.
+    const rest = this.#keptAfter(sid, types).filter((op) => !applied.has(op))
+    for (const { t, id } of this.#keptOf(types)) this.#kept.delete(rowKey(t, id))
+    // `join` reports the updates of unknown records, unless `rest` brings the record.
     listener.join(staging, types, [...staging.unknown, ...rest])
   }
 
   /**
-   * Adds what is stored of `types`. Another client may have stored more of the same history meanwhile: resolves with the
-   * position that it has reached.
+   * Adds the stored records of `types` to `staging`. Resolves with the stored position, which is above `sid` if another
+   * client has stored more of the same history meanwhile. Throws a StorageError of code `unreadable` for older data or
+   * another history.
    */
   async #read(
     types: ReadonlySet<string>,
@@ -155,21 +159,24 @@ export class LazyTypes {
       holds: (t) => types.has(t),
     })
     const isSame = stored && stored.sid >= sid && !isOtherEpoch(stored, epoch)
-    if (!isSame) throw unreadable(`What is stored of ${[...types].join(', ')}`)
+    if (!isSame) throw unreadable(`The type ${[...types].join(', ')}`)
     return stored.sid
   }
 
-  /** What was kept of `types`, unless all of it is in what is stored up to `sid`: a record may be removed there by now. */
-  #since(sid: number, types: ReadonlySet<string>): readonly RowOp[] {
-    return sid < this.#keptTo ? this.#of(types) : []
+  /**
+   * The kept ops of `types`, or none if the data that is stored up to `sid` includes all of them: it may have removed a
+   * record since.
+   */
+  #keptAfter(sid: number, types: ReadonlySet<string>): readonly RowOp[] {
+    return sid < this.#keptTo ? this.#keptOf(types) : []
   }
 
-  /** What was kept of `types`. Each may be applied to any later state of its record, too. */
-  #of(types: ReadonlySet<string>): readonly RowOp[] {
+  /** The kept ops of `types`. Each op may also be applied to a later state of its record. */
+  #keptOf(types: ReadonlySet<string>): readonly RowOp[] {
     return [...this.#kept.values()].flat().filter(({ t }) => types.has(t))
   }
 
-  /** Those that were used, as far as each `matches`. */
+  /** The types in use for which `matches` returns true. */
   #used(matches: (t: string) => boolean): ReadonlySet<string> {
     return new Set(this.#options.types.filter((t) => !this.#unused.has(t) && matches(t)))
   }
@@ -179,8 +186,11 @@ export class LazyTypes {
   }
 }
 
-/** What does to any row what `kept` and then `op` do, and tells as much of a record that is not there. */
-function joined(kept: readonly RowOp[], op: RowOp): readonly RowOp[] {
+/**
+ * Ops with the effect of `kept` followed by `op`, on any row. An update after a removal stays a separate op, so that it
+ * is reported as an update of an unknown record.
+ */
+function combined(kept: readonly RowOp[], op: RowOp): readonly RowOp[] {
   const last = kept.at(-1)
   if (op.op !== 'u' || !last) return [op]
   return last.op === 'd' ? [last, op] : [...kept.slice(0, -1), { ...last, p: { ...last.p, ...op.p } }]

@@ -28,33 +28,33 @@ export interface LocalCopyOptions {
   readonly callerCheck: CallerCheck
 }
 
-/** Hears what becomes of a copy. */
+/** The callbacks of a local copy. */
 export interface CopyListener {
-  /** A part of the first snapshot is shown, or more of it. */
+  /** A first or a larger part of the first snapshot is shown. */
   shownInPart(): void
-  /** Other data stands in place of the old: of all types, or of those that were loaded. */
+  /** The data was replaced. `types`: only lazy types were loaded, namely these. */
   replaced(types?: ReadonlySet<string>): void
-  /** What is known from before a restart about records that are missing. */
+  /** The repair state that was stored before a restart. */
   restored(repair: Restored['repair']): void
-  /** Changes to records that turn out, now that they are restored or loaded, not to be here. */
+  /** After a restore or a load, `ops` turned out to be updates of records that do not exist here. */
   missing(ops: readonly RowOp[]): void
 }
 
-/** A snapshot that has come whole, and stands ready beside the current data. */
+/** A complete snapshot, ready to replace the current data. */
 export interface Replacement {
   readonly head: SnapshotHead
   readonly staging: Staging
   readonly pages: PageSink
 }
 
-/** With what a delta was asked for. */
+/** The request of a delta. */
 export interface Asked {
   readonly since: number
   /** See `LocalCopy.results`. */
   readonly results: number
 }
 
-/** One identity's data, in memory and on disk, and how far it has come. */
+/** The data of one identity, in memory and on disk, and its position. */
 export class LocalCopy {
   readonly disk: Disk
   readonly firstRows: PartialSnapshot
@@ -92,12 +92,12 @@ export class LocalCopy {
     return this.#position
   }
 
-  /** When the data that was put in place was fetched or, if restored, stored, in ms since the epoch. */
+  /** When the last snapshot was fetched or, for restored data, stored, in ms since the epoch. */
   get placedAt(): number | undefined {
     return this.#placedAt
   }
 
-  /** Restores what the open disk holds. Never rejects: where the store fails, the copy is in memory alone. */
+  /** Restores the data from the open disk. Never rejects: if the store fails, the copy is in memory only. */
   async restore(): Promise<void> {
     try {
       this.callerCheck.caller = (await this.disk.database.readCaller()) ?? this.callerCheck.caller
@@ -107,30 +107,33 @@ export class LocalCopy {
     }
   }
 
-  /** Records nothing new: where the data is gone from the disk, it does not follow from what is there. */
+  /** Appends an empty journal entry. The disk refuses the entry if the stored data is gone, and so reports the loss. */
   checkStored(): void {
     if (!this.#position) return
     const { confirmed, epoch } = this.#position
     this.disk.record({ since: confirmed, sid: confirmed, ops: [], epoch })
   }
 
-  /** The records of `t` are wanted here from now on: those that are on the disk alone are loaded. */
+  /** Marks the type `t` as used. Its records are loaded if they are on the disk only. */
   use(t: string): void {
     this.#lazy.use(t)
   }
 
-  /** Begins a second copy, without what may stay on the disk. Where there is none, or it fails, nothing may. */
+  /** Begins a second copy, without the unused lazy types. Without a working disk, the copy includes all types. */
   stage(): Staging {
     const isStored = this.disk.database !== noDatabase && !this.disk.failure
     return this.#replica.stage(isStored ? this.#lazy.unused : undefined)
   }
 
-  /** To be read when a fetch begins, and passed on with what the fetch brings. */
+  /** Read this number before each fetch, and pass it to `take` or `replace` with the response. */
   get results(): number {
     return this.#options.acknowledgements.results
   }
 
-  /** Takes a delta: the answer to what was `asked`, or one that was pushed. What came of it is shown, and will be stored. */
+  /**
+   * Applies a delta: the response to the request `asked`, or a push. The changes are shown at once and stored later.
+   * Returns `undefined` if there is no data yet.
+   */
   take(delta: DeltaMessage, asked?: Asked): Outcome | undefined {
     const { acknowledgements } = this.#options
     const { rows } = this.#replica
@@ -141,10 +144,10 @@ export class LocalCopy {
     const { state, changes, unloadedOps, entry, reset } = outcome
     this.#position = state
     this.#lazy.keep(unloadedOps, state.confirmed)
-    // The disk works while the rest is done; but nobody waits until a push is stored, so that it is shown first.
+    // Let the disk work while the changes are shown. A push is shown first, since no caller waits for its storing.
     void this.#storeCaller()
     if (entry) this.disk.record(entry, !asked)
-    // What another history says is no verdict on what was sent to this one.
+    // A message of another history acknowledges none of the transactions that were sent to the current one.
     if (reset || isOtherEpoch(state, delta.epoch)) return outcome
     acknowledgements.heard(delta)
     acknowledgements.change(changes(), state.confirmed, asked?.results ?? 0)
@@ -152,9 +155,9 @@ export class LocalCopy {
   }
 
   /**
-   * Puts a snapshot in place of the data, on disk first and then in memory, each in one step. Resolves with `false` where
-   * what was to stay on the disk is not there, or the disk was opened again: nothing has changed here then, and another
-   * one is to come.
+   * Replaces the data by a snapshot, first on disk and then in memory, each in one step. Resolves with `false`, without
+   * any change in memory, if the disk did not store lazy types that are on the disk only, or if the disk was opened
+   * again meanwhile. Then download another snapshot.
    */
   async replace(
     { head, staging, pages }: Replacement,
@@ -179,12 +182,12 @@ export class LocalCopy {
     return true
   }
 
-  /** Loads nothing more. */
+  /** Stops loading lazy types. */
   async close(): Promise<void> {
     await this.#lazy.close()
   }
 
-  /** Stores whose data it is, before the data. Never rejects. */
+  /** Stores the caller whose data this is. Call before storing the data. Never rejects. */
   #storeCaller(): Promise<void> {
     return this.disk.database.storeCaller(this.callerCheck.caller).catch(() => {})
   }
@@ -201,7 +204,7 @@ export class LocalCopy {
     await staging.prepare()
     const { owed, at } = restored.repair
     listener.restored({ owed: owed && !this.#position, at })
-    // What was fetched meanwhile is newer.
+    // Data that was fetched during the restore is newer.
     if (this.#position) return
     if (restored.failure) this.disk.suspend(restored.failure)
     else this.disk.resume()
@@ -210,8 +213,8 @@ export class LocalCopy {
   }
 
   /**
-   * Puts what was fetched or stored at the time `at` in place of the data, with the transactions that it brings. `data`:
-   * where the data that it follows ended.
+   * Replaces the data in memory by data that was fetched or stored at the time `at`, and removes the transactions that
+   * it includes. `data`: the position of the previous data.
    */
   #place(
     staging: Staging,

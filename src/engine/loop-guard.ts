@@ -5,8 +5,8 @@ const maxRequests = 5
 const withinMs = 500
 
 /**
- * Notices a client that asks the same thing over and over, whatever the cause: more than 5 requests at one position
- * within 500 ms.
+ * Detects a client that repeats the same request, whatever the cause: more than 5 requests at one position within
+ * 500 ms.
  */
 export class LoopGuard {
   readonly #clock: Clock
@@ -17,7 +17,7 @@ export class LoopGuard {
     this.#clock = clock
   }
 
-  /** Counts a request; `false` if it must not be made. */
+  /** Counts a request. Returns `false` if the request must not be made. */
   allows(position: number | undefined): boolean {
     if (position !== this.#position) this.#times = []
     this.#position = position

@@ -10,17 +10,17 @@ import type { WireRow } from '../protocol/row.ts'
 import type { Replica } from '../records/replica.ts'
 import type { Reporter } from './reporter.ts'
 
-/** A turn of checking takes about this long, in ms. */
-const turnMs = 8
+/** The length of a slice of checking, in ms. */
+const sliceMs = 8
 
-/** Rows between two looks at the clock. */
+/** The number of rows that are checked between two readings of the clock. */
 const stride = 100
 
-/** So many are looked at without a turn of their own. */
-const few = 10
+/** The maximum number of changed rows that are checked at once. */
+const maxImmediate = 10
 
-/** More are looked at so much later, in ms, when they are mostly stored. */
-const laterMs = 50
+/** The delay of the check for more rows, in ms. Most rows are stored by that time. */
+const delayMs = 50
 
 export interface ModelCheckOptions {
   readonly models: Models
@@ -30,43 +30,46 @@ export interface ModelCheckOptions {
 }
 
 /**
- * Holds what came against the application's models. What breaks its model is kept, and told: one anomaly for each type
- * of what is looked at together. A whole copy is looked at afterwards, in short turns, so that it is shown without waiting.
+ * Checks records from the server against the application's models. A record that breaks its model is kept and reported:
+ * one anomaly for each type and check. A new copy is shown first and checked afterwards, in short slices.
  */
 export class ModelCheck {
   readonly #options: ModelCheckOptions
-  /** Another number ends the check of an older copy. */
+  /** The number of the current copy. Increasing the number ends the check of the previous copy. */
   #run = 0
   #stopped = false
-  readonly #later: Timer
+  readonly #timer: Timer
   #waiting: readonly WireRow[] = []
-  /** The types whose schema cannot be used. That is told once. */
+  /** The types whose schema cannot be used. Each is reported once. */
   readonly #unusable = new Set<string>()
 
   constructor(options: ModelCheckOptions) {
     this.#options = options
-    this.#later = new Timer(options.clock, () => {
+    this.#timer = new Timer(options.clock, () => {
       const rows = this.#waiting
       this.#waiting = []
-      void this.#lookInTurns(rows, () => this.#stopped)
+      void this.#checkInSlices(rows, () => this.#stopped)
     })
   }
 
-  /** A few records are looked at now, many a little later, so that neither showing nor storing them waits. */
+  /**
+   * Checks a few changed records at once, and many a little later, so that the check delays neither showing nor
+   * storing.
+   */
   changed(changes: readonly RowChange[]): void {
     const { models } = this.#options
     const rows = changes.flatMap(({ t, after }) => (after && models.types.has(t) ? after : []))
-    if (rows.length > few) {
+    if (rows.length > maxImmediate) {
       this.#waiting = [...this.#waiting, ...rows]
-      this.#later.within(laterMs)
+      this.#timer.within(delayMs)
       return
     }
-    const faults = new Faults()
-    for (const row of rows) this.#look(faults, row)
-    this.#options.reporter.anomalies(faults.anomalies())
+    const violations = new Violations()
+    for (const row of rows) this.#check(violations, row)
+    this.#options.reporter.anomalies(violations.anomalies())
   }
 
-  /** Other data stands in place of the old, or that of `types` has come to it. */
+  /** Checks all records after the data was replaced, or only those of `types` after these were loaded. */
   async replaced(types?: Iterable<string>): Promise<void> {
     const { models, replica } = this.#options
     if (!types) {
@@ -75,34 +78,34 @@ export class ModelCheck {
     }
     const run = this.#run
     const isOver = () => this.#stopped || run !== this.#run
-    for (const t of types ?? models.types.keys()) await this.#lookInTurns(replica.confirmedAll(t), isOver)
+    for (const t of types ?? models.types.keys()) await this.#checkInSlices(replica.confirmedAll(t), isOver)
   }
 
-  /** For good. */
+  /** Stops checking for good. */
   stop(): void {
     this.#stopped = true
-    this.#later.clear()
+    this.#timer.clear()
   }
 
-  async #lookInTurns(rows: Iterable<WireRow>, isOver: () => boolean): Promise<void> {
+  async #checkInSlices(rows: Iterable<WireRow>, isOver: () => boolean): Promise<void> {
     const { clock } = this.#options
-    const faults = new Faults()
+    const violations = new Violations()
     await clock.pause()
-    const pauseIfLong = yieldAfter(clock, turnMs)
-    let seen = 0
+    const pauseIfLong = yieldAfter(clock, sliceMs)
+    let checked = 0
     for (const row of rows) {
       if (isOver()) return
-      this.#look(faults, row)
-      seen += 1
-      if (seen % stride === 0) await pauseIfLong()
+      this.#check(violations, row)
+      checked += 1
+      if (checked % stride === 0) await pauseIfLong()
     }
-    this.#options.reporter.anomalies(faults.anomalies())
+    this.#options.reporter.anomalies(violations.anomalies())
   }
 
-  #look(faults: Faults, row: WireRow): void {
+  #check(violations: Violations, row: WireRow): void {
     if (this.#unusable.has(row.t)) return
     try {
-      faults.look(this.#options.models, row)
+      violations.check(this.#options.models, row)
     } catch (error) {
       this.#unusable.add(row.t)
       this.#options.reporter.error(toSyncError(error))
@@ -110,11 +113,11 @@ export class ModelCheck {
   }
 }
 
-/** The first fault of each type, and how many there are. */
-class Faults {
+/** The first violation of each type, and the number of records that break their model. */
+class Violations {
   readonly #byType = new Map<string, { readonly first: Anomaly; rows: number }>()
 
-  look(models: Models, row: WireRow): void {
+  check(models: Models, row: WireRow): void {
     const { t, id, p } = row
     const [issue] = check(models, t, p)
     if (!issue) return

@@ -2,10 +2,10 @@ import type { Clock } from '../base/environment.ts'
 import type { Replica } from '../records/replica.ts'
 import type { Staging } from '../records/staging.ts'
 
-/** A first snapshot that takes longer than this to come, in ms, is shown as it does. */
+/** A first snapshot is shown in parts if its download takes longer than this, in ms. */
 const minMs = 1_000
 
-/** What is to come sooner than this, in ms, is waited for: to show a part first would hold it up. */
+/** No part is shown if the rest is expected within this time, in ms: showing a part would delay the rest. */
 const minRestMs = 3_000
 
 export interface PartialSnapshotOptions {
@@ -15,8 +15,9 @@ export interface PartialSnapshotOptions {
 }
 
 /**
- * Shows what has come of a slow first snapshot before the rest does: twice as many rows each time, and no fewer where one
- * breaks off and another begins. That takes a tenth of the time at most, with what listens.
+ * Shows parts of a slow first snapshot while the rest is on its way. Each part has at least twice as many rows as the
+ * last, also if the download fails and another one begins. Showing, including listeners, takes at most a tenth of the
+ * time.
  */
 export class PartialSnapshot {
   readonly #options: PartialSnapshotOptions
@@ -28,15 +29,15 @@ export class PartialSnapshot {
     this.#options = options
   }
 
-  /** To be called when a snapshot begins to come. */
+  /** Call when the download of a snapshot begins. */
   begin(): void {
     this.#beganAt = this.#options.clock.now()
     this.#nextAt = this.#beganAt + minMs
   }
 
   /**
-   * To be called when more has come: `staging` holds it all, and nothing may be added to that before this resolves. `fraction`
-   * of the whole, where that is known.
+   * Call when more rows have come. `staging`: all rows so far; add none before the promise resolves. `rows`: their
+   * number. `fraction`: how much of the snapshot has come, from 0 to 1, if known.
    */
   async came(staging: Pick<Staging, 'part'>, rows: number, fraction = 0): Promise<void> {
     const { replica, clock, onShown } = this.#options
@@ -44,7 +45,7 @@ export class PartialSnapshot {
     const restMs = (now - this.#beganAt) * (1 / fraction - 1)
     if (replica.isReady() || rows < 2 * this.#rows || now < this.#nextAt || restMs < minRestMs) return
     const part = await staging.part()
-    // In place of data, no part may stand.
+    // A part must never replace complete data.
     if (replica.isReady()) return
     this.#rows = rows
     replica.swap(part)

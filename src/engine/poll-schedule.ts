@@ -2,10 +2,10 @@ import type { Clock } from '../base/environment.ts'
 import { Timer } from '../base/timer.ts'
 import type { Realtime, Urgency } from './realtime.ts'
 
-/** What is shown without proof is confirmed within this time. */
+/** The delay of the fetch that confirms an unconfirmed push, in ms. */
 const confirmWithinMs = 500
 
-/** Hints do not make a client fetch more often than this. */
+/** The minimum time between two fetches that follow hints, in ms. */
 const hintEveryMs = 1_000
 
 export interface PollScheduleOptions {
@@ -13,20 +13,20 @@ export interface PollScheduleOptions {
   /** In ms. */
   readonly pollInterval: number
   readonly realtime: Pick<Realtime, 'state' | 'hasHeartbeat'>
-  /** It is time to fetch. `hurry`: without waiting any longer after a failure. */
+  /** Starts a fetch. `hurry`: end the wait after a failure. */
   readonly fetch: (urgency: 'hurry' | 'want') => void
 }
 
-/** When to fetch without being asked to: after silence, after a hint, and to prove what is shown. */
+/** Decides when to fetch without a request of the application: after silence, after a hint, and to confirm pushes. */
 export class PollSchedule {
   readonly #options: PollScheduleOptions
   readonly #poll: Timer
   readonly #soon: Timer
   #polls = false
   #beganAt = 0
-  /** How many fetches in a row have left something unconfirmed. */
+  /** The number of fetches in a row that left a push unconfirmed. */
   #unconfirmed = 0
-  /** A fetch was called for because a live socket was silent: if it brings news, the socket is deaf. */
+  /** The next fetch is due to silence on a live socket. If that fetch brings changes, the socket delivers nothing. */
   #suspicious = false
 
   constructor(options: PollScheduleOptions) {
@@ -45,7 +45,7 @@ export class PollSchedule {
     this.#soon.clear()
   }
 
-  /** A fetch begins. Whether news would show that the socket is deaf. */
+  /** Call when a fetch begins. Returns whether changes in its response prove that the socket delivers nothing. */
   began(): boolean {
     const suspicious = this.#suspicious
     this.#suspicious = false
@@ -54,26 +54,25 @@ export class PollSchedule {
     return suspicious
   }
 
-  /** A fetch has succeeded, and left something unconfirmed or not. */
+  /** Call when a fetch has succeeded. `unconfirmed`: pushes are still unconfirmed. */
   fetched(unconfirmed: boolean): void {
     this.heard()
     if (!unconfirmed) this.#unconfirmed = 0
-    // One that is stopped asks about nothing.
     else if (this.#polls) {
-      // A push that no delta confirms, since its `sid` never was, is asked about less and less often.
+      // Ask less and less often: no delta ever confirms a push whose `sid` does not exist on the server.
       this.#soon.within(Math.min(hintEveryMs * 2 ** this.#unconfirmed, this.#options.pollInterval))
       this.#unconfirmed += 1
     }
   }
 
-  /** Something came. */
+  /** Call when the server has sent anything: silence starts from here. */
   heard(): void {
     if (this.#polls) this.#poll.set(this.#options.pollInterval)
   }
 
-  /** Something is missing, or may be. */
+  /** Call when changes are missing, or may be missing. */
   missing(urgency: Urgency): void {
-    // A clock that was set back makes nobody wait longer.
+    // Limit the wait in case the clock was set back.
     const wait = Math.min(this.#beganAt + hintEveryMs - this.#options.clock.now(), hintEveryMs)
     if (urgency === 'hint') this.#soon.within(wait)
     else if (urgency === 'confirm') this.#soon.within(confirmWithinMs)

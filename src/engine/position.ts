@@ -8,21 +8,21 @@ import type { Rows } from '../records/replica.ts'
 import type { ResetReason } from './events.ts'
 
 /**
- * Which changes are known to be without a hole. `confirmed` is the position up to which they are: what is stored reaches
- * that far and no further. A push without `since` is shown at once but proves nothing about what came before it, so it
- * lies over the confirmed rows until a delta from `confirmed` confirms it. Then the rows under it are put back, the delta is
- * applied in order, and what the delta does not reach is laid over again.
+ * The position of the local copy. Up to `confirmed`, no change is missing; the stored position never exceeds it. A push
+ * without `since` is shown at once, but changes before it may be missing. Such a push is unconfirmed, and is applied on
+ * top of the confirmed rows until a delta from `confirmed` reaches it. Then the confirmed rows are restored, the delta
+ * is applied in order, and the pushes above the end of the delta are applied on top again.
  */
 export interface Position extends DataPosition {
   /** `lastSyncId`: the highest position that is shown, confirmed or not. */
   readonly shown: number
-  /** What lies over the confirmed rows, in ascending `sid`. */
+  /** The pushed frames on top of the confirmed rows, in ascending `sid`. */
   readonly unconfirmed: readonly DeltaFrame[]
-  /** The confirmed row of each record that it touches. */
+  /** The confirmed row of each record that `unconfirmed` changes. */
   readonly confirmedRows: readonly ConfirmedRow[]
 }
 
-/** So many changes may lie over the confirmed rows; what is beyond them comes with the delta that confirms. */
+/** The maximum number of unconfirmed frames. Further pushes are dropped, and fetched with the next delta. */
 const maxUnconfirmed = 1_000
 
 interface ConfirmedRow {
@@ -31,35 +31,38 @@ interface ConfirmedRow {
   readonly row: WireRow | undefined
 }
 
-/** What follows from a message: the next state, what to show, what to store, what to do. */
+/** The consequences of a message: the next state, the changes to show, the entry to store, and the next fetch. */
 export interface Outcome {
   readonly state: Position
-  /** Made when they are first asked for, of the rows as they were. */
+  /** The changes to show. The first call computes them: call before the rows change. */
   readonly changes: () => readonly RowChange[]
-  /** The `u` ops whose record is not here. */
+  /** The `u` ops whose record is not in the local copy. */
   readonly unknown: readonly RowOp[]
-  /** Proven ops of types that are not loaded. */
+  /** The confirmed ops of types that are not loaded. */
   readonly unloadedOps: readonly RowOp[]
   readonly entry?: JournalEntry
-  /** `delta`: something is missing. `confirm`: something is unconfirmed. */
+  /** The fetch that is needed. `delta`: changes are missing. `confirm`: pushes are unconfirmed. */
   readonly want?: 'delta' | 'confirm'
-  /** The history is another one: only a bootstrap helps, and nothing was applied. */
+  /** The server has another history. Nothing was applied, and only a bootstrap helps. */
   readonly reset?: ResetReason
 }
 
-/** After a restart, or a bootstrap. */
+/** The position after a restart or a bootstrap. */
 export function positionAt(sid: number, epoch: string | undefined): Position {
   return { confirmed: sid, shown: sid, epoch, unconfirmed: [], confirmedRows: [] }
 }
 
-/** The answer to a delta that was asked for with `since`; `rows` are those shown. Only it ever proves a reset. */
+/**
+ * Applies the response to a delta request with `since`. `rows`: the rows without pending transactions. Only such a
+ * response can ask for a reset.
+ */
 export function fetched(state: Position, delta: DeltaMessage, since: number, rows: Rows): Outcome {
   if (delta.sid < since) return { ...nothing(state), reset: 'restored' }
   if (isOtherEpoch(state, delta.epoch)) return { ...nothing(state), reset: 'epoch' }
   return prove(state, delta, rows)
 }
 
-/** A delta that came by itself. */
+/** Applies a pushed delta. `rows`: the rows without pending transactions. */
 export function pushed(state: Position, delta: DeltaMessage, rows: Rows): Outcome {
   const { since = Number.NEGATIVE_INFINITY } = delta
   if (isOtherEpoch(state, delta.epoch) || since > state.confirmed) return { ...nothing(state), want: 'delta' }
@@ -68,8 +71,7 @@ export function pushed(state: Position, delta: DeltaMessage, rows: Rows): Outcom
 }
 
 /**
- * The confirmed records of `types` are here by now, and were not before; `ops` have happened to them. Applies these, and lays
- * over them what is unconfirmed.
+ * Applies `ops`, and the unconfirmed frames on top, to the confirmed records of `types`, which were just loaded.
  */
 export function joined(
   state: Position,
@@ -78,7 +80,7 @@ export function joined(
   rows: Rows,
 ): Pick<Outcome, 'state' | 'changes' | 'unknown'> {
   const unconfirmed = state.unconfirmed.filter(({ t }) => types.has(t))
-  const { changes, unknown, confirmedRows } = layOver({ ...state, confirmedRows: [] }, ops, unconfirmed, rows)
+  const { changes, unknown, confirmedRows } = rebase({ ...state, confirmedRows: [] }, ops, unconfirmed, rows)
   return {
     state: { ...state, confirmedRows: [...state.confirmedRows, ...confirmedRows] },
     changes,
@@ -86,7 +88,7 @@ export function joined(
   }
 }
 
-/** Those of `unknown` that are confirmed; of the others, a delta has yet to tell. */
+/** The ops of `unknown` that are in `confirmed`. Unconfirmed updates are not reported before a delta confirms them. */
 function confirmedOf(unknown: readonly RowOp[], confirmed: readonly RowOp[]): readonly RowOp[] {
   if (unknown.length === 0) return []
   const all = new Set(confirmed)
@@ -97,22 +99,22 @@ function nothing(state: Position): Outcome {
   return { state, changes: () => [], unknown: [], unloadedOps: [] }
 }
 
-/** Takes a delta that begins at `confirmed` or before it, and so proves all up to its own `sid`. */
+/** Applies a delta that begins at or before `confirmed`. The delta confirms all changes up to its `sid`. */
 function prove(state: Position, delta: DeltaMessage, rows: Rows): Outcome {
   const { confirmed } = state
   const { sid, epoch = state.epoch } = delta
-  // An answer that comes late: what it says has been applied.
+  // A late response: its changes are applied already.
   if (sid <= confirmed) {
     const entry = { since: confirmed, sid: confirmed, ops: [], epoch }
     return { ...nothing({ ...state, epoch }), ...(epoch === state.epoch ? undefined : { entry }) }
   }
-  const rest = state.unconfirmed.filter((one) => one.sid > sid)
-  // Rows tell of no removal: one that was pushed stands.
+  const rest = state.unconfirmed.filter((frame) => frame.sid > sid)
+  // A delta of whole rows contains no removals: keep the pushed ones.
   const removals = delta.kind === 'row' ? state.unconfirmed.filter(({ op }) => op === 'd') : []
-  const reached = removals.filter((one) => one.sid <= sid)
+  const reached = removals.filter((frame) => frame.sid <= sid)
   const ops = [...reached, ...framesOf(delta, (had) => had <= confirmed)]
-  const laid = layOver(state, ops, rest, rows)
-  const unknown = confirmedOf(laid.unknown, ops)
+  const rebased = rebase(state, ops, rest, rows)
+  const unknown = confirmedOf(rebased.unknown, ops)
   const isBroken = delta.kind === 'frame' && delta.broken.length > 0
   return {
     state: {
@@ -120,16 +122,19 @@ function prove(state: Position, delta: DeltaMessage, rows: Rows): Outcome {
       shown: rest.at(-1)?.sid ?? sid,
       epoch,
       unconfirmed: rest,
-      confirmedRows: laid.confirmedRows,
+      confirmedRows: rebased.confirmedRows,
     },
-    changes: laid.changes,
+    changes: rebased.changes,
     unknown,
     unloadedOps: ops.filter(({ t }) => !rows.has(t)),
     entry: { since: confirmed, sid, ops, epoch, owesRepair: isBroken || unknown.length > 0 },
   }
 }
 
-/** Shows a delta that proves nothing. Until it is confirmed, only what came with that very `sid` counts as had. */
+/**
+ * Shows a pushed delta without confirming it. A frame counts as applied only if its `sid` is at most `confirmed` or
+ * equals that of an unconfirmed frame.
+ */
 function show(state: Position, delta: DeltaMessage, rows: Rows): Outcome {
   const { confirmed, shown } = state
   const sids = new Set(state.unconfirmed.map(({ sid }) => sid))
@@ -143,8 +148,8 @@ function show(state: Position, delta: DeltaMessage, rows: Rows): Outcome {
   }
   const unconfirmed = [...state.unconfirmed, ...fresh].sort((a, b) => a.sid - b.sid)
   if (unconfirmed.length > maxUnconfirmed) return { ...nothing(state), want: 'delta' }
-  const highest = unconfirmed.reduce((sid, one) => Math.max(sid, one.sid), shown)
-  const { changes, confirmedRows } = layOver(state, [], unconfirmed, rows)
+  const highest = unconfirmed.reduce((sid, frame) => Math.max(sid, frame.sid), shown)
+  const { changes, confirmedRows } = rebase(state, [], unconfirmed, rows)
   return {
     state: { ...state, shown: highest, unconfirmed, confirmedRows },
     changes,
@@ -154,8 +159,11 @@ function show(state: Position, delta: DeltaMessage, rows: Rows): Outcome {
   }
 }
 
-/** Puts back the confirmed rows, applies `ops` to them, and lays `unconfirmed` over the result: of the types that are here. */
-function layOver(state: Position, ops: readonly RowOp[], unconfirmed: readonly DeltaFrame[], rows: Rows) {
+/**
+ * Restores the confirmed rows, applies `ops` to them, and applies `unconfirmed` on top. Ignores types that are not
+ * loaded.
+ */
+function rebase(state: Position, ops: readonly RowOp[], unconfirmed: readonly DeltaFrame[], rows: Rows) {
   const putBack = state.confirmedRows.map(
     ({ t, id, row }): RowOp => (row ? asInsert(row) : { op: 'd', t, id }),
   )

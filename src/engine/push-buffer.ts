@@ -1,9 +1,9 @@
 import type { DeltaMessage } from '../protocol/delta.ts'
 
-/** Enough for a busy minute; what overflows is fetched again. */
+/** The maximum number of held deltas and frames: enough for a busy minute. After an overflow, fetch a delta. */
 const maxItems = 20_000
 
-/** Holds what is pushed while it cannot be applied yet. Bounded: when full, it lets go of all. */
+/** Holds pushes that cannot be applied yet. Drops all of them when full. */
 export class PushBuffer {
   #deltas: DeltaMessage[] = []
   #items = 0
@@ -16,7 +16,7 @@ export class PushBuffer {
     else this.#deltas.push(delta)
   }
 
-  /** Empties it. `overflowed`: something was let go, and has to be fetched. */
+  /** Empties the buffer and returns the pushes. `overflowed`: pushes were dropped, and have to be fetched. */
   take(): { readonly deltas: readonly DeltaMessage[]; readonly overflowed: boolean } {
     const taken = { deltas: this.#deltas, overflowed: this.#overflowed }
     this.#deltas = []

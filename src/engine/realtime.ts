@@ -7,10 +7,10 @@ import type { LocalCopy } from './local-copy.ts'
 import { PushBuffer } from './push-buffer.ts'
 import type { Reporter } from './reporter.ts'
 
-/** A server whose deltas still end below its hello after so many has no more for this client. */
+/** After this many deltas that end below the `sid` of the hello, the server has no more changes for this client. */
 const maxDeltas = 4
 
-/** The close code that says that the credentials have ended. */
+/** The close code for credentials that are not valid any more. */
 const unauthenticated = 4401
 
 export interface RealtimeOptions {
@@ -22,35 +22,35 @@ export interface RealtimeOptions {
 }
 
 /**
- * `live`: what the server pushes is shown at once. `behind`: there is a socket, and catching up comes first. `closed`: there
- * is none, or another user's, of which nothing is taken.
+ * `live`: pushes are shown at once. `behind`: the socket is open, and pushes wait until a delta has caught up.
+ * `closed`: there is no socket, or the socket belongs to another user and its messages are ignored.
  */
 export type RealtimeState = 'closed' | 'behind' | 'live'
 
 /**
- * `hurry`: the network is there, so a wait can end. `hint`: no need to be quick. `confirm`: it is shown, and has to be
- * confirmed.
+ * How soon to fetch. `hurry`: at once, since the network is there. `want`: at once, except during a wait after a
+ * failure. `hint`: within a second. `confirm`: within half a second, to confirm a push that is shown.
  */
 export type Urgency = 'hurry' | 'want' | 'hint' | 'confirm'
 
 export interface RealtimeListener {
-  /** Something is missing, or may be. */
+  /** Changes are missing, or may be missing: fetch. */
   missing(urgency: Urgency): void
-  /** Something came, or the socket is gone. */
+  /** A message came, or the socket was lost. */
   heard(): void
 }
 
 /**
- * What the socket brings. Every opening begins with catching up: pushes are held back until a delta that was begun after
- * the opening has been applied and reaches as far as the server says it must.
+ * Handles the messages of the socket. After every opening, pushes are held back until the client has caught up: until a
+ * delta that was requested after the opening is applied, and reaches the `sid` of the server's hello.
  */
 export class Realtime {
   readonly socket: RealtimeSocket
   readonly #options: RealtimeOptions
   readonly #held = new PushBuffer()
-  /** Whether a fetch began since the last opening. */
+  /** Whether a fetch has begun since the last opening. */
   #began = false
-  /** Deltas that were fetched since the last opening. */
+  /** The number of deltas that were fetched since the last opening. */
   #deltas = 0
   #state: RealtimeState = 'closed'
   #hello: Hello | undefined
@@ -68,31 +68,31 @@ export class Realtime {
     return this.#state
   }
 
-  /** Whether silence would be noticed without asking. */
+  /** Whether the socket has a heartbeat, so that a dead connection is detected without polling. */
   get hasHeartbeat(): boolean {
     return this.#state !== 'closed' && this.#hello?.heartbeatMs !== undefined
   }
 
-  /** A fetch begins. */
+  /** Call when a fetch begins. */
   began(): void {
     this.#began = true
   }
 
-  /** It has been applied. */
+  /** Call when the result of a fetch has been applied. */
   fetched(kind: 'bootstrap' | 'delta'): void {
     if (this.#state === 'behind' && this.#hasCaughtUp(kind)) this.#state = 'live'
     if (this.#state === 'live') this.#release()
     else if (this.#state === 'behind') this.#options.listener.missing('want')
-    // Another user's socket: the right credentials are back.
+    // The socket belongs to another user, and the fetch has just succeeded with the right credentials.
     else this.socket.renew()
   }
 
-  /** A fetch has failed: what was held back for its sake goes on. */
+  /** Call when a fetch has failed. Applies the pushes that were held back during the fetch. */
   failed(): void {
     if (this.#state === 'live') this.#release()
   }
 
-  /** The socket is not wanted any more. */
+  /** Closes the socket, and drops the held pushes. */
   stop(): void {
     this.socket.stop()
     this.#state = 'closed'
@@ -101,7 +101,7 @@ export class Realtime {
 
   #hasCaughtUp(kind: 'bootstrap' | 'delta'): boolean {
     const confirmed = this.#options.copy.position?.confirmed ?? 0
-    // A snapshot is followed by a delta, except where there is no position to ask it from.
+    // A delta has to follow a snapshot, unless there is no position to ask for one.
     const isEnough = kind === 'delta' || confirmed <= 0
     if (!this.#began || !isEnough) return false
     this.#deltas += 1
@@ -120,8 +120,9 @@ export class Realtime {
     this.#state = 'closed'
     this.#held.take()
     this.#options.listener.heard()
-    // Why it did not open, a browser does not say: a refusal for example. An answer over HTTP does. One that was open
-    // opens again after a wait, and then fetches: a server that restarts loses all its clients in one moment.
+    // A browser does not say why a socket did not open, such as a 401; the response to a fetch does. A socket that was
+    // open does not fetch now, but after it is open again: a restarting server loses all its clients at the same
+    // moment.
     if (!wasOpen || code === unauthenticated) this.#options.listener.missing('want')
   }
 
@@ -129,14 +130,14 @@ export class Realtime {
     const { copy, fetcher, reporter, listener } = this.#options
     if (this.#state === 'closed') return
     const push = readPush(data)
-    // A keep-alive says that the socket lives, and nothing about the data.
+    // Any readable message shows that the socket works, even without data.
     if (push.kind !== 'garbage') listener.heard()
     const confirmed = copy.position?.confirmed ?? 0
     switch (push.kind) {
       case 'hello':
         if (copy.callerCheck.isOther(push.hello.caller)) {
           this.#state = 'closed'
-          // The answer tells whether the present credentials are another user's, too.
+          // The response to a fetch shows whether the current credentials belong to another user, too.
           listener.missing('want')
           return
         }
@@ -151,7 +152,7 @@ export class Realtime {
         listener.missing('hint')
         return
       case 'garbage':
-        reporter.anomalies([{ kind: 'push', message: 'A message on the socket is not JSON; it is ignored.' }])
+        reporter.anomalies([{ kind: 'push', message: 'Ignored a socket message that is not JSON.' }])
         return
       case 'delta':
         if (this.#state === 'live' && !fetcher.bootstrapping) this.#take(push.delta)
@@ -171,7 +172,7 @@ export class Realtime {
     const outcome = copy.take(delta)
     if (!outcome) return
     if (fetcher.taken(outcome)) listener.missing('want')
-    // A delta may lag behind what is pushed.
+    // A delta may not contain the latest pushes yet, so there is no hurry.
     else if (outcome.want === 'delta') listener.missing('hint')
     else if (outcome.want === 'confirm') listener.missing('confirm')
   }

@@ -2,15 +2,18 @@ import { rowKey } from '../protocol/fold.ts'
 import type { Replica } from '../records/replica.ts'
 import type { RecordChange } from './events.ts'
 
-/** A record that something happens to. */
+/** A record that is about to change. */
 export interface TouchedRow {
   readonly t: string
   readonly id: string
-  /** When it was changed, in ms since the epoch, where the server said so. */
+  /** When the change was made, in ms since the epoch, if the server says. */
   readonly at?: number | undefined
 }
 
-/** The records of `rows`, each once, as they are before; what it gives, called after, joins what they became. */
+/**
+ * Reads the records of `rows`, each once, before a change. Call the returned function after the change: it returns each
+ * record before and after.
+ */
 export function recordChanges(replica: Replica, rows: readonly TouchedRow[]): () => readonly RecordChange[] {
   const touched = new Map<string, TouchedRow>()
   for (const row of rows) {

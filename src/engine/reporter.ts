@@ -10,13 +10,13 @@ export interface ReporterOptions {
   readonly events: Emitter<SyncEvents>
   readonly logger: Logger
   readonly credentials: Credentials
-  /** The application's; it may give a new token. */
+  /** The application's handler. It may return a new token. */
   readonly onUnauthenticated: (error: SyncError) => unknown
-  /** Goes on after a refusal, with the token that the application gave, if it gave one. */
+  /** Continues after a 401, with the token that the application returned, if any. */
   readonly resume: (token?: string) => void
 }
 
-/** Tells the application and its log what went wrong, each to whom it concerns. */
+/** Reports errors and anomalies to the log and as events, and runs the application's handler after a 401. */
 export class Reporter implements ErrorReporter {
   readonly #options: ReporterOptions
 
@@ -36,13 +36,15 @@ export class Reporter implements ErrorReporter {
     }
   }
 
-  /** A call to the server has failed. That there is no network is a state, and the status tells it. */
+  /** Reports a failed request. A NetworkError is not reported: the status shows that the client is offline. */
   failure(error: SyncError): void {
     if (isSyncError(error, 'UnauthenticatedError')) void this.#refused(error)
     else if (!isSyncError(error, 'NetworkError')) this.error(error)
   }
 
-  /** Runs the application's handler once for each credential that was refused; one that fails, with the next refusal. */
+  /**
+   * Runs the application's handler once for each refused credential. If the handler throws, the next 401 runs it again.
+   */
   async #refused(error: SyncError): Promise<void> {
     const { credentials, onUnauthenticated, resume } = this.#options
     if (!credentials.rejected(error)) return

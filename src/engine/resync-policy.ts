@@ -3,104 +3,110 @@ import { isWithin } from '../base/is-within.ts'
 import type { Restored } from '../persistence/database.ts'
 import type { ResetReason } from './events.ts'
 
-/** A bootstrap that repairs what cannot be read or does not fit is not made more often than this. */
+/** The minimum time between two repairs, in ms. */
 const repairEveryMs = 3_600_000
 
-/** After one that no delta continues, or a repair that fails, another one waits this long, and four times longer each time. */
+/**
+ * The wait after a bootstrap that no delta continues, or after a failed repair, in ms. Each time is four times longer.
+ */
 const fruitlessMs = 60_000
 
-/** A bootstrap that did not help: when it was, in ms since the epoch, and how many such there were in a row before it. */
-interface InVain {
+/**
+ * A bootstrap that did not help. `at`: its time, in ms since the epoch. `before`: the number of such in a row before
+ * it.
+ */
+interface FutileBootstrap {
   readonly at: number
   readonly before: number
-  /** So long another one must wait. */
-  readonly atLeastMs?: number
+  /** The minimum wait before the next bootstrap. */
+  readonly minWaitMs?: number
 }
 
-/** When a bootstrap is made though there is a position to ask for a delta, and how long none is made that would not help. */
+/** Decides when a client with a position bootstraps, and how long it waits if a bootstrap did not help. */
 export class ResyncPolicy {
   readonly #clock: Clock
   #next: ResetReason | undefined
-  /** Whether records are missing, when a bootstrap was last made for them, and the last one that failed. */
+  /** Whether records are missing. */
   #owesRepair = false
   #repairedAt: number | undefined
-  #failed: InVain | undefined
-  /** The last bootstrap, if no delta has continued it yet: another would bring the same. */
-  #fresh: InVain | undefined
+  /** The last repair that failed. */
+  #failed: FutileBootstrap | undefined
+  /** The last bootstrap, while no delta has continued it: another one would probably bring the same data. */
+  #fresh: FutileBootstrap | undefined
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  /** Why the next fetch must be a bootstrap, whatever came before, if it must. */
+  /** The reason why the next fetch must be a bootstrap, if it must. */
   get due(): ResetReason | undefined {
     return this.#next
   }
 
-  /** Whether a bootstrap for what is missing is to follow the next delta. */
+  /** Whether a repair, a bootstrap that brings missing records, is to follow the next delta. */
   get isRepairDue(): boolean {
     if (!this.#owesRepair || this.#isRecent(this.#failed)) return false
     return this.#repairedAt === undefined || !isWithin(this.#clock, this.#repairedAt, repairEveryMs)
   }
 
-  /** When a bootstrap was last made for what was missing, in ms since the epoch. */
+  /** The time of the last repair, in ms since the epoch. */
   get repairedAt(): number | undefined {
     return this.#repairedAt
   }
 
-  /** Records are missing: a bootstrap is to bring them, as soon as it may. */
+  /** Call when records are missing. A repair follows as soon as it is allowed. */
   owe(): void {
     this.#owesRepair = true
   }
 
-  /** What is known from before a restart. */
+  /** Call with the repair state that was stored before a restart. */
   restore({ owed, at }: Restored['repair']): void {
     this.#owesRepair ||= owed
     this.#repairedAt ??= at
   }
 
-  /** What the disk was to hold it does not give. A bootstrap brings all, so that it is the last. */
+  /** Call when the disk lost data that is not in memory. A bootstrap brings all types, so one is enough. */
   refill(): void {
     this.#next ??= 'repair'
   }
 
-  /** No delta follows on what is here. Gives whether a bootstrap is due; `false` where that cannot help yet. */
+  /** Call when no delta can continue the data. Returns whether a bootstrap is due; `false` if it cannot help yet. */
   reset(reason: ResetReason): boolean {
-    // Another history may have come since the last one began, which brought the one before.
+    // The epoch may have changed again during the last bootstrap.
     const mayHelp = reason === 'epoch' && this.#fresh?.before === 0
     if (!mayHelp && this.#isRecent(this.#fresh)) return false
     this.#next = reason
     return true
   }
 
-  /** A delta follows on what is here. */
+  /** Call when a delta has continued the data. */
   continued(): void {
     this.#fresh = undefined
   }
 
-  /** A repair has failed, and is not to be tried again for `atLeastMs`. */
-  failed(atLeastMs = 0): void {
-    this.#failed = { ...this.#after(this.#failed), atLeastMs }
+  /** Call when a repair has failed. The next one waits at least `minWaitMs`. */
+  failed(minWaitMs = 0): void {
+    this.#failed = { ...this.#after(this.#failed), minWaitMs }
   }
 
-  /** A bootstrap was made, up to `sid`; for what was missing, if it was begun at the time `repairedAt`. */
+  /** Call after a bootstrap up to `sid`. `repairedAt`: its start time, if it was a repair. */
   made(sid: number, repairedAt?: number): void {
     this.#next = undefined
     this.#owesRepair = false
     this.#repairedAt = repairedAt ?? this.#repairedAt
     this.#failed = undefined
-    // Behind an empty one no delta is asked for.
+    // After an empty snapshot, the client does not ask for deltas.
     this.#fresh = sid > 0 ? this.#after(this.#fresh) : undefined
   }
 
-  #after(last: InVain | undefined): InVain {
+  #after(last: FutileBootstrap | undefined): FutileBootstrap {
     return { at: this.#clock.now(), before: last ? last.before + 1 : 0 }
   }
 
-  /** Whether it is too early for another one. */
-  #isRecent(last: InVain | undefined): boolean {
+  /** Whether it is too early for another bootstrap. */
+  #isRecent(last: FutileBootstrap | undefined): boolean {
     if (!last) return false
     const ms = Math.min(fruitlessMs * 4 ** last.before, repairEveryMs)
-    return isWithin(this.#clock, last.at, Math.max(ms, last.atLeastMs ?? 0))
+    return isWithin(this.#clock, last.at, Math.max(ms, last.minWaitMs ?? 0))
   }
 }

@@ -2,12 +2,13 @@ import type { Emitter } from '../base/emitter.ts'
 import type { SyncEvents } from './events.ts'
 import { initialStatus, reduceStatus, type Status } from './status.ts'
 
-/** Holds the status, and tells each change of it once. */
+/** Holds the status, and emits each change of the status once. */
 export class StatusBoard {
   readonly #events: Emitter<SyncEvents>
   #status = initialStatus
-  #told = initialStatus
-  #telling = false
+  /** The status that listeners received last. */
+  #emitted = initialStatus
+  #isHolding = false
 
   constructor(events: Emitter<SyncEvents>) {
     this.#events = events
@@ -23,21 +24,21 @@ export class StatusBoard {
     })
   }
 
-  /** Makes `change`, whose updates are told when all of it is done: a listener may change anything. */
+  /** Runs `change`, and emits its updates after it returns, since a listener may change anything. */
   during<T>(change: () => T): T {
-    if (this.#telling) return change()
-    this.#telling = true
+    if (this.#isHolding) return change()
+    this.#isHolding = true
     try {
       return change()
     } finally {
-      // What a listener changes is told after the rest have heard.
-      while (this.#told !== this.#status) {
-        const before = this.#told
-        this.#told = this.#status
-        this.#events.emit('status', this.#told)
-        if (this.#told.storage !== before.storage) this.#events.emit('storage', this.#told.storage)
+      // If a listener changes the status, all listeners receive the current one before the next.
+      while (this.#emitted !== this.#status) {
+        const before = this.#emitted
+        this.#emitted = this.#status
+        this.#events.emit('status', this.#emitted)
+        if (this.#emitted.storage !== before.storage) this.#events.emit('storage', this.#emitted.storage)
       }
-      this.#telling = false
+      this.#isHolding = false
     }
   }
 }

@@ -4,14 +4,14 @@ import type { SnapshotProgress } from '../network/transport.ts'
 import type { StorageStatus } from '../persistence/storage-status.ts'
 import { isObject, jsonEqual } from '../protocol/json.ts'
 
-/** Where a client stands, as independent axes. Immutable: the same object until something changes. */
+/** The status of a client, as independent axes. Immutable: the same object until something changes. */
 export interface Status {
   readonly lifecycle: 'idle' | 'running' | 'stopped' | 'closed'
   readonly data: DataStatus
   readonly connection: ConnectionStatus
   readonly writes: WritesStatus
   readonly storage: StorageStatus
-  /** The position that is shown; what a restart begins from may be a little less. */
+  /** The position that is shown. The stored position, from which a restart continues, may be a little lower. */
   readonly lastSyncId: number
 }
 
@@ -20,19 +20,19 @@ export type DataStatus =
   | { readonly state: 'none' }
   | { readonly state: 'loading'; readonly progress: SnapshotProgress }
   /**
-   * There is data. `asOf`: when it was last known to be in step with the server, in ms since the epoch; of restored
-   * data, when its last change was stored.
+   * There is data. `asOf`: when the data was last known to be in step with the server, in ms since the epoch; for
+   * restored data, when the last change was stored.
    */
   | { readonly state: 'stale' | 'current'; readonly asOf: number }
 
 export type ConnectionStatus =
-  /** `idle`: not running. `polling`: in step by fetching now and then. `socket`: in step by pushes. */
+  /** `idle`: not syncing. `polling`: in step by a fetch every `pollInterval`. `socket`: in step by pushes. */
   | { readonly state: 'idle' | 'connecting' | 'polling' | 'socket' }
-  /** The server cannot be reached. `retryAt`: when it is tried again, in ms since the epoch. */
+  /** The server cannot be reached. `retryAt`: the time of the next try, in ms since the epoch. */
   | { readonly state: 'offline'; readonly retryAt?: number }
-  /** Paused until there are new credentials. */
+  /** The server refused the credentials. Syncing pauses until there are new ones. */
   | { readonly state: 'unauthenticated'; readonly error: SyncError }
-  /** The server answers, but not as it should; it is tried again. */
+  /** The server responds, but not as it should. The client tries again. */
   | { readonly state: 'failed'; readonly error: SyncError }
 
 export const initialStatus: Status = {
@@ -44,17 +44,19 @@ export const initialStatus: Status = {
   lastSyncId: 0,
 }
 
-/** `status` with some axes replaced; the same object, and the same axes, where they say the same. */
+/**
+ * `status` with the axes of `patch`. Axes with equal values stay the same objects, and so does a status without change.
+ */
 export function reduceStatus(status: Status, patch: Partial<Status>): Status {
   let next = status
   for (const axis of Object.keys(patch) as (keyof Status)[]) {
-    if (!saysTheSame(status[axis], patch[axis])) next = { ...next, [axis]: patch[axis] }
+    if (!isEqual(status[axis], patch[axis])) next = { ...next, [axis]: patch[axis] }
   }
   return next
 }
 
-/** Errors are told apart by reference: what they say is not all in their fields. */
-function saysTheSame(a: unknown, b: unknown): boolean {
+/** Compares errors by reference: their fields do not hold all of their content. */
+function isEqual(a: unknown, b: unknown): boolean {
   return jsonEqual(a, b) && errorOf(a) === errorOf(b)
 }
 

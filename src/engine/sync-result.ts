@@ -1,8 +1,8 @@
-/** What one fetch brought; it is applied and durable. */
+/** The result of one fetch. It is applied and durable. */
 export interface SyncResult {
   readonly kind: 'bootstrap' | 'delta'
-  /** Up to here: `lastSyncId` may be above it, by a push that is shown and yet to be confirmed. */
+  /** The position that is confirmed now. `lastSyncId` may be higher, because of a push that is not confirmed yet. */
   readonly sid: number
-  /** Records that changed; of a bootstrap, rows that came. */
+  /** The number of records that changed; after a bootstrap, the number of rows in the snapshot. */
   readonly changes: number
 }

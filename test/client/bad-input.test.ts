@@ -138,7 +138,7 @@ describe('a snapshot that says another count than that of its rows', () => {
     expect(shown(client)).toEqual({ 1: {} })
     expect([device.requests.filter((path) => path === 'bootstrap'), device.log]).toEqual([
       ['bootstrap', 'bootstrap'],
-      ['anomaly count: The snapshot said 2 rows and brought 1, twice.'],
+      ['anomaly count: The snapshot declared 2 rows and had 1, twice.'],
     ])
   })
 })
@@ -242,5 +242,5 @@ test('a server that is wrong throughout is told in few words', async () => {
   device.server.failNext(json({ sid: 1, rows }), { path: '/bootstrap' })
   await device.live()
   expect(device.log).toHaveLength(21)
-  expect(device.log.at(-1)).toBe('anomaly row: Left out: 4980 more of the kind.')
+  expect(device.log.at(-1)).toBe('anomaly row: Left out: 4980 more.')
 })

@@ -166,7 +166,7 @@ test.each(['eager', 'lazy'] as const)(
     await device.clock.until(client.load('Issue'))
     await device.clock.advance(5_000)
     expect(device.log).toEqual([
-      'anomaly unknown_record: A change came for Issue nobody, which is not here.',
+      'anomaly unknown_record: Update of an unknown record: Issue nobody.',
       'reset repair since 2',
     ])
   },

@@ -248,7 +248,7 @@ describe('other messages', () => {
     device.server.sockets.send('ada', '<ping>')
     device.insert('2')
     await device.clock.advance(2_000)
-    expect(device.log).toEqual(['anomaly push: A message on the socket is not JSON; it is ignored.'])
+    expect(device.log).toEqual(['anomaly push: Ignored a socket message that is not JSON.'])
     expect(shown(client)).toEqual({ 1: {}, 2: {} })
   })
 

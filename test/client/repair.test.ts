@@ -106,7 +106,7 @@ describe('a snapshot that reaches as far as its rows, and not as far as what was
     await device.clock.until(client.sync())
     expect(client.lastSyncId).toBe(sid + 1)
     expect(device.log).toEqual([
-      'anomaly unknown_record: A change came for Issue 9, which is not here.',
+      'anomaly unknown_record: Update of an unknown record: Issue 9.',
       `reset repair since ${sid + 1}`,
     ])
   })

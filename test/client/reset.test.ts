@@ -93,7 +93,7 @@ describe('repair', () => {
     device.update('9', { n: 1 })
     await device.clock.advance(2_000)
     expect(device.log).toEqual([
-      'anomaly unknown_record: A change came for Issue 9, which is not here.',
+      'anomaly unknown_record: Update of an unknown record: Issue 9.',
       'reset repair since 2',
     ])
     expect(bootstraps()).toBe(2)

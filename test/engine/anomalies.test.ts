@@ -7,13 +7,13 @@ test('of many items that are left out, or of changes to records that are not her
   const faults = Array.from({ length: 21 }, (_, n) => `fault ${n}`)
   expect(messages(ofBroken({ kind: 'row', broken: faults, sid: 7 })).slice(19)).toEqual([
     'Left out: fault 19.',
-    'Left out: 1 more of the kind.',
+    'Left out: 1 more.',
   ])
   expect(ofBroken({ kind: 'row', broken: faults.slice(1), sid: 7 })).toHaveLength(20)
   const ops = Array.from({ length: 23 }, (_, n) => ({ op: 'u' as const, t: 'Issue', id: `${n}`, p: {} }))
   expect(messages(ofUnknown(ops)).slice(19)).toEqual([
-    'A change came for Issue 19, which is not here.',
-    '3 more changes came for records that are not here.',
+    'Update of an unknown record: Issue 19.',
+    '3 more updates of unknown records.',
   ])
   expect(ofUnknown(ops.slice(3))).toHaveLength(20)
 })
