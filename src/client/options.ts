@@ -12,40 +12,46 @@ import { standardTxCodec, type TxCodec } from '../protocol/tx.ts'
 import type { Store } from '../storage/store.ts'
 import type { Merge } from './types.ts'
 
-/** What a client is made of. Each option that is wrong is named by a ConfigurationError, in the constructor. */
+/** The options of a client. The constructor throws a ConfigurationError that names the first wrong option. */
 export interface SyncClientOptions<M extends ModelDefinitions = ModelDefinitions>
   extends EndpointOptions,
     CredentialOptions {
   /**
-   * Whose data it is: with the server it names the local database, so it stays the same when a token is refreshed,
-   * and includes the user and whatever the server filters by, an organization for example. `null`: in memory only. Required with
-   * a durable store.
+   * Names the owner of the data. Together with the server's address, `identity` selects the local database. It must
+   * include the user and everything that the server filters by, such as an organization, and must not change when a
+   * token is refreshed. `null`: the data is in memory only. Required with a durable store and with `identityOf`.
+   * @default null
    */
   readonly identity?: string | null
   /**
-   * Called after a 401, once for each credential however many calls fail together, and once where the credentials have
-   * become another user's. It may return a new token, or a promise of one; otherwise syncing pauses until `resume()`.
+   * Called after a 401, once for each refused credential, and once if the credentials now belong to another user. May
+   * return a new token, or a promise of one; otherwise syncing pauses until `resume()`.
    */
   readonly onUnauthenticated?: ((error: SyncError) => unknown) | undefined
-  /** The types of the application; without them every type is taken as it comes. */
+  /** The models of the application's types. Without models, records are not checked and have no specific type. */
   readonly models?: M | Models<M> | undefined
-  /** Where the local copy is kept. @default memory only */
+  /** The store of the local copy. @default memory only */
   readonly store?: Store | undefined
-  /** How often to fetch where nothing is pushed, in ms. @default 30_000 */
+  /** The time between two fetches while nothing is pushed, in ms, at least 100. @default 30_000 */
   readonly pollInterval?: number | undefined
-  /** The bodies of transactions, for a server whose bodies are others. @default the protocol's */
+  /**
+   * Encodes and decodes the bodies of `tx` requests, for a server with another format. @default the protocol's format
+   */
   readonly transactionCodec?: TxCodec | undefined
-  /** Gives what is to be written in place of a rejected transaction. @default it waits in `outbox` */
+  /**
+   * Returns a function that writes the replacement of a rejected transaction. @default the transaction stays in
+   * `outbox`
+   */
   readonly merge?: Merge<NoInfer<M>> | undefined
-  /** How long the data may take to show an accepted transaction before it is fetched, in ms. @default 1_000 */
+  /** The wait for the data of an accepted transaction before the client fetches the data, in ms. @default 1_000 */
   readonly echoTimeout?: number | undefined
-  /** What a developer may want to read. @default warnings and errors go to the console */
+  /** Receives log messages. @default warnings and errors go to the console */
   readonly logger?: Logger | undefined
-  /** What stands in place of the surroundings: `fetch`, `WebSocket`, the clock. @default the globals */
+  /** Replaces globals: `fetch`, `WebSocket`, the clock, and others. @default the globals */
   readonly environment?: Partial<Environment> | undefined
 }
 
-/** The options as they are used. */
+/** The checked options, with defaults. */
 export interface ResolvedOptions<M extends ModelDefinitions> {
   readonly endpoints: EndpointOptions
   readonly credentials: CredentialOptions
@@ -62,25 +68,25 @@ export interface ResolvedOptions<M extends ModelDefinitions> {
 }
 
 const isFunction = (value: unknown) => typeof value === 'function'
-const isText = (value: unknown) => typeof value === 'string' && value !== ''
+const isFilled = (value: unknown) => typeof value === 'string' && value !== ''
 const credential: Check = [
-  (value) => isText(value) || isFunction(value),
-  'a text, or a function that gives one',
+  (value) => isFilled(value) || isFunction(value),
+  'a string, or a function that returns one',
 ]
 
-/** What each option must be; those that say more about themselves are checked where they are read. */
+/** The check of each option. Some options are checked in more detail by the code that uses them. */
 const expected: {
   readonly [Name in keyof Required<SyncClientOptions>]: Check
 } = {
-  baseUrl: [(value) => isText(value) || isObject(value), 'an address, or { http, ws }'],
+  baseUrl: [(value) => isFilled(value) || isObject(value), 'an address, or { http, ws }'],
   endpoints: [isObject, '{ bootstrapUrl, deltaUrl, wsUrl, txUrl? }'],
   token: credential,
   apiKey: credential,
   identityOf: [isFunction, 'a function'],
-  identity: [(value) => isText(value) || value === null, 'a text that names whose data it is, or null'],
+  identity: [(value) => isFilled(value) || value === null, 'a string that is not empty, or null'],
   onUnauthenticated: [isFunction, 'a function'],
-  models: [isObject, 'what defineModels gives, or an object of schemas'],
-  store: [(value) => isObject(value) && isFunction(value.open), 'a store, as indexedDbStore() gives it'],
+  models: [isObject, 'an object of schemas, or the result of defineModels'],
+  store: [(value) => isObject(value) && isFunction(value.open), 'a store, such as indexedDbStore()'],
   pollInterval: [(value) => typeof value === 'number' && value >= 100, 'a number of ms, 100 or more'],
   transactionCodec: [
     (value) =>
@@ -96,7 +102,7 @@ const expected: {
   environment: [isObject, 'an object with some parts of the environment'],
 }
 
-/** Throws a ConfigurationError that names the option. */
+/** Checks `options` and adds defaults. Throws a ConfigurationError that names the first wrong option. */
 export function resolveOptions<M extends ModelDefinitions>(
   options: SyncClientOptions<M>,
 ): ResolvedOptions<M> {
@@ -105,7 +111,7 @@ export function resolveOptions<M extends ModelDefinitions>(
   if (identityOf ? !options.identity : store?.kind === 'durable' && options.identity === undefined) {
     throw wrongOption(
       'identity',
-      'is missing; a durable store and `identityOf` need to know whose data it is (null: keep none).',
+      'is required with `identityOf`, and with a durable store (null: memory only).',
     )
   }
   return {
@@ -117,7 +123,7 @@ export function resolveOptions<M extends ModelDefinitions>(
     store,
     pollInterval: options.pollInterval ?? 30_000,
     codec: options.transactionCodec ?? standardTxCodec,
-    // The models say what the application may take the mutator's records for.
+    // Models exist only as types here: the mutator's records are the same with and without models.
     merge: options.merge as UntypedMerge | undefined,
     echoTimeout: options.echoTimeout ?? 1_000,
     logger: harmless(options.logger ?? consoleLogger),

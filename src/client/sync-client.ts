@@ -24,23 +24,21 @@ import type { ConfirmedRecord, NameOf, NotAsync, OutboxView, RecordFor, TypedMut
 import { whenReady } from './when-ready.ts'
 
 /**
- * A local copy of an application's data that keeps in step with a server. Making one has no effect outside; `start()`
- * begins. With models, its type is {@link ClientOf} them: `ClientOf<typeof models>`.
+ * A local copy of an application's data that stays in step with a server. The constructor has no side effects: call
+ * `start()` to begin. With models, the type of a client is {@link ClientOf}: `ClientOf<typeof models>`.
  *
  * @example
- * const client = new SyncClient({ baseUrl: 'https://api.example.com/sync/v1', token, identity: user.id, store: indexedDbStore() })
- * await client.start()
- * await client.ready()
- * client.get('Issue', 'i1')
+ * const client = new SyncClient({ baseUrl: 'https://api.example.com/sync/v1', token, identity: user.id, store:
+ * indexedDbStore() }) await client.start() await client.ready() client.get('Issue', 'i1')
  */
 export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
-  /** The addresses that are used. */
+  /** The resolved addresses of the server. */
   readonly endpoints: Endpoints
-  /** What the user wrote and the data does not show yet, or the server refused. */
+  /** The transactions that the data from the server does not contain yet, and those that the server rejected. */
   readonly outbox: OutboxView<M>
   readonly #engine: Engine
 
-  /** Throws a ConfigurationError that names the option which is wrong, and says what was expected. */
+  /** Throws a ConfigurationError that names the first wrong option and the expected value. */
   constructor(options: SyncClientOptions<M>) {
     const { environment, logger, store, identity, models, ...rest } = resolveOptions(options)
     const endpoints = resolveEndpoints(rest.endpoints, environment.location)
@@ -72,40 +70,40 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
         indexes: indexesOf(models),
       }),
     })
-    // The models say what the application may take the mutator's records for.
+    // Models exist only as types here: the mutator's records are the same with and without models.
     this.outbox = this.#engine.mutations.outbox as OutboxView<M>
   }
 
-  /** Where the client stands: the same object until something changes. */
+  /** The current status. The same object until something changes. */
   get status(): Status {
     return this.#engine.status
   }
 
-  /** The position that is shown. */
+  /** The `sid` up to which the records in memory reflect the server's changes; 0 before there is data. */
   get lastSyncId(): number {
     return this.status.lastSyncId
   }
 
   /**
-   * Restores what is stored, and begins to keep in step. Resolves when the local data is there to be read, and never
-   * waits for the network. Safe to call again. Rejects with a ClosedError after `close`.
+   * Restores the stored data and starts syncing. Resolves when the stored data can be read, and never waits for the
+   * network. Further calls while the client runs have no effect. Rejects with a ClosedError after `close`.
    */
   start(): Promise<void> {
     return this.#engine.start()
   }
 
   /**
-   * Resolves when there is data to show, restored or fetched; offline, it stays pending until there is. Rejects with
-   * a ClosedError on `close`, and with the signal's reason.
+   * Resolves when there is complete data, restored or fetched. Stays pending while there is none, for example offline.
+   * Rejects with a ClosedError when the client is closed, and with the reason of `signal` when that aborts.
    */
   ready({ signal }: { readonly signal?: AbortSignal | undefined } = {}): Promise<void> {
     return whenReady(this.#engine, signal)
   }
 
   /**
-   * Brings the records of a type of `load: 'lazy'` from the disk, as its first use does. Resolves when they are there to
-   * be read, or to be written on; of any other type, as `ready` does. Offline, it stays pending where neither the disk gives
-   * them nor there is data. Rejects as `ready` does.
+   * Loads the records of the lazy type `t` (`load: 'lazy'`) from the disk, as the first use of the type does. Resolves
+   * when the records can be read and written; for any other type, when `ready` does. Offline, the promise stays pending
+   * if there is no data or the disk cannot return the records. Rejects as `ready` does.
    */
   load<T extends NameOf<M>>(
     t: T,
@@ -116,119 +114,130 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
   }
 
   /**
-   * One bootstrap or delta, shared by all who ask meanwhile. Resolves when what came is applied and durable. Works
-   * before `start` and while paused. Rejects with an UnauthenticatedError, HttpError, NetworkError, ProtocolError,
-   * ClosedError, or a ConfigurationError for a credential that no header can carry; the data is then as it was, and a
-   * client that runs tries again by itself. Rejects with a StorageError where what came is applied, and could not be made
-   * durable.
+   * Fetches one bootstrap or delta. Calls that overlap share one fetch. Resolves when the result is applied and
+   * durable. Works before `start` and while syncing is paused.
+   *
+   * Rejects with an UnauthenticatedError, HttpError, NetworkError, ProtocolError or ClosedError, or with a
+   * ConfigurationError if a header cannot carry the credential. The data is then unchanged, and a running client tries
+   * again by itself. Rejects with a StorageError if the result is applied but could not be stored.
    */
   sync(): Promise<SyncResult> {
     return this.#engine.sync()
   }
 
   /**
-   * Offline by choice, until the next `start`. Resolves once nothing is under way. Reading goes on. Rejects with a
-   * ClosedError after `close`.
+   * Stops syncing until the next `start`. Resolves once no request is running. Data can still be read and written.
+   * Rejects with a ClosedError after `close`.
    */
   stop(): Promise<void> {
     return this.#engine.stop()
   }
 
-  /** Ends the client for good, and resolves when what it took is stored. Safe to call again. */
+  /** Ends the client for good. Resolves when all pending data and writes are stored. Further calls have no effect. */
   close(): Promise<void> {
     return this.#engine.close()
   }
 
   /**
-   * Ends the pause after a 401, with a new token or with what the token function gives now. Throws a ClosedError after
-   * `close`, and a ConfigurationError for a token that no header can carry.
+   * Ends the pause after a 401, with `token` or with the current result of the token function. Throws a ClosedError
+   * after `close`, and a ConfigurationError if a header cannot carry `token`.
    */
   resume(token?: string): void {
     this.#engine.resume(token)
   }
 
   /**
-   * Runs `body` at once, and makes one transaction of what it writes: shown at once, durable and sent soon, on or
-   * offline; `body` sees what it wrote. Throws a ValidationError for what breaks its model or is no JSON, and for a record
-   * of a lazy type that is not loaded (`not_loaded`), a ConfigurationError for a wrong option, where the client has no
-   * `txUrl`, or `body` is asynchronous or calls `mutate` itself, a RejectedError where what it requires was rejected, a
-   * ClosedError, and whatever `body` throws; nothing has changed then.
+   * Runs `body` synchronously, and returns the transaction of its writes. The writes are shown at once, online or
+   * offline; then they are stored and sent. `body` can read its own writes.
+   *
+   * If `mutate` throws, nothing has changed. It throws whatever `body` throws, and:
+   * - a ValidationError for a value that breaks its model or is not JSON, and, with the code `not_loaded`, for a record
+   * of   a lazy type that is not loaded;
+   * - a ConfigurationError for a wrong option, without a `txUrl`, and if `body` is asynchronous or calls `mutate`;
+   * - a RejectedError if a required transaction was rejected;
+   * - a ClosedError after `close`.
    *
    * @example
    * const tx = client.mutate((m) => m.update('Issue', 'i1', { open: false }), { label: 'Close' })
    * await tx.synced
    */
   mutate<R>(body: (mutator: TypedMutator<M>) => NotAsync<R>, options: MutateOptions = {}): Transaction {
-    // The models say what the application may take the mutator's records for.
+    // Models exist only as types here: the mutator's records are the same with and without models.
     return this.#engine.mutations.mutate(body as (mutator: Mutator) => unknown, options)
   }
 
   /**
-   * Takes back the last step that this client wrote, by `tx.undo`: a transaction, or those of a group. Resolves with whether
-   * there was one. Rejects with what `tx.undo` rejects with; what is not undone then stays to be undone.
+   * Undoes the last step of this client by `tx.undo`: one transaction, or all transactions of a group. Resolves with
+   * `false` if there is no step to undo. Rejects as `tx.undo` does; the transactions that are not undone can then be
+   * undone again.
    */
   undo(): Promise<boolean> {
     return this.#engine.mutations.undo()
   }
 
-  /** Whether there is something to undo. What `outbox.subscribe` tells includes that this, or `canRedo`, changed. */
+  /** Whether there is a step to undo. `outbox.subscribe` also reports changes of `canUndo` and `canRedo`. */
   get canUndo(): boolean {
     return this.#engine.mutations.canUndo
   }
 
-  /** Whether there is something to do again. */
+  /** Whether there is a step to redo. */
   get canRedo(): boolean {
     return this.#engine.mutations.canRedo
   }
 
   /**
-   * Does the step again that was undone last. Resolves with whether there was one. Rejects with what `mutate` throws where
-   * a part of it cannot be done on what is there now, and has done nothing then.
+   * Redoes the step that was undone last. Resolves with `false` if there is no step to redo. Rejects with what `mutate`
+   * throws if a part of the step is not possible on the current data; nothing has changed then.
    */
   redo(): Promise<boolean> {
     return this.#engine.mutations.redo()
   }
 
-  /** Calls `listener` for each event, until the function it gives is called. One that throws stops no other. */
+  /**
+   * Calls `listener` for each event `name`. Call the returned function to stop. If a listener throws, the error is
+   * logged and the other listeners still run.
+   */
   on<Name extends keyof SyncEvents>(name: Name, listener: Listener<SyncEvents[Name]>): Unsubscribe {
     return this.#engine.events.on(name, listener)
   }
 
-  /** The record, the same object until it changes; `undefined` where there is none. */
+  /** The record, with pending changes. The same object until the record changes; `undefined` if there is none. */
   get<T extends NameOf<M>>(t: T, id: string): RecordFor<M, T> | undefined {
     return this.#reader(t).get(t, id)
   }
 
-  /** The records of `ids`, in their order; `undefined` for each that is not there. */
+  /** The records with the ids `ids`, in that order; `undefined` for each id without a record. */
   getMany<T extends NameOf<M>>(t: T, ids: readonly string[]): readonly (RecordFor<M, T> | undefined)[] {
     return this.#reader(t).getMany(t, ids)
   }
 
-  /** All records of a type, in no promised order; the same array until one of them changes. */
+  /** All records of a type, in no particular order. The same array until one of the records changes. */
   all<T extends NameOf<M>>(t: T): readonly RecordFor<M, T>[] {
     return this.#reader(t).all(t)
   }
 
-  /** How many records of a type there are, or how many match. Throws a ConfigurationError where `where` is wrong. */
+  /**
+   * The number of records of a type, or of those that match `where`. Throws a ConfigurationError if `where` is wrong.
+   */
   count<T extends NameOf<M>>(t: T, where?: Where<RecordFor<M, T>>): number {
     return this.#reader(t).count(t, where)
   }
 
   /**
-   * The record as the server last sent it, without pending changes, and its version, if the server numbers them;
-   * `undefined` if the server has no such record.
+   * The record as the server last sent it, without pending changes, and its version if the server numbers versions.
+   * `undefined` if the server has not sent such a record.
    */
   confirmed<T extends NameOf<M>>(type: T, id: string): ConfirmedRecord<RecordFor<M, T>> | undefined {
     const { replica } = this.#engine
     this.#engine.use(type)
     const row = replica.confirmed(type, id)
-    // The models say what the application may take a record for.
+    // Models exist only as types here: records are the same with and without models.
     return row && { record: replica.records.of(row) as RecordFor<M, T>, version: row.v }
   }
 
   /**
-   * A query, whose result is kept up while somebody is subscribed to it. Throws a ConfigurationError that names what
-   * is wrong with it.
+   * Creates a query. While a query has subscribers, each change updates its result; without, reading computes the
+   * result. Throws a ConfigurationError that names the wrong part of `spec`.
    *
    * @example
    * const open = client.query('Issue', { where: { status: 'open' }, orderBy: [['createdAt', 'desc']], limit: 50 })
@@ -238,14 +247,14 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
     return this.#reader(t).query(t, spec)
   }
 
-  /** The replica holds what came from outside; the models say what the application may take it for. */
+  /** Marks `t` as used, and returns the replica with the types of the models, which exist only at compile time. */
   #reader<T extends NameOf<M>>(t: T): TypedReader<RecordFor<M, T>> {
     this.#engine.use(t)
     return this.#engine.replica as unknown as TypedReader<RecordFor<M, T>>
   }
 }
 
-/** The type of a client with models: `M` is what `defineModels` takes or gives. */
+/** The type of a client with models. `M`: the type of the argument or of the result of `defineModels`. */
 export type ClientOf<M extends ModelDefinitions | Models> = SyncClient<DefinitionsOf<M>>
 
 interface TypedReader<R> {
@@ -260,7 +269,7 @@ function indexesOf(models: Models): ReadonlyMap<string, readonly Index[]> {
   return new Map([...models.types].map(([t, { indexes }]) => [t, indexes]))
 }
 
-/** Whose data lies where: it stays the same whatever the token is. */
+/** The name of the local database. It must not depend on the token. */
 function databaseName({ bootstrapUrl }: Endpoints, identity: string): string {
   return `instep:${JSON.stringify([bootstrapUrl, identity])}`
 }

@@ -7,58 +7,58 @@ import type { ExportedOutbox } from '../mutations/writer.ts'
 import type { DataRecord } from '../records/record.ts'
 
 export type { LiveQuery } from '../records/live-query.ts'
-// What the rooms above read and ask with; they do not reach into the replica.
+// For the folders above the client (react, tanstack-db), which must not import from the replica.
 export { readQuery as checkQuery } from '../records/query.ts'
 export type { Cursor, QuerySpec } from '../records/query-spec.ts'
 export type { DataRecord } from '../records/record.ts'
 
-/** The names of the types: those that the models declare, or any. */
+/** The names of the declared types, or any string without models. */
 export type NameOf<M extends ModelDefinitions | Models> = TypeName<M>
 
-/** A record of the type `T`: by its model, where there is one that says what it takes. */
+/** A record of the type `T`, as its model declares it, or with unknown fields without a typed model. */
 export type RecordFor<M extends ModelDefinitions | Models, T extends NameOf<M>> =
   unknown extends InputFor<M, T> ? DataRecord : RecordOf<M, T>
 
-/** What is given to add a record of the type `T`: its fields, and an id where it is not to be made. */
+/** The argument to insert a record of the type `T`: its fields, and an id unless the client is to create one. */
 export type NewRecord<M extends ModelDefinitions | Models, T extends NameOf<M>> =
   unknown extends InputFor<M, T> ? Fields : FieldsOf<M, T> & { readonly id?: string }
 
-/** What is given to update a record of the type `T`: any of its fields, of one shape where its model is a union. */
+/** The argument to update a record of the type `T`: any of its fields; for a union, of one shape. */
 type ChangedFields<M extends ModelDefinitions, T extends NameOf<M>> = PartOf<RecordFor<M, T>>
 
-// Distributes over a union of shapes.
+// A conditional type, so that TypeScript distributes it over a union of shapes.
 type PartOf<R> = R extends unknown
   ? { readonly [Field in keyof R as Field extends 'id' ? never : Field]?: R[Field] }
   : never
 
-/** What a transaction does, in order; each reads what the ones before it wrote. */
+/** The operations of a transaction, in the order of the calls. Each call sees the writes of the calls before. */
 export interface TypedMutator<out M extends ModelDefinitions> {
-  /** The record as it is shown, and as this transaction has made it. */
+  /** The record as shown, with the writes of this transaction; `undefined` if there is none. */
   get<T extends NameOf<M>>(t: T, id: string): RecordFor<M, T> | undefined
-  /** Adds a record, and gives its id: the given one, or a new UUIDv7. Throws where there is a record of that id. */
+  /** Adds a record and returns its id: `record.id`, or a new UUIDv7. Throws if a record with that id exists. */
   insert<T extends NameOf<M>>(t: T, record: NewRecord<M, T>): string
-  /** Replaces the fields that it lists. Throws where there is no such record. */
+  /** Replaces the listed fields and keeps the others. Throws if there is no such record. */
   update<T extends NameOf<M>>(t: T, id: string, fields: ChangedFields<M, T>, options?: WriteOptions): void
-  /** Makes the record just this, whether it is there or not: also how a field is removed. */
+  /** Replaces the whole record, or adds it if there is none. Fields that `record` leaves out are removed. */
   put<T extends NameOf<M>>(
     t: T,
     record: NewRecord<M, T> & { readonly id: string },
     options?: WriteOptions,
   ): void
-  /** Removes the record; where there is none, nothing happens. */
+  /** Removes the record. Does nothing if there is no such record. */
   delete<T extends NameOf<M>>(t: T, id: string, options?: WriteOptions): void
 }
 
-/** Gives what is to be written in place of a rejected transaction; nothing leaves it in the outbox. */
+/** Returns the function that writes the replacement of a rejected transaction; `undefined` leaves it in the outbox. */
 export type Merge<M extends ModelDefinitions | Models = ModelDefinitions> = (
   rejected: Transaction,
 ) => ((mutator: MergeMutator<M>) => void) | undefined
 
-/** A mutator by the models, and for records of which only a transaction says the type. */
+/** A mutator that is typed by the models, and also accepts a type name that is known only at run time. */
 export type MergeMutator<M extends ModelDefinitions | Models> = TypedMutator<DefinitionsOf<M>> &
   UntypedMutator<NameOf<M>>
 
-/** Takes what is not known to be one name: where `Name` is one, a wrong one is refused. */
+/** Accepts type names of the type `string`. A literal that is not a declared name is an error. */
 interface UntypedMutator<out Name extends string> {
   get<T extends string>(t: T & AnyName<Name | T>, id: string): DataRecord | undefined
   insert<T extends string>(t: T & AnyName<Name | T>, record: Fields): string
@@ -71,31 +71,36 @@ interface UntypedMutator<out Name extends string> {
   delete<T extends string>(t: T & AnyName<Name | T>, id: string, options?: WriteOptions): void
 }
 
-/** All texts, unless `Names` is a list of names: then none. */
+/** `string`, or `never` if `Names` is a union of literals. */
 type AnyName<Names extends string> = string extends Names ? string : never
 
-/** What a function that writes at once may give: anything but a promise, after which it could not write any more. */
+/**
+ * The result of a synchronous function: any type but a promise. A mutator cannot be used after its function returns.
+ */
 export type NotAsync<Result> = Result extends PromiseLike<unknown> ? never : Result
 
-/** The transactions that have not settled in the data yet, and those that were rejected. */
+/** The transactions that have not settled, and the rejected ones. */
 export interface OutboxView<out M extends ModelDefinitions> {
-  /** In the order in which they were made; all, or those in one state. */
+  /** All transactions, or those in `state`, in the order in which they were made. */
   list(options?: { readonly state?: TransactionState['name'] | undefined }): readonly Transaction[]
   get(id: string): Transaction | undefined
-  /** Calls `listener` when a transaction comes, goes, or is in another state, or what can be undone is another. */
+  /**
+   * Calls `listener` when a transaction is added or removed, its state changes, or `canUndo` or `canRedo` changes. Call
+   * the returned function to stop.
+   */
   subscribe(listener: () => void): () => void
   /**
-   * Writes a rejected transaction anew, as `edit` does, or as it was; in the latter case a record that somebody deleted
-   * meanwhile is put whole. What it gives takes the old one's place. Throws as `mutate` does, and a ConfigurationError
-   * where there is no rejected one of this id.
+   * Replaces a rejected transaction by a new one, and returns the new one. Its writes are those of `edit`, or the same
+   * as before; in the latter case, a record that was deleted meanwhile is written whole. Throws as `mutate` does, and a
+   * ConfigurationError if there is no rejected transaction with this id.
    */
   retry<R>(id: string, edit?: (mutator: TypedMutator<M>) => NotAsync<R>): Transaction
   /**
-   * Gives up a rejected transaction. Rejects with a ConfigurationError where there is none of this id, a StorageError or
-   * a ClosedError.
+   * Drops a rejected transaction. Rejects with a ConfigurationError if there is no rejected transaction with this id,
+   * with a StorageError, or with a ClosedError.
    */
   discard(id: string): Promise<void>
-  /** Everything in it, as plain data. It holds what the user wrote. */
+  /** Everything in the outbox, as plain data, including the values that the user wrote. */
   export(): Promise<ExportedOutbox>
 }
 

@@ -4,19 +4,19 @@ import { onAbort } from '../base/on-abort.ts'
 import type { Engine } from '../engine/engine.ts'
 
 /**
- * Resolves when `session` has data to show, and has loaded the type `t`; rejects when it is closed, or with the reason of
- * `signal`.
+ * Resolves when `engine` has complete data and, if the type `t` is given, has loaded it. Rejects with a ClosedError
+ * when the engine is closed, and with the reason of `signal`.
  */
-export function whenReady(session: Engine, signal: AbortSignal | undefined, t?: string): Promise<void> {
+export function whenReady(engine: Engine, signal: AbortSignal | undefined, t?: string): Promise<void> {
   const waiting = new Disposer()
   return new Promise<void>((resolve, reject) => {
-    const look = () => {
-      if (session.status.lifecycle === 'closed') reject(new ClosedError())
-      else if (session.replica.isReady(t)) resolve()
+    const check = () => {
+      if (engine.status.lifecycle === 'closed') reject(new ClosedError())
+      else if (engine.replica.isReady(t)) resolve()
     }
     waiting.add(onAbort(signal, () => reject(signal?.reason)))
-    waiting.add(session.events.on('status', look))
-    waiting.add(session.events.on('change', look))
-    look()
+    waiting.add(engine.events.on('status', check))
+    waiting.add(engine.events.on('change', check))
+    check()
   }).finally(() => waiting.dispose())
 }
