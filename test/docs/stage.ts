@@ -169,6 +169,8 @@ export async function setStage(): Promise<Stage> {
         page.text = JSON.stringify(shown)
       }),
       fetch,
+      // Of a service worker, which is never told of an event here.
+      self: { addEventListener() {} },
       console: { log: (line: unknown) => printed.push(String(line)), warn() {}, error() {} },
       process: {
         env: { JWT_SECRET: 'a secret that is long enough to sign with' },

@@ -126,6 +126,7 @@ test('what a tab wrote that is closed is sent by another, before what that write
   const older = closed.mutate((m) => m.update('Note', '1', { title: 'older' }))
   await office.clock.until(older.durable)
   await office.clock.until(closed.close())
+  await office.clock.advance(1)
   second.mutate((m) => m.update('Note', '1', { title: 'newer' }))
   await mend()
   expect(await office.rows()).toMatchObject({ 1: { title: 'newer' } })
