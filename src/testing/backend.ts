@@ -12,7 +12,7 @@ import { type Answer, FaultPlan } from './faults.ts'
 import { type BreakableSocket, Sockets } from './sockets.ts'
 import { Tokens } from './tokens.ts'
 
-/** What of the service's options a test may choose. */
+/** The options of the service that a test may set. */
 export type ServiceOptions = Omit<
   SyncServiceOptions,
   'database' | 'authenticate' | 'ownerField' | 'path' | 'allowedOrigins' | 'clock' | 'random'
@@ -23,21 +23,21 @@ export interface BackendOptions {
   readonly clock: Clock
   readonly random: Random
   readonly callerOf: (identity: string) => Caller
-  /** Told of all that the service does. */
+  /** Receives each promise of work in the service. A virtual clock stops until the promise settles. */
   readonly during: <T>(work: Promise<T>) => Promise<T>
 }
 
 /** A request that reached the server. It holds no credential. */
 export interface MockRequest {
-  /** When, in ms since the epoch. */
+  /** When the request arrived, in ms since the epoch. */
   readonly at: number
-  /** Whose token it carried, expired or not. */
+  /** The identity of the token, valid or not; `undefined` without a known token. */
   readonly identity: string | undefined
   readonly method: string
   /** The last part of the path: `bootstrap`, `delta`, `tx` or `ws`. */
   readonly endpoint: string
   readonly query: Readonly<Record<string, string>>
-  /** What was posted, of JSON its value. */
+  /** The body: the parsed value of JSON, or else the text; `undefined` without a body. */
   readonly body: unknown
 }
 
@@ -46,7 +46,7 @@ interface History {
   readonly service: SyncService
 }
 
-/** The reference service in memory, and what can happen to a request on its way there. */
+/** The reference service in memory, and the faults of requests on the way to the service. */
 export class Backend {
   readonly tokens: Tokens
   readonly faults = new FaultPlan()
@@ -73,7 +73,7 @@ export class Backend {
 
   async fetch(request: Request): Promise<Response> {
     const answer = await this.#receive(request, () => this.service.fetch(request))
-    if (typeof answer === 'function') throw new Error('A socket was opened, and none was asked for.')
+    if (typeof answer === 'function') throw new Error('The service opened a socket for a plain HTTP request.')
     return answer
   }
 
@@ -84,7 +84,7 @@ export class Backend {
     return (socket) => accept(this.sockets.add(socket, this.tokens.identityOf(request)))
   }
 
-  /** The rows of `identity`, as a bootstrap gives them. */
+  /** The rows of `identity`, as in a bootstrap. */
   async rows(identity: string): Promise<readonly WireRow[]> {
     check('identity', identity, isName)
     const { service, callerOf } = this.#options
@@ -94,13 +94,13 @@ export class Backend {
     return rows
   }
 
-  /** Goes on under another epoch, as after an upgrade of the service that makes the old positions worthless. */
+  /** Changes the epoch, as an upgrade of the service does that invalidates all positions. */
   changeEpoch(): void {
     this.#epoch += 1
     this.sockets.restart()
   }
 
-  /** Has another history, in which nothing happened but `ops`. */
+  /** Replaces the history by another one, which contains `ops` only. */
   async restore(ops: readonly TxOp[]): Promise<void> {
     const next = this.#begin()
     await next.service.write(ops)

@@ -1,7 +1,10 @@
 import type { Check } from '../base/check-options.ts'
 
 export const isFunction: Check = [(value) => typeof value === 'function', 'a function']
-export const isName: Check = [(value) => typeof value === 'string' && value !== '', 'a text']
+export const isName: Check = [
+  (value) => typeof value === 'string' && value !== '',
+  'a string that is not empty',
+]
 export const isNumber: Check = [(value) => Number.isFinite(value), 'a number']
 export const isDuration: Check = [
   (value) => typeof value === 'number' && value >= 0,
@@ -9,6 +12,6 @@ export const isDuration: Check = [
 ]
 
 export const oneOf = (values: readonly string[]): Check => [
-  (value) => values.some((one) => one === value),
+  (value) => values.some((allowed) => allowed === value),
   `one of ${values.join(', ')}`,
 ]

@@ -10,12 +10,12 @@ import { isName } from './checks.ts'
 import { type VirtualEnvironment, virtualEnvironment } from './virtual-environment.ts'
 import { VirtualNetwork, type VirtualServer } from './virtual-network.ts'
 
-/** The options of a client on a mock's device; where the server is and what the credentials are is known. */
+/** The options of a client on a mock device. The device sets the server's address and, by default, the token. */
 export type MockClientOptions<M extends ModelDefinitions> = Omit<
   SyncClientOptions<M>,
   'baseUrl' | 'endpoints' | 'token' | 'identity'
 > & {
-  /** Who is signed in. */
+  /** The identity that is signed in. */
   readonly identity: string
   /** @default the newest token of `identity` */
   readonly token?: SyncClientOptions['token']
@@ -30,26 +30,26 @@ export interface DeviceOptions<C extends Clock> {
   readonly tokenOf: (identity: string) => string
 }
 
-/** What is known of a client beside its status. */
+/** The state of a client that its status does not contain. */
 export interface ClientState {
-  /** By what it is to be in step. */
+  /** The connection state of the client when it is in step. */
   readonly inStep: 'socket' | 'polling'
-  /** Why its last request had no answer. */
+  /** The error of the last request without a response. */
   failure?: Error
-  /** Whether its last transactions got no answer: they are sent again. */
+  /** Whether the last `tx` request got no response, so that the client sends its transactions again. */
   unanswered?: boolean
 }
 
-/** Refuses the use of a server that is closed, or of its devices. */
+/** The error for using a closed mock server or its devices. */
 export function mockClosed(): ClosedError {
-  return new ClosedError('This mock server is closed; make a new one.')
+  return new ClosedError('The mock server is closed. Create a new one.')
 }
 
-/** One device before the server: its own way there, and its clients. */
+/** One device: its network to the server, and its clients. */
 export class MockDevice<C extends Clock = Clock> {
-  /** What a client takes from its surroundings, for one that is made with `new SyncClient`. */
+  /** The `environment` option for a client that is created with `new SyncClient`. */
   readonly environment: VirtualEnvironment<C>
-  /** The clients that were made here. */
+  /** The clients that were created by `client`. */
   readonly clients = new Map<SyncClient, ClientState>()
   readonly network: VirtualNetwork
   readonly #options: DeviceOptions<C>
@@ -62,13 +62,13 @@ export class MockDevice<C extends Clock = Clock> {
     this.environment = virtualEnvironment({ seed, clock, network: this.network })
   }
 
-  /** A client on this device, not started. It says nothing to the console. */
+  /** Creates a client on this device, without starting it. By default, the client logs nothing. */
   client<M extends ModelDefinitions = ModelDefinitions>(options: MockClientOptions<M>): SyncClient<M> {
     if (this.#closed) throw mockClosed()
     check('options', options, [isObject, 'an object with an `identity`'])
     check('identity', options.identity, isName)
     for (const name of ['baseUrl', 'endpoints']) {
-      if (name in options) throw wrongOption(name, 'is known to a mock server; leave it out.')
+      if (name in options) throw wrongOption(name, 'is set by the mock server: omit it.')
     }
     const { baseUrl, tokenOf } = this.#options
     const { identity, token = () => tokenOf(identity), ...rest } = options
@@ -102,19 +102,19 @@ export class MockDevice<C extends Clock = Clock> {
     return client
   }
 
-  /** Takes the network away: what is under way fails, and the surroundings say that they are offline. */
+  /** Disconnects the network: current requests and sockets fail, and the environment reports that it is offline. */
   disconnect(): void {
     this.network.cut()
     this.environment.lifecycle.set({ online: false })
   }
 
-  /** Gives it back. */
+  /** Reconnects the network, and reports that the environment is online. */
   reconnect(): void {
     this.network.mend()
     this.environment.lifecycle.set({ online: true })
   }
 
-  /** Closes its clients. */
+  /** Closes the clients of this device. */
   async close(): Promise<void> {
     this.#closed = true
     await Promise.all([...this.clients.keys()].map((client) => client.close()))

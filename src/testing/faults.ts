@@ -9,11 +9,11 @@ const endpoints = ['bootstrap', 'delta', 'tx', 'ws'] as const
 
 export type Endpoint = (typeof endpoints)[number]
 
-/** Which of the requests to come. */
+/** The requests that a fault applies to. */
 export interface FaultScope {
-  /** @default any */
+  /** @default any endpoint */
   readonly endpoint?: Endpoint
-  /** How many; `Infinity` until `heal`. @default 1 */
+  /** The number of requests; `Infinity`: all requests until `heal`. @default 1 */
   readonly times?: number
 }
 
@@ -25,24 +25,26 @@ export const isCount: Check = [
 const scopeChecks = { endpoint: oneOf(endpoints), times: isCount }
 
 /**
- * What comes in place of the promised answer: a captive portal's page with status 200; the answer, cut in the middle as
- * if that were all; or another status.
+ * A response that breaks the protocol. `html`: a sign-in page with status 200, as from a captive portal. `truncated`:
+ * the first half of the response, without a sign that the rest is missing. A number: a response with that status.
  */
 export type FaultyResponse = 'html' | 'truncated' | number
 
 export interface FaultyResponseOptions extends FaultScope {
   readonly headers?: Readonly<Record<string, string>>
-  /** Sent as JSON. */
+  /** The body of the response, sent as JSON. Ignored for `html` and `truncated`. */
   readonly body?: unknown
 }
 
-/** An answer, or what takes the socket that was asked for. */
+/** A response, or the function that accepts the requested socket. */
 export type Answer = Response | AcceptSocket
 
-/** What happens to a request; `ask` has the service do it. A rejection: the connection broke. */
+/**
+ * Handles a request instead of the service. `ask` passes the request to the service. Rejects if the connection breaks.
+ */
 export type Fault = (ask: () => Promise<Answer>, request: Request) => Promise<Answer>
 
-/** The service does it at once, and its answer comes `ms` later. */
+/** The service handles the request at once, and the response comes `ms` later. */
 export function lateBy(ms: number, clock: Pick<Clock, 'after'>): Fault {
   check('ms', ms, isDuration)
   return async (ask) => {
@@ -54,10 +56,10 @@ export function lateBy(ms: number, clock: Pick<Clock, 'after'>): Fault {
   }
 }
 
-/** Nobody hears it, and nobody says so. */
+/** The request does not reach the service, and never gets a response. */
 export const unheard: Fault = () => new Promise(() => {})
 
-/** The service does it, and the connection breaks before its answer is there. */
+/** The service handles the request, and the connection breaks before the response. */
 export const lost: Fault = async (ask) => {
   await ask()
   throw new Error('The connection broke.')
@@ -65,10 +67,10 @@ export const lost: Fault = async (ask) => {
 
 const page = '<!doctype html><title>Sign in</title><p>Accept the terms of this network.</p>'
 
-/** What `wrong` may be given. */
+/** The options of `wrong`. */
 export const wrongChecks: Readonly<Record<keyof FaultyResponseOptions, Check>> = {
   ...scopeChecks,
-  headers: [isObject, 'an object of texts'],
+  headers: [isObject, 'an object of strings'],
   body: [() => true, ''],
 }
 
@@ -82,13 +84,16 @@ export function faultyResponse(wrong: FaultyResponse, { headers, body }: FaultyR
     new Response(text, { status: wrong, headers: { 'Content-Type': 'application/json', ...headers } })
 }
 
-/** What `Response` makes (Fetch, section 5.5); a stand-in for that, as msw has one, makes others, too. */
+/**
+ * Throws a ConfigurationError for a response that `Response` cannot create (Fetch, section 5.5). The check is here
+ * because replacements of `Response`, such as that of msw, accept more.
+ */
 function checkStatus(status: number, text: string | null): void {
   if (!Number.isInteger(status) || status < 200 || status > 599) {
-    throw new ConfigurationError('wrong', '`wrong` takes `html`, `truncated` or a status from 200 to 599.')
+    throw new ConfigurationError('wrong', '`wrong` must be `html`, `truncated` or a status from 200 to 599.')
   }
   if (text !== null && [204, 205, 304].includes(status)) {
-    throw new ConfigurationError('wrong', `An answer of status ${status} has no body; leave \`body\` out.`)
+    throw new ConfigurationError('wrong', `A response of status ${status} has no body: omit \`body\`.`)
   }
 }
 
@@ -101,7 +106,7 @@ const cutInHalf: Fault = async (ask) => {
   return new Response(text.slice(0, text.length / 2), { status: answer.status, headers })
 }
 
-/** The verdict on each transaction of the request, which the service never sees. */
+/** Rejects each transaction of the request. The request does not reach the service. */
 export function rejection(code: string, message: string, head: () => Promise<number>): Fault {
   return async (_, request) => {
     const { txs } = (await request.json()) as { readonly txs: readonly { readonly id: string }[] }
@@ -112,7 +117,7 @@ export function rejection(code: string, message: string, head: () => Promise<num
   }
 }
 
-/** The faults of the requests to come, in the order in which they were asked for. */
+/** The faults of the next requests, in the order in which the test added them. */
 export class FaultPlan {
   #planned: { readonly fault: Fault; readonly endpoint: Endpoint | undefined; times: number }[] = []
 
@@ -126,17 +131,17 @@ export class FaultPlan {
     this.#planned = []
   }
 
-  /** Whether one of them will not end by itself. */
+  /** Whether a fault applies to all requests until `heal`. */
   get endless(): boolean {
     return this.#planned.some(({ times }) => times === Number.POSITIVE_INFINITY)
   }
 
-  /** Whether requests go unanswered from now on. */
+  /** Whether requests get no response until `heal`. */
   get mute(): boolean {
     return this.#planned.some(({ fault, times }) => fault === unheard && times === Number.POSITIVE_INFINITY)
   }
 
-  /** The first that is meant for `endpoint`; it is used up by that. */
+  /** Returns the first fault that applies to `endpoint`, and counts the request. */
   take(endpoint: string): Fault | undefined {
     const found = this.#planned.find((planned) => (planned.endpoint ?? endpoint) === endpoint)
     if (!found) return undefined

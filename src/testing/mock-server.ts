@@ -28,7 +28,7 @@ import { settle } from './turns.ts'
 import type { VirtualEnvironment } from './virtual-environment.ts'
 import { seededRandom } from './virtual-random.ts'
 
-/** A server in memory, the network before it, and the commands of a test. */
+/** An in-memory server, the network between the server and its clients, and the commands for a test. */
 export class MockSyncServer<C extends Clock = Clock> {
   readonly baseUrl: string
   readonly clock: C
@@ -62,7 +62,7 @@ export class MockSyncServer<C extends Clock = Clock> {
     this.#backend = new Backend({
       clock: time.clock,
       random: seededRandom(seed),
-      // An address without a path has `/` for one.
+      // The path of an address without one is `/`.
       service: { ...service, ownerField, path: new URL(baseUrl).pathname.replace(/\/$/, '') },
       callerOf,
       during: time.during,
@@ -70,17 +70,17 @@ export class MockSyncServer<C extends Clock = Clock> {
     this.#first = this.device()
   }
 
-  /** What a client takes from its surroundings, for one that is made with `new SyncClient`. */
+  /** The `environment` option for a client that is created with `new SyncClient`. */
   get environment(): VirtualEnvironment<C> {
     return this.#first.environment
   }
 
-  /** The requests that have arrived, without credentials. */
+  /** The requests that have reached the server, without credentials. */
   get requests(): readonly MockRequest[] {
     return this.#backend.requests
   }
 
-  /** Another device, with a network of its own that can be taken away. */
+  /** Creates another device, with its own network that can be disconnected. Throws a ClosedError after `close`. */
   device(): MockDevice<C> {
     if (this.#closed) throw mockClosed()
     const { baseUrl, clock } = this
@@ -96,15 +96,18 @@ export class MockSyncServer<C extends Clock = Clock> {
     return device
   }
 
-  /** A client of this server, not started. */
+  /**
+   * Creates a client of this server, without starting it. Throws as `new SyncClient` does, and a ClosedError after
+   * `close`.
+   */
   client<M extends ModelDefinitions = ModelDefinitions>(options: MockClientOptions<M>): SyncClient<M> {
     return this.#first.client(options)
   }
 
   /**
-   * Resolves when nothing is under way: no request, no message, no client that is neither in step nor aware that it
-   * is offline, none that has something to send, and for a moment nothing new. Rejects with an Error that says what
-   * keeps it, where that does not come about. What follows from a fault without an end is not waited for.
+   * Resolves when everything is settled: no request or message is in transit, every running client is in step or knows
+   * that it is offline, no reachable client has writes to send, and nothing has happened for `quietMs`. Rejects with an
+   * Error that names the activity after `limitMs`. Does not wait for the effects of a fault with `times: Infinity`.
    */
   async settle(options: SettleOptions = {}): Promise<void> {
     await this.#backend.service.ready()
@@ -114,80 +117,83 @@ export class MockSyncServer<C extends Clock = Clock> {
   }
 
   /**
-   * Writes as the service, whosever the records are. `owner` is the owner of what is inserted without one. Resolves
-   * with the `sid` of the last change; rejects with a WriteRejectedError.
+   * Writes on the server, as `service.write` does, whoever owns the records. `owner`: the owner of inserted records
+   * that name none. Resolves with the `sid` of the last change. Rejects with a WriteRejectedError.
    */
   async write(ops: readonly TxOp[], owner?: string): Promise<{ readonly sid: number }> {
     const result = await this.#backend.service.write(this.#owned(ops, owner))
-    // What is pushed is then on its way, or held.
+    // After this, the pushes of the write are in transit or held.
     await settle()
     return result
   }
 
-  /** The records of `identity` as the server has them. */
+  /** The rows that the server has for `identity`. */
   async rows(identity: string): Promise<readonly WireRow[]> {
     return this.#backend.rows(identity)
   }
 
-  /** A new token for `identity`, which its clients send from now on. It ends after `lifetimeMs`, if that is given. */
+  /**
+   * Returns a new token for `identity`, which its clients send from now on. `lifetimeMs`: when the token expires, in
+   * ms.
+   */
   token(identity: string, lifetimeMs?: number): string {
     return this.#backend.tokens.issue(identity, lifetimeMs)
   }
 
-  /** Lets the tokens of `identity` expire: requests get 401, and sockets are closed with 4401. */
+  /** Makes the tokens of `identity` expire: requests get 401, and sockets are closed with 4401. */
   expire(identity: string): void {
     const ended = this.#backend.tokens.end(identity, 'token_expired')
     this.#backend.service.revoke((caller) => ended.has(caller))
   }
 
-  /** Takes the tokens of `identity` back; the same, with another reason. */
+  /** Revokes the tokens of `identity`: as `expire`, with another reason. */
   revoke(identity: string): void {
     const ended = this.#backend.tokens.end(identity, 'invalid_token')
     this.#backend.service.revoke((caller) => ended.has(caller))
   }
 
-  /** Sends any JSON on the open sockets, or on those of `identity`. */
+  /** Sends `message` as JSON on all open sockets, or on those of `identity`. */
   push(message: unknown, identity?: string): void {
     this.#backend.sockets.push(message, identity)
   }
 
-  /** Has what the service pushes wait, heartbeats as well. */
+  /** Holds all pushes of the service from now on, including heartbeats. The first message of a socket is not held. */
   hold(): void {
     this.#backend.sockets.holding = true
   }
 
-  /** What waits, in the order in which it was pushed. */
+  /** The held pushes, in the order in which the service pushed them. */
   get held(): readonly HeldPush[] {
     return this.#backend.sockets.held
   }
 
-  /** Sends what waits, and holds nothing any more. */
+  /** Sends the held pushes, and stops holding. */
   release(): void {
     this.#backend.sockets.release()
   }
 
-  /** Drops what waits, and holds nothing any more. */
+  /** Drops the held pushes, and stops holding. */
   drop(): void {
     this.#backend.sockets.held = []
     this.release()
   }
 
-  /** Forgets the changes up to `sid`: a delta from below is answered with 410. @param sid by default all */
+  /** Forgets the changes up to `sid`, by default all: a delta request from below gets 410. */
   async trim(sid = Number.MAX_SAFE_INTEGER): Promise<void> {
     await this.#backend.log.trim(sid)
   }
 
-  /** Says from now on that positions count in another history, though the records are the same. */
+  /** Changes the epoch: positions belong to another history from now on. The records stay the same. */
   changeEpoch(): void {
     this.#backend.changeEpoch()
   }
 
-  /** Begins another history, as a backup that is put back does: what there is then is made by `ops`, and no more. */
+  /** Begins another history, as restoring a backup does. Its only records are those that `ops` create. */
   async restore(ops: readonly TxOp[] = [], owner?: string): Promise<void> {
     return this.#backend.restore(this.#owned(ops, owner))
   }
 
-  /** Refuses connections, and breaks those that are open. */
+  /** Refuses new connections, and breaks the open ones. */
   down(): void {
     this.#backend.listening = false
     this.#backend.sockets.terminate()
@@ -197,27 +203,27 @@ export class MockSyncServer<C extends Clock = Clock> {
     this.#backend.listening = true
   }
 
-  /** The next answer comes `ms` late; what was asked for is done at once. */
+  /** Handles the next request at once, and delays its response by `ms`. */
   late(ms: number, scope: FaultScope = {}): void {
     this.#backend.faults.add(lateBy(ms, this.#timers), scope)
   }
 
-  /** The next answer is another than was promised. */
+  /** Sends a response that breaks the protocol to the next request. */
   wrong(wrong: FaultyResponse, options: FaultyResponseOptions = {}): void {
     this.#backend.faults.add(faultyResponse(wrong, options), options, wrongChecks)
   }
 
-  /** The next request is never answered, and never done. */
+  /** Ignores the next request: it has no effect and gets no response. */
   never(scope: FaultScope = {}): void {
     this.#backend.faults.add(unheard, scope)
   }
 
-  /** The next request is done, and the connection breaks before its answer comes. */
+  /** Handles the next request, and breaks the connection before the response. */
   loseAnswer(scope: FaultScope = {}): void {
     this.#backend.faults.add(lost, scope)
   }
 
-  /** Rejects each transaction of the next request to `tx` with `code`; none is done. */
+  /** Rejects each transaction of the next request to `tx` with `code`, without applying any. */
   reject(code: RejectionCode, options: { readonly message?: string; readonly times?: number } = {}): void {
     check('code', code, oneOf(rejectionCodes))
     checkOptions(options, { message: isName, times: isCount })
@@ -226,22 +232,25 @@ export class MockSyncServer<C extends Clock = Clock> {
     this.#backend.faults.add(rejection(code, message, head), { endpoint: 'tx', times })
   }
 
-  /** Answers as it should again. */
+  /** Cancels all faults that were planned for the next requests. */
   heal(): void {
     this.#backend.faults.clear()
   }
 
-  /** Answers a request, for a network of one's own. A rejection: the connection is refused, or broke. */
+  /** Handles a request from a custom network. Rejects if the connection is refused or breaks. */
   fetch(request: Request): Promise<Response> {
     return this.#backend.fetch(request)
   }
 
-  /** Decides about a socket: the answer that refuses it, or what takes it. Rejects as `fetch` does. */
+  /**
+   * Handles a socket request from a custom network. Resolves with the response that refuses the socket, or with a
+   * function that accepts the server's end. Rejects as `fetch` does.
+   */
   upgrade(request: Request): Promise<Response | ((socket: BreakableSocket) => void)> {
     return this.#backend.upgrade(request)
   }
 
-  /** Closes its clients, then the server and the network. Nothing is left: no timer, no request, no socket. */
+  /** Closes the clients, then the server and the network. Afterwards, there is no timer, request or socket left. */
   async close(): Promise<void> {
     this.#closed = true
     await this.#time.until(Promise.all(this.#devices.map((device) => device.close())))

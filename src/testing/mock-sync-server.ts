@@ -5,11 +5,11 @@ import { realTime, virtualTime } from './time.ts'
 import type { VirtualClock } from './virtual-clock.ts'
 
 /**
- * A server to test an application against: the reference service in memory, on a network that a test commands. It needs
- * no test runner and the package `hono`.
+ * Creates a server for the tests of an application: the reference service in memory, on a network that the test
+ * controls. Works with any test runner. Requires the package `hono`.
  *
- * Its clock stands still until `settle`, `clock.advance` or `clock.until` moves it; with `clock: 'real'` it is the
- * system's, for tests that wait by themselves. Throws a ConfigurationError for a wrong option.
+ * By default, the clock is virtual, and only `settle`, `clock.advance` and `clock.until` move it. With `clock: 'real'`,
+ * the server uses the system clock, for tests that wait by themselves. Throws a ConfigurationError for a wrong option.
  *
  * @example
  * const server = mockSyncServer()
@@ -25,10 +25,10 @@ export function mockSyncServer(
 ): MockSyncServer<VirtualClock>
 export function mockSyncServer(options: MockSyncServerOptions & { readonly clock: 'real' }): MockSyncServer
 export function mockSyncServer(
-  given: MockSyncServerOptions & { readonly clock?: 'virtual' | 'real' } = {},
+  options: MockSyncServerOptions & { readonly clock?: 'virtual' | 'real' } = {},
 ): MockSyncServer {
-  checkOptions(given, mockChecks)
-  const { clock, ...options } = given
-  if (clock === 'real') return new MockSyncServer(realTime(), options)
-  return new MockSyncServer(virtualTime(), options)
+  checkOptions(options, mockChecks)
+  const { clock, ...rest } = options
+  if (clock === 'real') return new MockSyncServer(realTime(), rest)
+  return new MockSyncServer(virtualTime(), rest)
 }

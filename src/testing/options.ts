@@ -3,21 +3,21 @@ import type { Caller, OwnerField } from '../server/auth/caller.ts'
 import type { ServiceOptions } from './backend.ts'
 import { isDuration, isFunction, isNumber, oneOf } from './checks.ts'
 
-/** Those of the service, and of what lies before it. */
+/** The options of the service, and of the network and the clock of the test. */
 export interface MockSyncServerOptions extends ServiceOptions {
   /** @default 'https://sync.test/sync/v1' */
   readonly baseUrl?: string
-  /** The field of each record that names its owner, who alone sees it. @default 'userId' */
+  /** The field that names the owner of a record. Only the owner sees the record. @default 'userId' */
   readonly ownerField?: OwnerField
-  /** Whom an identity names. @default its text, as user and as organization */
+  /** Returns the caller of an identity. @default the identity itself, as user and as organization */
   readonly callerOf?: (identity: string) => Caller
-  /** How long a message takes one way, in ms. @default 20; 0 in real time */
+  /** The time that a message takes one way, in ms. @default 20; 0 in real time */
   readonly latencyMs?: number
-  /** What is random follows from it. @default 1 */
+  /** The seed of all random numbers. @default 1 */
   readonly seed?: number
 }
 
-/** The service checks its own. */
+/** The service checks its options itself. */
 const ofService: Check = [() => true, '']
 
 const isAddress: Check = [

@@ -7,9 +7,9 @@ import { isDuration } from './checks.ts'
 import type { MockDevice } from './device.ts'
 
 export interface SettleOptions {
-  /** For how long nothing is to happen, in ms. @default 1_100; 100 in real time */
+  /** The time without any activity after which everything is settled, in ms. @default 1_100; 100 in real time */
   readonly quietMs?: number
-  /** When to give up, in ms. @default 300_000; 10_000 in real time */
+  /** The time after which to give up, in ms; at least `quietMs`. @default 300_000; 10_000 in real time */
   readonly limitMs?: number
 }
 
@@ -17,13 +17,13 @@ export interface Scene {
   readonly clock: Clock
   readonly backend: Backend
   readonly devices: readonly MockDevice[]
-  /** Lets `ms` go by. */
+  /** Waits for `ms`, on a virtual clock by advancing it. */
   readonly wait: (ms: number) => Promise<void>
 }
 
 const stepMs = 20
 
-/** Resolves when nothing has been under way for a while. Rejects with an Error that says what still is. */
+/** Resolves after `quietMs` without activity. Rejects with an Error that names the activity after `limitMs`. */
 export async function settled(
   scene: Scene,
   options: SettleOptions,
@@ -35,32 +35,33 @@ export async function settled(
   const { clock, backend, wait } = scene
   const end = clock.now() + limitMs
   let quietSince = clock.now()
-  let seen = backend.requests.length
+  let requests = backend.requests.length
   for (;;) {
     await wait(stepMs)
     const now = clock.now()
-    const busy = underWay(scene)
-    if (busy || backend.requests.length !== seen) quietSince = now
-    seen = backend.requests.length
-    if (!busy && now - quietSince >= quietMs) return
+    const activity = activityOf(scene)
+    if (activity || backend.requests.length !== requests) quietSince = now
+    requests = backend.requests.length
+    if (!activity && now - quietSince >= quietMs) return
     if (now >= end) {
-      const what = (busy ?? 'requests keep coming').replace(/\.$/, '')
-      throw new Error(`Not settled after ${limitMs} ms: ${what}. \`clock.advance(ms)\` waits for nothing.`)
+      const reason = (activity ?? 'requests keep coming').replace(/\.$/, '')
+      throw new Error(
+        `Not settled after ${limitMs} ms: ${reason}. \`clock.advance(ms)\` moves time without this condition.`,
+      )
     }
   }
 }
 
-/** What is under way, in words. */
-function underWay({ backend, devices }: Scene): string | undefined {
+/** Describes the current activity; `undefined` if there is none. */
+function activityOf({ backend, devices }: Scene): string | undefined {
   for (const { clients, network, environment } of devices) {
-    if (network.calls > 0 && !backend.faults.mute)
-      return `${network.calls} of the requests have no answer yet`
-    if (network.busy) return 'a message is on its way on a socket'
+    if (network.calls > 0 && !backend.faults.mute) return `requests without a response: ${network.calls}`
+    if (network.busy) return 'a socket message is in transit'
     const reachable = backend.listening && network.state === 'up' && environment.lifecycle.online()
     for (const [client, { inStep, failure, unanswered }] of clients) {
       const { lifecycle, connection, writes } = client.status
       const { state } = connection
-      // What a fault without an end leads to cannot be told.
+      // With a fault that applies until `heal`, the final state of a client is unknown.
       if (lifecycle !== 'running' || state === 'unauthenticated' || backend.faults.endless) continue
       if (state !== (reachable ? inStep : 'offline'))
         return `a client is \`${state}\`${because(connection, failure)}`

@@ -1,27 +1,29 @@
 import { wrongOption } from '../base/errors.ts'
 import { closeCodes, type ServerSocket } from '../server/realtime/server-socket.ts'
 
-/** The server's end of a socket that can break. */
+/** The server's end of a socket whose connection can break. */
 export interface BreakableSocket extends ServerSocket {
-  /** Ends it without a word, on both sides. */
+  /** Ends the socket on both sides, without a closing handshake. */
   terminate(): void
 }
 
-/** A message that the service has pushed and that waits. Sent twice it is a duplicate, never sent it is lost. */
+/** A held push of the service. Call `send` twice to duplicate the push, or never to lose it. */
 export interface HeldPush {
   readonly identity: string | undefined
   readonly message: unknown
   send(): void
 }
 
-/** The open sockets, and what the service pushes on them. */
+/** The open sockets, and the pushes of the service. */
 export class Sockets {
   readonly #open = new Map<BreakableSocket, string | undefined>()
-  /** What waits, in the order in which it was pushed. */
+  /** The held pushes, in the order in which the service pushed them. */
   held: HeldPush[] = []
   holding = false
 
-  /** `socket` as the service is to have it. */
+  /**
+   * Returns a wrapper of `socket` for the service, which can hold pushes. The first message, the hello, is never held.
+   */
   add(socket: BreakableSocket, identity: string | undefined): ServerSocket {
     this.#open.set(socket, identity)
     socket.addEventListener('close', () => this.#open.delete(socket))
@@ -49,12 +51,12 @@ export class Sockets {
   push(message: unknown, identity?: string): void {
     const text: string | undefined = JSON.stringify(message)
     if (text === undefined) throw wrongOption('message', 'must be JSON.')
-    for (const [socket, own] of this.#open) {
-      if (identity === undefined || identity === own) socket.send(text)
+    for (const [socket, owner] of this.#open) {
+      if (identity === undefined || identity === owner) socket.send(text)
     }
   }
 
-  /** Closes all, as a service does that restarts. */
+  /** Closes all sockets, as a restarting service does. */
   restart(): void {
     for (const socket of this.#open.keys()) socket.close(closeCodes.restart, 'restart')
   }

@@ -3,7 +3,7 @@ import type { Clock } from '../base/environment.ts'
 import type { SettleOptions } from './settle.ts'
 import { VirtualClock } from './virtual-clock.ts'
 
-/** How time goes by. */
+/** Virtual or real time: the clock, and the functions that wait. */
 export interface Time<C extends Clock> {
   readonly clock: C
   readonly latencyMs: number

@@ -3,7 +3,7 @@ import type { Clock } from '../base/environment.ts'
 
 type Ticking = Omit<Clock, 'pause'>
 
-/** Timers that are counted, and can all be taken back. Some of them may be counted apart, by others over these. */
+/** Counts its timers, and can cancel all of them. `clock` may be another `Timers`, which then counts them as well. */
 export class Timers implements Ticking {
   readonly #clock: Ticking
   readonly #armed = new Set<Unsubscribe>()
@@ -12,7 +12,7 @@ export class Timers implements Ticking {
     this.#clock = clock
   }
 
-  /** How many are armed. */
+  /** The number of timers that have not fired. */
   get size(): number {
     return this.#armed.size
   }

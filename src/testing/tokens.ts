@@ -10,7 +10,7 @@ interface Token {
   refused?: RefusalCode
 }
 
-/** Credentials that were given out, and whose each is. Sent as a token or as an API key, they count alike. */
+/** The issued credentials and their identities. Each is valid as a token and as an API key. */
 export class Tokens {
   readonly #clock: Pick<Clock, 'now'>
   readonly #callerOf: (identity: string) => Caller
@@ -32,12 +32,15 @@ export class Tokens {
     return token
   }
 
-  /** The last that was issued to `identity`, whether it still holds or not. */
+  /** The last token that was issued to `identity`, valid or not. Issues the first token if there is none. */
   newest(identity: string): string {
     return this.#newest.get(identity) ?? this.issue(identity)
   }
 
-  /** Has those of `identity` refused from now on, the first also where nobody has asked for it yet. Gives whom they named. */
+  /**
+   * Refuses the tokens of `identity` from now on. Issues the first token before if there is none, so that a client does
+   * not get a valid one. Returns the callers of these tokens.
+   */
   end(identity: string, refused: RefusalCode): ReadonlySet<Caller> {
     this.newest(identity)
     const ended = [...this.#tokens.values()].filter((token) => token.identity === identity)
@@ -46,15 +49,16 @@ export class Tokens {
   }
 
   async authenticate(request: Request): Promise<Caller | Refusal | null> {
-    // Of a socket, the service has put the token of the query into a header; elsewhere the query counts for nothing.
+    // For a socket, the service has moved the token from the query to a header. For HTTP, a token in the query is
+    // ignored.
     const token = this.#tokenOf(request)
     if (!token) return null
     const { refused, caller } = token
-    // The service itself refuses who comes after `expiresAt`.
+    // The service refuses a caller after `expiresAt`.
     return refused ? { refused } : caller
   }
 
-  /** Who sent `request`, whether that token still holds or not. */
+  /** The identity of the token in `request`, valid or not. */
   identityOf(request: Request): string | undefined {
     return this.#tokenOf(socketRequest(request))?.identity
   }

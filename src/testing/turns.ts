@@ -1,6 +1,6 @@
 import { resolveEnvironment } from '../base/environment.default.ts'
 
-// Taken here, so that a test's fake timers do not stop it.
+// Read at load time, so that fake timers of a test do not replace it.
 const immediately = globalThis.setImmediate
 
 /** Resolves in a later turn of the event loop. */
@@ -12,12 +12,12 @@ export function turn(): Promise<void> {
 }
 
 /**
- * Lets everything that waits for no timer happen: promise jobs, streams, and in Node whatever takes turns of the event
- * loop by `setImmediate`, as an IndexedDB in memory does. What runs on other threads (zlib, WebCrypto, a browser's own
- * IndexedDB) is not waited for.
+ * Waits until all work is done that does not depend on a timer: promise jobs, streams and, in Node, `setImmediate`,
+ * which an in-memory IndexedDB uses. Does not wait for work on other threads (zlib, WebCrypto, the IndexedDB of a
+ * browser).
  */
 export function settle(): Promise<void> {
-  // One at a time: each takes turns itself, and two would wait for each other.
+  // Share one wait: each wait uses `setImmediate` itself, so two waits would never end.
   settling ??= quiet().finally(() => {
     settling = undefined
   })

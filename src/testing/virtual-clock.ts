@@ -13,7 +13,7 @@ const anHour = 3_600_000
 /** The first moment of 2026, UTC. */
 const newYear = 1_767_225_600_000
 
-/** A clock that stands still until it is told to go on. Nothing waits for real time. */
+/** A clock that moves only by `advance` and `until`, without waiting for real time. */
 export class VirtualClock implements Clock {
   #now: number
   readonly #timers = new Set<Timer>()
@@ -37,12 +37,12 @@ export class VirtualClock implements Clock {
     return turn()
   }
 
-  /** How many timers are armed. */
+  /** The number of timers that have not fired. */
   get timers(): number {
     return this.#timers.size
   }
 
-  /** Stands still until `work` has settled, however long that takes in real time: a module that is being loaded. */
+  /** Stops the clock until `work` has settled, however long that takes in real time, such as loading a module. */
   during<T>(work: Promise<T>): Promise<T> {
     this.#work.add(work)
     const done = () => void this.#work.delete(work)
@@ -50,19 +50,19 @@ export class VirtualClock implements Clock {
     return work
   }
 
-  /** Goes on by `ms`, running what falls due on the way, in order, and all that follows from it. */
+  /** Advances the clock by `ms`. Runs all timers that become due, in order, and all work that follows from them. */
   async advance(ms: number): Promise<void> {
     check('ms', ms, isNumber)
     const end = this.#now + ms
     await this.#settle()
     for (let next = this.#next(end); next; next = this.#next(end)) await this.#run(next)
-    // Another call may have gone further meanwhile.
+    // An overlapping call may have advanced the clock further.
     if (end > this.#now) this.#now = end
   }
 
   /**
-   * Goes on, timer by timer, until `promise` has settled, and gives what it gives. Throws where it is still pending
-   * after `limitMs`, or where no timer is left that could settle it.
+   * Advances the clock from timer to timer until `promise` has settled, and settles as `promise` does. Rejects with an
+   * Error if `promise` is still pending after `limitMs`, or if no timer is left.
    */
   async until<T>(promise: Promise<T>, limitMs = anHour): Promise<T> {
     const end = this.#now + limitMs
@@ -73,7 +73,7 @@ export class VirtualClock implements Clock {
     promise.then(settled, settled)
     for (await this.#settle(); pending; ) {
       const next = this.#next(end)
-      if (!next) throw new Error(`Still pending, and no timer falls due within ${limitMs} ms.`)
+      if (!next) throw new Error(`Still pending, and no timer is due within ${limitMs} ms.`)
       await this.#run(next)
     }
     return promise

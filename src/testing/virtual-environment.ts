@@ -11,13 +11,13 @@ export interface VirtualEnvironment<C extends Clock = VirtualClock> extends Envi
 export interface VirtualWorldOptions<C extends Clock = VirtualClock> {
   readonly seed: number
   readonly clock: C
-  /** This device's way to the server. */
+  /** The device's network to the server. */
   readonly network: VirtualNetwork
-  /** Whether its WebSocket sends headers, as that of Node does. @default false */
+  /** Whether the WebSocket sends headers, as in Node. @default false */
   readonly sendsHeaders?: boolean
 }
 
-/** Everything that one client takes from outside itself: all but the clock is virtual, and a seed says all of it. */
+/** The environment of one client. Everything but the clock is virtual, and depends on the seed only. */
 export function virtualEnvironment<C extends Clock>({
   seed,
   clock,
@@ -34,7 +34,7 @@ export function virtualEnvironment<C extends Clock>({
   }
 }
 
-/** Surroundings that say what a test lets them say. They do nothing to the network. */
+/** The online and visible state of a page, as set by a test. Setting it does not change the network. */
 export class VirtualLifecycle implements Lifecycle {
   #online = true
   #visible = true
@@ -49,12 +49,13 @@ export class VirtualLifecycle implements Lifecycle {
   }
 
   subscribe(listener: (event: LifecycleEvent) => void): () => void {
-    const own = (event: LifecycleEvent) => listener(event)
-    this.#listeners.add(own)
-    return () => this.#listeners.delete(own)
+    // A function of its own for each call, so that the same listener can subscribe twice.
+    const entry = (event: LifecycleEvent) => listener(event)
+    this.#listeners.add(entry)
+    return () => this.#listeners.delete(entry)
   }
 
-  /** How many listen. */
+  /** The number of listeners. */
   get listeners(): number {
     return this.#listeners.size
   }

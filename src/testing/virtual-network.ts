@@ -5,29 +5,29 @@ import { Timers } from './timers.ts'
 import { ClientEnd, type ServerEnd, SocketPair } from './virtual-socket.ts'
 
 /**
- * What can stand behind a virtual network: a bare server by its virtual mount, or Instep's own service as it is. A
- * rejection of either call means that nothing listens there.
+ * The server of a virtual network: the virtual mount of a bare server, or Instep's service. If either call rejects, the
+ * connection is refused.
  */
 export interface VirtualServer {
   fetch(request: Request): Promise<Response>
-  /** Refuses a socket with an answer, or gives what takes the server's end of it. */
+  /** Resolves with the response that refuses a socket, or with a function that accepts the server's end. */
   upgrade(request: Request): Promise<Response | ((socket: ServerEnd) => void)>
 }
 
 export interface VirtualNetworkOptions {
   readonly clock: Clock
   readonly server: VirtualServer
-  /** How long a message takes one way, in ms. @default 20 */
+  /** The time that a message takes one way, in ms. @default 20 */
   readonly latencyMs?: number
 }
 
 /**
- * One device's way to one server, in virtual time. `up`: all arrives, in order. `cut`: whatever is tried fails at
- * once. `black hole`: nothing arrives any more, and nothing fails.
+ * The network between one device and one server, in virtual time. `up`: all messages arrive, in order. `cut`: all
+ * requests and sockets fail at once. `black hole`: nothing arrives and nothing fails.
  */
 export class VirtualNetwork {
   latencyMs: number
-  /** What each chunk of a body takes beyond that, in ms. */
+  /** The additional time that each chunk of a body takes, in ms. */
   chunkMs = 0
   #server: VirtualServer
   readonly #timers: Timers
@@ -45,27 +45,27 @@ export class VirtualNetwork {
     return this.#state
   }
 
-  /** How many calls are under way, bodies that are still coming included. */
+  /** The number of current requests, including those whose body is still in transit. */
   get calls(): number {
     return this.#calls.size
   }
 
-  /** How many sockets are open or opening. */
+  /** The number of sockets that are open or opening. */
   get sockets(): number {
     return this.#sockets.size
   }
 
-  /** Whether any message is on its way on a socket. */
+  /** Whether a message of a socket is in transit. */
   get busy(): boolean {
     return [...this.#sockets].some(({ inTransit }) => inTransit > 0)
   }
 
-  /** Puts another server behind it. What is open stays with the old one. */
+  /** Connects to another server. Open requests and sockets stay with the old server. */
   use(server: VirtualServer): void {
     this.#server = server
   }
 
-  /** Fails all that is under way, and all that is tried until `mend`. */
+  /** Fails all current requests and sockets, and all further ones until `mend`. */
   cut(): void {
     this.#state = 'cut'
     for (const call of this.#calls) call.abort(new TypeError('fetch failed'))
@@ -73,7 +73,9 @@ export class VirtualNetwork {
     this.killSockets()
   }
 
-  /** Lets nothing arrive until `mend`. A socket that was open stays dead after it, as behind a router that forgot it. */
+  /**
+   * Drops all messages until `mend`. Open sockets stay dead after `mend`, as if a router had forgotten the connection.
+   */
   blackHole(): void {
     this.#state = 'black hole'
     for (const socket of this.#sockets) socket.lose()
@@ -83,12 +85,12 @@ export class VirtualNetwork {
     this.#state = 'up'
   }
 
-  /** Ends every socket without a word, on both sides. */
+  /** Ends every socket on both sides, without a closing handshake. */
   killSockets(): void {
     for (const socket of [...this.#sockets]) socket.kill()
   }
 
-  /** Ends all that there is, for good. */
+  /** Ends all requests, sockets and timers for good. */
   close(): void {
     this.cut()
     this.#timers.clear()
@@ -113,7 +115,7 @@ export class VirtualNetwork {
     }
   }
 
-  /** A class of WebSockets of this network. */
+  /** Creates a WebSocket class that uses this network. */
   webSocket({ sendsHeaders = false } = {}): WebSocketConstructor {
     const dial = (client: ClientEnd, url: string, headers: Record<string, string>) => {
       const request = new Request(url.replace(/^ws/, 'http'), { headers })
@@ -137,7 +139,7 @@ export class VirtualNetwork {
 
   async #exchange(request: Request, signal: AbortSignal): Promise<Response> {
     await this.#travel(this.latencyMs, signal)
-    // Whatever keeps a server from answering looks alike from here.
+    // A client cannot see why a server does not respond.
     const answer = this.#server.fetch(request).catch((cause: unknown) => {
       throw new TypeError('fetch failed', { cause })
     })
@@ -150,7 +152,7 @@ export class VirtualNetwork {
     return this.#exchange(new Request(new URL(location, request.url)), signal)
   }
 
-  /** Resolves when a message has arrived; never where it goes into a black hole. */
+  /** Resolves when a message has arrived. Stays pending if the message goes into a black hole. */
   async #travel(ms: number, signal: AbortSignal): Promise<void> {
     if (this.#state === 'cut') throw new TypeError('fetch failed')
     const lost = this.#state === 'black hole'
@@ -167,7 +169,7 @@ export class VirtualNetwork {
     const reader = body.getReader()
     const end = (reason: unknown) => {
       done()
-      // The server's side of it ends too; how does not matter here.
+      // End the server's side of the body, too. Errors of the server do not matter here.
       reader.cancel(reason).catch(() => {})
     }
     const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
@@ -182,7 +184,7 @@ export class VirtualNetwork {
         throw error
       }
     }
-    // Nothing is read ahead, so that a chunk is on its way when it is asked for.
+    // Read nothing ahead, so that each chunk starts when the client asks for it.
     return new ReadableStream<Uint8Array>({ pull, cancel: end }, { highWaterMark: 0 })
   }
 }

@@ -1,6 +1,6 @@
 import type { Random } from '../base/environment.ts'
 
-/** Mulberry32: a generator of numbers in [0, 1) whose whole state is one 32-bit number. The same seed, the same row. */
+/** Mulberry32: a generator of numbers in [0, 1) with a 32-bit state. The same seed produces the same sequence. */
 export function mulberry32(seed: number): () => number {
   let state = seed
   return () => {

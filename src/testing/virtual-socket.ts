@@ -3,26 +3,26 @@ import type { WebSocketLike } from '../base/environment.ts'
 import type { ServerSocket } from '../server/realtime/server-socket.ts'
 import { Timers } from './timers.ts'
 
-/** What a pair of ends asks of the network between them. */
+/** The part of the network that a socket pair uses. */
 export interface Wire {
   readonly latencyMs: number
   readonly state: 'up' | 'cut' | 'black hole'
 }
 
-/** How long either end waits for the answer to its close frame, in ms. */
+/** The time that either end waits for the response to its close frame, in ms. */
 const closeTimeoutMs = 30_000
 
 const abnormal = 1006
 
 const encoder = new TextEncoder()
 
-/** One WebSocket: the end that a client holds, and the end that a server holds. */
+/** One WebSocket: the client's end and the server's end. */
 export class SocketPair {
   readonly client: ClientEnd
   readonly #server: ServerEnd
   readonly #wire: Wire
   readonly #timers: Timers
-  /** What is on its way. */
+  /** The messages in transit. */
   readonly #transit: Timers
   readonly #onGone: () => void
   readonly #timeouts = new Disposer()
@@ -39,7 +39,7 @@ export class SocketPair {
     this.#server = new ServerEnd(this)
   }
 
-  /** How many messages are on their way, those of the handshakes included. */
+  /** The number of messages in transit, including those of the handshakes. */
   get inTransit(): number {
     return this.#transit.size
   }
@@ -58,7 +58,7 @@ export class SocketPair {
     })
   }
 
-  /** Nothing passes from here on, in either direction, and neither end is told. */
+  /** Drops all further messages in both directions, without notifying either end. */
   lose(): void {
     this.#lost = true
   }
@@ -72,7 +72,7 @@ export class SocketPair {
     this.#onGone()
   }
 
-  /** Has `arrive` happen at the other end, behind all that was sent before. */
+  /** Calls `arrive` at the other end, after all earlier messages have arrived. */
   carry(arrive: () => void): void {
     const now = this.#timers.now()
     this.#lastArrival = Math.max(this.#lastArrival, now + this.#wire.latencyMs)
@@ -88,7 +88,7 @@ export class SocketPair {
     })
   }
 
-  /** The closing handshake that the client begins (RFC 6455, section 7). */
+  /** Performs the closing handshake that the client begins (RFC 6455, section 7). */
   closeFromClient(code: number): void {
     this.#timeouts.add(this.#timers.after(closeTimeoutMs, () => this.#end(abnormal, '')))
     this.carry(() => {
@@ -100,7 +100,7 @@ export class SocketPair {
     })
   }
 
-  /** The closing handshake that the server begins. */
+  /** Performs the closing handshake that the server begins. */
   closeFromServer(code: number, reason: string): void {
     this.#timeouts.add(this.#timers.after(closeTimeoutMs, () => this.#server.closed(abnormal)))
     this.carry(() => {
@@ -118,7 +118,7 @@ export class SocketPair {
   }
 }
 
-/** What a client's `new WebSocket` gives. */
+/** The object that `new WebSocket` returns to a client. */
 export class ClientEnd implements WebSocketLike {
   readyState = 0
   onopen: WebSocketLike['onopen'] = null
@@ -163,9 +163,9 @@ export class ClientEnd implements WebSocketLike {
   }
 }
 
-/** What a server is given of an accepted socket. */
+/** The server's end of an accepted socket. */
 export class ServerEnd implements ServerSocket {
-  /** What was sent and has not arrived, in bytes. In a black hole it only grows. */
+  /** The bytes that were sent and have not arrived. In a black hole, the number only grows. */
   bufferedAmount = 0
   #open = true
   #closing = false
@@ -191,7 +191,7 @@ export class ServerEnd implements ServerSocket {
     this.#pair.closeFromServer(code, reason)
   }
 
-  /** Ends it without a word. */
+  /** Ends the socket without a closing handshake. */
   terminate(): void {
     this.#pair.kill()
   }

@@ -53,7 +53,7 @@ test('settle rejects where something stays under way, and says what', async () =
   server.late(20_000, { endpoint: 'bootstrap' })
   await server.client({ identity: 'ada' }).start()
   await expect(server.settle({ limitMs: 10_000 })).rejects.toThrow(
-    'Not settled after 10000 ms: 1 of the requests have no answer yet.',
+    'Not settled after 10000 ms: requests without a response: 1.',
   )
 })
 

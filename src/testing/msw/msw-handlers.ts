@@ -9,18 +9,19 @@ import {
 import type { MockSyncServer } from '../mock-server.ts'
 import type { BreakableSocket } from '../sockets.ts'
 
-/** The end of a socket that msw has taken over. */
+/** A socket that msw has intercepted. */
 type MswClient = WebSocketHandlerEventMap['connection'][0]['client']
 
-/** How a socket ends that was cut (RFC 6455, section 7.1.5). */
+/** The close code of a socket whose connection broke (RFC 6455, section 7.1.5). */
 const abnormal = 1006
 
 /**
- * Handlers for `setupServer` or `setupWorker` of msw 2: what is sent to the server's `baseUrl` by the global `fetch` and
- * `WebSocket` is answered by it. Real time goes by there, so `server` is to be `mockSyncServer({ clock: 'real' })`.
+ * Creates handlers for `setupServer` or `setupWorker` of msw 2: `server` answers all requests and sockets to its
+ * `baseUrl` that use the global `fetch` and `WebSocket`. Such clients use real time, so create `server` by
+ * `mockSyncServer({ clock: 'real' })`.
  *
- * A socket that is refused opens first and is closed at once, since msw opens every socket. In Node before 22 there is no
- * global `WebSocket` to take over, and clients poll unless they are given one.
+ * A refused socket opens and is closed at once, since msw opens every socket. Node before 22 has no global `WebSocket`,
+ * so clients poll there unless their `environment` has one.
  *
  * @example
  * const server = mockSyncServer({ clock: 'real', baseUrl: 'https://api.example.com/sync/v1' })
@@ -49,7 +50,7 @@ export function mswHandlers(
 
 function serverEnd(client: MswClient): BreakableSocket {
   return {
-    // What is sent is there at once.
+    // Messages arrive at once.
     bufferedAmount: 0,
     send: (data) => client.send(data),
     close: (code, reason) => client.close(code, reason),
