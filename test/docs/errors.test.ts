@@ -6,22 +6,32 @@ import { root } from './documents.ts'
 
 const read = (path: string) => readFileSync(root + path, 'utf8')
 
-/** The rows of the table under `heading`, each as its cells. */
-function tableOf(heading: string): readonly (readonly string[])[] {
+interface Entry {
+  /** The heading between the section's and the code's, if there is one. */
+  readonly group: string
+  /** Without the qualifier in parentheses. */
+  readonly code: string
+  /** The text in parentheses after the code: a class or a status. */
+  readonly qualifier: string
+  readonly text: string
+}
+
+/** The codes that have a heading in the section `title`, in their order. */
+function entriesOf(title: string): readonly Entry[] {
   const section =
     read('docs/errors.md')
       .split(/^## /m)
-      .find((text) => text.startsWith(heading)) ?? ''
-  const rows = section.split('\n').filter((line) => line.startsWith('|'))
-  return rows.slice(2).map((row) =>
-    row
-      .split(/(?<!\\)\|/)
-      .slice(1, -1)
-      .map((cell) => cell.trim()),
-  )
+      .find((text) => text.startsWith(title)) ?? ''
+  const entries: Entry[] = []
+  let group = ''
+  for (const part of section.split(/^#{3,4} /m).slice(1)) {
+    const [heading = '', ...lines] = part.split('\n')
+    const [, code = '', qualifier = ''] = /^([a-z_]+)(?: \((\w+)\))?$/.exec(heading) ?? []
+    if (code) entries.push({ group, code, qualifier, text: lines.join('\n') })
+    else group = heading
+  }
+  return entries
 }
-
-const plain = (cell = '') => cell.replaceAll('`', '')
 
 /** `ErrorCodes` as it is written, `Class code` each. */
 function codesInSource(): readonly string[] {
@@ -51,30 +61,40 @@ function failuresInSource(): readonly string[] {
 
 const sorted = (list: readonly string[]) => [...new Set(list)].sort()
 
+const sections = ['In the client', 'From the service', 'Why a transaction']
+
 describe('docs/errors.md', () => {
   test('has every code of the client, under its class, once', () => {
-    let name = ''
-    const listed = tableOf('In the client').map(([first, code]) => {
-      name = plain(first) || name
-      return `${name} ${plain(code)}`
-    })
+    const listed = entriesOf('In the client').map(({ group, code }) => `${group} ${code}`)
     expect(codesInSource().length).toBeGreaterThan(20)
     expect([...listed].sort()).toEqual(sorted(codesInSource()))
   })
 
   test('has every answer of the service, once', () => {
-    const listed = tableOf('From the service').map(([status, code]) => `${status} ${plain(code)}`)
+    const listed = entriesOf('From the service').map(({ code, qualifier }) => `${qualifier} ${code}`)
     expect(listed.length).toBeGreaterThan(10)
     expect([...listed].sort()).toEqual(sorted(failuresInSource()))
   })
 
   test('has every reason for which a transaction is refused, once', () => {
-    const listed = tableOf('Why a transaction').map(([code]) => plain(code))
+    const listed = entriesOf('Why a transaction').map(({ code }) => code)
     expect([...listed].sort()).toEqual(sorted(rejectionCodes))
   })
 
   test('says of each what causes it, and what to do', () => {
-    const rows = ['In the client', 'From the service', 'Why a transaction'].flatMap(tableOf)
-    expect(rows.filter((row) => row.slice(-2).some((cell) => cell === ''))).toEqual([])
+    const incomplete = sections.flatMap((section) =>
+      entriesOf(section).filter(({ text }) => {
+        const isClientMissing = section !== 'Why a transaction' && !/^- \*\*The client\*\* \w/m.test(text)
+        return !/^\n[A-Z`]/.test(text) || isClientMissing || !/^- \*\*You\*\* \w/m.test(text)
+      }),
+    )
+    expect(incomplete.map(({ code }) => code)).toEqual([])
+  })
+
+  test('has a link of its own for each code', () => {
+    const headings = sections
+      .flatMap(entriesOf)
+      .map(({ code, qualifier }) => (qualifier ? `${code} (${qualifier})` : code))
+    expect(headings).toEqual([...new Set(headings)])
   })
 })
