@@ -20,21 +20,21 @@ export interface SyncProviderProps<M extends ModelDefinitions = ModelDefinitions
 const ClientContext: Context<SyncClient | undefined> = createContext<SyncClient | undefined>(undefined)
 
 /**
- * Gives the components below it a client. While it is mounted the client runs: one that does not run yet is started by
- * the first of its providers, and stopped by the last. The client is closed by whoever made it.
+ * Provides `client` to the components below. A mounted provider keeps the client running: the first provider starts a
+ * client that does not run yet, and the last one stops the client again. No provider closes the client.
  */
 export function SyncProvider<M extends ModelDefinitions>({
   client,
   children,
 }: SyncProviderProps<M>): ReactElement {
   useEffect(() => keepRunning(client), [client])
-  // A context is of no type of its own; the hooks say it again.
+  // A context cannot be generic: `createHooks` restores the type of the client.
   return createElement(ClientContext.Provider, { value: client as unknown as SyncClient }, children)
 }
 
-/** The client of the nearest SyncProvider. Throws a ConfigurationError where there is none. */
+/** Returns the client of the nearest SyncProvider. Throws a ConfigurationError without a SyncProvider. */
 export function useClient(): SyncClient {
   const client = useContext(ClientContext)
   if (client) return client
-  throw new ConfigurationError('SyncProvider', 'There is no `SyncProvider` above this component; render one.')
+  throw new ConfigurationError('SyncProvider', 'There is no `SyncProvider` above this component: render one.')
 }

@@ -28,14 +28,14 @@ export interface Hooks<M extends ModelDefinitions> {
 }
 
 /**
- * The hooks of this module, typed by models: `M` is what `defineModels` takes or gives. They share one context with
- * the untyped ones.
+ * Returns the hooks of this module, typed by models. `M`: the type of the argument or of the result of `defineModels`.
+ * Typed and untyped hooks share one context.
  *
  * @example
  * export const { SyncProvider, useLiveQuery, useRecord } = createHooks<typeof models>()
  */
 export function createHooks<M extends ModelDefinitions | Models>(): Hooks<DefinitionsOf<M>> {
-  // They are the same functions; the models say what the application may take records for.
+  // Models exist only as types here: the functions are the same.
   return hooks as unknown as Hooks<DefinitionsOf<M>>
 }
 

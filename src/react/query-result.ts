@@ -2,23 +2,23 @@ import type { Cursor, LiveQuery } from '../client/types.ts'
 import type { Reading } from './source.ts'
 
 /**
- * What a query gives: another object once its rows or its status change. All that is read of it is what the query gives
- * in that moment; what has been read, as its `rows`, stays as it was.
+ * The result of a query. The same object until the rows or the status change. Each property returns the current value
+ * of the query; values that were read before, such as an array of rows, do not change.
  */
 export interface QueryResult<R> {
-  /** `pending` until there is data; the rows are then what has come of it, if anything is shown before the rest. */
+  /** `pending` until there is complete data. While `pending`, there may be rows of a part of the first snapshot. */
   readonly status: 'pending' | 'ready'
-  /** The same array until a row of it changes. It is made when it is read. */
+  /** The records. The same array until a row changes. Reading the property creates the array. */
   readonly rows: readonly R[]
-  /** How many rows there are; asking for it makes none. */
+  /** The number of rows. Does not create the array. */
   readonly length: number
-  /** The rows from place `from` to place `to`, the latter not included: what a long list shows. */
+  /** The rows from index `from` up to, but not including, `to`. For the visible part of a long list. */
   readonly slice: (from: number, to: number) => readonly R[]
-  /** Where the result ends, for the `after` of the next page; `undefined` where it is empty. */
+  /** The end of the result, for the `after` of the next page; `undefined` if there are no rows. */
   readonly cursor: Cursor | undefined
 }
 
-/** What is known before there is a client: on the server, and while a page that it rendered is taken over. */
+/** The result while rendering on the server and during hydration. */
 export const noResult: QueryResult<never> = Object.freeze({
   status: 'pending',
   rows: Object.freeze([]),
@@ -27,13 +27,16 @@ export const noResult: QueryResult<never> = Object.freeze({
   cursor: undefined,
 })
 
-/** Its members are the result's own, so that a copy, as `{ ...result }`, has them, too. */
+/**
+ * The reading of `query`. The properties are own properties of the result, so that a copy like `{ ...result }` has
+ * them.
+ */
 export function readResult<R>(query: LiveQuery<R>): Reading<QueryResult<R>> {
-  // What it gave first.
+  // The values at the time of the reading.
   const { status, length } = query
   let rows: readonly R[] | undefined
-  /** The records of parts, by their place. */
-  const given = new Map<number, R>()
+  /** The records that `slice` has returned, by index. */
+  const sliced = new Map<number, R>()
   return {
     value: {
       get status() {
@@ -47,15 +50,15 @@ export function readResult<R>(query: LiveQuery<R>): Reading<QueryResult<R>> {
         return query.rows
       },
       get cursor() {
-        // It is where the rows end.
+        // The cursor depends on the last row.
         rows ??= query.rows
         return query.cursor
       },
       slice: (from, to) => {
         const part = query.slice(from, to)
         for (const [index, record] of part.entries()) {
-          const place = Math.max(from, 0) + index
-          if (!given.has(place)) given.set(place, record)
+          const position = Math.max(from, 0) + index
+          if (!sliced.has(position)) sliced.set(position, record)
         }
         return part
       },
@@ -64,6 +67,6 @@ export function readResult<R>(query: LiveQuery<R>): Reading<QueryResult<R>> {
       status === query.status &&
       length === query.length &&
       (rows === undefined || rows === query.rows) &&
-      [...given].every(([place, record]) => query.slice(place, place + 1)[0] === record),
+      [...sliced].every(([index, record]) => query.slice(index, index + 1)[0] === record),
   }
 }

@@ -3,29 +3,29 @@ import type { SyncClient } from '../client/sync-client.ts'
 
 type Running = Pick<SyncClient, 'status' | 'start' | 'stop'>
 
-/** How many providers of a client are mounted. */
+/** The number of mounted providers of each client. */
 const providers = new WeakMap<Running, number>()
 
-/** The clients that were started here, which the last provider stops. */
+/** The clients that this module started. The last provider stops such a client. */
 const started = new WeakSet<Running>()
 
-/** Lets `client` run for one more provider, until that calls what it gives. */
+/** Keeps `client` running for one more provider, until the provider calls the returned function. */
 export function keepRunning(client: Running): Unsubscribe {
-  // One that does not run below another provider was stopped by the application.
+  // If another provider is mounted and the client does not run, the application has stopped the client.
   if (providersOf(client) === 0) start(client)
   providers.set(client, providersOf(client) + 1)
   return () => {
     providers.set(client, providersOf(client) - 1)
-    // Not at once: in strict mode, and where another provider takes its place, it is to go on.
+    // Wait a moment: in strict mode, or if another provider replaces this one, the client is to keep running.
     soon(() => {
       if (providersOf(client) === 0 && started.delete(client)) client.stop().catch(() => {})
     })
   }
 }
 
-/** Starts `client` for providers that wait for data, and are mounted only then. */
+/** Starts `client` for providers that React mounts only once there is data. */
 export function startForProviders(client: Running): void {
-  // Not while React renders, since whoever hears of it may render too.
+  // Not during rendering, since listeners of the client's events may set state.
   soon(() => {
     if (providersOf(client) === 0) start(client)
   })
@@ -34,7 +34,7 @@ export function startForProviders(client: Running): void {
 function start(client: Running): void {
   if (client.status.lifecycle === 'running') return
   started.add(client)
-  // What can fail in it, as in stopping, the client's status and events tell.
+  // The client's status and events show errors of starting and stopping.
   client.start().catch(() => {})
 }
 

@@ -1,21 +1,21 @@
 import { useSyncExternalStore } from 'react'
 import type { Unsubscribe } from '../base/emitter.ts'
 
-/** What was read of something outside of React. */
+/** A value that was read from outside of React. */
 export interface Reading<V> {
   readonly value: V
-  /** Whether all that a component has read of `value` is still what there is. */
+  /** Whether everything that components have read from `value` is still current. */
   isCurrent(): boolean
 }
 
 export interface SourceOptions<V> {
-  /** Calls `listener` after each change of what is read. */
+  /** Calls `listener` after each change of the value. */
   subscribe(listener: () => void): Unsubscribe
-  /** What there is now, as a new value. */
+  /** Reads the current state as a new value. */
   read(): Reading<V>
 }
 
-/** Something outside of React, as a value that is the same by reference until it changes. */
+/** Presents state outside of React as a value that stays the same by reference until it changes. */
 export class Source<V> {
   readonly #options: SourceOptions<V>
   #reading: Reading<V> | undefined
@@ -26,7 +26,7 @@ export class Source<V> {
   }
 
   readonly get = (): V => {
-    // Before it has subscribed, React asks again whether all that it is about to show is of one moment.
+    // Before React subscribes, it calls `get` again, to check that the values have not changed since rendering.
     if (!this.#isFollowed && !this.#reading?.isCurrent()) this.#reading = undefined
     this.#reading ??= this.#options.read()
     return this.#reading.value
@@ -46,7 +46,7 @@ export class Source<V> {
   }
 }
 
-/** The value of `source`; on the server, and while what it rendered is taken over, `before`. */
-export function useSource<V>(source: Source<V>, before: V): V {
-  return useSyncExternalStore(source.subscribe, source.get, () => before)
+/** Returns the value of `source`, or `serverValue` on the server and during hydration. */
+export function useSource<V>(source: Source<V>, serverValue: V): V {
+  return useSyncExternalStore(source.subscribe, source.get, () => serverValue)
 }

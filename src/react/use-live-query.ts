@@ -8,35 +8,38 @@ import { startForProviders } from './running.ts'
 import { Source, useSource } from './source.ts'
 
 /**
- * What a query gives, as it changes. A `spec` that says the same is the same; its `filter` is told by reference. Throws
- * a ConfigurationError that names what is wrong with it.
+ * Returns the result of a query, and renders again when the result changes. `spec` is compared by content, its `filter`
+ * by reference. Throws a ConfigurationError that names the wrong part of `spec`.
  */
 export function useLiveQuery(type: string, spec: QuerySpec = {}): QueryResult<DataRecord> {
   const client = useClient()
-  // Of a wrong one, what it says may be the same as of the one before.
+  // Check before comparing: `textOf` may return the same text for a wrong spec as for the previous, valid one.
   checkQuery(spec)
-  // A spec that is written in the component is another object each time; what it says is not.
-  const said = textOf(spec)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `said` and the filter are all of `spec`.
-  const source = useMemo(() => querySource(client, type, spec), [client, type, said, spec.filter])
+  // A spec that is written in a component is a new object at each render, with the same content.
+  const text = textOf(spec)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `text` and the filter are all of `spec`.
+  const source = useMemo(() => querySource(client, type, spec), [client, type, text, spec.filter])
   return useSource<QueryResult<DataRecord>>(source, noResult)
 }
 
 /**
- * The same, for below a Suspense: it waits until there is data. On the server it does not wait, and gives an empty
- * result. Throws a ClosedError where the client is closed before there is data.
+ * As `useLiveQuery`, but suspends until there is data. On the server, the hook does not suspend and returns an empty
+ * result. Throws a ClosedError if the client is closed before there is data.
  */
 export function useSuspenseQuery(type: string, spec?: QuerySpec): QueryResult<DataRecord> {
   const client = useClient()
   const result = useLiveQuery(type, spec)
   if (result.status === 'ready' || result === noResult) return result
   if (client.status.lifecycle === 'closed') throw new ClosedError()
-  // What waits takes a provider below the Suspense with it, which is not mounted and starts nothing.
+  // While the component suspends, React does not mount a provider inside the Suspense, so that provider starts nothing.
   startForProviders(client)
   throw readiness(client, type)
 }
 
-/** What `spec` says apart from its filter. JSON would say the same of all that it does not have. */
+/**
+ * The content of `spec` except its filter. Tags values, since JSON has one text for several of them, such as null and
+ * NaN.
+ */
 function textOf(spec: QuerySpec): string {
   return JSON.stringify(spec, (_, value: unknown) => {
     if (typeof value === 'string') return `=${value}`
@@ -54,7 +57,7 @@ function querySource(client: SyncClient, type: string, spec: QuerySpec) {
 
 const waiting = new WeakMap<SyncClient, Map<string, Promise<void>>>()
 
-/** One promise for all who wait for the records of a type. */
+/** One promise for all components that wait for the records of a type. */
 function readiness(client: SyncClient, type: string): Promise<void> {
   const byType = waiting.get(client) ?? new Map<string, Promise<void>>()
   const ready = byType.get(type) ?? client.load(type)

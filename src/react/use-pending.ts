@@ -4,19 +4,19 @@ import type { Transaction } from '../mutations/transaction.ts'
 import { useClient } from './client-context.ts'
 import { type Reading, Source, useSource } from './source.ts'
 
-/** The user's changes that have not arrived: the same object until one comes, goes, or is in another state. */
+/** The transactions that have not settled. The same object until one is added or removed, or changes its state. */
 export interface PendingWrites {
-  /** On their way, in the order in which they were made. */
+  /** The transactions that are not synced yet, in the order in which they were made. */
   readonly pending: readonly Transaction[]
-  /** Refused by the server; they wait to be retried or discarded. */
+  /** The transactions that the server refused. They stay until they are retried or discarded. */
   readonly rejected: readonly Transaction[]
 }
 
 const nothing: PendingWrites = Object.freeze({ pending: Object.freeze([]), rejected: Object.freeze([]) })
 
 /**
- * The user's changes that have not arrived, as they come and go: for an inbox, or marks beside what they touch. Their
- * numbers alone are cheaper: `useSyncStatus(({ writes }) => writes)`.
+ * Returns the pending and the rejected transactions, and renders again when they change: for a list of rejected edits,
+ * or marks on changed records. For their numbers only, `useSyncStatus(({ writes }) => writes)` costs less.
  */
 export function usePending(): PendingWrites {
   const client = useClient()
@@ -24,7 +24,7 @@ export function usePending(): PendingWrites {
   return useSource(source, nothing)
 }
 
-/** The state of a transaction, as it changes. */
+/** Returns the state of a transaction, and renders again when the state changes. */
 export function useTransactionState(transaction: Transaction): Transaction['state'] {
   const subscribe = useCallback((listener: () => void) => transaction.subscribe(listener), [transaction])
   const read = () => transaction.state
@@ -35,11 +35,13 @@ export function pendingSource({ outbox }: SyncClient): Source<PendingWrites> {
   return new Source({ subscribe: (listener) => outbox.subscribe(listener), read: () => readWrites(outbox) })
 }
 
-/** Sorts them when they are read: there may be many, and many changes before anybody looks. */
+/**
+ * Computes the lists when a component reads them: there may be many transactions, and many changes between two reads.
+ */
 function readWrites(outbox: SyncClient['outbox']): Reading<PendingWrites> {
   let pending: readonly Transaction[] | undefined
   let rejected: readonly Transaction[] | undefined
-  /** All of them with their states, as they were when they were first read. */
+  /** All transactions and their states at the time of the first read. */
   let read: readonly unknown[] | undefined
   const states = () => outbox.list().flatMap((transaction) => [transaction, transaction.state])
   return {
@@ -57,7 +59,7 @@ function readWrites(outbox: SyncClient['outbox']): Reading<PendingWrites> {
     },
     isCurrent() {
       const now = states()
-      return !read || (read.length === now.length && read.every((one, index) => one === now[index]))
+      return !read || (read.length === now.length && read.every((item, index) => item === now[index]))
     },
   }
 }

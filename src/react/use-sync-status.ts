@@ -2,7 +2,7 @@ import { useCallback, useMemo, useSyncExternalStore } from 'react'
 import { initialStatus, type Status } from '../engine/status.ts'
 import { useClient } from './client-context.ts'
 
-/** Where the client stands, or what `select` takes of it; renders anew where that is another. */
+/** Returns the status of the client, or the part that `select` returns, and renders again when the result changes. */
 export function useSyncStatus(): Status
 export function useSyncStatus<S>(select: (status: Status) => S): S
 export function useSyncStatus(select: (status: Status) => unknown = identity): unknown {
@@ -19,7 +19,7 @@ export function useSyncStatus(select: (status: Status) => unknown = identity): u
 
 const identity = (status: Status) => status
 
-/** Selects once from a status: what is made anew each time would be another each time that React looks. */
+/** Calls `select` once for each status: React requires the same reference for each read until something changes. */
 function oncePerStatus(select: (status: Status) => unknown): (status: Status) => unknown {
   const selections = new WeakMap<Status, unknown>()
   return (status) => {
@@ -28,27 +28,29 @@ function oncePerStatus(select: (status: Status) => unknown): (status: Status) =>
   }
 }
 
-/** Gives what it gave before as long as it says the same, so that `select` may make an object or a list. */
+/** Returns the previous value while the next one is equal, so that `select` may return a new object or array. */
 function keeper() {
   let last: unknown
   return (next: unknown): unknown => {
-    if (!saysTheSame(last, next)) last = next
+    if (!isShallowEqual(last, next)) last = next
     return last
   }
 }
 
-/** The axes of a status stay the same by reference, so one level is enough. */
-function saysTheSame(a: unknown, b: unknown): boolean {
+/** Compares one level, which is enough, since an unchanged axis of a status is the same object. */
+function isShallowEqual(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true
   if (!isPlain(a) || !isPlain(b) || Array.isArray(a) !== Array.isArray(b)) return false
-  const [these, those] = [Object.entries(a), new Map(Object.entries(b))]
+  const [entries, others] = [Object.entries(a), new Map(Object.entries(b))]
   return (
-    these.length === those.size &&
-    these.every(([key, value]) => those.has(key) && Object.is(value, those.get(key)))
+    entries.length === others.size &&
+    entries.every(([key, value]) => others.has(key) && Object.is(value, others.get(key)))
   )
 }
 
-/** Whether its entries are all that `value` says, as those of an error, a date or a map are not. */
+/**
+ * Whether `value` is an array or a plain object, whose entries are its whole content, unlike an error, a date or a map.
+ */
 function isPlain(value: unknown): value is object {
   if (typeof value !== 'object' || !value) return false
   const prototype: unknown = Object.getPrototypeOf(value)

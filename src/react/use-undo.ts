@@ -1,16 +1,17 @@
 import { useCallback, useMemo, useSyncExternalStore } from 'react'
 import { useClient } from './client-context.ts'
 
-/** Undoing and doing again, for two buttons. */
+/** The state and the functions of an undo and a redo button. */
 export interface UndoControls {
   readonly canUndo: boolean
   readonly canRedo: boolean
-  /** As `client.undo`. */
+  /** Calls `client.undo`. */
   readonly undo: () => Promise<boolean>
+  /** Calls `client.redo`. */
   readonly redo: () => Promise<boolean>
 }
 
-/** What the user can undo and do again, as it changes: the same object until then. */
+/** Returns the undo state of the client, and renders again when it changes. The same object until then. */
 export function useUndo(): UndoControls {
   const client = useClient()
   const subscribe = useCallback((listener: () => void) => client.outbox.subscribe(listener), [client])

@@ -8,14 +8,14 @@ import { type InstepUtils, instepMutationFn } from './mutation-fn.ts'
 export interface InstepCollectionOptions<M extends ModelDefinitions, T extends NameOf<M>> {
   readonly client: SyncClient<M>
   readonly type: T
-  /** Which records of the type it holds. @default all */
+  /** Selects the records of the collection. @default all records of the type */
   readonly query?: QuerySpec<RecordFor<M, T>> | undefined
 }
 
-/** The options of a collection of TanStack DB over a client. */
+/** The options of a TanStack DB collection with the records of a client. */
 export interface InstepCollectionConfig<R extends { readonly id: string }> {
   readonly getKey: (record: R) => string
-  /** A `SyncConfig` of TanStack DB, as far as it is used here. */
+  /** The part of TanStack DB's `SyncConfig` that is used here. */
   readonly sync: {
     readonly rowUpdateMode: 'full'
     readonly sync: (collection: {
@@ -33,9 +33,9 @@ export interface InstepCollectionConfig<R extends { readonly id: string }> {
 }
 
 /**
- * A collection of what a client shows, its pending transactions included. What is written to the collection is written
- * by `client.mutate`. Throws a ConfigurationError that names what is wrong with the query. A lazy type is loaded when the
- * collection begins to sync.
+ * Returns the options of a TanStack DB collection. The collection has the records that the client shows, including
+ * pending changes. Writes to the collection call `client.mutate`. A lazy type is loaded when the collection begins to
+ * sync. Throws a ConfigurationError that names the wrong part of `query`.
  *
  * @example
  * const issues = createCollection(instepCollectionOptions({ client, type: 'Issue' }))
@@ -45,7 +45,7 @@ export function instepCollectionOptions<M extends ModelDefinitions, T extends Na
   type,
   query,
 }: InstepCollectionOptions<M, T>): InstepCollectionConfig<RecordFor<M, T>> {
-  // What is wrong with it is told here and now; it is not made before the collection is used.
+  // Check now: the query is created only when the collection is used.
   if (query) checkQuery(query as QuerySpec<unknown> as QuerySpec)
   return {
     getKey: ({ id }) => id,
@@ -80,7 +80,7 @@ export function instepCollectionOptions<M extends ModelDefinitions, T extends Na
     onInsert: instepMutationFn,
     onUpdate: instepMutationFn,
     onDelete: instepMutationFn,
-    // A collection's utils know no models.
+    // The utils of a collection have no type parameter for models.
     utils: { client: () => client as unknown as SyncClient, type: () => type },
   }
 }

@@ -1,13 +1,13 @@
-/** A row of a collection that is another now. A full update puts it in place where there is none, too. */
+/** A write to a collection. With `rowUpdateMode: 'full'`, an update also inserts a row that does not exist. */
 export type RowWrite<R> =
   | { readonly type: 'update'; readonly value: R }
   | { readonly type: 'delete'; readonly key: string }
 
-/** What a collection was given last, by id: what has to be written so that it has something else. */
+/** The rows of a collection by id, to compute the writes that a change needs. */
 export class Mirror<R extends { readonly id: string }> {
   #rows = new Map<string, R>()
 
-  /** Sets one row; `undefined` removes it. */
+  /** Sets one row, or removes it if `value` is `undefined`. Returns the writes for the collection. */
   set(id: string, value: R | undefined): readonly RowWrite<R>[] {
     const before = this.#rows.get(id)
     if (before === value) return []
@@ -16,10 +16,10 @@ export class Mirror<R extends { readonly id: string }> {
       return [{ type: 'delete', key: id }]
     }
     this.#rows.set(id, value)
-    return [{ type: 'update', value: apart(value) }]
+    return [{ type: 'update', value: separate(value) }]
   }
 
-  /** Sets all rows, those that are not among them being gone. */
+  /** Replaces all rows. Returns the writes for the collection. */
   replace(rows: readonly R[]): readonly RowWrite<R>[] {
     const ids = new Set(rows.map(({ id }) => id))
     const gone = [...this.#rows.keys()].filter((id) => !ids.has(id))
@@ -27,8 +27,8 @@ export class Mirror<R extends { readonly id: string }> {
   }
 }
 
-/** `record` as it may be given away: a binding such as Solid's changes in place what a record nests. */
-function apart<R extends object>(record: R): R {
+/** Copies a record with nested values, since bindings such as Solid's change nested values in place. */
+function separate<R extends object>(record: R): R {
   const isNesting = Object.values(record).some((value) => typeof value === 'object' && value !== null)
   return isNesting ? structuredClone(record) : record
 }

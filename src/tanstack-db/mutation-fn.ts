@@ -5,15 +5,15 @@ import type { ModelDefinitions } from '../models/models.ts'
 import type { Fields } from '../mutations/draft.ts'
 import { isObject } from '../protocol/json.ts'
 
-/** What a collection over a client has in `utils`. */
+/** The `utils` of a collection from `instepCollectionOptions`. */
 export interface InstepUtils {
   readonly client: () => SyncClient
-  /** The type of its records. */
+  /** Returns the type of the records. */
   readonly type: () => string
   readonly [name: string]: () => unknown
 }
 
-/** What is read of a transaction of TanStack DB. */
+/** The part of a TanStack DB transaction that is used here. */
 export interface CollectionTransaction {
   readonly metadata: Fields
   readonly mutations: readonly CollectionMutation[]
@@ -29,13 +29,14 @@ interface CollectionMutation {
 }
 
 /**
- * Writes what a transaction of TanStack DB holds as one transaction of the client, also where it touches several
- * collections. Resolves when that is durable: on disk, and to be sent. Rejects with what `client.mutate` throws, and
- * with the StorageError for which it was taken back; nothing has changed then. What the server says comes later, and is
- * in `client.outbox`.
+ * Writes a TanStack DB transaction, which may span several collections, as one transaction of the client. Resolves when
+ * the client's transaction is durable: stored on disk and about to be sent. Rejects with what `client.mutate` throws,
+ * and with a StorageError if the transaction could not be stored and was undone; nothing has changed then. The response
+ * of the server comes later: see `client.outbox`.
  *
- * The `label` and the `group` in the `metadata` of its first change, or else in its own, are those of the client's
- * transaction.
+ * The client's transaction gets the `label` and the `group` of the `metadata` of the first change or, without these, of
+ * the `metadata` of the TanStack DB transaction. Rejects with a ConfigurationError for collections of more than one
+ * client.
  *
  * @example
  * const tx = createTransaction({ mutationFn: instepMutationFn })
@@ -52,13 +53,16 @@ export async function instepMutationFn({
   const { mutations, metadata } = transaction
   const [client, ...others] = new Set(mutations.map((mutation) => utilsOf(mutation).client()))
   if (!client || others.length > 0) {
-    throw new ConfigurationError('client', 'A transaction holds records of two clients; make one for each.')
+    throw new ConfigurationError(
+      'client',
+      'A transaction has records of two clients: use one for each client.',
+    )
   }
   const { label, group } = { ...metadata, ...fieldsOf(mutations[0]?.metadata) }
   const body = (m: TypedMutator<ModelDefinitions>) => {
     for (const mutation of mutations) write(m, mutation)
   }
-  // The client shows it from here on; it must also stay.
+  // The client shows the writes at once. Wait until they are stored, too.
   await client.mutate(body, { label: textOf(label), group: textOf(group) }).durable
 }
 
@@ -69,7 +73,7 @@ function write(m: TypedMutator<ModelDefinitions>, mutation: CollectionMutation):
   if (type === 'insert') m.insert(t, ownFields({ ...modified }))
   else if (type === 'delete') m.delete(t, id)
   else if (m.get(t, id) && Object.values(changes).includes(undefined)) {
-    // A field is removed by putting the record without it.
+    // `update` cannot remove a field: put the record without the field.
     m.put(t, { ...m.get(t, id), ...changes, id })
   } else m.update(t, id, changes as Partial<DataRecord>)
 }
@@ -77,11 +81,11 @@ function write(m: TypedMutator<ModelDefinitions>, mutation: CollectionMutation):
 function utilsOf({ collection }: CollectionMutation): InstepUtils {
   const { utils } = collection
   if (utils.client && utils.type) return utils as InstepUtils
-  const message = `The collection ${collection.id} is not over a client; make it with \`instepCollectionOptions\`.`
+  const message = `The collection ${collection.id} has no client: create it with \`instepCollectionOptions\`.`
   throw new ConfigurationError('collection', message)
 }
 
-/** A row that was read from a collection carries fields of TanStack DB's. */
+/** Removes the fields that TanStack DB adds to the rows of a collection. */
 function ownFields({
   $hasPendingWrites: _,
   $synced: __,
