@@ -8,20 +8,23 @@ import { secretsIn } from './secret.ts'
 import type { Settings } from './settings.ts'
 import type { Shell } from './shell.ts'
 
-/** What an issuer's tokens are checked by, and for whom they are. */
+/** The options that say how tokens are checked. */
 export const authenticationOptions = {
   jwks: {
-    about: 'The address of a JSON Web Key Set, whose keys sign the tokens in place of INSTEP_JWT_SECRET',
+    about: 'The URL of a JSON Web Key Set that checks tokens, instead of INSTEP_JWT_SECRET',
     value: 'url',
   },
-  algorithms: { about: 'With which of its keys, between commas (RS256,ES256)', value: 'names' },
-  audience: { about: 'What `aud` is to hold: needed with --jwks, where `any` checks nothing', value: 'name' },
-  issuer: { about: 'What `iss` is to be (any)', value: 'name' },
+  algorithms: { about: 'The accepted algorithms, separated by commas (RS256,ES256)', value: 'names' },
+  audience: {
+    about: 'The required `aud` of tokens; needed with --jwks, where `any` accepts all',
+    value: 'name',
+  },
+  issuer: { about: 'The required `iss` of tokens (any)', value: 'name' },
 }
 
 /**
- * Rejects with a UsageError where the settings and the environment give no way to check a token, or two; and where the
- * package is missing without which every request would fail.
+ * Returns the authentication that the settings and the environment describe. Rejects with a UsageError if they describe
+ * none or two, and if the package that it needs is missing: otherwise every request would fail.
  */
 export async function authenticationIn(settings: Settings, env: Shell['env']): Promise<Authenticate> {
   const authenticate = authenticationBy(settings, env)
@@ -41,17 +44,17 @@ function authenticationBy(settings: Settings, env: Shell['env']): Authenticate {
 
 function keysIn(settings: Settings, env: Shell['env']): JwtOptions {
   const jwks = settings.text('jwks')
-  const named = settings.list('algorithms')
+  const algorithmsSet = settings.list('algorithms')
   if (jwks === undefined) {
-    if (named) throw new UsageError('`--algorithms` goes with `--jwks`, which is missing.')
+    if (algorithmsSet) throw new UsageError('`--algorithms` needs `--jwks`, which is missing.')
     const audience = settings.text('audience')
     return { secret: secretsIn(env), ...(audience !== undefined && { audience }) }
   }
   if (env.INSTEP_JWT_SECRET) {
-    throw new UsageError('Tokens are checked with `--jwks` or with INSTEP_JWT_SECRET; leave out one of them.')
+    throw new UsageError('Set either `--jwks` or INSTEP_JWT_SECRET to check tokens, not both.')
   }
-  const audience = settings.required('audience', 'whom the tokens are for, or `any`')
-  // Whatever is no algorithm is refused with the rest.
-  const algorithms = (named ?? ['RS256', 'ES256']) as readonly AsymmetricAlgorithm[]
+  const audience = settings.required('audience', 'the `aud` of the tokens, or `any`')
+  // Unknown algorithms are refused by `jwtAuthentication`.
+  const algorithms = (algorithmsSet ?? ['RS256', 'ES256']) as readonly AsymmetricAlgorithm[]
   return { jwks, algorithms, audience: audience === 'any' ? null : audience }
 }

@@ -5,26 +5,29 @@ import type { Shell } from './shell.ts'
 
 export interface Command {
   readonly name: string
-  /** One sentence. */
+  /** A sentence for the list of commands. */
   readonly about: string
-  /** The one argument without a name, where there is one. */
+  /** The positional argument, if the command has one. */
   readonly argument?: { readonly name: string; readonly about: string }
   readonly options: Options
-  /** What else its help says. */
+  /** Further paragraphs of the help. */
   readonly notes: readonly string[]
   run(settings: Settings, shell: Shell): Promise<void>
 }
 
-/** By name, as in `owner-field`. */
+/** The options by name, like `owner-field`. */
 export type Options = Readonly<Record<string, Option>>
 
 export interface Option {
   readonly about: string
-  /** What stands for its value in the help; one without is on or off. */
+  /** The placeholder of the value in the help. An option without it is a flag. */
   readonly value?: string
 }
 
-/** What `args` say to `command`. Throws a UsageError for what it does not know, and for an option without its value. */
+/**
+ * Parses the arguments of a command. Throws a UsageError for an unknown argument or option, and for an option without
+ * its value.
+ */
 export function parse(command: Command, args: readonly string[]): Given {
   const { tokens } = parseArgs({
     args: [...args],
@@ -34,7 +37,7 @@ export function parse(command: Command, args: readonly string[]): Given {
         { type: value === undefined ? ('boolean' as const) : ('string' as const) },
       ]),
     ),
-    // What is wrong is said here, in one sentence.
+    // Errors are reported below, as one sentence.
     strict: false,
     tokens: true,
   })
@@ -46,27 +49,27 @@ export function parse(command: Command, args: readonly string[]): Given {
     const { name, rawName, value, inlineValue } = token
     const option = Object.hasOwn(command.options, name) ? command.options[name] : undefined
     if (!option) throw new UsageError(`There is no option \`${rawName}\`; ${seeHelp(command)}`)
-    if (options.has(name)) throw new UsageError(`\`--${name}\` is given more than once; give it once.`)
+    if (options.has(name)) throw new UsageError(`\`--${name}\` is set more than once; set it once.`)
     if (option.value !== undefined && !value) {
       throw new UsageError(`\`--${name}\` needs a value; ${seeHelp(command)}`)
     }
-    // More likely the next option than a value.
+    // The value is more likely the next option.
     if (value?.startsWith('-') && !inlineValue) {
       throw new UsageError(
-        `\`--${name}\` needs a value; one that begins with a dash is given as in \`--${name}=-x\`.`,
+        `\`--${name}\` needs a value; write a value that begins with a dash as \`--${name}=-x\`.`,
       )
     }
     options.set(name, value ?? 'true')
   }
   const [argument, superfluous] = command.argument ? rest : [undefined, ...rest]
   if (superfluous !== undefined) {
-    throw new UsageError(`There is nothing that \`${superfluous}\` could mean; ${seeHelp(command)}`)
+    throw new UsageError(`The argument \`${superfluous}\` is not expected; ${seeHelp(command)}`)
   }
   return { argument, options }
 }
 
 function seeHelp({ name }: Pick<Command, 'name'>): string {
-  return `\`instep ${name} --help\` lists what there is.`
+  return `\`instep ${name} --help\` lists arguments and options.`
 }
 
 /** The help of one command. */
@@ -80,10 +83,10 @@ export function helpOf({ name, about, argument, options, notes }: Command): stri
   return paragraphs(about, usage, table([...args, ...list]), ...notes)
 }
 
-/** The help of all of them. */
+/** The list of commands. */
 export function helpOfAll(commands: readonly Command[]): string {
   return paragraphs(
-    'Serves and looks after copies of data that keep in step.',
+    'Serves and maintains a database that clients sync with.',
     'Usage: instep <command> [options]',
     table(commands.map(({ name, about }) => [name, about])),
     '`instep <command> --help` says more about a command.',

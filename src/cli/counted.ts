@@ -1,4 +1,4 @@
-/** `count` of what one of is called `name`. */
+/** A count with its noun, like `2 records`. */
 export function counted(count: number, name: string): string {
   return `${count} ${name}${count === 1 ? '' : 's'}`
 }

@@ -10,32 +10,35 @@ import { CommandError, UsageError } from './failure.ts'
 import type { Settings } from './settings.ts'
 
 export const databaseOption = {
-  about: 'Where the data is: `memory:`, a folder, or the address of a PostgreSQL',
+  about: 'The database: `memory:`, a folder, or the address of a PostgreSQL',
   value: 'memory:|folder|postgres://…',
 }
 
 export const lastingDatabaseOption = {
-  about: 'Where the data is: a folder, or the address of a PostgreSQL',
+  about: 'The database: a folder, or the address of a PostgreSQL',
   value: 'folder|postgres://…',
 }
 
-const lasting = 'a folder, or an address like `postgres://user@host/name`'
+const lastingExpected = 'a folder, or an address like `postgres://user@host/name`'
 
-/** The database that the settings name. Throws a UsageError where they name none. */
-export function databaseIn(settings: Settings, expected = `\`memory:\`, ${lasting}`): string {
+/** The database that the settings name. Throws a UsageError if there is none, or if the name is invalid. */
+export function databaseIn(settings: Settings, expected = `\`memory:\`, ${lastingExpected}`): string {
   const name = settings.required('database', expected)
   if (namesDatabase(name)) return name
-  throw new UsageError(`\`--database\` is to be ${expected}.`)
+  throw new UsageError(`\`--database\` must be ${expected}.`)
 }
 
-/** The same, where only one that lasts is of use. */
+/** Like {@link databaseIn}, but throws a UsageError for `memory:`. */
 export function lastingDatabaseIn(settings: Settings): string {
-  const name = databaseIn(settings, lasting)
+  const name = databaseIn(settings, lastingExpected)
   if (name !== 'memory:') return name
-  throw new UsageError('`memory:` ends with the process that has it; name a folder or a PostgreSQL.')
+  throw new UsageError('`memory:` is lost when the process ends; use a folder or a PostgreSQL.')
 }
 
-/** The same, where nothing is to be made that is not there. Throws a CommandError for a folder that is none of ours. */
+/**
+ * Like {@link lastingDatabaseIn}, but throws a CommandError for a folder without a database of Instep, so that none is
+ * created.
+ */
 export function presentDatabaseIn(settings: Settings): string {
   const name = lastingDatabaseIn(settings)
   if (isPostgres(name) || existsSync(join(name, 'complete'))) return name
@@ -47,12 +50,14 @@ export interface OpenOptions {
   readonly retention?: Retention
 }
 
-/** The log in `name`. Rejects with one sentence where it cannot be had; it holds no password. */
+/**
+ * Opens the log of a database. Rejects with one sentence, which contains no password, if the database cannot be used.
+ */
 export function openLog(name: string, options: OpenOptions): Promise<SqlLog> {
   return reaching(name, () => openSqlLog(name, options))
 }
 
-/** What `work` gives; where it fails because the database cannot be had, rejects with one sentence that says so. */
+/** Runs `work`. If `work` fails because the database cannot be used, rejects with a CommandError that says why. */
 export async function reaching<T>(name: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -63,7 +68,7 @@ export async function reaching<T>(name: string, work: () => Promise<T>): Promise
   }
 }
 
-/** What it is called in a sentence: without the user and the password. */
+/** The name of a database for a sentence: without user and password. */
 function titleOf(name: string): string {
   if (!isPostgres(name)) return `The database in the folder ${name}`
   if (!URL.canParse(name)) return 'The PostgreSQL of `--database`'
@@ -71,15 +76,16 @@ function titleOf(name: string): string {
   return `The PostgreSQL at ${searchParams.get('host') ?? host}${pathname}`
 }
 
-const unknownCa = 'its certificate is of no CA that is known here; name the file of its CA by `sslrootcert`'
+const unknownCa =
+  'its certificate is from an unknown CA; set `sslrootcert` in the address to the file of the CA'
 
-/** Node's codes, OpenSSL's, and PostgreSQL's SQLSTATEs (its appendix A). */
-const reasons: Readonly<Record<string, string>> = {
+/** Reasons by codes of Node and OpenSSL and by SQLSTATEs (PostgreSQL, appendix A). */
+const reasonByCode: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing answers there',
   ENOENT: 'nothing answers there',
   ENOTFOUND: 'there is no such host',
   ETIMEDOUT: 'it does not answer in time',
-  EACCES: 'this user may not',
+  EACCES: 'this user has no permission',
   EROFS: 'its file system is read only',
   ENOSPC: 'the disk is full',
   ENOTDIR: 'it is a file',
@@ -89,18 +95,17 @@ const reasons: Readonly<Record<string, string>> = {
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: unknownCa,
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: unknownCa,
   '28P01': 'the password is wrong',
-  '28000':
-    'this user may not connect, or only over TLS, for which the address ends in `?sslmode=verify-full`',
+  '28000': 'this user may not connect, or only over TLS; for TLS, add `?sslmode=verify-full` to the address',
   '3D000': 'there is no such database',
-  '42501': 'this user may not',
-  '42P01': 'it holds no data of Instep’s',
+  '42501': 'this user has no permission',
+  '42P01': 'it has no tables of Instep',
   '53300': 'it has too many connections',
   '57P03': 'it is starting or stopping',
 }
 
 function reasonOf(error: unknown): string {
   const { message } = toError(error)
-  // Of a file, as of a certificate, the message says which one is missing; else it is a socket's.
-  const known = message.startsWith('ENOENT') ? undefined : reasons[codeOf(error)]
+  // If a file such as a certificate is missing, the message names the file. Otherwise ENOENT is about a socket.
+  const known = message.startsWith('ENOENT') ? undefined : reasonByCode[codeOf(error)]
   return known ?? message.replace(/\.$/, '')
 }

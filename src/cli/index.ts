@@ -4,7 +4,7 @@ import { argv } from 'node:process'
 import { main } from './main.ts'
 import { nodeShell } from './shell.ts'
 
-/** From the package that this file is built into. */
+/** The version in the manifest of the package that contains this file. */
 function version(): string {
   return JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version
 }

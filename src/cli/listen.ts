@@ -7,7 +7,7 @@ import type { Shell } from './shell.ts'
 
 export const addressOptions = {
   host: { about: 'The address to listen on (127.0.0.1)', value: 'address' },
-  port: { about: 'The port to listen on; 0 takes one that is free (8080)', value: 'number' },
+  port: { about: 'The port to listen on; 0 takes any free port (8080)', value: 'number' },
 }
 
 export function addressIn(settings: Settings): Pick<ServeOptions, 'host' | 'port'> {
@@ -17,7 +17,7 @@ export function addressIn(settings: Settings): Pick<ServeOptions, 'host' | 'port
   }
 }
 
-/** Rejects with one sentence where the address cannot be had. */
+/** Starts to serve. Rejects with a CommandError if the address or port cannot be used. */
 export async function listen(service: SyncService, options: ServeOptions): Promise<Served> {
   try {
     return await serve(service, options)
@@ -26,27 +26,29 @@ export async function listen(service: SyncService, options: ServeOptions): Promi
     switch (codeOf(error)) {
       case 'EADDRINUSE':
         throw new CommandError(
-          `The port ${port} of ${host} is in use; choose another by \`--port\`, or 0 for any.`,
+          `The port ${port} of ${host} is in use; choose another with \`--port\`, or 0 for any free port.`,
         )
       case 'EACCES':
         throw new CommandError(`This user may not listen on the port ${port}; choose one above 1023.`)
       case 'EADDRNOTAVAIL':
       case 'ENOTFOUND':
-        throw new CommandError(`\`${host}\` is no address of this machine; choose another by \`--host\`.`)
+        throw new CommandError(
+          `\`${host}\` is not an address of this machine; choose another with \`--host\`.`,
+        )
       default:
         throw error
     }
   }
 }
 
-/** Resolves at the first signal; the second one ends the process at once. */
+/** Resolves at the first signal to end. The second signal ends the process at once. */
 export function untilToldToEnd({ onEnd, exit }: Shell): Promise<void> {
   return new Promise((resolve) => {
-    // One listener for both: Deno calls one that is added at a signal for that same signal.
-    let isTold = false
+    // One listener for both signals: Deno calls a listener that is added during a signal for the same signal.
+    let isEnding = false
     onEnd(() => {
-      if (isTold) exit(1)
-      isTold = true
+      if (isEnding) exit(1)
+      isEnding = true
       resolve()
     })
   })

@@ -10,14 +10,17 @@ const levels = ['debug', 'info', 'warn', 'error', 'silent'] as const
 type Level = (typeof levels)[number]
 
 export const logOptions = {
-  'log-level': { about: 'What is told on stderr: debug, info, warn, error or silent (warn)', value: 'level' },
+  'log-level': {
+    about: 'The lowest level of lines on stderr: debug, info, warn, error or silent (warn)',
+    value: 'level',
+  },
   'log-format': {
-    about: 'text, or json for one object a line, which needs the package pino (text)',
+    about: 'text, or json for one object per line, which needs the package pino (text)',
     value: 'format',
   },
 }
 
-/** Where a command tells what happens: on stderr, so that stdout holds results alone. */
+/** Returns the logger of a command, which writes to stderr: stdout holds only results. */
 export async function loggerIn(settings: Settings, { stderr }: Shell): Promise<Logger> {
   const level = settings.oneOf('log-level', levels) ?? 'warn'
   if (settings.oneOf('log-format', ['text', 'json']) !== 'json') return textLogger(level, stderr)
@@ -26,18 +29,18 @@ export async function loggerIn(settings: Settings, { stderr }: Shell): Promise<L
 }
 
 function textLogger(level: Level, output: Output): Logger {
-  const from = levels.indexOf(level)
-  const at =
-    (own: Exclude<Level, 'silent'>) =>
+  const minLevel = levels.indexOf(level)
+  const logAt =
+    (lineLevel: Exclude<Level, 'silent'>) =>
     (message: string, details: object = {}) => {
-      if (levels.indexOf(own) < from) return
+      if (levels.indexOf(lineLevel) < minLevel) return
       const facts = Object.entries(details).map(([name, value]) => ` ${name}=${textOf(value)}`)
-      output.write(`${own.padEnd(5)} ${oneLine(message)}${facts.join('')}\n`)
+      output.write(`${lineLevel.padEnd(5)} ${oneLine(message)}${facts.join('')}\n`)
     }
-  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+  return { debug: logAt('debug'), info: logAt('info'), warn: logAt('warn'), error: logAt('error') }
 }
 
-/** Without a character that could be taken for another line, or for a command to the terminal. */
+/** The value without control characters, and on one line. */
 function textOf(value: unknown): string {
   const text = typeof value === 'string' && /^[\w./:@-]+$/.test(value) ? value : JSON.stringify(value)
   return (text ?? 'undefined').replace(/[\u007f-\u009f]/g, '?')

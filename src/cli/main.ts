@@ -4,7 +4,7 @@ import { sentenceOf, UsageError } from './failure.ts'
 import { Settings } from './settings.ts'
 import type { Shell } from './shell.ts'
 
-/** Runs a command line. Resolves with the exit code: 0 done, 1 failed, 2 called wrongly. */
+/** Runs a command line. Resolves with the exit code: 0 for success, 1 for a failure, 2 for wrong arguments. */
 export async function main(args: readonly string[], shell: Shell, version: () => string): Promise<number> {
   try {
     await run(args, shell, version)

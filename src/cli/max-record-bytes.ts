@@ -2,7 +2,7 @@ import { defaultRecordBytes, maxRecordBytes } from '../server/log/check-size.ts'
 import type { Settings } from './settings.ts'
 
 export const maxRecordBytesOption = {
-  about: `The longest a record may become, in bytes of JSON (${defaultRecordBytes})`,
+  about: `The maximum length of a record, in bytes of JSON (${defaultRecordBytes})`,
   value: 'number',
 }
 

@@ -3,7 +3,7 @@ import type { Output } from './shell.ts'
 
 const everyMs = 100
 
-/** Shows on a terminal, in one line, how far something is; elsewhere it says nothing. */
+/** Shows the progress in one line of a terminal. Without a terminal, shows nothing. */
 export class Progress {
   readonly #output: Output
   readonly #clock: Clock
@@ -21,7 +21,7 @@ export class Progress {
     this.#output.write(`\r\u001b[2K${what} ${Math.floor((100 * done) / Math.max(1, all))} %`)
   }
 
-  /** Takes the line away. */
+  /** Removes the line. */
   clear(): void {
     if (this.#output.isTerminal) this.#output.write('\r\u001b[2K')
   }

@@ -2,19 +2,22 @@ import { minSecretBytes } from '../server/auth/jwt-keys.ts'
 import { UsageError } from './failure.ts'
 import type { Shell } from './shell.ts'
 
-/** What the environment alone may hold. */
+/** The settings that only the environment may hold. */
 export const secretVariables = ['INSTEP_JWT_SECRET', 'INSTEP_JWT_SECRET_PREVIOUS'] as const
 
 export const secretNote =
-  'INSTEP_JWT_SECRET, in the environment alone, is what tokens are signed with: 32 bytes or more. While it is\n' +
-  'rotated, INSTEP_JWT_SECRET_PREVIOUS is the one before, which is still accepted.'
+  'INSTEP_JWT_SECRET, only in the environment, is the secret that signs tokens: 32 bytes or more. During a\n' +
+  'rotation, tokens signed with INSTEP_JWT_SECRET_PREVIOUS are accepted as well.'
 
-/** What tokens are signed with; behind it, what they were signed with before. Throws a UsageError where it is missing or too short. */
+/**
+ * The secret that signs tokens, followed by the previous one if it is set. Throws a UsageError for a missing or short
+ * secret.
+ */
 export function secretsIn(env: Shell['env']): readonly [string, ...string[]] {
   const secret = secretIn(env, 'INSTEP_JWT_SECRET')
   if (secret === undefined) {
     throw new UsageError(
-      'INSTEP_JWT_SECRET is not set; tokens are signed with it, so give it 32 bytes or more.',
+      'INSTEP_JWT_SECRET is not set; set it to a secret of 32 bytes or more, which signs tokens.',
     )
   }
   const previous = secretIn(env, 'INSTEP_JWT_SECRET_PREVIOUS')

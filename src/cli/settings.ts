@@ -8,10 +8,10 @@ import { isOfKubernetes } from './unknown-variables.ts'
 
 type Config = Readonly<Record<string, unknown>>
 
-/** The one option of every command. */
+/** The option that every command has. */
 export const configOption = { about: 'A JSON file with any of these options', value: 'file' }
 
-/** What a command line says. */
+/** The parsed command line. */
 export interface Given {
   readonly argument: string | undefined
   readonly options: ReadonlyMap<string, string>
@@ -19,13 +19,13 @@ export interface Given {
 
 interface Found {
   readonly text: string
-  /** What it is called where it was found. */
+  /** The name of the option in its source, for error messages. */
   readonly name: string
 }
 
 /**
- * The options of a command: each from the command line, else from the environment, else from the file that `--config`
- * names. Every method throws a UsageError for a value of another kind, and says where it stands.
+ * The options of a command. Each comes from the command line, else from the environment, else from the file that
+ * `--config` names. Every method throws a UsageError for an invalid value; the message names the source.
  */
 export class Settings {
   readonly argument: string | undefined
@@ -35,7 +35,7 @@ export class Settings {
   readonly #configPath: string
   readonly #known: ReadonlySet<string>
 
-  /** `known` are the options of all commands, which may share one file. */
+  /** `known` has the options of all commands, since all commands may share one file. */
   constructor(given: Given, env: Shell['env'], known: ReadonlySet<string>) {
     this.argument = given.argument
     this.#known = known
@@ -45,7 +45,7 @@ export class Settings {
     this.#config = this.#configPath === '' ? {} : readConfig(this.#configPath, known)
   }
 
-  /** The variables by which the environment sets options. */
+  /** The environment variables that set options. */
   get variables(): readonly string[] {
     return ['config', ...this.#known].map(variableOf)
   }
@@ -54,10 +54,10 @@ export class Settings {
     return this.#find(option)?.text
   }
 
-  /** The option, or a UsageError that says it is missing and what it is to be: `expected`. */
+  /** The value of a required option. Throws a UsageError with `expected` if it is missing. */
   required(option: string, expected: string): string {
     const text = this.text(option)
-    if (text === undefined) throw new UsageError(`\`--${option}\` is missing; it is to be ${expected}.`)
+    if (text === undefined) throw new UsageError(`\`--${option}\` is missing; it must be ${expected}.`)
     return text
   }
 
@@ -70,37 +70,40 @@ export class Settings {
     )
   }
 
-  integer(option: string, least: number, most: number): number | undefined {
+  integer(option: string, min: number, max: number): number | undefined {
     return this.#read(
       option,
       (text) => {
         const number = /^\d+$/.test(text) ? Number(text) : Number.NaN
-        return number >= least && number <= most ? number : undefined
+        return number >= min && number <= max ? number : undefined
       },
-      `a whole number from ${least} to ${most}`,
+      `a whole number from ${min} to ${max}`,
     )
   }
 
-  /** In ms. */
+  /** A duration in ms. */
   duration(option: string): number | undefined {
     return this.#read(option, durationOf, 'a time like `90s`, `15m`, `12h` or `7d`')
   }
 
-  /** The items between commas. */
+  /** The comma-separated items. */
   list(option: string): readonly string[] | undefined {
     const itemsOf = (text: string) => {
       const items = text.split(',').map((item) => item.trim())
       return items.some((item) => item !== '') ? items.filter((item) => item !== '') : undefined
     }
-    return this.#read(option, itemsOf, 'one item or more, between commas')
+    return this.#read(option, itemsOf, 'one or more items, separated by commas')
   }
 
-  /** Whether it is on. */
+  /** Whether a flag is on. */
   flag(option: string): boolean {
     return isOn(this.#find(option))
   }
 
-  /** Whether it is on in the command line: for what nobody is to do by a setting that was forgotten. */
+  /**
+   * Whether a flag is on in the command line, ignoring other sources: for actions that a forgotten setting must not
+   * cause.
+   */
   meant(option: string): boolean {
     return isOn(this.#onLine(option))
   }
@@ -127,9 +130,12 @@ export class Settings {
   }
 }
 
-/** Throws a UsageError for a `variable` that is set to nothing: what it is to restrict would be open. */
+/**
+ * Throws a UsageError if `variable` is set but empty: taking it for unset would lift the restriction that it was meant
+ * to set.
+ */
 export function filled(variable: string, text: string | undefined): string | undefined {
-  if (text === '') throw new UsageError(`\`${variable}\` is empty; give it a value, or take it away.`)
+  if (text === '') throw new UsageError(`\`${variable}\` is empty; set a value, or unset it.`)
   return text
 }
 
@@ -148,7 +154,7 @@ function readAs<T>(
 ): T | undefined {
   if (!found) return undefined
   const value = read(found.text)
-  if (value === undefined) throw new UsageError(`${found.name} is to be ${expected}, not \`${found.text}\`.`)
+  if (value === undefined) throw new UsageError(`${found.name} must be ${expected}, not \`${found.text}\`.`)
   return value
 }
 
@@ -156,31 +162,31 @@ function readConfig(path: string, known: ReadonlySet<string>): Config {
   const config = parseConfig(path)
   const keys = new Set([...known].map(camel))
   for (const [key, value] of Object.entries(config)) {
-    if (!keys.has(key)) throw new UsageError(`\`${key}\` in ${path} is no option that a file can set.`)
+    if (!keys.has(key)) throw new UsageError(`\`${key}\` in ${path} is not an option that a file can set.`)
     const items = [value].flat()
     if (items.length > 0 && items.every(isSetting)) continue
     throw new UsageError(
-      `\`${key}\` in ${path} is to be a text, a number, a list, \`true\` or \`false\`, and not empty.`,
+      `\`${key}\` in ${path} must be a string, a number, a list, \`true\` or \`false\`, and not empty.`,
     )
   }
   return config
 }
 
-/** Nothing would be read as a word, and an empty text open what it is to restrict. */
+/** Refuses `null`, which would be read as the word "null", and empty strings, which would lift a restriction. */
 function isSetting(value: unknown): boolean {
   return value !== '' && ['string', 'number', 'boolean'].includes(typeof value)
 }
 
 function parseConfig(path: string): Config {
   try {
-    // Some editors begin a file with a byte order mark.
+    // Some editors start a file with a byte order mark.
     const config: unknown = JSON.parse(readFileSync(path, 'utf8').replace(/^\uFEFF/, ''))
     if (isObject(config)) return config
   } catch (error) {
-    const reason = error instanceof SyntaxError ? 'it is no JSON' : toError(error).message
+    const reason = error instanceof SyntaxError ? 'it is not JSON' : toError(error).message
     throw new UsageError(`The file ${path} cannot be read: ${reason}.`)
   }
-  throw new UsageError(`The file ${path} is to hold an object, as in {"port": 8080}.`)
+  throw new UsageError(`The file ${path} must contain an object, like {"port": 8080}.`)
 }
 
 function variableOf(option: string): string {

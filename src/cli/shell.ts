@@ -3,19 +3,19 @@ import type { WriteStream } from 'node:tty'
 import type { Unsubscribe } from '../base/emitter.ts'
 import { codeOf } from '../base/errors.ts'
 
-/** What a command has of the outside: a test gives its own. */
+/** The environment of a command. Tests pass their own. */
 export interface Shell {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly stdout: Output
   readonly stderr: Output
-  /** Calls `listener` whenever the process is asked to end: by SIGINT or SIGTERM. */
+  /** Calls `listener` at each SIGINT and SIGTERM. */
   onEnd(listener: () => void): Unsubscribe
-  /** Ends the process once all that was written has left; where results could not be written, it has failed. */
+  /** Ends the process once all output is written. If the output could not be written, the exit code is 1. */
   exit(code: number): void
 }
 
 export interface Output {
-  /** Whether somebody looks at it, who likes progress. */
+  /** Whether the output is a terminal, which can show progress. */
   readonly isTerminal: boolean
   write(text: string): void
 }
@@ -36,14 +36,14 @@ export const nodeShell: Shell = {
     process.stdout.write('', () => {
       const { errored } = process.stdout
       const isLost = errored && codeOf(errored) !== 'EPIPE'
-      const told = isLost ? `The output cannot be written: ${errored.message}.\n` : ''
-      process.stderr.write(told, () => process.exit(isLost ? 1 : code))
+      const message = isLost ? `The output cannot be written: ${errored.message}.\n` : ''
+      process.stderr.write(message, () => process.exit(isLost ? 1 : code))
     })
   },
 }
 
 function outputOf(stream: WriteStream): Output {
-  // Whoever read it has gone: there is nobody left to write for, and nobody to tell.
+  // Without a listener, an error would end the process. If the reader has gone, nobody needs the output.
   stream.on('error', () => {})
   return {
     isTerminal: stream.isTTY === true,

@@ -1,27 +1,27 @@
 import type { Shell } from './shell.ts'
 
-/** So many letters may differ in what is taken for another name. */
+/** The maximum number of differing letters in a misspelt name. */
 const maxSlips = 2
 
-/** Says of each variable that looks like one of `known` and is none that nothing reads it: it may be misspelt. */
+/** Returns a warning for each variable that begins with `INSTEP_` but sets no option: its name may be misspelt. */
 export function unknownVariables(env: Shell['env'], known: readonly string[]): readonly string[] {
   const unknown = Object.entries(env).filter(
     ([name, text = '']) => name.startsWith('INSTEP_') && !known.includes(name) && !isOfKubernetes(name, text),
   )
   return unknown.map(([name]) => {
-    const meant = known.find((each) => slipsBetween(name, each) <= maxSlips)
-    return `${name} is set, and is no option; ${meant ? `${meant} is one` : '`instep serve --help` lists them'}.`
+    const meant = known.find((each) => editDistance(name, each) <= maxSlips)
+    return `${name} is set, but is not an option; ${meant ? `perhaps ${meant} is meant` : '`instep serve --help` lists all options'}.`
   })
 }
 
-/** Kubernetes gives the containers beside a service that is called `instep`, or `instep-api`, its address in such variables. */
+/** Kubernetes sets such variables in containers beside a service named `instep` or `instep-api`. */
 export function isOfKubernetes(name: string, text: string): boolean {
   const isAddress = /_PORT$/.test(name) && /^(tcp|udp|sctp):/.test(text)
   return isAddress || /_SERVICE_(HOST|PORT)(_\w+)?$|_PORT_\d+_(TCP|UDP|SCTP)(_\w+)?$/.test(name)
 }
 
-/** How many letters have to be put in, taken out or exchanged to make `b` of `a` (Levenshtein's distance). */
-function slipsBetween(a: string, b: string): number {
+/** The number of letters to insert, delete or replace to turn `a` into `b` (Levenshtein distance). */
+function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, n) => n)
   for (const [n, letter] of [...a].entries()) {
     const next = [n + 1]

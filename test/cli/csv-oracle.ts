@@ -20,7 +20,7 @@ export function csvOracle(text: string): { readonly rows: readonly Row[]; readon
       const fault =
         text[wrong] === '\r'
           ? 'ends with a carriage return alone; end lines with a line feed.'
-          : 'has quotes that are not around the whole of a cell; double those that belong to it.'
+          : 'has a quote inside a cell; put the whole cell in quotes, and double the quotes within it.'
       return { rows, fault: `Line ${lineAt(wrong)} ${fault}` }
     }
     cells.push(quoted?.replaceAll('""', '"') ?? plain)

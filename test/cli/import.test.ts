@@ -73,7 +73,7 @@ test('what was imported by one owner field is neither added to nor served by ano
     code: 1,
     stdout: '',
     stderr:
-      "`ownerField` is 'userId', and this database has its records by 'organizationId'; give that one, or name another database.\n",
+      "`ownerField` is 'userId', but the records of this database belong to owners by 'organizationId'; set that field, or use another database.\n",
   }
   expect(await importing(file('other.ndjson', '{"id":"i2","userId":"acme"}'))).toEqual(failed)
   const env = { INSTEP_JWT_SECRET: secret }
@@ -115,22 +115,22 @@ test('each line that is wrong is told with its number, and nothing is written', 
     code: 1,
     stdout: '',
     stderr: [
-      'Line 2: the record is no JSON.',
-      'Line 3: the record is no record, in braces.',
+      'Line 2: the record is not JSON.',
+      'Line 3: the record is not a JSON object.',
       'Line 4: the record has no id in its field id.',
-      'Line 5: the record names no owner in its field userId.',
-      'Line 6: the record has a name among its fields that no record can have, as `__proto__`.',
-      'Line 7: the record names in its field userId an owner that is longer than 255 characters or cannot be stored.',
-      'Line 8: the record names in its field userId an owner that is longer than 255 characters or cannot be stored.',
-      'Line 9: the record has the id of the one on line 1.',
+      'Line 5: the record has no owner in its field userId.',
+      'Line 6: the record has a field with a name that no record can have, such as `__proto__`.',
+      'Line 7: the record has an owner in its field userId that is longer than 255 characters or cannot be stored.',
+      'Line 8: the record has an owner in its field userId that is longer than 255 characters or cannot be stored.',
+      'Line 9: the record has the same id as the record on line 1.',
       'Nothing was written: 8 records are wrong.',
       '',
     ].join('\n'),
   })
   expect((await importing(file('many.ndjson', '{]\n'.repeat(30)))).stderr).toContain(
-    'Line 20: the record is no JSON.\nNothing was written: 30 records are wrong, of which the first 20 are shown.',
+    'Line 20: the record is not JSON.\nNothing was written: 30 records are wrong, of which the first 20 are shown.',
   )
-  expect((await called(['status', '--database', database])).stderr).toContain('it holds no data of Instep’s')
+  expect((await called(['status', '--database', database])).stderr).toContain('it has no tables of Instep')
 })
 
 test('an id that comes again far down is told before anything is written, unless the later is to replace the earlier', async () => {
@@ -139,23 +139,23 @@ test('an id that comes again far down is told before anything is written, unless
   expect(await importing(path)).toMatchObject({
     code: 1,
     stderr: expect.stringMatching(
-      /^Line 1401: the record has the id of the one on line 1\.\n.*\nNothing was written: 100 /s,
+      /^Line 1401: the record has the same id as the record on line 1\.\n.*\nNothing was written: 100 /s,
     ),
   })
-  expect((await called(['status', '--database', database])).stderr).toContain('it holds no data of Instep’s')
+  expect((await called(['status', '--database', database])).stderr).toContain('it has no tables of Instep')
   expect((await importing(path, '--replace')).stdout).toBe('1500 records written; the database is at 1500.\n')
   expect((await rowsOf('ann')).find(({ id }) => id === 'i0')?.p).toMatchObject({ n: 1_400 })
 })
 
 test.each([
-  ['no array', 'x.json', '{"a":1}', 'one JSON array of records; on line 1 it is not'],
+  ['no array', 'x.json', '{"a":1}', 'one JSON array of records; line 1 breaks it'],
   [
     'an array that ends early',
     'x.json',
     '[\n{"id":"1","userId":"ann"},',
-    'one JSON array of records; on line 2',
+    'one JSON array of records; line 2 breaks it',
   ],
-  ['something behind the array', 'x.json', '[]\n[]', 'on line 2 it is not'],
+  ['something behind the array', 'x.json', '[]\n[]', 'line 2 breaks it'],
   ['a quote that stays open', 'x.csv', 'id,userId\n1,"ann\n2,ann', 'row on line 2 never close'],
   ['a column without a name', 'x.csv', 'id,,userId\n', 'name each column'],
   ['a file that should name its columns, and is empty', 'x.csv', '', 'name each column'],
@@ -164,7 +164,7 @@ test.each([
     'a column of no kind',
     'x.csv',
     'id,userId,done:bool\n1,ann,true',
-    'Line 1 gives the column done the kind bool',
+    'Line 1 sets the kind of the column done to bool',
   ],
   [
     'a line that ends otherwise',
@@ -172,10 +172,15 @@ test.each([
     'id,userId\n1,ann\r2,bob\r',
     'Line 2 ends with a carriage return alone',
   ],
-  ['text behind quotes', 'x.csv', 'id,userId,a\n1,ann,"x"y', 'Line 2 has quotes that are not around'],
-  ['quotes inside text', 'x.csv', 'id,userId,a\n1,ann,x"y"', 'Line 2 has quotes that are not around'],
-  ['a short row', 'x.csv', 'id,userId\n1', 'Line 2: the record has 1 cells, where the first line names 2.'],
-  ['another kind', 'x.csv', 'id,userId,n:number\n1,ann,two', 'in the column n what is not of its kind'],
+  ['text behind quotes', 'x.csv', 'id,userId,a\n1,ann,"x"y', 'Line 2 has a quote inside a cell'],
+  ['quotes inside text', 'x.csv', 'id,userId,a\n1,ann,x"y"', 'Line 2 has a quote inside a cell'],
+  ['a short row', 'x.csv', 'id,userId\n1', 'Line 2: the record has 1 cells, but line 1 names 2 columns.'],
+  [
+    'another kind',
+    'x.csv',
+    'id,userId,n:number\n1,ann,two',
+    'a cell in the column n that is not of its kind',
+  ],
   ['other bytes', 'x.csv', Buffer.from([0x69, 0x64, 0xff]).toString('latin1'), undefined],
 ])('%s is refused', async (_, name, text, sentence) => {
   const path = join(folder, name)
@@ -214,7 +219,7 @@ test.each<[name: string, head: string, between: string, end: string]>([
     const { code, stderr } = await instep(argumentsFor(path), { NODE_OPTIONS: '--max-old-space-size=24' })
     rmSync(path)
     expect(code).toBe(1)
-    expect(stderr).toContain('names no owner in its field userId.\nNothing was written: 1 record is wrong.')
+    expect(stderr).toContain('has no owner in its field userId.\nNothing was written: 1 record is wrong.')
   },
   60_000,
 )
@@ -231,7 +236,7 @@ test('long records are written fewer at a time, so that many of them need no mor
 
 test('what is no file is refused', async () => {
   const { code, stderr } = await importing(folder, '--format', 'csv')
-  expect([code, stderr]).toEqual([1, `${folder} is no file; give one with the records in it.\n`])
+  expect([code, stderr]).toEqual([1, `${folder} is not a file; name a file that contains the records.\n`])
 })
 
 test('records that are there already are left as they are, unless they are to be replaced', async () => {
@@ -240,7 +245,7 @@ test('records that are there already are left as they are, unless they are to be
   const { code, stderr } = await importing(path)
   expect(code).toBe(1)
   expect(stderr).toBe(
-    'Line 1: The Issue i1 already exists. Before that, 0 records were written. With `--replace` it goes on.\n',
+    'Line 1: The Issue i1 already exists. Before that, 0 records were written. To continue, run it again with `--replace`.\n',
   )
   expect((await importing(path, '--replace')).stdout).toBe('1 record written; the database is at 2.\n')
   expect(await rowsOf('ann')).toEqual([{ t: 'Issue', id: 'i1', v: 2, p: { userId: 'ann' } }])
@@ -259,11 +264,11 @@ describe('an import that stops halfway says how many records were written, and g
     expect([await exitOf(child), await stdout]).toEqual([1, ''])
     return stderr
   }
-  const end = / Before that, (\d+) records were written\. With `--replace` it goes on\.\n$/
+  const end = / Before that, (\d+) records were written\. To continue, run it again with `--replace`\.\n$/
 
   test('at a signal', async () => {
     const told = await stopped((child) => child.kill('SIGINT'))
-    expect(told).toMatch(/^It was told to end\. /)
+    expect(told).toMatch(/^The import was interrupted\. /)
     const [, count = ''] = end.exec(told) ?? []
     expect(await rowsOf('ann')).toHaveLength(Number(count))
     const again = await importing(join(folder, 'halfway.ndjson'), '--replace')
@@ -283,7 +288,7 @@ describe('an import that stops halfway says how many records were written, and g
 test('a new history is begun in no database but one of Instep’s, and nothing is made in another', async () => {
   const { code, stdout, stderr } = await called(['epoch', '--new', '--database', database])
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-  expect(stderr).toMatch(/^The PostgreSQL at .+ cannot be used: it holds no data of Instep’s\.\n$/)
+  expect(stderr).toMatch(/^The PostgreSQL at .+ cannot be used: it has no tables of Instep\.\n$/)
   expect(
     await postgres.run(`import${databases}`, 'select from pg_class where relname ~ $$^instep$$'),
   ).toEqual([])

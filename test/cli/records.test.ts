@@ -154,7 +154,7 @@ test('a file that is not in UTF-8, and a path that leads nowhere, are told in on
 test('each record is told with the line on which it begins', async () => {
   expect(await all(readJson, '[\n  {\n"a": 1},\n\n {]}, {"b": 2}\n]')).toEqual([
     { line: 2, record: { a: 1 } },
-    { line: 5, fault: 'is no JSON' },
+    { line: 5, fault: 'is not JSON' },
     { line: 5, record: { b: 2 } },
   ])
   expect(await all(readCsv, 'a\n"1\n2"\n3\n')).toEqual([
@@ -183,7 +183,7 @@ test('a number that JSON does not hold exactly is no id, since two of them would
 
 test('what looks empty is no number', async () => {
   expect(await all(readCsv, 'id,n:number\n1, \n')).toEqual([
-    { line: 2, fault: 'has in the column n what is not of its kind' },
+    { line: 2, fault: 'has a cell in the column n that is not of its kind' },
   ])
 })
 
@@ -197,7 +197,7 @@ test('a column can hold numbers, truths and JSON', async () => {
 test('what is neither true nor false is no truth, and what JSON does not know is no JSON', async () => {
   for (const kind of ['boolean', 'json']) {
     expect(await all(readCsv, `id,x:${kind}\n1,yes\n`)).toEqual([
-      { line: 2, fault: 'has in the column x what is not of its kind' },
+      { line: 2, fault: 'has a cell in the column x that is not of its kind' },
     ])
   }
 })
@@ -207,5 +207,5 @@ test('a row whose first cell is empty is a record without that field', async () 
 })
 
 test('a column is of no kind that is only what every object has', async () => {
-  await expect(all(readCsv, 'id:constructor\n1\n')).rejects.toThrow('the kind constructor')
+  await expect(all(readCsv, 'id:constructor\n1\n')).rejects.toThrow('kind of the column id to constructor')
 })

@@ -82,9 +82,9 @@ test('a variable that is misspelt, and nothing reads, is told when it starts', a
   })
   expect(told()).toBe(
     [
-      'warn  INSTEP_OWNERFIELD is set, and is no option; INSTEP_OWNER_FIELD is one.\n',
-      'warn  INSTEP_METRIC_TOKEN is set, and is no option; INSTEP_METRICS_TOKEN is one.\n',
-      'warn  INSTEP_ORIGINS is set, and is no option; `instep serve --help` lists them.\n',
+      'warn  INSTEP_OWNERFIELD is set, but is not an option; perhaps INSTEP_OWNER_FIELD is meant.\n',
+      'warn  INSTEP_METRIC_TOKEN is set, but is not an option; perhaps INSTEP_METRICS_TOKEN is meant.\n',
+      'warn  INSTEP_ORIGINS is set, but is not an option; `instep serve --help` lists all options.\n',
     ].join(''),
   )
 })
@@ -249,7 +249,7 @@ describe('what cannot be done ends with 1 and one sentence, without a stack', ()
     [
       'its password has a slash',
       'postgres://u:12/hush@127.0.0.1:1/app',
-      /^The address of the PostgreSQL cannot be read; .+ `%2F` for a \/ /,
+      /^The address of the PostgreSQL cannot be read; .+ \/ as `%2F` and /,
     ],
     [
       'is no folder',

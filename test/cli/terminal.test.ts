@@ -53,7 +53,7 @@ describe('an import on a terminal', () => {
       queueMicrotask(listener)
       return () => {}
     })
-    expect([code, texts.at(-1)]).toEqual([1, 'It was told to end; nothing was written.\n'])
+    expect([code, texts.at(-1)]).toEqual([1, 'The import was interrupted; nothing was written.\n'])
   })
 })
 

@@ -42,7 +42,7 @@ test.each([
   ['import', ['<file>', '--type', '--format', '--replace']],
   ['status', ['--database', '--json']],
   ['epoch', ['--new']],
-  ['demo', ['--port', 'secret of its own']],
+  ['demo', ['--port', 'new secret at each start']],
 ])('%s --help says what there is, and does nothing', async (command, names) => {
   const { code, stdout, stderr } = await called([command, '--database', 'nowhere', '--help'])
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -61,16 +61,16 @@ describe('what is called wrongly ends with 2 and one sentence on stderr', () => 
       'an option without its value before the next, which is none of its own',
       ['serve', '--database', '--metrics'],
       env,
-      /`--database` needs a value; one that begins with a dash is given as in `--database=-x`/,
+      /`--database` needs a value; write a value that begins with a dash as `--database=-x`/,
     ],
-    ['something beside the options', ['token', 'u1'], env, /nothing that `u1` could mean/],
+    ['something beside the options', ['token', 'u1'], env, /argument `u1` is not expected/],
     ['a secret that is not set', ['serve', '--database', 'memory:'], {}, /INSTEP_JWT_SECRET is not set/],
     ['one too short', ['token', '--user', 'u1'], { INSTEP_JWT_SECRET: 'short' }, /too short; it needs 32/],
     [
       'two ways to check a token',
       ['serve', '--database', 'memory:', '--jwks', 'https://login.test/jwks', '--audience', 'any'],
       env,
-      /with `--jwks` or with INSTEP_JWT_SECRET/,
+      /either `--jwks` or INSTEP_JWT_SECRET/,
     ],
     [
       'a key set for whomever',
@@ -94,30 +94,30 @@ describe('what is called wrongly ends with 2 and one sentence on stderr', () => 
       'algorithms without a key set',
       ['serve', '--database', 'memory:', '--algorithms', 'RS256'],
       env,
-      /goes with `--jwks`/,
+      /needs `--jwks`, which is missing/,
     ],
     ['no database', ['serve'], env, /`--database` is missing/],
-    ['another database', ['serve', '--database', 'mysql://x'], env, /`--database` is to be/],
-    ['one without slashes', ['serve', '--database', 'mysql:x'], env, /`--database` is to be/],
+    ['another database', ['serve', '--database', 'mysql://x'], env, /`--database` must be/],
+    ['one without slashes', ['serve', '--database', 'mysql:x'], env, /`--database` must be/],
     [
       'an origin that no browser sends',
       ['serve', '--database', 'memory:', '--allowed-origins', 'https://app.test/'],
       env,
-      /`--allowed-origins` is to be/,
+      /`--allowed-origins` must be/,
     ],
     [
       'a list of nothing',
       ['serve', '--database', 'memory:', '--allowed-origins', ' ,'],
       env,
-      /`--allowed-origins` is to be one item or more, between commas, not ` ,`/,
+      /`--allowed-origins` must be one or more items, separated by commas, not ` ,`/,
     ],
-    ['an option twice', ['token', '--user', 'a', '--user=b'], env, /`--user` is given more than once/],
-    ['a flag that is neither on nor off', ['epoch', '--new=no', '--database', 'x'], {}, /`--new` is to be/],
+    ['an option twice', ['token', '--user', 'a', '--user=b'], env, /`--user` is set more than once/],
+    ['a flag that is neither on nor off', ['epoch', '--new=no', '--database', 'x'], {}, /`--new` must be/],
     [
       'another one',
       ['import', 'x.csv', '--database', 'x', '--type', 'T', '--replace=maybe'],
       {},
-      /`--replace` is to be `true` or `false`, not `maybe`/,
+      /`--replace` must be `true` or `false`, not `maybe`/,
     ],
     [
       'an epoch that is not meant any more',
@@ -135,13 +135,13 @@ describe('what is called wrongly ends with 2 and one sentence on stderr', () => 
       'a port that is none',
       ['serve', '--database', 'memory:', '--port', 'high'],
       env,
-      /`--port` is to be a whole number from 0 to 65535, not `high`/,
+      /`--port` must be a whole number from 0 to 65535, not `high`/,
     ],
     [
       'a port in the environment that is none',
       ['serve', '--database', 'memory:'],
       { ...env, INSTEP_PORT: '65536' },
-      /`INSTEP_PORT` is to be/,
+      /`INSTEP_PORT` must be/,
     ],
     [
       'another owner field',
@@ -153,68 +153,68 @@ describe('what is called wrongly ends with 2 and one sentence on stderr', () => 
       'a rate that is none',
       ['serve', '--database', 'memory:', '--rate-limit', '100'],
       env,
-      /`--rate-limit` is to be/,
+      /`--rate-limit` must be/,
     ],
     [
       'a variable that is empty, which would let in whatever it is to keep out',
       ['serve', '--database', 'memory:'],
       { ...env, INSTEP_ISSUER: '' },
-      /^`INSTEP_ISSUER` is empty; give it a value, or take it away\.$/m,
+      /^`INSTEP_ISSUER` is empty; set a value, or unset it\.$/m,
     ],
     [
       'a name of the settings’ file that is empty',
       ['serve', '--database', 'memory:'],
       { ...env, INSTEP_CONFIG: '' },
-      /^`INSTEP_CONFIG` is empty; give it a value, or take it away\.$/m,
+      /^`INSTEP_CONFIG` is empty; set a value, or unset it\.$/m,
     ],
     [
       'a token for metrics that is empty',
       ['serve', '--database', 'memory:', '--metrics'],
       { ...env, INSTEP_METRICS_TOKEN: '' },
-      /^`INSTEP_METRICS_TOKEN` is empty; give it a value, or take it away\.$/m,
+      /^`INSTEP_METRICS_TOKEN` is empty; set a value, or unset it\.$/m,
     ],
     [
       'a rate in longer than a timer can wait',
       ['serve', '--database', 'memory:', '--rate-limit', '100/30d'],
       env,
-      /`--rate-limit` is to be .* from 1s to 24d/,
+      /`--rate-limit` must be .* from 1s to 24d/,
     ],
     [
       'changes that are kept for no time',
       ['serve', '--database', 'memory:', '--keep-changes', 'long'],
       env,
-      /`--keep-changes` is to be a time/,
+      /`--keep-changes` must be a time/,
     ],
     [
       'verdicts that are kept for less than an hour',
       ['serve', '--database', 'memory:', '--keep-verdicts', '59m'],
       env,
-      /`--keep-verdicts` is to be 1h or more/,
+      /`--keep-verdicts` must be 1h or more/,
     ],
     [
       'a grace that is none',
       ['serve', '--database', 'memory:', '--grace', '2'],
       env,
-      /`--grace` is to be a time/,
+      /`--grace` must be a time/,
     ],
     ['a token for nobody', ['token'], env, /`--user` is missing/],
     ['a token for too long', ['token', '--user', 'u1', '--expires', '31d'], env, /from 1s to 30d/],
     ['a time that is none', ['token', '--user', 'u1', '--expires', 'soon'], env, /like `90s`, .*not `soon`/],
     ['an epoch that is not meant', ['epoch', '--database', 'x'], {}, /`--new` is missing/],
     ['an import of nothing', ['import', '--database', 'x', '--type', 'T'], {}, /file to import is missing/],
-    ['an import into memory', ['import', 'x.csv', '--database', 'memory:'], {}, /ends with the process/],
+    ['an import into memory', ['import', 'x.csv', '--database', 'memory:'], {}, /lost when the process ends/],
     [
       'a status of no database',
       ['status'],
       {},
-      /`--database` is missing; it is to be a folder, or an address/,
+      /`--database` is missing; it must be a folder, or an address/,
     ],
     ['an import without a type', ['import', 'x.csv', '--database', 'x'], {}, /`--type` is missing/],
     [
       'an import for an owner that none can be',
       ['import', 'x.csv', '--database', 'x', '--type', 'T', '--owner', '__proto__'],
       {},
-      /`--owner` is longer than 255 characters or cannot be stored; give another/,
+      /`--owner` is longer than 255 characters or cannot be stored; choose another/,
     ],
     [
       'an import of a type that none can be',
@@ -226,7 +226,7 @@ describe('what is called wrongly ends with 2 and one sentence on stderr', () => 
       'an import of no format',
       ['import', 'x', '--database', 'x', '--type', 'T'],
       {},
-      /does not tell its format; say by `--format`: json, ndjson, csv\./,
+      /does not show the format of the file; set `--format` to json, ndjson, csv\./,
     ],
   ])('%s', async (_, args, variables, sentence) => {
     const { code, stdout, stderr } = await called(args, variables)
@@ -237,19 +237,15 @@ describe('what is called wrongly ends with 2 and one sentence on stderr', () => 
 
   test.each([
     ['is not there', undefined, /cannot be read/],
-    ['is no JSON', '{', /it is no JSON/],
-    ['is no object', '[]', /is to hold an object/],
-    ['sets what is no option', '{"jwtSecret":"x"}', /`jwtSecret` in .* is no option/],
-    ['means a new epoch', '{"new":true}', /`new` in .* is no option that a file can set/],
-    ['sets another kind', '{"port":{}}', /`port` in .* is to be/],
-    ['sets nothing', '{"issuer":null}', /`issuer` in .* is to be/],
+    ['is no JSON', '{', /it is not JSON/],
+    ['is no object', '[]', /must contain an object/],
+    ['sets what is no option', '{"jwtSecret":"x"}', /`jwtSecret` in .* is not an option/],
+    ['means a new epoch', '{"new":true}', /`new` in .* is not an option that a file can set/],
+    ['sets another kind', '{"port":{}}', /`port` in .* must be/],
+    ['sets nothing', '{"issuer":null}', /`issuer` in .* must be/],
     ['sets an empty text', '{"host":""}', /`host` in .* not empty/],
     ['sets an empty list', '{"allowedOrigins":[]}', /`allowedOrigins` in .* not empty/],
-    [
-      'sets a list of what is none',
-      '{"allowedOrigins":[["https://a.b"]]}',
-      /`allowedOrigins` in .* is to be/,
-    ],
+    ['sets a list of what is none', '{"allowedOrigins":[["https://a.b"]]}', /`allowedOrigins` in .* must be/],
     ['sets what is wrong', '{"port":"high","database":"memory:"}', /`port` in .*, not `high`/],
     ['sets it behind a byte order mark', '\uFEFF{"port":"high","database":"memory:"}', /, not `high`/],
   ])('a config file that %s', async (_, text, sentence) => {
@@ -307,5 +303,5 @@ test('an INSTEP_PORT of Kubernetes is no port', async () => {
   const { stderr } = await instep(['serve', '--database', 'memory:'], { INSTEP_PORT: 'tcp://10.0.0.1:80' })
   expect(stderr).toMatch(/INSTEP_JWT_SECRET is not set/)
   const wrong = await instep(['serve', '--database', 'memory:'], { ...env, INSTEP_PORT: 'tcp' })
-  expect(wrong.stderr).toMatch(/`INSTEP_PORT` is to be/)
+  expect(wrong.stderr).toMatch(/`INSTEP_PORT` must be/)
 })

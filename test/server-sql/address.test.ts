@@ -16,7 +16,7 @@ test.each([
   const error: unknown = await openSqlLog(address).catch((thrown: unknown) => thrown)
   expect(error).toMatchObject({
     name: 'ConfigurationError',
-    message: expect.stringContaining('`%23` for a #'),
+    message: expect.stringContaining('# as `%23`'),
   })
   expect(`${error} ${JSON.stringify(error)}`).not.toContain('ter2')
 })

@@ -54,7 +54,7 @@ test('invariant 58: a second process on a folder fails at once and says why; aft
   const second = await hold()
   const { error } = await second.next()
   expect(error).toMatch(
-    /^The folder .+ is in use by the process \d+ on .+; if that no longer runs, delete .+\.$/,
+    /^The folder .+ is in use by the process \d+ on .+; if that process no longer runs, delete .+\.$/,
   )
   await expect(openSqlLog(folder)).rejects.toMatchObject({ name: 'ConfigurationError', message: error })
   await first.kill()
@@ -159,7 +159,7 @@ test('a folder whose disk takes no flush answers nothing more, and is whole when
     retryable: true,
     code: 'stopped',
   })
-  await expect(log.position()).rejects.toThrow('see to the disk of its folder, and start the service again')
+  await expect(log.position()).rejects.toThrow('check the disk of its folder, then restart the service')
   await log.close()
   const again = await openSqlLog(folder)
   expect(await idsOf(again)).toContain('1')
@@ -187,7 +187,7 @@ test('files of somebody else in the place of a database are refused, and left as
     await expect(openSqlLog(folder)).rejects.toMatchObject({
       name: 'ConfigurationError',
       message: expect.stringMatching(
-        /holds a `pgdata` without the file `complete`, .+; name another folder, .+\.$/,
+        /has a `pgdata` without the file `complete`, .+; use another folder, .+\.$/,
       ),
     })
     expect(readFileSync(file, 'utf8')).toBe('important')

@@ -10,7 +10,7 @@ test('a sid that no number is the same as is a fault, and not the next one', () 
   const row = { history: 'h', head: '9007199254740991', horizon: 0n, newest: '9007199254740991' }
   expect(positionOf(row)).toEqual({ history: 'h', head: Number.MAX_SAFE_INTEGER, horizon: 0 })
   for (const sid of ['9007199254740993', 9007199254740993n]) {
-    expect(() => toNumber(sid)).toThrow(`The database gave ${sid} for a sid`)
+    expect(() => toNumber(sid)).toThrow(`The database returned ${sid} for a sid`)
   }
 })
 

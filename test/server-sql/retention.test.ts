@@ -87,7 +87,7 @@ test('a log that cannot forget says so, and tries again', async () => {
   await made.transact(txOf(idAt(clock.now()), [insert('1')]), asService)
   await postgres.run('refused', 'alter table instep_verdict rename to elsewhere')
   await clock.advance(7_200_001)
-  await passing(clock, async () => lines.some((line) => line.startsWith('The log could not forget')))
+  await passing(clock, async () => lines.some((line) => line.startsWith('Old changes or verdicts could not')))
   await postgres.run('refused', 'alter table elsewhere rename to instep_verdict')
   await passing(clock, async () => (await postgres.run('refused', 'select from instep_verdict')).length === 0)
 })

@@ -50,7 +50,7 @@ describe.each(['a folder', 'PostgreSQL'])('a service on %s', (kind) => {
       name: 'ConfigurationError',
       option: 'ownerField',
       message:
-        "`ownerField` is 'userId', and this database has its records by 'organizationId'; give that one, or name another database.",
+        "`ownerField` is 'userId', but the records of this database belong to owners by 'organizationId'; set that field, or use another database.",
     }
     const { service, ask } = serviceOf({ database })
     await expect(service.ready()).rejects.toMatchObject(refused)

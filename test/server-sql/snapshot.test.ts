@@ -133,7 +133,7 @@ describe('a reader of PostgreSQL', () => {
     expect((await first.next()).done).toBe(false)
     const second = log.snapshot('ann')
     await clock.advance(30_000)
-    await expect(first.next()).rejects.toThrow('was cut')
+    await expect(first.next()).rejects.toThrow('was aborted')
     expect((await second).count).toBe(2_500)
     await log.close()
   })
@@ -153,7 +153,7 @@ describe('a reader of PostgreSQL', () => {
     await log.write(long, asService)
     const batches = (await log.snapshot('ann')).batches[Symbol.asyncIterator]()
     await log.close()
-    await expect(batches.next()).rejects.toThrow('was cut')
+    await expect(batches.next()).rejects.toThrow('was aborted')
   })
 
   test('is given few rows at once where they are long, and many where they are short', async () => {

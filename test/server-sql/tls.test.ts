@@ -54,12 +54,12 @@ test.each([
   [
     'it is asked for without TLS',
     '',
-    'this user may not connect, or only over TLS, for which .+verify-full`',
+    'this user may not connect, or only over TLS, for TLS, add .+verify-full` to the address',
   ],
   [
     'its CA is not known',
     '?sslmode=verify-full',
-    'its certificate is of no CA that is known here; .+sslrootcert`',
+    'its certificate is from an unknown CA; set `sslrootcert` .+',
   ],
 ])('a PostgreSQL that takes TLS alone says what is to be done where %s', async (_, rest, reason) => {
   const args = ['serve', '--port', '0', '--database', address(rest)]

@@ -40,7 +40,7 @@ afterEach(() => {
 })
 
 const refused =
-  /^The table instep_state stands at change \d, and instep_log ends with change \d; restore all tables whose names begin with `instep_` from the same backup\.$/
+  /^The table instep_state is at change \d, but instep_log ends with change \d; restore all tables whose names begin with `instep_` from the same backup\.$/
 
 /** A database with three changes. */
 async function open(name: string): Promise<{ readonly database: SqlDatabase; readonly log: KyselyLog }> {

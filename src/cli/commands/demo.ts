@@ -14,9 +14,9 @@ const tasks = ['Read the getting started', 'Open a second client', 'Write while 
 
 export const demo: Command = {
   name: 'demo',
-  about: 'Serves a few tasks of two users from memory, and says how to try it.',
+  about: 'Serves a few tasks of two users from memory, and explains how to try it.',
   options: { ...addressOptions, ...logOptions, config: configOption },
-  notes: ['It signs with a secret of its own, and ends with all it holds.'],
+  notes: ['Tokens are signed with a new secret at each start. The data is lost when the process ends.'],
   async run(settings, shell) {
     const { random } = resolveEnvironment()
     const logger = await loggerIn(settings, shell)
@@ -48,17 +48,17 @@ function tasksOf(userId: string): readonly TxOp[] {
 
 function introduction(url: string, ada: string, bob: string): string {
   return `
-Two users, each with a token for a day, and three tasks:
+Two users, each with three tasks and a token that is valid for a day:
 
 ada  ${ada}
 bob  ${bob}
 
-What a client of ada's asks for first:
+The first request of a client for ada:
 
 curl -H 'Authorization: Bearer ${ada}' ${url}/bootstrap
 
-A client of hers, to save as demo.mjs where the package instep is installed. Run it in two terminals: each adds a
-task, and both show it.
+A client for ada. Save it as demo.mjs in a folder in which the package instep is installed, and run it in two
+terminals: each adds a task, and both show it.
 
 import { memoryStore, SyncClient } from 'instep'
 

@@ -8,10 +8,9 @@ import { configOption } from '../settings.ts'
 
 export const epoch: Command = {
   name: 'epoch',
-  about:
-    'Begins a new history, as is due after every restore from a backup: every client fetches a snapshot.',
+  about: 'Starts a new history after a restore from a backup, so that every client fetches a snapshot.',
   options: {
-    new: { about: 'Says that this is meant; it counts in the command line alone' },
+    new: { about: 'Confirms the command; only counts in the command line' },
     database: lastingDatabaseOption,
     ...logOptions,
     config: configOption,
@@ -19,17 +18,19 @@ export const epoch: Command = {
   notes: [],
   async run(settings, shell) {
     if (!settings.meant('new')) {
-      throw new UsageError('`--new` is missing; with it, every client of this database fetches a snapshot.')
+      throw new UsageError(
+        '`--new` is missing; it confirms that every client of this database fetches a snapshot.',
+      )
     }
     const name = presentDatabaseIn(settings)
     const logger = await loggerIn(settings, shell)
     const { findTables } = await peer('kysely', () => import('../../server/ops/census.ts'))
-    // Opening the log would make them.
+    // Check first: opening the log would create the tables.
     await reaching(name, () => findTables(name, { ...resolveEnvironment(), logger }))
     const log = await openLog(name, { logger })
     try {
       await log.newEpoch()
-      shell.stdout.write('A new history has begun; every client fetches a snapshot.\n')
+      shell.stdout.write('A new history has begun. Every client fetches a snapshot.\n')
     } finally {
       await log.close()
     }

@@ -19,38 +19,38 @@ import { notStorable, type OpRules, toOp } from '../records/to-op.ts'
 import { configOption, type Settings } from '../settings.ts'
 import type { Output, Shell } from '../shell.ts'
 
-/** How many records are written at once at most: all of them, or none. */
+/** The maximum number of records in a batch. A batch is written completely or not at all. */
 const recordsPerBatch = 1_000
 
-/** How long they are together as JSON, in UTF-16 units, once the next record begins another batch. */
+/** The length of a batch as JSON, in UTF-16 units, after which the next one begins. */
 const lengthPerBatch = 4_194_304
 
-/** More lines than these are counted, and not told of one by one. */
+/** The maximum number of faulty lines that are shown. */
 const maxFaults = 20
 
 export const importRecords: Command = {
   name: 'import',
-  about: 'Writes the records of a file into a database. Nothing is written where a line is wrong.',
+  about: 'Writes the records of a file into a database. If a line is wrong, nothing is written.',
   argument: {
     name: 'file',
-    about: 'A JSON array, one JSON record a line, or CSV with a first line of names',
+    about: 'A JSON array, one JSON record per line, or CSV whose first line names the fields',
   },
   options: {
     database: lastingDatabaseOption,
     type: { about: 'The type of the records', value: 'name' },
-    format: { about: 'json, ndjson or csv (by the ending of the file)', value: 'format' },
+    format: { about: 'json, ndjson or csv (by the extension of the file)', value: 'format' },
     'owner-field': ownerFieldOption,
-    owner: { about: 'Whose a record is that does not name its owner', value: 'id' },
+    owner: { about: 'The owner of records that do not name one', value: 'id' },
     'id-field': { about: 'The field that holds the id (id)', value: 'name' },
     'max-record-bytes': maxRecordBytesOption,
-    replace: { about: 'Replaces records that are there already, those of other owners too' },
+    replace: { about: 'Replaces existing records, including those of other owners' },
     ...logOptions,
     config: configOption,
   },
   notes: [
-    'In CSV, the head of a column may say what its cells hold: string, number, boolean or json, as in done:boolean.\n' +
-      'An empty cell is left out.',
-    'With --replace, a record of another owner goes to the one that the file, or --owner, names.',
+    'In CSV, the head of a column may set the kind of its cells: string, number, boolean or json, as in done:boolean.\n' +
+      'Empty cells are left out.',
+    'With --replace, a record of another owner moves to the owner that the file or --owner names.',
   ],
   async run(settings, shell) {
     if (settings.argument === undefined) throw new UsageError('The file to import is missing.')
@@ -60,7 +60,7 @@ export const importRecords: Command = {
     const logger = await loggerIn(settings, shell)
     const progress = new Progress(shell.stderr, resolveEnvironment().clock)
     const records = readBy(file, progress, shell)
-    const checking = records('Checking', 'It was told to end; nothing was written.')
+    const checking = records('Checking', 'The import was interrupted; nothing was written.')
     await check(checking, rules, progress, shell.stderr)
     const log = await openLog(name, { logger })
     const { ownerField, maxRecordBytes } = rules
@@ -68,7 +68,7 @@ export const importRecords: Command = {
     const store = (ops: readonly TxOp[]) => reaching(name, () => log.write(ops, judge))
     try {
       await reaching(name, () => log.claim(ownerField))
-      const count = await write(records('Writing', 'It was told to end.'), rules, store)
+      const count = await write(records('Writing', 'The import was interrupted.'), rules, store)
       const { head } = await log.position()
       shell.stdout.write(`${counted(count, 'record')} written; the database is at ${head}.\n`)
     } finally {
@@ -79,11 +79,14 @@ export const importRecords: Command = {
 
 type Read = (doing: string, ended: string) => AsyncIterable<Numbered>
 
-/** Reads the records of `file`, once a call, and shows how far it is. Once it is told to end, it rejects with `ended`. */
+/**
+ * Returns a function that reads the records of `file` and shows the progress. After a signal to end, reading rejects
+ * with `ended`.
+ */
 function readBy(file: RecordFile, progress: Progress, shell: Shell): Read {
-  let isToldToEnd = false
+  let isEnding = false
   void untilToldToEnd(shell).then(() => {
-    isToldToEnd = true
+    isEnding = true
   })
   return async function* (doing, ended) {
     let read = 0
@@ -92,7 +95,7 @@ function readBy(file: RecordFile, progress: Progress, shell: Shell): Read {
     })
     try {
       for await (const numbered of records) {
-        if (isToldToEnd) throw new CommandError(ended)
+        if (isEnding) throw new CommandError(ended)
         progress.show(doing, read, file.size)
         yield numbered
       }
@@ -116,10 +119,10 @@ function rulesIn(settings: Settings): OpRules {
 
 function nameOf(option: string, text: string): string {
   if (isStorableName(text)) return text
-  throw new UsageError(`\`--${option}\` ${notStorable}; give another.`)
+  throw new UsageError(`\`--${option}\` ${notStorable}; choose another.`)
 }
 
-/** Reads the whole file, and tells of every line that is wrong. Rejects where there is one. */
+/** Reads the whole file and reports faulty lines. Rejects if there are any. */
 async function check(
   records: AsyncIterable<Numbered>,
   rules: OpRules,
@@ -129,9 +132,9 @@ async function check(
   const ids = new Ids()
   const faultOf = (result: TxOp | string, line: number) => {
     if (typeof result === 'string') return result
-    // One that replaces may replace what the file itself has written.
+    // With `--replace`, a later record of the file may replace an earlier one.
     const before = rules.replace ? undefined : ids.add(result.id, line)
-    return before === undefined ? undefined : `has the id of the one on line ${before}`
+    return before === undefined ? undefined : `has the same id as the record on line ${before}`
   }
   let faults = 0
   for await (const numbered of records) {
@@ -150,8 +153,8 @@ async function check(
 }
 
 /**
- * Writes what {@link check} has let pass, by `store`. Resolves with the number of records; where it fails, it says how
- * many were written before that.
+ * Writes the records, which {@link check} has accepted, with `store`. Resolves with the number of records. An error
+ * says how many records were written before it.
  */
 async function write(
   records: AsyncIterable<Numbered>,
@@ -173,7 +176,7 @@ async function write(
     for await (const numbered of records) {
       const op = toOp(numbered, rules)
       if (typeof op === 'string')
-        throw new CommandError(`Line ${numbered.line} has changed meanwhile: it ${op}.`)
+        throw new CommandError(`Line ${numbered.line} has changed since the check: the record ${op}.`)
       if (batch.length === 0) first = numbered.line
       line = numbered.line
       batch.push(op)
@@ -185,7 +188,8 @@ async function write(
     const isRefused = error instanceof WriteRejectedError
     const where = isRefused ? `Line${first === line ? ` ${first}` : `s ${first} to ${line}`}: ` : ''
     const before = `Before that, ${counted(written, 'record')} ${written === 1 ? 'was' : 'were'} written.`
-    const advice = isRefused && error.reason !== 'exists' ? '' : ' With `--replace` it goes on.'
+    const advice =
+      isRefused && error.reason !== 'exists' ? '' : ' To continue, run it again with `--replace`.'
     throw new CommandError(`${where}${sentenceOf(error)} ${before}${advice}`, { cause: error })
   }
   return written

@@ -24,45 +24,48 @@ const metricsToken = 'INSTEP_METRICS_TOKEN'
 
 export const serveHttp: Command = {
   name: 'serve',
-  about: 'Serves a database over HTTP and WebSocket until it is told to end.',
+  about: 'Serves a database over HTTP and WebSocket until SIGTERM or SIGINT.',
   options: {
     database: databaseOption,
     ...addressOptions,
     'owner-field': ownerFieldOption,
     ...authenticationOptions,
-    'allowed-origins': { about: 'Whose pages may call and connect, between commas (all)', value: 'origins' },
+    'allowed-origins': {
+      about: 'The origins whose pages may call the service, separated by commas (all)',
+      value: 'origins',
+    },
     'keep-changes': {
-      about: 'How long changes are kept; a client that was away for longer fetches a snapshot (for ever)',
+      about: 'How long changes are kept; a client that was away for longer fetches a snapshot (forever)',
       value: 'time',
     },
     'keep-verdicts': {
       about:
-        'How long it is known what became of a transaction; one that was unsent for longer is refused as expired (for ever)',
+        'How long results of transactions are kept; a transaction that was unsent for longer is refused (forever)',
       value: 'time',
     },
     'max-record-bytes': maxRecordBytesOption,
     'rate-limit': {
-      about: 'How many requests a user may make, as in 100/1m (no limit)',
+      about: 'How many requests a user may send in a time, as in 100/1m (no limit)',
       value: 'count/time',
     },
-    metrics: { about: 'Tells at /metrics what happens, for Prometheus; needs the package prom-client' },
+    metrics: { about: 'Shows metrics for Prometheus at /metrics; needs the package prom-client' },
     drain: {
-      about: 'How long, when it is told to end, /healthz says so before it no longer listens (0s)',
+      about: 'How long /healthz answers 503 after a signal to end, before listening stops (0s)',
       value: 'time',
     },
-    grace: { about: 'How long requests and sockets have to end (2s)', value: 'time' },
+    grace: { about: 'How long to wait for requests and sockets to end (2s)', value: 'time' },
     ...logOptions,
     config: configOption,
   },
   notes: [
     secretNote,
-    `${metricsToken}, where it is set, is what /metrics asks for as a bearer token.`,
-    'Each option may also stand in the environment, as in INSTEP_OWNER_FIELD, or in the file, as in ownerField.',
+    `If ${metricsToken} is set in the environment, /metrics requires it as a bearer token.`,
+    'Each option may also be set in the environment, as in INSTEP_OWNER_FIELD, or in the file, as in ownerField.',
   ],
   async run(settings, shell) {
     const { clock } = resolveEnvironment()
-    // From the start: the first process of a container has no signal end it that it does not listen to.
-    const told = untilToldToEnd(shell)
+    // From the start: a signal does not end the first process of a container unless the process listens for it.
+    const ending = untilToldToEnd(shell)
     const logger = await loggerIn(settings, shell)
     const known = [...settings.variables, ...secretVariables, metricsToken]
     for (const sentence of unknownVariables(shell.env, known)) logger.warn(sentence)
@@ -70,16 +73,16 @@ export const serveHttp: Command = {
     const graceMs = settings.duration('grace')
     const address = { ...addressIn(settings), logger, ...(graceMs !== undefined && { graceMs }) }
     const opening = serviceOf(settings, shell, logger)
-    const service = await Promise.race([told, opening])
+    const service = await Promise.race([ending, opening])
     if (!service) {
-      // Not waited for: it may take long, and the process may end in the middle of it.
+      // Does not wait: opening may take long, and the process may end in the middle of it.
       opening.then((late) => late.close()).catch(() => {})
       return
     }
     try {
       const served = await listen(service, address)
       shell.stdout.write(`listening on ${served.url}\n`)
-      await told
+      await ending
       service.drain()
       await new Promise<void>((resolve) => clock.after(drainMs, resolve))
       await served.close()
@@ -94,12 +97,12 @@ async function serviceOf(settings: Settings, { env }: Shell, logger: Logger): Pr
   const name = databaseIn(settings)
   const allowedOrigins = settings.list('allowed-origins')
   if (allowedOrigins && !allowedOrigins.every(isOrigin)) {
-    throw new UsageError(`\`--allowed-origins\` is to be ${originExpected}.`)
+    throw new UsageError(`\`--allowed-origins\` must be ${originExpected}.`)
   }
   const maxAgeMs = settings.duration('keep-changes')
   const maxVerdictAgeMs = settings.duration('keep-verdicts')
   if (maxVerdictAgeMs !== undefined && maxVerdictAgeMs < minVerdictAgeMs) {
-    throw new UsageError('`--keep-verdicts` is to be 1h or more, as in `90d`.')
+    throw new UsageError('`--keep-verdicts` must be 1h or more, as in `90d`.')
   }
   const rate = rateIn(settings)
   const token = filled(metricsToken, env[metricsToken])
@@ -124,5 +127,5 @@ function rateIn(settings: Settings): Rate | undefined {
   const requests = Number(count)
   const windowMs = durationOf(time) ?? 0
   if (requests > 0 && windowMs >= 1_000 && windowMs <= maxWindowMs) return { requests, windowMs }
-  throw new UsageError('`--rate-limit` is to be a number and a time from 1s to 24d, as in `100/1m`.')
+  throw new UsageError('`--rate-limit` must be a number and a time from 1s to 24d, as in `100/1m`.')
 }

@@ -10,7 +10,7 @@ import { configOption } from '../settings.ts'
 
 export const status: Command = {
   name: 'status',
-  about: 'Says where a database stands, and what it holds.',
+  about: 'Shows the position of a database and the number of its records.',
   options: {
     database: lastingDatabaseOption,
     json: { about: 'Prints one JSON object' },
@@ -44,7 +44,7 @@ function table({ history, head, horizon, records, types, owners }: Census): stri
     counted(count, 'record'),
   ])
   const rows = [...facts, ...counts, ...largest].map(
-    // Types and owners are what callers call them.
+    // Callers choose the names of types and owners, so they may contain control characters.
     ([name, value]) => [oneLine(String(name)), String(value)] as const,
   )
   const width = Math.max(...rows.map(([name]) => name.length))

@@ -7,11 +7,11 @@ import { configOption } from '../settings.ts'
 
 export const token: Command = {
   name: 'token',
-  about: 'Prints a token for a user, and nothing else.',
+  about: 'Prints a token for a user.',
   options: {
     user: { about: 'The id of the user: the claim `sub`', value: 'id' },
     organization: { about: 'The id of the organization: the claim `org`', value: 'id' },
-    expires: { about: 'How long it is valid, 30d at most (7d)', value: 'time' },
+    expires: { about: 'How long the token is valid, at most 30d (7d)', value: 'time' },
     config: configOption,
   },
   notes: [secretNote],
@@ -20,8 +20,8 @@ export const token: Command = {
     const organizationId = settings.text('organization')
     const lifetimeMs = settings.duration('expires')
     if (lifetimeMs !== undefined && (lifetimeMs < 1_000 || lifetimeMs > defaultMaxLifetimeMs)) {
-      // What lives longer is refused by the service.
-      throw new UsageError('`--expires` is to be from 1s to 30d.')
+      // The service refuses tokens with a longer lifetime.
+      throw new UsageError('`--expires` must be from 1s to 30d.')
     }
     const [secret] = secretsIn(env)
     const signed = await signToken({

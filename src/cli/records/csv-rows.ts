@@ -2,19 +2,19 @@ import { CommandError } from '../failure.ts'
 import { linesOf } from './lines.ts'
 import type { Chunks } from './numbered.ts'
 
-/** The cells of a row, and the line on which it begins, from 1. */
+/** The cells of a row, and the line on which the row begins, from 1. */
 export interface Row {
   readonly line: number
   readonly cells: readonly string[]
 }
 
 /**
- * The rows of a CSV text. Within quotes, commas and ends of lines are text, and two quotes are one. Rejects for what
- * RFC 4180 does not have: each program reads that in its own way.
+ * Reads the rows of a CSV text. Within quotes, commas and line ends are text, and two quotes are one. Rejects for
+ * anything that RFC 4180 does not define, since programs disagree about its meaning.
  */
 export async function* rowsOf(chunks: Chunks): AsyncGenerator<Row> {
   let cells: string[] = []
-  // What the quotes that are open hold so far, as it is written.
+  // The text of the open quotes so far, still with doubled quotes.
   let quoted: string | undefined
   let line = 0
   let begin = 1
@@ -26,8 +26,8 @@ export async function* rowsOf(chunks: Chunks): AsyncGenerator<Row> {
       if (quoted === undefined && text[at] !== '"') {
         const comma = text.indexOf(',', at)
         const cell = text.slice(at, comma < 0 ? end : comma)
-        const wrong = cell.search(/["\r]/)
-        if (wrong >= 0) throw misplaced(cell[wrong], line)
+        const invalidAt = cell.search(/["\r]/)
+        if (invalidAt >= 0) throw misplaced(cell[invalidAt], line)
         cells.push(cell)
         at += cell.length + 1
       } else {
@@ -53,7 +53,10 @@ export async function* rowsOf(chunks: Chunks): AsyncGenerator<Row> {
   }
 }
 
-/** Where quotes close in which `from` is, unless that is on another line. Two in a row are text. */
+/**
+ * The index of the closing quote at or after `from`; `undefined` if it is on a later line. Two quotes in a row are
+ * text.
+ */
 function closingQuote(text: string, from: number): number | undefined {
   let at = text.indexOf('"', from)
   while (at >= 0 && text[at + 1] === '"') at = text.indexOf('"', at + 2)
@@ -64,6 +67,6 @@ function misplaced(char: string | undefined, line: number): CommandError {
   return new CommandError(
     char === '\r'
       ? `Line ${line} ends with a carriage return alone; end lines with a line feed.`
-      : `Line ${line} has quotes that are not around the whole of a cell; double those that belong to it.`,
+      : `Line ${line} has a quote inside a cell; put the whole cell in quotes, and double the quotes within it.`,
   )
 }

@@ -9,7 +9,7 @@ interface Column {
   readonly read: (text: string) => JsonValue | undefined
 }
 
-/** What a cell may hold, said in the head of its column, as in `priority:number`. */
+/** The kinds of cells, as set in the head of a column like `priority:number`. */
 const kinds: Readonly<Record<string, Column['read']>> = {
   string: (text) => text,
   number: (text) => (Number.isFinite(Number(text)) && text.trim() !== '' ? Number(text) : undefined),
@@ -21,8 +21,8 @@ const kinds: Readonly<Record<string, Column['read']>> = {
 }
 
 /**
- * The records of a CSV file (RFC 4180) whose first row names the fields. A cell is text, unless the head of its column
- * says otherwise; an empty one is left out.
+ * Reads the records of a CSV file (RFC 4180) whose first row names the fields. A cell is a string unless the head of
+ * its column sets another kind. Empty cells are left out.
  */
 export async function* readCsv(chunks: Chunks): AsyncGenerator<Numbered> {
   let columns: readonly Column[] | undefined
@@ -46,12 +46,14 @@ function columnOf(head: string): Column {
   if (name === '') throw unnamed()
   const read = Object.hasOwn(kinds, kind) ? kinds[kind] : undefined
   if (read) return { name, read }
-  const expected = `${Object.keys(kinds).join(', ')}, as in ${name}:boolean`
-  throw new CommandError(`Line 1 gives the column ${name} the kind ${kind}; it is to be ${expected}.`)
+  const expected = `${Object.keys(kinds).join(', ')}, like ${name}:boolean`
+  throw new CommandError(
+    `Line 1 sets the kind of the column ${name} to ${kind}; the kind must be one of ${expected}.`,
+  )
 }
 
 function unnamed(): CommandError {
-  return new CommandError('Line 1 is to name each column, and one has no name.')
+  return new CommandError('Line 1 must name each column, but one has no name.')
 }
 
 function recordOf(
@@ -59,14 +61,14 @@ function recordOf(
   cells: readonly string[],
 ): { readonly record: unknown } | { readonly fault: string } {
   if (cells.length !== columns.length) {
-    return { fault: `has ${cells.length} cells, where the first line names ${columns.length}` }
+    return { fault: `has ${cells.length} cells, but line 1 names ${columns.length} columns` }
   }
   const fields: [string, JsonValue][] = []
   for (const [index, { name, read }] of columns.entries()) {
     const text = cells[index] ?? ''
     if (text === '') continue
     const value = read(text)
-    if (value === undefined) return { fault: `has in the column ${name} what is not of its kind` }
+    if (value === undefined) return { fault: `has a cell in the column ${name} that is not of its kind` }
     fields.push([name, value])
   }
   return { record: Object.fromEntries(fields) }

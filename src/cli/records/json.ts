@@ -7,8 +7,8 @@ type Place = 'before' | 'first' | 'items' | 'after'
 const isSpace = (char: string) => char === ' ' || char === '\n' || char === '\r' || char === '\t'
 
 /**
- * The items of a file that is one JSON array, each as soon as it is complete. Only strings and brackets are followed;
- * the rest is left to `JSON.parse`. Rejects where the file is no array, or ends before it does.
+ * Reads the items of a JSON array, each as soon as it is complete. Follows only strings and brackets; `JSON.parse`
+ * checks the rest. Rejects if the file is not an array, or ends within one.
  */
 export async function* readJson(chunks: Chunks): AsyncGenerator<Numbered> {
   const item = new ItemFollower()
@@ -44,7 +44,7 @@ export async function* readJson(chunks: Chunks): AsyncGenerator<Numbered> {
   if (place !== 'after') throw noArray(line)
 }
 
-/** Knows which `,` and `]` stand between the items of an array, and not inside one. */
+/** Finds the `,` and `]` that separate and end the items of an array. */
 class ItemFollower {
   begun = false
   #depth = 0
@@ -67,5 +67,5 @@ class ItemFollower {
 }
 
 function noArray(line: number): CommandError {
-  return new CommandError(`The file is to be one JSON array of records; on line ${line} it is not.`)
+  return new CommandError(`The file must be one JSON array of records; line ${line} breaks it.`)
 }

@@ -1,21 +1,21 @@
 import type { Chunks } from './numbered.ts'
 
 /**
- * The lines of a text, each with the `\n` that ends it, which the last may lack. By `\n` alone: JSON may hold the other
- * characters that end a line.
+ * Reads the lines of a text, each with its `\n`, which the last line may lack. Only `\n` ends a line: JSON may contain
+ * the other line separators.
  */
 export async function* linesOf(chunks: Chunks): AsyncGenerator<string> {
-  let begun: string[] = []
+  let parts: string[] = []
   for await (const chunk of chunks) {
     let from = 0
     for (let to = chunk.indexOf('\n') + 1; to > 0; to = chunk.indexOf('\n', from) + 1) {
-      begun.push(chunk.slice(from, to))
-      yield begun.join('')
-      begun = []
+      parts.push(chunk.slice(from, to))
+      yield parts.join('')
+      parts = []
       from = to
     }
-    begun.push(chunk.slice(from))
+    parts.push(chunk.slice(from))
   }
-  const last = begun.join('')
+  const last = parts.join('')
   if (last !== '') yield last
 }

@@ -1,7 +1,7 @@
 import { linesOf } from './lines.ts'
 import type { Chunks, Numbered } from './numbered.ts'
 
-/** The records of a file with one JSON text a line. Empty lines are none. */
+/** Reads the records of a file with one JSON text per line. Empty lines are skipped. */
 export async function* readNdjson(chunks: Chunks): AsyncGenerator<Numbered> {
   let line = 0
   for await (const text of linesOf(chunks)) {
@@ -14,6 +14,6 @@ export function parsed(text: string): { readonly record: unknown } | { readonly 
   try {
     return { record: JSON.parse(text) }
   } catch {
-    return { fault: 'is no JSON' }
+    return { fault: 'is not JSON' }
   }
 }

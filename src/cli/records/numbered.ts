@@ -1,5 +1,5 @@
-/** A record of a file, or why there is none, and the line on which it begins, from 1. */
+/** A record of a file, or the reason why it cannot be read, with the line on which it begins, from 1. */
 export type Numbered = { readonly line: number } & ({ readonly record: unknown } | { readonly fault: string })
 
-/** The pieces of a text that comes in chunks. */
+/** A text in pieces. */
 export type Chunks = AsyncIterable<string>

@@ -21,32 +21,37 @@ const endings: Readonly<Record<string, Format>> = {
   '.csv': 'csv',
 }
 
-/** A file of records, which can be read more than once. */
+/** A file of records, which can be read several times. */
 export interface RecordFile {
-  /** In bytes. */
+  /** The size in bytes. */
   readonly size: number
-  /** Its records, with room for one of them; `onBytes` is told how many bytes were read. */
+  /**
+   * Reads the records, holding one at a time in memory. `onBytes` is called with the size of each piece that is read.
+   */
   records(onBytes?: (bytes: number) => void): AsyncIterable<Numbered>
 }
 
-/** Rejects with a CommandError where the file cannot be read, and with a UsageError where its format is not known. */
-export async function recordFile(path: string, given: Format | undefined): Promise<RecordFile> {
-  const format = given ?? endings[extname(path).toLowerCase()]
+/**
+ * Opens a file of records. Rejects with a CommandError if the file cannot be read, and with a UsageError if its format
+ * is unknown.
+ */
+export async function recordFile(path: string, requested: Format | undefined): Promise<RecordFile> {
+  const format = requested ?? endings[extname(path).toLowerCase()]
   if (!format) {
-    const advice = `say by \`--format\`: ${formats.join(', ')}`
-    throw new UsageError(`The name ${path} does not tell its format; ${advice}.`)
+    const advice = `set \`--format\` to ${formats.join(', ')}`
+    throw new UsageError(`The name ${path} does not show the format of the file; ${advice}.`)
   }
   const found = await stat(path).catch((error: unknown) => {
     throw codeOf(error) === 'ENOENT'
-      ? new CommandError(`The file ${path} is not there.`)
+      ? new CommandError(`The file ${path} does not exist.`)
       : unreadable(path, error)
   })
-  // It is read twice, once to check it.
-  if (!found.isFile()) throw new CommandError(`${path} is no file; give one with the records in it.`)
+  // A pipe cannot be read twice, and the file is read once to check it and once to write it.
+  if (!found.isFile()) throw new CommandError(`${path} is not a file; name a file that contains the records.`)
   return { size: found.size, records: (onBytes = () => {}) => readers[format](textOf(path, onBytes)) }
 }
 
-/** The text of a file in UTF-8, without a byte order mark. Rejects where it is not UTF-8. */
+/** Reads the text of a file in UTF-8, without a byte order mark. Rejects if the file is not in UTF-8. */
 async function* textOf(path: string, onBytes: (bytes: number) => void): Chunks & AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
   const decoded = (bytes?: Uint8Array) => {

@@ -8,33 +8,33 @@ import type { Numbered } from './numbered.ts'
 
 export interface OpRules {
   readonly type: string
-  /** The field that holds the id. One that is called `id` is no field of the record. */
+  /** The field that holds the id. If it is `id`, it is not stored as a field of the record. */
   readonly idField: string
   readonly ownerField: string
-  /** Whose a record is that does not say it. */
+  /** The owner of records that do not name one. */
   readonly owner: string | undefined
   readonly maxRecordBytes: number
-  /** Whether a record that is there already is replaced. */
+  /** Whether existing records are replaced. */
   readonly replace: boolean
 }
 
-/** What is wrong with a name that {@link isStorableName} refuses, but for an empty one. */
+/** Why {@link isStorableName} refuses a name that is not empty. */
 export const notStorable = `is longer than ${maxNameLength} characters or cannot be stored`
 
-/** The op that writes a record, or what is wrong with it. */
+/** Returns the op that writes a record, or what is wrong with the record. */
 export function toOp(numbered: Numbered, rules: OpRules): TxOp | string {
   if ('fault' in numbered) return numbered.fault
   const { record } = numbered
   const { type, idField, ownerField, owner, maxRecordBytes, replace } = rules
-  if (!isObject(record)) return 'is no record, in braces'
+  if (!isObject(record)) return 'is not a JSON object'
   const id = idOf(record[idField])
   if (id === undefined) return `has no id in its field ${idField}`
   const fields = Object.entries(record).filter(([name]) => name !== 'id' || idField !== 'id')
   const p = Object.fromEntries(fields)
   if (!Object.hasOwn(p, ownerField)) p[ownerField] = owner
   const named = p[ownerField]
-  if (typeof named !== 'string' || named === '') return `names no owner in its field ${ownerField}`
-  if (!isStorableName(named)) return `names in its field ${ownerField} an owner that ${notStorable}`
+  if (typeof named !== 'string' || named === '') return `has no owner in its field ${ownerField}`
+  if (!isStorableName(named)) return `has an owner in its field ${ownerField} that ${notStorable}`
   try {
     const [op = ''] = checkOps([{ op: 'i', t: type, id, p, ...(replace ? { put: true } : undefined) }])
     return isTooLong(p, maxRecordBytes) ? `is longer than ${maxRecordBytes} bytes` : op
@@ -43,9 +43,10 @@ export function toOp(numbered: Numbered, rules: OpRules): TxOp | string {
   }
 }
 
-/** What {@link checkOps} says of an op, said of a record. */
+/** Converts a message of {@link checkOps} about an op to one about a record. */
 function faultOf(message: string): string {
-  if (/is no op/.test(message)) return 'has a name among its fields that no record can have, as `__proto__`'
+  if (/ is not valid: /.test(message))
+    return 'has a field with a name that no record can have, such as `__proto__`'
   return message.replace(/^The op at 0 /, '').replace(/\.$/, '')
 }
 

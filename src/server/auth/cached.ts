@@ -54,7 +54,7 @@ export function cached(authenticate: Authenticate, options: CacheOptions = {}): 
     }
   }
 
-  /** A call that began before `forget` may return a caller who was to be forgetCount, so it is repeated. */
+  /** A call that began before `forget` may return a caller who was to be forgotten, so it is repeated. */
   const ask = async (key: string, request: Request): Promise<Caller | Refusal | null> => {
     const before = forgetCount
     // Limited in time, since later requests with the same credentials wait for the same call.

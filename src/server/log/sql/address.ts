@@ -1,11 +1,11 @@
 import { ConfigurationError } from '../../../base/errors.ts'
 
-/** Whether `name` is the address of a PostgreSQL, and no folder. */
+/** Whether `name` is the address of a PostgreSQL server, not a folder. */
 export function isPostgres(name: string): boolean {
   return /^postgres(ql)?:\/\//.test(name)
 }
 
-/** Throws a ConfigurationError, which does not quote it, for an address that cannot be read. */
+/** Throws a ConfigurationError for an invalid address. The message does not quote the address. */
 export function checkAddress(address: string): void {
   const isWhole = !isCut(address) && canDecode(address)
   if (isWhole && canParse(address)) return
@@ -14,19 +14,19 @@ export function checkAddress(address: string): void {
   }
   throw new ConfigurationError(
     'database',
-    'The address of the PostgreSQL cannot be read; write what is special in its password and its names by its code, as in `%23` for a #, `%2F` for a / and `%40` for an @.',
+    'The address of the PostgreSQL cannot be read; encode special characters in its password and names, such as # as `%23`, / as `%2F` and @ as `%40`.',
   )
 }
 
 /**
- * Whether a URL ends its host inside the password, the rest of which it takes for something to show. PostgreSQL's have
- * nothing behind a #, and an @ behind the host is the one that ends the password.
+ * Whether a URL parser would split the address within its password, and would show the rest. Addresses of PostgreSQL
+ * have no fragment, so a # is part of the password. So is everything before an @ that comes after the first / or ?.
  */
 function isCut(address: string): boolean {
   return address.includes('#') || /^\w+:\/\/[^/?]*[/?].*@/s.test(address)
 }
 
-/** Where the host is left out, as for a socket's folder, a URL may have no user. */
+/** The host may be empty, as for a socket in a folder. A URL cannot have a user without a host. */
 function canParse(address: string): boolean {
   return URL.canParse(address.replace('@/', '@localhost/'))
 }

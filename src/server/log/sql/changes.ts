@@ -3,7 +3,7 @@ import { rowKey } from '../../../protocol/fold.ts'
 import type { TxOp } from '../../../protocol/tx.ts'
 import type { Write } from './group.ts'
 
-/** A record that ops of the write at `w` ask about, and the lowest position after which they do. */
+/** A record with `unchangedSince` in the write at index `w`, and the lowest of these positions. */
 export interface Asked {
   readonly w: number
   readonly t: string
@@ -11,13 +11,13 @@ export interface Asked {
   readonly since: number
 }
 
-/** The last change of what is at `n` among all that is asked about. */
+/** The last change of the record at index `n` of the list of {@link Asked}. */
 export interface FoundChange {
   readonly n: number
   readonly sid: number
 }
 
-/** The records whose changes `writes` ask about, each once for a write, however many of its ops ask. */
+/** The records of `writes` with `unchangedSince`, each once per write. */
 export function askedBy(writes: readonly Write[]): readonly Asked[] {
   const asked = new Map<string, Asked>()
   for (const [w, { ops }] of writes.entries()) {
@@ -31,11 +31,11 @@ export function askedBy(writes: readonly Write[]): readonly Asked[] {
   return [...asked.values()]
 }
 
-/** The last change of each of `asked` that counts for its write, one of `writes`, as a document. */
+/** The last change of each record in `asked` that counts for its write, as a document. */
 export function changesOf(asked: readonly Asked[], writes: readonly Write[]): RawBuilder<unknown> {
-  // Planning this takes longer than all else, and hardly any op asks for it.
+  // Planning this query takes longer than everything else, and few ops need it.
   if (asked.length === 0) return sql`null`
-  const keys = asked.map((one, n) => ({ n, ...one }))
+  const keys = asked.map((entry, n) => ({ n, ...entry }))
   const senders = writes.flatMap(({ transaction }, w) =>
     transaction
       ? [{ w, owner: transaction.owner, caller: transaction.caller, bases: transaction.bases }]
@@ -54,15 +54,18 @@ export function changesOf(asked: readonly Asked[], writes: readonly Write[]): Ra
     ) l`
 }
 
-/** Tells by what {@link changesOf} found whether what an op of the write at `w` asks about has changed after `since`. */
+/**
+ * Returns a function that says whether the record of `op`, in the write at index `w`, has changed after `since`, based
+ * on the result of {@link changesOf}.
+ */
 export function changesFound(
   asked: readonly Asked[],
   found: readonly FoundChange[],
 ): (w: number, op: TxOp, since: number) => boolean {
   const sids = new Map<string, number>()
   for (const { n, sid } of found) {
-    const one = asked[n]
-    if (one) sids.set(keyOf(one.w, one), sid)
+    const entry = asked[n]
+    if (entry) sids.set(keyOf(entry.w, entry), sid)
   }
   return (w, op, since) => (sids.get(keyOf(w, op)) ?? since) > since
 }

@@ -1,7 +1,7 @@
 import { type Check, check } from '../../../base/check-options.ts'
 import { checkRetention } from '../retention.ts'
 
-/** The longest time that a timer takes, and a setting of PostgreSQL's, in ms: both would take a longer one for none. */
+/** The maximum of a timer and of a setting of PostgreSQL, in ms. Both take a longer time for none at all. */
 const maxMs = 2_147_483_647
 
 const isCount: Check = [(value) => typeof value === 'number' && value > 0, 'a number above 0']
@@ -19,10 +19,10 @@ const checks = {
   maxWaitMs: isTime,
 }
 
-/** What of a log's options is checked. */
+/** The options that are checked. */
 type Checked = { readonly [Name in keyof typeof checks | 'retention']?: unknown }
 
-/** Throws a ConfigurationError that names the option of a log which is wrong. */
+/** Throws a ConfigurationError that names the first invalid option of a log. */
 export function checkLogOptions(options: Checked): void {
   for (const [option, accepts] of Object.entries(checks)) {
     const value = options[option as keyof typeof checks]

@@ -2,25 +2,28 @@ import { type ControlledTransaction, type RawBuilder, sql } from 'kysely'
 import { separator } from '../separator.ts'
 import { type Int8, toNumber } from './int8.ts'
 
-/** How long a batch is, about, in bytes. */
+/** The approximate length of a batch, in bytes. */
 const batchBytes = 65_536
 
-/** How many rows are fetched at first, when nobody knows how long they are, and how many at most. */
+/** The number of rows in the first fetch, when their length is unknown, and the maximum of later fetches. */
 const firstRows = 100
 const maxRows = 1_000
 
-/** How long an item may be, in bytes, that is fetched with the others: what is longer is when its turn comes. */
+/**
+ * The maximum length of an item that is fetched together with others, in bytes. Longer items are fetched when their
+ * turn comes.
+ */
 const shortBytes = 16_384
 
-/** The items that a read has not given yet. */
+/** The items of a read that are not returned yet. */
 export interface Cursor {
-  /** The next batch, as a read gives it; `''` at the end, and what it held is released then. */
+  /** Resolves with the next batch, or with `''` at the end; the resources are released then. */
   next(): Promise<string>
-  /** Lets go of what it holds. Safe to call again. */
+  /** Releases the resources. Safe to call again. */
   close(): Promise<void>
 }
 
-/** A text, and its place. */
+/** The text of an item, and its position. */
 export interface Item {
   readonly sid: Int8
   readonly item: string
@@ -29,21 +32,24 @@ export interface Item {
 interface Row {
   readonly sid: number
   readonly bytes: number
-  /** `null` where it is long. */
+  /** `null` for a long item, which is not fetched yet. */
   readonly item: string | null
 }
 
-/** What a statement gives, in batches that are bounded however long its items are, but for one that is longer than a batch. */
+/**
+ * Reads the result of a statement in batches of limited length. Only an item that is longer than a batch makes a longer
+ * one.
+ */
 export class SqlCursor implements Cursor {
   readonly #trx: ControlledTransaction<unknown>
   readonly #items: RawBuilder<Item>
-  /** What is fetched, and in no batch yet. */
+  /** The rows that are fetched, but in no batch yet. */
   #rows: Row[] = []
   #maxRows = firstRows
-  /** Whether there may be rows to fetch, and whether the transaction is open. */
+  /** Whether there may be more rows to fetch, and whether the transaction is open. */
   #more = true
   #open = true
-  /** The batch that comes next: the database works on it while the one before is sent. */
+  /** The next batch: the database prepares it while the previous one is being sent. */
   #ahead: Promise<string> | undefined
 
   private constructor(trx: ControlledTransaction<unknown>, items: RawBuilder<Item>) {
@@ -51,9 +57,9 @@ export class SqlCursor implements Cursor {
     this.#items = items
   }
 
-  /** For what `items` gives, by its `sid`. Resolves once the first batch is there. */
+  /** Opens a cursor over `items`, ordered by `sid`. Resolves once the first batch is there. */
   static async open(trx: ControlledTransaction<unknown>, items: RawBuilder<Item>): Promise<SqlCursor> {
-    // Behind `offset` an item is made once, to be measured and given.
+    // With `offset 0`, the database computes each item once, rather than once to measure it and once to return it.
     await sql`
       declare items no scroll cursor for
       select sid, octet_length(item) as bytes, case when octet_length(item) <= ${sql.lit(shortBytes)} then item end as item
@@ -67,7 +73,7 @@ export class SqlCursor implements Cursor {
   async next(): Promise<string> {
     const batch = await this.#ahead
     this.#ahead = this.#batch()
-    // Whoever asks for it is told.
+    // The caller of the next `next` receives the error.
     this.#ahead.catch(() => {})
     return batch ?? ''
   }
@@ -98,18 +104,18 @@ export class SqlCursor implements Cursor {
   }
 
   async #fetch(): Promise<void> {
-    const most = this.#maxRows
+    const count = this.#maxRows
     const { rows } = await sql<{ sid: Int8; bytes: number; item: string | null }>`
-      fetch ${sql.lit(most)} from items`.execute(this.#trx)
+      fetch ${sql.lit(count)} from items`.execute(this.#trx)
     let length = 0
     for (const { sid, bytes, item } of rows) {
       this.#rows.push({ sid: toNumber(sid), bytes, item })
       length += bytes
     }
-    this.#more = this.#more && rows.length === most
-    // As many as make a batch, if they are like these.
+    this.#more = this.#more && rows.length === count
+    // Fetch about one batch of rows next time, if they are as long as these.
     if (length > 0) this.#maxRows = Math.min(maxRows, Math.ceil((batchBytes * rows.length) / length))
-    // Promises of the driver hold the result until they are collected, which takes until they are many.
+    // The driver's promises keep the result until they are collected, so empty it now.
     rows.length = 0
   }
 
@@ -130,7 +136,10 @@ export class SqlCursor implements Cursor {
   }
 }
 
-/** There is nothing to keep: it only read. Where the connection is lost, that has ended it as well. */
+/**
+ * Ends a transaction that only read. An error means that the connection is lost, which has ended the transaction as
+ * well.
+ */
 export async function end(trx: ControlledTransaction<unknown>): Promise<void> {
   await trx
     .rollback()

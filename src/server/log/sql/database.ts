@@ -1,28 +1,31 @@
 import type { Kysely, RawBuilder } from 'kysely'
 import type { Unsubscribe } from '../../../base/emitter.ts'
 
-/** Statements are written as SQL, so no table has a type of its own. */
+/** Statements are plain SQL, so the tables need no types. */
 export type Db = Kysely<unknown>
 
-/** How this process reaches the database of a log. */
+/** The connections of this process to the database of a log. */
 export interface SqlDatabase {
-  /** For making the tables, or bringing them up to date, which takes as long as there is much in them. */
+  /** For creating and migrating the tables, which may take long. */
   readonly migrators: Db
-  /** For writes, which wait for one another. */
+  /** For writes, which run one after the other. */
   readonly writers: Db
-  /** For what must not wait behind a write or a slow reader. */
+  /** For short tasks that must not wait for a write or a slow reader. */
   readonly followers: Db
-  /** For reads that may last until somebody has taken what they give. */
+  /** For reads that may last as long as the client reads. */
   readonly readers: Db
-  /** The same for those that are short, and must not wait behind the others. */
+  /** For short reads, which must not wait for long ones. */
   readonly deltas: Db
-  /** Whether these are all one connection, which no reader may keep to itself. */
+  /** Whether all of these share one connection. Then no reader may hold the connection while the client reads. */
   readonly single: boolean
-  /** What names the history, read in the snapshot of the statement that it is part of. */
+  /** An expression that names the history, for use in a statement. */
   readonly history: RawBuilder<string>
-  /** Says to the other processes that there is something new. Goes into a statement, and happens when it commits. */
+  /** An expression that notifies other processes when its statement commits. */
   readonly notify: RawBuilder<unknown>
-  /** Calls `listener` when another process may have written, and whenever it may have been missed. */
+  /**
+   * Calls `listener` when another process may have written, and after any time in which notifications may have been
+   * missed.
+   */
   listen(listener: () => void): Unsubscribe
   close(): Promise<void>
 }

@@ -2,13 +2,13 @@ import { open, readdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { codeOf } from '../../../base/errors.ts'
 
-/** How many files are flushed at once: a disk writes those that wait for it together. */
+/** How many files are flushed at once: a disk combines the flushes that wait. */
 const maxOpenFiles = 64
 
-/** What a system says that can flush no folder, or lets nobody open one that belongs to another user. */
+/** The error codes of systems that cannot flush a folder, or cannot open a folder of another user. */
 const unflushable = ['EISDIR', 'EPERM', 'EACCES', 'EINVAL', 'EBADF']
 
-/** Flushes `folder`, all that is in it, and the entries of the folders above it, to the disk. */
+/** Flushes `folder`, its content, and the entries of its parent folders to the disk. */
 export async function flushTree(folder: string): Promise<void> {
   const entries = await readdir(folder, { withFileTypes: true, recursive: true })
   const files = entries.flatMap((entry) => (entry.isFile() ? [join(entry.parentPath, entry.name)] : []))
@@ -21,7 +21,7 @@ export async function flushTree(folder: string): Promise<void> {
     await flushEntries(dirname(child))
 }
 
-/** Flushes which files `folder` holds, if the system can: Windows cannot, and does so with the files themselves. */
+/** Flushes the list of files in `folder`, if the system can. Windows cannot, and flushes the list with the files. */
 export async function flushEntries(folder: string): Promise<void> {
   try {
     await flush(folder, 'r')
@@ -30,7 +30,7 @@ export async function flushEntries(folder: string): Promise<void> {
   }
 }
 
-/** Windows flushes only what is open for writing. */
+/** Windows flushes only files that are open for writing. */
 async function flush(path: string, flags: 'r' | 'r+'): Promise<void> {
   const file = await open(path, flags)
   try {

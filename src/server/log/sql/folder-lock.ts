@@ -9,35 +9,41 @@ import type { Clock } from '../../../base/environment.ts'
 import { ConfigurationError, codeOf } from '../../../base/errors.ts'
 import { listenersIn, listenIn, socketOf } from './folder-socket.ts'
 
-/** Longer than it takes to judge a lock and to replace it. In ms. */
+/**
+ * How long a takeover waits before it checks whether another process has replaced the lock, in ms. This is longer than
+ * another takeover takes.
+ */
 const takeoverMs = 100
 
-/** How often, and how many times, others that want the folder are looked for again. In ms. */
+/** How often, in ms, and how many times to look for other processes that want the folder. */
 const lookMs = 20
-const looks = 50
+const maxLooks = 50
 
-/** Who has a folder. A pid comes again; with the time at which its process began it does not. */
+/** The process that has a folder. A pid can be reused, but not together with the start time of its process. */
 interface Holder {
   readonly pid: number
   readonly started: string
   readonly boot: string
   readonly host: string
   readonly lock: string
-  /** The disk on which it listens, if it does: whoever sees no socket of it there knows that it is gone. */
+  /**
+   * The device id of the disk on which the process listens, if it listens. If its socket is missing on that disk, the
+   * process has ended.
+   */
   readonly disk?: number | undefined
 }
 
 /**
- * Takes `folder`, which is made where there is none, for this process alone, until the result is called. The lock of
- * a process that is gone is taken over. Rejects with a ConfigurationError where another has the folder, or this one
- * has it already.
+ * Locks `folder` for this process until the returned function is called. Creates the folder if necessary. Takes over
+ * the lock of a process that has ended. Rejects with a ConfigurationError if a running process, including this one, has
+ * the folder.
  */
 export async function lockFolder(folder: string, clock: Clock): Promise<Unsubscribe> {
   makeFolder(folder)
   const lock = randomUUID()
   const socket = await listenIn(folder, lock)
   try {
-    await alone(folder, lock, clock)
+    await waitUntilAlone(folder, lock, clock)
     const unlock = await takeLock(folder, lock, socket?.disk, clock)
     return () => {
       unlock()
@@ -50,22 +56,26 @@ export async function lockFolder(folder: string, clock: Clock): Promise<Unsubscr
 }
 
 /**
- * Waits until nobody else listens. Each listens before it looks, so of two at least one sees the other; of several that
- * come at once, the one with the lowest id waits for the others to give up.
+ * Waits until no other process listens in the folder. Each process listens before it looks, so of two processes, at
+ * least one sees the other. If several processes start at once, the one with the lowest id waits until the others give
+ * up.
  */
-async function alone(folder: string, own: string, clock: Clock): Promise<void> {
+async function waitUntilAlone(folder: string, ownId: string, clock: Clock): Promise<void> {
   const path = lockOf(folder)
   for (let look = 1; ; look += 1) {
-    const others = (await listenersIn(folder)).filter((id) => id !== own)
+    const others = (await listenersIn(folder)).filter((id) => id !== ownId)
     if (others.length === 0) return
     const holder = readHolder(path)
-    if (holder && others.includes(holder.lock)) throw taken(folder, path, holder)
-    if (look === looks || others.some((id) => id < own)) throw taken(folder, path, undefined)
+    if (holder && others.includes(holder.lock)) throw inUse(folder, path, holder)
+    if (look === maxLooks || others.some((id) => id < ownId)) throw inUse(folder, path, undefined)
     await new Promise<void>((resolve) => clock.after(lookMs, resolve))
   }
 }
 
-/** Takes the lock, unless one has it who does not listen here: no socket can be had, or it runs on another machine. */
+/**
+ * Takes the lock, unless it belongs to a running process that does not listen here: on a disk without sockets, or on
+ * another machine.
+ */
 async function takeLock(
   folder: string,
   lock: string,
@@ -73,20 +83,21 @@ async function takeLock(
   clock: Clock,
 ): Promise<Unsubscribe> {
   const path = lockOf(folder)
-  const own: Holder = { pid, started: startOf(pid) ?? '', boot: bootId(), host: hostname(), lock, disk }
+  const self: Holder = { pid, started: startOf(pid) ?? '', boot: bootId(), host: hostname(), lock, disk }
   const draft = `${path}-${lock}`
   const isOwn = () => readHolder(path)?.lock === lock
-  // It appears whole: nobody reads half a lock.
-  writeFileSync(draft, JSON.stringify(own))
+  // The lock file appears with its full content, so nobody reads half of it.
+  writeFileSync(draft, JSON.stringify(self))
   try {
     if (!linked(draft, path)) {
       const holder = readHolder(path)
-      if (holder && !isGone(holder, disk)) throw taken(folder, path, holder)
+      if (holder && !isGone(holder, disk)) throw inUse(folder, path, holder)
       renameSync(draft, path)
       if (holder) rmSync(socketOf(folder, holder.lock), { force: true })
-      // Another may have judged the same lock, and replaced this one: the last to do so has the folder.
+      // Another process may have replaced this lock, after also finding the old one abandoned. The last to replace it
+      // has the folder.
       await new Promise<void>((resolve) => clock.after(takeoverMs, resolve))
-      if (!isOwn()) throw taken(folder, path, readHolder(path))
+      if (!isOwn()) throw inUse(folder, path, readHolder(path))
     }
   } finally {
     rmSync(draft, { force: true })
@@ -100,7 +111,10 @@ function lockOf(folder: string): string {
   return join(folder, 'lock')
 }
 
-/** With those above it. Node's own `recursive` never ends below a folder that can hold none, as `/proc`. */
+/**
+ * Creates `path` and its parents. The `recursive` option of Node never returns for some folders, such as those in
+ * `/proc`.
+ */
 function makeFolder(folder: string): void {
   if (existsSync(folder)) return
   const above = dirname(folder)
@@ -108,12 +122,12 @@ function makeFolder(folder: string): void {
   try {
     mkdirSync(folder)
   } catch (error) {
-    // Another process may have made it meanwhile.
+    // Another process may have created the folder in between.
     if (codeOf(error) !== 'EEXIST') throw error
   }
 }
 
-/** Gives the file another name, unless there is one of that name. */
+/** Links the file to a new name. Returns false if the name exists. */
 function linked(from: string, to: string): boolean {
   try {
     linkSync(from, to)
@@ -132,9 +146,12 @@ function readHolder(path: string): Holder | undefined {
   }
 }
 
-/** Whether the process, which does not listen here, is known to have ended. What runs on another machine cannot be seen. */
+/**
+ * Whether the holder of a lock, which does not listen here, has certainly ended. Processes on other machines cannot be
+ * checked.
+ */
 function isGone({ pid: holder, started, boot, host, disk }: Holder, ownDisk: number | undefined): boolean {
-  // Somebody may have deleted its socket.
+  // The process still runs: somebody may have deleted its socket.
   if (host === hostname() && boot === bootId() && started !== '' && startOf(holder) === started) return false
   if (boot !== '' && boot === bootId() && disk !== undefined && disk === ownDisk) return true
   if (host !== hostname()) return false
@@ -151,20 +168,20 @@ function isRunning(holder: number): boolean {
   }
 }
 
-/** When the process began, in a unit of the system's own, or that it has ended; `undefined` where it does not tell. */
+/** The start time of a process, in a unit of the system, or `'ended'`; `undefined` if the system does not tell. */
 function startOf(holder: number): string | undefined {
   try {
-    // The 3rd field and the 22nd; the second is a name in parentheses, which may hold anything (proc(5)).
+    // Fields 3 and 22. Field 2 is a name in parentheses, which may contain anything (proc(5)).
     const stat = readFileSync(`/proc/${holder}/stat`, 'utf8')
     const [state, ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    // It has a pid for as long as its parent has not asked what became of it.
+    // A process that has ended keeps its pid until its parent reads its exit status.
     return state === 'Z' ? 'ended' : fields[18]
   } catch {
     return holder === pid ? String(performance.timeOrigin) : undefined
   }
 }
 
-/** Changes whenever the machine starts; empty where the system has no such name. */
+/** An id that changes whenever the machine starts; empty if the system has none. */
 export function bootId(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
@@ -173,8 +190,8 @@ export function bootId(): string {
   }
 }
 
-function taken(folder: string, path: string, holder: Holder | undefined): ConfigurationError {
+function inUse(folder: string, path: string, holder: Holder | undefined): ConfigurationError {
   const who = holder ? `the process ${holder.pid} on ${holder.host}` : 'another process'
-  const advice = `if that no longer runs, delete ${path}; for several processes use a PostgreSQL`
+  const advice = `if that process no longer runs, delete ${path}; for several processes, use PostgreSQL`
   return new ConfigurationError('database', `The folder ${folder} is in use by ${who}; ${advice}.`)
 }

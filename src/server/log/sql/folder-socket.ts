@@ -6,39 +6,44 @@ import type { Unsubscribe } from '../../../base/emitter.ts'
 import { codeOf } from '../../../base/errors.ts'
 
 /*
- * A process that listens in a folder is known to run by every other on the same system, whatever container it is in: the
- * system answers for it even while it is busy, and for none that has ended. Only Linux has a name for a folder that is
- * short enough; elsewhere, and on a disk that takes no sockets, nobody listens.
+ * A process shows that it is running by listening on a socket in the folder. Every process on the same system can check
+ * this, also from another container: the system accepts connections even while the process is busy, and refuses them
+ * once the process has ended. Only Linux offers a path to the folder that is short enough for the address of a socket.
+ * On other systems, and on disks without sockets, no process listens.
  */
 
 const pattern = /^lock-(.+)\.socket$/
 
 export interface FolderSocket {
-  /** The disk, as this system calls it. Reached by another way, it may have sockets of its own. */
+  /** The device id of the disk, as this system sees it. Another mount of the same disk may have separate sockets. */
   readonly disk: number
-  /** Takes the socket away. */
+  /** Stops listening and deletes the socket. */
   readonly close: Unsubscribe
 }
 
-/** Listens in `folder` as `id`, and keeps no process running; `undefined` where no socket can be had. */
+/**
+ * Listens in `folder` as `id`, without keeping the process alive. Resolves with `undefined` if no socket can be
+ * created.
+ */
 export async function listenIn(folder: string, id: string): Promise<FolderSocket | undefined> {
   const [name, path] = [`lock-${id}.new`, socketOf(folder, id)]
   const server = createServer((socket) => socket.destroy())
   server.unref()
   try {
-    await nearby(folder, async (short) => {
-      // The primary of a cluster would listen for it otherwise, and outlive it.
-      server.listen({ path: `${short}/${name}`, exclusive: true, readableAll: true, writableAll: true })
+    await withShortPath(folder, async (shortPath) => {
+      // Otherwise the primary process of a cluster would listen instead, and would outlive this process.
+      server.listen({ path: `${shortPath}/${name}`, exclusive: true, readableAll: true, writableAll: true })
       await once(server, 'listening')
     })
-    // It appears once it answers: what is there and does not answer has ended.
+    // The socket gets its name once it accepts connections. So a socket that refuses connections belongs to a process
+    // that has ended.
     renameSync(join(folder, name), path)
   } catch {
     server.close()
     rmSync(join(folder, name), { force: true })
     return undefined
   }
-  // Whoever could not be accepted knows as much as one that was.
+  // A process that connects learns the same from a failed connection.
   server.on('error', () => {})
   const close = () => {
     rmSync(path, { force: true })
@@ -47,7 +52,7 @@ export async function listenIn(folder: string, id: string): Promise<FolderSocket
   return { disk: statSync(folder).dev, close }
 }
 
-/** Those who listen in `folder`, by id. */
+/** The ids of the processes that listen in `folder`. */
 export async function listenersIn(folder: string): Promise<readonly string[]> {
   const ids = readdirSync(folder).flatMap((name) => pattern.exec(name)?.[1] ?? [])
   const running = await Promise.all(ids.map((id) => answers(folder, id)))
@@ -59,13 +64,13 @@ export function socketOf(folder: string, id: string): string {
 }
 
 async function answers(folder: string, id: string): Promise<boolean> {
-  return nearby(folder, async (short) => {
-    const socket = connect(`${short}/lock-${id}.socket`)
+  return withShortPath(folder, async (shortPath) => {
+    const socket = connect(`${shortPath}/lock-${id}.socket`)
     try {
       await once(socket, 'connect')
       return true
     } catch (error) {
-      // Any other code, as of one that may not be asked or has too many to answer, is that of one that runs.
+      // Any other code means that the process runs, for example if access is denied or too many connections wait.
       return !['ECONNREFUSED', 'ENOENT'].includes(codeOf(error))
     } finally {
       socket.destroy()
@@ -73,8 +78,14 @@ async function answers(folder: string, id: string): Promise<boolean> {
   })
 }
 
-/** Calls with a name of `folder` as long as any: the address of a socket ends after 107 bytes. */
-async function nearby<Result>(folder: string, use: (short: string) => Promise<Result>): Promise<Result> {
+/**
+ * Calls `use` with a short path to `folder`, however long its own path is: the address of a socket has at most 107
+ * bytes.
+ */
+async function withShortPath<Result>(
+  folder: string,
+  use: (shortPath: string) => Promise<Result>,
+): Promise<Result> {
   const descriptor = openSync(folder, 'r')
   try {
     return await use(`/proc/self/fd/${descriptor}`)

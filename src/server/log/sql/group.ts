@@ -5,22 +5,22 @@ import { attempted, type Decided, decideOn, type KeptVerdict } from '../decide-o
 import { type Before, type Draft, draft, hasChanged } from '../draft.ts'
 import type { ClientTransaction, Judge } from '../log.ts'
 
-/** A write of the service itself, or a client's transaction, which is given a verdict. */
+/** A write of the service itself, or a client's transaction, which gets a verdict. */
 export interface Write {
   readonly ops: readonly TxOp[]
   readonly judge: Judge
   readonly transaction?: ClientTransaction
 }
 
-/** What the log says before any of a group. */
+/** The state of the log before a group of writes. */
 export interface GroupBefore {
   readonly head: number
   readonly horizon: number
-  /** For each op of each write. */
+  /** The state before each op of each write. */
   readonly befores: readonly (readonly Before[])[]
-  /** For what the writes are and require. */
+  /** The stored verdicts on the transactions of the group and on those that they require. */
   readonly verdictOn: (caller: string, id: string) => KeptVerdict | undefined
-  /** As in {@link decideOn}. */
+  /** See {@link decideOn}. @default 0 */
   readonly verdictHorizon?: number
 }
 
@@ -31,14 +31,14 @@ interface Entry {
   readonly id: string
   readonly caller: string | undefined
   readonly tx: string | undefined
-  /** Whether a write ends here. */
+  /** Whether this is the last change of a write. */
   readonly last: boolean
   readonly frame: SyncFrame
 }
 
 type NewVerdict = KeptVerdict & { readonly caller: string; readonly id: string }
 
-/** Writes that are stored together, each decided about as if those before it were stored already. */
+/** Writes that are stored together. Each is decided as if the writes before it were stored already. */
 export class Group {
   readonly #before: GroupBefore
   readonly #at: number
@@ -47,14 +47,14 @@ export class Group {
   readonly #entries: Entry[] = []
   #head: number
 
-  /** `at` stamps what it writes, in ms since the epoch. */
+  /** `at` is the time of all changes, in ms since the epoch. */
   constructor(before: GroupBefore, at: number) {
     this.#before = before
     this.#at = at
     this.#head = before.head
   }
 
-  /** The head after it. */
+  /** The head after the group. */
   get head(): number {
     return this.#head
   }
@@ -63,12 +63,12 @@ export class Group {
     return this.#entries
   }
 
-  /** What each record is now that is another than before. */
+  /** The new state of each record that changes. */
   get records(): Draft['records'] {
     return [...this.#records.values()]
   }
 
-  /** The verdicts that were not there before. */
+  /** The new verdicts. */
   get verdicts(): readonly NewVerdict[] {
     return [...this.#verdicts.values()]
   }
@@ -108,7 +108,7 @@ export class Group {
     return decided
   }
 
-  /** What the log would say about the record of `op` if the writes before this one were stored. */
+  /** The state of the op's record, as if the earlier writes of the group were stored. */
   #current(op: TxOp, before: Before = { record: undefined, changed: false }, counts: Counts): Before {
     const { t, id, unchangedSince } = op
     const kept = this.#records.get(rowKey(t, id))
@@ -120,7 +120,7 @@ export class Group {
   }
 }
 
-/** Whether a change is one that a writer could not know of, as {@link Judge} says. */
+/** Whether a change counts for `unchangedSince`, as {@link Judge} says. */
 type Counts = (change: Entry) => boolean
 
 function countsFor(by: ClientTransaction | undefined): Counts {

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../base/environment.ts'
 import { NetworkError } from '../../../base/errors.ts'
 
-/** How much one group holds, by the jobs' own measure. */
+/** The maximum size of a group, in the unit of `sizeOf`. */
 const maxAtOnce = 1_000
 
 interface Waiting<Job, Result> {
@@ -9,25 +9,25 @@ interface Waiting<Job, Result> {
   readonly size: number
   readonly resolve: (result: Result) => void
   readonly reject: (error: unknown) => void
-  /** It waits no longer. */
+  /** Cancels the time limit of the wait. */
   start: () => void
 }
 
 export interface JoinedOptions<Job, Result> {
-  /** Does all of `jobs` or nothing, and gives the results in their order. */
+  /** Runs all of `jobs` or none, and resolves with the results in the same order. */
   readonly run: (jobs: readonly Job[]) => Promise<readonly Result[]>
-  /** How much a job is; at least 0. */
+  /** The size of a job; at least 0. */
   readonly sizeOf: (job: Job) => number
-  /** Whether an error may be that of a single job, so that each of the group is to be tried alone. */
+  /** Whether an error may be caused by a single job, so that each job of the group should be tried alone. */
   readonly isOfOne: (error: unknown) => boolean
   readonly clock: Clock
-  /** How long a job may wait for those before it, in ms. */
+  /** How long a job may wait for earlier ones, in ms. */
   readonly maxWaitMs: number
 }
 
 /**
- * Does one group of jobs after the other: what comes while one is done is the next, in the order in which it came. So
- * what each costs, which for a commit is a write to the disk, is shared by all that wait for it.
+ * Runs jobs in groups, one group after the other. Jobs that arrive during a group form the next one, in order. So all
+ * jobs of a group share its fixed cost: for a commit, a write to the disk.
  */
 export class Joined<Job, Result> {
   readonly #options: JoinedOptions<Job, Result>
@@ -38,7 +38,10 @@ export class Joined<Job, Result> {
     this.#options = options
   }
 
-  /** The result of `job`; rejects where it fails alone, or with its group, or has waited for too long, and is not done then. */
+  /**
+   * Resolves with the result of `job`. Rejects if the job fails, alone or with its group, or has waited for too long;
+   * the job is not done then.
+   */
   do(job: Job): Promise<Result> {
     return new Promise((resolve, reject) => {
       const waiting = { job, size: this.#options.sizeOf(job), resolve, reject, start: () => {} }
@@ -52,7 +55,7 @@ export class Joined<Job, Result> {
     const { clock, maxWaitMs } = this.#options
     waiting.start = clock.after(maxWaitMs, () => {
       this.#waiting.splice(this.#waiting.indexOf(waiting), 1)
-      waiting.reject(new NetworkError('timeout', `The write has waited ${maxWaitMs} ms for others.`))
+      waiting.reject(new NetworkError('timeout', `The write waited for other writes for ${maxWaitMs} ms.`))
     })
   }
 
@@ -63,7 +66,7 @@ export class Joined<Job, Result> {
     this.#working = false
   }
 
-  /** At least one. */
+  /** The next group, of at least one job. */
   #next(): Waiting<Job, Result>[] {
     let before = 0
     const end = this.#waiting.findIndex(({ size }) => {
@@ -76,7 +79,7 @@ export class Joined<Job, Result> {
     return group
   }
 
-  /** Gives what the group has failed for, where that is of no single job. */
+  /** Runs a group. Resolves with the error of the group, unless a single job may have caused it. */
   async #run(group: readonly Waiting<Job, Result>[]): Promise<unknown> {
     try {
       const results = await this.#options.run(group.map(({ job }) => job))
@@ -91,9 +94,9 @@ export class Joined<Job, Result> {
 
   async #runEach(group: readonly Waiting<Job, Result>[]): Promise<unknown> {
     let failed: unknown
-    for (const one of group) {
-      if (failed === undefined) failed = await this.#run([one])
-      else one.reject(failed)
+    for (const waiting of group) {
+      if (failed === undefined) failed = await this.#run([waiting])
+      else waiting.reject(failed)
     }
     return failed
   }

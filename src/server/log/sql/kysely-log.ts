@@ -30,26 +30,26 @@ import { Spool } from './spool.ts'
 import type { SqlLog } from './sql-log.ts'
 import { writeIn } from './write.ts'
 
-/** How many changes are forgotten in one go, so that no other statement waits for long. */
-const trimmedAtOnce = 10_000
+/** The maximum number of changes that one statement deletes, so that no other statement waits for long. */
+const maxTrimmed = 10_000
 
-/** How long the log's lock is waited for, in ms, to tell whether it is to be had: less than whoever asks waits. */
+/** How long `position` waits for the log's lock, in ms: less than the caller of `position` waits. */
 const tryLockMs = 1_000
 
-/** How long reads may take to end, in ms, when it closes. */
+/** How long reads may take to end when the log closes, in ms. */
 const closeMs = 5_000
 
 export interface LogOptions extends ReaderOptions {
   readonly random: Random
   readonly retention: Retention | undefined
-  /** How long a write may wait for others, and then for the log's lock, in ms. */
+  /** How long a write may wait for other writes, and then for the log's lock, in ms. */
   readonly maxWaitMs: number
 }
 
-/** So many bytes of a write take as much of a group as an op does: a full one is 16 MiB long. */
+/** This number of bytes counts as much as one op towards the size of a group. A full group has about 16 MiB. */
 const opBytes = 16_384
 
-interface TellingWrite extends Write {
+interface ReportedWrite extends Write {
   readonly tell: OnCommitted | undefined
 }
 
@@ -58,14 +58,14 @@ export class KyselyLog implements SqlLog {
   readonly #options: LogOptions
   readonly #reader: Reader
   readonly #hints: Emitter<{ hint: WriteResult | undefined }>
-  readonly #forgetting: Timer
-  readonly #writes: Joined<TellingWrite, Decided>
-  #unlisten: Unsubscribe | undefined
-  /** Whether the last write failed for the database's sake. */
+  readonly #forgetTimer: Timer
+  readonly #writes: Joined<ReportedWrite, Decided>
+  #stopListening: Unsubscribe | undefined
+  /** Whether the last write failed because of the database. */
   #failing = false
   #closed = false
 
-  /** The tables are there already. */
+  /** Requires migrated tables. */
   constructor(database: SqlDatabase, options: LogOptions) {
     this.#database = database
     this.#options = options
@@ -80,8 +80,8 @@ export class KyselyLog implements SqlLog {
       clock: options.clock,
       maxWaitMs: options.maxWaitMs,
     })
-    this.#forgetting = new Timer(options.clock, () => void this.#forget())
-    if (options.retention) this.#forgetting.set(forgetEveryMs)
+    this.#forgetTimer = new Timer(options.clock, () => void this.#forget())
+    if (options.retention) this.#forgetTimer.set(forgetEveryMs)
   }
 
   async write(ops: readonly TxOp[], judge: Judge, tell?: OnCommitted): Promise<number> {
@@ -99,7 +99,8 @@ export class KyselyLog implements SqlLog {
       return await decide(transaction)
     } catch (error) {
       const refused = toRejection(error)
-      // Where it refuses the verdict too, the same comes out whenever it is asked.
+      // Store the rejection as the verdict. If the database refuses the rejection as well, nothing is stored: the
+      // client gets the same verdict each time.
       return decide({ ...transaction, refused }).catch((again) => ({ error: toRejection(again) }))
     }
   }
@@ -117,7 +118,7 @@ export class KyselyLog implements SqlLog {
     return readChanges(this.#database, after, limit)
   }
 
-  /** Rejects also where nothing can be written, as far as writes have shown. */
+  /** Also rejects if the database accepts no writes, as the last write has shown. */
   async position(): Promise<Position> {
     if (this.#failing) await this.#database.writers.transaction().execute(tryLock)
     this.#failing = false
@@ -125,7 +126,7 @@ export class KyselyLog implements SqlLog {
   }
 
   onHint(listener: (written?: WriteResult) => void): Unsubscribe {
-    this.#unlisten ??= this.#database.listen(() => this.#hints.emit('hint', undefined))
+    this.#stopListening ??= this.#database.listen(() => this.#hints.emit('hint', undefined))
     return this.#hints.on('hint', listener)
   }
 
@@ -135,10 +136,10 @@ export class KyselyLog implements SqlLog {
       writers,
     )
     const { horizon } = await this.position()
-    for (let deleted = trimmedAtOnce; deleted === trimmedAtOnce; ) {
+    for (let deleted = maxTrimmed; deleted === maxTrimmed; ) {
       const { rows } = await sql`
         delete from instep_log where sid in (
-          select sid from instep_log where sid <= ${horizon} order by sid limit ${sql.lit(trimmedAtOnce)}
+          select sid from instep_log where sid <= ${horizon} order by sid limit ${sql.lit(maxTrimmed)}
         ) returning 1`.execute(writers)
       deleted = rows.length
     }
@@ -146,19 +147,19 @@ export class KyselyLog implements SqlLog {
 
   async claim(ownerField: string): Promise<void> {
     const { writers, followers } = this.#database
-    const taken = () => readOwnerField(followers)
-    // A server that takes no writes serves what is claimed already.
-    if ((await taken()) === null) {
+    const readClaimed = () => readOwnerField(followers)
+    // A read-only server can still serve a database that is claimed already.
+    if ((await readClaimed()) === null) {
       await sql`update instep_state set owner_field = ${ownerField} where owner_field is null`.execute(
         writers,
       )
     }
-    const stored = await taken()
+    const stored = await readClaimed()
     if (stored === ownerField) return
-    const advice = 'give that one, or name another database'
+    const advice = 'set that field, or use another database'
     throw wrongOption(
       'ownerField',
-      `is '${ownerField}', and this database has its records by '${stored}'; ${advice}.`,
+      `is '${ownerField}', but the records of this database belong to owners by '${stored}'; ${advice}.`,
     )
   }
 
@@ -168,19 +169,22 @@ export class KyselyLog implements SqlLog {
 
   async close(): Promise<void> {
     this.#closed = true
-    this.#forgetting.clear()
-    this.#unlisten?.()
+    this.#forgetTimer.clear()
+    this.#stopListening?.()
     this.#hints.clear()
     const { clock, logger } = this.#options
-    const late = () => new Error('They took too long.')
+    const late = () => new Error('The reads took too long.')
     await withDeadline(clock, closeMs, this.#reader.close(), late).catch((error) => {
-      logger.warn('Reads could not be ended.', { reason: toError(error).message })
+      logger.warn('Open reads did not end in time.', { reason: toError(error).message })
     })
     await this.#database.close()
   }
 
-  /** At this level each statement sees what was committed before it, and so what the lock was waited for. */
-  async #commit(writes: readonly TellingWrite[]): Promise<readonly Decided[]> {
+  /**
+   * With `read committed`, each statement sees what was committed before it, and so the writes for whose lock it
+   * waited.
+   */
+  async #commit(writes: readonly ReportedWrite[]): Promise<readonly Decided[]> {
     const transaction = this.#database.writers.transaction().setIsolationLevel('read committed')
     const { clock, random, maxWaitMs, retention = {} } = this.#options
     const write = (db: Db) => {
@@ -193,16 +197,16 @@ export class KyselyLog implements SqlLog {
       maxMs: maxWaitMs,
     }).catch((error) => {
       this.#failing = isSyncError(error, 'NetworkError')
-      // It may have been committed all the same.
+      // The write may have been committed all the same.
       if (this.#failing) this.#hints.emit('hint', undefined)
       throw error
     })
     this.#failing = false
     if (written.changes.length > 0) this.#hints.emit('hint', written)
-    let told = 0
+    let reported = 0
     for (const [index, { draft }] of decided.entries()) {
-      const changes = written.changes.slice(told, told + (draft?.frames.length ?? 0))
-      told += changes.length
+      const changes = written.changes.slice(reported, reported + (draft?.frames.length ?? 0))
+      reported += changes.length
       if (changes.length > 0) writes[index]?.tell?.(changes)
     }
     return decided
@@ -218,9 +222,11 @@ export class KyselyLog implements SqlLog {
       }
       await forgetVerdicts(this.#database.writers, retention, clock.now())
     } catch (error) {
-      logger.warn('The log could not forget; trying again later.', { reason: toError(error).message })
+      logger.warn('Old changes or verdicts could not be deleted; trying again later.', {
+        reason: toError(error).message,
+      })
     }
-    if (!this.#closed) this.#forgetting.set(forgetEveryMs)
+    if (!this.#closed) this.#forgetTimer.set(forgetEveryMs)
   }
 
   async #handOut({ position, cursor }: OpenRead): Promise<LogRead> {
@@ -231,7 +237,7 @@ export class KyselyLog implements SqlLog {
   }
 }
 
-/** Rejects where the log's lock is not to be had, with what the database says of it. */
+/** Rejects with the error of the database if the log's lock is not available. */
 async function tryLock(db: Db): Promise<void> {
   await sql`set local lock_timeout = ${sql.lit(tryLockMs)}`.execute(db)
   await sql`select from instep_state for update`.execute(db)

@@ -13,10 +13,7 @@ import type {
   WriteResult,
 } from '../log.ts'
 
-/**
- * A log that is opened when it is first used, and claimed for `ownerField`. Where that fails, whoever asks next has it
- * tried again.
- */
+/** A log that is opened and claimed for `ownerField` at its first use. After a failure, the next use tries again. */
 export class LateLog implements Log {
   readonly #open: () => Promise<Log>
   readonly #ownerField: string
@@ -24,7 +21,7 @@ export class LateLog implements Log {
   #claimed: Promise<Log> | undefined
   #closed = false
 
-  /** One that is open already is closed with this one, used or not. */
+  /** If `log` is open already, `close` closes it even if it was never used. */
   constructor(log: Log | (() => Promise<Log>), ownerField: string) {
     this.#open = typeof log === 'function' ? log : async () => log
     this.#ownerField = ownerField
@@ -62,7 +59,7 @@ export class LateLog implements Log {
       const log = await this.#ready()
       if (!isUndone) undo = log.onHint(listener)
     }
-    // Whoever listens also reads, and is told there what failed.
+    // The caller also reads from the log, and gets the error there.
     listen().catch(() => {})
     return () => {
       isUndone = true
@@ -89,7 +86,7 @@ export class LateLog implements Log {
     return this.#claimed
   }
 
-  /** What is open stays so where it is claimed in vain: opening it takes longer. */
+  /** If the claim fails, the log stays open, since opening takes longer than claiming. */
   async #claim(): Promise<Log> {
     this.#log ??= this.#open().catch((error) => {
       this.#log = undefined

@@ -2,14 +2,14 @@ import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { bootId } from './folder-lock.ts'
 
-/** Where PostgreSQL's control file has the state of a database, and the state after an orderly end (pg_control.h). */
+/** The position of the state in PostgreSQL's control file, and the state after a clean shutdown (pg_control.h). */
 const stateAt = 16
 const shutDown = 1
 
 /**
- * Whether the database in `folder` was left open by a machine, or by a start of this one, that has ended since: its
- * disk may have lost what it said that it had flushed. A process that was killed loses nothing, since the system keeps
- * what it wrote. Where a system has no name for its start, each that was left open counts.
+ * Whether the database in `folder` was open when the machine stopped: its disk may have lost data that it reported as
+ * flushed. A killed process loses nothing, since the system keeps what the process wrote. If the system has no boot id,
+ * any database without a clean shutdown counts.
  */
 export async function isLeftOpen(folder: string): Promise<boolean> {
   const control = await readFile(join(folder, 'pgdata', 'global', 'pg_control'))
@@ -18,12 +18,12 @@ export async function isLeftOpen(folder: string): Promise<boolean> {
   return marked === '' || marked !== bootId()
 }
 
-/** Says in `folder` under which start of the machine its database is open. */
+/** Stores the boot id of the machine in `folder` while its database is open. */
 export async function markOpen(folder: string): Promise<void> {
   await writeFile(bootIn(folder), bootId())
 }
 
-/** Takes that back once the database is closed. */
+/** Removes the stored boot id, once the database is closed. */
 export async function markClosed(folder: string): Promise<void> {
   await rm(bootIn(folder), { force: true })
 }

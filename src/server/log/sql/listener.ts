@@ -5,32 +5,35 @@ import { toError } from '../../../base/errors.ts'
 import type { Logger } from '../../../base/logger.ts'
 import { Timer } from '../../../base/timer.ts'
 
-/** A connection that listens. */
+/** A connection that receives notifications. */
 export interface Listening {
   close(): Promise<void>
 }
 
 export interface ListenerOptions {
-  /** Resolves once it listens. It calls `onNotice` for what is told, and `onLost` when it listens no more. Its `close` never rejects. */
+  /**
+   * Connects, and resolves once the connection listens. Calls `onNotice` for each notification, and `onLost` once the
+   * connection is lost. The `close` of the result never rejects.
+   */
   readonly connect: (
     onNotice: (payload: string) => void,
     onLost: (error: unknown) => void,
   ) => Promise<Listening>
   readonly onNotice: (payload: string) => void
-  /** It listens, again or for the first time: what was told before was not heard. */
+  /** Called for every new connection. Earlier notifications may have been missed. */
   readonly onListening: () => void
   readonly clock: Clock
   readonly random: Random
   readonly logger: Logger
 }
 
-/** Listens until it is undone, over as many connections as it takes. */
+/** Listens until the returned function is called. Reconnects whenever the connection is lost. */
 export function keepListening(options: ListenerOptions): Unsubscribe {
   const { connect, onNotice, onListening, clock, random, logger } = options
   let current: Listening | undefined
   let stopped = false
   let failures = 0
-  const alarm = new Timer(clock, () => void open())
+  const retryTimer = new Timer(clock, () => void open())
 
   const open = async () => {
     let isLost = false
@@ -40,7 +43,7 @@ export function keepListening(options: ListenerOptions): Unsubscribe {
       failures += 1
       const reason = toError(error).message
       logger.warn('The connection for notifications is lost; trying again.', { reason })
-      alarm.set(backoffMs(failures, random.number()))
+      retryTimer.set(backoffMs(failures, random.number()))
     }
     try {
       current = await connect(onNotice, lost)
@@ -56,7 +59,7 @@ export function keepListening(options: ListenerOptions): Unsubscribe {
   void open()
   return () => {
     stopped = true
-    alarm.clear()
+    retryTimer.clear()
     void current?.close()
   }
 }

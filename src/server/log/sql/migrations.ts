@@ -2,9 +2,9 @@ import { type Migration, Migrator, sql } from 'kysely'
 import type { Db } from './database.ts'
 
 /**
- * The tables, a version after the other; one that was published is never changed. What PostgreSQL compares by bytes
- * (`collate "C"`) is equal for it exactly where it is equal for JavaScript. Payloads are `json` and not `jsonb`, which
- * would put keys into another order, rewrite numbers, and take time to do it.
+ * The versions of the tables. Never change a published version. With `collate "C"`, PostgreSQL compares strings by
+ * bytes, so they are equal exactly when they are equal in JavaScript. Payloads are `json`, not `jsonb`, which would
+ * reorder keys, rewrite numbers and cost time.
  */
 const migrations: Readonly<Record<string, Migration>> = {
   '1': {
@@ -64,19 +64,19 @@ const migrations: Readonly<Record<string, Migration>> = {
       await sql`create index instep_verdict_age on instep_verdict (${age}) where ${age} is not null`.execute(
         db,
       )
-      // Last, since nobody reads or writes from here to the commit.
+      // Last, because this locks the table for all readers and writers until the commit.
       await sql`alter table instep_state add column verdict_horizon bigint not null default 0`.execute(db)
     },
   },
   '3': {
     async up(db) {
-      // Empty where it is not known yet, as in a database from before.
+      // `null` if the field is not known yet, as in a database of an earlier version.
       await sql`alter table instep_state add column owner_field text`.execute(db)
     },
   },
 }
 
-/** Brings the tables to the newest version. Any number of processes may do so at once. */
+/** Migrates the tables to the newest version. Several processes may do so at once. */
 export async function migrate(db: Db): Promise<void> {
   const migrator = await migratorOf(db)
   const { error } = await migrator.migrateToLatest()
@@ -84,7 +84,7 @@ export async function migrate(db: Db): Promise<void> {
 }
 
 export async function migratorOf(db: Db): Promise<Migrator> {
-  const schema = await schemaIn(db)
+  const schema = await schemaOf(db)
   return new Migrator({
     db,
     provider: { getMigrations: async () => ({ ...migrations }) },
@@ -95,10 +95,10 @@ export async function migratorOf(db: Db): Promise<Migrator> {
 }
 
 /**
- * Where the search path finds the tables, or else has new ones made. Whoever looks everywhere takes those in another
- * schema, which are not to be seen from here, for these.
+ * The schema in which the search path finds the tables, or else in which new ones are created. Without a schema, the
+ * migrator would also find tables in schemas outside the search path.
  */
-async function schemaIn(db: Db): Promise<string | null> {
+async function schemaOf(db: Db): Promise<string | null> {
   const { rows } = await sql<{ name: string | null }>`
     select coalesce((
       select nspname from pg_class c join pg_namespace n on n.oid = c.relnamespace

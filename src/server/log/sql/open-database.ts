@@ -7,7 +7,10 @@ import { readPosition } from './read.ts'
 
 export { KyselyLog } from './kysely-log.ts'
 
-/** The database that `name` names, its tables up to date. Rejects with a NetworkError if they are not of one moment. */
+/**
+ * Opens the database `name` and migrates its tables to the newest version. Rejects with a NetworkError if the tables
+ * are of different moments.
+ */
 export async function openDatabase(name: string, options: PostgresOptions): Promise<SqlDatabase> {
   const database = await open(name, options)
   try {

@@ -10,22 +10,30 @@ import { checkLogOptions } from './check-options.ts'
 import type { SqlLog } from './sql-log.ts'
 
 export interface SqlLogOptions {
-  /** How long nothing may be taken from a read, in ms, before it is cut. @default 30_000 */
+  /** How long a client may read nothing of a response, in ms, before the read is aborted. @default 30_000 */
   readonly readerIdleMs?: number | undefined
-  /** How long an answer may be taken, in ms, before the rest of it is copied to a file, and its connection freed. @default 5_000 */
+  /**
+   * How long a response may take, in ms, before its rest is copied to a temporary file to free the connection. @default
+   * 5_000
+   */
   readonly spoolAfterMs?: number | undefined
-  /** How long an answer may be taken in all, in ms, before it is cut. @default 1_800_000 */
+  /** How long a response may take in total, in ms, before it is aborted. @default 1_800_000 */
   readonly maxReadMs?: number | undefined
-  /** The most connections to PostgreSQL for bootstraps; more of these wait. @default 8 */
+  /** The maximum number of connections to PostgreSQL for bootstraps; further bootstraps wait. @default 8 */
   readonly maxReaders?: number | undefined
-  /** The most connections to PostgreSQL for deltas, which so wait behind no bootstrap. @default 4 */
+  /**
+   * The maximum number of connections to PostgreSQL for deltas, so that deltas need not wait for bootstraps. @default 4
+   */
   readonly maxDeltaReaders?: number | undefined
   /**
-   * How long a request waits for a connection to PostgreSQL, or for the one that a folder has, in ms, before it is
-   * answered with 503; and how long a write waits for others, and then for PostgreSQL. @default 10_000
+   * How long a request waits for a connection to the database, in ms, before it is answered with 503. Also how long a
+   * write waits for other writes, and then for PostgreSQL. @default 10_000
    */
   readonly maxWaitMs?: number | undefined
-  /** What of the history may be forgotten; clients whose position that reaches start from a snapshot. @default nothing */
+  /**
+   * How much of the history is kept. A client whose position is forgotten starts from a snapshot. @default everything
+   * is kept
+   */
   readonly retention?: Retention | undefined
   readonly logger?: Logger | undefined
   readonly clock?: Clock | undefined
@@ -34,7 +42,7 @@ export interface SqlLogOptions {
 
 type LogOption = Exclude<keyof SqlLogOptions, 'logger' | 'clock' | 'random'>
 
-/** Those that are the log's alone. */
+/** The options that only a log has. */
 export const logOptions = {
   readerIdleMs: true,
   spoolAfterMs: true,
@@ -46,18 +54,20 @@ export const logOptions = {
 } satisfies Record<LogOption, true>
 
 /**
- * Whether `name` names a database: an address of a PostgreSQL, or a folder, which begins with no other scheme. An address
- * in quotes or behind a space is none: a folder of that name would hold its password.
+ * Whether `name` names a database: the address of a PostgreSQL, a folder, or `memory:`. Names with another scheme are
+ * refused, and so are addresses in quotes or after a space: a folder of that name would contain the password.
  */
 export function namesDatabase(name: string): boolean {
   return name === 'memory:' || isPostgres(name) || !/^(\w[\w+.-]+:|$)|:\/\//.test(name)
 }
 
 /**
- * A log in the PostgreSQL that an address like `postgres://user:password@host/database` names, or in a folder, which
- * is made where there is none and is one process's alone; `memory:` keeps it as long as the process lives. Its tables
- * are made, or brought up to date. Rejects with a ConfigurationError for a wrong option, for a folder that another
- * process has, and where a package is missing.
+ * Opens a log. `database` is an address like `postgres://user:password@host/database`, a folder, or `memory:`, which
+ * keeps the log until the process ends. A folder is created if necessary, and belongs to one process. Creates or
+ * migrates the tables.
+ *
+ * Rejects with a ConfigurationError for an invalid option, for a folder that another process uses, and if a package is
+ * missing. Rejects with a NetworkError if the database cannot be reached.
  */
 export async function openSqlLog(database: string, options: SqlLogOptions = {}): Promise<SqlLog> {
   if (!namesDatabase(database)) {

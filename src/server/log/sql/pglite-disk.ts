@@ -2,7 +2,7 @@ import { fsyncSync } from 'node:fs'
 import type { PGlite, PGliteOptions } from '@electric-sql/pglite'
 import { ConfigurationError, NetworkError, toError } from '../../../base/errors.ts'
 
-/** The part of PGlite's WebAssembly that is used here. `nfd` is a file descriptor of Node's. */
+/** The part of PGlite's WebAssembly module that is used. `nfd` is a file descriptor of Node. */
 interface Engine {
   readonly NODEFS: { readonly stream_ops: { fsync?: (stream: { readonly nfd: number }) => number } }
 }
@@ -12,9 +12,9 @@ interface EngineOptions {
 }
 
 /**
- * Starts a PGlite that flushes its files to the disk when PostgreSQL says so: the log before a commit is answered, and
- * the data before the log is used again. By itself it starts PostgreSQL with `-F`, its file system over a folder has no
- * `fsync`, and its `fdatasync` does nothing. Rejects with a ConfigurationError for a version in which this is no use.
+ * Starts a PGlite that flushes its files when PostgreSQL asks for it: the log before a commit is answered, and the data
+ * before the log is reused. By default, PGlite starts PostgreSQL with `-F`, its file system has no `fsync`, and its
+ * `fdatasync` does nothing. Rejects with a ConfigurationError if this has no effect in the installed version.
  */
 export async function startFlushed(engine: typeof PGlite, dataDir: string): Promise<PGlite> {
   let flushes = 0
@@ -38,7 +38,7 @@ export async function startFlushed(engine: typeof PGlite, dataDir: string): Prom
     startParams: [...engine.defaultStartParams, '-c', 'fsync=on', '-c', 'wal_sync_method=fsync'],
   }
   const pglite = await engine.create(options)
-  // Each start flushes at least the control file.
+  // Every start flushes at least the control file.
   if (flushes > 0) return pglite
   await pglite.close()
   throw new ConfigurationError(
@@ -48,13 +48,13 @@ export async function startFlushed(engine: typeof PGlite, dataDir: string): Prom
 }
 
 /**
- * Stops PostgreSQL where it is: nothing of it can be called any more. Gives the NetworkError with which its statement
- * ends. PostgreSQL itself ends its process after a flush that failed; within PGlite, it would run on and never answer.
+ * Stops PostgreSQL at once: every later call of the module throws. Returns the NetworkError for the failed statement.
+ * Normally, PostgreSQL ends its process after a failed flush; within PGlite, it would continue and never answer.
  */
 function stop(running: Engine, cause: unknown): NetworkError {
   const reason = toError(cause).message.replace(/\.$/, '')
-  const advice = 'see to the disk of its folder, and start the service again'
-  const message = `The database has stopped, because a flush failed (${reason}); ${advice}.`
+  const advice = 'check the disk of its folder, then restart the service'
+  const message = `The database has stopped because a flush failed (${reason}); ${advice}.`
   const error = new NetworkError('stopped', message, { cause })
   const refuse = () => {
     throw error

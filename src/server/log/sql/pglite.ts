@@ -20,16 +20,16 @@ import { unpack } from './unpack.ts'
 export interface PGliteOptions {
   readonly clock: Clock
   readonly logger: Logger
-  /** How long the one connection is waited for, in ms. @default 10_000 */
+  /** How long to wait for the only connection, in ms. @default 10_000 */
   readonly maxWaitMs?: number
 }
 
 /**
- * A PostgreSQL within this process, in `folder`, or in memory where that is `undefined`. Rejects with a
- * ConfigurationError where another process has the folder, or where it holds a database that is none of Instep's.
+ * Opens a PostgreSQL within this process, in `folder`, or in memory if `folder` is `undefined`. Rejects with a
+ * ConfigurationError if another process uses the folder, or if the folder has a database that Instep did not create.
  */
 export async function openPGlite(folder: string | undefined, options: PGliteOptions): Promise<SqlDatabase> {
-  // Where it is missing, nothing is made in the folder, and no seed blamed.
+  // First, so that a missing package leaves no files in the folder, and is not reported as a broken seed.
   await load()
   if (folder === undefined) return databaseOf(await create(undefined, options), async () => {}, options)
   const unlock = await lockFolder(folder, options.clock)
@@ -51,7 +51,7 @@ async function openFolder(folder: string, options: PGliteOptions): Promise<PGlit
   const pglite = await startIn(folder, options)
   try {
     if (leftOpen) await beginHistory(pglite, options.logger)
-    // Only after the new history is stored: a start that ends before leaves the folder as it was left.
+    // Only after the new history is stored. If this process ends before, the next start finds the folder still marked.
     await markOpen(folder)
     return pglite
   } catch (error) {
@@ -60,20 +60,21 @@ async function openFolder(folder: string, options: PGliteOptions): Promise<PGlit
   }
 }
 
-/** Gives the history another name, so that clients notice what the database has lost, if it has. */
+/** Starts a new history, so that clients notice if the database has lost data. */
 async function beginHistory(pglite: PGlite, logger: Logger): Promise<void> {
   const { rows } = await pglite.query("select where to_regclass('instep_state') is not null")
-  // Nobody has been told of anything.
+  // The database is empty, so no client has any data.
   if (rows.length === 0) return
   await pglite.query('update instep_state set history = gen_random_uuid()')
   logger.warn(
-    'The machine stopped while the folder was in use, so a new history begins; every client fetches a snapshot.',
+    'The machine stopped while the folder was in use. A new history begins, and every client fetches a snapshot.',
   )
 }
 
 /**
- * The mark `begun` is there before the first file of a database and becomes `complete` after the last. While it is there,
- * nobody has been told of anything in the database, so it is made anew. Without a mark it is somebody's, and is left alone.
+ * Opens or creates the database in `folder`. The file `begun` exists before the first file of the database. It is
+ * renamed to `complete` after the last. With `begun`, no client has data of the database, so it is created again.
+ * Without either file, the database belongs to somebody else and is left alone.
  */
 async function startIn(folder: string, options: PGliteOptions): Promise<PGlite> {
   const path = join(folder, 'pgdata')
@@ -82,10 +83,10 @@ async function startIn(folder: string, options: PGliteOptions): Promise<PGlite> 
   if (existsSync(begun)) await rm(path, { recursive: true, force: true })
   else if (existsSync(path)) throw unmarked(folder)
   await writeFile(begun, '')
-  // Before any file of the database is: a start would take that for somebody's.
+  // Before any file of the database exists: otherwise the next start could take the files for somebody else's.
   await flushEntries(folder)
   const pglite = await create(path, options)
-  // What the database was made from was not written by PostgreSQL, which flushes only what it writes itself.
+  // PostgreSQL flushes only files that it has written itself, not those of the seed.
   await flushTree(path)
   await rename(begun, complete)
   await flushEntries(folder)
@@ -93,14 +94,15 @@ async function startIn(folder: string, options: PGliteOptions): Promise<PGlite> 
 }
 
 function unmarked(folder: string): ConfigurationError {
-  const advice = 'name another folder, or put `complete` beside it where it is whole and was made by Instep'
+  const advice =
+    'use another folder, or put `complete` beside it if the database is intact and was created by Instep'
   return new ConfigurationError(
     'database',
-    `The folder ${folder} holds a \`pgdata\` without the file \`complete\`, which Instep does not touch; ${advice}.`,
+    `The folder ${folder} has a \`pgdata\` without the file \`complete\`, so Instep does not touch it; ${advice}.`,
   )
 }
 
-/** A new database, from the seed if there is one of its version. */
+/** Creates a database, from the seed if the seed fits the version. */
 async function create(path: string | undefined, { logger }: PGliteOptions): Promise<PGlite> {
   const seed = await shippedSeed()
   if (seed) {
@@ -109,7 +111,9 @@ async function create(path: string | undefined, { logger }: PGliteOptions): Prom
       await unpack(seed, path)
       return await start(path)
     } catch (error) {
-      logger.warn('The seed of a database is of no use.', { reason: toError(error).message })
+      logger.warn('The seed for new databases cannot be used; creating one without it.', {
+        reason: toError(error).message,
+      })
       if (path !== undefined) await rm(path, { recursive: true, force: true })
     }
   }
@@ -147,16 +151,16 @@ function databaseOf(
     readers,
     deltas: db,
     single: true,
-    // Every database that comes from one seed has the same system identifier, which says nothing then.
+    // Every database from the same seed has the same system identifier, so the identifier is useless here.
     history: sql<string>`history`,
     notify: sql`1`,
-    // There is no other process.
+    // No other process can write.
     listen: () => () => {},
     close: () => (closed ??= close()),
   }
 }
 
-/** The one connection that a PGlite has, for whoever has its lock. */
+/** A pool with the only connection of a PGlite, for the holder of its lock. */
 function poolOf(session: Session, take: () => Promise<Unsubscribe>): PostgresPool {
   const query = (text: string, parameters: readonly unknown[]) => session.query(text, parameters)
   return {
@@ -165,7 +169,7 @@ function poolOf(session: Session, take: () => Promise<Unsubscribe>): PostgresPoo
   }
 }
 
-/** The one session of a PGlite, which may not be asked again once a flush has failed. */
+/** The only session of a PGlite. It must not be used again after a flush has failed. */
 class Session {
   readonly #pglite: PGlite
   #stopped: NetworkError | undefined

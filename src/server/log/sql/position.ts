@@ -14,7 +14,7 @@ export interface PositionRow {
 /** The newest change in `instep_log`, for a {@link PositionRow}. */
 export const newestChange = sql<Int8 | null>`(select max(sid) from instep_log)`
 
-/** Throws a NetworkError, which passes once somebody has restored them, if state and log are not of one moment. */
+/** Throws a NetworkError if the tables are of different moments. The error lasts until somebody restores the tables. */
 export function positionOf(found: PositionRow | undefined): Position {
   const row = stateIn([found])
   const [head, horizon, newest] = [toNumber(row.head), toNumber(row.horizon), toNumber(row.newest ?? 0)]
@@ -22,10 +22,13 @@ export function positionOf(found: PositionRow | undefined): Position {
   return { history: row.history, head, horizon }
 }
 
-/** Each change makes the head the `sid` of its entry in the log, in one transaction, so only a restore can part them. */
+/**
+ * Each change stores its log entry and the new head in one transaction, so only a partial restore can make the two
+ * differ.
+ */
 function torn(head: number, newest: number): NetworkError {
   const advice = 'restore all tables whose names begin with `instep_` from the same backup'
-  const message = `The table instep_state stands at change ${head}, and instep_log ends with change ${newest}; ${advice}.`
+  const message = `The table instep_state is at change ${head}, but instep_log ends with change ${newest}; ${advice}.`
   return new NetworkError('unreachable', message, { cause: new ConfigurationError('database', message) })
 }
 

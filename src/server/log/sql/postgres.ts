@@ -15,36 +15,38 @@ import { Sockets } from './sockets.ts'
 const channel = 'instep'
 
 /**
- * What is read is little, however much there is: to compile a plan takes longer. One for good would be one for the size
- * that the tables have now. What a single statement changes is to wait for others, and not to give way to them. And a
- * commit that a crash undoes after it was answered would have its sids given again.
+ * Settings of each session.
+ * - `jit` is off, because compiling a plan takes longer than the small queries themselves.
+ * - A cached plan would keep assuming the present size of the tables, so plans are made for each query.
+ * - `read committed` makes statements wait for concurrent changes rather than fail.
+ * - Commits must be durable: if a crash undid a commit that was answered, its sids would be used twice.
  */
 const session = `
   set jit = off; set plan_cache_mode = force_custom_plan; set default_transaction_isolation = 'read committed';
   select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`
 
-/** How long an answer to a read may take, in ms: longer than any client waits for it. */
+/** The time limit of a read, in ms: longer than any client waits for it. */
 const readMs = 60_000
 
-/** How long a new version of the tables may take, in ms: an index of all that there is. */
+/** The time limit of a migration, in ms: it may build an index of everything. */
 const migrationMs = 3_600_000
 
-/** How long connections may take to end, in ms, before they are cut. */
+/** How long connections may take to close, in ms, before they are cut. */
 const closeMs = 5_000
 
 export interface PostgresOptions {
   readonly clock: Clock
   readonly random: Random
   readonly logger: Logger
-  /** The most connections for bootstraps; more of these wait. */
+  /** The maximum number of connections for bootstraps; further bootstraps wait. */
   readonly maxReaders: number
-  /** The most connections for deltas. */
+  /** The maximum number of connections for deltas. */
   readonly maxDeltaReaders: number
-  /** How long a connection is waited for, and the answer to a statement that is none of a reader's, in ms. @default 10_000 */
+  /** How long to wait for a connection, and for a statement other than a reader's, in ms. @default 10_000 */
   readonly maxWaitMs?: number
 }
 
-/** A PostgreSQL at `url`, over connections that are made as they are needed. */
+/** Opens the PostgreSQL database at `url`. Connections are made as needed. */
 export async function openPostgres(url: string, options: PostgresOptions): Promise<SqlDatabase> {
   const { clock, random, logger, maxReaders, maxDeltaReaders, maxWaitMs = 10_000 } = options
   checkAddress(url)
@@ -63,9 +65,9 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
   const lost = ({ message }: Error) => logger.warn('A connection to PostgreSQL is lost.', { reason: message })
   const unset = ({ message }: Error) => logger.warn('PostgreSQL refuses a setting.', { reason: message })
   const connect = (max: number, answerMs: number, prepared = false, more: ClientConfig = {}): Db => {
-    // What is given up here ends there too, and with it the locks that it holds.
+    // A statement that is given up here also ends on the server, and with it its locks.
     const pool = new Pool({ ...config, ...more, max, statement_timeout: answerMs })
-    // Of a connection that is not in use it says once more what the connection says below.
+    // An idle connection reports its error here too; the handler below logs it.
     pool.on('error', () => {})
     pool.on('connect', (client) => {
       client.on('error', lost)
@@ -74,10 +76,10 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
     const reached = reaching(pool, { clock, prepared, answerMs })
     return new Kysely({ dialect: new PostgresDialect({ pool: reached }) })
   }
-  // The server says first that the log's lock is not to be had, so that the connection is still of use.
+  // The server reports first that the log's lock is not available, so the connection can be reused.
   const writers = connect(2, maxWaitMs, true, {
     lock_timeout: Math.ceil(maxWaitMs / 2),
-    // A process that hangs, or is gone without a word, must not keep the log's lock.
+    // A process that hangs or disappears must not keep the log's lock.
     idle_in_transaction_session_timeout: maxWaitMs,
   })
   const migrators = connect(1, migrationMs)
@@ -96,7 +98,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
       throw error
     })
 
-  /** Tells this process's own notifications, of which it knows, from those of others. */
+  /** Distinguishes this process's notifications, whose changes it knows, from those of other processes. */
   const origin = randomUUID()
   const listenerOptions = {
     clock,
@@ -138,43 +140,44 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
   }
 }
 
-/** Throws a ConfigurationError for a database that would refuse what one of UTF-8 holds. */
+/** Throws a ConfigurationError if the database cannot store all text of UTF-8. */
 async function checkEncoding(db: Db): Promise<void> {
   const { rows } = await sql<{ encoding: string }>`select getdatabaseencoding() as encoding`.execute(db)
   const encoding = rows[0]?.encoding ?? ''
-  // The second takes bytes as they come.
+  // SQL_ASCII stores bytes as they are.
   if (encoding === 'UTF8' || encoding === 'SQL_ASCII') return
   throw new ConfigurationError(
     'database',
-    `The encoding of the PostgreSQL's database is ${encoding}, in which not every text can be written; name one whose encoding is UTF8.`,
+    `The encoding of the PostgreSQL database is ${encoding}, which cannot store every text; use a database with encoding UTF8.`,
   )
 }
 
 /**
- * Names the tables as they were made in this database, besides what is stored. A dump, or a copy of the database, has other
- * oids; and data that is read into tables as they are is written by another transaction than the one that made the first
- * version's row, which nobody changes. `vacuum`, `cluster` and `reindex` leave all of these as they are.
+ * The stored history, extended by ids of the tables in this database. A dump or a copy of the database has other oids.
+ * If data is loaded into existing tables, another transaction than before writes the row of migration 1, which never
+ * changes afterwards. `vacuum`, `cluster` and `reindex` leave all of these ids as they are.
  */
-const madeHere = sql<string>`history || ':' || (select oid from pg_database where datname = current_database())
+const tableHistory = sql<string>`history || ':' || (select oid from pg_database where datname = current_database())
   || ':' || tableoid || ':' || coalesce((select xmin::text from instep_migration where name = '1'), '')`
 
 /**
- * Recovery to a point in time, and a standby that takes over, begin a new timeline; another server has another system
- * identifier. A base backup that is simply started has both as they were: no server can tell it from a crash, so after
- * that the stored name has to be changed by hand. Where a server does not tell these, the tables alone name the history.
+ * The name of the history. A recovery to a point in time and a promoted standby begin a new timeline; another server
+ * has another system identifier. A base backup that is simply started has both unchanged: no server can distinguish
+ * this from a crash, so the stored name has to be changed by hand. If the server does not reveal these ids, the name
+ * covers the tables only.
  */
 async function historyOf(db: Db, logger: Logger): Promise<RawBuilder<string>> {
   const server = sql<string>`(select system_identifier from pg_control_system())
     || ':' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)`
   try {
     await sql`select ${server}`.execute(db)
-    return sql<string>`${madeHere} || ':' || ${server}`
+    return sql<string>`${tableHistory} || ':' || ${server}`
   } catch (error) {
     if (!isDenied(error)) throw error
     logger.warn(
-      'PostgreSQL does not tell when another server takes its place; after that, give the history another name.',
+      'PostgreSQL does not reveal when another server takes its place; start a new epoch whenever that happens.',
       { reason: toError(error).message },
     )
-    return madeHere
+    return tableHistory
   }
 }

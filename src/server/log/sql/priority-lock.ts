@@ -4,14 +4,14 @@ import { NetworkError } from '../../../base/errors.ts'
 
 export interface PriorityLockOptions {
   readonly clock: Clock
-  /** How long it is waited for, in ms. */
+  /** How long `take` waits for the lock, in ms. */
   readonly maxWaitMs: number
 }
 
-/** Ends the waiting: by having it, or by why not. */
+/** Ends the wait: with the lock, or with the error. */
 type Settle = (refusal?: NetworkError) => void
 
-/** A lock on what only one can have at a time. What is soon done comes before what may take long. */
+/** A lock that one user holds at a time. Short tasks are served before long ones. */
 export class PriorityLock {
   readonly #options: PriorityLockOptions
   readonly #waiting: Readonly<Record<'soonDone' | 'long', Settle[]>> = { soonDone: [], long: [] }
@@ -23,7 +23,10 @@ export class PriorityLock {
     this.#options = options
   }
 
-  /** Resolves with what lets it go. Rejects with a NetworkError where it is not had in time, or not at all. */
+  /**
+   * Resolves with the function that releases the lock. Rejects with a NetworkError if the lock is not free in time, or
+   * is closed.
+   */
   async take(length: 'soonDone' | 'long'): Promise<Unsubscribe> {
     if (this.#closed) throw closed()
     if (this.#taken) await this.#wait(this.#waiting[length])
@@ -31,7 +34,7 @@ export class PriorityLock {
     return () => this.#next()
   }
 
-  /** Refuses those that wait. Resolves once nobody has it. */
+  /** Rejects all waiting calls. Resolves once nobody holds the lock. */
   async close(): Promise<void> {
     this.#closed = true
     for (const queue of Object.values(this.#waiting)) for (const settle of queue.splice(0)) settle(closed())

@@ -8,15 +8,16 @@ import { isAway, isOfReadOnly } from './refusal.ts'
 
 export interface ReachOptions {
   readonly clock: Clock
-  /** Whether each connection reads a statement with parameters once, for all times that it is asked. */
+  /** Whether connections prepare each statement with parameters once, and then reuse it. */
   readonly prepared: boolean
-  /** How long an answer may take, in ms. */
+  /** The time limit of a statement, in ms. */
   readonly answerMs: number
 }
 
 /**
- * `pool`, whose failures that pass by themselves are NetworkErrors. A connection that gives no answer in time is given up:
- * whether its last statement was done is not known. So is one to a server that takes no writes, where another may by now.
+ * Wraps `pool` so that temporary failures become NetworkErrors. A connection whose statement is not answered in time is
+ * discarded, because the outcome of that statement is unknown. A connection to a read-only server is discarded too:
+ * another server may have taken over.
  */
 export function reaching(pool: Pool, { clock, prepared, answerMs }: ReachOptions): PostgresPool {
   return {
@@ -32,7 +33,7 @@ export function reaching(pool: Pool, { clock, prepared, answerMs }: ReachOptions
           return fail(error)
         })
         return withDeadline(clock, answerMs, answer, () => {
-          late = new NetworkError('timeout', `PostgreSQL gives no answer in ${answerMs} ms.`)
+          late = new NetworkError('timeout', `PostgreSQL did not answer within ${answerMs} ms.`)
           return late
         })
       }
@@ -46,5 +47,5 @@ export function reaching(pool: Pool, { clock, prepared, answerMs }: ReachOptions
 function fail(error: unknown): never {
   if (!isAway(error)) throw error
   const reason = toError(error).message.replace(/\.$/, '')
-  throw new NetworkError('unreachable', `PostgreSQL does not answer now: ${reason}.`, { cause: error })
+  throw new NetworkError('unreachable', `PostgreSQL is not available: ${reason}.`, { cause: error })
 }

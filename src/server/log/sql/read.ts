@@ -6,13 +6,13 @@ import type { Db, SqlDatabase } from './database.ts'
 import { type Int8, toNumber } from './int8.ts'
 import { newestChange, type PositionRow, positionOf, stateIn } from './position.ts'
 
-/** How long changes are together, in bytes, once no more of them are read: they are all held at once. */
+/** The length in bytes after which `readChanges` reads no more changes: they are all in memory at once. */
 const changesBytes = 1_048_576
 
-/** Where a read stands; one snapshot for all of it. */
+/** A read, whose parts are all of one snapshot. */
 export interface OpenRead {
   readonly position: Position
-  /** How many records a snapshot holds. */
+  /** The number of records in a snapshot; 0 for a delta. */
   readonly count: number
   readonly cursor: Cursor
 }
@@ -23,7 +23,7 @@ export async function readPosition(db: Db, { history }: Pick<SqlDatabase, 'histo
   return positionOf(rows[0])
 }
 
-/** The field that the database was claimed for; `null` where it was for none. */
+/** The owner field for which the database is claimed, or `null`. */
 export async function readOwnerField(db: Db): Promise<string | null> {
   const { rows } = await sql<{ field: string | null }>`select owner_field as field from instep_state`.execute(
     db,
@@ -44,7 +44,7 @@ export function openSnapshot(database: SqlDatabase, owner: string): Promise<Open
   })
 }
 
-/** The frames of `owner` after `since`; none where the horizon has passed it. */
+/** The frames of `owner` after `since`; none if the horizon has passed `since`. */
 export function openDelta(database: SqlDatabase, owner: string, since: number): Promise<OpenRead> {
   return inSnapshot(database.deltas, async (trx) => {
     const position = await readPosition(trx, database)
@@ -55,7 +55,7 @@ export function openDelta(database: SqlDatabase, owner: string, since: number): 
   })
 }
 
-/** As {@link Log.changes}, in one statement and so in one snapshot. */
+/** See {@link Log.changes}. Uses one statement, and so one snapshot. */
 export async function readChanges(
   { followers, history }: SqlDatabase,
   after: number,
@@ -88,14 +88,17 @@ export async function readChanges(
   return { ...positionOf(rows[0]), sid: toNumber(rows[0]?.till ?? 0), changes }
 }
 
-/** What is read: the `items` that a cursor is to give. */
+/** The statement for a cursor, and the values that belong to it. */
 interface Opening {
   readonly position: Position
   readonly count: number
   readonly items: RawBuilder<Item>
 }
 
-/** Runs `open`. The first batch is read at once, so that a short answer, which most are, holds no connection while it is sent. */
+/**
+ * Runs `open` in a snapshot. Fetches the first batch at once, so that a short response, as most are, holds no
+ * connection while it is sent.
+ */
 async function inSnapshot(db: Db, open: (trx: Db) => Promise<Opening>): Promise<OpenRead> {
   const trx = await db
     .startTransaction()
@@ -112,7 +115,10 @@ async function inSnapshot(db: Db, open: (trx: Db) => Promise<Opening>): Promise<
   }
 }
 
-/** Nothing is owned by what no database can hold; on its way there it could become the name of another. */
+/**
+ * Returns `null` for an owner that no database can store, and who therefore owns nothing. On the way to the database,
+ * the text could turn into the name of another owner.
+ */
 function stored(owner: string): string | null {
   return isStorable(owner) ? owner : null
 }

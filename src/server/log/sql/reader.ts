@@ -8,17 +8,17 @@ import { Spool } from './spool.ts'
 export interface ReaderOptions {
   readonly clock: Clock
   readonly logger: Logger
-  /** How long nothing may be taken from a read, in ms, before it is cut. */
+  /** How long a client may read nothing, in ms, before the read is aborted. */
   readonly readerIdleMs: number
-  /** How long a read may take, in ms, before what is left of it is spooled. */
+  /** How long a read may take, in ms, before its rest is spooled. */
   readonly spoolAfterMs: number
-  /** How long it may take in all, in ms, before it is cut. */
+  /** How long a read may take in total, in ms, before it is aborted. */
   readonly maxReadMs: number
 }
 
 /**
- * Hands out what cursors give. What a cursor holds, others wait for: one that is read slowly is copied to a file, and
- * one that nobody takes from is cut.
+ * Returns the batches of cursors. Other requests wait for the connection of a cursor. So a slow read is copied to a
+ * file, and a read that makes no progress is aborted.
  */
 export class Reader {
   readonly #options: ReaderOptions
@@ -34,9 +34,9 @@ export class Reader {
     return batches
   }
 
-  /** Cuts what is still being read. */
+  /** Aborts all open reads. */
   async close(): Promise<void> {
-    await Promise.all([...this.#open].map((batches) => batches.cut()))
+    await Promise.all([...this.#open].map((batches) => batches.abort()))
   }
 }
 
@@ -47,7 +47,7 @@ class Batches {
   readonly #slow: Timer
   readonly #late: Timer
   readonly #onEnd: () => void
-  #cut = false
+  #aborted = false
   /** Whether the next batch is being fetched. */
   #fetching = false
   #isSlow = false
@@ -57,11 +57,11 @@ class Batches {
     this.#cursor = cursor
     this.#options = options
     this.#onEnd = onEnd
-    this.#idle = new Timer(options.clock, () => void this.cut())
+    this.#idle = new Timer(options.clock, () => void this.abort())
     this.#idle.set(options.readerIdleMs)
     this.#slow = new Timer(options.clock, () => this.#spool())
     this.#slow.set(options.spoolAfterMs)
-    this.#late = new Timer(options.clock, () => void this.cut())
+    this.#late = new Timer(options.clock, () => void this.abort())
     this.#late.set(options.maxReadMs)
   }
 
@@ -71,8 +71,10 @@ class Batches {
 
   async next(): Promise<IteratorResult<string>> {
     this.#idle.clear()
-    if (this.#cut)
-      throw new Error('The read was cut: it took too long, nothing was taken from it, or the log closed.')
+    if (this.#aborted)
+      throw new Error(
+        'The read was aborted: it took too long, the client read nothing, or the log was closed.',
+      )
     const value = await this.#fetch()
     if (value === '') return this.return()
     this.#idle.set(this.#options.readerIdleMs)
@@ -80,7 +82,7 @@ class Batches {
   }
 
   async return(): Promise<IteratorResult<string>> {
-    for (const alarm of [this.#idle, this.#slow, this.#late]) alarm.clear()
+    for (const timer of [this.#idle, this.#slow, this.#late]) timer.clear()
     this.#ended = true
     this.#onEnd()
     await this.#cursor.close()
@@ -92,7 +94,7 @@ class Batches {
     try {
       return await this.#cursor.next()
     } catch (error) {
-      // Nobody ends an iterator that has failed, and what its cursor holds others wait for.
+      // Callers do not call `return` after an error, so release the connection here.
       await this.return()
       throw error
     } finally {
@@ -101,15 +103,15 @@ class Batches {
     }
   }
 
-  /** Frees the database. Not while a batch is fetched, which would come twice or never. */
+  /** Frees the connection. Must not happen during a fetch, since that batch would be lost or returned twice. */
   #spool(): void {
     this.#isSlow = this.#fetching
     if (this.#fetching || this.#ended || this.#cursor instanceof Spool) return
     this.#cursor = new Spool(this.#cursor)
   }
 
-  async cut(): Promise<void> {
-    this.#cut = true
+  async abort(): Promise<void> {
+    this.#aborted = true
     try {
       await this.return()
     } catch (error) {

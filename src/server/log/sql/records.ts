@@ -6,24 +6,27 @@ import { WriteRejectedError } from '../rejection.ts'
 import type { Db } from './database.ts'
 import type { Write } from './group.ts'
 
-/** How long the records may be together that one write reads, in bytes of JSON. */
+/** The maximum length of all records that one write reads, in bytes of JSON. */
 const maxBytes = 64 * 1_048_576
 
 /**
- * How long those of one statement are, as they are stored: no more of them are read once that is reached. Stored they may
- * be compressed, to 1/255 at the least; so what comes is always shorter than the longest string that Node can make.
+ * The stored length in bytes after which one statement reads no more records. Stored records may be compressed, to
+ * 1/255 at best, so the result always fits into the longest string of Node.
  */
 const storedAtOnce = 1_048_576
 
-/** A record that is to be read. */
+/** A record to read. */
 export interface Wanted {
-  /** Its place among all that are wanted. */
+  /** Its index among all wanted records. */
   readonly n: number
   readonly t: string
   readonly id: string
-  /** Whether its fields are. */
+  /** Whether its fields are wanted, too. */
   readonly whole: boolean
-  /** Who wants it, where that is one transaction's owner or several of the same: of the records of others no fields. */
+  /**
+   * The owner who wants the record, if that is the same for all writes. The fields of other owners' records are not
+   * read.
+   */
   readonly owner: string | null
 }
 
@@ -33,14 +36,15 @@ export interface FoundRecord {
   readonly sid: number
   /** Whether its fields are still to be read. */
   readonly left: boolean
-  /** How long its fields are; `null` where they are not here. */
+  /** The length of the fields in bytes; `null` if they are not included. */
   readonly bytes: number | null
   readonly p: Payload | null
 }
 
 /**
- * The records that `writes` are about, each once. What is refused already needs none, and what removes one only its owner;
- * so does a transaction of another's, which it is not to find: how long it is would tell.
+ * The records that `writes` are about, each once. Writes that are refused already need none. A removal needs only the
+ * owner. A transaction on a record of another owner needs only the owner, too: otherwise the record's length could leak
+ * through an error.
  */
 export function wantedBy(writes: readonly Write[]): readonly Wanted[] {
   const wanted = new Map<string, Wanted>()
@@ -56,7 +60,7 @@ export function wantedBy(writes: readonly Write[]): readonly Wanted[] {
   return [...wanted.values()]
 }
 
-/** Those of `wanted` that are there, as a document. What is long comes without its fields, but for the first. */
+/** The `wanted` records that exist, as a document. After about 1 MiB, records come without their fields. */
 export function recordsOf(wanted: readonly Wanted[]): RawBuilder<unknown> {
   return sql`
     select json_agg(json_build_object('n', f.n, 'owner', f.owner, 'sid', f.sid, 'left', f.whole and not f.brought,
@@ -74,8 +78,9 @@ export function recordsOf(wanted: readonly Wanted[]): RawBuilder<unknown> {
 }
 
 /**
- * All of `wanted` that are there, by their keys: `found`, and the fields that are not in it, under the lock under which
- * it was found. Throws a WriteRejectedError of reason `too_large` where they are too long together.
+ * All `wanted` records that exist, by their keys: those in `found`, plus the fields that `found` lacks. Must run under
+ * the same lock as the statement that returned `found`. Throws a WriteRejectedError of reason `too_large` if they are
+ * too long together.
  */
 export async function readRecords(
   db: Db,
@@ -87,13 +92,13 @@ export async function readRecords(
   for (let read = found; ; ) {
     const left: Wanted[] = []
     for (const { n, owner, sid, left: isLeft, p, bytes: length } of read) {
-      const one = wanted[n]
-      if (one && isLeft) left.push(one)
-      else if (one) records.set(rowKey(one.t, one.id), { owner, sid, p: p ?? {} })
+      const target = wanted[n]
+      if (target && isLeft) left.push(target)
+      else if (target) records.set(rowKey(target.t, target.id), { owner, sid, p: p ?? {} })
       bytes += length ?? 0
     }
     if (bytes > maxBytes) {
-      const message = `The records that it changes are longer than ${maxBytes} bytes together.`
+      const message = `The records to be changed are longer than ${maxBytes} bytes in total.`
       throw new WriteRejectedError('too_large', message)
     }
     if (left.length === 0) return records

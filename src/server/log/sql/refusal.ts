@@ -8,9 +8,8 @@ const maxTries = 5
 const pace = { baseMs: 20, capMs: 500 }
 
 /**
- * Runs `write`, again where the database gave way to another transaction, which leaves nothing behind. Throws a
- * WriteRejectedError where it refuses what is written, and a NetworkError where it gives way too often, or for longer
- * than `maxMs`.
+ * Runs `write`, and runs it again if the database rolled it back in favour of another transaction. Throws a
+ * WriteRejectedError if the database refuses the data, and a NetworkError after 5 tries or after `maxMs`.
  */
 export async function retried<T>(
   write: () => Promise<T>,
@@ -22,11 +21,11 @@ export async function retried<T>(
       return await write()
     } catch (error) {
       if (means(error, 'refused')) throw refusalOf(error)
-      const said = isSyncError(error, 'NetworkError') ? error.cause : error
-      if (!means(said, 'gaveWay')) throw error
+      const cause = isSyncError(error, 'NetworkError') ? error.cause : error
+      if (!means(cause, 'gaveWay')) throw error
       if (failures === maxTries || clock.now() >= end) {
         const last = toError(error).message
-        const message = `The database gave way to others ${failures} times: ${last}`
+        const message = `The database rolled the write back ${failures} times: ${last}`
         throw new NetworkError('timeout', message, { cause: error })
       }
       const waitMs = backoffMs(failures, random.number(), pace)
@@ -35,17 +34,17 @@ export async function retried<T>(
   }
 }
 
-/** Which SQLSTATEs mean what, by the whole code or by its class, which is the first two of its characters. */
+/** The meaning of SQLSTATEs, by the whole code or by its class, which is its first two characters. */
 const states = {
-  /** What is written is wrong for its data, a constraint, or a limit: later as now. */
+  /** The data breaks a type, a constraint or a limit. A retry would fail as well. */
   refused: ['22', '23', '54'],
-  /** The database gave way to another transaction, or could not have a lock. */
+  /** The database rolled back in favour of another transaction, or could not get a lock. */
   gaveWay: ['40', '55P03'],
-  /** The server takes no writes, as after another one has taken its place, or before it takes that of another. */
+  /** The server is read-only, because another server has taken over or because it has not taken over itself yet. */
   readOnly: ['25006', '55000'],
-  /** There is no connection or no room, somebody has intervened, or a transaction took too long. */
+  /** No connection, no resources, an intervention of an operator, or a transaction that took too long. */
   away: ['08', '53', '57', '25P03', '25P04'],
-  /** What was asked for is not allowed, not there, or not supported, as Amazon Aurora says. */
+  /** Not allowed, not found, or not supported (as on Amazon Aurora). */
   denied: ['42501', '42883', '0A000'],
 } as const
 
@@ -54,15 +53,15 @@ function means(error: unknown, meaning: keyof typeof states): boolean {
   return states[meaning].some((known) => known === state || known === state.slice(0, 2))
 }
 
-/** What may pass by itself: the server says so, or there is no SQLSTATE, as where there is no connection. */
+/** Whether an error may be temporary: by its SQLSTATE, or because it has none, as without a connection. */
 export function isAway(error: unknown): boolean {
   const isSaid = means(error, 'away') || means(error, 'gaveWay') || means(error, 'readOnly')
   return isSaid || stateOf(error) === '' || isFull(error)
 }
 
 /**
- * Whether the queue of notifications is full, which one session that sleeps can do. The SQLSTATE is that of data which no
- * server takes; what raises it is the file of notifications.
+ * Whether the queue of notifications is full, which a single sleeping session can cause. The SQLSTATE is the same as
+ * for data above a limit, so the source file of the error decides.
  */
 function isFull(error: unknown): boolean {
   return stateOf(error) === '54000' && isObject(error) && error.file === 'async.c'
@@ -76,12 +75,15 @@ export function isDenied(error: unknown): boolean {
   return means(error, 'denied')
 }
 
-/** Says nothing of what the database says, which may quote the data. */
+/** Does not quote the database's message, which may contain data. */
 function refusalOf(error: unknown): WriteRejectedError {
-  return new WriteRejectedError('invalid', `The database refuses it, with SQLSTATE ${stateOf(error)}.`)
+  return new WriteRejectedError('invalid', `The database refused the data with SQLSTATE ${stateOf(error)}.`)
 }
 
-/** The SQLSTATE of `error` (PostgreSQL, appendix A); '' where it has none. Codes of Node's look alike, and begin with an E. */
+/**
+ * The SQLSTATE of `error` (PostgreSQL, appendix A), or '' if it has none. The codes of Node look similar, but begin
+ * with an E.
+ */
 function stateOf(error: unknown): string {
   const code = codeOf(error)
   return /^[^E][0-9A-Z]{4}$/.test(code) ? code : ''

@@ -5,8 +5,8 @@ import { promisify } from 'node:util'
 import { brotliDecompress } from 'node:zlib'
 
 /**
- * An empty database as an archive, as the build of this package has made it: making one takes PGlite seconds. `undefined` where it is
- * not there, as in a bundle.
+ * An empty database as an archive, which is part of this package, since PGlite takes seconds to create one. `undefined`
+ * if the file is missing, as in a bundle.
  */
 export async function shippedSeed(): Promise<Buffer | undefined> {
   try {

@@ -1,6 +1,6 @@
 import { Socket } from 'node:net'
 
-/** The sockets to a database that are open. */
+/** The open sockets to a database. */
 export class Sockets {
   readonly #open = new Set<Socket>()
 
@@ -11,12 +11,12 @@ export class Sockets {
     return socket
   }
 
-  /** Ends all at once, whatever the other side does. */
+  /** Destroys all sockets, without waiting for the other side. */
   cut(): void {
     for (const socket of this.#open) socket.destroy()
   }
 
-  /** Resolves once all have ended that are open now. */
+  /** Resolves once all sockets have closed that are open now. */
   async closed(): Promise<void> {
     await Promise.all(
       [...this.#open].map((socket) => new Promise((resolve) => socket.once('close', resolve))),

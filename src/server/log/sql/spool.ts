@@ -5,14 +5,14 @@ import { join } from 'node:path'
 import type { Cursor } from './cursor.ts'
 
 /**
- * What a cursor still has to give, copied to a temporary file as fast as the database gives it, so that this is free
- * again however slowly the copy is read. Meanwhile it can be read already.
+ * Copies the rest of a cursor to a temporary file as fast as the database returns it. This frees the database, however
+ * slowly the copy is read. Reading can start during the copy.
  */
 export class Spool implements Cursor {
-  /** Resolves once the database is free; rejects where that is because something failed. */
+  /** Resolves once the database is free; rejects if the copy failed. */
   readonly copied: Promise<void>
   readonly #source: Cursor
-  /** How long the batches are that are there and were not read yet, in bytes. */
+  /** The lengths of the batches in the file that are not read yet, in bytes. */
   readonly #lengths: number[] = []
   #file: FileHandle | undefined
   #offset = 0
@@ -23,7 +23,7 @@ export class Spool implements Cursor {
   constructor(source: Cursor) {
     this.#source = source
     this.copied = this.#copy()
-    // Whoever reads to where it failed is told.
+    // A reader who reaches the end of the copy receives the error.
     this.copied.catch(() => {})
   }
 
@@ -56,7 +56,7 @@ export class Spool implements Cursor {
     try {
       const path = join(tmpdir(), `instep-${randomUUID()}.spool`)
       this.#file = await open(path, 'wx+', 0o600)
-      // Nobody else needs its name, and without one it goes with the process.
+      // Without a name, the file disappears when the process ends. Nothing else needs the name.
       await unlink(path)
       let batch = await this.#source.next()
       while (batch !== '' && !this.#closed) {

@@ -1,10 +1,10 @@
 import type { Log } from '../log.ts'
 
-/** A log in PostgreSQL, which any number of processes may share, or in a folder. */
+/** A log in PostgreSQL, which several processes may share, or in a folder, which belongs to one process. */
 export interface SqlLog extends Log {
   /**
-   * Gives the history another name, so that every client starts from a snapshot: to be done after every restore
-   * from a backup, since the database itself may not be able to tell that there was one.
+   * Starts a new epoch, so that every client fetches a snapshot. Call it after every restore from a backup: the
+   * database cannot always detect a restore.
    */
   newEpoch(): Promise<void>
   claim(ownerField: string): Promise<void>

@@ -12,23 +12,24 @@ import { newestChange, type PositionRow, positionOf } from './position.ts'
 import { type FoundRecord, readRecords, recordsOf, type Wanted, wantedBy } from './records.ts'
 
 /*
- * Data goes into a statement as one JSON document, so that the database reads it as JSON and refuses what it cannot
- * hold: half of a surrogate pair would else reach it as another character. A document keeps the text of a `json` part
- * as it is.
+ * Data goes into a statement as one JSON document. So the database parses it as JSON and refuses text that it cannot
+ * store: otherwise half of a surrogate pair would be stored as another character. The text of a part of type `json`
+ * stays as it is.
  */
 
-/** Stands for why what is required was refused, which nobody asks. */
-const unread: Rejection = { code: 'invalid', message: 'It was refused.' }
+/** A placeholder for the reason why a required transaction was rejected: nobody reads it. */
+const unread: Rejection = { code: 'invalid', message: 'It was rejected.' }
 
-/** What has come of each write, in their order, and what all have changed. */
+/** The outcome of each write, in order, and the changes of all. */
 export interface GroupWritten {
   readonly decided: readonly Decided[]
   readonly written: WriteResult
 }
 
 /**
- * Does `writes` in the transaction that `db` is. It holds the log's lock to its end, and does nothing else meanwhile. The
- * verdict horizon, as in {@link decideOn}, is `verdictHorizon` at least.
+ * Applies `writes` in the transaction of `db`. Holds the log's lock until the transaction ends, so nothing else should
+ * be done in it. Uses `verdictHorizon`, in ms since the epoch, or the stored one if that is later; see
+ * {@link decideOn}.
  */
 export async function writeIn(
   db: Db,
@@ -37,7 +38,7 @@ export async function writeIn(
   at: number,
   verdictHorizon = 0,
 ): Promise<GroupWritten> {
-  const { position, ...found } = await look(db, history, writes)
+  const { position, ...found } = await lockAndRead(db, history, writes)
   const horizon = Math.max(verdictHorizon, found.verdictHorizon)
   const group = new Group({ ...position, ...found, verdictHorizon: horizon }, at)
   const decided = group.decide(writes)
@@ -51,7 +52,7 @@ interface FoundVerdict {
   readonly id: string
   readonly digest: string
   readonly sid: number | null
-  /** Left out where it is required only. */
+  /** `null` also for the verdict on a transaction that is only required. */
   readonly error: Rejection | null
 }
 
@@ -63,19 +64,24 @@ interface Found extends PositionRow {
   readonly changes: readonly FoundChange[] | null
 }
 
-type Look = Required<Pick<GroupBefore, 'befores' | 'verdictOn' | 'verdictHorizon'>> & {
+type LockedState = Required<Pick<GroupBefore, 'befores' | 'verdictOn' | 'verdictHorizon'>> & {
   readonly position: Position
 }
 
 /**
- * Takes the log's lock, which whoever comes next waits for, and reads what is there for each op of each of `writes`, and
- * the verdicts on the transactions among them and on what these require.
+ * Takes the log's lock. Reads the records of all ops, the verdicts on the transactions, and the verdicts on the
+ * transactions that they require.
  */
-async function look(db: Db, history: SqlDatabase['history'], writes: readonly Write[]): Promise<Look> {
+async function lockAndRead(
+  db: Db,
+  history: SqlDatabase['history'],
+  writes: readonly Write[],
+): Promise<LockedState> {
   const wanted = wantedBy(writes)
   const asked = askedBy(writes)
   let found = await find(db, history, writes, wanted, asked)
-  // Whoever held the lock before has written since this statement began. The next one sees it, and nobody writes now.
+  // The previous holder of the lock has written since this statement began. The second statement sees those writes, and
+  // no other process can write now.
   if (found?.stale) found = await find(db, history, writes, wanted, asked)
   const kept = new Map<string, KeptVerdict>()
   for (const { caller, id, digest, sid, error } of found?.verdicts ?? []) {
@@ -96,9 +102,9 @@ async function look(db: Db, history: SqlDatabase['history'], writes: readonly Wr
 }
 
 /**
- * In one statement, since others wait: each part comes as one document. It sees what was committed before it began; where
- * the row that it locks was written later, which the writing transaction's number (`xmin`) tells, it is stale. So whoever
- * changes what is looked at has to update that row in the same transaction.
+ * Uses one statement, since others wait for the lock; each part of the result is one document. The statement sees what
+ * was committed before it began. If the locked row was written later, which its `xmin` reveals, the result is `stale`.
+ * So every writer must also update that row in its transaction.
  */
 async function find(
   db: Db,
@@ -130,7 +136,7 @@ async function find(
   return rows[0]
 }
 
-/** All that a group leaves, in one statement. */
+/** Stores the result of a group in one statement. */
 async function store(db: Db, notify: SqlDatabase['notify'], group: Group, at: number): Promise<void> {
   const { head, entries, records } = group
   const kept = records.flatMap(({ t, id, after }) => (after ? { t, id, ...after } : []))
