@@ -5,11 +5,11 @@ import { listen } from './server/listen.mjs'
 import { buildPage } from './server/page.mjs'
 import { createTerminal } from './server/terminal.mjs'
 
-const help = `Starts the demo of Instep: two users, a cable each, and every town of the environment.
+const help = `Starts the demo of Instep: two users, a cable each, and every town of the world.
 
   npm run demo -- [--port <number>]
 
-  --port   where to serve it; 0 takes a free one   (default: ${defaultPort}, or the next free one)
+  --port   the port of the server; 0: any free one (default: ${defaultPort}, or the next free one)
   --help   print this`
 
 const { port } = readOptions({
@@ -18,7 +18,7 @@ const { port } = readOptions({
   check: ({ port }) => ({ port: port === undefined ? undefined : readNumber('port', port, 0, 65_535) }),
 })
 
-// Until there is something to end in good order. To change listeners would lose a signal that comes meanwhile.
+// Replaced once the server runs. The listener itself must not be replaced: a signal in between would be lost.
 let stop = () => process.exit(130)
 process.once('SIGINT', () => stop())
 
@@ -38,7 +38,7 @@ const served = await listen({
 }).catch((error) =>
   fail(
     error.code === 'EADDRINUSE'
-      ? `Port ${port ?? defaultPort} is taken; give another with --port.`
+      ? `Port ${port ?? defaultPort} is in use. Choose another one with --port.`
       : `The demo cannot be served: ${error.message}`,
   ),
 )

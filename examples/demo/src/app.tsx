@@ -8,7 +8,7 @@ export function App({ devices }: { readonly devices: readonly Device[] }) {
     <>
       <header className="masthead">
         <h1>Instep</h1>
-        <p>Two people, each with a copy of every town in the environment.</p>
+        <p>Two people, each with a copy of every town in the world.</p>
         <p>
           <strong>Try:</strong> cut both cables, open the same town in both, change it, reload, mend.
         </p>
