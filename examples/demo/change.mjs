@@ -1,10 +1,10 @@
 import { defaultPort, fail, readNumber, readOptions } from './options.mjs'
 
-const help = `Changes rows on the server of a demo that is running: some places move a little.
+const help = `Changes rows on the server of a running demo: some places move a little.
 
   npm run demo:change -- [--rows <number>] [--url <address>]
 
-  --rows   how many, 1 to 10000              (default: 5)
+  --rows   the number of rows, 1 to 10000      (default: 5)
   --url    the address that the demo printed   (default: http://127.0.0.1:${defaultPort})
   --help   print this`
 
@@ -15,7 +15,7 @@ const { rows, url } = readOptions({
     url: { type: 'string', default: `http://127.0.0.1:${defaultPort}` },
   },
   check: ({ rows, url }) => {
-    if (!URL.canParse(url)) throw new Error('--url is to be an address, like http://127.0.0.1:5173.')
+    if (!URL.canParse(url)) throw new Error('--url must be an address, such as http://127.0.0.1:5173.')
     return { rows: readNumber('rows', rows, 1, 10_000), url }
   },
 })
@@ -25,9 +25,10 @@ const response = await fetch(new URL('/change', url), {
   headers: { 'Content-Type': 'application/json' },
   body: JSON.stringify({ rows }),
 }).catch(() =>
-  fail(`No demo answers at ${url}; start it with \`npm run demo\`, or give its address with --url.`),
+  fail(`No demo answers at ${url}; start it with \`npm run demo\`, or pass its address by --url.`),
 )
 
 const { sid, error } = await response.json().catch(() => ({}))
-if (sid === undefined) fail(error ?? `What answers at ${url} is not the demo; give its address with --url.`)
+if (sid === undefined)
+  fail(error ?? `The server at ${url} is not the demo. Pass the address of the demo by --url.`)
 console.log(`Changed ${rows} ${rows === 1 ? 'row' : 'rows'}; the server is at position ${sid}.`)

@@ -3,8 +3,8 @@ import { parseArgs } from 'node:util'
 export const defaultPort = 5173
 
 /**
- * The options on the command line; `--help` prints `help` and ends the process, and so does an option that is wrong,
- * with a sentence and exit code 1.
+ * Reads the options from the command line. `--help` prints `help` and ends the process. A wrong option prints an error
+ * and `help`, and ends the process with exit code 1.
  */
 export function readOptions({ help, options, check }) {
   try {
@@ -17,14 +17,14 @@ export function readOptions({ help, options, check }) {
   process.exit()
 }
 
-/** A whole number from `least` to `most`. */
-export function readNumber(name, text, least, most) {
+/** Reads a whole number from `min` to `max`. Throws an Error for any other text. */
+export function readNumber(name, text, min, max) {
   const number = Number(text)
-  if (text.trim() !== '' && Number.isInteger(number) && number >= least && number <= most) return number
-  throw new Error(`--${name} is to be a whole number from ${least} to ${most}.`)
+  if (text.trim() !== '' && Number.isInteger(number) && number >= min && number <= max) return number
+  throw new Error(`--${name} must be a whole number from ${min} to ${max}.`)
 }
 
-/** Says why it cannot go on, and ends the process with exit code 1. */
+/** Prints `message`, and ends the process with exit code 1. */
 export function fail(message) {
   console.error(message)
   process.exit(1)

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import express from 'express'
 import { attachSockets, createSyncService, jwtAuthentication, nodeHandler, signToken } from 'instep/server'
 
-/** Starts the application; `secret` signs its tokens. */
+/** Starts the application. `secret`: the key that signs its tokens. */
 export async function start({ port = 0, secret, database = 'memory:' }) {
   const service = createSyncService({
     database,
@@ -11,12 +11,12 @@ export async function start({ port = 0, secret, database = 'memory:' }) {
     ownerField: 'userId',
   })
   const app = express()
-  // Before `express.json()`, which would take the bodies of transactions.
+  // Register before `express.json()`, which would consume the bodies of `tx` requests.
   app.use([service.path, '/healthz'], nodeHandler(service))
   app.use(express.json())
 
-  // The rest is the application's. Here a user signs in, and there a route writes; in yours, the one checks a password,
-  // and the other who asks.
+  // The routes of the application: one signs a user in, the other writes a record. In your application, the first
+  // checks a password, and the second checks who sends the request.
   app.post('/sign-in', async (request, response) => {
     response.send(await signToken({ secret, userId: request.body.user }))
   })

@@ -1,5 +1,5 @@
 export interface App {
-  /** Without a slash at its end. */
+  /** The address of the server, without a slash at the end. */
   readonly url: string
   close(): Promise<void>
 }

@@ -3,7 +3,7 @@ import { serve } from '@hono/node-server'
 import { Hono } from 'hono'
 import { attachSockets, createSyncService, jwtAuthentication, signToken } from 'instep/server'
 
-/** Starts the application; `secret` signs its tokens. */
+/** Starts the application. `secret`: the key that signs its tokens. */
 export async function start({ port = 0, secret, database = 'memory:' }) {
   const service = createSyncService({
     database,
@@ -14,8 +14,8 @@ export async function start({ port = 0, secret, database = 'memory:' }) {
   app.all(`${service.path}/*`, (c) => service.fetch(c.req.raw))
   app.get('/healthz', (c) => service.fetch(c.req.raw))
 
-  // The rest is the application's. Here a user signs in, and there a route writes; in yours, the one checks a password,
-  // and the other who asks.
+  // The routes of the application: one signs a user in, the other writes a record. In your application, the first
+  // checks a password, and the second checks who sends the request.
   app.post('/sign-in', async (c) => c.text(await signToken({ secret, userId: (await c.req.json()).user })))
   app.post('/welcome/:user', async (c) => {
     const user = c.req.param('user')

@@ -1,3 +1,3 @@
-// The service asks for its optional packages when it needs them; bundled, each that is missing would fail the build. All
-// else of Instep is to be bundled: left out, its hooks would find another React than that of Next.
+// Do not bundle the service: it imports its optional packages on demand, and a missing one would fail the build. Bundle
+// the rest of Instep: its hooks must use the same React as Next.
 export default { serverExternalPackages: ['instep/dist/server'] }

@@ -1,7 +1,7 @@
 import type { EventEmitter } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
-/** What the package `next` exports. */
+/** The default export of the package `next`. */
 export type Next = (options: { readonly dev: boolean; readonly httpServer: EventEmitter }) => NextApp
 
 export interface NextApp {

@@ -1,12 +1,12 @@
-// A route of Next's cannot open a socket, so a server of one's own stands before it. Without one, clients poll.
+// Runs Next in a custom server, which handles the sockets: a route of Next cannot. Without this server, clients poll.
 import { EventEmitter } from 'node:events'
 import { createServer } from 'node:http'
 import { attachSockets } from 'instep/server'
 import { syncService } from './sync.mjs'
 
-/** Starts Next behind a server; `next` is what its package exports. */
+/** Starts Next in a custom server. `next`: the default export of the package `next`. */
 export async function start({ next, dev = false, port = 3000 }) {
-  // Next ends each socket that is asked for at one of its routes, so it is told of those alone that are not the service's.
+  // Next closes sockets on its routes, so it must not see those of the service: pass it only the other upgrades.
   const others = new EventEmitter()
   const app = next({ dev, httpServer: others })
   await app.prepare()

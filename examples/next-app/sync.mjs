@@ -1,4 +1,4 @@
-// The service, once for the whole process: Next loads routes and server apart, and each finds it here.
+// Next loads this module once for the routes and once for the server. A global makes both use the same service.
 import { createSyncService, jwtAuthentication } from 'instep/server'
 
 const key = Symbol.for('next-app.sync')

@@ -6,17 +6,17 @@ export interface Op {
 }
 
 export interface Backend {
-  /** For a client, ending in `/sync/v1`. */
+  /** The `baseUrl` option of a client. Ends in `/sync/v1`. */
   readonly baseUrl: string
-  /** Gives the `sid` of the change. */
+  /** Writes one op for a user. Returns the `sid` of the change. Throws an Error if the op is refused. */
   write(userId: string, op: Op): number
   close(): Promise<void>
 }
 
 export function startBackend(options: {
-  /** @default 0, which takes a free one */
+  /** @default 0, which selects a free port */
   readonly port?: number
   readonly userOf: (token: string | null | undefined) => string | undefined
-  /** @default 10_000 */
+  /** The number of changes to keep for deltas. @default 10_000 */
   readonly keep?: number
 }): Promise<Backend>

@@ -1,4 +1,4 @@
-// A backend of one's own, in plain Node: what a client of Instep reads and writes, and little else.
+// A custom backend in plain Node: the endpoints that a client of Instep uses, and little else.
 import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
 import { json } from 'node:stream/consumers'
@@ -10,9 +10,9 @@ const cors = {
 }
 const keyOf = (...parts) => JSON.stringify(parts)
 
-/** `userOf(token)` says whose token it is, if anybody's; `keep` is how many changes are remembered. */
+/** Starts the backend. `userOf(token)`: returns the user of a valid token. `keep`: the number of changes to keep. */
 export async function startBackend({ port = 0, userOf, keep = 10_000 }) {
-  const epoch = randomUUID() // What is in memory ends with the process, and so does its history.
+  const epoch = randomUUID() // A new history for each process, since the data is in memory only.
   const rows = new Map()
   const log = []
   const verdicts = new Map()
@@ -29,7 +29,9 @@ export async function startBackend({ port = 0, userOf, keep = 10_000 }) {
   const framesSince = (user, since) =>
     log.filter(({ userId, frame }) => userId === user && frame.sid > since).map(({ frame }) => frame)
 
-  /** The only way in which anything changes, all of the ops or none: a number, a row, and a line of the log for each. */
+  /**
+   * Applies all ops or none. Each change gets a `sid`, updates a row, and adds a frame to the log. All writes go here.
+   */
   function commit(userId, ops, { id: tx, bases = [] } = {}) {
     const draft = new Map()
     const frames = []
@@ -56,7 +58,7 @@ export async function startBackend({ port = 0, userOf, keep = 10_000 }) {
     return { sid }
   }
 
-  /** The verdict on a client's transaction. It is kept: what comes again, its answer lost, must not be done again. */
+  /** The result of a client's transaction. Kept, since a client sends a transaction again after a lost response. */
   function decide(userId, tx) {
     const key = keyOf(userId, tx.id)
     const isDone = (id) => verdicts.get(keyOf(userId, id))?.sid !== undefined
@@ -85,7 +87,7 @@ export async function startBackend({ port = 0, userOf, keep = 10_000 }) {
     return [200, { sid, epoch, frames: framesSince(user, since) }]
   }
 
-  // Not by `new URL`, which throws for some of what comes.
+  // Do not use `new URL`, which throws for some request targets.
   const urlOf = ({ url }) => {
     const [pathname, query] = url.split('?')
     return { pathname, searchParams: new URLSearchParams(query) }
@@ -100,7 +102,7 @@ export async function startBackend({ port = 0, userOf, keep = 10_000 }) {
   })
   const upgrades = new WebSocketServer({ noServer: true })
   http.on('upgrade', (request, socket, head) => {
-    // Until it is a WebSocket nobody else listens, and a reset would end the process.
+    // Without this listener, a connection reset before the upgrade would end the process.
     socket.on('error', () => {})
     const header = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1]
     const user = userOf(header ?? urlOf(request).searchParams.get('token'))

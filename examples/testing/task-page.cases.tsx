@@ -3,7 +3,7 @@ import { act } from 'react'
 import { createRoot } from 'react-dom/client'
 import { TaskPage } from './task-page.tsx'
 
-/** What the page is to show, for any runner in any browser: each case rejects where it does not. */
+/** Tests of the page, for any test runner in any browser. A case that fails rejects. */
 export const taskPageCases = [
   {
     name: 'the page shows tasks as they come, and says when it is offline',

@@ -2,7 +2,7 @@ import type { SyncClient } from 'instep'
 import { useMemo, useSyncExternalStore } from 'react'
 import { taskList } from './tasks.ts'
 
-/** A page of tasks, which follows what the client shows. */
+/** A page of tasks that renders the current data of the client. */
 export function TaskPage({ client }: { readonly client: SyncClient }) {
   const tasks = useMemo(() => taskList(client), [client])
   const { titles, notice } = useSyncExternalStore(tasks.subscribe, tasks.get)

@@ -1,12 +1,12 @@
 import type { LiveQuery, SyncClient, Transaction } from 'instep'
 
-/** What a page of tasks shows: the open ones in order, and a word about how far they can be trusted. */
+/** The content of a page of tasks: the titles of the open tasks in order, and a notice about the state of the data. */
 export interface TaskList {
   readonly titles: readonly string[]
   readonly notice: string
 }
 
-/** The tasks of `client`, for any framework: a value, and a way to hear of the next one. */
+/** The tasks of `client`, for any framework: a value that stays the same until it changes, and a subscription. */
 export function taskList(client: SyncClient) {
   const open: LiveQuery = client.query('Task', { where: { done: false }, orderBy: 'title' })
   let shown: TaskList | undefined
@@ -20,13 +20,13 @@ export function taskList(client: SyncClient) {
         shown = undefined
         listener()
       }
-      const undo = [open.subscribe(changed), client.on('status', changed)]
+      const unsubscribes = [open.subscribe(changed), client.on('status', changed)]
       shown = undefined
       return () => {
-        for (const step of undo) step()
+        for (const unsubscribe of unsubscribes) unsubscribe()
       }
     },
-    /** Shown at once, and sent when it can be. */
+    /** Adds a task. The page shows the task at once, and the client sends it when the server is reachable. */
     add(title: string): Transaction {
       return client.mutate((m) => m.insert('Task', { title, done: false }))
     },

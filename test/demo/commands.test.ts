@@ -10,7 +10,7 @@ test.each(['start.mjs', 'change.mjs'])('%s --help says what it does, and does no
 test('an option that is wrong is named, with exit code 1', async () => {
   const { code, errors } = await run('start.mjs', '--port', 'high')
   expect(code).toBe(1)
-  expect(errors).toContain('--port is to be a whole number')
+  expect(errors).toContain('--port must be a whole number')
 })
 
 test('a change without a demo ends in one sentence and exit code 1', async () => {

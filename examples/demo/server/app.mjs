@@ -3,13 +3,13 @@ import { Hono } from 'hono'
 const users = ['ada', 'ben']
 const maxRows = 10_000
 
-/** What the demo answers on its one port: the service, a token for each user, changes on demand, and the page. */
+/** The routes of the demo: the service, a token for each user, changes on demand, and the page. */
 export function createApp({ atlas, page }) {
   const app = new Hono()
 
   app.all(`${atlas.service.path}/*`, (c) => atlas.service.fetch(c.req.raw))
 
-  // In an application, this is where a user signs in.
+  // In an application, a user signs in here.
   app.get('/token', async (c) => {
     const user = c.req.query('user')
     if (!users.includes(user)) return c.text(`There is no such user; there are ${users.join(' and ')}.`, 404)
@@ -28,7 +28,7 @@ export function createApp({ atlas, page }) {
   app.get('*', (c) => {
     const file = page.get(c.req.path)
     if (!file) return c.text('There is nothing here.', 404)
-    // The name of every file but the page itself changes with its content.
+    // File names contain a hash of the content, except for the page itself.
     const caching = c.req.path === '/' ? 'no-cache' : 'public, max-age=31536000, immutable'
     return c.body(file.body, 200, { 'Content-Type': file.type, 'Cache-Control': caching })
   })

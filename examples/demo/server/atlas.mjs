@@ -7,12 +7,12 @@ import { createRules } from './rules.mjs'
 const opsPerWrite = 10_000
 const tokenLifetimeMs = 3_600_000
 
-/** How far one change moves a place, in degrees: about a kilometre. */
+/** The maximum distance by which a change moves a place, in degrees: about a kilometre. */
 const shift = 0.01
 
-/** The service with all places in it, and what the demo does with it beside serving it. */
+/** Creates the service with all places, and the functions that the demo needs beside the service. */
 export async function createAtlas({ onProgress }) {
-  // Nobody signs tokens but this process, and no token outlives it.
+  // Only this process signs and checks tokens, so a random secret is enough.
   const secret = randomBytes(32).toString('hex')
   const data = readPlaces()
   const service = createSyncService({
@@ -34,9 +34,9 @@ export async function createAtlas({ onProgress }) {
     service,
     places: places.length,
     countries: data.countries.size,
-    /** A token for one of the users, who all belong to one organization. */
+    /** Returns a token for a user. All users belong to one organization. */
     tokenFor: (userId) => signToken({ secret, userId, organizationId, lifetimeMs: tokenLifetimeMs }),
-    /** Moves some places a little, all in one write. Resolves with its position. */
+    /** Moves `rows` random places a little, in one write. Resolves with the `sid` of the last change. */
     async change(rows) {
       const updatedAt = Date.now()
       const moved = pick(places, rows).map(([id, { lat, lng }]) => {
@@ -47,7 +47,7 @@ export async function createAtlas({ onProgress }) {
   }
 }
 
-/** `count` different items, at random. */
+/** Returns `count` different random items. */
 function pick(items, count) {
   const picked = new Set()
   while (picked.size < Math.min(count, items.length)) {

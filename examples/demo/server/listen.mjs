@@ -3,8 +3,7 @@ import { serve } from 'instep/server'
 const portsTried = 20
 
 /**
- * Serves `app` and the sockets of `service` on one port: the one that is asked for, or else the first free one from
- * `defaultPort` on.
+ * Serves `app` and the sockets of `service` on `port`. Without `port`, uses the first free port from `defaultPort` on.
  */
 export async function listen({ app, service, port, defaultPort }) {
   const served = { ...service, fetch: (request) => app.fetch(request) }

@@ -8,7 +8,7 @@ const types = {
   '.svg': 'image/svg+xml',
 }
 
-/** The files of the page by their paths, built into memory. */
+/** Builds the page in memory. Resolves with its files, by path. */
 export async function buildPage() {
   const { build } = await import('vite')
   const { output } = await build({

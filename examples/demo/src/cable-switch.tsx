@@ -20,7 +20,7 @@ export function CableSwitch({ cable, name }: CableSwitchProps) {
         {isCut ? 'Mend' : 'Cut'} {name}’s cable
       </button>
       <span className="wire" />
-      {/* Another one shows that something came. */}
+      {/* A new key for each position restarts the animation. */}
       <span key={position} className="pulse" />
     </div>
   )

@@ -2,14 +2,14 @@ import type { Environment, WebSocketConstructor } from 'instep'
 import { Store } from './store.ts'
 
 /**
- * The cable between one client and the server. A client takes `fetch`, `WebSocket` and what it knows of the network
- * from its `environment`; here they all run through a cable that can be cut. It stays cut when the page is reloaded.
+ * The cable between one client and the server. A client gets `fetch`, `WebSocket` and `lifecycle` from its
+ * `environment`. Here, they all use a cable that can be cut. The cable stays cut when the page is reloaded.
  */
 export class Cable {
   readonly isCut: Store<boolean>
   readonly environment: Partial<Environment>
   readonly #key: string
-  /** Ends what is under way when the cable is cut. */
+  /** Aborts current requests and sockets when the cable is cut. */
   #underWay = new AbortController()
 
   constructor(name: string) {
@@ -70,7 +70,7 @@ export class Cable {
     }
   }
 
-  /** Ends with the cable. Throws where it is cut. */
+  /** Returns a signal that aborts when the cable is cut. Throws a TypeError if the cable is cut already. */
   #signal(): AbortSignal {
     if (this.isCut.get()) throw new TypeError('The cable is cut.')
     return this.#underWay.signal

@@ -2,7 +2,7 @@ import type { TouchedRecord, Transaction } from 'instep'
 import { formatStars } from './format.ts'
 import type { PlaceFields } from './write.ts'
 
-/** The fields that users write, by the names that they know them by. */
+/** The labels of the fields that users can write. */
 export const fieldNames: { readonly [Field in keyof PlaceFields]-?: string } = {
   name: 'Name',
   country: 'Country',
@@ -12,7 +12,7 @@ export const fieldNames: { readonly [Field in keyof PlaceFields]-?: string } = {
 
 type Field = keyof typeof fieldNames
 
-/** A field of a place as it was before an edit, as the edit makes it, and as the server has it now. */
+/** A field of a place: before an edit (`base`), after the edit (`mine`), and on the server now (`theirs`). */
 export interface ComparedField {
   readonly field: Field
   readonly base: string
@@ -20,7 +20,7 @@ export interface ComparedField {
   readonly theirs: string
 }
 
-/** What an edit writes that was not so before, field by field. */
+/** The fields that an edit changes. */
 export function compareFields({ records }: Pick<Transaction, 'records'>): readonly ComparedField[] {
   const fields = Object.keys(fieldNames) as Field[]
   return records
@@ -29,7 +29,7 @@ export function compareFields({ records }: Pick<Transaction, 'records'>): readon
     .filter(({ base, mine }) => base !== mine)
 }
 
-/** Whether nobody else has touched what a refused edit changes: made again, it takes nothing from anybody. */
+/** Whether nobody else has changed the fields of a refused edit, so that a retry overwrites nothing. */
 export function isDisjoint({ records }: Pick<Transaction, 'records'>): boolean {
   const areThere = records.every(({ base, mine, theirs }) => base && mine && theirs)
   return areThere && compareFields({ records }).every(({ base, theirs }) => base === theirs)

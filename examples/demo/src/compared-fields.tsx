@@ -1,6 +1,6 @@
 import { type ComparedField, fieldNames } from './compare-edit.ts'
 
-/** What was there, what the user wrote, and what is there now. */
+/** A table of the old values, the user's values, and the current values. */
 export function ComparedFields({ fields }: { readonly fields: readonly ComparedField[] }) {
   return (
     <table>

@@ -12,7 +12,7 @@ interface CopyProps {
   readonly onReload: () => void
 }
 
-/** A user's copy of the data, and how it is doing. */
+/** A user's copy of the data, and its status. */
 export function Copy({ reader, name, onReload }: CopyProps) {
   const status = useSyncStatus()
   const { tone, text } = describeConnection(status)

@@ -1,7 +1,7 @@
 import type { Status } from 'instep'
 import { formatTime } from './format.ts'
 
-/** A client's connection in a word or two, and how well it is. */
+/** A short text about a client's connection, and its tone. */
 export interface Described {
   readonly tone: 'good' | 'busy' | 'bad'
   readonly text: string
@@ -26,7 +26,7 @@ export function describeConnection({ connection, data }: Status): Described {
   }
 }
 
-/** How many edits wait for the way to the server to be there again; empty where it is. */
+/** The number of edits that wait for a connection; empty while there is one. */
 export function describeWaiting(status: Status): string {
   const { pending } = status.writes
   return pending === 0 || describeConnection(status).tone === 'good' ? '' : `${pending} to send`
@@ -37,7 +37,7 @@ export function describeStorage({ storage: { kind, reason } }: Status): string {
   return reason === undefined ? 'On disk' : 'Not now'
 }
 
-/** When the data was last known to be what the server has. */
+/** When the data was last known to be in step with the server. */
 export function describeAge({ data }: Status): string {
   if (data.state === 'current') return 'Now'
   return data.state === 'stale' ? formatTime(data.asOf) : '–'

@@ -2,7 +2,7 @@ import { Cable } from './cable.ts'
 import { Reader } from './reader.ts'
 import { Store } from './store.ts'
 
-/** A user's device: the cable to the server, and a copy of the data, which is opened anew by a reload. */
+/** A user's device: the cable to the server, and a copy of the data. A reload creates a new copy. */
 export class Device {
   readonly user: string
   readonly cable: Cable
@@ -14,7 +14,7 @@ export class Device {
     this.reader = new Store(new Reader(user, this.cable))
   }
 
-  /** What reloading the page does to one device: nothing is left but what is on disk. */
+  /** Does to one device what reloading the page does: only the data on disk is kept. */
   async reload(): Promise<void> {
     await this.reader.get().client.close()
     this.reader.set(new Reader(this.user, this.cable))

@@ -3,7 +3,7 @@ import { compareFields } from './compare-edit.ts'
 import { steps, stepsBehind } from './edit-steps.ts'
 import { useTransactionState } from './hooks.ts'
 
-/** One edit, with a light for each step that is behind it. */
+/** One edit, with one light for each completed step. */
 export function EditRow({ edit }: { readonly edit: Transaction }) {
   const behind = stepsBehind(useTransactionState(edit))
   return (
@@ -24,7 +24,7 @@ export function EditRow({ edit }: { readonly edit: Transaction }) {
   )
 }
 
-/** What it writes into a place that was there before. */
+/** The new values of an edit; empty if the edit adds a place. */
 function describeChange(edit: Transaction): string {
   if (edit.records.some(({ base }) => !base)) return ''
   return compareFields(edit)

@@ -1,9 +1,9 @@
 import type { Transaction } from 'instep'
 
-/** What an edit goes through: it is flushed to the disk, taken by the server, and part of the data that came back. */
+/** The steps of an edit: flushed to the disk, accepted by the server, and contained in the data from the server. */
 export const steps = ['on disk', 'accepted', 'synced'] as const
 
-/** How far a transaction in each state has come, or how it ended otherwise. */
+/** For each state, the number of completed steps, or a word for a transaction that has ended otherwise. */
 const reached: { readonly [State in Transaction['state']]: number | string } = {
   writing: 0,
   queued: 1,
@@ -16,7 +16,7 @@ const reached: { readonly [State in Transaction['state']]: number | string } = {
   discarded: 'discarded',
 }
 
-/** How many of the steps are behind `state`, or a word for how it ended before the last one. */
+/** The number of completed steps in `state`, or a word for a transaction that has ended before the last step. */
 export function stepsBehind(state: Transaction['state']): number | string {
   return reached[state]
 }

@@ -3,7 +3,7 @@ import { steps } from './edit-steps.ts'
 import type { Reader } from './reader.ts'
 import { useStore } from './store.ts'
 
-/** The user's last edits, and how far each has come. */
+/** The user's last edits, with the state of each. */
 export function Edits({ reader }: { readonly reader: Reader }) {
   const edits = useStore(reader.edits)
   return (

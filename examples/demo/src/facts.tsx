@@ -4,7 +4,7 @@ import { formatCount, formatDuration } from './format.ts'
 import type { Reader } from './reader.ts'
 import { useStore } from './store.ts'
 
-/** Where a copy stands, in figures. */
+/** Figures about a copy of the data. */
 export function Facts({ reader, status }: { readonly reader: Reader; readonly status: Status }) {
   const opening = useStore(reader.opening)
   return (

@@ -9,7 +9,7 @@ interface FirstSyncProps {
   readonly name: string
 }
 
-/** What stands in place of the data until it is there. */
+/** Shown instead of the data until there is data. */
 export function FirstSync({ reader, status: { connection, data }, name }: FirstSyncProps) {
   const isRestored = useStore(reader.isRestored)
   if (data.state !== 'loading') {

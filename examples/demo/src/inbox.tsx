@@ -1,7 +1,7 @@
 import { usePending } from './hooks.ts'
 import { RefusedEdit } from './refused-edit.tsx'
 
-/** The edits that the server refused. They wait here, over reloads, until the user decides. */
+/** The edits that the server refused. They stay here, even after a reload, until the user decides. */
 export function Inbox() {
   const { rejected } = usePending()
   if (rejected.length === 0) return null

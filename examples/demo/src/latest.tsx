@@ -9,7 +9,7 @@ interface LatestProps {
   readonly onOpen: (id: string) => void
 }
 
-/** The places that changed last, wherever they are in the list. */
+/** The places that changed last, with any position in the list. */
 export const Latest = memo(function Latest({ reader, onOpen }: LatestProps) {
   const client = useClient()
   const { rows: places } = useLiveQuery('Place', {

@@ -3,7 +3,7 @@ import { createRoot } from 'react-dom/client'
 import { App } from './app.tsx'
 import { Device } from './device.ts'
 
-// Clients live longer than components: whoever makes one closes it.
+// Clients live longer than components, so they are created and closed outside of React.
 const devices = [new Device('ada'), new Device('ben')]
 
 const root = document.getElementById('root')

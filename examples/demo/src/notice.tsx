@@ -1,7 +1,7 @@
 import type { Reader } from './reader.ts'
 import { useStore } from './store.ts'
 
-/** What the user is told for a while; it covers the end of what stands before it. */
+/** A temporary notice for the user. It covers the end of the element before it. */
 export function Notice({ reader }: { readonly reader: Reader }) {
   const notice = useStore(reader.notice)
   return (

@@ -4,7 +4,7 @@ import type { Device } from './device.ts'
 import { SyncProvider } from './hooks.ts'
 import { useStore } from './store.ts'
 
-/** One user's device: its copy of the data, and the cable that keeps it in step. */
+/** One user's device: the copy of the data, and the cable to the server. */
 export function Pane({ device }: { readonly device: Device }) {
   const reader = useStore(device.reader)
   const name = device.user.replace(/^./, (letter) => letter.toUpperCase())

@@ -5,14 +5,14 @@ import { RatingField } from './rating-field.tsx'
 import { addPlace, deletePlace, editPlace, type PlaceFields } from './write.ts'
 
 interface PlaceEditorProps {
-  /** Without one, it is for a new place. */
+  /** `undefined` for a new place. */
   readonly id: string | undefined
   readonly onClose: () => void
 }
 
 const blank: PlaceFields = { name: '', country: 'AD', rating: 0, note: '' }
 
-/** A small form for one place. What the user has not touched in it stays live. */
+/** A form for one place. Fields that the user has not touched show changes of others at once. */
 export function PlaceEditor({ id, onClose }: PlaceEditorProps) {
   const client = useClient()
   const place = useRecord('Place', id)
@@ -42,7 +42,7 @@ export function PlaceEditor({ id, onClose }: PlaceEditorProps) {
           value={fields.name}
           onChange={(event) => touch({ name: event.target.value })}
           required
-          // biome-ignore lint/a11y/noAutofocus: it was opened by the user, to write in it
+          // biome-ignore lint/a11y/noAutofocus: the user has opened the form to type
           autoFocus={id === undefined}
         />
       </label>
@@ -57,7 +57,7 @@ export function PlaceEditor({ id, onClose }: PlaceEditorProps) {
         <input
           value={fields.note}
           onChange={(event) => touch({ note: event.target.value })}
-          // biome-ignore lint/a11y/noAutofocus: it was opened by the user, to write in it
+          // biome-ignore lint/a11y/noAutofocus: the user has opened the form to type
           autoFocus={id !== undefined}
         />
       </label>

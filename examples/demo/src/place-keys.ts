@@ -4,7 +4,7 @@ import { editPlace } from './write.ts'
 
 const neighbour = { ArrowUp: 'previousElementSibling', ArrowDown: 'nextElementSibling' } as const
 
-/** The keys of a list of places: the arrows go from one to the next, and a digit gives it so many stars. */
+/** Handles the keys in a list of places: the arrows move the focus, and a digit sets the number of stars. */
 export function onPlaceKey(client: Client, event: KeyboardEvent): void {
   const { target, key } = event
   if (!(target instanceof HTMLButtonElement) || event.ctrlKey || event.metaKey || event.altKey) return

@@ -6,9 +6,9 @@ interface PlaceRowProps {
   readonly place: Place
   readonly countryName: string
   readonly index: number
-  /** Whether it has just changed. */
+  /** Whether the place has just changed. */
   readonly fresh: boolean
-  /** Whether it is the one that Tab comes to: the arrows go on from there. */
+  /** Whether Tab moves the focus to this row. From there, the arrow keys move it. */
   readonly isTabStop: boolean
   readonly onOpen: (id: string) => void
 }
@@ -17,10 +17,10 @@ export const PlaceRow = memo(function PlaceRow(props: PlaceRowProps) {
   const { place, countryName, index, fresh, isTabStop, onOpen } = props
   const { id, name, lat, rating = 0, note } = place
   return (
-    // The heads are the first row.
+    // Row 1 has the column heads.
     <tr aria-rowindex={index + 2} data-fresh={fresh}>
       <td className="key" title={name}>
-        {/* It covers the row. */}
+        {/* The button covers the row. */}
         <button type="button" value={id} tabIndex={isTabStop ? 0 : -1} onClick={() => onOpen(id)}>
           {name}
         </button>

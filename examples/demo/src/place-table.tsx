@@ -11,7 +11,7 @@ import { Tools } from './tools.tsx'
 import { useRowFocus } from './use-row-focus.ts'
 import { specOf, type View } from './view.ts'
 
-/** As `--row` in `style/base.css`, in px. */
+/** The height of a row, in px. Must equal `--row` in `style/base.css`. */
 const rowHeight = 32
 
 interface PlaceTableProps {
@@ -21,7 +21,7 @@ interface PlaceTableProps {
   readonly onOpen: (id?: string) => void
 }
 
-/** A table of which only the rows in sight are in the page; its margins stand for those above and below. */
+/** A table that renders only the visible rows. Its margins take the space of the rows above and below. */
 export function PlaceTable({ reader, view, onChange, onOpen }: PlaceTableProps) {
   const client = useClient()
   const scroller = useRef<HTMLDivElement>(null)
@@ -33,7 +33,7 @@ export function PlaceTable({ reader, view, onChange, onOpen }: PlaceTableProps) 
     estimateSize: () => rowHeight,
     overscan: 8,
   })
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another view is looked at from its top
+  // biome-ignore lint/correctness/useExhaustiveDependencies: scroll to the top when the view changes
   useLayoutEffect(() => {
     scroller.current?.scrollTo(0, 0)
   }, [view])
@@ -52,7 +52,7 @@ export function PlaceTable({ reader, view, onChange, onOpen }: PlaceTableProps) 
         <p role="status">{places.length === 1 ? '1 place' : `${formatCount(places.length)} places`}</p>
         <Tools reader={reader} onAdd={() => onOpen()} />
       </div>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard must reach a scrollable element */}
       <div className="scroller" ref={scroller} tabIndex={0}>
         <table
           aria-label="Places"

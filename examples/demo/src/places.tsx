@@ -6,14 +6,14 @@ import { firstView } from './view.ts'
 
 interface PlacesProps {
   readonly reader: Reader
-  /** Opens a place, or, without an id, a new one. */
+  /** Opens the place `id`, or a new place without `id`. */
   readonly onOpen: (id?: string) => void
 }
 
-/** The places of one copy, to be searched and sorted. */
+/** The places of one user's copy, with search and sorting. */
 export const Places = memo(function Places({ reader, onOpen }: PlacesProps) {
   const [view, setView] = useState(firstView)
-  // Typing goes on while a search is under way.
+  // Keeps typing smooth while a search is running.
   const shown = useDeferredValue(view)
   return (
     <>

@@ -5,7 +5,7 @@ interface RatingFieldProps {
   readonly onChange: (stars: number) => void
 }
 
-/** One more than the server takes, so that it can be seen to refuse. */
+/** One more than the server accepts, to show a refused edit. */
 const choices = [0, 1, 2, 3, 4, 5, 6]
 
 export function RatingField({ value, onChange }: RatingFieldProps) {

@@ -6,27 +6,27 @@ import { RecentChanges } from './recent-changes.ts'
 import { RecentEdits } from './recent-edits.ts'
 import { Store } from './store.ts'
 
-/** Where the data first came from, and how long that took. */
+/** The source of the first data, and the time until the data was shown. */
 export interface Opening {
   readonly from: 'disk' | 'server'
   readonly ms: number
 }
 
-/** How long a notice stays, in ms. */
+/** The time that a notice is shown, in ms. */
 const noticeMs = 10_000
 
-/** A user's copy of the data, from its opening to its end. */
+/** A user's copy of the data: one client, and the state of the page that belongs to it. */
 export class Reader {
   readonly user: string
   readonly client: Client
   readonly recent: RecentChanges
   readonly edits: RecentEdits
-  /** In ms since the page was opened. */
+  /** When the reader was created, in ms since the page was opened. */
   readonly openedAt = performance.now()
   readonly opening = new Store<Opening | undefined>(undefined)
-  /** Whether what is on the disk is here, if there is anything. */
+  /** Whether the data on the disk, if any, has been restored. */
   readonly isRestored = new Store(false)
-  /** What the user is to know for a while, beside the status; empty where it is nothing. */
+  /** A temporary notice for the user; empty if there is none. */
   readonly notice = new Store('')
   readonly #cable: Cable
   #reconciled = Promise.resolve()
@@ -47,7 +47,7 @@ export class Reader {
     this.client.on('reset', () => this.tell('The server has another history now: all was fetched anew.'))
     this.client.on('error', (error) => this.tell(error.message))
     this.client.on('rejected', (edit) => {
-      // One after the other, since an edit may build on the one before. What fails stays in the inbox.
+      // Handle edits one after the other, since an edit may build on the one before. A failed retry stays in the inbox.
       this.#reconciled = this.#reconciled.then(() => this.#reconcile(edit)).catch(() => {})
     })
     this.#timeOpening()
@@ -62,10 +62,10 @@ export class Reader {
     }, noticeMs)
   }
 
-  /** Two who changed different fields of a place both get their way; else the edit waits in the inbox. */
+  /** Retries an edit that conflicts only with changes of other fields. Any other edit stays in the inbox. */
   async #reconcile(edit: Transaction): Promise<void> {
     if (edit.rejection?.reason !== 'conflict') return
-    // What the others wrote is here then.
+    // Fetch the conflicting changes first.
     await this.client.sync()
     if (edit.state === 'rejected' && isDisjoint(edit)) await this.client.outbox.retry(edit.id).settled
   }
@@ -76,14 +76,14 @@ export class Reader {
       if (data.state === 'loading') from = 'server'
     })
     const done = () => this.opening.set({ from, ms: performance.now() - this.openedAt })
-    // It fails where the client is closed before.
+    // `ready` rejects if the client is closed first.
     this.client.ready().then(done, () => {})
   }
 
   #awaitRestored(): void {
     const done = () => this.isRestored.set(true)
     this.client.on('status', ({ lifecycle }) => {
-      // The page has started it; to do so again is only to hear when that is done.
+      // The page has started the client. Calling `start` again only waits for the end of restoring.
       if (lifecycle === 'running' && !this.isRestored.get()) this.client.start().then(done, () => {})
     })
   }

@@ -1,7 +1,7 @@
 import type { ChangeEvent, SyncClient } from 'instep'
 import { Store } from './store.ts'
 
-/** How long a change stays marked, in ms: as long as the animation in `style/base.css`. */
+/** The time that a change stays marked, in ms. Must equal the duration of the animation in `style/base.css`. */
 const markedMs = 2_500
 
 /** The ids of the records that have just changed. */

@@ -4,10 +4,10 @@ import { compareFields } from './compare-edit.ts'
 import { ComparedFields } from './compared-fields.tsx'
 import { useClient, useRecord } from './hooks.ts'
 
-/** An edit that the server refused, and what can be done about it. */
+/** An edit that the server refused, with buttons to retry or discard it. */
 export function RefusedEdit({ edit }: { readonly edit: Transaction }) {
   const { outbox } = useClient()
-  // What others write meanwhile shows in what is compared.
+  // Render again when the place changes, so that the comparison shows the latest values of others.
   useRecord('Place', edit.records[0]?.id)
   const compared = compareFields(edit)
   const leaving = (work: (id: string) => void) => (event: MouseEvent) => {
@@ -19,7 +19,7 @@ export function RefusedEdit({ edit }: { readonly edit: Transaction }) {
       <p role="alert">
         <strong>{edit.label}</strong> was refused: {describeReason(edit)}
       </p>
-      {/* The buttons stay in sight within it, and so cover no other's name. */}
+      {/* The buttons stay visible within this element, so they do not cover the name of another edit. */}
       <div>
         {compared.length > 0 && <ComparedFields fields={compared} />}
         <div className="actions">
@@ -35,7 +35,7 @@ export function RefusedEdit({ edit }: { readonly edit: Transaction }) {
   )
 }
 
-/** From what is about to go, to the list. */
+/** Moves the focus from an element that is about to be removed to the list. */
 function passFocus(from: Element): void {
   from.closest('.workplace')?.querySelector<HTMLElement>('.scroller')?.focus({ preventScroll: true })
 }

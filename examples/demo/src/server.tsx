@@ -3,7 +3,7 @@ import { formatCount } from './format.ts'
 
 const amounts = [1, 5, 50, 500, 5_000]
 
-/** The server's side: it changes rows, whoever is listening. It needs no cable, for it is not a user's. */
+/** The controls of the server, which change rows for all users. They do not use the cable of a user. */
 export function Server() {
   const [rows, setRows] = useState(5)
   const [answer, setAnswer] = useState('')

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
 
-/** A value that components follow. */
+/** A value that components subscribe to. */
 export class Store<T> {
   readonly #listeners = new Set<() => void>()
   #value: T

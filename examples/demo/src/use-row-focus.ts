@@ -1,6 +1,6 @@
 import { type FocusEvent, type RefObject, useLayoutEffect, useRef, useState } from 'react'
 
-/** The focus in rows that come and go: it passes to `scroller` with a row that leaves the page. */
+/** Tracks the focus in a list of rows. If the row with the focus is removed, `scroller` gets the focus. */
 export function useRowFocus(scroller: RefObject<HTMLElement | null>) {
   const [last, setLast] = useState('')
   const isWithin = useRef(false)
@@ -10,7 +10,7 @@ export function useRowFocus(scroller: RefObject<HTMLElement | null>) {
     scroller.current?.focus({ preventScroll: true })
   })
   return {
-    /** The id of the place whose row had it last. */
+    /** The id of the place whose row had the focus last. */
     last,
     onFocus: ({ target }: FocusEvent) => {
       isWithin.current = true

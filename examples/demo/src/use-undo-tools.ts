@@ -2,7 +2,7 @@ import type { KeyboardEvent } from 'react'
 import { useUndo } from './hooks.ts'
 import type { Reader } from './reader.ts'
 
-/** Taking back what a user did last, and doing it again: for buttons, and for keys. */
+/** Undo and redo, for buttons and for keys. */
 export function useUndoTools(reader: Reader) {
   const { canUndo, canRedo, ...steps } = useUndo()
   const step = async (work: () => Promise<boolean>, otherwise: string) => {
@@ -16,7 +16,7 @@ export function useUndoTools(reader: Reader) {
   const redo = () => step(steps.redo, 'There is nothing to redo.')
 
   const onKeyDown = (event: KeyboardEvent) => {
-    // In a field, these keys are for its text.
+    // In a text field, the keys undo typing.
     if (event.target instanceof HTMLInputElement || !(event.ctrlKey || event.metaKey)) return
     const key = event.key.toLowerCase()
     if (key !== 'z' && key !== 'y') return

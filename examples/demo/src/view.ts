@@ -4,10 +4,10 @@ import type { Place } from './models.ts'
 
 export type Column = 'key' | 'country' | 'lat'
 
-/** What a user wants to see of the places, and in which order. */
+/** The filters and the order of the list of places. */
 export interface View {
   readonly text: string
-  /** The id of a country; all of them where it is empty. */
+  /** The id of a country; empty for all countries. */
   readonly country: string
   readonly column: Column
   readonly descending: boolean
@@ -15,7 +15,7 @@ export interface View {
 
 export const firstView: View = { text: '', country: '', column: 'key', descending: false }
 
-/** The same places in the order of another column, or in that of the same one turned around. */
+/** Orders the view by `column`, or reverses the order if the view is ordered by `column` already. */
 export function orderedBy(view: View, column: Column): View {
   return { ...view, column, descending: view.column === column && !view.descending }
 }
@@ -25,7 +25,7 @@ export function specOf({ text, country, column, descending }: View): QuerySpec<P
   return {
     where: {
       country: country || undefined,
-      // One or two letters are in nearly every name, so they only count at its beginning.
+      // Nearly every name contains a given letter or two, so a short text matches only the beginning of a name.
       key: key.length < 3 ? { startsWith: key || undefined } : { contains: key },
     },
     orderBy: [[column, descending ? 'desc' : 'asc']],

@@ -8,12 +8,12 @@ import { Places } from './places.tsx'
 import type { Reader } from './reader.ts'
 import { useUndoTools } from './use-undo-tools.ts'
 
-/** What is being edited: a place by its id, or a new one. */
+/** The place that the user edits: an id, or a new place. */
 interface Edited {
   readonly id: string | undefined
 }
 
-/** All places, what happened last, and what the user is at. */
+/** The list of places, the latest changes, and the place that the user edits. */
 export const Workplace = memo(function Workplace({ reader }: { readonly reader: Reader }) {
   const [edited, setEdited] = useState<Edited>()
   const { onKeyDown } = useUndoTools(reader)
@@ -27,7 +27,7 @@ export const Workplace = memo(function Workplace({ reader }: { readonly reader: 
     if (opener.current instanceof HTMLElement) opener.current.focus()
   }
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: the keys for undoing work all over it
+    // biome-ignore lint/a11y/noStaticElementInteractions: the keys for undo work in the whole area
     <div className="workplace" onKeyDown={onKeyDown}>
       <div className="activity">
         <Latest reader={reader} onOpen={open} />

@@ -1,10 +1,10 @@
 import { searchKey } from '../shared/search-key.mjs'
 import type { Client, Place } from './models.ts'
 
-/** What a user can write about a place. */
+/** The fields of a place that a user can write. */
 export type PlaceFields = Pick<Place, 'name' | 'country' | 'rating' | 'note'>
 
-/** The server refuses what was written on top of something that somebody else has changed since. */
+/** Makes the server refuse an edit if somebody else has changed the place since the client's position. */
 const unchanged = { ifUnchanged: true }
 
 export function addPlace(client: Client, fields: PlaceFields): void {
@@ -13,7 +13,7 @@ export function addPlace(client: Client, fields: PlaceFields): void {
   })
 }
 
-/** Writes only `fields`, so that what others write in other fields stays. */
+/** Writes only `fields`, so that changes of others to other fields are kept. */
 export function editPlace(client: Client, { id, name }: Place, fields: Partial<PlaceFields>): void {
   client.mutate((m) => m.update('Place', id, { ...fields, ...derivedFrom(fields) }, unchanged), {
     label: `Edit ${name}`,

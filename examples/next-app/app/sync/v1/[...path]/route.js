@@ -1,4 +1,5 @@
-// A route handler of Next's is a function of the web's Request, as the service is. Next takes no route that ends in .mjs.
+// A route handler of Next takes a web `Request` and returns a `Response`, as `service.fetch` does. Next ignores .mjs
+// routes.
 import { syncService } from '../../../../sync.mjs'
 
 const answer = (request) => syncService().fetch(request)
