@@ -30,7 +30,7 @@ export class LazyTypes {
   readonly #unused: Set<string>
   /** The changes of each record since it was left on the disk: one op, or a removal followed by an update. */
   readonly #kept = new Map<string, readonly RowOp[]>()
-  /** The position of the data when it was left on the disk. What is stored now is of this position or a later one. */
+  /** The position of the data when it was left on the disk. The disk now holds this position or a later one. */
   #base: HistoryPosition | undefined
   /** The position up to which `#kept` has the changes. */
   #keptTo = Number.NEGATIVE_INFINITY
