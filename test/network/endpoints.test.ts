@@ -78,13 +78,7 @@ describe('full addresses', () => {
 describe('what is wrong fails with the name of the option and what was expected', () => {
   const whole = { bootstrapUrl: 'https://h/b', deltaUrl: 'https://h/d', wsUrl: 'wss://h/w' }
   const faults: readonly [string, unknown, string | undefined, string, RegExp][] = [
-    [
-      'neither option',
-      {},
-      undefined,
-      'baseUrl',
-      /is missing; expected a URL with http:\/\/ or https:\/\//,
-    ],
+    ['neither option', {}, undefined, 'baseUrl', /is missing; expected a URL with http:\/\/ or https:\/\//],
     ['both options', { baseUrl: 'https://h', endpoints: whole }, undefined, 'endpoints', /one of the two/],
     ['a base that is a number', { baseUrl: 5 }, undefined, 'baseUrl', /is not a URL/],
     ['a base that is null', { baseUrl: null }, undefined, 'baseUrl', /is not a URL/],
