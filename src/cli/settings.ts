@@ -29,19 +29,19 @@ interface Found {
  */
 export class Settings {
   readonly argument: string | undefined
-  readonly #given: Given
+  readonly #commandLine: Given
   readonly #env: Shell['env']
   readonly #config: Config
   readonly #configPath: string
   readonly #known: ReadonlySet<string>
 
   /** `known` has the options of all commands, since all commands may share one file. */
-  constructor(given: Given, env: Shell['env'], known: ReadonlySet<string>) {
-    this.argument = given.argument
+  constructor(commandLine: Given, env: Shell['env'], known: ReadonlySet<string>) {
+    this.argument = commandLine.argument
     this.#known = known
-    this.#given = given
+    this.#commandLine = commandLine
     this.#env = env
-    this.#configPath = given.options.get('config') ?? filled('INSTEP_CONFIG', env.INSTEP_CONFIG) ?? ''
+    this.#configPath = commandLine.options.get('config') ?? filled('INSTEP_CONFIG', env.INSTEP_CONFIG) ?? ''
     this.#config = this.#configPath === '' ? {} : readConfig(this.#configPath, known)
   }
 
@@ -113,7 +113,7 @@ export class Settings {
   }
 
   #onLine(option: string): Found | undefined {
-    const text = this.#given.options.get(option)
+    const text = this.#commandLine.options.get(option)
     return text === undefined ? undefined : { text, name: `\`--${option}\`` }
   }
 

@@ -23,7 +23,7 @@ export interface SyncService {
    * requests wait until the service can answer.
    */
   ready(): Promise<void>
-  /** Answers one request. */
+  /** Answers one request, also an invalid one. Rejects with a ConfigurationError for a wrong setup. */
   fetch(request: Request): Promise<Response>
   /**
    * Decides whether a request may open a socket. Resolves with the response that refuses the request, or with a
@@ -72,7 +72,7 @@ export function createServiceWith(
   const { heartbeatMs, recheckMs, maxBufferedBytes } = resolved
   const log = typeof database === 'string' ? new MemoryLog({ clock, random, retention }) : database
   const judge = ownershipJudge({ ownerField, models, maxRecordBytes })
-  const told = (by?: CommittedBy) => onCommit && tellOf(onCommit, logger, by)
+  const listenerFor = (by?: CommittedBy) => onCommit && tellOf(onCommit, logger, by)
   const shared = {
     log,
     logger,
@@ -87,7 +87,7 @@ export function createServiceWith(
     app ??= createApp({
       ...resolved,
       ...shared,
-      told,
+      listenerFor,
       draining: () => draining || closed,
       stopping: () => closed,
       sockets: () => hub.size,
@@ -134,7 +134,7 @@ export function createServiceWith(
       else socket.close(...closeOf(result.status))
     },
     async write(ops) {
-      return { sid: await log.write(checkOps(ops), judge, told()) }
+      return { sid: await log.write(checkOps(ops), judge, listenerFor()) }
     },
     revoke: (match) => hub.revoke(match),
     drain() {

@@ -231,7 +231,7 @@ describe('what cannot be done ends with 1 and one sentence, without a stack', ()
     expect(ended).toEqual({
       code: 1,
       stdout: '',
-      stderr: `The port ${port} of 127.0.0.1 is in use; choose another by \`--port\`, or 0 for any.\n`,
+      stderr: `The port ${port} of 127.0.0.1 is in use; choose another with \`--port\`, or 0 for any free port.\n`,
     })
   })
 

@@ -111,7 +111,7 @@ export const network: readonly Mutation[] = [
     test: 'test/server/realtime.test.ts',
     name: 'invariant 55: heartbeats alone do not pile up either',
     file: 'src/server/realtime/connection.ts',
-    from: 'new Timer(clock, () => this.push(new Push(this.#told, [])))',
+    from: 'new Timer(clock, () => this.push(new Push(this.#sentSid, [])))',
     to: 'new Timer(clock, () => socket.send(JSON.stringify({ since: sid, sid, frames: [] })))',
   },
   {

@@ -54,7 +54,7 @@ test.each([
   [
     'it is asked for without TLS',
     '',
-    'this user may not connect, or only over TLS, for TLS, add .+verify-full` to the address',
+    'this user may not connect, or only over TLS; for TLS, add .+verify-full` to the address',
   ],
   [
     'its CA is not known',

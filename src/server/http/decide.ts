@@ -24,7 +24,7 @@ export interface DecideOptions {
   /** Shortens a text that is only compared. */
   readonly digest: (text: string) => string
   /** Returns the function to call with the changes of a transaction. */
-  readonly told: (by: CommittedBy) => OnCommitted | undefined
+  readonly listenerFor: (by: CommittedBy) => OnCommitted | undefined
   readonly logger: Logger
 }
 
@@ -57,7 +57,7 @@ export async function decide(
   return log.transact(
     { caller: caller.userId, owner, id, digest: body, refused, ops: comparableOps, bases, requires },
     judge,
-    options.told({ tx: id, userId: caller.userId }),
+    options.listenerFor({ tx: id, userId: caller.userId }),
   )
 }
 

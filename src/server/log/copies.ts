@@ -23,24 +23,24 @@ export interface Merged {
 export class Copies {
   /** The model checks of the write. Run them after the last op. */
   readonly checks = new ModelChecks()
-  readonly #own = new Map<Payload, Copy>()
+  readonly #copies = new Map<Payload, Copy>()
 
   merge(p: Payload | undefined, fields: Payload): Merged {
-    const own = p && this.#own.get(p)
-    if (!own) {
-      const copy = { ...p, ...fields }
-      this.#own.set(copy, { p: copy, bytes: undefined })
-      return { p: copy, was: p, is: copy }
+    const copy = p && this.#copies.get(p)
+    if (!copy) {
+      const merged = { ...p, ...fields }
+      this.#copies.set(merged, { p: merged, bytes: undefined })
+      return { p: merged, was: p, is: merged }
     }
-    const was = own.bytes ?? bytesOf(own.p)
-    own.bytes = was
-    for (const [field, value] of Object.entries(fields)) own.bytes += put(own.p, own.bytes, field, value)
-    return { p: own.p, was, is: own.bytes }
+    const was = copy.bytes ?? bytesOf(copy.p)
+    copy.bytes = was
+    for (const [field, value] of Object.entries(fields)) copy.bytes += put(copy.p, copy.bytes, field, value)
+    return { p: copy.p, was, is: copy.bytes }
   }
 
   /** Marks `p` as shared: the next merge makes another copy. */
   share(p: Payload): void {
-    this.#own.delete(p)
+    this.#copies.delete(p)
   }
 }
 

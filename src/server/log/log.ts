@@ -22,7 +22,7 @@ export interface Log {
    * Resolves with the `sid` of the last change, or with the head if nothing changed. If `judge` throws, rejects with
    * that error and changes nothing.
    */
-  write(ops: readonly TxOp[], judge: Judge, tell?: OnCommitted): Promise<number>
+  write(ops: readonly TxOp[], judge: Judge, onCommitted?: OnCommitted): Promise<number>
   /**
    * Decides about a client's transaction, finally. Under the lock, in this order:
    *
@@ -39,7 +39,7 @@ export interface Log {
    * other error rejects, and nothing is stored. Verdicts survive {@link trim}. A verdict is only forgotten if the
    * verdict is old and its id contains a creation time that is as old.
    */
-  transact(transaction: ClientTransaction, judge: Judge, tell?: OnCommitted): Promise<Verdict>
+  transact(transaction: ClientTransaction, judge: Judge, onCommitted?: OnCommitted): Promise<Verdict>
   /** All records of `owner`, as wire rows in JSON. */
   snapshot(owner: string): Promise<Snapshot>
   /** The changes of `owner` after `since`, as frames in JSON. There are no batches if `since < horizon`. */

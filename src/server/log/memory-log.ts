@@ -77,13 +77,13 @@ export class MemoryLog implements Log {
     this.#history = Array.from(random.bytes(16), (byte) => byte.toString(16).padStart(2, '0')).join('')
   }
 
-  async write(ops: readonly TxOp[], judge: Judge, tell?: OnCommitted): Promise<number> {
+  async write(ops: readonly TxOp[], judge: Judge, onCommitted?: OnCommitted): Promise<number> {
     const draft = this.#draft(ops, judge)
-    this.#commit(draft, tell)
+    this.#commit(draft, onCommitted)
     return draft.sid
   }
 
-  async transact(transaction: ClientTransaction, judge: Judge, tell?: OnCommitted): Promise<Verdict> {
+  async transact(transaction: ClientTransaction, judge: Judge, onCommitted?: OnCommitted): Promise<Verdict> {
     const { id, digest, ops } = transaction
     const keptFor = (named: string) => this.#verdicts.get(verdictKey(transaction, named))
     const drafted = () => this.#draft(ops, judge, transaction)
@@ -94,7 +94,7 @@ export class MemoryLog implements Log {
     const made = madeAt(id)
     const from = made === undefined ? undefined : Math.max(now, made)
     if (!unkept) this.#verdicts.set(key, { digest, verdict, from })
-    if (draft) this.#commit(draft, tell, key)
+    if (draft) this.#commit(draft, onCommitted, key)
     return verdict
   }
 
@@ -173,7 +173,7 @@ export class MemoryLog implements Log {
   }
 
   /** Applies a draft. Nothing here can fail, so a write happens completely or not at all. */
-  #commit({ sid, frames, records }: Draft, tell?: OnCommitted, by?: string): void {
+  #commit({ sid, frames, records }: Draft, onCommitted?: OnCommitted, by?: string): void {
     for (const { t, id, after } of records) {
       if (after) this.#records.set(rowKey(t, id), { t, id, ...after })
       else this.#records.delete(rowKey(t, id))
@@ -187,7 +187,7 @@ export class MemoryLog implements Log {
     this.#head = sid
     if (entries.length === 0) return
     this.#hints.emit('hint', undefined)
-    tell?.(entries)
+    onCommitted?.(entries)
   }
 
   #position(): Position {

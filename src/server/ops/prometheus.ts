@@ -61,8 +61,8 @@ export function prometheusMetrics(options: PrometheusOptions = {}): Metrics {
 
 async function makeInstruments(target: Registry | undefined): Promise<Instruments> {
   const { Counter, Gauge, Histogram, Registry } = await peer('prom-client', () => import('prom-client'))
-  const own = new Registry()
-  const registers = [own]
+  const ownRegistry = new Registry()
+  const registers = [ownRegistry]
   const requests = new Counter({
     name: 'instep_http_requests_total',
     help: 'Requests that were answered.',
@@ -82,11 +82,11 @@ async function makeInstruments(target: Registry | undefined): Promise<Instrument
   const head = gauge('log_head', 'The highest sid of the log.')
   const horizon = gauge('log_horizon', 'The sid up to which changes are forgotten.')
   // Register all metrics or none of them.
-  const taken = own.getMetricsAsArray().find(({ name }) => target?.getSingleMetric(name))
+  const taken = ownRegistry.getMetricsAsArray().find(({ name }) => target?.getSingleMetric(name))
   if (taken) throw new ConfigurationError('registry', `The registry already has a metric \`${taken.name}\`.`)
   for (const metric of [requests, durations, sockets, readable, head, horizon]) target?.registerMetric(metric)
   return {
-    registry: target ?? own,
+    registry: target ?? ownRegistry,
     answered({ endpoint, status, ms }) {
       requests.inc({ endpoint, status })
       durations.observe({ endpoint }, ms / 1_000)
@@ -102,7 +102,7 @@ async function makeInstruments(target: Registry | undefined): Promise<Instrument
 }
 
 /** Compares in constant time, so that the duration reveals nothing about the token. */
-function isSame(one: string, other: string): boolean {
+function isSame(a: string, b: string): boolean {
   const digest = (text: string) => Buffer.from(sha256(text))
-  return timingSafeEqual(digest(one), digest(other))
+  return timingSafeEqual(digest(a), digest(b))
 }

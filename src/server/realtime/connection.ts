@@ -53,7 +53,7 @@ export class Connection {
   readonly #disposer = new Disposer()
   readonly #heartbeat: Timer
   /** The client has all its changes up to this sid. */
-  #told: number
+  #sentSid: number
   #disposed = false
 
   constructor(
@@ -67,9 +67,9 @@ export class Connection {
     this.#socket = socket
     this.caller = caller
     this.#limits = limits
-    this.#told = sid
+    this.#sentSid = sid
     this.#disposer.add(onEnd)
-    this.#heartbeat = new Timer(clock, () => this.push(new Push(this.#told, [])))
+    this.#heartbeat = new Timer(clock, () => this.push(new Push(this.#sentSid, [])))
     this.#disposer.add(() => this.#heartbeat.clear())
     if (caller.expiresAt !== undefined) {
       const end = () => this.close(closeCodes.unauthenticated, 'token_expired')
@@ -96,13 +96,13 @@ export class Connection {
   /** Sends the position after which changes will be pushed. */
   hello(epoch: string, caller: string): void {
     const { heartbeatMs } = this.#limits
-    this.#send(() => JSON.stringify({ hello: { sid: this.#told, epoch, caller, heartbeatMs } }))
+    this.#send(() => JSON.stringify({ hello: { sid: this.#sentSid, epoch, caller, heartbeatMs } }))
   }
 
   /** Sends a push. All earlier changes of the caller's data must have been pushed before. */
   push(push: Push): void {
-    this.#send(() => push.textSince(this.#told))
-    this.#told = push.sid
+    this.#send(() => push.textSince(this.#sentSid))
+    this.#sentSid = push.sid
   }
 
   close(code: number, reason: string): void {

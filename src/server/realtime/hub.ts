@@ -133,7 +133,7 @@ export class Hub {
   /** Listens before reading the position, so that no hint is missed in between. */
   async #follow(): Promise<void> {
     const { log, clock, limits } = this.#options
-    const stopListening = log.onHint((written) => this.#hear(written))
+    const stopListening = log.onHint((written) => this.#onWritten(written))
     const timer = new Timer(clock, () => {
       this.#read()
       timer.set(limits.heartbeatMs)
@@ -157,7 +157,7 @@ export class Hub {
     if (this.#readAgain) void this.#read()
   }
 
-  #hear(written: WriteResult | undefined): void {
+  #onWritten(written: WriteResult | undefined): void {
     // The changes follow directly after the cursor, so nothing needs to be read.
     if (written && written.after === this.#cursor && !this.#reading) {
       this.#deliver({ ...written, sid: written.head })

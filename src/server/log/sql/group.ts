@@ -73,7 +73,7 @@ export class Group {
     return [...this.#verdicts.values()]
   }
 
-  /** The verdicts on all of `writes`, in their order. Throws what a judge throws that is no WriteRejectedError. */
+  /** The verdicts on all of `writes`, in their order. Throws any error of a judge other than a WriteRejectedError. */
   decide(writes: readonly Write[]): readonly Decided[] {
     return writes.map((write, index) => this.#decide(write, this.#before.befores[index] ?? []))
   }

@@ -50,7 +50,7 @@ export interface LogOptions extends ReaderOptions {
 const opBytes = 16_384
 
 interface ReportedWrite extends Write {
-  readonly tell: OnCommitted | undefined
+  readonly onCommitted: OnCommitted | undefined
 }
 
 export class KyselyLog implements SqlLog {
@@ -84,15 +84,15 @@ export class KyselyLog implements SqlLog {
     if (options.retention) this.#forgetTimer.set(forgetEveryMs)
   }
 
-  async write(ops: readonly TxOp[], judge: Judge, tell?: OnCommitted): Promise<number> {
-    const { draft, thrown } = await this.#writes.do({ ops, judge, tell })
+  async write(ops: readonly TxOp[], judge: Judge, onCommitted?: OnCommitted): Promise<number> {
+    const { draft, thrown } = await this.#writes.do({ ops, judge, onCommitted })
     if (!draft) throw thrown
     return draft.sid
   }
 
-  async transact(transaction: ClientTransaction, judge: Judge, tell?: OnCommitted): Promise<Verdict> {
+  async transact(transaction: ClientTransaction, judge: Judge, onCommitted?: OnCommitted): Promise<Verdict> {
     const decide = async (tx: ClientTransaction) => {
-      const { verdict } = await this.#writes.do({ ops: tx.ops, judge, tell, transaction: tx })
+      const { verdict } = await this.#writes.do({ ops: tx.ops, judge, onCommitted, transaction: tx })
       return verdict
     }
     try {
@@ -207,7 +207,7 @@ export class KyselyLog implements SqlLog {
     for (const [index, { draft }] of decided.entries()) {
       const changes = written.changes.slice(reported, reported + (draft?.frames.length ?? 0))
       reported += changes.length
-      if (changes.length > 0) writes[index]?.tell?.(changes)
+      if (changes.length > 0) writes[index]?.onCommitted?.(changes)
     }
     return decided
   }

@@ -28,12 +28,12 @@ export class LateLog implements Log {
     if (typeof log !== 'function') this.#log = this.#open()
   }
 
-  async write(ops: readonly TxOp[], judge: Judge, tell?: OnCommitted): Promise<number> {
-    return (await this.#ready()).write(ops, judge, tell)
+  async write(ops: readonly TxOp[], judge: Judge, onCommitted?: OnCommitted): Promise<number> {
+    return (await this.#ready()).write(ops, judge, onCommitted)
   }
 
-  async transact(transaction: ClientTransaction, judge: Judge, tell?: OnCommitted): Promise<Verdict> {
-    return (await this.#ready()).transact(transaction, judge, tell)
+  async transact(transaction: ClientTransaction, judge: Judge, onCommitted?: OnCommitted): Promise<Verdict> {
+    return (await this.#ready()).transact(transaction, judge, onCommitted)
   }
 
   async snapshot(owner: string): Promise<Snapshot> {
