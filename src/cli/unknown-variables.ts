@@ -10,7 +10,8 @@ export function unknownVariables(env: Shell['env'], known: readonly string[]): r
   )
   return unknown.map(([name]) => {
     const meant = known.find((each) => editDistance(name, each) <= maxSlips)
-    return `${name} is set, but is not an option; ${meant ? `perhaps ${meant} is meant` : '`instep serve --help` lists all options'}.`
+    const advice = meant ? `perhaps ${meant} is meant` : '`instep serve --help` lists all options'
+    return `${name} is set, but is not an option; ${advice}.`
   })
 }
 

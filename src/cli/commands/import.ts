@@ -48,7 +48,7 @@ export const importRecords: Command = {
     config: configOption,
   },
   notes: [
-    'In CSV, the head of a column may set the kind of its cells: string, number, boolean or json, as in done:boolean.\n' +
+    'In CSV, the head of a column may set the kind of its cells: string, number, boolean, json, as in done:boolean.\n' +
       'Empty cells are left out.',
     'With --replace, a record of another owner moves to the owner that the file or --owner names.',
   ],

@@ -148,7 +148,7 @@ async function checkEncoding(db: Db): Promise<void> {
   if (encoding === 'UTF8' || encoding === 'SQL_ASCII') return
   throw new ConfigurationError(
     'database',
-    `The encoding of the PostgreSQL database is ${encoding}, which cannot store every text; use a database with encoding UTF8.`,
+    `The encoding of the PostgreSQL database is ${encoding}, which cannot store all text; use one with encoding UTF8.`,
   )
 }
 
