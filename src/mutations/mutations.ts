@@ -95,7 +95,7 @@ export class Mutations {
   readonly #log: OutboxLog
   readonly #maker: TransactionMaker
   readonly #rejected: RejectedTransactions
-  readonly #scheduler: Schedule<void>
+  readonly #scheduler: Schedule<boolean>
   readonly #undoStack: UndoStack
   readonly #others: Timer
 
@@ -140,7 +140,7 @@ export class Mutations {
       callerCheck: options.credentials.callerCheck,
       listener: this.acknowledgements,
     })
-    this.#scheduler = new Schedule<void>({
+    this.#scheduler = new Schedule<boolean>({
       environment,
       run: async (signal) => {
         await this.transactions.open()
@@ -149,10 +149,13 @@ export class Mutations {
         await this.transactions.readOthers().catch(() => {})
         signal.throwIfAborted()
         this.acknowledgements.awaitData()
-        if (options.isReached()) await sender.flush(signal)
+        const isReached = options.isReached() === true
+        if (isReached) await sender.flush(signal)
         else if (outbox.pending > 0) listener.unreached()
+        return isReached
       },
-      proves: () => true,
+      // A run that sends nothing does not end a row of failures.
+      proves: (wasReached) => wasReached,
       // `other_user`: fetching the data notices that another user is signed in, too, and pauses or resumes.
       floorMs: (error) => (isPause(error) ? pauseMs : error.code === 'other_user' ? 0 : undefined),
       onFailure: (error) => {

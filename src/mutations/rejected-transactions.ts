@@ -49,7 +49,7 @@ export class RejectedTransactions {
       const isOpen = merges < maxMerges && transaction.state === 'rejected'
       const automatic = maker.undoesRejected(transaction)
         ? () => {}
-        : isOvertaken(transaction) && maker.undoBodyOf(transaction)
+        : (isOvertaken(transaction) || maker.undoesRewritten(transaction)) && maker.undoBodyOf(transaction)
       const edit = isOpen && (automatic || merge?.(transaction))
       if (edit) {
         this.#merges.set(this.#retry(transaction.id, edit, edit === automatic), merges + 1)

@@ -137,13 +137,25 @@ export class TransactionMaker implements TransactionHost, UndoHost {
 
   /** Whether `transaction` undoes one that was rejected, so that there is nothing to undo. */
   undoesRejected(transaction: LocalTransaction): boolean {
-    const state = this.#undoOf.get(transaction)?.state
+    const state = this.#undoneBy(transaction)?.state
     return state === 'rejected' || state === 'discarded'
+  }
+
+  /** Whether `transaction` undoes one that was rejected and then written again, so that it is to undo the new one. */
+  undoesRewritten(transaction: LocalTransaction): boolean {
+    return this.#undoneBy(transaction) !== this.#undoOf.get(transaction)
+  }
+
+  /** The transaction that `transaction` undoes, or the last one that replaced it. */
+  #undoneBy(transaction: LocalTransaction): LocalTransaction | undefined {
+    let undone = this.#undoOf.get(transaction)
+    for (let next = undone; next; next = this.#rewrittenAs.get(next)) undone = next
+    return undone
   }
 
   /** The function that writes an undo or a redo, without what somebody else has changed. */
   undoBodyOf(transaction: LocalTransaction): (m: Mutator) => void {
-    const undone = this.#undoOf.get(transaction)
+    const undone = this.#undoneBy(transaction)
     return (m) => (undone ? takeBack(this.#effectsOf(undone), m) : doAgain(effectsOf(transaction.record), m))
   }
 

@@ -225,6 +225,21 @@ describe('undo', () => {
   })
 })
 
+test('redo, while the undo is on its way and somebody else writes another field, restores the write', async () => {
+  const { server, client, rename, others, stored } = await oneItem()
+  rename('mine')
+  await server.settle()
+  server.late(2_000, { endpoint: 'delta', times: 9 })
+  await others({ note: 'theirs' })
+  const undone = client.undo()
+  await server.clock.advance(1)
+  await server.clock.until(Promise.all([undone, client.redo()]))
+  await server.settle()
+  expect(await stored()).toEqual({ title: 'mine', note: 'theirs' })
+  expect(client.canUndo).toBe(true)
+  await server.close()
+})
+
 test('redo of an undo that somebody else has overtaken leaves nothing in the inbox', async () => {
   const { server, client, rename, others, stored, inbox } = await oneItem()
   rename('mine')
