@@ -63,7 +63,7 @@ export const comeBack: readonly Mutation[] = [
     test: 'test/writes/undo-others.test.ts',
     name: 'invariant 74: never reaches the server',
     file: 'src/mutations/mutations.ts',
-    from: 'if (options.isReached()) await',
+    from: 'if (isReached) await',
     to: 'if (true) await',
   },
   {
