@@ -58,8 +58,8 @@ export default defineConfig(({ mode }) => ({
     testTimeout: 60_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 20_000, interval: 20 } },
-    // By default one core stays idle, which of two is a half: many tests wait for a browser or a database.
-    maxWorkers: 2,
+    // One more than a small machine has cores: many tests wait for a browser, a database or a disk.
+    maxWorkers: 3,
     // No test changes what its process shares with others, and loading everything anew for each file doubles the time.
     isolate: false,
     // An unhandled rejection anywhere fails the run.
