@@ -25,8 +25,8 @@ export interface SenderOptions {
 
 export interface SenderListener {
   /**
-   * These are about to be sent for the first time. The request waits for the promise; transactions that are cancelled
-   * by then are left out.
+   * The transactions are about to be sent for the first time. The request waits for the promise, and leaves out those
+   * that were cancelled meanwhile.
    */
   sending(transactions: readonly LocalTransaction[]): Promise<unknown>
   /** The server has accepted `transaction`: its last change has the position `sid` in the history `epoch`. */
