@@ -1,12 +1,26 @@
-import type { RecordImage } from '../persistence/outbox.ts'
+import type { OutboxRecord, RecordImage } from '../persistence/outbox.ts'
 import { rowKey } from '../protocol/fold.ts'
 import type { TxOp } from '../protocol/tx.ts'
+
+type Joinable = Pick<OutboxRecord, 'ops' | 'before' | 'bases' | 'requires'>
+
+/** The record of the transaction `id` with the writes of two records, in order. */
+export function joinRecords(id: string, earlier: Joinable, later: Joinable): Joinable {
+  const union = (a: readonly string[], b: readonly string[]) =>
+    [...new Set([...a, ...b])].filter((other) => other !== id)
+  return {
+    ops: joinOps(earlier.ops, later.ops),
+    before: joinImages(earlier.before, later.before),
+    bases: union(earlier.bases, later.bases),
+    requires: union(earlier.requires, later.requires),
+  }
+}
 
 /**
  * Joins two lists of ops into one list with the same effect. An update of a record is merged into the op before it on
  * that record.
  */
-export function joinOps(earlier: readonly TxOp[], later: readonly TxOp[]): readonly TxOp[] {
+function joinOps(earlier: readonly TxOp[], later: readonly TxOp[]): readonly TxOp[] {
   const ops = [...earlier]
   const places = new Map(earlier.map(({ t, id }, at) => [rowKey(t, id), at]))
   for (const op of later) {
@@ -21,10 +35,7 @@ export function joinOps(earlier: readonly TxOp[], later: readonly TxOp[]): reado
 }
 
 /** The images of both lists; if both have an image of a record, the earlier one. */
-export function joinImages(
-  earlier: readonly RecordImage[],
-  later: readonly RecordImage[],
-): readonly RecordImage[] {
+function joinImages(earlier: readonly RecordImage[], later: readonly RecordImage[]): readonly RecordImage[] {
   const known = new Set(earlier.map(({ t, id }) => rowKey(t, id)))
   return [...earlier, ...later.filter(({ t, id }) => !known.has(rowKey(t, id)))]
 }

@@ -4,19 +4,19 @@ import type { OutboxChange, OutboxRecord, OutboxStore } from '../persistence/out
 export class OutboxLog {
   readonly #write: OutboxStore['write']
   #last: Promise<unknown> = Promise.resolve()
-  #next: { readonly records: OutboxRecord[]; readonly written: Promise<void> } | undefined
+  #next: { readonly records: (() => OutboxRecord)[]; readonly written: Promise<void> } | undefined
 
   constructor(write: OutboxStore['write']) {
     this.#write = write
   }
 
-  /** Resolves once `record` is on the disk. */
-  put(record: OutboxRecord): Promise<void> {
+  /** Resolves once `record` is on the disk, as it is when its turn to be written comes. */
+  put(record: () => OutboxRecord): Promise<void> {
     if (!this.#next) {
-      const records: OutboxRecord[] = []
+      const records: (() => OutboxRecord)[] = []
       const written = this.#after(async () => {
         if (this.#next?.records === records) this.#next = undefined
-        await this.#write({ put: records })
+        await this.#write({ put: records.map((read) => read()) })
       })
       this.#next = { records, written }
     }

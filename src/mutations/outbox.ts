@@ -1,8 +1,7 @@
 import { Emitter, type Unsubscribe } from '../base/emitter.ts'
 import type { RejectedError } from '../base/errors.ts'
-import { maxOps, type TxCodec, type TxOp, type WireTransaction } from '../protocol/tx.ts'
+import type { TxCodec, TxOp, WireTransaction } from '../protocol/tx.ts'
 import { additionsOf, ByRecord } from './by-record.ts'
-import { joinOps } from './join.ts'
 import { Results } from './results.ts'
 import type { LocalTransaction } from './transaction.ts'
 
@@ -94,25 +93,9 @@ export class Outbox {
     this.results.remove(transaction)
   }
 
-  /**
-   * The transaction that `ops` with the coalescing key `key` can be joined with: the last one of that key, if it is
-   * unsent, belongs to the same history, and no other transaction builds on it.
-   */
-  joinable(
-    key: string | undefined,
-    epoch: string | undefined,
-    ops: readonly TxOp[],
-  ): LocalTransaction | undefined {
-    if (key === undefined) return undefined
-    const last = this.list().findLast(({ record }) => record.coalesce === key)
-    const isInPlace = last && !last.record.isUndo && (last.isStored || last.state === 'writing')
-    // The joined transaction must not exceed the limit of ops.
-    if (!isInPlace || !isUnsent(last) || joinOps(last.record.ops, ops).length > maxOps) return undefined
-    const isOther = (last.record.epoch ?? epoch) !== epoch
-    if (isOther || this.list().some(({ record }) => record.requires.includes(last.id))) return undefined
-    const isLast = (op: TxOp) =>
-      [...this.#byRecord.of(op)].every((one) => one.id <= last.id || one.state === 'rejected')
-    return last.record.ops.every(isLast) ? last : undefined
+  /** Whether no transaction with a higher id was ever added. */
+  isNewest({ id }: LocalTransaction): boolean {
+    return id === this.#highest
   }
 
   /** The ids of pending transactions that the conditional `ops` build on. */

@@ -50,16 +50,15 @@ export class Rollback {
     const written = this.#options.log.change({ cancel: [transaction.id] })
     this.#takeOut(transaction, { type: 'cancel' })
     const sent = await this.#removed(transaction, written)
-    if (sent.length > 0) this.keepAsSent([transaction])
+    if (sent.length > 0) this.#keepAsSent(transaction)
     else this.#rejectDependents(transaction)
   }
 
   /**
    * Cancels `transaction` because another client of the same data has cancelled it or has made the same decision first.
-   * Restores the `replaced` transactions.
    */
-  withdraw(transaction: LocalTransaction, replaced: readonly LocalTransaction[] = []): void {
-    if (this.#takeOut(transaction, { type: 'cancel' }, replaced)) this.#rejectDependents(transaction)
+  withdraw(transaction: LocalTransaction): void {
+    if (this.#takeOut(transaction, { type: 'cancel' })) this.#rejectDependents(transaction)
   }
 
   /**
@@ -83,23 +82,20 @@ export class Rollback {
     listener.countsChanged()
   }
 
-  /** Fails a transaction that could not be stored. Restores the transactions that it was to replace. */
-  fail(transaction: LocalTransaction, error: SyncError, replaced: readonly LocalTransaction[]): void {
+  /** Fails a transaction that could not be stored. Restores the rejected transaction that it was to replace. */
+  fail(transaction: LocalTransaction, error: SyncError, rejected: LocalTransaction | undefined): void {
     const { reporter, listener } = this.#options
+    const replaced = rejected ? [rejected] : []
     if (this.#takeOut(transaction, { type: 'lost', error }, replaced)) this.#rejectDependents(transaction)
-    for (const one of replaced) listener.restored(one, transaction)
+    if (rejected) listener.restored(rejected, transaction)
     reporter.error(error)
     if (transaction.state === 'failed') this.#restore(replaced, [transaction.id])
   }
 
-  /**
-   * Restores transactions that another client may have sent. They are sent again: the server then returns their result.
-   */
-  keepAsSent(transactions: readonly LocalTransaction[]): void {
-    this.#exchange([], transactions)
-    for (const transaction of transactions) {
-      for (const type of ['send', 'unsent'] as const) transaction.dispatch({ type })
-    }
+  /** Restores a transaction that another client may have sent. It is sent again: the server returns its result. */
+  #keepAsSent(transaction: LocalTransaction): void {
+    this.#exchange([], [transaction])
+    for (const type of ['send', 'unsent'] as const) transaction.dispatch({ type })
   }
 
   /**

@@ -163,7 +163,7 @@ export class StoredTransactions {
       const transaction = new LocalTransaction(record, stateOf(record), host)
       if (fault) faults.set(transaction, fault)
       // This version sends it with migrated ops, and a later version has to know those, too.
-      if (stored.state === 'sending' && record !== stored) log.put(record).catch(() => {})
+      if (stored.state === 'sending' && record !== stored) log.put(() => record).catch(() => {})
       return transaction
     })
     // Sending reads the disk first. Without new transactions, do not ask for sending again.

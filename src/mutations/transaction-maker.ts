@@ -4,13 +4,15 @@ import type { ErrorReporter } from '../base/error-reporter.ts'
 import { ClosedError, ConfigurationError, type SyncError, toStorageError } from '../base/errors.ts'
 import type { Ids } from '../base/ids.ts'
 import type { Models } from '../models/models.ts'
-import type { OutboxChange, OutboxRecord } from '../persistence/outbox.ts'
+import type { OutboxRecord } from '../persistence/outbox.ts'
 import type { RowSource } from '../protocol/fold.ts'
+import { maxOps } from '../protocol/tx.ts'
 import type { Replica } from '../records/replica.ts'
 import type { DataPosition } from './data-position.ts'
 import { type Draft, draft, type Mutator } from './draft.ts'
 import { doAgain, type Effect, effectsOf, takeBack } from './inverse.ts'
-import { newRecord } from './new-record.ts'
+import { joinRecords } from './join.ts'
+import { linksOf } from './links.ts'
 import type { OptimisticUpdates } from './optimistic-updates.ts'
 import { isSent, isUnsent, type Outbox } from './outbox.ts'
 import type { OutboxLog } from './outbox-log.ts'
@@ -50,14 +52,14 @@ type AddOptions = MutateOptions & Pick<OutboxRecord, 'replaces' | 'isUndo'>
 /** Makes the user's transactions: adds them to the outbox, shows them, and stores them. */
 export class TransactionMaker implements TransactionHost, UndoHost {
   readonly #options: TransactionMakerOptions
-  /** The transactions that each unstored transaction replaces. */
-  readonly #replaced = new WeakMap<LocalTransaction, readonly LocalTransaction[]>()
-  /** The joined transaction that replaced each transaction, stored or not. */
-  readonly #joinedInto = new WeakMap<Transaction, LocalTransaction>()
+  /** The rejected transaction that each retry replaces. */
+  readonly #replaced = new WeakMap<LocalTransaction, LocalTransaction>()
   /** The transaction that each rejected or undone one was written again as. */
   readonly #rewrittenAs = new WeakMap<Transaction, LocalTransaction>()
   /** The transaction that each undo takes back. */
   readonly #undoOf = new WeakMap<Transaction, LocalTransaction>()
+  /** The last transaction, until its write to the disk begins. */
+  #unwritten: LocalTransaction | undefined
   #drafting = false
 
   constructor(options: TransactionMakerOptions) {
@@ -84,8 +86,7 @@ export class TransactionMaker implements TransactionHost, UndoHost {
   /** Writes a cancelled transaction again, as a new one. */
   again(cancelled: LocalTransaction): LocalTransaction {
     const written = this.#draft((m) => doAgain(this.#effectsOf(cancelled), m))
-    const { coalesce: _, ...options } = this.#optionsOf(cancelled.record)
-    return this.#add(written, { ...options, isUndo: true }, cancelled)
+    return this.#add(written, { ...this.#optionsOf(cancelled.record), isUndo: true }, cancelled)
   }
 
   /**
@@ -188,13 +189,13 @@ export class TransactionMaker implements TransactionHost, UndoHost {
    * replacements.
    */
   #optionsOf(old: OutboxRecord): AddOptions {
-    const { label, group, coalesce, requires } = old
+    const { label, group, requires } = old
     const pending = this.#options.outbox
       .list()
       .filter(
         ({ state, record }) => state !== 'rejected' && idsOf(record).some((id) => requires.includes(id)),
       )
-    return { label, group, coalesce, requires: pending, replaces: idsOf(old) }
+    return { label, group, requires: pending, replaces: idsOf(old) }
   }
 
   #draft(body: (mutator: Mutator) => unknown): Draft {
@@ -218,69 +219,98 @@ export class TransactionMaker implements TransactionHost, UndoHost {
   }
 
   /**
-   * Adds a transaction with `written`. `old`: the transaction that it writes again; a rejected one leaves the outbox in
-   * the same step. Listeners may write themselves, so call them last, when everything is in its place.
+   * Adds a transaction with `written`, or adds its writes to the newest one. `old`: the transaction that it writes
+   * again; a rejected one leaves the outbox in the same step. Listeners may write themselves, so call them last, when
+   * everything is in its place.
    */
   #add(written: Draft, options: AddOptions, old?: LocalTransaction): LocalTransaction {
     const { clock, ids, outbox, optimisticUpdates, models, listener } = this.#options
+    const { requires = [], ...rest } = options
+    const links = linksOf(written.ops, outbox, requires, (one) => this.#rewrittenAs.get(one))
     const isEmpty = written.ops.length === 0
+    const joined = isEmpty || old ? undefined : this.#join({ ...written, ...links }, options)
+    if (joined) return joined
     const rejected = old?.state === 'cancelled' ? undefined : old
-    const position = this.#position()
-    const joined = isEmpty ? undefined : outbox.joinable(options.coalesce, position.epoch, written.ops)
-    const replaces = [...(joined?.record.replaces ?? []), ...(options.replaces ?? [])]
-    const record = newRecord(written, {
-      ...options,
-      outbox,
+    const record: OutboxRecord = {
+      ...rest,
+      ...written,
+      ...links,
       id: ids.next(),
+      state: 'queued',
       at: clock.now(),
-      ...position,
+      ...this.#position(),
       version: models.version,
       retryOf: rejected?.id,
-      ...(replaces.length > 0 && { replaces }),
-      joined: joined?.record,
-      successorOf: (one) => this.#joinedInto.get(one) ?? this.#rewrittenAs.get(one),
-    })
+    }
     const transaction = new LocalTransaction(
       record,
       isEmpty ? { name: 'synced', sid: record.since } : { name: 'writing' },
       this,
     )
-    const replaced = [joined, rejected].flatMap((one) => one ?? [])
-    if (replaced.length > 0) this.#replaced.set(transaction, replaced)
-    if (joined) this.#joinedInto.set(joined, transaction)
+    if (rejected) this.#replaced.set(transaction, rejected)
     if (old && !isEmpty) this.#rewrittenAs.set(old, transaction)
+    if (!isEmpty) this.#unwritten = rejected ? undefined : transaction
     if (!isEmpty || rejected) void this.#store(transaction)
-    optimisticUpdates.exchange(replaced, isEmpty ? [] : [transaction])
-    joined?.dispatch({ type: 'cancel' })
+    optimisticUpdates.exchange(rejected ? [rejected] : [], isEmpty ? [] : [transaction])
     rejected?.dispatch({ type: 'discard' })
     listener.countsChanged()
     return transaction
   }
 
+  /** Adds writes to the newest transaction, if its own write has not begun and `options` are the same. */
+  #join(written: Parameters<typeof joinRecords>[1], options: AddOptions): LocalTransaction | undefined {
+    const { outbox, optimisticUpdates, listener } = this.#options
+    const { coalesce, group, label, isUndo } = options
+    const last = this.#unwritten
+    if (coalesce === undefined || isUndo || last?.state !== 'writing' || !outbox.isNewest(last))
+      return undefined
+    const { record } = last
+    const { epoch } = this.#position()
+    const isSame = record.coalesce === coalesce && record.group === group && record.label === label
+    if (!isSame || (record.epoch ?? epoch) !== epoch) return undefined
+    const joined = joinRecords(last.id, record, written)
+    if (joined.ops.length > maxOps) return undefined
+    optimisticUpdates.amend(last, joined)
+    listener.countsChanged()
+    return last
+  }
+
   async #store(transaction: LocalTransaction): Promise<void> {
-    const { log, rollback, listener } = this.#options
-    const { record, state } = transaction
-    // Read the record when its turn comes: it may have been amended to follow another transaction.
-    const put = () => (state === 'writing' ? [transaction.record] : [])
+    const { rollback, reporter, listener } = this.#options
     try {
-      if (this.#replaced.has(transaction)) {
-        const notRemoved = await log.change(() => ({
-          put: put(),
-          by: transaction.id,
-          ...this.#removals(transaction),
-        }))
-        const taken = this.#replacedBy(transaction).filter(({ id }) => notRemoved.includes(id))
-        if (taken.some(({ state }) => state === 'discarded')) return this.#giveWay(transaction, taken)
-        if (notRemoved.length > 0) await this.#putAfter(transaction, notRemoved)
-      } else await log.put(record)
+      if (!(await this.#put(transaction))) return rollback.withdraw(transaction)
     } catch (thrown) {
       const error = toStorageError(thrown)
-      if (this.#isSentUnstored(transaction, error)) await this.#sendUnstored(transaction, error)
-      else rollback.fail(transaction, error, this.#toRestore(transaction))
+      if (!this.#isSentUnstored(transaction, error)) {
+        rollback.fail(transaction, error, this.#replaced.get(transaction))
+        return
+      }
+      reporter.error(error)
+      listener.queued()
       return
     }
-    this.#replaced.delete(transaction)
     if (transaction.dispatch({ type: 'stored' })) listener.queued()
+  }
+
+  /**
+   * Writes a transaction to the disk. Resolves with `false` if another client of the same data has discarded or retried
+   * the transaction that it replaces.
+   */
+  async #put(transaction: LocalTransaction): Promise<boolean> {
+    const { log } = this.#options
+    const { id, record, state } = transaction
+    const rejected = this.#replaced.get(transaction)
+    if (rejected) {
+      const put = state === 'writing' ? [record] : []
+      const gone = await log.change({ put, by: id, discard: [rejected.id] })
+      return !gone.includes(rejected.id)
+    }
+    await log.put(() => {
+      // From here on, other clients may read it.
+      if (this.#unwritten === transaction) this.#unwritten = undefined
+      return transaction.record
+    })
+    return true
   }
 
   /**
@@ -288,72 +318,8 @@ export class TransactionMaker implements TransactionHost, UndoHost {
    * transaction is not sent: the rejected one stays on the disk, and the user decides again.
    */
   #isSentUnstored(transaction: LocalTransaction, error: SyncError): boolean {
-    const isRetry = this.#replacedBy(transaction).some(({ state }) => state === 'discarded')
+    const isRetry = this.#replaced.has(transaction)
     return !isRetry && this.#options.canSend() && transaction.dispatch({ type: 'unstored', error })
-  }
-
-  async #sendUnstored(transaction: LocalTransaction, error: SyncError): Promise<void> {
-    const { reporter, listener } = this.#options
-    reporter.error(error)
-    // The joined transactions are still on the disk, and a restart would send them. So send them first.
-    const stored = this.#replacedBy(transaction).filter(({ isStored }) => isStored)
-    const ids = stored.map(({ id }) => id)
-    if (ids.length > 0) await this.#putAfter(transaction, ids).catch(() => {})
-    this.#replaced.delete(transaction)
-    listener.queued()
-  }
-
-  /** The removals from the disk of the transactions that `transaction` replaces. */
-  #removals(transaction: LocalTransaction): Pick<OutboxChange, 'cancel' | 'discard'> {
-    const replaced = this.#replacedBy(transaction)
-    const ids = (joined: boolean) =>
-      replaced.filter(({ state }) => (state === 'cancelled') === joined).map(({ id }) => id)
-    return { cancel: ids(true), discard: ids(false) }
-  }
-
-  /**
-   * Another client of the same data may have sent transactions that this one was joined with. Keeps those as sent, and
-   * makes this one follow them and write everything once more.
-   */
-  async #putAfter(transaction: LocalTransaction, sent: readonly string[]): Promise<void> {
-    const { log, outbox, rollback } = this.#options
-    // Transactions that it was joined into in the meantime follow them, too.
-    for (let one: LocalTransaction | undefined = transaction; one; one = this.#joinedInto.get(one)) {
-      const { ops, bases, requires } = one.record
-      one.amend({
-        ops: ops.map((op) => (op.op === 'i' ? { ...op, put: true } : op)),
-        bases: [...sent, ...bases],
-        requires: [...sent, ...requires],
-      })
-    }
-    rollback.keepAsSent(this.#replacedBy(transaction).filter(({ id }) => sent.includes(id)))
-    // A transaction that is no longer in the outbox is about to be removed from the disk.
-    if (outbox.get(transaction.id) === transaction) await log.put(transaction.record)
-  }
-
-  /**
-   * Cancels `transaction` because another client of the same data has discarded or retried a transaction that it
-   * replaces.
-   */
-  #giveWay(transaction: LocalTransaction, gone: readonly LocalTransaction[]): void {
-    const rest = this.#replacedBy(transaction).filter((one) => !gone.includes(one))
-    // The transaction that it was joined into in the meantime replaces the rest, too.
-    const joined = this.#joinedInto.get(transaction)
-    if (joined) this.#replaced.set(joined, [...rest, ...(this.#replaced.get(joined) ?? [])])
-    this.#options.rollback.withdraw(transaction, joined ? [] : rest)
-  }
-
-  /** The transactions that `transaction` replaces on the disk, also those that a failed transaction was to replace. */
-  #replacedBy(transaction: LocalTransaction): readonly LocalTransaction[] {
-    const replaced = this.#replaced.get(transaction) ?? []
-    return replaced.flatMap((one) => (one.state === 'failed' ? [one, ...this.#replacedBy(one)] : [one]))
-  }
-
-  /** The transactions to restore if `transaction` cannot be stored. */
-  #toRestore(transaction: LocalTransaction): readonly LocalTransaction[] {
-    // The transaction that it was joined into replaces them, too, and may still be stored.
-    if (this.#joinedInto.has(transaction)) return []
-    return this.#replacedBy(transaction).filter(({ state }) => state !== 'failed')
   }
 
   /** Throws a ClosedError if the client is closed. */

@@ -51,8 +51,9 @@ export class UndoStack {
     const { group } = transaction.record
     void this.#enqueue(() => {
       this.#undone = []
-      this.#dropJoinedWith(transaction)
       const last = this.#done.at(-1)
+      // It was joined with the last one.
+      if (last?.entries.some(isOf(transaction))) return
       if (last && group !== undefined && last.group === group) last.entries.push({ transaction })
       else this.#addStep({ group, entries: [{ transaction }] })
     })
@@ -87,7 +88,7 @@ export class UndoStack {
       const undone: Step = { group: step.group, entries: [] }
       this.#undone.push(undone)
       for (const entry of [...step.entries].reverse()) {
-        // It may have been joined into the next transaction in the meantime.
+        // It may have been rejected in the meantime.
         if (!isDone(entry)) continue
         const { transaction } = entry
         const inverse = await transaction.undo()
@@ -133,17 +134,6 @@ export class UndoStack {
       })
     this.#running = settled
     return turn
-  }
-
-  /** Removes the entry that `transaction` was joined with, and its step if nothing else is in it. */
-  #dropJoinedWith({ record: { coalesce } }: LocalTransaction): void {
-    if (coalesce === undefined) return
-    const isJoined = (entry: UndoEntry) =>
-      isCancelled(entry) && entry.transaction.record.coalesce === coalesce
-    const at = this.#done.findLastIndex(({ entries }) => entries.some(isJoined))
-    const entries = this.#done[at]?.entries ?? []
-    entries.splice(entries.findLastIndex(isJoined), 1)
-    if (at >= 0 && entries.length === 0) this.#done.splice(at, 1)
   }
 
   /** Adds a step. If there are too many, drops the first step that is cancelled, or the first one. */

@@ -7,7 +7,10 @@ import type { TransactionState } from './transaction-state.ts'
 export interface MutateOptions {
   /** The transactions that must happen for this one to happen. @default those that add a record which it changes */
   readonly requires?: readonly Transaction[] | undefined
-  /** Joins the transaction with the last one of the same key, if that is unsent and nothing builds on it. */
+  /**
+   * Adds the writes to the newest transaction, which `mutate` then returns, if its write to the disk has not begun and
+   * it has the same `coalesce`, `group` and `label`.
+   */
   readonly coalesce?: string | undefined
   /** A name to show to the user, in a list of rejected transactions or of steps to undo. */
   readonly label?: string | undefined

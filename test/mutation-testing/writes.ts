@@ -71,8 +71,8 @@ export const writes: readonly Mutation[] = [
     test: 'test/writes/storage.test.ts',
     name: 'invariant 18: what is durable is on the disk, and what is not is not told to be',
     file: 'src/mutations/transaction-maker.ts',
-    from: 'else await log.put(record)',
-    to: 'else void log.put(record)',
+    from: 'await log.put(() => {',
+    to: 'void log.put(() => {',
   },
   {
     invariant: 18,

@@ -35,9 +35,9 @@ const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 test('what is put while a write is under way goes to the disk in one write', async () => {
   const { log, told, ends } = slowDisk()
-  const first = log.put(record('1'))
+  const first = log.put(() => record('1'))
   await turn()
-  const rest = [log.put(record('2')), log.put(record('3'))]
+  const rest = [log.put(() => record('2')), log.put(() => record('3'))]
   await turn()
   expect(told()).toEqual([['+1']])
   ends[0]?.resolve([])
@@ -50,7 +50,7 @@ test('what is put while a write is under way goes to the disk in one write', asy
 
 test('a change stands between what was put before it and after it', async () => {
   const { log, told, ends } = slowDisk()
-  const all = [log.put(record('1')), log.change({ remove: ['1'] }), log.put(record('2'))]
+  const all = [log.put(() => record('1')), log.change({ remove: ['1'] }), log.put(() => record('2'))]
   for (let n = 0; n < 3; n += 1) {
     await turn()
     ends[n]?.resolve([])
@@ -61,9 +61,9 @@ test('a change stands between what was put before it and after it', async () => 
 
 test('a write that fails fails for what was in it, and no other', async () => {
   const { log, ends } = slowDisk()
-  const first = log.put(record('1'))
+  const first = log.put(() => record('1'))
   await turn()
-  const second = log.put(record('2'))
+  const second = log.put(() => record('2'))
   ends[0]?.reject(new StorageError('quota', 'Full.'))
   await expect(first).rejects.toThrow('Full.')
   await turn()
@@ -74,7 +74,7 @@ test('a write that fails fails for what was in it, and no other', async () => {
 
 test('whoever waits for the end of what is under way is told whether more has come of it', async () => {
   const { log, ends } = slowDisk()
-  const second = log.put(record('1')).then(() => log.put(record('2')))
+  const second = log.put(() => record('1')).then(() => log.put(() => record('2')))
   const settled = log.settled()
   await turn()
   ends[0]?.resolve([])

@@ -114,29 +114,6 @@ describe('the option merge', () => {
     expect(desk.log).toEqual(['rejected Add invalid', 'error StorageError aborted'])
   })
 
-  test('whose result the disk refuses, joined with what followed, leaves it in the outbox, and says so', async () => {
-    const office = await Office.open()
-    const disk = refusingDisk()
-    const desk = office.desk({ store: disk.store })
-    const made: Transaction[] = []
-    const client = await desk.live({
-      merge: () => {
-        queueMicrotask(() => {
-          const more = { coalesce: 'typing', label: 'More' }
-          made.push(client.mutate((m) => m.update('Note', '2', { n: 2 }), more))
-        })
-        disk.refuses = true
-        return (m) => m.insert('Note', { id: '2' })
-      },
-    })
-    office.intercept = at('tx', async () => failure(422, 'invalid'))
-    const tx = client.mutate((m) => m.insert('Note', { id: '1' }), { label: 'Add', coalesce: 'typing' })
-    await office.clock.advance(10_000)
-    expect(made.map(({ state }) => state)).toEqual(['failed'])
-    expect([tx.state, client.outbox.list()]).toEqual(['rejected', [tx]])
-    expect(desk.log.filter((line) => line.startsWith('rejected'))).toEqual(['rejected Add invalid'])
-  })
-
   test.each(['discard', 'retry'] as const)(
     'whose result the disk refuses is not told of where whoever heard first chose to %s what was rejected',
     async (choice) => {

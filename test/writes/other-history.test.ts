@@ -72,23 +72,3 @@ test('a condition of a lost history fails, also where another has come as far an
   expect(desk.log).toContain('rejected Count conflict')
   expect(await office.rows()).toEqual({ 1: { title: 'theirs', n: 7 } })
 })
-
-test('what is written in another history is not joined with what was written before, whose condition fails alone', async () => {
-  const { office, desk, client } = await oneNote()
-  await client.stop()
-  const type = (fields: object, ifUnchanged: boolean) =>
-    client.mutate((m) => m.update('Note', '1', { ...fields }, { ifUnchanged }), {
-      coalesce: 'n',
-      label: 'Count',
-    })
-  await office.clock.until(type({ n: 2 }, true).durable)
-  await office.startOver()
-  await office.insert('1', { title: 'theirs', n: 7 })
-  await office.clock.until(client.sync())
-  await office.clock.until(type({ n: 3 }, false).durable)
-  expect(client.outbox.list()).toHaveLength(2)
-  await client.start()
-  await office.clock.advance(60_000)
-  expect(desk.log).toContain('rejected Count conflict')
-  expect(await office.rows()).toEqual({ 1: { title: 'theirs', n: 3 } })
-})

@@ -269,19 +269,10 @@ describe('what requires one that does not stand', () => {
     return transactions.find((one) => one.id === id)?.requires
   }
 
-  test('requires what that was joined with', async () => {
-    const { desk, client } = await open()
-    desk.network.cut()
-    const [first, second, last] = [1, 2, 3].map((n) =>
-      client.mutate((m) => m.put('Note', { id: '1', n }), { coalesce: 'edit' }),
-    ) as [Transaction, Transaction, Transaction]
-    expect(await requiredBy(client, [first, second])).toEqual([last.id])
-  })
-
   test('requires what that was done again as', async () => {
     const { office, client } = await open()
     await client.stop()
-    const first = client.mutate((m) => m.insert('Note', { id: '1' }), { coalesce: 'edit' })
+    const first = client.mutate((m) => m.insert('Note', { id: '1' }))
     await office.clock.until(client.undo())
     await office.clock.until(client.redo())
     const [again] = client.outbox.list()
@@ -330,7 +321,7 @@ test.each([
   })
   const desk = office.desk()
   let client = await desk.live()
-  const payment = client.mutate((m) => m.insert('Note', { id: 'payment' }), { coalesce: 'payment' })
+  const payment = client.mutate((m) => m.insert('Note', { id: 'payment' }))
   const order = client.mutate((m) => m.insert('Note', { id: 'order' }), { requires: [payment] })
   await office.clock.advance(5_000)
   const second = client.outbox.retry(payment.id)
@@ -338,13 +329,11 @@ test.each([
   if (restarts) client = await restarted(desk)
   desk.network.cut()
   const third = client.outbox.retry(second.id)
-  // Joined with the try, it stands in the place of all.
-  const joined = client.mutate((m) => m.update('Note', 'payment', { n: 1 }), { coalesce: 'payment' })
   const again = client.outbox.retry(order.id)
   desk.network.mend()
   await office.clock.advance(60_000)
   expect([second, third].map(({ retryOf }) => retryOf)).toEqual([payment.id, second.id])
-  expect([joined, again].map(({ rejection }) => rejection?.reason)).toEqual([
+  expect([third, again].map(({ rejection }) => rejection?.reason)).toEqual([
     'forbidden',
     'dependency_rejected',
   ])

@@ -3,8 +3,6 @@ import { Deferred } from '../../src/base/deferred.ts'
 import type { SyncClientOptions, Transaction } from '../../src/index.ts'
 import { at, notes, Office } from '../support/office.ts'
 
-const coalesce = 'title'
-
 /** Two tabs, to each of which the server has refused the same transaction. */
 async function refusedToBoth(options: Partial<SyncClientOptions> = {}) {
   const office = await Office.open()
@@ -19,9 +17,8 @@ async function refusedToBoth(options: Partial<SyncClientOptions> = {}) {
     })
   }
   desk.network.cut()
-  const { id, durable } = second.mutate(
-    (m) => m.update('Note', '1', { title: 'mine' }, { ifUnchanged: true }),
-    { coalesce },
+  const { id, durable } = second.mutate((m) =>
+    m.update('Note', '1', { title: 'mine' }, { ifUnchanged: true }),
   )
   await office.clock.until(durable)
   await office.update('1', { title: 'theirs' })
@@ -87,40 +84,4 @@ test('what one tab has tried again, another that undoes its own try does not sen
   expect(await end()).toEqual([[], []])
   expect(again.state).toBe('cancelled')
   expect(Object.keys(await office.rows())).toEqual(['1', 'first'])
-})
-
-test('what waits, and was joined with what comes too late, stands by itself', async () => {
-  const { office, first, second, id, end } = await refusedToBoth()
-  await office.clock.until(second.stop())
-  await office.clock.until(first.outbox.discard(id))
-  const waits = second.mutate((m) => m.insert('Note', { id: '2', text: 'typed' }), { coalesce })
-  await office.clock.until(waits.durable)
-  const again = second.outbox.retry(id)
-  expect(waits.state).toBe('cancelled')
-  await office.clock.until(again.settled)
-  expect([second.outbox.list(), second.canUndo]).toEqual([[waits], true])
-  await office.clock.until(second.start())
-  expect(await end()).toEqual([[], []])
-  expect([waits.state, again.state]).toEqual(['synced', 'cancelled'])
-  expect(await office.rows()).toEqual({ 1: { title: 'theirs' }, 2: { text: 'typed' } })
-})
-
-test('what is typed on while it turns out to be too late is written once', async () => {
-  const { office, first, second, id, end } = await refusedToBoth()
-  await office.clock.until(second.stop())
-  await office.clock.until(first.outbox.discard(id))
-  const waits = second.mutate((m) => m.insert('Note', { id: '2', text: 'ty' }), { coalesce })
-  await office.clock.until(waits.durable)
-  second.outbox.retry(id)
-  const typed = second.mutate((m) => m.update('Note', '2', { text: 'typed' }), { coalesce })
-  await office.clock.until(typed.durable)
-  expect(second.outbox.list()).toEqual([typed])
-  await office.clock.until(second.start())
-  expect(await end()).toEqual([[], []])
-  expect([waits.state, typed.state, office.received.includes(waits.id)]).toEqual([
-    'cancelled',
-    'synced',
-    false,
-  ])
-  expect(await office.rows()).toMatchObject({ 2: { text: 'typed' } })
 })

@@ -141,28 +141,6 @@ describe('a store that fails', () => {
     expect(client.status.storage.reason).toBeUndefined()
   })
 
-  test('leaves what was to be joined with another as it was', async () => {
-    const { office, desk, client, is } = await failing(unwritable)
-    await office.clock.until(client.stop())
-    const first = client.mutate((m) => m.update('Note', '1', { title: 'first' }), { coalesce: 'k' })
-    await office.clock.until(first.durable)
-    is.failing = true
-    const second = client.mutate((m) => m.update('Note', '1', { title: 'second' }), { coalesce: 'k' })
-    const third = client.mutate((m) => m.update('Note', '1', { n: 3 }))
-    expect(notes(client)).toEqual({ 1: { title: 'second', n: 3 } })
-    await office.clock.advance(1_000)
-    expect([second.state, third.state, client.outbox.get(first.id)?.state]).toEqual([
-      'failed',
-      'failed',
-      'queued',
-    ])
-    expect(notes(client)).toEqual({ 1: { title: 'first' } })
-    is.failing = false
-    await client.start()
-    await office.clock.advance(10_000)
-    expect([await office.rows(), desk.log.length]).toEqual([{ 1: { title: 'first' } }, 2])
-  })
-
   test('leaves a rejected one in the outbox whose retry cannot be stored', async () => {
     const { office, desk, client, is } = await failing(unwritable)
     office.intercept = at('tx', async () => failure(422, 'invalid'))

@@ -113,23 +113,6 @@ test('a write that is sent from memory, and gets no answer, is given up with the
   await server.close()
 })
 
-test('what was joined with a stored write, and not stored itself, reaches the server after it', async () => {
-  const { server, client, is, stored } = await onStoreThat(aborts)
-  is.refusing = false
-  server.late(5_000, { endpoint: 'tx' })
-  client.mutate((m) => m.insert('Item', { id: 'i2' }))
-  await server.clock.advance(100)
-  const type = (title: string) =>
-    client.mutate((m) => m.update('Item', 'i1', { title }), { coalesce: 'title' })
-  await server.clock.until(type('he').durable)
-  is.refusing = true
-  const last = type('hello')
-  await server.clock.advance(60_000)
-  expect(last.state).toBe('synced')
-  expect(await stored()).toBe('hello')
-  await server.close()
-})
-
 test('what the store failed to let go for a while does not come back when the tab is loaded again', async () => {
   const { server, device, client, store, is, rename, stored } = await onStoreThat(aborts)
   is.refusing = false

@@ -85,40 +85,6 @@ test('what requires one that another tab has undone comes back as `dependency_re
   expect(Object.keys(await office.rows())).toEqual(['1', 'other'])
 })
 
-test('what is joined in one tab with what another has sent is written on top of it', async () => {
-  const { office, first, open, mend } = await twoTabs()
-  const coalesce = 'draft'
-  const begun = first.mutate((m) => m.insert('Note', { id: '2', text: 'he' }), { coalesce })
-  await office.clock.until(begun.durable)
-  const second = await open()
-  await first.stop()
-  await mend()
-  expect(await office.rows()).toMatchObject({ 2: { text: 'he' } })
-  const rest = first.mutate((m) => m.update('Note', '2', { text: 'hello' }), { coalesce })
-  await office.clock.until(rest.durable)
-  await office.clock.until(first.start())
-  await office.clock.advance(60_000)
-  expect([begun.state, rest.state]).toEqual(['synced', 'synced'])
-  expect(await office.rows()).toMatchObject({ 2: { text: 'hello' } })
-  expect([notes(first), notes(second)]).toEqual([await office.rows(), await office.rows()])
-})
-
-test('what is joined in one tab with what waits in both is sent once', async () => {
-  const { office, first, read, mend } = await twoTabs()
-  const coalesce = 'draft'
-  const begun = first.mutate((m) => m.insert('Note', { id: '2', text: 'he' }), { coalesce })
-  await office.clock.until(begun.durable)
-  const second = await read()
-  const rest = first.mutate((m) => m.update('Note', '2', { text: 'hello' }), { coalesce })
-  await office.clock.until(rest.durable)
-  await second.start()
-  await mend()
-  expect([begun.state, rest.state]).toEqual(['cancelled', 'synced'])
-  expect(await office.rows()).toMatchObject({ 2: { text: 'hello' } })
-  expect([notes(first), notes(second)]).toEqual([await office.rows(), await office.rows()])
-  expect([first.outbox.list(), second.outbox.list()]).toEqual([[], []])
-})
-
 test('what a tab wrote that is closed is sent by another, before what that writes later', async () => {
   const { office, open, mend } = await twoTabs()
   const second = await open()
@@ -227,7 +193,7 @@ test('what was tried again in one tab stays out of the inbox when another hears 
   expect(inboxes).toEqual([[refused.id], [refused.id], [refused.id]])
 })
 
-test('what one tab has undone, no other sends, also where much was joined before the clock was set back', async () => {
+test('a transaction that one tab has undone is sent by no other, also after 1 000 undos and a clock that was set back', async () => {
   const office = await Office.open()
   const desk = office.desk()
   const clock = new JumpingClock(office.clock)
@@ -239,14 +205,13 @@ test('what one tab has undone, no other sends, also where much was joined before
     return client
   }
   const before = await idle()
-  before.mutate((m) => m.put('Note', { id: '1' }), { coalesce: '1' })
-  for (let n = 0; n < 1_000; n += 1) before.mutate((m) => m.update('Note', '1', { n }), { coalesce: '1' })
-  await office.clock.until(before.undo())
+  const all = Array.from({ length: 1_000 }, (_, n) => before.mutate((m) => m.put('Note', { id: `${n}` })))
+  await office.clock.until(Promise.all(all.map((tx) => tx.undo())))
   await desk.kill()
 
   clock.jump(-3_600_000)
   const first = await idle()
-  const tx = first.mutate((m) => m.put('Note', { id: '2' }))
+  const tx = first.mutate((m) => m.put('Note', { id: 'x' }))
   await office.clock.until(tx.durable)
   const second = open()
   await second.outbox.export()
@@ -254,7 +219,9 @@ test('what one tab has undone, no other sends, also where much was joined before
   await office.clock.until(tx.undo())
   await second.start()
   await office.clock.advance(1_000)
-  expect([tx.state, there?.state, office.received]).toEqual(['cancelled', 'cancelled', []])
+  expect(tx.state).toBe('cancelled')
+  expect(there?.state).toBe('cancelled')
+  expect(office.received).toEqual([])
 })
 
 test('invariant 28: what another tab has had accepted is not pending in a tab whose data shows it', async () => {

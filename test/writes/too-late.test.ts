@@ -28,13 +28,11 @@ function disk() {
   return { is, store, inner }
 }
 
-const write = (client: SyncClient, n: number) =>
-  client.mutate((m) => m.update('Note', '1', { n }), { coalesce: 'k' })
+const write = (client: SyncClient, n: number) => client.mutate((m) => m.update('Note', '1', { n }))
 
 type Change = (client: SyncClient, id: string) => unknown
 
 const changes: readonly (readonly [what: string, state: 'queued' | 'rejected', change: Change])[] = [
-  ['joined with another', 'queued', (client) => write(client, 2)],
   ['undone', 'queued', (client) => client.undo().catch(() => {})],
   ['given up', 'rejected', (client, id) => client.outbox.discard(id).catch(() => {})],
   ['tried anew', 'rejected', (client, id) => client.outbox.retry(id)],

@@ -166,25 +166,19 @@ describe('undo', () => {
     expect(client.get('Note', '1')?.n).toBe(2)
   })
 
-  test.each(['of its own', 'joined with the one before'])(
-    'and doing it again, over and over, costs none of the steps before: each %s',
-    async (kind) => {
-      const { office, client } = await oneNote()
-      await client.stop()
-      for (let n = 2; n <= 61; n += 1) {
-        const options = kind === 'of its own' ? {} : { group: `${n}`, coalesce: `${n}` }
-        if (options.group) client.mutate((m) => m.update('Note', '1', { n, half: true }), options)
-        client.mutate((m) => m.update('Note', '1', { n }), options)
-      }
-      for (let time = 0; time < 60; time += 1) {
-        await office.clock.until(client.undo())
-        await office.clock.until(client.redo())
-      }
-      let steps = 0
-      while (await office.clock.until(client.undo())) steps += 1
-      expect([steps, notes(client)]).toEqual([60, { 1: { title: 'Milk', n: 1 } }])
-    },
-  )
+  test('and redoing many times keeps all steps', async () => {
+    const { office, client } = await oneNote()
+    await client.stop()
+    for (let n = 2; n <= 61; n += 1) client.mutate((m) => m.update('Note', '1', { n }))
+    for (let time = 0; time < 60; time += 1) {
+      await office.clock.until(client.undo())
+      await office.clock.until(client.redo())
+    }
+    let steps = 0
+    while (await office.clock.until(client.undo())) steps += 1
+    expect(steps).toBe(60)
+    expect(notes(client)).toEqual({ 1: { title: 'Milk', n: 1 } })
+  })
 
   test('leaves nothing to do again once something else was written', async () => {
     const { office, client } = await oneNote()
