@@ -41,7 +41,7 @@ export type {
   RecordFor,
   TypedMutator,
 } from './client/types.ts'
-export type { ChangeEvent, RecordChange, ResetEvent, ResetReason, SyncEvents } from './engine/events.ts'
+export type { ChangeEvent, ResetEvent, ResetReason, SyncEvents } from './engine/events.ts'
 export type { ConnectionStatus, DataStatus, Status } from './engine/status.ts'
 export type { SyncResult } from './engine/sync-result.ts'
 export { type Model, type ModelOptions, model } from './models/model.ts'
@@ -79,6 +79,7 @@ export {
 export type { LiveQuery } from './records/live-query.ts'
 export type { Condition, Cursor, OrderTerm, QuerySpec, Where } from './records/query-spec.ts'
 export type { DataRecord } from './records/record.ts'
+export type { RecordChange } from './records/shown-changes.ts'
 export { type IndexedDbOptions, indexedDbStore } from './storage/indexeddb.ts'
 export { memoryStore } from './storage/memory.ts'
 export type {

@@ -8,7 +8,7 @@ const brand = Symbol.for('instep.SyncError')
 /** The codes of each class. Codes are stable, messages are not. */
 export interface ErrorCodes {
   /** None of the other classes: a bug in Instep or in something that was passed to it. */
-  SyncError: 'unexpected'
+  SyncError: 'unexpected' | 'listener_loop'
   UnauthenticatedError: 'unauthenticated' | 'other_user'
   ProtocolError:
     | 'not_json'

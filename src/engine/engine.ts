@@ -1,9 +1,9 @@
+import { Commit } from '../base/commit.ts'
 import { Emitter, type Unsubscribe } from '../base/emitter.ts'
 import type { LifecycleEvent } from '../base/environment.ts'
-import { ClosedError, isSyncError, type SyncError } from '../base/errors.ts'
+import { ClosedError, isSyncError, SyncError } from '../base/errors.ts'
 import { lazyTypes } from '../models/models.ts'
 import { Mutations } from '../mutations/mutations.ts'
-import type { OptimisticUpdatesListener } from '../mutations/optimistic-updates.ts'
 import { isAnswered } from '../network/failure.ts'
 import { Schedule } from '../network/schedule.ts'
 import type { SnapshotProgress } from '../network/transport.ts'
@@ -17,7 +17,6 @@ import { type CopyListener, LocalCopy } from './local-copy.ts'
 import { ModelCheck } from './model-check.ts'
 import { PollSchedule } from './poll-schedule.ts'
 import { Realtime } from './realtime.ts'
-import { recordChanges } from './record-changes.ts'
 import { Reporter } from './reporter.ts'
 import type { Status } from './status.ts'
 import { StatusBoard } from './status-board.ts'
@@ -33,6 +32,16 @@ export class Engine {
   readonly mutations: Mutations
   readonly #options: EngineOptions
   readonly #board: StatusBoard
+  readonly #commit = new Commit({
+    update: () => this.#update(),
+    notify: () => this.#notify(),
+    onLoop: () => {
+      const message = 'Listeners changed data or status in 100 rounds in a row, and were not called again.'
+      this.#reporter.error(new SyncError('SyncError', 'listener_loop', message))
+    },
+  })
+  /** Events to be emitted with the next commit, after changes of data and status. */
+  #events: (() => void)[] = []
   readonly #disk: Disk
   readonly #copy: LocalCopy
   readonly #fetcher: Fetcher
@@ -46,6 +55,7 @@ export class Engine {
   #inStepAt: number | undefined
   #fetched = false
   #isRefused = false
+  #lifecycle: Status['lifecycle'] = 'idle'
   /**
    * Whether the server is reachable: `true` after an answer, `false` after a failure without an answer or an `offline`
    * event. `undefined` until the first of these since `start`.
@@ -61,15 +71,18 @@ export class Engine {
     this.#options = options
     this.events = new Emitter(onListenerError)
     this.#board = new StatusBoard(this.events)
+    const emit = <Name extends keyof SyncEvents>(name: Name, event: SyncEvents[Name]) =>
+      this.#later(() => this.events.emit(name, event))
     const reporter = new Reporter({
       ...options,
-      events: this.events,
+      emit,
       resume: (token) => {
-        if (this.status.lifecycle !== 'closed') this.#resume('renew', token)
+        if (this.#lifecycle !== 'closed') this.#resume('renew', token)
       },
     })
     this.#reporter = reporter
     const listener = this.#dataListener()
+    this.#modelCheck = new ModelCheck({ models, replica, clock, reporter })
     const disk = new Disk({ openDatabase, clock, listener })
     this.#disk = disk
     this.mutations = new Mutations({
@@ -78,13 +91,16 @@ export class Engine {
       position: () => this.#copy.position,
       use: (t) => this.use(t),
       isReached: () => this.#isReached,
-      isClosed: () => this.status.lifecycle === 'closed',
+      isClosed: () => this.#lifecycle === 'closed',
       reporter,
+      commit: this.#commit,
       onListenerError,
       listener: {
-        change: (...change) => this.#change(...change),
-        rejected: (transaction) => this.events.emit('rejected', transaction),
-        changed: () => this.#showWrites(),
+        rejected: (transaction) =>
+          this.#later(() => {
+            // An earlier listener may have decided already.
+            if (transaction.state === 'rejected') this.events.emit('rejected', transaction)
+          }),
         // The server has just answered: end a wait after a NetworkError, but not a wait that the server asked for.
         missing: () =>
           this.#scheduler.tell(isSyncError(this.#scheduler.failure, 'NetworkError') ? 'hurry' : 'want'),
@@ -103,24 +119,24 @@ export class Engine {
       callerCheck: options.credentials.callerCheck,
       listener,
     })
-    this.#modelCheck = new ModelCheck({ models, replica, clock, reporter })
     this.#fetcher = new Fetcher({
       transport,
       copy: this.#copy,
       clock,
+      modelCheck: this.#modelCheck,
       reporter,
       listener: {
         progress: (progress) => {
           this.#progress = progress
           if (!this.#isReached) this.#reach()
-          this.#refresh()
+          this.#commit.mark()
         },
         reset: (event) => {
           // The snapshot of a repair may end below the previous position: fetch the changes since then.
           if (event.reason === 'repair') this.#scheduler.tell('want')
           // The socket, and what it has brought, belong to the previous history.
           else this.#realtime.socket.renew()
-          this.events.emit('reset', event)
+          emit('reset', event)
         },
       },
     })
@@ -140,7 +156,7 @@ export class Engine {
       // Only a delta proves that client and server agree, unless the server has no position yet.
       proves: ({ kind, sid }) => kind === 'delta' || sid <= 0,
       onFailure: (error) => this.#fail(error),
-      onChange: () => this.#refresh(),
+      onChange: () => this.#commit.mark(),
     })
     this.#pollSchedule = new PollSchedule({
       clock,
@@ -161,20 +177,22 @@ export class Engine {
   /** Restores the stored data and starts syncing. Never waits for the network. */
   async start(): Promise<void> {
     this.#refuseClosed()
-    if (this.status.lifecycle !== 'running') this.#board.during(() => this.#run())
+    if (this.#lifecycle !== 'running') this.#run()
     await this.#disk.open()
   }
 
   /** Stops syncing. Resolves once no request is running. The data stays readable. */
   async stop(): Promise<void> {
     this.#refuseClosed()
-    await this.#halt(this.status.lifecycle === 'running' ? 'stopped' : this.status.lifecycle)
+    await this.#halt(this.#lifecycle === 'running' ? 'stopped' : this.#lifecycle)
   }
 
   /** Fetches one bootstrap or delta. Calls that overlap share one fetch. */
   async sync(): Promise<SyncResult> {
     this.#refuseClosed()
-    const result = await this.#scheduler.ask()
+    const asked = this.#scheduler.ask()
+    this.#commit.now()
+    const result = await asked
     await this.#disk.stored()
     return result
   }
@@ -189,6 +207,7 @@ export class Engine {
     this.#refuseClosed()
     this.#options.credentials.forget()
     this.#resume('resume', token)
+    this.#commit.now()
   }
 
   /** Ends the engine for good. Resolves when all pending data and writes are stored. */
@@ -206,6 +225,7 @@ export class Engine {
     await this.mutations.close()
     await this.#copy.close()
     await this.#disk.close()
+    this.#commit.now()
     this.events.clear()
   }
 
@@ -213,20 +233,20 @@ export class Engine {
     this.#options.credentials.forget()
     this.#fetched = false
     this.#isReached = undefined
-    this.#board.update({ lifecycle: 'running' })
+    this.#lifecycle = 'running'
     this.#unsubscribe = this.#options.environment.lifecycle.subscribe((event) => this.#onLifecycle(event))
     this.#pollSchedule.start()
     this.#notifySchedules('start')
+    this.#commit.now()
   }
 
   async #halt(lifecycle: Status['lifecycle']): Promise<void> {
-    const halted = this.#board.during(() => {
-      this.#board.update({ lifecycle })
-      this.#unsubscribe()
-      this.#pollSchedule.stop()
-      this.#progress = undefined
-      return Promise.all([this.#scheduler.stop(), this.mutations.stop()])
-    })
+    this.#lifecycle = lifecycle
+    this.#unsubscribe()
+    this.#pollSchedule.stop()
+    this.#progress = undefined
+    const halted = Promise.all([this.#scheduler.stop(), this.mutations.stop()])
+    this.#commit.now()
     await halted
     await this.#disk.settled()
   }
@@ -267,13 +287,13 @@ export class Engine {
   #heard(): void {
     this.#pollSchedule.heard()
     if (this.#realtime.state === 'live') this.#inStepAt = this.#options.environment.clock.now()
-    this.#refresh()
+    this.#commit.mark()
   }
 
   #onLifecycle(event: LifecycleEvent): void {
     if (event === 'offline') this.#isReached = false
     if (event === 'online' || event === 'visible') this.#notifySchedules('hurry')
-    else this.#refresh()
+    this.#commit.now()
   }
 
   #resume(type: 'resume' | 'renew', token: string | undefined): void {
@@ -312,11 +332,12 @@ export class Engine {
         if (error?.code === 'fenced') logger.info(error.message)
         else if (error) logger.warn('The local store failed.', { error })
         this.#board.update({ storage })
+        this.#commit.mark()
       },
-      shownInPart: () => this.#emitSnapshot(),
+      // The time that listeners take counts as the time of showing a part.
+      shownInPart: () => this.#commit.now(),
       replaced: (types) => {
-        this.#refresh()
-        this.#emitSnapshot()
+        this.#commit.mark()
         void this.#modelCheck.replaced(types)
       },
       restored: (repair) => this.#fetcher.restored(repair),
@@ -326,29 +347,23 @@ export class Engine {
     }
   }
 
-  #emitSnapshot(): void {
-    this.events.emit('change', { kind: 'snapshot', lastSyncId: this.status.lastSyncId })
+  /** Runs `emit` with the next commit, after changes of data and status were emitted. */
+  #later(emit: () => void): void {
+    this.#events.push(emit)
+    this.#commit.mark()
   }
 
-  #change(...[kind, rows, transactions, apply]: Parameters<OptimisticUpdatesListener['change']>): void {
-    const touched = () => [...rows, ...transactions.flatMap(({ record }) => record.ops)]
-    const changes = this.events.has('change') ? recordChanges(this.replica, touched()) : undefined
-    apply()
-    if (kind === 'delta') this.#refresh()
-    else this.#showWrites()
-    const { lastSyncId } = this.status
-    const visible = changes?.().filter(({ before, after }) => before !== after) ?? []
-    if (visible.length > 0) this.events.emit('change', { kind, lastSyncId, changes: visible })
-    this.#modelCheck.changed(rows)
-  }
-
-  /** Updates the only axis of the status that a write of this client changes. */
-  #showWrites(): void {
-    this.#board.update({ writes: this.mutations.status(this.status.connection) })
+  #notify(): void {
+    this.replica.notify()
+    const change = this.replica.takeChange()
+    if (change) this.events.emit('change', { ...change, lastSyncId: this.status.lastSyncId })
+    this.#board.notify()
+    this.mutations.notify()
+    for (const emit of this.#events.splice(0)) emit()
   }
 
   /** Starts or stops the socket as the state of fetching requires, and updates the status. */
-  #refresh(): void {
+  #update(): void {
     const { phase, failure, retryAt } = this.#scheduler
     const { socket } = this.#realtime
     const isWanted = phase !== 'halted' && phase !== 'asked'
@@ -372,6 +387,7 @@ export class Engine {
     }
     const connection = connectionStatus(facts)
     this.#board.update({
+      lifecycle: this.#lifecycle,
       connection,
       data: dataStatus(facts, connection),
       writes: this.mutations.status(connection),
@@ -380,6 +396,6 @@ export class Engine {
   }
 
   #refuseClosed(): void {
-    if (this.status.lifecycle === 'closed') throw new ClosedError()
+    if (this.#lifecycle === 'closed') throw new ClosedError()
   }
 }

@@ -2,7 +2,7 @@ import type { SyncError } from '../base/errors.ts'
 import type { Transaction } from '../mutations/transaction.ts'
 import type { StorageStatus } from '../persistence/storage-status.ts'
 import type { Anomaly } from '../protocol/anomaly.ts'
-import type { DataRecord } from '../records/record.ts'
+import type { RecordChange } from '../records/shown-changes.ts'
 import type { Status } from './status.ts'
 
 /** The events of a client: the value that listeners receive, by event name. */
@@ -28,24 +28,12 @@ export type ChangeEvent =
    * was loaded. Read everything again.
    */
   | { readonly kind: 'snapshot'; readonly lastSyncId: number }
-  /** `delta`: changes from the server. `mutation`: the user's own transactions were written or undone. */
+  /** `delta`: also changes from the server. `mutation`: only the user's own transactions were written or undone. */
   | {
       readonly kind: 'delta' | 'mutation'
       readonly lastSyncId: number
       readonly changes: readonly RecordChange[]
     }
-
-export interface RecordChange {
-  /** Any type, including types without a model. */
-  readonly type: string
-  readonly id: string
-  /** The record before the change; `undefined` if the record did not exist. */
-  readonly before: DataRecord | undefined
-  /** The record after the change; `undefined` if the record was removed. */
-  readonly after: DataRecord | undefined
-  /** When the change was made, in ms since the epoch. Absent if the server does not say. */
-  readonly at?: number | undefined
-}
 
 /** The client fetched and applied a new snapshot, because deltas could not bring the local copy into step. */
 export interface ResetEvent {

@@ -10,6 +10,7 @@ import { download, isComplete } from './download.ts'
 import type { ResetEvent, ResetReason } from './events.ts'
 import type { LocalCopy } from './local-copy.ts'
 import { LoopGuard } from './loop-guard.ts'
+import type { ModelCheck } from './model-check.ts'
 import type { Outcome } from './position.ts'
 import type { Reporter } from './reporter.ts'
 import { ResyncPolicy } from './resync-policy.ts'
@@ -22,6 +23,7 @@ export interface FetcherOptions {
   readonly transport: Transport
   readonly copy: LocalCopy
   readonly clock: Clock
+  readonly modelCheck: ModelCheck
   readonly reporter: Pick<Reporter, 'anomalies' | 'failure'>
   readonly listener: FetchListener
 }
@@ -67,8 +69,10 @@ export class Fetcher {
   }
 
   /** Call with the outcome of each delta. Returns whether a repair is due now. */
-  taken({ unknown, entry }: Pick<Outcome, 'unknown' | 'entry'>): boolean {
-    this.#options.reporter.anomalies(ofUnknown(unknown))
+  taken({ changes, unknown, entry }: Outcome): boolean {
+    const { modelCheck, reporter } = this.#options
+    modelCheck.changed(changes())
+    reporter.anomalies(ofUnknown(unknown))
     if (entry?.owesRepair) this.#resets.owe()
     return this.#resets.isRepairDue
   }

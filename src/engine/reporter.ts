@@ -1,4 +1,3 @@
-import type { Emitter } from '../base/emitter.ts'
 import type { ErrorReporter } from '../base/error-reporter.ts'
 import { isSyncError, type SyncError, toSyncError } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
@@ -7,7 +6,8 @@ import type { Anomaly } from '../protocol/anomaly.ts'
 import type { SyncEvents } from './events.ts'
 
 export interface ReporterOptions {
-  readonly events: Emitter<SyncEvents>
+  /** Emits an event with the next commit. */
+  readonly emit: <Name extends keyof SyncEvents>(name: Name, event: SyncEvents[Name]) => void
   readonly logger: Logger
   readonly credentials: Credentials
   /** The application's handler. It may return a new token. */
@@ -26,13 +26,13 @@ export class Reporter implements ErrorReporter {
 
   error(error: SyncError): void {
     this.#options.logger.warn(error.message, { error })
-    this.#options.events.emit('error', error)
+    this.#options.emit('error', error)
   }
 
   anomalies(anomalies: readonly Anomaly[]): void {
     for (const anomaly of anomalies) {
       this.#options.logger.warn(anomaly.message, anomaly)
-      this.#options.events.emit('anomaly', anomaly)
+      this.#options.emit('anomaly', anomaly)
     }
   }
 
@@ -48,6 +48,8 @@ export class Reporter implements ErrorReporter {
   async #refused(error: SyncError): Promise<void> {
     const { credentials, onUnauthenticated, resume } = this.#options
     if (!credentials.rejected(error)) return
+    // The handler may read the status.
+    await undefined
     try {
       const token = await onUnauthenticated(error)
       if (typeof token === 'string' && token !== '') resume(token)

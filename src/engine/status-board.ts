@@ -8,7 +8,6 @@ export class StatusBoard {
   #status = initialStatus
   /** The status that listeners received last. */
   #emitted = initialStatus
-  #isHolding = false
 
   constructor(events: Emitter<SyncEvents>) {
     this.#events = events
@@ -19,26 +18,15 @@ export class StatusBoard {
   }
 
   update(patch: Partial<Status>): void {
-    this.during(() => {
-      this.#status = reduceStatus(this.#status, patch)
-    })
+    this.#status = reduceStatus(this.#status, patch)
   }
 
-  /** Runs `change`, and emits its updates after it returns, since a listener may change anything. */
-  during<T>(change: () => T): T {
-    if (this.#isHolding) return change()
-    this.#isHolding = true
-    try {
-      return change()
-    } finally {
-      // If a listener changes the status, all listeners receive the current one before the next.
-      while (this.#emitted !== this.#status) {
-        const before = this.#emitted
-        this.#emitted = this.#status
-        this.#events.emit('status', this.#emitted)
-        if (this.#emitted.storage !== before.storage) this.#events.emit('storage', this.#emitted.storage)
-      }
-      this.#isHolding = false
-    }
+  /** Emits the status if it has changed since the last call. */
+  notify(): void {
+    const before = this.#emitted
+    if (before === this.#status) return
+    this.#emitted = this.#status
+    this.#events.emit('status', this.#emitted)
+    if (this.#emitted.storage !== before.storage) this.#events.emit('storage', this.#emitted.storage)
   }
 }

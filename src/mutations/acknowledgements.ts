@@ -37,10 +37,7 @@ export interface AcknowledgementsOptions {
   readonly listener: AcknowledgementsListener
 }
 
-export type AcknowledgementsListener = Pick<
-  RollbackListener,
-  'countsChanged' | 'queued' | 'rejectionShown'
-> & {
+export type AcknowledgementsListener = Pick<RollbackListener, 'queued' | 'rejectionShown'> & {
   /** The data contains a transaction of another client, which may have left the transaction on the disk. */
   others(): void
   /** The data does not yet show the effect of a result. */
@@ -204,13 +201,11 @@ export class Acknowledgements implements SenderListener {
 
   /** Ends transactions that the data contains. */
   #finish(transactions: readonly LocalTransaction[]): void {
-    const { outbox, listener } = this.#options
     const accepted = transactions.map(({ record }) => record)
     for (const transaction of transactions) {
-      outbox.remove(transaction)
+      this.#options.outbox.remove(transaction)
       transaction.dispatch({ type: 'sync' })
     }
-    listener.countsChanged()
     this.#removeStored(accepted)
   }
 

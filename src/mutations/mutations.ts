@@ -1,3 +1,4 @@
+import type { Commit } from '../base/commit.ts'
 import type { Environment } from '../base/environment.ts'
 import type { ErrorReporter } from '../base/error-reporter.ts'
 import { ConfigurationError, isSyncError } from '../base/errors.ts'
@@ -15,7 +16,7 @@ import type { Replica } from '../records/replica.ts'
 import { Acknowledgements, type AcknowledgementsListener } from './acknowledgements.ts'
 import type { DataPosition } from './data-position.ts'
 import type { Mutator } from './draft.ts'
-import { OptimisticUpdates, type OptimisticUpdatesListener } from './optimistic-updates.ts'
+import { OptimisticUpdates } from './optimistic-updates.ts'
 import { Outbox } from './outbox.ts'
 import { OutboxLog } from './outbox-log.ts'
 import { RejectedTransactions, type RejectedTransactionsListener } from './rejected-transactions.ts'
@@ -68,15 +69,14 @@ export interface MutationsOptions {
   /** Whether the client is closed: calls are then refused. */
   readonly isClosed: () => boolean
   readonly reporter: ErrorReporter
+  readonly commit: Commit
   readonly onListenerError: (error: unknown) => void
   readonly listener: MutationsListener
 }
 
-export type MutationsListener = OptimisticUpdatesListener & {
+export interface MutationsListener {
   /** A rejected transaction waits in the outbox for a decision. */
   rejected(transaction: Transaction): void
-  /** `status` may have changed. */
-  changed(): void
   /**
    * The data does not yet show a result, or the server has another history, or the credentials may have ended: fetch.
    */
@@ -100,9 +100,9 @@ export class Mutations {
   readonly #others: Timer
 
   constructor(options: MutationsOptions) {
-    const { environment, disk, replica, use, reporter, listener } = options
+    const { environment, disk, replica, use, reporter, commit, listener } = options
     this.#options = options
-    const outbox = new Outbox(options.onListenerError)
+    const outbox = new Outbox(options.onListenerError, () => commit.mark())
     this.#outbox = outbox
     this.#others = new Timer(environment.clock, () => this.transactions.readOthers().catch(() => {}))
     this.#log = new OutboxLog(async (change) => {
@@ -111,7 +111,7 @@ export class Mutations {
     })
     const shared = {
       ...options,
-      optimisticUpdates: new OptimisticUpdates({ ...options, outbox }),
+      optimisticUpdates: new OptimisticUpdates({ replica, outbox }),
       clock: environment.clock,
       ids: createIds(environment.clock, environment.random),
       outbox,
@@ -166,7 +166,7 @@ export class Mutations {
         // If the credentials have ended, the delta is refused, too: all of syncing pauses, and the status says so.
         if (isOutdated || isSyncError(error, 'UnauthenticatedError')) listener.missing()
       },
-      onChange: () => listener.changed(),
+      onChange: () => commit.mark(),
     })
     this.#undoStack = new UndoStack(maker)
     this.outbox = {
@@ -174,7 +174,11 @@ export class Mutations {
         outbox.list().filter((transaction) => state === undefined || transaction.state === state),
       get: (id) => outbox.get(id),
       subscribe: (onChange) => outbox.subscribe(onChange),
-      retry: (id, edit) => this.#rejected.retry(id, edit),
+      retry: (id, edit) => {
+        const transaction = this.#rejected.retry(id, edit)
+        commit.now()
+        return transaction
+      },
       discard: (id) => this.#rejected.discard(id),
       export: () => this.transactions.export(),
     }
@@ -208,10 +212,15 @@ export class Mutations {
     this.#scheduler.tell(type === 'renew' && isPause(this.#scheduler.failure) ? 'resume' : type)
   }
 
+  /** Calls the subscribers of the outbox and of its transactions, if anything has changed since the last call. */
+  notify(): void {
+    this.#outbox.notify()
+  }
+
   /** Stops sending. Resolves once no request is running. */
   async stop(): Promise<void> {
     // A closed client can no longer undo: let subscribers know.
-    if (this.#options.isClosed()) this.#outbox.emitChange()
+    if (this.#options.isClosed()) this.#outbox.touch()
     await this.#scheduler.stop()
     // The last request may have started a timer. Keep the timers if sending was started again.
     if (this.#scheduler.phase !== 'halted') return
@@ -243,6 +252,7 @@ export class Mutations {
     if (!this.#options.canWrite) throw new ConfigurationError('endpoints.txUrl', noTxUrl)
     const transaction = this.#maker.mutate(body, options)
     this.#undoStack.note(transaction)
+    this.#options.commit.now()
     return transaction
   }
 
@@ -271,10 +281,6 @@ export class Mutations {
     const { listener } = this.#options
     return {
       ...listener,
-      countsChanged: () => {
-        this.#outbox.emitChange()
-        listener.changed()
-      },
       queued: () => this.#scheduler.tell('want'),
       others: () => this.#others.within(othersMs),
       restored: (transaction, lost) => {

@@ -8,20 +8,6 @@ import type { LocalTransaction } from './transaction.ts'
 export interface OptimisticUpdatesOptions {
   readonly outbox: Outbox
   readonly replica: Replica
-  readonly listener: OptimisticUpdatesListener
-}
-
-export interface OptimisticUpdatesListener {
-  /**
-   * Has to call `apply`, which shows `changes` of the data and adds, moves or removes the updates of `transactions`.
-   * `mutation`: the reason is a local write or decision.
-   */
-  change(
-    kind: 'delta' | 'mutation',
-    changes: readonly RowChange[],
-    transactions: readonly LocalTransaction[],
-    apply: () => void,
-  ): void
 }
 
 export type Rejection = readonly [LocalTransaction, RejectedError]
@@ -101,11 +87,12 @@ export class OptimisticUpdates {
     added: readonly LocalTransaction[],
     changes: readonly RowChange[] = [],
   ): void {
-    const { replica, listener } = this.#options
     this.note(gone)
-    const touched = [...gone, ...added]
     const active = added.filter(({ state }) => state !== 'rejected')
-    const optimisticUpdates = { lift: touched.map(({ id }) => id), lay: active.map(({ record }) => record) }
-    listener.change(kind, changes, touched, () => replica.apply(changes, optimisticUpdates))
+    this.#options.replica.apply(
+      changes,
+      { lift: [...gone, ...added].map(({ id }) => id), lay: active.map(({ record }) => record) },
+      kind,
+    )
   }
 }

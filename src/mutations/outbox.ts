@@ -22,9 +22,15 @@ export class Outbox {
    */
   readonly #known = new Set<string>()
   readonly #emitter: Emitter<{ change: undefined }>
+  readonly #onChange: () => void
+  #isChanged = false
+  /** The transactions whose state has changed since the last `notify`. */
+  readonly #changed = new Set<LocalTransaction>()
 
-  constructor(onListenerError: (error: unknown) => void) {
+  /** `onChange`: called after each change. `notify` is to be called some time later. */
+  constructor(onListenerError: (error: unknown) => void, onChange: () => void) {
     this.#emitter = new Emitter(onListenerError)
+    this.#onChange = onChange
   }
 
   /** Calls `listener` when a transaction is added or removed, or its state changes. */
@@ -32,9 +38,21 @@ export class Outbox {
     return this.#emitter.on('change', listener)
   }
 
-  /** To be called when a transaction was added or removed, or its state has changed. */
-  emitChange(): void {
+  /** Something that subscribers read has changed. `transaction`: its state has changed. */
+  touch(transaction?: LocalTransaction): void {
+    this.#isChanged = true
+    if (transaction) this.#changed.add(transaction)
+    this.#onChange()
+  }
+
+  /** Calls the subscribers of the outbox and of its transactions, if anything has changed since the last call. */
+  notify(): void {
+    if (!this.#isChanged) return
+    this.#isChanged = false
+    const changed = [...this.#changed]
+    this.#changed.clear()
     this.#emitter.emit('change', undefined)
+    for (const transaction of changed) transaction.notify()
   }
 
   get pending(): number {
@@ -60,6 +78,7 @@ export class Outbox {
     this.#byRecord.add(transaction)
     if (transaction.state === 'accepted') this.results.add(transaction, transaction.record.sid)
     if (transaction.state === 'rejected') this.#rejected.add(transaction)
+    this.touch()
   }
 
   /** Whether a transaction of this id is or was in the outbox. */
@@ -91,6 +110,7 @@ export class Outbox {
     this.#rejected.delete(transaction)
     this.#byRecord.remove(transaction)
     this.results.remove(transaction)
+    this.touch()
   }
 
   /** Whether no transaction with a higher id was ever added. */

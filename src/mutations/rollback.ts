@@ -14,8 +14,6 @@ export interface RollbackOptions {
 }
 
 export interface RollbackListener {
-  /** The number of pending or rejected transactions may have changed. */
-  countsChanged(): void
   /** There is a transaction to send. */
   queued(): void
   /** `transaction` is back: its replacement `lost` could not be stored. */
@@ -73,13 +71,10 @@ export class Rollback {
 
   /** Removes rejected transactions that another client of the same data has discarded or retried. */
   drop(rejected: readonly LocalTransaction[]): void {
-    const { outbox, listener } = this.#options
-    if (rejected.length === 0) return
     for (const transaction of rejected) {
-      outbox.remove(transaction)
+      this.#options.outbox.remove(transaction)
       transaction.dispatch({ type: 'discard' })
     }
-    listener.countsChanged()
   }
 
   /** Fails a transaction that could not be stored. Restores the rejected transaction that it was to replace. */
@@ -130,9 +125,7 @@ export class Rollback {
   ): boolean {
     // A transaction that was rejected before it was stored stays in the outbox.
     this.#exchange(transaction.state === 'rejected' ? [] : [transaction], replaced)
-    if (!transaction.dispatch(event)) return false
-    this.#options.listener.countsChanged()
-    return true
+    return transaction.dispatch(event)
   }
 
   #rejectDependents(transaction: LocalTransaction): void {
@@ -152,9 +145,7 @@ export class Rollback {
     const { optimisticUpdates, listener } = this.#options
     const restored = replaced.filter((one) => one.dispatch({ type: 'restore' }))
     optimisticUpdates.exchange(gone, restored)
-    if (restored.length === 0) return
-    listener.countsChanged()
-    listener.queued()
+    if (restored.length > 0) listener.queued()
   }
 
   #rejectAll(rejections: readonly Rejection[], sid?: number): void {
@@ -167,7 +158,6 @@ export class Rollback {
       .change({ keep: kept.map(({ record }) => record) })
       .then((gone) => this.drop(kept.filter(({ id }) => gone.includes(id))))
       .catch((thrown) => reporter.error(toStorageError(thrown)))
-    listener.countsChanged()
     for (const transaction of rejected) {
       if (sid === undefined) listener.rejectionShown(transaction)
       else if (transaction.state === 'rejected') outbox.results.add(transaction, sid)

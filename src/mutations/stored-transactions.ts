@@ -26,7 +26,7 @@ export interface StoredTransactionsOptions {
   /** See `Acknowledgements.take`. */
   readonly take: (record: OutboxRecord) => OutboxRecord | undefined
   readonly reporter: Pick<ErrorReporter, 'error'>
-  readonly listener: Pick<RollbackListener, 'countsChanged' | 'queued'>
+  readonly listener: Pick<RollbackListener, 'queued'>
 }
 
 /** Reads the transactions on the disk, which all clients of the same data share, into the outbox. */
@@ -172,7 +172,6 @@ export class StoredTransactions {
     optimisticUpdates.found(found, faults)
     // A transaction that cannot be migrated stays in the outbox as a rejected one.
     for (const [transaction, fault] of faults) rollback.reject(transaction, fault)
-    listener.countsChanged()
     listener.queued()
   }
 }

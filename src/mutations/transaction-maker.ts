@@ -44,7 +44,7 @@ export interface TransactionMakerOptions {
   readonly canSend: () => boolean
   readonly reporter: Pick<ErrorReporter, 'error'>
   readonly onListenerError: (error: unknown) => void
-  readonly listener: Pick<RollbackListener, 'countsChanged' | 'queued'>
+  readonly listener: Pick<RollbackListener, 'queued'>
 }
 
 type AddOptions = MutateOptions & Pick<OutboxRecord, 'replaces' | 'isUndo'>
@@ -176,8 +176,8 @@ export class TransactionMaker implements TransactionHost, UndoHost {
     }))
   }
 
-  changed(): void {
-    this.#options.outbox.emitChange()
+  changed(transaction?: LocalTransaction): void {
+    this.#options.outbox.touch(transaction)
   }
 
   get onListenerError(): (error: unknown) => void {
@@ -220,11 +220,10 @@ export class TransactionMaker implements TransactionHost, UndoHost {
 
   /**
    * Adds a transaction with `written`, or adds its writes to the newest one. `old`: the transaction that it writes
-   * again; a rejected one leaves the outbox in the same step. Listeners may write themselves, so call them last, when
-   * everything is in its place.
+   * again; a rejected one leaves the outbox in the same step.
    */
   #add(written: Draft, options: AddOptions, old?: LocalTransaction): LocalTransaction {
-    const { clock, ids, outbox, optimisticUpdates, models, listener } = this.#options
+    const { clock, ids, outbox, optimisticUpdates, models } = this.#options
     const { requires = [], ...rest } = options
     const links = linksOf(written.ops, outbox, requires, (one) => this.#rewrittenAs.get(one))
     const isEmpty = written.ops.length === 0
@@ -253,13 +252,12 @@ export class TransactionMaker implements TransactionHost, UndoHost {
     if (!isEmpty || rejected) void this.#store(transaction)
     optimisticUpdates.exchange(rejected ? [rejected] : [], isEmpty ? [] : [transaction])
     rejected?.dispatch({ type: 'discard' })
-    listener.countsChanged()
     return transaction
   }
 
   /** Adds writes to the newest transaction, if its own write has not begun and `options` are the same. */
   #join(written: Parameters<typeof joinRecords>[1], options: AddOptions): LocalTransaction | undefined {
-    const { outbox, optimisticUpdates, listener } = this.#options
+    const { outbox, optimisticUpdates } = this.#options
     const { coalesce, group, label, isUndo } = options
     const last = this.#unwritten
     if (coalesce === undefined || isUndo || last?.state !== 'writing' || !outbox.isNewest(last))
@@ -271,7 +269,6 @@ export class TransactionMaker implements TransactionHost, UndoHost {
     const joined = joinRecords(last.id, record, written)
     if (joined.ops.length > maxOps) return undefined
     optimisticUpdates.amend(last, joined)
-    listener.countsChanged()
     return last
   }
 

@@ -40,7 +40,7 @@ export interface Transaction {
    * has settled.
    */
   readonly settled: Promise<TransactionState['name']>
-  /** Calls `listener` after each change of `state`. */
+  /** Calls `listener` when `state` has changed. Changes that happen together are reported once. */
   subscribe(listener: Listener<Transaction>): Unsubscribe
   /**
    * Undoes it. An unsent transaction is cancelled; for a sent one, another transaction restores each field that still
@@ -65,8 +65,8 @@ export interface TouchedRecord {
 export interface TransactionHost {
   records(record: OutboxRecord): readonly TouchedRecord[]
   undo(transaction: LocalTransaction): Promise<LocalTransaction | undefined>
-  /** To be called when the state of a transaction has changed. */
-  changed(): void
+  /** Called when the state of a transaction has changed. `LocalTransaction.notify` is to be called some time later. */
+  changed(transaction: LocalTransaction): void
   readonly onListenerError: (error: unknown) => void
 }
 
@@ -225,10 +225,14 @@ export class LocalTransaction implements Transaction {
     if (event.type === 'requeue') this.#effects = undefined
     this.#state = state
     this.#record = recordOf(this.#record, state)
+    this.#host.changed(this)
     this.#settle()
-    this.#emitter?.emit('change', this)
-    this.#host.changed()
     return true
+  }
+
+  /** Calls the subscribers. */
+  notify(): void {
+    this.#emitter?.emit('change', this)
   }
 
   /** Settles all promises, since the client is closed. */

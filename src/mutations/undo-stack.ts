@@ -133,6 +133,7 @@ export class UndoStack {
         this.#host.changed()
       })
     this.#running = settled
+    await settled
     return turn
   }
 

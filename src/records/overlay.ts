@@ -74,22 +74,22 @@ export class Overlay {
    * shown rows.
    */
   settle(changes: readonly RowChange[], lift: Iterable<string> = []): readonly RowChange[] {
-    const changed = new Set<Covered>()
-    const uncovered = changes.filter(({ t, id, after }) => {
+    const changed = new Map<Covered, number | undefined>()
+    const uncovered = changes.filter(({ t, id, after, at }) => {
       const covered = this.#at(t, id)
       if (!covered) return true
       covered.confirmed = after
-      changed.add(covered)
+      changed.set(covered, at)
       return false
     })
     for (const tx of lift) {
       for (const covered of this.#touched.get(tx) ?? []) {
         covered.layers = covered.layers.filter((layer) => layer.tx !== tx)
-        changed.add(covered)
+        if (!changed.has(covered)) changed.set(covered, undefined)
       }
       this.#touched.delete(tx)
     }
-    return [...uncovered, ...this.#showAll(changed)]
+    return [...uncovered, ...Array.from(changed, ([covered, at]) => ({ ...this.#show(covered), at }))]
   }
 
   /** Adds transactions on top of `shown`, in their order. Returns the changes of the shown rows. */
@@ -134,10 +134,6 @@ export class Overlay {
     const covered: Covered = { t, id, confirmed: row, layers: [], shown: row }
     byId.set(id, covered)
     return covered
-  }
-
-  #showAll(covered: Iterable<Covered>): readonly RowChange[] {
-    return Array.from(covered, (record) => this.#show(record))
   }
 
   #show(covered: Covered): RowChange {

@@ -10,6 +10,7 @@ import { readQuery } from './query.ts'
 import type { QuerySpec } from './query-spec.ts'
 import { type DataRecord, Records } from './record.ts'
 import { type QueryHost, ReplicaQuery } from './replica-query.ts'
+import { type ShownChange, ShownChanges } from './shown-changes.ts'
 import { type Copy, type Current, type Prepared, Staging } from './staging.ts'
 import { Table } from './table.ts'
 import { finish, type Work } from './turns.ts'
@@ -49,7 +50,7 @@ export class Replica implements QueryHost, Current {
   #copy: Copy = { tables: new Map(), unloaded: new Set(), isPart: true }
   readonly queries = new Set<ReplicaQuery>()
   readonly #changed = new Set<ReplicaQuery>()
-  #isNotifying = false
+  readonly #shownChanges = new ShownChanges()
 
   constructor(options: ReplicaOptions) {
     this.clock = options.clock
@@ -104,17 +105,33 @@ export class Replica implements QueryHost, Current {
   }
 
   /**
-   * Applies changes of confirmed rows, and adds and removes pending transactions, in one step. Each live query that
-   * changes notifies its subscribers once.
+   * Applies changes of confirmed rows, and adds and removes pending transactions, in one step. `kind`: `mutation` if
+   * the user wrote or undid the transactions.
    */
-  apply(changes: readonly RowChange[], overlay: OverlayChange = {}): void {
-    this.#show(this.#overlay.settle(changes, overlay.lift))
-    if (overlay.lay) this.#show(this.#overlay.lay(overlay.lay, this.shown))
-    this.#notify()
+  apply(
+    changes: readonly RowChange[],
+    overlay: OverlayChange = {},
+    kind: 'delta' | 'mutation' = 'delta',
+  ): void {
+    this.#show(this.#overlay.settle(changes, overlay.lift), kind)
+    if (overlay.lay) this.#show(this.#overlay.lay(overlay.lay, this.shown), kind)
+  }
+
+  /** Notifies the subscribers of each query whose result or status has changed since the last call. */
+  notify(): void {
+    const changed = [...this.#changed]
+    this.#changed.clear()
+    for (const query of changed) query.notify()
+  }
+
+  /** Returns what has changed in the shown records since the last call; `undefined` if nothing has. */
+  takeChange(): ShownChange | undefined {
+    return this.#shownChanges.take(this.records)
   }
 
   /** Applies changes of the shown rows. */
-  #show(changes: readonly RowChange[]): void {
+  #show(changes: readonly RowChange[], kind: ShownChange['kind']): void {
+    this.#shownChanges.add(kind, changes)
     const byType = new Map<string, RowChange[]>()
     for (const change of changes) {
       const ofType = byType.get(change.t)
@@ -134,14 +151,12 @@ export class Replica implements QueryHost, Current {
 
   /**
    * Replaces the current copy by a prepared one, and applies the pending transactions, except `lift`, on top, in one
-   * step. Each live query whose result differs notifies its subscribers once. If the prepared copy is partial, queries
-   * stay `pending`.
+   * step. If the prepared copy is partial, queries stay `pending`.
    */
   swap(staging: Staging, lift: Iterable<string> = []): void {
     this.#install(staging.finish())
     this.#overlay.settle([], lift)
-    this.#show(this.#overlay.rebase(this.shown))
-    this.#notify()
+    this.#show(this.#overlay.rebase(this.shown), 'snapshot')
   }
 
   /**
@@ -154,7 +169,7 @@ export class Replica implements QueryHost, Current {
     const unloaded = new Set([...this.#copy.unloaded].filter((t) => !types.has(t)))
     this.#install({ ...this.#copy, tables: new Map([...others, ...tables]), views, unloaded })
     // The pending transactions on these types were added without confirmed rows: apply them again.
-    this.#show(this.#overlay.rebase(this.shown, types))
+    this.#show(this.#overlay.rebase(this.shown, types), 'snapshot')
     this.apply(rest())
   }
 
@@ -187,19 +202,5 @@ export class Replica implements QueryHost, Current {
 
   tableOver(t: string, rows: Map<string, WireRow>): Work<Table> {
     return Table.over(rows, this.#indexes.get(t) ?? [], this.records)
-  }
-
-  /** Notifies each changed query once. Changes that a listener makes are notified after the remaining queries. */
-  #notify(): void {
-    if (this.#isNotifying) return
-    this.#isNotifying = true
-    try {
-      for (const query of this.#changed) {
-        this.#changed.delete(query)
-        query.notify()
-      }
-    } finally {
-      this.#isNotifying = false
-    }
   }
 }

@@ -183,7 +183,7 @@ export const writes: readonly Mutation[] = [
     test: 'test/writes/echo.test.ts',
     name: 'invariant 28: no old value shows in between where the server’s own comes %s',
     file: 'src/records/replica.ts',
-    from: 'this.#show(this.#overlay.rebase(this.shown))',
+    from: "this.#show(this.#overlay.rebase(this.shown), 'snapshot')",
     to: '',
   },
   {

@@ -30,13 +30,12 @@ function titled(id: string): LocalTransaction {
 }
 
 function setUp() {
-  const outbox = new Outbox(() => {})
+  const outbox = new Outbox(
+    () => {},
+    () => {},
+  )
   const replica = new Replica({ clock: new VirtualClock(), onListenerError: () => {} })
-  const optimisticUpdates = new OptimisticUpdates({
-    outbox,
-    replica,
-    listener: { change: (_kind, _rows, _of, apply) => apply() },
-  })
+  const optimisticUpdates = new OptimisticUpdates({ outbox, replica })
   const seen = () => [outbox.list().map(({ id }) => id), replica.get('Issue', 'i1')?.title]
   return { optimisticUpdates, seen }
 }

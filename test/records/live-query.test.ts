@@ -83,21 +83,6 @@ describe('telling', () => {
     expect(errors).toEqual([new Error('mine')])
   })
 
-  test('what a listener changes is seen at once and told after the others have heard', () => {
-    const { replica } = replicaOf(rows)
-    const log: string[] = []
-    const first = replica.query(t, {})
-    const second = replica.query(t, byN)
-    first.subscribe(({ rows }) => {
-      log.push(`first ${rows.length}`)
-      if (rows.length === 2) apply(replica, 'b')
-      log.push(`sees ${second.rows.length}`)
-    })
-    second.subscribe(({ rows }) => log.push(`second ${rows.length}`))
-    apply(replica, 'a')
-    expect(log).toEqual(['first 2', 'sees 1', 'second 1', 'first 1', 'sees 1'])
-  })
-
   test('who has gone is not told, and the query is no longer kept up', () => {
     const { replica } = replicaOf(rows)
     const filter = vi.fn(() => true)

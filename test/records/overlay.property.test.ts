@@ -3,8 +3,7 @@ import { expect, test } from 'vitest'
 import type { Payload } from '../../src/protocol/json.ts'
 import type { WireRow } from '../../src/protocol/row.ts'
 import type { TxOp } from '../../src/protocol/tx.ts'
-import { Replica } from '../../src/records/replica.ts'
-import { VirtualClock } from '../support/virtual-clock.ts'
+import { emptyReplica } from '../support/replica-fixtures.ts'
 
 const ids = ['1', '2'] as const
 const id = fc.constantFrom(...ids)
@@ -31,7 +30,7 @@ function laidOver(p: Payload | undefined, op: TxOp): Payload | undefined {
 test('what is shown is always what is confirmed with the pending ops on top', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 20 }), (steps) => {
-      const replica = new Replica({ clock: new VirtualClock(), onListenerError: () => {} })
+      const { replica } = emptyReplica()
       const query = replica.query('T', { orderBy: ['id'] })
       let told = query.rows
       query.subscribe(() => {

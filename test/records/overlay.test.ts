@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { TxOp } from '../../src/protocol/tx.ts'
-import { Replica } from '../../src/records/replica.ts'
-import { VirtualClock } from '../support/virtual-clock.ts'
+import { emptyReplica } from '../support/replica-fixtures.ts'
 
 type Fields = { readonly [field: string]: number | string }
 
@@ -12,7 +11,7 @@ const remove: TxOp = { op: 'd', t: 'T', id: '1' }
 
 /** A replica of one record, which shows what it is at each moment that a query is told. */
 function replicaOf(confirmed: Fields | undefined) {
-  const replica = new Replica({ clock: new VirtualClock(), onListenerError: () => {} })
+  const { replica } = emptyReplica()
   const rowOf = (p: Fields | undefined) => p && { t: 'T', id: '1', p }
   const stage = (p: Fields | undefined) => {
     const staging = replica.stage()

@@ -11,11 +11,29 @@ export function row(id: string, p: Payload = {}, v?: number): WireRow {
   return v === undefined ? { t, id, p } : { t, id, v, p }
 }
 
+/** A replica that notifies subscribers after each change, as an engine does in its commit. */
+class NotifyingReplica extends Replica {
+  override apply(...args: Parameters<Replica['apply']>): void {
+    super.apply(...args)
+    this.notify()
+  }
+
+  override swap(...args: Parameters<Replica['swap']>): void {
+    super.swap(...args)
+    this.notify()
+  }
+
+  override join(...args: Parameters<Replica['join']>): void {
+    super.join(...args)
+    this.notify()
+  }
+}
+
 /** A replica, not ready yet, that keeps what listeners and filters throw. */
 export function emptyReplica(options: Partial<ReplicaOptions> = {}) {
   const errors: unknown[] = []
   const onListenerError = (error: unknown) => errors.push(error)
-  return { errors, replica: new Replica({ clock: new VirtualClock(), onListenerError, ...options }) }
+  return { errors, replica: new NotifyingReplica({ clock: new VirtualClock(), onListenerError, ...options }) }
 }
 
 /** A replica that is ready and holds `rows`. */
