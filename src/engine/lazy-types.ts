@@ -1,5 +1,5 @@
 import { type SyncError, toStorageError } from '../base/errors.ts'
-import type { Database } from '../persistence/database.ts'
+import type { Database, Restored } from '../persistence/database.ts'
 import { unreadable } from '../persistence/format.ts'
 import type { HistoryPosition } from '../protocol/bootstrap.ts'
 import { type RowOp, rowKey } from '../protocol/fold.ts'
@@ -18,8 +18,11 @@ export interface LazyTypesOptions {
 }
 
 export interface LazyListener {
-  /** The records of `types` were read from the disk. Apply `ops` to them, and show them at once. */
-  join(staging: Staging, types: ReadonlySet<string>, ops: readonly RowOp[]): void
+  /**
+   * The records of `types` were read from the disk. Apply `ops` to them, and show them at once. `owesRepair`: the disk
+   * lacks records.
+   */
+  join(staging: Staging, types: ReadonlySet<string>, ops: readonly RowOp[], owesRepair: boolean): void
   /** The disk cannot return a type that is in use. */
   lost(error: SyncError): void
 }
@@ -131,7 +134,7 @@ export class LazyTypes {
   async #loadTypes(types: ReadonlySet<string>, base: HistoryPosition): Promise<void> {
     const { replica, listener } = this.#options
     const staging = replica.stage()
-    const sid = await this.#read(types, staging, base)
+    const { sid, repair } = await this.#read(types, staging, base)
     const applied = new Set(this.#keptAfter(sid, types))
     staging.apply([...applied])
     await staging.prepare()
@@ -139,19 +142,19 @@ export class LazyTypes {
     const rest = this.#keptAfter(sid, types).filter((op) => !applied.has(op))
     for (const { t, id } of this.#keptOf(types)) this.#kept.delete(rowKey(t, id))
     // `join` reports the updates of unknown records, unless `rest` brings the record.
-    listener.join(staging, types, [...staging.unknown, ...rest])
+    listener.join(staging, types, [...staging.unknown, ...rest], repair.owed)
   }
 
   /**
-   * Adds the stored records of `types` to `staging`. Resolves with the stored position, which is above `sid` if another
-   * client has stored more of the same history meanwhile. Throws a StorageError of code `unreadable` for older data or
+   * Adds the stored records of `types` to `staging`. The stored position is above `sid` if another client has
+   * stored more of the same history meanwhile. Throws a StorageError of code `unreadable` for older data or
    * another history.
    */
   async #read(
     types: ReadonlySet<string>,
     staging: Staging,
     { sid, epoch }: HistoryPosition,
-  ): Promise<number> {
+  ): Promise<Restored> {
     const isOf = ({ t }: { readonly t: string }) => types.has(t)
     const stored = await this.#options.database().read({
       rows: (rows) => staging.add(rows.filter(isOf)),
@@ -160,7 +163,7 @@ export class LazyTypes {
     })
     const isSame = stored && stored.sid >= sid && !isOtherEpoch(stored, epoch)
     if (!isSame) throw unreadable(`The type ${[...types].join(', ')}`)
-    return stored.sid
+    return stored
   }
 
   /**

@@ -81,7 +81,7 @@ export class LocalCopy {
       replica,
       database: () => disk.database,
       listener: {
-        join: (staging, types, ops) => this.#join(staging, types, ops),
+        join: (...loaded) => this.#join(...loaded),
         lost: (error) => disk.lose(error),
       },
     })
@@ -236,7 +236,7 @@ export class LocalCopy {
     })
   }
 
-  #join(staging: Staging, types: ReadonlySet<string>, ops: readonly RowOp[]): void {
+  #join(staging: Staging, types: ReadonlySet<string>, ops: readonly RowOp[], owesRepair: boolean): void {
     const { acknowledgements, listener } = this.#options
     let missing: readonly RowOp[] = []
     this.#replica.join(staging, types, () => {
@@ -248,6 +248,6 @@ export class LocalCopy {
     })
     listener.replaced(types)
     acknowledgements.loaded()
-    if (missing.length > 0) listener.missing(missing)
+    if (missing.length > 0 || owesRepair) listener.missing(missing)
   }
 }

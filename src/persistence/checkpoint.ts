@@ -58,15 +58,13 @@ export async function checkpoint(context: CheckpointContext): Promise<Checkpoint
 
 function begin(database: FencedConnection): Promise<Start | undefined> {
   return database.read(['journal'], async (tx) => {
-    const [stored, list, { unknown }] = await Promise.all([
+    const [stored, list] = await Promise.all([
       tx.get('meta', metaKeys.head),
       tx.get('meta', metaKeys.manifest),
-      readRepair(tx),
     ])
     const head = readHead(stored)
     if (!head) return undefined
     const fold = new JournalFold()
-    fold.addUnknown(unknown)
     const journal = await readJournal(tx, head, (ops) => fold.add(ops))
     return journal.size === 0 ? undefined : { head, manifest: readManifest(list), fold, journal }
   })
@@ -128,8 +126,9 @@ function finish(
     if (head?.generation !== startHead.generation || signal?.aborted) return false
     const { sid: base, at, to } = journal
     await database.cut(tx, { to })
-    // Keep these changes: the journal no longer has them, and a later restore still has to report them.
-    writeRepair(tx, { ...(await readRepair(tx)), unknown: fold.unknown })
+    // The journal no longer has the changes to missing records, so a later restore cannot notice them.
+    const { owed, at: repairedAt } = await readRepair(tx)
+    writeRepair(tx, { owed: owed || fold.owesRepair, at: repairedAt })
     await generations.switchTo(tx, { ...head, generation: writer.id, base, at }, manifest)
     return true
   })

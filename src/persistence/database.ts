@@ -17,8 +17,7 @@ import type { Repair } from './repair.ts'
 export interface Database {
   readonly kind: 'durable' | 'memory'
   /**
-   * Reads pages and journal from one consistent state. The pages reach `sink` in order, then the changes to unknown
-   * records that a checkpoint kept, then the ops of the journal. Resolves with the stored position, or with `undefined`
+   * Reads pages and journal from one consistent state. The pages reach `sink` in order, then the ops of the journal. Resolves with the stored position, or with `undefined`
    * if nothing was ever stored. The journal ends before the first record that cannot be read or does not continue the
    * record before it; that record and all later ones are deleted. Rejects with a StorageError of code `unreadable` if a
    * page cannot be read: only a snapshot helps then.
@@ -64,8 +63,6 @@ export interface Database {
 export interface RestoreSink {
   rows(rows: readonly WireRow[]): void
   ops(ops: readonly RowOp[]): void
-  /** Takes the changes to unknown records that a checkpoint kept; they have no fields. @default as `ops` */
-  readonly unknown?: (ops: readonly RowOp[]) => void
   /**
    * Whether the sink wants records of `t`. Pages without any wanted type are not read; the other pages come whole, with
    * the rows of unwanted types. @default all
@@ -80,7 +77,7 @@ export interface Restored {
   readonly at: number
   /** The error, if migrated data could not be stored. Do not append a delta to the stored data then. */
   readonly failure?: SyncError | undefined
-  readonly repair: Pick<Repair, 'owed' | 'at'>
+  readonly repair: Repair
 }
 
 export interface JournalEntry {

@@ -1,4 +1,4 @@
-import { applyOp, type RowOp, rowKey, UnknownRecords } from '../protocol/fold.ts'
+import { applyOp, type RowOp, rowKey } from '../protocol/fold.ts'
 import type { WireRow } from '../protocol/row.ts'
 import type { PageEntry } from './format.ts'
 
@@ -8,12 +8,7 @@ export class JournalFold {
   /** The ops of each record that no page has contained yet. */
   readonly #waiting = new Map<string, RowOp[]>()
   readonly #done = new Set<string>()
-  readonly #unknown = new UnknownRecords()
-
-  /** Adds changes to records that are known to be missing. */
-  addUnknown(ops: readonly RowOp[]): void {
-    for (const op of ops) this.#unknown.note(op, false)
-  }
+  #owesRepair = false
 
   add(ops: readonly RowOp[]): void {
     for (const op of ops) {
@@ -48,9 +43,9 @@ export class JournalFold {
     }
   }
 
-  /** The changes to missing records. Complete once all pages are folded and `rest` is read. */
-  get unknown(): readonly RowOp[] {
-    return this.#unknown.ops
+  /** Whether changes were for missing records. Final once all pages are folded and `rest` is read. */
+  get owesRepair(): boolean {
+    return this.#owesRepair
   }
 
   #foldRow(row: WireRow): WireRow | undefined {
@@ -64,10 +59,13 @@ export class JournalFold {
 
   #fold(before: WireRow | undefined, ops: readonly RowOp[]): WireRow | undefined {
     let row = before
+    let isMissing = false
     for (const op of ops) {
-      this.#unknown.note(op, row !== undefined)
+      // An insert or a removal brings the record into step again.
+      isMissing = op.op === 'u' && (isMissing || !row)
       row = applyOp(row, op)
     }
+    this.#owesRepair ||= isMissing
     return row
   }
 }

@@ -1,5 +1,4 @@
 import { migrateOp, migrateRow, type Shape } from '../models/migrate.ts'
-import type { RowOp } from '../protocol/fold.ts'
 import type { WireRow } from '../protocol/row.ts'
 import type { RestoreSink } from './database.ts'
 import { JournalFold } from './journal-fold.ts'
@@ -7,8 +6,8 @@ import { JournalFold } from './journal-fold.ts'
 /** Collects data that is stored for an older version of the models. `migrated` returns it for the current version. */
 export interface MigratingSink extends RestoreSink {
   migrated(): readonly WireRow[]
-  /** The changes to missing records. Complete after `migrated`. */
-  readonly missing: readonly RowOp[]
+  /** Whether changes were for missing records. Final after `migrated`. */
+  readonly owesRepair: boolean
 }
 
 /** `rows` and `ops` throw if a record of version `from` cannot be migrated. */
@@ -19,11 +18,10 @@ export function migratingSink(models: Shape, from: number): MigratingSink {
     rows(stored) {
       for (const row of stored) rows.push(migrateRow(models, from, row))
     },
-    unknown: (ops) => fold.addUnknown(ops),
     ops: (stored) => fold.add(stored.map((op) => migrateOp(models, from, op))),
     migrated: () => [...fold.applyTo(rows), ...fold.rest()],
-    get missing() {
-      return fold.unknown
+    get owesRepair() {
+      return fold.owesRepair
     },
   }
 }

@@ -80,20 +80,16 @@ function databaseIn(
    * Stores the migrated data, because every later delta is written for the current models. If storing fails, `sink` has
    * received the data all the same, and the result has a `failure`.
    */
-  const rewrite = async (
-    migrating: MigratingSink,
-    restored: Restored,
-    sink: RestoreSink,
-  ): Promise<Restored> => {
+  const rewrite = async (migrating: MigratingSink, read: Restored, sink: RestoreSink): Promise<Restored> => {
     const rows = migrating.migrated()
-    const unknown = migrating.missing
+    const { owed, at } = read.repair
+    const restored = { ...read, repair: { owed: owed || migrating.owesRepair, at } }
     sink.rows(rows)
-    if (unknown.length > 0) sink.ops(unknown)
     let writer: SnapshotWriter | undefined
     try {
       writer = await snapshot()
       for (const page of pagesOf(rows)) await writer.page(page)
-      await writer.commit(restored, { ...restored.repair, unknown })
+      await writer.commit(restored, restored.repair)
       return restored
     } catch (error) {
       await writer?.abort().catch(() => {})

@@ -27,7 +27,7 @@ export function readStored(
   sinkFor: (version: number) => RestoreSink | undefined,
 ): Promise<Read | undefined> {
   return database.read(['pages', 'journal'], async (tx) => {
-    const [stored, list, { owed, at: repairedAt, unknown }] = await Promise.all([
+    const [stored, list, repair] = await Promise.all([
       tx.get('meta', metaKeys.head),
       tx.get('meta', metaKeys.manifest),
       readRepair(tx),
@@ -43,10 +43,9 @@ export function readStored(
       for (const { key } of wanted) sink.rows(readPage(await tx.get('pages', key)))
     }
     await Promise.all(Array.from({ length: pagesAhead }, readPages))
-    if (unknown.length > 0) (sink.unknown ?? sink.ops)(unknown)
     const { sid, at, size, brokenAt } = await readJournal(tx, head, (ops) => sink.ops(ops))
     return {
-      restored: { sid, epoch: head.epoch, at, repair: { owed, at: repairedAt } },
+      restored: { sid, epoch: head.epoch, at, repair },
       size: { pageUnits: sizeOf(manifest), journalUnits: size },
       brokenAt,
     }

@@ -28,7 +28,7 @@ export function beginSnapshot(
       await pages.add(...added)
     },
 
-    async commit({ sid, epoch }, { owed = false, at, unknown = [] } = {}) {
+    async commit({ sid, epoch }, { owed = false, at } = {}) {
       throwIfEnded()
       const manifest = await pages.manifest()
       const head: Head = {
@@ -42,7 +42,7 @@ export function beginSnapshot(
       await database.write(['pages', 'journal'], async (tx) => {
         throwIfEnded()
         await database.cut(tx, {})
-        writeRepair(tx, { owed, at, unknown })
+        writeRepair(tx, { owed, at })
         await generations.switchTo(tx, head, manifest)
       })
       pages.end()
