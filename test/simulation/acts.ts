@@ -17,6 +17,9 @@ export interface Write {
   /** The record as the tab showed it, and as the server had it at the tab's position. */
   readonly base: Row
   readonly confirmed: Row
+  /** Whether it asked the server to refuse it if somebody else had changed the record, and the tab's position by then. */
+  readonly ifUnchanged: boolean
+  readonly sid: number
   /** The rejected one in whose place it was written. */
   readonly retryOf: Write | undefined
   /** The server's history when it was made. */

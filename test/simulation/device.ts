@@ -1,20 +1,34 @@
-import type { MockDevice, MockSyncServer, VirtualClock } from 'instep/testing'
+import type { BreakableSocket, MockDevice, MockSyncServer, VirtualClock } from 'instep/testing'
+import { JumpingClock } from '../support/jumping-clock.ts'
+import type { Answer } from './answers.ts'
+import { Translator } from './dialect.ts'
+import type { Result } from './oracle.ts'
+import type { Plan } from './plan.ts'
 import { Disk } from './stores.ts'
 import type { Tab } from './tab.ts'
+
+/** Some of a row. */
+const pieceBytes = 90
 
 /** After so long, in ms, a device knows that it is offline: where it is told, and where it has to find out. */
 const knownMs = { cut: 2_000, down: 60_000 }
 
-export type Answer = 'lost' | 'late'
-
 export interface DeviceOptions {
   readonly name: string
   readonly server: MockSyncServer<VirtualClock>
-  readonly storeMs: number
+  readonly plan: Plan
   readonly tokenOf: (identity: string) => string
+  /** Issues a new token for the user of the device. */
+  readonly onSignIn: () => void
   /** Hears of the ids of each request's transactions, and whether they came with another user's credentials. */
   readonly onReceived: (ids: readonly string[], isOther: boolean) => void
-  readonly onAnswered: (results: readonly { readonly id: string; readonly sid?: number }[]) => void
+  readonly onAnswered: (results: readonly Result[]) => void
+  readonly sidOf: (record: { readonly t: string; readonly id: string }) => number
+}
+
+interface PlannedAnswer {
+  readonly endpoint: string | undefined
+  readonly answer: Answer
 }
 
 /** A device of Ada's: its network, its disk and its tabs. */
@@ -23,49 +37,115 @@ export class Device {
   readonly identity = 'ada'
   readonly mock: MockDevice<VirtualClock>
   readonly clock: VirtualClock
+  /** The clock of the device, which its user may set. */
+  readonly machineClock: JumpingClock
   readonly disk = new Disk()
-  readonly storeMs: number
-  readonly tokenOf: (identity: string) => string
+  readonly plan: Plan
   readonly tabs = new Map<number, Tab>()
   /** Whose credentials the session that all tabs share holds. */
   signedIn = 'ada'
   isCut = false
-  /** What becomes of the next answers to transactions. */
-  readonly answers: Answer[] = []
+  /** What becomes of the next requests. */
+  answers: PlannedAnswer[] = []
+  /** Whether something was wrong with the line that the device has to find out by itself. */
+  hadTrouble = false
+  /** Whether the server, or something in its place, has sent what makes no sense. */
+  hasNoise = false
+  /** Whether a step of a tab's store was to fail. */
+  hasStoreFault = false
   /** Since when every tab reaches the server, since when none does, and since when the store takes writes. */
   reachableSince: number | undefined
   unreachableSince: number | undefined
   storeFineSince: number | undefined
   /** Since when the device itself is cut off, of which it is told at once. */
   cutSince: number | undefined
+  /** Where `sync` has said that the data is stored. */
+  synced: { readonly at: number; readonly history: number | undefined; readonly sid: number } | undefined
   /** When its user last deleted what the browser had stored. */
   clearedAt: number | undefined
+  readonly #options: DeviceOptions
+  readonly #sockets = new Set<BreakableSocket>()
+  #failedRenewals = 0
 
-  constructor({ name, server, storeMs, tokenOf, onReceived, onAnswered }: DeviceOptions) {
+  constructor(options: DeviceOptions) {
+    const { name, server, plan, sidOf } = options
+    this.#options = options
     this.name = name
-    this.storeMs = storeMs
-    this.tokenOf = tokenOf
+    this.plan = plan
     this.clock = server.clock
+    this.machineClock = new JumpingClock(this.clock)
     this.mock = server.device()
+    this.mock.network.chunkMs = plan.pieceMs
+    const translator = plan.dialect && new Translator(plan.dialect, server, sidOf)
     this.mock.network.use({
-      fetch: async (request) => {
-        if (!request.url.endsWith('/tx')) return server.fetch(request)
-        const body: { readonly txs: readonly { readonly id: string }[] } = await request.clone().json()
-        const token = request.headers.get('authorization')?.replace('Bearer ', '')
-        const response = server.fetch(request)
-        onReceived(
-          body.txs.map(({ id }) => id),
-          token !== tokenOf(this.identity),
-        )
-        const answer = this.answers.shift()
-        if ((await response).ok) onAnswered((await (await response).clone().json()).results)
-        if (answer === 'lost') throw new TypeError('The connection broke.')
-        if (answer === 'late') await new Promise<void>((resolve) => void this.clock.after(2_000, resolve))
-        return response
+      fetch: (request) => this.#answer(request, translator),
+      upgrade: async (request) => {
+        const planned = this.#take('ws')
+        if (planned) return planned(async () => new Response(null, { status: 503 }), this.#line)
+        const accept = await server.upgrade(request)
+        if (typeof accept !== 'function') return accept
+        return (socket) => {
+          this.#sockets.add(socket)
+          socket.addEventListener('close', () => this.#sockets.delete(socket))
+          accept(translator ? translated(socket, translator) : socket)
+        }
       },
-      upgrade: (request) => server.upgrade(request),
     })
     this.note(true)
+  }
+
+  get token(): string {
+    return this.#options.tokenOf(this.signedIn)
+  }
+
+  get #line() {
+    return { clock: this.clock, killSockets: () => this.mock.network.killSockets() }
+  }
+
+  /** Gets a new token after a 401, as the application of this run does. */
+  async renewToken(): Promise<string | undefined> {
+    const { renewal } = this.plan
+    if (this.signedIn !== this.identity || renewal === 'by the user') return undefined
+    if (renewal === 'fails once') {
+      this.#failedRenewals += 1
+      if (this.#failedRenewals % 2 === 1) throw new Error('The sign-in failed.')
+    }
+    if (renewal === 'slow') await new Promise<void>((resolve) => void this.clock.after(5_000, resolve))
+    this.#options.onSignIn()
+    return this.token
+  }
+
+  async #answer(request: Request, translator: Translator | undefined): Promise<Response> {
+    const { server, tokenOf, onReceived, onAnswered } = this.#options
+    const endpoint = new URL(request.url).pathname.split('/').at(-1) ?? ''
+    const planned = this.#take(endpoint)
+    const isTx = endpoint === 'tx'
+    if (isTx) {
+      const body: { readonly txs: readonly { readonly id: string }[] } = await request.clone().json()
+      onReceived(
+        body.txs.map(({ id }) => id),
+        this.signedIn !== this.identity &&
+          request.headers.get('authorization') !== `Bearer ${tokenOf(this.identity)}`,
+      )
+    }
+    const pass = async () => {
+      const response = await server.fetch(request.clone())
+      if (isTx && response.ok) onAnswered((await response.clone().json()).results)
+      const said = translator ? await translator.response(request, response) : response
+      return this.plan.pieceMs > 0 ? inPieces(said) : said
+    }
+    return planned ? planned(pass, this.#line) : pass()
+  }
+
+  #take(endpoint: string): Answer | undefined {
+    const found = this.answers.find((planned) => (planned.endpoint ?? endpoint) === endpoint)
+    this.answers = this.answers.filter((planned) => planned !== found)
+    return found?.answer
+  }
+
+  /** The server closes the sockets of the device. */
+  closeSockets(code: number): void {
+    for (const socket of this.#sockets) socket.close(code)
   }
 
   get openTabs(): readonly Tab[] {
@@ -96,12 +176,44 @@ export class Device {
   /** Notes since when the network and the store are as they are. */
   note(isServerUp: boolean): void {
     const now = this.clock.now()
+    const { network, environment } = this.mock
+    const isBlackHole = network.state === 'black hole'
     const isReachable = isServerUp && !this.isCut && this.signedIn === this.identity
+    const isFine = isReachable && !isBlackHole && this.answers.length === 0 && environment.lifecycle.online()
     const stopped = this.openTabs.filter(({ isStopped }) => isStopped).length
-    const isQuiet = !isReachable || (stopped > 0 && stopped === this.openTabs.length)
-    this.reachableSince = isReachable && stopped === 0 ? (this.reachableSince ?? now) : undefined
+    const isQuiet = (!isReachable && !isBlackHole) || (stopped > 0 && stopped === this.openTabs.length)
+    this.reachableSince = isFine && stopped === 0 ? (this.reachableSince ?? now) : undefined
     this.unreachableSince = isQuiet ? (this.unreachableSince ?? now) : undefined
     this.cutSince = this.isCut ? (this.cutSince ?? now) : undefined
-    this.storeFineSince = this.disk.trouble ? undefined : (this.storeFineSince ?? now)
+    this.storeFineSince = this.disk.trouble || this.hasStoreFault ? undefined : (this.storeFineSince ?? now)
   }
+}
+
+function translated(socket: BreakableSocket, translator: Translator): BreakableSocket {
+  return {
+    get bufferedAmount() {
+      return socket.bufferedAmount
+    },
+    send: (text) => {
+      for (const message of translator.pushes(text)) socket.send(message)
+    },
+    close: (code, reason) => socket.close(code, reason),
+    terminate: () => socket.terminate(),
+    addEventListener: (type, listener) => socket.addEventListener(type, listener),
+  }
+}
+
+/** The body in pieces, each of which can take its time. */
+async function inPieces(response: Response): Promise<Response> {
+  if (response.body === null) return response
+  const bytes = new Uint8Array(await response.arrayBuffer())
+  let at = 0
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      if (at >= bytes.length) return controller.close()
+      controller.enqueue(bytes.subarray(at, at + pieceBytes))
+      at += pieceBytes
+    },
+  })
+  return new Response(body, { status: response.status, headers: response.headers })
 }

@@ -15,6 +15,13 @@ const unjudgedMs = 2_500
 /** A tab that has seen a write in the data for so long, in ms, and could store that, holds it no more. */
 const goneMs = 5_000
 
+/** What the server said of one transaction. */
+export interface Result {
+  readonly id: string
+  readonly sid?: number
+  readonly error?: { readonly code: string }
+}
+
 /** Where an act may be laid over a tab's data. */
 type Presence = 'yes' | 'maybe' | 'no'
 
@@ -34,9 +41,12 @@ export class Oracle {
   /** Who wrote a value; others are not in it. */
   readonly #authors = new Map<number, Write>()
   readonly #now: () => number
+  readonly #isEarly: boolean
 
-  constructor(now: () => number) {
+  /** `isEarly`: the rows of a snapshot may be newer than its position. */
+  constructor(now: () => number, isEarly = false) {
     this.#now = now
+    this.#isEarly = isEarly
   }
 
   fault(text: string): void {
@@ -89,9 +99,10 @@ export class Oracle {
     }
   }
 
-  answered(results: readonly { readonly id: string; readonly sid?: number }[]): void {
+  answered(results: readonly Result[]): void {
     const { history } = this.log
-    for (const { id, sid } of results) {
+    for (const { id, sid, error } of results) {
+      if (error?.code === 'conflict') this.#checkConflict(id)
       if (sid === undefined) history.refused.add(id)
       else if (!history.accepted.has(id)) {
         history.accepted.set(id, sid)
@@ -101,11 +112,32 @@ export class Oracle {
     }
   }
 
+  /** A write of this kind is refused for somebody else's change only. */
+  #checkConflict(id: string): void {
+    const { histories, history } = this.log
+    const write = this.#byId.get(id)
+    if (!write || histories.length > 1) return
+    const { name, tab, sid } = write
+    const isOther = (tx: string | undefined) => this.writeOf(tx)?.tab !== tab
+    if (!history.changesOf(write.id, sid).some(isOther))
+      this.fault(`a write was refused for a change that nobody else made: ${name}`)
+  }
+
+  /** What a tab writes is accepted in the order in which it was written. */
+  #checkOrder({ name, tab, transaction }: Write): void {
+    if (this.log.histories.length > 1) return
+    const later = this.writes.slice(this.writes.findIndex((one) => one.transaction === transaction) + 1)
+    const first = later.find((one) => one.tab === tab && this.log.history.order.includes(one.transaction.id))
+    if (first) this.fault(`a write was accepted after a later one: ${name} after ${first.name}`)
+  }
+
   /** The server has changed records. */
   committed(changes: readonly Change[]): void {
     for (const change of changes) {
       const write = this.writeOf(change.tx)
       if (write) {
+        this.#checkOrder(write)
+        this.log.history.order.push(write.transaction.id)
         if (write.told.end === 'failed') this.fault(`a write that had failed happened: ${write.name}`)
         write.befores.push(change.before)
         this.#checkOwn(write, change)
@@ -118,12 +150,24 @@ export class Oracle {
   /** Looks at what a tab shows. */
   check(tab: Tab): void {
     const { history, last, client } = tab
+    tab.checkMirror()
     const sid = client.lastSyncId
     const isSame = history === last.history && !tab.hadSnapshot
+    if (isSame && sid < last.sid)
+      this.fault(`the position of a tab goes back: ${tab.name}, ${last.sid} to ${sid}`)
     if (sid !== last.sid || history !== last.history) tab.movedAt = this.#now()
     tab.last = { history, sid }
     tab.hadSnapshot = false
     this.#noteSeen(tab, isSame ? last.sid : Number.POSITIVE_INFINITY)
+    const { synced } = tab.device
+    if (
+      synced &&
+      synced.at < tab.openedAt &&
+      synced.history === history &&
+      sid < synced.sid &&
+      !this.#isEarly
+    )
+      this.fault(`what was synced was not stored: ${tab.name} is at ${sid}, not at ${synced.sid}`)
     const foreign = client
       .all('Note')
       .find(({ userId }) => userId !== undefined && userId !== tab.device.identity)
@@ -212,7 +256,10 @@ export class Oracle {
   /** All that `id` may be in `tab`: the server's row at the tab's position, and what may be laid over it. */
   #rows(tab: Tab, id: string, presenceOf: (act: Act) => Presence): readonly Row[] {
     const { history, sid } = tab.last
-    let rows: readonly Row[] = [history === undefined ? undefined : this.log.histories[history]?.at(sid, id)]
+    const log = history === undefined ? undefined : this.log.histories[history]
+    // Of a first snapshot, a part is shown before its position counts.
+    const isEarly = this.#isEarly || sid === 0
+    let rows: readonly Row[] = distinct([log?.at(sid, id), ...(isEarly ? (log?.after(sid, id) ?? []) : [])])
     for (const act of this.acts) {
       if (act.write.id !== id) continue
       const presence = presenceOf(act)

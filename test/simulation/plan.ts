@@ -1,3 +1,5 @@
+import type { Dialect } from './dialect.ts'
+
 /** Numbers that follow from a seed (Mulberry32). */
 export class Dice {
   #state: number
@@ -32,6 +34,28 @@ const ofNetwork = ['cut', 'cut', 'stop', 'server down', 'lose an answer', 'delay
 const ofStore = ['close the store', 'clear the store', 'store trouble', 'store trouble'] as const
 const ofServer = ['restore', 'restore', 'new epoch', 'trim'] as const
 
+/** What goes wrong between a device and the server, besides. */
+const ofLine = [
+  'fail requests',
+  'fail requests',
+  'fail writes',
+  'black hole',
+  'mend',
+  'mend',
+  'kill sockets',
+  'be slow',
+  'report a false state',
+  'hold pushes',
+  'send a held push',
+  'drop held pushes',
+  'end sockets',
+  'expire the token',
+  'sign in',
+  'set the clock',
+  'ask for the data',
+  'fail a step of the store',
+] as const
+
 export type Deed =
   | (typeof writes)[number]
   | (typeof undoing)[number]
@@ -41,6 +65,8 @@ export type Deed =
   | (typeof ofNetwork)[number]
   | (typeof ofStore)[number]
   | (typeof ofServer)[number]
+  | (typeof ofLine)[number]
+  | 'make noise'
   | 'crash'
   | 'somebody else signs in'
 
@@ -86,11 +112,19 @@ const modes = {
     'decide',
   ],
   'other user': [...writes, ...elsewhere, ...tabsOnly, 'somebody else signs in', 'cut', 'decide'],
+  network: [...writes, ...writes, ...elsewhere, ...elsewhere, ...ofLine, ...ofNetwork, 'crash', 'decide'],
+  // Another server has no epoch: it can neither be restored nor forget its changes.
+  'other server': [...elsewhere, ...elsewhere, ...elsewhere, ...tabsOnly, ...ofLine, 'cut', 'crash'],
+  hour: [...writes, ...elsewhere, ...elsewhere, ...ofLine, ...ofLine, ...ofNetwork, 'make noise', 'trim'],
 } satisfies Record<string, readonly Scene[]>
 
 export type Mode = keyof typeof modes
 
-const usual = ['tabs', 'undo', 'store', 'server', 'all', 'other user'] as const
+/** The modes of a run of all tests. */
+export const families = {
+  tabs: ['tabs', 'undo', 'store', 'server', 'all', 'other user'],
+  network: ['network', 'other server', 'network', 'other server', 'hour'],
+} as const satisfies Record<string, readonly Mode[]>
 
 /** One thing that happens, in one of its ways by `n`, and how long nothing else does afterwards. */
 export interface Step {
@@ -118,11 +152,20 @@ export interface Plan {
   readonly storeMs: number
   /** Whether a last backup is put back before the last restart. */
   readonly endsRestored: boolean
+  /** Whether some writes ask to be refused if somebody else has changed the record. */
+  readonly hasConditions: boolean
+  readonly hasSockets: boolean
+  /** The time that each piece of a response takes, in ms. 0: responses come whole. */
+  readonly pieceMs: number
+  /** What the application does after a 401. */
+  readonly renewal: 'at once' | 'slow' | 'fails once' | 'by the user'
+  /** How the server speaks, if it is not Instep's service. */
+  readonly dialect: Dialect | undefined
   readonly steps: readonly Step[]
 }
 
 /** The run of `seed`: of one mode after another, or of the given one. */
-export function planOf(seed: number, mode: Mode = usual[seed % usual.length] ?? 'all'): Plan {
+export function planOf(seed: number, mode: Mode = families.tabs[seed % families.tabs.length] ?? 'all'): Plan {
   const dice = new Dice(seed)
   const rarely = () => dice.roll(5) === 0
   const plan = {
@@ -133,7 +176,7 @@ export function planOf(seed: number, mode: Mode = usual[seed % usual.length] ?? 
     undoesInSteps: dice.roll(2) === 0,
     refuses: rarely(),
     storeMs: rarely() ? 20 : 0,
-    endsRestored: dice.roll(2) === 0,
+    endsRestored: dice.roll(2) === 0 && mode !== 'other server',
   }
   const count = plan.tabs + (plan.hasSecondDevice ? 1 : 0)
   const numbers = Array.from({ length: count }, (_, index) => index)
@@ -141,14 +184,44 @@ export function planOf(seed: number, mode: Mode = usual[seed % usual.length] ?? 
   const opened =
     rarely() && mode !== 'other user' ? [] : dice.roll(2) === 0 ? numbers : [...numbers].reverse()
   const steps: Step[] = []
-  for (const length = 4 + dice.roll(8); steps.length < length; ) {
+  const isHour = mode === 'hour'
+  const waits = isHour ? [30, 300, 2_000, 10_000, 20_000] : [1, 1, 50, 300, 3_000, 3_000, 70_000]
+  for (const length = isHour ? 250 : 4 + dice.roll(8); steps.length < length; ) {
     const scene = dice.pick<Scene>(modes[mode])
     const [tab, id] = [dice.roll(count), dice.pick<Step['id']>(['a', 'a', 'a', 'b', 'c'])]
     for (const what of typeof scene === 'string' ? [scene] : scene) {
-      steps.push({ what, tab, id, n: dice.roll(1_000), ms: dice.pick([1, 1, 50, 300, 3_000, 3_000, 70_000]) })
+      steps.push({ what, tab, id, n: dice.roll(1_000), ms: dice.pick(waits) })
     }
   }
-  return { ...plan, opened, steps }
+  return { ...plan, opened, steps, ...serverOf(mode, dice) }
+}
+
+const plainServer = {
+  hasConditions: false,
+  hasSockets: true,
+  pieceMs: 0,
+  renewal: 'at once',
+  dialect: undefined,
+} as const
+
+function serverOf(mode: Mode, dice: Dice): Pick<Plan, keyof typeof plainServer> {
+  if (!families.network.some((one) => one === mode)) return plainServer
+  return {
+    hasConditions: mode === 'network' && dice.roll(2) === 0,
+    hasSockets: dice.roll(4) > 0,
+    pieceMs: dice.pick([0, 0, 400]),
+    renewal: dice.pick(['at once', 'slow', 'fails once', 'by the user']),
+    dialect:
+      mode === 'other server'
+        ? {
+            snapshotSid: dice.pick(['first', 'last']),
+            snapshotTo: dice.pick(['head', 'rows']),
+            delta: dice.pick(['frames', 'both']),
+            deltaSid: dice.pick(['frames', 'head']),
+            push: dice.pick(['nothing', 'each frame', 'frames', 'delta', 'sid', 'hint']),
+          }
+        : undefined,
+  }
 }
 
 /** A run that is told step by step: `tab id n ms what`, as a failing run prints it. */
@@ -163,6 +236,7 @@ export function told(options: Partial<Omit<Plan, 'steps'>>, steps: readonly stri
     refuses: false,
     storeMs: 0,
     endsRestored: false,
+    ...plainServer,
     ...options,
     steps: steps.map((text) => {
       const [tab, id, n, ms, ...what] = text.split(' ')

@@ -1,3 +1,5 @@
+import { busiestSecond } from '../support/busiest-second.ts'
+import { healLine } from './line-steps.ts'
 import type { Plan } from './plan.ts'
 import { type Row, rowOf, textOf } from './server-log.ts'
 import { note, Simulation } from './simulation.ts'
@@ -14,6 +16,12 @@ export interface Outcome {
 /** So many requests may be made in ten quiet minutes by one tab. */
 const maxRequests = 30
 
+/** So many may be made in an hour in which much goes wrong, by one tab. */
+const maxPerHour = 600
+
+/** So many may be made within a second by one tab. */
+const maxInASecond = 20
+
 /** Does all that a seed says, then lets everything work again, and looks whether all is in its place. */
 export async function run(plan: Plan, onAdvance?: (simulation: Simulation) => void): Promise<Outcome> {
   const simulation = await Simulation.open(plan)
@@ -28,6 +36,8 @@ export async function run(plan: Plan, onAdvance?: (simulation: Simulation) => vo
       await take(simulation, step)
       if (oracle.faults.length > 0) return { faults: oracle.faults, story }
     }
+    const isTooMany = plan.mode === 'hour' && server.requests.length > maxPerHour * simulation.tabs.length
+    if (isTooMany) oracle.fault(`too many requests in an hour: ${server.requests.length}`)
     simulation.tell('everything works again')
     await heal(simulation)
     await look(simulation)
@@ -39,6 +49,16 @@ export async function run(plan: Plan, onAdvance?: (simulation: Simulation) => vo
     await server.close().catch((error) => oracle.fault(`the server does not close: ${error}`))
   }
   await clock.advance(60_000)
+  for (const { name, mock } of simulation.devices) {
+    const { network, environment } = mock
+    const left = {
+      requests: network.calls,
+      sockets: network.sockets,
+      listeners: environment.lifecycle.listeners,
+    }
+    for (const [what, count] of Object.entries(left))
+      if (count > 0) oracle.fault(`${what} are left: ${count} of the ${name} device`)
+  }
   if (clock.timers > 0) oracle.fault(`timers are left: ${clock.timers}`)
   return { faults: oracle.faults, story }
 }
@@ -48,16 +68,18 @@ async function heal(simulation: Simulation): Promise<void> {
   simulation.isServerUp = true
   server.up()
   for (const device of devices) {
-    device.answers.length = 0
     device.disk.trouble = undefined
     device.signedIn = device.identity
     device.mend()
   }
-  const tabs = Array.from({ length: plan.tabs + devices.length - 1 }, (_, index) => simulation.tab(index))
-  for (const tab of tabs) {
+  healLine(simulation)
+  for (let index = 0; index < plan.tabs + devices.length - 1; index += 1) {
+    const tab = simulation.tab(index)
     tab.isStopped = false
     await simulation.clock.until(tab.client.start())
   }
+  // A device finds out by itself that a socket is dead, or that a push was lost.
+  if (devices.some(({ hadTrouble }) => hadTrouble)) await simulation.advance(300_000)
   await settle(simulation, 2)
 }
 
@@ -108,6 +130,8 @@ async function look(simulation: Simulation): Promise<void> {
     const fate = simulation.fateOf(write)
     if (fate) oracle.fault(fate)
   }
+  const busiest = busiestSecond(server.requests.map(({ at }) => at))
+  if (busiest > maxInASecond * tabs.length) oracle.fault(`requests come too fast: ${busiest} in a second`)
   if (simulation.plan.seed % 4 > 0) return
   const { length } = server.requests
   await simulation.advance(600_000)

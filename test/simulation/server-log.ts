@@ -33,6 +33,9 @@ export class History {
   /** The `sid` of each accepted transaction. */
   readonly accepted = new Map<string, number>()
   readonly refused = new Set<string>()
+  /** The transactions of users that changed something, in the order in which the server took them. */
+  readonly order: string[] = []
+  readonly #changes: Pick<Change, 'sid' | 'id' | 'tx'>[] = []
   readonly removals: Pick<Change, 'sid' | 'id' | 'tx'>[] = []
   readonly states: State[] = [{ sid: 0, rows: new Map() }]
 
@@ -42,6 +45,25 @@ export class History {
 
   get rows(): ReadonlyMap<string, Row> {
     return this.states.at(-1)?.rows ?? new Map()
+  }
+
+  /** The position of the last change of a record. */
+  sidOf(id: string): number {
+    return this.#changes.findLast((change) => change.id === id)?.sid ?? 0
+  }
+
+  /** The transactions that changed a record after `sid`; `undefined` for a change that no user made. */
+  changesOf(id: string, sid: number): readonly (string | undefined)[] {
+    return this.#changes.filter((change) => change.id === id && change.sid > sid).map(({ tx }) => tx)
+  }
+
+  changed(change: Pick<Change, 'sid' | 'id' | 'tx'>): void {
+    this.#changes.push(change)
+  }
+
+  /** What the record became after the position `sid`. */
+  after(sid: number, id: string): readonly Row[] {
+    return this.states.filter((state) => state.sid > sid).map(({ rows }) => rows.get(id))
   }
 
   /** A record as it was at the position `sid`. */
@@ -71,6 +93,7 @@ export class ServerLog {
       const p = op === 'd' ? undefined : rowOf(frame.p)
       const before = history.rows.get(id)
       const after = op === 'u' ? { ...before, ...p } : p
+      history.changed({ sid, id, tx: by?.tx })
       if (op === 'd') history.removals.push({ sid, id, tx: by?.tx })
       if (t === 'Note') history.states.push({ sid, rows: new Map(history.rows).set(id, after) })
       return t === 'Note' ? [{ history: history.number, sid, op, id, before, after, tx: by?.tx }] : []

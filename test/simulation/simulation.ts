@@ -22,6 +22,7 @@ export class Simulation {
   /** For whoever looks for a cause: called whenever time has gone by. */
   onAdvance: ((simulation: Simulation) => void) | undefined
   isServerUp = true
+  readonly #tokens: Map<string, string>
   #count = 0
 
   static async open(plan: Plan): Promise<Simulation> {
@@ -48,15 +49,17 @@ export class Simulation {
       }),
     })
     const { clock } = this.server
-    this.oracle = new Oracle(() => clock.now())
-    const tokens = new Map(['ada', other].map((identity) => [identity, this.server.token(identity)]))
+    this.oracle = new Oracle(() => clock.now(), plan.dialect?.snapshotTo === 'rows')
+    this.#tokens = new Map(['ada', other].map((identity) => [identity, this.server.token(identity)]))
     this.devices = ['first', ...(plan.hasSecondDevice ? ['second'] : [])].map(
       (name) =>
         new Device({
           name,
           server: this.server,
-          storeMs: plan.storeMs,
-          tokenOf: (identity) => tokens.get(identity) ?? '',
+          plan,
+          tokenOf: (identity) => this.#tokens.get(identity) ?? '',
+          onSignIn: () => this.signIn(),
+          sidOf: ({ id }) => this.oracle.log.history.sidOf(id),
           onReceived: (txs, isOther) => this.oracle.received(txs, isOther),
           onAnswered: (results) => this.oracle.answered(results),
         }),
@@ -75,6 +78,18 @@ export class Simulation {
   next(): number {
     this.#count += 1
     return this.#count
+  }
+
+  /** Ada gets a new token. */
+  signIn(): void {
+    this.#tokens.set('ada', this.server.token('ada'))
+  }
+
+  /** Ada signs in, wherever she is. */
+  resume(): void {
+    this.signIn()
+    this.tell('Ada signs in again')
+    for (const { client } of this.tabs) client.resume()
   }
 
   tell(text: string): void {

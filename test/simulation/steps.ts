@@ -1,11 +1,13 @@
 import type { SyncClient, Transaction } from 'instep'
 import type { Act, Kind, Write } from './acts.ts'
+import { late, lost } from './answers.ts'
+import { lineTroubles } from './line-steps.ts'
 import type { Deed, Step } from './plan.ts'
 import { note, type Simulation } from './simulation.ts'
 import { storeTroubles } from './stores.ts'
 import type { Tab } from './tab.ts'
 
-interface Moment {
+export interface Moment {
   readonly simulation: Simulation
   /** Of a record. */
   readonly id: Step['id']
@@ -81,12 +83,12 @@ const happenings: Record<Deed, (moment: Moment) => unknown> = {
   'lose an answer': ({ simulation, index }) => {
     const device = simulation.device(index)
     simulation.tell(`the next answer to the ${device.name} device gets lost`)
-    device.answers.push('lost')
+    device.answers.push({ endpoint: 'tx', answer: lost })
   },
   'delay an answer': ({ simulation, index }) => {
     const device = simulation.device(index)
     simulation.tell(`the next answer to the ${device.name} device is late`)
-    device.answers.push('late')
+    device.answers.push({ endpoint: 'tx', answer: late })
   },
   restore: ({ simulation, n }) => {
     simulation.tell(`the server is restored without its last ${n % 4} changes`)
@@ -111,6 +113,7 @@ const happenings: Record<Deed, (moment: Moment) => unknown> = {
     simulation.tell(`the user clears the store of the ${device.name} device`)
     device.disk.engine.close('nothing')
     device.storeFineSince = undefined
+    device.synced = undefined
     device.clearedAt = simulation.clock.now()
     for (const one of simulation.oracle.writes) {
       if (one.tab.device === device && !one.tab.isOpen) one.isForgotten = true
@@ -122,6 +125,7 @@ const happenings: Record<Deed, (moment: Moment) => unknown> = {
     const { trouble } = device.disk
     simulation.tell(`the store of the ${device.name} device ${trouble ?? 'takes writes again'}`)
   },
+  ...lineTroubles,
   'somebody else signs in': ({ simulation, index }) => {
     const device = simulation.device(index)
     device.signedIn = device.signedIn === 'ada' ? 'ben' : 'ada'
@@ -151,11 +155,12 @@ function write(
   const fields = kind === 'delete' ? {} : fieldsOf(simulation, n)
   const { history, client } = tab
   const base = tab.row(id)
+  const ifUnchanged = simulation.plan.hasConditions && n % 3 === 0
   const body: Parameters<SyncClient['mutate']>[0] = (m) => {
     if (kind === 'insert') m.insert('Note', { id, ...fields })
-    else if (kind === 'update') m.update('Note', id, fields)
-    else if (kind === 'put') m.put('Note', { id, ...fields })
-    else m.delete('Note', id)
+    else if (kind === 'update') m.update('Note', id, fields, { ifUnchanged })
+    else if (kind === 'put') m.put('Note', { id, ...fields }, { ifUnchanged })
+    else m.delete('Note', id, { ifUnchanged })
   }
   let transaction: Transaction
   try {
@@ -175,6 +180,8 @@ function write(
     fields,
     base,
     confirmed: history === undefined ? undefined : oracle.log.histories[history]?.at(client.lastSyncId, id),
+    ifUnchanged,
+    sid: client.lastSyncId,
     retryOf: retried?.write,
     history: oracle.log.history.number,
     offlineSince: tab.device.offlineSince,

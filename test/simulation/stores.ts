@@ -1,5 +1,6 @@
 import { type Clock, memoryStore, StorageError, type Store, type StoreConnection } from 'instep'
 import { ClosableStore } from '../support/closable-store.ts'
+import { FaultyStore } from '../support/store-faults.ts'
 
 /** What a store does with writes, while something is wrong with it. */
 export const storeTroubles = ['aborts', 'is full', 'is closed', 'hangs'] as const
@@ -27,6 +28,8 @@ export class Disk {
 
 export interface StoreOfTab {
   readonly store: Store
+  /** Fails one step of it. */
+  readonly faulty: FaultyStore
   /** The process is gone: nothing that it waits for ever comes, and it begins nothing. */
   crash(): void
 }
@@ -69,15 +72,17 @@ export function storeOfTab({ disk, clock, ms, onFault }: StoreOfTabOptions): Sto
       }
     },
   })
-  return {
-    store: {
-      kind: 'durable',
-      async open(name) {
-        if (isGone) await never()
-        return connected(await disk.store.open(name))
-      },
-      destroy: (name) => disk.store.destroy(name),
+  const faulty = new FaultyStore({
+    kind: 'durable',
+    async open(name) {
+      if (isGone) await never()
+      return connected(await disk.store.open(name))
     },
+    destroy: (name) => disk.store.destroy(name),
+  })
+  return {
+    store: faulty.store,
+    faulty,
     crash() {
       isGone = true
     },

@@ -1,6 +1,8 @@
 import type { SyncClient, Transaction } from 'instep'
+import type { Fault } from '../support/store-faults.ts'
 import type { Write } from './acts.ts'
 import type { Device } from './device.ts'
+import { Mirror } from './mirror.ts'
 import { type Row, rowOf } from './server-log.ts'
 import { type StoreOfTab, storeOfTab } from './stores.ts'
 import { Surroundings } from './surroundings.ts'
@@ -30,21 +32,29 @@ export class Tab {
   /** When its position last changed. */
   movedAt = Number.NEGATIVE_INFINITY
   readonly #store: StoreOfTab
+  readonly #mirror: Mirror
 
   constructor(device: Device, name: string, onChange: (tab: Tab) => void, onFault: (text: string) => void) {
-    const { mock, clock, storeMs, identity, tokenOf } = device
+    const { mock, clock, machineClock, plan, identity } = device
     this.device = device
     this.name = name
     this.openedAt = clock.now()
     this.surroundings = new Surroundings(mock.environment.lifecycle)
-    this.#store = storeOfTab({ disk: device.disk, clock, ms: storeMs, onFault })
+    this.#store = storeOfTab({ disk: device.disk, clock, ms: plan.storeMs, onFault })
+    void this.#store.faulty.crashed.then(() => this.crash())
     this.client = mock.client({
       identity,
-      token: () => tokenOf(device.signedIn),
+      token: () => device.token,
+      onUnauthenticated: () => device.renewToken(),
       store: this.#store.store,
       pollInterval: 120_000,
-      environment: { lifecycle: this.surroundings },
+      environment: {
+        lifecycle: this.surroundings,
+        clock: machineClock,
+        ...(plan.hasSockets ? {} : { WebSocket: undefined }),
+      },
     })
+    this.#mirror = new Mirror(this.client, onFault)
     let isDue = false
     this.client.on('change', ({ kind }) => {
       if (kind === 'snapshot') this.hadSnapshot = true
@@ -56,7 +66,9 @@ export class Tab {
         onChange(this)
       })
     })
-    this.client.on('anomaly', ({ message }) => onFault(`an anomaly: ${message}`))
+    this.client.on('anomaly', ({ message }) => {
+      if (!device.hasNoise) onFault(`an anomaly: ${message}`)
+    })
     void this.client.start().catch(() => {})
   }
 
@@ -74,6 +86,30 @@ export class Tab {
     return tab === this ? transaction : this.client.outbox.get(transaction.id)
   }
 
+  /** Looks whether events and queries say the same as the client shows. */
+  checkMirror(): void {
+    this.#mirror.check()
+  }
+
+  failStoreAt(step: number, fault: Fault): void {
+    this.#store.faulty.arm(step, fault)
+  }
+
+  healStore(): void {
+    this.#store.faulty.disarm()
+  }
+
+  sync(): void {
+    const { client, history, device } = this
+    client.sync().then(
+      ({ sid }) => {
+        const isStored = this.isOpen && client.status.storage.kind === 'durable' && history === this.history
+        if (isStored) device.synced = { at: device.clock.now(), history, sid }
+      },
+      () => {},
+    )
+  }
+
   show(): void {
     this.surroundings.set({ visible: false })
     this.surroundings.set({ visible: true })
@@ -87,6 +123,7 @@ export class Tab {
 
   /** Ends in the middle of whatever it does. */
   crash(): void {
+    if (!this.isOpen) return
     this.isOpen = false
     this.#store.crash()
     void this.client.close().catch(() => {})
