@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { SyncClient } from '../../src/index.ts'
-import { type Desk, notes, Office } from '../support/office.ts'
+import { notes, TestBackend, type TestDevice } from '../support/test-backend.ts'
 
-/** What `desk` holds open. */
-function left({ network, environment }: Desk) {
+/** What `device` holds open. */
+function left({ network, environment }: TestDevice) {
   return { sockets: network.sockets, calls: network.calls, listeners: environment.lifecycle.listeners }
 }
 
@@ -16,57 +16,57 @@ function once(client: SyncClient, lifecycle: string, act: () => void): void {
   })
 }
 
-/** A desk on whose disk a transaction waits to be sent. */
-async function withOneToSend(office: Office): Promise<Desk> {
-  const desk = office.desk()
-  const client = desk.client()
+/** A device on whose disk a transaction waits to be sent. */
+async function withOneToSend(backend: TestBackend): Promise<TestDevice> {
+  const device = backend.device()
+  const client = device.client()
   await client.start()
   client.mutate((m) => m.insert('Note', { id: 'n1', userId: 'ada' }))
-  await desk.kill()
-  office.received.length = 0
-  return desk
+  await device.kill()
+  backend.received.length = 0
+  return device
 }
 
 describe('a listener of the status that', () => {
   test.each(['stop', 'close'] as const)(
     'calls %s when it hears of a start leaves nothing running',
     async (end) => {
-      const office = await Office.open()
-      const desk = await withOneToSend(office)
-      const client = desk.client()
+      const backend = await TestBackend.open()
+      const device = await withOneToSend(backend)
+      const client = device.client()
       once(client, 'running', () => void client[end]())
       await client.start()
-      await office.clock.advance(60_000)
+      await backend.clock.advance(60_000)
       expect(client.status).toMatchObject({ connection: { state: 'idle' }, data: { state: 'none' } })
-      expect(left(desk)).toEqual({ sockets: 0, calls: 0, listeners: 0 })
-      expect(office.received).toEqual([])
+      expect(left(device)).toEqual({ sockets: 0, calls: 0, listeners: 0 })
+      expect(backend.received).toEqual([])
     },
   )
 
   test('calls start when it hears of a stop has a client that runs, and one that ends', async () => {
-    const office = await Office.open()
-    const desk = office.desk()
-    const client = await desk.live()
+    const backend = await TestBackend.open()
+    const device = backend.device()
+    const client = await device.live()
     once(client, 'stopped', () => void client.start())
-    await office.clock.until(client.stop())
+    await backend.clock.until(client.stop())
     client.mutate((m) => m.insert('Note', { id: 'mine', userId: 'ada' }))
-    await office.insert('theirs')
-    await office.clock.advance(10_000)
+    await backend.insert('theirs')
+    await backend.clock.advance(10_000)
     expect(client.status).toMatchObject({ lifecycle: 'running', connection: { state: 'socket' } })
-    expect(notes(client)).toEqual(await office.rows())
-    await office.clock.until(client.close())
-    await office.clock.advance(100)
-    expect(left(desk)).toEqual({ sockets: 0, calls: 0, listeners: 0 })
+    expect(notes(client)).toEqual(await backend.rows())
+    await backend.clock.until(client.close())
+    await backend.clock.advance(100)
+    expect(left(device)).toEqual({ sockets: 0, calls: 0, listeners: 0 })
   })
 })
 
 test.each(['stop', 'close'] as const)(
   'a token function that calls %s when it is first asked has nothing sent',
   async (end) => {
-    const office = await Office.open()
-    const desk = await withOneToSend(office)
+    const backend = await TestBackend.open()
+    const device = await withOneToSend(backend)
     let asked = 0
-    const client: SyncClient = desk.client({
+    const client: SyncClient = device.client({
       token: () => {
         asked += 1
         if (asked === 1) void client[end]()
@@ -74,8 +74,8 @@ test.each(['stop', 'close'] as const)(
       },
     })
     await client.start()
-    await office.clock.advance(60_000)
+    await backend.clock.advance(60_000)
     expect(client.status.connection).toEqual({ state: 'idle' })
-    expect(office.received).toEqual([])
+    expect(backend.received).toEqual([])
   },
 )

@@ -1,19 +1,19 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { SyncClientOptions } from '../../src/index.ts'
 import { SyncClient } from '../../src/index.ts'
-import { type Desk, notes, Office } from '../support/office.ts'
+import { notes, TestBackend, type TestDevice } from '../support/test-backend.ts'
 
 /** A service without the extension `caller`. Its tokens are the names of its users. */
-let office: Office
-let desk: Desk
+let backend: TestBackend
+let device: TestDevice
 /** Whose token came with each request. */
 let asked: string[]
 
 beforeEach(async () => {
-  office = await Office.open()
-  desk = office.desk()
+  backend = await TestBackend.open()
+  device = backend.device()
   asked = []
-  office.intercept = async (request, pass) => {
+  backend.intercept = async (request, pass) => {
     asked.push(
       `${request.headers.get('authorization')?.replace('Bearer ', '')} ${request.url.split('/').at(-1)}`,
     )
@@ -22,9 +22,9 @@ beforeEach(async () => {
     const { caller: _, ...rest } = await response.json()
     return Response.json(rest)
   }
-  office.push = (message, send) => send(JSON.parse(JSON.stringify(message).replace(/"caller":"[^"]*",/, '')))
-  await office.insert('of ada')
-  await office.insert('of bob', {}, 'bob')
+  backend.push = (message, send) => send(JSON.parse(JSON.stringify(message).replace(/"caller":"[^"]*",/, '')))
+  await backend.insert('of ada')
+  await backend.insert('of bob', {}, 'bob')
 })
 
 const identityOf = (token: string) => token
@@ -41,59 +41,59 @@ describe.each(ways)('a token of another identity, %s,', (way, given) => {
   const options = (): Partial<SyncClientOptions> => ({
     identityOf,
     ...given,
-    ...(way === 'by polling' && { environment: { ...desk.environment, WebSocket: undefined } }),
+    ...(way === 'by polling' && { environment: { ...device.environment, WebSocket: undefined } }),
   })
 
   test('invariant 44: is never sent: nothing of its user is shown, and nothing is written in their name', async () => {
     const told: string[] = []
-    const client = await desk.live({ ...options(), onUnauthenticated: ({ code }) => void told.push(code) })
-    desk.token = 'bob'
-    await office.insert('also of bob', {}, 'bob')
+    const client = await device.live({ ...options(), onUnauthenticated: ({ code }) => void told.push(code) })
+    device.token = 'bob'
+    await backend.insert('also of bob', {}, 'bob')
     client.mutate((m) => m.insert('Note', { id: 'typed by ada' }))
-    await office.clock.advance(120_000)
+    await backend.clock.advance(120_000)
     expect(ofBob()).toEqual([])
     expect(client.status.connection).toMatchObject(otherUser)
     expect(told).toEqual(['other_user'])
     expect(Object.keys(notes(client))).toEqual(['of ada', 'typed by ada'])
-    expect(Object.keys(await office.rows('bob')).sort()).toEqual(['also of bob', 'of bob'])
-    desk.token = 'ada'
+    expect(Object.keys(await backend.rows('bob')).sort()).toEqual(['also of bob', 'of bob'])
+    device.token = 'ada'
     client.resume()
-    await office.clock.advance(10_000)
+    await backend.clock.advance(10_000)
     expect(client.status.connection.state).toBe(way === 'by polling' ? 'polling' : 'socket')
-    expect(Object.keys(await office.rows()).sort()).toEqual(['of ada', 'typed by ada'])
-    expect(office.received).toHaveLength(1)
+    expect(Object.keys(await backend.rows()).sort()).toEqual(['of ada', 'typed by ada'])
+    expect(backend.received).toHaveLength(1)
   })
 
   test('is not sent after a restart either, nor on a socket', async () => {
-    await desk.live(options())
-    await desk.kill()
-    desk.token = 'bob'
+    await device.live(options())
+    await device.kill()
+    device.token = 'bob'
     asked = []
-    const client = await desk.live(options())
-    await office.clock.advance(60_000)
+    const client = await device.live(options())
+    await backend.clock.advance(60_000)
     expect(asked).toEqual([])
     expect(client.status.connection).toMatchObject(otherUser)
     expect(Object.keys(notes(client))).toEqual(['of ada'])
-    await office.insert('also of bob', {}, 'bob')
-    await office.clock.advance(1_000)
+    await backend.insert('also of bob', {}, 'bob')
+    await backend.clock.advance(1_000)
     expect(Object.keys(notes(client))).toEqual(['of ada'])
   })
 
   test('that the handler or `resume` gives is not sent, and asks for no other one without end', async () => {
     let calls = 0
-    const client = await desk.live({
+    const client = await device.live({
       ...options(),
       onUnauthenticated: () => {
         calls += 1
         return 'bob'
       },
     })
-    desk.token = 'bob'
-    await office.clock.until(client.sync().catch(() => {}))
-    await office.clock.advance(600_000)
+    device.token = 'bob'
+    await backend.clock.until(client.sync().catch(() => {}))
+    await backend.clock.advance(600_000)
     expect(calls).toBe(1)
     client.resume('bob')
-    await office.clock.advance(600_000)
+    await backend.clock.advance(600_000)
     expect(calls).toBe(2)
     expect(ofBob()).toEqual([])
     expect(client.status.connection).toMatchObject(otherUser)
@@ -103,26 +103,26 @@ describe.each(ways)('a token of another identity, %s,', (way, given) => {
 describe('identityOf', () => {
   test('that throws sends nothing, is a typed error, and is called again', async () => {
     let throws = true
-    const client = await desk.live({
+    const client = await device.live({
       identityOf: (token) => {
         if (throws) throw new Error(`cannot read ${token}`)
         return token
       },
     })
-    await office.clock.advance(5_000)
+    await backend.clock.advance(5_000)
     expect(asked).toEqual([])
-    const error = await office.clock.until(client.sync().catch((thrown) => thrown))
+    const error = await backend.clock.until(client.sync().catch((thrown) => thrown))
     expect(error).toMatchObject({ name: 'NetworkError', code: 'unreachable' })
     expect(error.message).toBe('The function `identityOf` failed; it is called again later.')
     expect(String(error.cause)).not.toContain('ada')
     throws = false
-    await office.clock.advance(60_000)
+    await backend.clock.advance(60_000)
     expect(client.status.connection.state).toBe('socket')
   })
 
   test('is given an API key, too', async () => {
     const given: string[] = []
-    const client = await desk.live({
+    const client = await device.live({
       token: undefined,
       apiKey: 'key-of-ada',
       identityOf: (key) => {

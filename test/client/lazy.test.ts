@@ -3,8 +3,8 @@ import { memoryStore } from '../../src/storage/memory.ts'
 import { faults } from '../support/bare-server-faults.ts'
 import { Device, shown } from '../support/device.ts'
 import { models, restarted, unreliable } from '../support/lazy-types.ts'
-import { notes, Office } from '../support/office.ts'
 import { FaultyStore } from '../support/store-faults.ts'
+import { notes, TestBackend } from '../support/test-backend.ts'
 
 describe('a lazy type that nobody has used', () => {
   test('reads as empty, is pending, and is there soon after its first use', async () => {
@@ -196,17 +196,17 @@ describe('loading', () => {
 })
 
 describe('writing on a lazy type', () => {
-  async function desk() {
-    const office = await Office.open()
-    await office.insert('1', { title: 'Milk' })
-    const one = office.desk()
+  async function device() {
+    const backend = await TestBackend.open()
+    await backend.insert('1', { title: 'Milk' })
+    const one = backend.device()
     await one.live({ models })
     await one.kill()
-    return { office, one, client: await one.live({ models }) }
+    return { backend, one, client: await one.live({ models }) }
   }
 
   test('that is not loaded is refused with what to do, and loads it', async () => {
-    const { office, client } = await desk()
+    const { backend, client } = await device()
     const write = () => client.mutate((m) => m.update('Note', '1', { n: 1 }))
     expect(write).toThrow(
       expect.objectContaining({
@@ -217,32 +217,32 @@ describe('writing on a lazy type', () => {
         message: "Note: its records are not loaded yet; await `client.load('Note')` before you write.",
       }),
     )
-    await office.clock.advance(1)
-    await office.clock.until(write().synced)
-    expect(await office.rows()).toEqual({ 1: { title: 'Milk', n: 1 } })
-    expect(notes(client)).toEqual(await office.rows())
+    await backend.clock.advance(1)
+    await backend.clock.until(write().synced)
+    expect(await backend.rows()).toEqual({ 1: { title: 'Milk', n: 1 } })
+    expect(notes(client)).toEqual(await backend.rows())
   })
 
   test('before there is any data works as with any other', async () => {
-    const office = await Office.open()
-    const client = office.desk().client({ models })
+    const backend = await TestBackend.open()
+    const client = backend.device().client({ models })
     const tx = client.mutate((m) => m.insert('Note', { id: '1', title: 'Milk' }))
     expect(notes(client)).toEqual({ 1: { title: 'Milk' } })
     await client.start()
-    await office.clock.until(tx.synced)
+    await backend.clock.until(tx.synced)
     expect(notes(client)).toEqual({ 1: { title: 'Milk' } })
   })
 
   test('is shown after a restart, since what waits to be sent is a use', async () => {
-    const { office, one, client } = await desk()
-    await office.clock.until(client.load('Note'))
+    const { backend, one, client } = await device()
+    await backend.clock.until(client.load('Note'))
     one.network.cut()
     const tx = client.mutate((m) => m.update('Note', '1', { n: 1 }))
-    await office.clock.until(tx.durable)
+    await backend.clock.until(tx.durable)
     await one.kill()
     one.network.cut()
     const again = one.client({ models })
-    await office.clock.until(again.start())
+    await backend.clock.until(again.start())
     expect(notes(again)).toEqual({ 1: { title: 'Milk', n: 1 } })
   })
 })

@@ -83,25 +83,25 @@ describe.each([
   })
 
   test('what clients write is done once and all or nothing, and told to the others', async () => {
-    const [desk, phone] = [await start(), await start()]
-    await desk.ready()
+    const [device, phone] = [await start(), await start()]
+    await device.ready()
     await phone.ready()
-    const added = desk.mutate((m) => {
+    const added = device.mutate((m) => {
       m.insert('Issue', { id: '3', title: 'Door stuck' })
       m.update('Issue', '1', { open: false })
     })
     await added.synced
     await expect.poll(() => phone.get('Issue', '1')?.open).toBe(false)
-    expect(shown(phone)).toEqual(shown(desk))
+    expect(shown(phone)).toEqual(shown(device))
 
     backend.write('ada', { op: 'd', t: 'Issue', id: '3' })
-    const late = desk.mutate((m) => {
+    const late = device.mutate((m) => {
       m.update('Issue', '1', { open: true })
       m.put('Issue', { id: '2', title: 'His' })
     })
     await late.settled
     expect(late.rejection?.reason).toBe('exists')
-    expect(desk.get('Issue', '1')?.open).toBe(false)
+    expect(device.get('Issue', '1')?.open).toBe(false)
   })
 
   test('a write that asks for an unchanged record is refused after a change by another, and not after its own', async () => {

@@ -29,17 +29,17 @@ const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 async function start(): Promise<void> {
   processes = await Promise.all([0, 1].map(() => startServing(['--database', database])))
   balancer = await startBalancer(processes.map(({ url }) => url))
-  const names = owners.flatMap((owner) => ['desk', 'phone'].map((name) => ({ owner, name })))
+  const names = owners.flatMap((owner) => ['device', 'phone'].map((name) => ({ owner, name })))
   const { url: baseUrl } = balancer
   all = await Promise.all(names.map((who) => WritingClient.start({ ...who, baseUrl, secret })))
   for (const { client } of all) {
     await expect.poll(() => client.status.connection.state).toBe('socket')
   }
-  const boards = all.filter(({ name }) => name === 'desk')
+  const boards = all.filter(({ name }) => name === 'device')
   await Promise.all(
     boards.map(
       ({ client, owner }) =>
-        client.mutate((m) => void m.insert('Board', { id: `${owner}-board`, desk: -1, phone: -1 })).synced,
+        client.mutate((m) => void m.insert('Board', { id: `${owner}-board`, device: -1, phone: -1 })).synced,
     ),
   )
   for (const { client } of all) await expect.poll(() => client.count('Board')).toBe(1)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { runChild } from '../support/child.ts'
-import { Office } from '../support/office.ts'
 import { ownFolder, ownSqliteStore } from '../support/sqlite.ts'
+import { TestBackend } from '../support/test-backend.ts'
 
 interface Said {
   readonly found?: number
@@ -21,15 +21,15 @@ test('what was written without a network, by processes that were killed, arrives
     for (let n = 0; n < writes; n += 1) durable = Number((await child.next()).id) + 1
     await child.kill()
   }
-  const office = await Office.open()
-  const desk = office.desk({ store: ownSqliteStore(folder) })
-  const client = await desk.live({ baseUrl })
-  await office.clock.advance(5_000)
+  const backend = await TestBackend.open()
+  const device = backend.device({ store: ownSqliteStore(folder) })
+  const client = await device.live({ baseUrl })
+  await backend.clock.advance(5_000)
   const count = client.count('Note')
   expect(count).toBeGreaterThanOrEqual(durable)
   const ids = Array.from({ length: count }, (_, n) => `${n}`)
-  expect(await office.rows()).toEqual(Object.fromEntries(ids.map((id) => [id, { n: Number(id) }])))
-  expect(office.received).toHaveLength(count)
+  expect(await backend.rows()).toEqual(Object.fromEntries(ids.map((id) => [id, { n: Number(id) }])))
+  expect(backend.received).toHaveLength(count)
   expect(client.status.writes).toMatchObject({ pending: 0, rejected: 0 })
-  await desk.kill()
+  await device.kill()
 })

@@ -1,5 +1,5 @@
 import type { SyncClient } from '../../src/index.ts'
-import { at, type Desk, type Intercept, Office } from './office.ts'
+import { at, type Intercept, TestBackend, type TestDevice } from './test-backend.ts'
 
 /** Inserts a note. */
 export const add = (client: SyncClient, id: string, label = id) =>
@@ -9,22 +9,22 @@ export const add = (client: SyncClient, id: string, label = id) =>
 export const names = (count: number) =>
   Array.from({ length: count }, (_, n) => `n${String(n).padStart(3, '0')}`)
 
-/** A client of an office without notes. */
+/** A client of an backend without notes. */
 export async function noNotes(
-  options: Parameters<Desk['live']>[0] = {},
-  service: Parameters<typeof Office.open>[0] = {},
+  options: Parameters<TestDevice['live']>[0] = {},
+  service: Parameters<typeof TestBackend.open>[0] = {},
 ) {
-  const office = await Office.open(service)
-  const desk = office.desk()
-  return { office, desk, client: await desk.live(options) }
+  const backend = await TestBackend.open(service)
+  const device = backend.device()
+  return { backend, device, client: await device.live(options) }
 }
 
 /** Counts the requests for transactions, and answers them with `answer`. */
-export function counting(office: Office, answer: Intercept) {
+export function counting(backend: TestBackend, answer: Intercept) {
   const times: number[] = []
   const sizes: number[] = []
-  office.intercept = at('tx', async (request, pass) => {
-    times.push(office.clock.now())
+  backend.intercept = at('tx', async (request, pass) => {
+    times.push(backend.clock.now())
     sizes.push(JSON.parse(await request.clone().text()).txs.length)
     return answer(request, pass)
   })

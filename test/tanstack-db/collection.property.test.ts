@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { memoryStore } from '../../src/index.ts'
 import { instepCollectionOptions, instepMutationFn } from '../../src/tanstack-db/index.ts'
 import { withSteps } from '../support/store-steps.ts'
-import { clientOf, office } from './scene.ts'
+import { backend, clientOf } from './scene.ts'
 
 const id = fc.constantFrom('i1', 'i2', 'i3')
 const change = fc.record({
@@ -46,7 +46,7 @@ const written = (rows: Iterable<object>) =>
 
 /** A client with two collections, to which things happen. */
 async function scene() {
-  const server = await office()
+  const server = await backend()
   let release = () => {}
   let held: Promise<void> | undefined
   const store = withSteps(memoryStore(), { awaited: () => held, immediate: () => {} })

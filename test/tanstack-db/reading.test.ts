@@ -2,12 +2,12 @@ import { BasicIndex, createCollection, createLiveQueryCollection, eq } from '@ta
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { isSyncError, memoryStore, model, SyncClient } from '../../src/index.ts'
 import { instepCollectionOptions } from '../../src/tanstack-db/index.ts'
-import { clientOf, issuesOf, listen, models, office, type Server, titles } from './scene.ts'
+import { backend, clientOf, issuesOf, listen, models, type Server, titles } from './scene.ts'
 
 let server: Server
 
 beforeEach(async () => {
-  server = await office()
+  server = await backend()
 })
 afterEach(() => server.close())
 

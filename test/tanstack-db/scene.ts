@@ -17,7 +17,7 @@ export type Client = SyncClient<typeof models>
 export type Server = MockSyncServer<VirtualClock>
 
 /** A server with one project of Ada's and two issues in it. */
-export async function office(): Promise<Server> {
+export async function backend(): Promise<Server> {
   const server = mockSyncServer()
   await server.write(
     [

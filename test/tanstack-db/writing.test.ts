@@ -4,14 +4,14 @@ import { memoryStore } from '../../src/index.ts'
 import { instepCollectionOptions, instepMutationFn } from '../../src/tanstack-db/index.ts'
 import { FaultyStore } from '../support/store-faults.ts'
 import { withSteps } from '../support/store-steps.ts'
-import { type Client, clientOf, issuesOf, listen, office, type Server, titles } from './scene.ts'
+import { backend, type Client, clientOf, issuesOf, listen, type Server, titles } from './scene.ts'
 
 let server: Server
 let client: Client
 let issues: ReturnType<typeof issuesOf>
 
 beforeEach(async () => {
-  server = await office()
+  server = await backend()
   client = await clientOf(server)
   issues = issuesOf(client)
 })

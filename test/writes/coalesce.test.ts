@@ -1,60 +1,60 @@
 import { describe, expect, test } from 'vitest'
 import type { MutateOptions } from '../../src/index.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
-import { notes, Office } from '../support/office.ts'
 import { slowStore } from '../support/slow-store.ts'
+import { notes, TestBackend } from '../support/test-backend.ts'
 
 /** A client with one note, whose disk takes 10 ms to begin and to end a transaction. */
 async function open() {
-  const office = await Office.open()
-  await office.insert('1', { title: 'Milk', n: 1 })
-  const desk = office.desk({ store: slowStore(memoryStore(), office.clock, 10) })
-  const client = await desk.live()
+  const backend = await TestBackend.open()
+  await backend.insert('1', { title: 'Milk', n: 1 })
+  const device = backend.device({ store: slowStore(memoryStore(), backend.clock, 10) })
+  const client = await device.live()
   const type = (fields: object, options: MutateOptions = {}) =>
     client.mutate((m) => m.update('Note', '1', { ...fields }), { coalesce: 'edit', ...options })
-  return { office, desk, client, type }
+  return { backend, device, client, type }
 }
 
 describe('writes with the same `coalesce`', () => {
   test('are one transaction in one turn of the event loop', async () => {
-    const { office, client, type } = await open()
+    const { backend, client, type } = await open()
     const first = type({ title: 'O' })
     expect(type({ title: 'Oat' })).toBe(first)
     expect(first.records[0]).toMatchObject({ base: { title: 'Milk' }, mine: { title: 'Oat' } })
-    await office.clock.until(first.synced)
-    expect(office.received).toEqual([first.id])
+    await backend.clock.until(first.synced)
+    expect(backend.received).toEqual([first.id])
     expect(notes(client)).toEqual({ 1: { title: 'Oat', n: 1 } })
-    expect(await office.rows()).toEqual({ 1: { title: 'Oat', n: 1 } })
+    expect(await backend.rows()).toEqual({ 1: { title: 'Oat', n: 1 } })
   })
 
   test('are one transaction while an earlier write occupies the disk', async () => {
-    const { office, type } = await open()
+    const { backend, type } = await open()
     const first = type({ title: 'O' })
-    await office.clock.advance(5)
+    await backend.clock.advance(5)
     const second = type({ title: 'Oa' })
-    await office.clock.advance(5)
+    await backend.clock.advance(5)
     expect(type({ title: 'Oat' })).toBe(second)
     expect(second).not.toBe(first)
-    await office.clock.until(second.synced)
-    expect(await office.rows()).toEqual({ 1: { title: 'Oat', n: 1 } })
+    await backend.clock.until(second.synced)
+    expect(await backend.rows()).toEqual({ 1: { title: 'Oat', n: 1 } })
   })
 
   test('are durable together', async () => {
-    const { office, desk, client, type } = await open()
+    const { backend, device, client, type } = await open()
     await client.stop()
     type({ title: 'O' })
-    await office.clock.until(type({ n: 2 }).durable)
-    await desk.kill()
-    const again = desk.client()
-    await office.clock.until(again.start())
+    await backend.clock.until(type({ n: 2 }).durable)
+    await device.kill()
+    const again = device.client()
+    await backend.clock.until(again.start())
     expect(notes(again)).toEqual({ 1: { title: 'O', n: 2 } })
   })
 
   test('are two transactions once the write of the first has begun', async () => {
-    const { office, client, type } = await open()
+    const { backend, client, type } = await open()
     await client.stop()
     const first = type({ title: 'O' })
-    await office.clock.advance(5)
+    await backend.clock.advance(5)
     const second = type({ title: 'Oat' })
     expect(client.outbox.list()).toEqual([first, second])
   })
@@ -100,23 +100,23 @@ describe('writes with the same `coalesce`', () => {
   })
 
   test('require the transactions that each of them requires', async () => {
-    const { office, client, type } = await open()
+    const { backend, client, type } = await open()
     await client.stop()
     const required = client.mutate((m) => m.insert('Note', { id: '2' }))
     const first = type({ n: 2 }, { requires: [required] })
     expect(type({ n: 3 })).toBe(first)
-    await office.clock.until(required.undo())
+    await backend.clock.until(required.undo())
     expect(first.rejection?.reason).toBe('dependency_rejected')
   })
 
   test('are undone and redone in one step', async () => {
-    const { office, desk, client, type } = await open()
-    desk.network.cut()
+    const { backend, device, client, type } = await open()
+    device.network.cut()
     for (const title of ['O', 'Oa', 'Oat']) type({ title })
-    expect(await office.clock.until(client.undo())).toBe(true)
+    expect(await backend.clock.until(client.undo())).toBe(true)
     expect(notes(client)).toEqual({ 1: { title: 'Milk', n: 1 } })
     expect(client.canUndo).toBe(false)
-    expect(await office.clock.until(client.redo())).toBe(true)
+    expect(await backend.clock.until(client.redo())).toBe(true)
     expect(client.get('Note', '1')?.title).toBe('Oat')
   })
 })

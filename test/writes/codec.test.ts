@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { TxCodec } from '../../src/index.ts'
-import { notes, Office } from '../support/office.ts'
+import { notes, TestBackend } from '../support/test-backend.ts'
 
 /** What its codec makes of a transaction. */
 interface Body {
@@ -14,7 +14,7 @@ interface Body {
 }
 
 /** A server of another kind behind the same data: one change a request, and no word of positions. */
-function restLike(office: Office) {
+function restLike(backend: TestBackend) {
   const bodies: Body[] = []
   let refuses: string | undefined
   const answer = async (request: Request): Promise<Response> => {
@@ -23,13 +23,13 @@ function restLike(office: Office) {
     if (refuses === body.key) return Response.json({ ok: false, why: 'No such shelf.' })
     for (const { verb, table, row, fields } of body.changes) {
       const op = { create: 'i', change: 'u', drop: 'd' }[verb]
-      await office.service.write([
+      await backend.service.write([
         { op, t: table, id: row, ...(fields && { p: { userId: 'ada', ...fields } }) } as never,
       ])
     }
     return Response.json({ ok: true })
   }
-  office.intercept = (request, pass) => (request.url.endsWith('/tx') ? answer(request) : pass())
+  backend.intercept = (request, pass) => (request.url.endsWith('/tx') ? answer(request) : pass())
   return {
     bodies,
     refuse: (id: string) => {
@@ -61,17 +61,17 @@ const restCodec: TxCodec = {
 }
 
 async function open(codec: TxCodec) {
-  const office = await Office.open()
-  await office.insert('1', { title: 'Milk' })
-  const server = restLike(office)
-  const desk = office.desk()
-  return { office, desk, server, client: await desk.live({ transactionCodec: codec }) }
+  const backend = await TestBackend.open()
+  await backend.insert('1', { title: 'Milk' })
+  const server = restLike(backend)
+  const device = backend.device()
+  return { backend, device, server, client: await device.live({ transactionCodec: codec }) }
 }
 
 describe('a server with another body', () => {
   test('gets one transaction a request, and what it says becomes verdicts', async () => {
-    const { office, desk, server, client } = await open(restCodec)
-    desk.network.cut()
+    const { backend, device, server, client } = await open(restCodec)
+    device.network.cut()
     const made = [
       client.mutate((m) => m.update('Note', '1', { title: 'Oat milk' })),
       client.mutate((m) => m.insert('Note', { id: '2', title: 'Bread' }), { label: 'Add' }),
@@ -79,8 +79,8 @@ describe('a server with another body', () => {
       client.mutate((m) => m.delete('Note', '1')),
     ] as const
     server.refuse(made[1].id)
-    desk.network.mend()
-    await office.clock.advance(60_000)
+    device.network.mend()
+    await backend.clock.advance(60_000)
     expect(made.map(({ state }) => state)).toEqual(['synced', 'rejected', 'rejected', 'synced'])
     // What required the refused one was not even sent.
     expect(server.bodies).toEqual([
@@ -91,20 +91,20 @@ describe('a server with another body', () => {
       { key: made[1].id, changes: [expect.objectContaining({ verb: 'create', row: '2' })] },
       { key: made[3].id, changes: [{ verb: 'drop', table: 'Note', row: '1' }] },
     ])
-    expect(desk.log).toEqual(['rejected Add invalid', 'rejected Count dependency_rejected'])
-    expect([notes(client), await office.rows()]).toEqual([{}, {}])
+    expect(device.log).toEqual(['rejected Add invalid', 'rejected Count dependency_rejected'])
+    expect([notes(client), await backend.rows()]).toEqual([{}, {}])
   })
 
   test('that gives no position ends the waiting by the next delta, also after a restart', async () => {
-    const { office, desk, client } = await open(restCodec)
-    office.push = () => {}
+    const { backend, device, client } = await open(restCodec)
+    backend.push = () => {}
     const tx = client.mutate((m) => m.update('Note', '1', { title: 'Oat milk' }))
-    await office.clock.until(tx.accepted)
+    await backend.clock.until(tx.accepted)
     expect(tx.state).toBe('accepted')
-    await office.clock.advance(50)
-    await desk.kill()
-    const next = await desk.live({ transactionCodec: restCodec })
-    await office.clock.advance(5_000)
+    await backend.clock.advance(50)
+    await device.kill()
+    const next = await device.live({ transactionCodec: restCodec })
+    await backend.clock.advance(5_000)
     expect([next.outbox.list(), notes(next)]).toEqual([[], { 1: { title: 'Oat milk' } }])
   })
 })
@@ -125,24 +125,24 @@ describe('a codec', () => {
   }
 
   async function three(codec: TxCodec) {
-    const office = await Office.open()
-    const desk = office.desk()
-    const client = await desk.live({ transactionCodec: codec })
-    desk.network.cut()
+    const backend = await TestBackend.open()
+    const device = backend.device()
+    const client = await device.live({ transactionCodec: codec })
+    device.network.cut()
     const made = [
       client.mutate((m) => m.insert('Note', { id: '1' })),
       client.mutate((m) => m.update('Note', '1', { n: 1 })),
       client.mutate((m) => m.insert('Note', { id: '2' })),
     ]
-    await office.clock.advance(100)
-    desk.network.mend()
-    return { office, desk, client, made, ids: made.map(({ id }) => id) }
+    await backend.clock.advance(100)
+    device.network.mend()
+    return { backend, device, client, made, ids: made.map(({ id }) => id) }
   }
 
   test('without `requires` never has a transaction beside one that it requires', async () => {
     const { codec, batches } = noting()
-    const { office, made, ids } = await three(codec)
-    await office.clock.until(Promise.all(made.map((tx) => tx.synced)))
+    const { backend, made, ids } = await three(codec)
+    await backend.clock.until(Promise.all(made.map((tx) => tx.synced)))
     expect(batches.slice(-2)).toEqual([ids.slice(0, 1), ids.slice(1)])
   })
 
@@ -153,8 +153,8 @@ describe('a codec', () => {
     [undefined, 1],
   ])('that takes %s in one request is asked %s times', async (maxTransactions, times) => {
     const { codec, batches } = noting({ requires: true, ...(maxTransactions && { maxTransactions }) })
-    const { office, made, ids } = await three(codec)
-    await office.clock.until(Promise.all(made.map((tx) => tx.synced)))
+    const { backend, made, ids } = await three(codec)
+    await backend.clock.until(Promise.all(made.map((tx) => tx.synced)))
     const last = batches.slice(-times)
     expect(last.flat()).toEqual(ids)
   })
@@ -183,23 +183,23 @@ describe('a codec', () => {
   ])('that fails in %s loses nothing, and is asked again with waits', async (_, broken, told) => {
     const { codec, batches } = noting({ requires: true })
     const changing = { ...codec, ...broken }
-    const { office, desk, made } = await three(changing)
-    await office.clock.advance(300_000)
+    const { backend, device, made } = await three(changing)
+    await backend.clock.advance(300_000)
     expect(made.every(({ state }) => state !== 'rejected' && state !== 'failed')).toBe(true)
-    expect(new Set(desk.log)).toEqual(new Set([told]))
+    expect(new Set(device.log)).toEqual(new Set([told]))
     expect(batches.length).toBeLessThan(40)
     Object.assign(changing, codec)
-    await office.clock.until(Promise.all(made.map((tx) => tx.synced)))
+    await backend.clock.until(Promise.all(made.map((tx) => tx.synced)))
   })
 
   test('that makes no body says so as long as it holds up what is to be sent', async () => {
     const { codec } = noting({ requires: true })
     const changing = { ...codec, encode: fail }
-    const { office, client, made } = await three(changing)
-    await office.clock.advance(1_000)
+    const { backend, client, made } = await three(changing)
+    await backend.clock.advance(1_000)
     expect(client.status.writes.paused).toBe('`transactionCodec` failed: Mine.')
     Object.assign(changing, codec)
-    await office.clock.until(Promise.all(made.map((tx) => tx.synced)))
+    await backend.clock.until(Promise.all(made.map((tx) => tx.synced)))
     expect(client.status.writes).toEqual({ pending: 0, rejected: 0 })
   })
 })

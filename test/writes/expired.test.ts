@@ -1,63 +1,63 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { forgetVerdicts } from '../../src/server/log/sql/retention.ts'
-import { at, failure, notes, Office } from '../support/office.ts'
 import { logsIn } from '../support/postgres-log.ts'
+import { at, failure, notes, TestBackend } from '../support/test-backend.ts'
 
 const hour = 3_600_000
 const retention = { maxVerdictAgeMs: hour }
 
 let logs: Awaited<ReturnType<typeof logsIn>>
-const opened: Office[] = []
+const opened: TestBackend[] = []
 
 beforeAll(async () => {
   logs = await logsIn('memory:')
 })
 
 afterEach(async () => {
-  for (const office of opened.splice(0)) await office.service.close()
+  for (const backend of opened.splice(0)) await backend.service.close()
 })
 
 afterAll(() => logs.close())
 
-/** An office that keeps verdicts for an hour, a desk that is in step with it, and a way to be offline for a time. */
+/** An backend that keeps verdicts for an hour, a device that is in step with it, and a way to be offline for a time. */
 async function forgetful() {
-  const office = await Office.open()
-  opened.push(office)
-  const { clock } = office
-  await office.goOnWith((await logs.make({ clock, retention })).log)
+  const backend = await TestBackend.open()
+  opened.push(backend)
+  const { clock } = backend
+  await backend.goOnWith((await logs.make({ clock, retention })).log)
   const whole = async (pass: () => Promise<Response>) => {
     const response = await pass()
     return new Response(await response.text(), response)
   }
-  office.intercept = (_, pass) => clock.during(whole(pass))
-  const desk = office.desk()
-  const client = await desk.live()
+  backend.intercept = (_, pass) => clock.during(whole(pass))
+  const device = backend.device()
+  const client = await device.live()
   const away = async (ms: number) => {
     await clock.until(client.stop())
     await clock.advance(ms)
     await forgetVerdicts(logs.database.writers, retention, clock.now())
-    desk.network.mend()
+    device.network.mend()
     await clock.until(client.start())
     await clock.advance(5_000)
   }
-  return { office, desk, client, away }
+  return { backend, device, client, away }
 }
 
 test('what was written offline for longer than verdicts are kept waits in the inbox, and can be tried anew', async () => {
-  const { office, desk, client, away } = await forgetful()
-  desk.network.cut()
+  const { backend, device, client, away } = await forgetful()
+  device.network.cut()
   const add = client.mutate((m) => m.insert('Note', { id: '1', title: 'Milk' }), { label: 'Add' })
   const edit = client.mutate((m) => m.update('Note', '1', { n: 1 }), { label: 'Edit' })
   await away(3 * hour)
-  expect(desk.log).toEqual(['rejected Add expired', 'rejected Edit dependency_rejected'])
+  expect(device.log).toEqual(['rejected Add expired', 'rejected Edit dependency_rejected'])
   expect([client.status.writes, notes(client)]).toEqual([{ pending: 0, rejected: 2 }, {}])
-  expect(await office.rows()).toEqual({})
+  expect(await backend.rows()).toEqual({})
   expect(add.records).toMatchObject([{ base: undefined, mine: { title: 'Milk' }, theirs: undefined }])
 
-  await office.clock.until(client.outbox.retry(add.id).synced)
-  await office.clock.until(client.outbox.retry(edit.id).synced)
+  await backend.clock.until(client.outbox.retry(add.id).synced)
+  await backend.clock.until(client.outbox.retry(edit.id).synced)
   expect(client.status.writes).toEqual({ pending: 0, rejected: 0 })
-  expect([notes(client), await office.rows()]).toEqual(
+  expect([notes(client), await backend.rows()]).toEqual(
     Array.from({ length: 2 }, () => ({ 1: { title: 'Milk', n: 1 } })),
   )
 })
@@ -66,20 +66,20 @@ test.each([
   ['in time gets its first answer', 0.5 * hour, 'synced', []],
   ['too late is expired, though it happened', 3 * hour, 'rejected', ['rejected Add expired']],
 ] as const)('what is sent again %s, and happens once', async (_, ms, state, log) => {
-  const { office, desk, client, away } = await forgetful()
-  const { intercept } = office
-  office.intercept = at('tx', async (request, pass) => {
+  const { backend, device, client, away } = await forgetful()
+  const { intercept } = backend
+  backend.intercept = at('tx', async (request, pass) => {
     await intercept(request, pass)
-    desk.network.cut()
+    device.network.cut()
     return failure(502)
   })
   const tx = client.mutate((m) => m.insert('Note', { id: '1', title: 'Milk' }), { label: 'Add' })
-  await office.clock.advance(1_000)
-  expect(await office.log.position()).toMatchObject({ head: 1 })
-  office.intercept = intercept
+  await backend.clock.advance(1_000)
+  expect(await backend.log.position()).toMatchObject({ head: 1 })
+  backend.intercept = intercept
   await away(ms)
-  expect([tx.state, desk.log]).toEqual([state, log])
-  expect(office.received).toEqual([tx.id, tx.id])
-  expect(await office.log.position()).toMatchObject({ head: 1 })
+  expect([tx.state, device.log]).toEqual([state, log])
+  expect(backend.received).toEqual([tx.id, tx.id])
+  expect(await backend.log.position()).toMatchObject({ head: 1 })
   expect(notes(client)).toEqual({ 1: { title: 'Milk' } })
 })

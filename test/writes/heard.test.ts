@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { SyncFrame } from '../../src/protocol/frame.ts'
-import { at, Office } from '../support/office.ts'
+import { at, TestBackend } from '../support/test-backend.ts'
 
 test.each([
   ['in', (frames: readonly SyncFrame[]) => frames],
@@ -8,20 +8,20 @@ test.each([
 ])(
   'a transaction whose answer was lost is accepted by its frames, %s their order, as the last of them',
   async (_, order) => {
-    const office = await Office.open()
-    const desk = office.desk()
-    const client = desk.client()
+    const backend = await TestBackend.open()
+    const device = backend.device()
+    const client = device.client()
     await client.start()
-    await office.clock.advance(1_000)
-    office.intercept = at('tx', async (_, pass) => {
+    await backend.clock.advance(1_000)
+    backend.intercept = at('tx', async (_, pass) => {
       await pass()
       return new Promise<never>(() => {})
     })
-    office.push = ({ frames = [], ...message }, send) => send({ ...message, frames: order(frames) })
+    backend.push = ({ frames = [], ...message }, send) => send({ ...message, frames: order(frames) })
     const tx = client.mutate((m) => {
       for (const id of ['1', '2', '3']) m.insert('Note', { id })
     })
-    expect(await office.clock.until(tx.accepted)).toBe(3)
-    await desk.kill()
+    expect(await backend.clock.until(tx.accepted)).toBe(3)
+    await device.kill()
   },
 )

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { StorageError } from '../../src/base/errors.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import type { Store } from '../../src/storage/store.ts'
-import { notes, Office } from '../support/office.ts'
 import { add } from '../support/sending.ts'
+import { notes, TestBackend } from '../support/test-backend.ts'
 
 /** What opening a store comes to, while it opens none. */
 type Opening = () => Promise<never>
@@ -24,68 +24,68 @@ class StuckStore {
 
 /** A client with one record from the server and one write of its own on its disk, which does not open at first. */
 async function stuck(opening = silent) {
-  const office = await Office.open()
-  await office.insert('1', { title: 'Milk' })
+  const backend = await TestBackend.open()
+  await backend.insert('1', { title: 'Milk' })
   const disk = new StuckStore()
-  const desk = office.desk({ store: disk.store })
-  const before = await desk.live()
-  desk.network.cut()
-  await office.clock.until(add(before, '2').durable)
-  await desk.kill()
+  const device = backend.device({ store: disk.store })
+  const before = await device.live()
+  device.network.cut()
+  await backend.clock.until(add(before, '2').durable)
+  await device.kill()
   disk.stuck = opening
-  const client = desk.client()
-  await office.clock.until(client.start())
+  const client = device.client()
+  await backend.clock.until(client.start())
   expect(client.status.storage).toEqual({ kind: 'memory', reason: expect.any(String) })
-  return { office, disk, desk, client }
+  return { backend, disk, device, client }
 }
 
 test.each([
   ['gave no sign of life', silent],
   ['could not be opened', failing],
 ])('a store that %s shows later what it holds, and what was written before is sent', async (_, opening) => {
-  const { office, disk, desk, client } = await stuck(opening)
+  const { backend, disk, device, client } = await stuck(opening)
   expect(notes(client)).toEqual({})
   disk.stuck = undefined
-  await office.clock.advance(120_000)
+  await backend.clock.advance(120_000)
   expect(client.status.storage).toEqual({ kind: 'durable' })
   expect(notes(client)).toEqual({ 1: { title: 'Milk' }, 2: {} })
-  desk.network.mend()
-  await office.clock.advance(60_000)
-  expect(Object.keys(await office.rows())).toEqual(['1', '2'])
+  device.network.mend()
+  await backend.clock.advance(60_000)
+  expect(Object.keys(await backend.rows())).toEqual(['1', '2'])
   expect(client.status.writes).toEqual({ pending: 0, rejected: 0 })
 })
 
 test('where there is data by then, that is what is stored', async () => {
-  const { office, disk, desk, client } = await stuck()
-  desk.network.mend()
-  await office.clock.advance(5_000)
-  await office.insert('3')
+  const { backend, disk, device, client } = await stuck()
+  device.network.mend()
+  await backend.clock.advance(5_000)
+  await backend.insert('3')
   const tx = add(client, '4')
-  await office.clock.until(tx.synced)
+  await backend.clock.until(tx.synced)
   expect(Object.keys(notes(client))).toEqual(['1', '3', '4'])
   disk.stuck = undefined
-  await office.clock.advance(120_000)
+  await backend.clock.advance(120_000)
   expect(client.status.storage).toEqual({ kind: 'durable' })
   expect(Object.keys(notes(client))).toEqual(['1', '2', '3', '4'])
-  expect(office.received).toHaveLength(2)
-  await desk.kill()
-  const again = desk.client()
-  await office.clock.until(again.start())
+  expect(backend.received).toHaveLength(2)
+  await device.kill()
+  const again = device.client()
+  await backend.clock.until(again.start())
   expect(Object.keys(notes(again))).toEqual(['1', '2', '3', '4'])
 })
 
 test('one that never opens is asked again more and more seldom, and not once the client is closed', async () => {
-  const { office, disk, client } = await stuck()
+  const { backend, disk, client } = await stuck()
   const times: number[] = []
   disk.stuck = () => {
-    times.push(office.clock.now())
+    times.push(backend.clock.now())
     return silent()
   }
-  await office.clock.advance(6 * 3_600_000)
+  await backend.clock.advance(6 * 3_600_000)
   const waits = times.slice(1).map((time, n) => (time - (times[n] ?? 0)) / 1_000)
   // Each opening is given 10 s.
   expect(waits).toEqual([4, 16, 64, 256].map((minutes) => minutes * 60 + 10))
-  await office.clock.until(client.close())
-  await office.clock.advance(48 * 3_600_000)
+  await backend.clock.until(client.close())
+  await backend.clock.advance(48 * 3_600_000)
   expect(times).toHaveLength(5)
 })

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { StorageError, type Transaction } from '../../src/index.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import { models } from '../support/lazy-types.ts'
-import { at, failure, Office } from '../support/office.ts'
 import { conflict, oneNote } from '../support/one-note.ts'
 import { FaultyStore } from '../support/store-faults.ts'
 import { withSteps } from '../support/store-steps.ts'
+import { at, failure, TestBackend } from '../support/test-backend.ts'
 import { readsPages, watching } from '../support/watching-store.ts'
 
 /** A store that refuses what is written to the outbox while it `refuses`. */
@@ -25,7 +25,7 @@ function refusingDisk() {
 describe('the option merge', () => {
   test('gives what is written in place of a rejected one, with all that is known', async () => {
     const asked: Transaction[] = []
-    const { office, desk, client, tx } = await conflict({
+    const { backend, device, client, tx } = await conflict({
       merge: (rejected) => {
         asked.push(rejected)
         const [record] = rejected.records
@@ -33,44 +33,44 @@ describe('the option merge', () => {
       },
     })
     expect(asked).toEqual([tx])
-    expect(desk.log).toEqual([])
-    expect(await office.rows()).toEqual({ 1: { title: 'mine and theirs', n: 2 } })
+    expect(device.log).toEqual([])
+    expect(await backend.rows()).toEqual({ 1: { title: 'mine and theirs', n: 2 } })
     expect(client.outbox.list()).toEqual([])
   })
 
   test('is asked once the records are here, however long the disk takes to give them', async () => {
-    const office = await Office.open()
-    await office.insert('1', { title: 'Milk' })
+    const backend = await TestBackend.open()
+    await backend.insert('1', { title: 'Milk' })
     let waitMs = 0
     const store = watching(memoryStore(), async (options) => {
       if (waitMs > 0 && readsPages(options))
-        await new Promise<void>((resolve) => void office.clock.after(waitMs, resolve))
+        await new Promise<void>((resolve) => void backend.clock.after(waitMs, resolve))
     })
-    const [desk, other] = [office.desk({ store }), office.desk({ store })]
-    const client = await desk.live({
+    const [device, other] = [backend.device({ store }), backend.device({ store })]
+    const client = await device.live({
       models,
       merge: ({ records: [record] }) => {
         return (m) => m.update('Note', '1', { title: `${record?.mine?.title} and ${record?.theirs?.title}` })
       },
     })
     const gone = await other.live({ models })
-    await office.clock.until(gone.load('Note'))
+    await backend.clock.until(gone.load('Note'))
     other.network.cut()
     const tx = gone.mutate((m) => m.update('Note', '1', { title: 'mine' }, { ifUnchanged: true }))
-    await office.clock.until(tx.durable)
+    await backend.clock.until(tx.durable)
     await other.kill()
-    await office.update('1', { title: 'theirs' })
+    await backend.update('1', { title: 'theirs' })
     waitMs = 3_000
     // With it, what the other client has left is found and sent.
     client.mutate((m) => m.insert('Task', { id: '2' }))
-    await office.clock.advance(60_000)
-    expect([desk.log, client.outbox.list()]).toEqual([[], []])
-    expect(await office.rows()).toEqual({ 1: { title: 'mine and theirs' }, 2: {} })
+    await backend.clock.advance(60_000)
+    expect([device.log, client.outbox.list()]).toEqual([[], []])
+    expect(await backend.rows()).toEqual({ 1: { title: 'mine and theirs' }, 2: {} })
   })
 
   test('that gives nothing leaves it in the outbox', async () => {
-    const { desk, tx } = await conflict({ merge: () => undefined })
-    expect([tx.state, desk.log]).toEqual(['rejected', ['rejected Rename conflict']])
+    const { device, tx } = await conflict({ merge: () => undefined })
+    expect([tx.state, device.log]).toEqual(['rejected', ['rejected Rename conflict']])
   })
 
   test.each([
@@ -92,36 +92,36 @@ describe('the option merge', () => {
     ],
     ['gives no function', () => Promise.resolve()],
   ])('that %s leaves it in the outbox, and says so', async (_, merge) => {
-    const { desk, tx } = await conflict({ merge: merge as never })
+    const { device, tx } = await conflict({ merge: merge as never })
     expect(tx.state).toBe('rejected')
-    expect(desk.log).toEqual([expect.stringMatching(/^error /), 'rejected Rename conflict'])
+    expect(device.log).toEqual([expect.stringMatching(/^error /), 'rejected Rename conflict'])
   })
 
   test('whose result the disk refuses leaves it in the outbox, and says so', async () => {
-    const office = await Office.open()
+    const backend = await TestBackend.open()
     const faulty = new FaultyStore(memoryStore())
-    const desk = office.desk({ store: faulty.store })
-    const client = await desk.live({
+    const device = backend.device({ store: faulty.store })
+    const client = await device.live({
       merge: () => {
         faulty.arm(0, 'throw')
         return (m) => m.insert('Note', { id: '2' })
       },
     })
-    office.intercept = at('tx', async () => failure(422, 'invalid'))
+    backend.intercept = at('tx', async () => failure(422, 'invalid'))
     const tx = client.mutate((m) => m.insert('Note', { id: '1' }), { label: 'Add' })
-    await office.clock.advance(10_000)
+    await backend.clock.advance(10_000)
     expect([tx.state, client.outbox.list()]).toEqual(['rejected', [tx]])
-    expect(desk.log).toEqual(['rejected Add invalid', 'error StorageError aborted'])
+    expect(device.log).toEqual(['rejected Add invalid', 'error StorageError aborted'])
   })
 
   test.each(['discard', 'retry'] as const)(
     'whose result the disk refuses is not told of where whoever heard first chose to %s what was rejected',
     async (choice) => {
-      const office = await Office.open()
+      const backend = await TestBackend.open()
       const disk = refusingDisk()
-      const desk = office.desk({ store: disk.store })
+      const device = backend.device({ store: disk.store })
       const told: Transaction[] = []
-      const client = await desk.live({
+      const client = await device.live({
         merge: ({ retryOf }) => {
           if (retryOf !== undefined) return undefined
           disk.refuses = true
@@ -135,9 +135,9 @@ describe('the option merge', () => {
         disk.refuses = false
         void client.outbox[choice](rejected.id)
       })
-      office.intercept = at('tx', async () => failure(422, 'invalid'))
+      backend.intercept = at('tx', async () => failure(422, 'invalid'))
       const tx = client.mutate((m) => m.insert('Note', { id: '1' }), { label: 'Add' })
-      await office.clock.advance(10_000)
+      await backend.clock.advance(10_000)
       expect(tx.state).toBe('discarded')
       expect(told).not.toContain(tx)
     },
@@ -145,7 +145,7 @@ describe('the option merge', () => {
 
   test('is not asked about one that was discarded while it was asked about another', async () => {
     const asked: Transaction[] = []
-    const { office, desk, client } = await oneNote({
+    const { backend, device, client } = await oneNote({
       merge: (rejected) => {
         asked.push(rejected)
         const others = client.outbox.list({ state: 'rejected' }).filter((one) => one !== rejected)
@@ -153,22 +153,22 @@ describe('the option merge', () => {
         return undefined
       },
     })
-    desk.network.cut()
+    device.network.cut()
     const made = [1, 2].map((n) => client.mutate((m) => m.update('Note', '1', { n }), { label: `${n}` }))
-    await office.remove('1')
-    desk.network.mend()
-    await office.clock.advance(60_000)
-    expect([asked, desk.log]).toEqual([made.slice(0, 1), ['rejected 1 not_found']])
+    await backend.remove('1')
+    device.network.mend()
+    await backend.clock.advance(60_000)
+    expect([asked, device.log]).toEqual([made.slice(0, 1), ['rejected 1 not_found']])
   })
 
   test('whose result is rejected again and again ends in the outbox', async () => {
-    const office = await Office.open({ authorize: () => ({ message: 'Never.' }) })
-    const desk = office.desk()
-    const client = await desk.live({ merge: () => (m) => m.insert('Note', { id: 'x' }) })
+    const backend = await TestBackend.open({ authorize: () => ({ message: 'Never.' }) })
+    const device = backend.device()
+    const client = await device.live({ merge: () => (m) => m.insert('Note', { id: 'x' }) })
     client.mutate((m) => m.insert('Note', { id: 'x' }), { label: 'Add' })
-    await office.clock.advance(600_000)
-    expect(office.received).toHaveLength(6)
-    expect(desk.log).toEqual(['rejected Add forbidden'])
+    await backend.clock.advance(600_000)
+    expect(backend.received).toHaveLength(6)
+    expect(device.log).toEqual(['rejected Add forbidden'])
     expect(client.status.writes).toEqual({ pending: 0, rejected: 1 })
   })
 })

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { memoryStore } from '../../src/storage/memory.ts'
-import { Office } from '../support/office.ts'
 import { withSteps } from '../support/store-steps.ts'
+import { TestBackend } from '../support/test-backend.ts'
 
 test('what the disk lets go without a sign stands, and is on it again, where it is not known that it went', async () => {
-  const office = await Office.open()
+  const backend = await TestBackend.open()
   let silent = false
   const store = withSteps(memoryStore(), {
     awaited: ({ name, mode }) => {
@@ -14,16 +14,16 @@ test('what the disk lets go without a sign stands, and is on it again, where it 
     },
     immediate() {},
   })
-  const desk = office.desk({ store })
-  const client = await desk.live()
+  const device = backend.device({ store })
+  const client = await device.live()
   await client.stop()
   const tx = client.mutate((m) => m.insert('Note', { id: '1' }))
-  await office.clock.until(tx.durable)
+  await backend.clock.until(tx.durable)
   silent = true
-  await expect(office.clock.until(tx.undo())).rejects.toMatchObject({ code: 'timeout' })
+  await expect(backend.clock.until(tx.undo())).rejects.toMatchObject({ code: 'timeout' })
   expect(tx.state).toBe('queued')
-  await desk.kill()
-  const again = desk.client()
-  await office.clock.until(again.start())
+  await device.kill()
+  const again = device.client()
+  await backend.clock.until(again.start())
   expect(again.outbox.list().map(({ id }) => id)).toEqual([tx.id])
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { StorageError } from '../../src/base/errors.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
-import { notes, Office } from '../support/office.ts'
+import { notes, TestBackend } from '../support/test-backend.ts'
 import { watching } from '../support/watching-store.ts'
 
 test('invariant 18: what was accepted stays on the disk as long as the data there does not show it', async () => {
@@ -11,18 +11,18 @@ test('invariant 18: what was accepted stays on the disk as long as the data ther
       throw new StorageError('timeout', 'The disk is slow.')
     }
   })
-  const office = await Office.open()
-  await office.insert('1', { title: 'Milk', n: 1 })
-  const desk = office.desk({ store })
-  const client = await desk.live()
+  const backend = await TestBackend.open()
+  await backend.insert('1', { title: 'Milk', n: 1 })
+  const device = backend.device({ store })
+  const client = await device.live()
   isSlow = true
   const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }))
-  await office.clock.advance(20_000)
+  await backend.clock.advance(20_000)
   expect([tx.state, notes(client)]).toEqual(['synced', { 1: { title: 'Milk', n: 2 } }])
-  await desk.kill()
-  desk.network.cut()
+  await device.kill()
+  device.network.cut()
   isSlow = false
-  const again = desk.client()
-  await office.clock.until(again.start())
+  const again = device.client()
+  await backend.clock.until(again.start())
   expect(notes(again)).toEqual({ 1: { title: 'Milk', n: 2 } })
 })

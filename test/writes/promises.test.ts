@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { SyncClient, Transaction } from '../../src/index.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
-import { at, failure, notes, Office } from '../support/office.ts'
 import { slowStore } from '../support/slow-store.ts'
 import { FaultyStore } from '../support/store-faults.ts'
+import { at, failure, notes, TestBackend } from '../support/test-backend.ts'
 
 const unhandled: unknown[] = []
 const note = (reason: unknown) => void unhandled.push(reason)
@@ -37,16 +37,16 @@ function unheard(tx: Transaction): Transaction {
 
 describe('the promises of a transaction', () => {
   test('resolve in their order, with the server’s sid', async () => {
-    const office = await Office.open()
-    const client = await office.desk().live()
+    const backend = await TestBackend.open()
+    const client = await backend.device().live()
     const order: string[] = []
     const tx = client.mutate((m) => m.insert('Note', { id: '1' }))
     for (const name of ['durable', 'accepted', 'synced', 'settled'] as const) {
       void tx[name].then((value) => order.push(`${name} ${value}`))
     }
     tx.subscribe(({ state }) => order.push(state))
-    await office.clock.until(tx.synced)
-    await office.clock.advance(100)
+    await backend.clock.until(tx.synced)
+    await backend.clock.advance(100)
     const sids = ['durable undefined', 'accepted 1', 'synced 1', 'settled synced']
     expect(order.filter((line) => sids.includes(line))).toEqual(sids)
     // The data arrives together with the result.
@@ -55,13 +55,13 @@ describe('the promises of a transaction', () => {
   })
 
   test('invariant 36: that reject and are heard by nobody are no unhandled rejections', async () => {
-    const office = await Office.open()
+    const backend = await TestBackend.open()
     const faulty = new FaultyStore(memoryStore())
-    const client = await office.desk({ store: faulty.store }).live()
-    office.intercept = at('tx', async () => failure(422, 'invalid'))
+    const client = await backend.device({ store: faulty.store }).live()
+    backend.intercept = at('tx', async () => failure(422, 'invalid'))
     const rejected = unheard(client.mutate((m) => m.insert('Note', { id: '1' })))
     const dependent = client.mutate((m) => m.update('Note', '1', {}), { requires: [rejected] })
-    await office.clock.advance(10_000)
+    await backend.clock.advance(10_000)
     expect(await stateOf(rejected)).toEqual({
       state: 'rejected',
       durable: 'resolved',
@@ -71,10 +71,10 @@ describe('the promises of a transaction', () => {
     })
     expect(dependent.state).toBe('synced')
     // Neither the disk takes it nor the server.
-    await office.clock.until(client.stop())
+    await backend.clock.until(client.stop())
     faulty.arm(0, 'throw')
     const failed = unheard(client.mutate((m) => m.insert('Note', { id: '2' })))
-    await office.clock.advance(10_000)
+    await backend.clock.advance(10_000)
     expect(await stateOf(failed)).toEqual({
       state: 'failed',
       durable: 'StorageError aborted',
@@ -84,21 +84,21 @@ describe('the promises of a transaction', () => {
     })
     faulty.disarm()
     const undone = unheard(client.mutate((m) => m.insert('Note', { id: '3' })))
-    await office.clock.until(undone.undo())
+    await backend.clock.until(undone.undo())
     expect(await stateOf(undone)).toMatchObject({ state: 'cancelled', settled: 'resolved' })
-    await office.clock.until(client.outbox.discard(rejected.id))
+    await backend.clock.until(client.outbox.discard(rejected.id))
     expect(await stateOf(rejected)).toMatchObject({ state: 'discarded', settled: 'resolved' })
   })
 
   test('close leaves nobody waiting, and what it took is stored', async () => {
-    const office = await Office.open()
-    const desk = office.desk()
-    const client = await desk.live()
-    desk.network.cut()
+    const backend = await TestBackend.open()
+    const device = backend.device()
+    const client = await device.live()
+    device.network.cut()
     const queued = client.mutate((m) => m.insert('Note', { id: '1' }))
-    await office.clock.until(queued.durable)
+    await backend.clock.until(queued.durable)
     const writing = client.mutate((m) => m.insert('Note', { id: '2' }))
-    await office.clock.until(client.close())
+    await backend.clock.until(client.close())
     for (const tx of [queued, writing]) {
       expect(await stateOf(tx)).toEqual({
         state: 'queued',
@@ -108,8 +108,8 @@ describe('the promises of a transaction', () => {
         settled: 'resolved',
       })
     }
-    await desk.kill()
-    const again = await desk.live()
+    await device.kill()
+    const again = await device.live()
     expect(notes(again)).toEqual({ 1: {}, 2: {} })
   })
 
@@ -117,55 +117,55 @@ describe('the promises of a transaction', () => {
     ['start', (client: SyncClient) => client.start()],
     ['outbox.export', (client: SyncClient) => client.outbox.export()],
   ])('close leaves nobody waiting for what `%s` is about to bring from the disk', async (_, open) => {
-    const office = await Office.open()
-    const desk = office.desk({ store: slowStore(memoryStore(), office.clock, 20) })
-    const first = desk.client()
-    await office.clock.until(first.mutate((m) => m.insert('Note', { id: '1' })).durable)
-    await office.clock.until(first.close())
-    const client = desk.client()
+    const backend = await TestBackend.open()
+    const device = backend.device({ store: slowStore(memoryStore(), backend.clock, 20) })
+    const first = device.client()
+    await backend.clock.until(first.mutate((m) => m.insert('Note', { id: '1' })).durable)
+    await backend.clock.until(first.close())
+    const client = device.client()
     const opening = open(client)
-    await office.clock.until(client.close())
-    await office.clock.until<unknown>(opening)
+    await backend.clock.until(client.close())
+    await backend.clock.until<unknown>(opening)
     const [tx] = client.outbox.list()
     expect(tx && (await stateOf(tx))).toMatchObject({ state: 'queued', settled: 'resolved' })
   })
 
   test('close waits until what follows from an undo is stored', async () => {
-    const office = await Office.open()
-    const desk = office.desk({ store: slowStore(memoryStore(), office.clock, 20) })
-    const client = desk.client()
+    const backend = await TestBackend.open()
+    const device = backend.device({ store: slowStore(memoryStore(), backend.clock, 20) })
+    const client = device.client()
     const undone = client.mutate((m) => m.insert('Note', { id: '1' }))
     const other = client.mutate((m) => m.insert('Note', { id: '2' }), { requires: [undone] })
-    await office.clock.until(other.durable)
+    await backend.clock.until(other.durable)
     const undoing = undone.undo()
-    await office.clock.until(Promise.all([undoing, client.close()]))
+    await backend.clock.until(Promise.all([undoing, client.close()]))
     expect(other.state).toBe('rejected')
-    const again = desk.client()
-    await office.clock.until(again.start())
+    const again = device.client()
+    await backend.clock.until(again.start())
     expect(again.outbox.list().map(({ id, state }) => [id, state])).toEqual([[other.id, 'rejected']])
   })
 
   test('close leaves the disk alone that was not opened, whatever is asked of it then', async () => {
-    const office = await Office.open()
+    const backend = await TestBackend.open()
     const inner = memoryStore()
     let opened = 0
     const open = (name: string) => {
       opened += 1
       return inner.open(name)
     }
-    const client = office.desk({ store: { ...inner, open } }).client()
-    await office.clock.until(client.close())
+    const client = backend.device({ store: { ...inner, open } }).client()
+    await backend.clock.until(client.close())
     await expect(client.outbox.export()).rejects.toMatchObject({ name: 'ClosedError' })
     expect(opened).toBe(0)
   })
 
   test('close ends what a store without an answer holds up', async () => {
-    const office = await Office.open()
+    const backend = await TestBackend.open()
     const faulty = new FaultyStore(memoryStore())
-    const client = await office.desk({ store: faulty.store }).live()
+    const client = await backend.device({ store: faulty.store }).live()
     faulty.arm(0, 'hang')
     const tx = client.mutate((m) => m.insert('Note', { id: '1' }))
-    await office.clock.until(client.close())
+    await backend.clock.until(client.close())
     expect(await stateOf(tx)).toMatchObject({
       settled: 'resolved',
       durable: expect.stringContaining('Error'),
@@ -173,8 +173,8 @@ describe('the promises of a transaction', () => {
   })
 
   test('of one that writes nothing are settled at once, and nothing is sent', async () => {
-    const office = await Office.open()
-    const client = await office.desk().live()
+    const backend = await TestBackend.open()
+    const client = await backend.device().live()
     const tx = client.mutate(() => {})
     expect(await stateOf(tx)).toEqual({
       state: 'synced',
@@ -183,7 +183,7 @@ describe('the promises of a transaction', () => {
       synced: 'resolved',
       settled: 'resolved',
     })
-    await office.clock.advance(10_000)
-    expect([office.received, client.outbox.list()]).toEqual([[], []])
+    await backend.clock.advance(10_000)
+    expect([backend.received, client.outbox.list()]).toEqual([[], []])
   })
 })

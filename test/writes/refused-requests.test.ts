@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { SyncClient } from '../../src/index.ts'
-import { at, failure } from '../support/office.ts'
 import { add, counting, names, noNotes } from '../support/sending.ts'
+import { at, failure } from '../support/test-backend.ts'
 
 describe('an endpoint that takes no transactions', () => {
   test.each([
@@ -15,10 +15,10 @@ describe('an endpoint that takes no transactions', () => {
   ])(
     'invariant 23, invariant 24: %s loses and parks nothing, and is asked again after a while',
     async (_, answer) => {
-      const { office, desk, client } = await noNotes()
-      const { times } = counting(office, async () => answer())
+      const { backend, device, client } = await noNotes()
+      const { times } = counting(backend, async () => answer())
       const tx = add(client, '1')
-      await office.clock.advance(10_000)
+      await backend.clock.advance(10_000)
       expect(client.status.writes).toMatchObject({
         pending: 1,
         rejected: 0,
@@ -26,56 +26,56 @@ describe('an endpoint that takes no transactions', () => {
       })
       expect([tx.state, client.get('Note', '1'), times.length]).toEqual(['queued', { id: '1' }, 1])
       add(client, '2')
-      desk.environment.lifecycle.set({ visible: false })
-      desk.environment.lifecycle.set({ visible: true })
-      await office.clock.advance(280_000)
+      device.environment.lifecycle.set({ visible: false })
+      device.environment.lifecycle.set({ visible: true })
+      await backend.clock.advance(280_000)
       expect(times).toHaveLength(1)
-      await office.clock.advance(60_000)
+      await backend.clock.advance(60_000)
       expect([2, 3]).toContain(times.length)
 
-      office.intercept = (_request, pass) => pass()
-      await office.clock.advance(400_000)
+      backend.intercept = (_request, pass) => pass()
+      await backend.clock.advance(400_000)
       expect(tx.state).toBe('synced')
       expect(client.status.writes).toEqual({ pending: 0, rejected: 0 })
-      expect(Object.keys(await office.rows())).toEqual(['1', '2'])
+      expect(Object.keys(await backend.rows())).toEqual(['1', '2'])
     },
   )
 
   test('a page with 200 is no answer: nothing is lost, and it is asked again soon', async () => {
-    const { office, desk, client } = await noNotes()
-    const { times } = counting(office, async () => new Response('<html>Sign in</html>'))
+    const { backend, device, client } = await noNotes()
+    const { times } = counting(backend, async () => new Response('<html>Sign in</html>'))
     const tx = add(client, '1')
-    await office.clock.advance(120_000)
+    await backend.clock.advance(120_000)
     expect(tx.state).toBe('queued')
     expect(times.length).toBeGreaterThan(3)
-    expect(new Set(desk.log)).toEqual(new Set(['error ProtocolError not_json']))
-    office.intercept = (_request, pass) => pass()
-    await office.clock.until(tx.synced)
+    expect(new Set(device.log)).toEqual(new Set(['error ProtocolError not_json']))
+    backend.intercept = (_request, pass) => pass()
+    await backend.clock.until(tx.synced)
   })
 
   test.each([
     ['resume', async (client: SyncClient) => client.resume()],
     ['start after stop', async (client: SyncClient) => client.stop().then(() => client.start())],
   ])('%s asks at once', async (_, act) => {
-    const { office, client } = await noNotes()
-    office.intercept = at('tx', async () => failure(404))
+    const { backend, client } = await noNotes()
+    backend.intercept = at('tx', async () => failure(404))
     const tx = add(client, '1')
-    await office.clock.advance(1_000)
-    office.intercept = (_request, pass) => pass()
-    await office.clock.until(act(client))
-    await office.clock.advance(1_000)
+    await backend.clock.advance(1_000)
+    backend.intercept = (_request, pass) => pass()
+    await backend.clock.until(act(client))
+    await backend.clock.advance(1_000)
     expect(tx.state).toBe('synced')
   })
 
   test('a token that the handler gives asks at once', async () => {
-    const { office, desk, client } = await noNotes({ onUnauthenticated: () => 'ada' })
-    office.intercept = at('tx', async () => failure(403, 'forbidden'))
+    const { backend, device, client } = await noNotes({ onUnauthenticated: () => 'ada' })
+    backend.intercept = at('tx', async () => failure(403, 'forbidden'))
     const tx = add(client, '1')
-    await office.clock.advance(1_000)
-    office.intercept = (_request, pass) => pass()
-    desk.token = 'expired'
-    office.service.revoke(() => true)
-    await office.clock.advance(20_000)
+    await backend.clock.advance(1_000)
+    backend.intercept = (_request, pass) => pass()
+    device.token = 'expired'
+    backend.service.revoke(() => true)
+    await backend.clock.advance(20_000)
     expect(tx.state).toBe('synced')
   })
 })
@@ -89,10 +89,10 @@ describe('a server that fails', () => {
     ['an error body of 500', async () => failure(500, 'internal')],
     ['nothing', async () => Promise.reject(new TypeError('fetch failed'))],
   ])('invariant 25: %s keeps all, and is asked again after waits that grow', async (_, answer) => {
-    const { office, client } = await noNotes()
-    const { times } = counting(office, answer)
+    const { backend, client } = await noNotes()
+    const { times } = counting(backend, answer)
     const tx = add(client, '1')
-    await office.clock.advance(600_000)
+    await backend.clock.advance(600_000)
     expect(tx.state).toBe('queued')
     expect(client.status.writes).toMatchObject({ pending: 1, rejected: 0 })
     const waits = times.slice(1).map((time, n) => time - (times[n] ?? 0))
@@ -100,72 +100,72 @@ describe('a server that fails', () => {
     expect(waits.length).toBeLessThan(90)
     expect(Math.max(...waits.slice(8))).toBeGreaterThan(15_000)
     expect(new Set(waits.slice(8)).size).toBeGreaterThan(5)
-    office.intercept = (_request, pass) => pass()
-    await office.clock.until(tx.synced)
+    backend.intercept = (_request, pass) => pass()
+    await backend.clock.until(tx.synced)
   })
 
   test('invariant 25: Retry-After is a floor, whatever happens meanwhile', async () => {
-    const { office, desk, client } = await noNotes()
-    const { times } = counting(office, async () => failure(503, undefined, { 'Retry-After': '120' }))
+    const { backend, device, client } = await noNotes()
+    const { times } = counting(backend, async () => failure(503, undefined, { 'Retry-After': '120' }))
     add(client, '1')
-    await office.clock.advance(1_000)
+    await backend.clock.advance(1_000)
     add(client, '2')
-    desk.environment.lifecycle.set({ online: false })
-    desk.environment.lifecycle.set({ online: true })
-    await office.clock.advance(118_000)
+    device.environment.lifecycle.set({ online: false })
+    device.environment.lifecycle.set({ online: true })
+    await backend.clock.advance(118_000)
     expect(times).toHaveLength(1)
-    await office.clock.advance(40_000)
+    await backend.clock.advance(40_000)
     expect(times).toHaveLength(2)
   })
 
   test('the network that comes back is used at once', async () => {
-    const { office, desk, client } = await noNotes()
-    desk.network.cut()
+    const { backend, device, client } = await noNotes()
+    device.network.cut()
     const tx = add(client, '1')
-    await office.clock.advance(600_000)
-    desk.network.mend()
-    desk.environment.lifecycle.set({ online: false })
-    desk.environment.lifecycle.set({ online: true })
-    await office.clock.advance(1_000)
+    await backend.clock.advance(600_000)
+    device.network.mend()
+    device.environment.lifecycle.set({ online: false })
+    device.environment.lifecycle.set({ online: true })
+    await backend.clock.advance(1_000)
     expect(tx.state).toBe('synced')
   })
 
   test('an answer that says nothing of what was sent is none', async () => {
-    const { office, desk, client } = await noNotes()
-    office.intercept = at('tx', async () =>
+    const { backend, device, client } = await noNotes()
+    backend.intercept = at('tx', async () =>
       Response.json({ sid: 5, results: [{ id: 'another', sid: 5 }, 'x'] }),
     )
     const tx = add(client, '1')
-    await office.clock.advance(10_000)
+    await backend.clock.advance(10_000)
     expect(tx.state).toBe('queued')
-    expect(new Set(desk.log)).toEqual(new Set(['error ProtocolError bad_envelope']))
-    office.intercept = (_request, pass) => pass()
-    await office.clock.until(tx.synced)
+    expect(new Set(device.log)).toEqual(new Set(['error ProtocolError bad_envelope']))
+    backend.intercept = (_request, pass) => pass()
+    await backend.clock.until(tx.synced)
   })
 
   test('a verdict that is missing from an answer is asked for again, at once', async () => {
-    const { office, desk, client } = await noNotes()
-    desk.network.cut()
+    const { backend, device, client } = await noNotes()
+    device.network.cut()
     const all = names(3).map((name) => add(client, name))
-    const { sizes } = counting(office, async (_, pass) => {
+    const { sizes } = counting(backend, async (_, pass) => {
       const { sid, results } = await (await pass()).json()
       return Response.json({ sid, results: results.slice(-1) })
     })
-    desk.network.mend()
-    await office.clock.until(Promise.all(all.map((tx) => tx.synced)))
+    device.network.mend()
+    await backend.clock.until(Promise.all(all.map((tx) => tx.synced)))
     expect(sizes).toEqual([3, 2, 1])
-    expect(desk.log).toEqual([])
+    expect(device.log).toEqual([])
   })
 
   test('a verdict with an error is a refusal, also where it names a `sid`', async () => {
-    const { office, client } = await noNotes()
+    const { backend, client } = await noNotes()
     const error = { code: 'conflict', message: 'No.' }
-    office.intercept = at('tx', async (request) => {
+    backend.intercept = at('tx', async (request) => {
       const { txs } = JSON.parse(await request.clone().text())
       return Response.json({ sid: 5, results: txs.map(({ id }: { id: string }) => ({ id, sid: 5, error })) })
     })
     const tx = add(client, '1')
-    await office.clock.advance(10_000)
+    await backend.clock.advance(10_000)
     expect([tx.state, tx.rejection?.reason]).toEqual(['rejected', 'conflict'])
   })
 })

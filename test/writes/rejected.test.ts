@@ -1,29 +1,32 @@
 import { describe, expect, test } from 'vitest'
 import type { SyncClient, Transaction } from '../../src/index.ts'
-import { at, type Desk, notes, Office } from '../support/office.ts'
 import { conflict, oneNote } from '../support/one-note.ts'
+import { at, notes, TestBackend, type TestDevice } from '../support/test-backend.ts'
 
-async function restarted(desk: Desk, options: Parameters<Desk['live']>[0] = {}): Promise<SyncClient> {
-  await desk.kill()
-  return desk.live(options)
+async function restarted(
+  device: TestDevice,
+  options: Parameters<TestDevice['live']>[0] = {},
+): Promise<SyncClient> {
+  await device.kill()
+  return device.live(options)
 }
 
 const rejectedOf = (client: SyncClient) => client.outbox.list({ state: 'rejected' })
 
 describe('a rejected transaction', () => {
   test.each([{}, { identity: null }])('waits, however often more is sent, with %o', async (options) => {
-    const { office, client, tx } = await conflict(options)
+    const { backend, client, tx } = await conflict(options)
     const next = client.mutate((m) => m.insert('Note', { id: '2' }))
-    await office.clock.until(next.synced)
+    await backend.clock.until(next.synced)
     expect(rejectedOf(client)).toEqual([tx])
   })
 
   test('is told, and waits with its reason, before, mine and theirs, also after a restart', async () => {
-    const { desk, client, tx } = await conflict()
-    expect(desk.log).toEqual(['rejected Rename conflict'])
+    const { device, client, tx } = await conflict()
+    expect(device.log).toEqual(['rejected Rename conflict'])
     expect([tx.state, await tx.settled]).toEqual(['rejected', 'rejected'])
     expect(notes(client)).toEqual({ 1: { title: 'theirs', n: 2 } })
-    const again = await restarted(desk)
+    const again = await restarted(device)
     const [kept, ...others] = rejectedOf(again)
     expect(others).toEqual([])
     expect(kept).toMatchObject({ id: tx.id, label: 'Rename', at: tx.at, rejection: { reason: 'conflict' } })
@@ -39,66 +42,66 @@ describe('a rejected transaction', () => {
       ])
     }
     await expect(kept?.accepted).rejects.toMatchObject({ name: 'RejectedError', reason: 'conflict' })
-    expect(desk.log).toEqual(['rejected Rename conflict'])
+    expect(device.log).toEqual(['rejected Rename conflict'])
     expect(again.status.writes).toEqual({ pending: 0, rejected: 1 })
   })
 
   test('is told to whoever listens to the outbox before a restart has read it, without a network too', async () => {
-    const { office, desk, tx } = await conflict()
-    await desk.kill()
-    desk.network.cut()
-    const again = desk.client()
+    const { backend, device, tx } = await conflict()
+    await device.kill()
+    device.network.cut()
+    const again = device.client()
     const told: unknown[] = []
     again.outbox.subscribe(() => told.push(rejectedOf(again).map(({ id }) => id)))
-    await office.clock.until(again.start())
+    await backend.clock.until(again.start())
     expect(told.at(-1)).toEqual([tx.id])
   })
 
   test('keeps the details that the server gave, also after a restart', async () => {
-    const { office, desk, client } = await oneNote()
+    const { backend, device, client } = await oneNote()
     const error = { code: 'invalid', message: 'No.', details: { field: 'title' } }
-    office.intercept = at('tx', async (request) => {
+    backend.intercept = at('tx', async (request) => {
       const { txs } = await request.json()
       return Response.json({ sid: 1, results: [{ id: txs[0].id, error }] })
     })
     const tx = client.mutate((m) => m.update('Note', '1', { title: '' }))
-    await office.clock.advance(1_000)
-    const [kept] = rejectedOf(await restarted(desk))
+    await backend.clock.advance(1_000)
+    const [kept] = rejectedOf(await restarted(device))
     for (const { rejection } of [tx, kept ?? tx]) expect(rejection?.details).toEqual({ field: 'title' })
     expect(kept?.id).toBe(tx.id)
   })
 
   test('is no conflict with what this client wrote itself', async () => {
-    const { office, desk, client } = await oneNote()
-    desk.network.cut()
+    const { backend, device, client } = await oneNote()
+    device.network.cut()
     const all = [1, 2, 3].map((n) =>
       client.mutate((m) => m.update('Note', '1', { n }, { ifUnchanged: true })),
     )
-    desk.network.mend()
-    await office.clock.until(Promise.all(all.map((tx) => tx.synced)))
+    device.network.mend()
+    await backend.clock.until(Promise.all(all.map((tx) => tx.synced)))
     expect(notes(client)).toEqual({ 1: { title: 'Milk', n: 3 } })
   })
 
   test('is tried anew as it was, and takes the old one’s place on disk', async () => {
-    const { office, desk, client, tx } = await conflict()
+    const { backend, device, client, tx } = await conflict()
     const made = client.outbox.retry(tx.id)
     expect(made).toMatchObject({ label: 'Rename', retryOf: tx.id })
     expect([tx.state, client.outbox.get(tx.id), made.state]).toEqual(['discarded', undefined, 'writing'])
     expect(notes(client)).toEqual({ 1: { title: 'mine', n: 2 } })
-    await office.clock.until(made.synced)
-    expect(rejectedOf(await restarted(desk))).toEqual([])
-    expect(await office.rows()).toEqual({ 1: { title: 'mine', n: 2 } })
+    await backend.clock.until(made.synced)
+    expect(rejectedOf(await restarted(device))).toEqual([])
+    expect(await backend.rows()).toEqual({ 1: { title: 'mine', n: 2 } })
   })
 
   test('is tried anew as it is edited, where it was before the restart', async () => {
-    const { office, desk, tx } = await conflict()
-    const client = await restarted(desk)
+    const { backend, device, tx } = await conflict()
+    const client = await restarted(device)
     const made = client.outbox.retry(tx.id, (m) => {
       m.update('Note', '1', { title: `${m.get('Note', '1')?.title} and mine` })
     })
-    await office.clock.until(made.synced)
-    expect(await office.rows()).toEqual({ 1: { title: 'theirs and mine', n: 2 } })
-    expect(await office.clock.until(client.outbox.export())).toEqual({ transactions: [], unreadable: [] })
+    await backend.clock.until(made.synced)
+    expect(await backend.rows()).toEqual({ 1: { title: 'theirs and mine', n: 2 } })
+    expect(await backend.clock.until(client.outbox.export())).toEqual({ transactions: [], unreadable: [] })
   })
 
   test('whose edit throws, or is refused, stays as it was', async () => {
@@ -115,53 +118,53 @@ describe('a rejected transaction', () => {
   })
 
   test('whose edit writes nothing is gone for good', async () => {
-    const { office, desk, client, tx } = await conflict()
+    const { backend, device, client, tx } = await conflict()
     const made = client.outbox.retry(tx.id, () => {})
-    await office.clock.until(made.durable)
+    await backend.clock.until(made.durable)
     expect([made.state, await made.settled, tx.state]).toEqual(['synced', 'synced', 'discarded'])
     expect(client.status.writes).toEqual({ pending: 0, rejected: 0 })
-    await office.clock.advance(1_000)
-    expect(rejectedOf(await restarted(desk))).toEqual([])
+    await backend.clock.advance(1_000)
+    expect(rejectedOf(await restarted(device))).toEqual([])
   })
 
   test('puts a record whole that somebody deleted', async () => {
-    const { office, desk, client } = await oneNote()
-    desk.network.cut()
+    const { backend, device, client } = await oneNote()
+    device.network.cut()
     const tx = client.mutate((m) => m.update('Note', '1', { title: 'mine' }))
-    await office.remove('1')
-    desk.network.mend()
-    await office.clock.advance(60_000)
+    await backend.remove('1')
+    device.network.mend()
+    await backend.clock.advance(60_000)
     expect(tx.rejection?.reason).toBe('not_found')
     expect(tx.records[0]?.theirs).toBeUndefined()
-    await office.clock.until(client.outbox.retry(tx.id).synced)
-    expect(await office.rows()).toEqual({ 1: { title: 'mine', n: 1 } })
+    await backend.clock.until(client.outbox.retry(tx.id).synced)
+    expect(await backend.rows()).toEqual({ 1: { title: 'mine', n: 1 } })
   })
 
   test('is given up, and does not come back', async () => {
-    const { office, desk, client, tx } = await conflict()
-    await office.clock.until(client.outbox.discard(tx.id))
+    const { backend, device, client, tx } = await conflict()
+    await backend.clock.until(client.outbox.discard(tx.id))
     expect([tx.state, client.outbox.list(), client.status.writes]).toEqual([
       'discarded',
       [],
       { pending: 0, rejected: 0 },
     ])
-    expect((await restarted(desk)).outbox.list()).toEqual([])
+    expect((await restarted(device)).outbox.list()).toEqual([])
   })
 
   test('is what retry and discard ask for', async () => {
-    const { office, client } = await conflict()
+    const { backend, client } = await conflict()
     const named = expect.objectContaining({ name: 'ConfigurationError', option: 'id' })
     const queued = client.mutate((m) => m.insert('Note', {}))
     for (const id of ['none', queued.id]) {
       expect(() => client.outbox.retry(id)).toThrow(named)
       await expect(client.outbox.discard(id)).rejects.toThrow(named)
     }
-    await office.clock.until(queued.synced)
+    await backend.clock.until(queued.synced)
   })
 
   test('is in the export, as data that JSON carries', async () => {
-    const { office, client, tx } = await conflict()
-    const exported = await office.clock.until(client.outbox.export())
+    const { backend, client, tx } = await conflict()
+    const exported = await backend.clock.until(client.outbox.export())
     expect(exported).toMatchObject({
       transactions: [
         { id: tx.id, state: 'rejected', error: { code: 'conflict' }, ops: [{ p: { title: 'mine' } }] },
@@ -174,12 +177,12 @@ describe('a rejected transaction', () => {
 
 describe('what requires another', () => {
   /** A poisoned insert, what builds on it in two steps, and something else. */
-  async function chain(options: Parameters<Desk['live']>[0] = {}) {
-    const office = await Office.open()
-    await office.insert('other', { n: 1 })
-    const desk = office.desk()
-    const client = await desk.live(options)
-    desk.network.cut()
+  async function chain(options: Parameters<TestDevice['live']>[0] = {}) {
+    const backend = await TestBackend.open()
+    await backend.insert('other', { n: 1 })
+    const device = backend.device()
+    const client = await device.live(options)
+    device.network.cut()
     const root = client.mutate((m) => m.insert('Note', { id: 'x', n: 1 }), { label: 'root' })
     const child = client.mutate((m) => m.update('Note', 'x', { n: 2 }), { label: 'child' })
     const grandchild = client.mutate((m) => m.update('Note', 'other', { n: 5 }), {
@@ -187,33 +190,33 @@ describe('what requires another', () => {
       requires: [child],
     })
     const other = client.mutate((m) => m.update('Note', 'other', { m: 1 }), { label: 'other' })
-    await office.insert('x', {}, 'bob')
-    return { office, desk, client, all: [root, child, grandchild, other] }
+    await backend.insert('x', {}, 'bob')
+    return { backend, device, client, all: [root, child, grandchild, other] }
   }
 
   test('invariant 29: a rejection takes back itself and what requires it, and no other', async () => {
-    const { office, desk, client, all } = await chain()
+    const { backend, device, client, all } = await chain()
     const seen: unknown[] = []
     client.query('Note', {}).subscribe(({ rows }) => seen.push(rows.map(({ id, n, m }) => [id, n, m])))
-    desk.network.mend()
-    await office.clock.advance(60_000)
+    device.network.mend()
+    await backend.clock.advance(60_000)
     expect(all.map(({ state }) => state)).toEqual(['rejected', 'rejected', 'rejected', 'synced'])
-    expect(desk.log).toEqual([
+    expect(device.log).toEqual([
       'rejected root exists',
       'rejected child dependency_rejected',
       'rejected grand dependency_rejected',
     ])
     // All of it in one step.
     expect(seen).toEqual([[['other', 1, 1]]])
-    const again = await restarted(desk)
+    const again = await restarted(device)
     expect(notes(again)).toEqual({ other: { n: 1, m: 1 } })
     expect(again.status.writes).toEqual({ pending: 0, rejected: 3 })
   })
 
   test('is refused where that was rejected', async () => {
-    const { office, desk, client, all } = await chain()
-    desk.network.mend()
-    await office.clock.advance(60_000)
+    const { backend, device, client, all } = await chain()
+    device.network.mend()
+    await backend.clock.advance(60_000)
     const requires = all.slice(0, 1)
     const write = () => client.mutate((m) => m.update('Note', 'other', { n: 9 }), { requires })
     expect(write).toThrow(expect.objectContaining({ name: 'RejectedError', reason: 'dependency_rejected' }))
@@ -221,46 +224,46 @@ describe('what requires another', () => {
   })
 
   test('is not what changes a record that was there before it was put', async () => {
-    const { office, desk, client } = await oneNote()
-    desk.network.cut()
+    const { backend, device, client } = await oneNote()
+    device.network.cut()
     const put = client.mutate((m) => m.put('Note', { id: '1', title: 'mine' }, { ifUnchanged: true }))
     const after = client.mutate((m) => m.update('Note', '1', { n: 2 }))
-    await office.update('1', { title: 'theirs' })
-    desk.network.mend()
-    await office.clock.advance(60_000)
+    await backend.update('1', { title: 'theirs' })
+    device.network.mend()
+    await backend.clock.advance(60_000)
     expect([put.rejection?.reason, after.state]).toEqual(['conflict', 'synced'])
-    expect([notes(client), await office.rows()]).toEqual(Array(2).fill({ 1: { title: 'theirs', n: 2 } }))
+    expect([notes(client), await backend.rows()]).toEqual(Array(2).fill({ 1: { title: 'theirs', n: 2 } }))
   })
 
   test('follows one that could not be sent because it was undone', async () => {
-    const { client, all, office } = await chain()
+    const { client, all, backend } = await chain()
     await client.stop()
-    await office.clock.until(Promise.resolve(all[0]?.undo()))
+    await backend.clock.until(Promise.resolve(all[0]?.undo()))
     expect(all.map(({ state }) => state)).toEqual(['cancelled', 'rejected', 'rejected', 'queued'])
     expect(client.status.writes).toEqual({ pending: 1, rejected: 2 })
     expect(notes(client)).toEqual({ other: { n: 1, m: 1 } })
   })
 
   test('can be tried anew after what it requires', async () => {
-    const { office, desk, client, all } = await chain()
-    desk.network.mend()
-    await office.clock.advance(60_000)
-    await office.remove('x')
+    const { backend, device, client, all } = await chain()
+    device.network.mend()
+    await backend.clock.advance(60_000)
+    await backend.remove('x')
     const made = all.slice(0, 3).map((tx) => client.outbox.retry(tx.id))
-    await office.clock.until(Promise.all(made.map((tx) => tx.synced)))
-    expect(await office.rows()).toEqual({ x: { n: 2 }, other: { n: 5, m: 1 } })
-    expect(office.received.slice(-3)).toEqual(made.map(({ id }) => id))
+    await backend.clock.until(Promise.all(made.map((tx) => tx.synced)))
+    expect(await backend.rows()).toEqual({ x: { n: 2 }, other: { n: 5, m: 1 } })
+    expect(backend.received.slice(-3)).toEqual(made.map(({ id }) => id))
   })
 })
 
 describe('what requires one that does not stand', () => {
   async function open() {
-    const office = await Office.open({
+    const backend = await TestBackend.open({
       authorize: ({ ops }) =>
         ops.some((op) => op.op === 'i' && op.p.n === 1) ? { message: 'No.' } : undefined,
     })
-    const desk = office.desk()
-    return { office, desk, client: await desk.live() }
+    const device = backend.device()
+    return { backend, device, client: await device.live() }
   }
 
   const requiredBy = async (client: SyncClient, requires: readonly Transaction[]) => {
@@ -270,127 +273,127 @@ describe('what requires one that does not stand', () => {
   }
 
   test('requires what that was done again as', async () => {
-    const { office, client } = await open()
+    const { backend, client } = await open()
     await client.stop()
     const first = client.mutate((m) => m.insert('Note', { id: '1' }))
-    await office.clock.until(client.undo())
-    await office.clock.until(client.redo())
+    await backend.clock.until(client.undo())
+    await backend.clock.until(client.redo())
     const [again] = client.outbox.list()
     expect(await requiredBy(client, [first])).toEqual([again?.id])
   })
 
   test('requires what that was tried anew as, until the data shows it', async () => {
-    const { office, client } = await open()
+    const { backend, client } = await open()
     const first = client.mutate((m) => m.insert('Note', { id: '1', n: 1 }))
-    await office.clock.until(first.settled)
+    await backend.clock.until(first.settled)
     const again = client.outbox.retry(first.id, (m) => m.insert('Note', { id: '1' }))
     expect(await requiredBy(client, [first])).toEqual([again.id])
-    await office.clock.until(again.synced)
+    await backend.clock.until(again.synced)
     expect(await requiredBy(client, [first])).toEqual([])
   })
 
   test('is refused where that was given up', async () => {
-    const { office, client } = await open()
+    const { backend, client } = await open()
     const first = client.mutate((m) => m.insert('Note', { id: '1', n: 1 }))
-    await office.clock.until(first.settled)
+    await backend.clock.until(first.settled)
     client.outbox.retry(first.id, () => {})
     await expect(requiredBy(client, [first])).rejects.toThrow('was discarded')
   })
 })
 
 test('what is tried anew requires what was tried anew before it, in place of what it required', async () => {
-  const office = await Office.open({
+  const backend = await TestBackend.open({
     authorize: ({ ops }) => (ops.some(({ id }) => id === 'payment') ? { message: 'No.' } : undefined),
   })
-  const client = await office.desk().live()
+  const client = await backend.device().live()
   const payment = client.mutate((m) => m.insert('Note', { id: 'payment' }))
   const order = client.mutate((m) => m.insert('Note', { id: 'order' }), { requires: [payment] })
-  await office.clock.advance(5_000)
+  await backend.clock.advance(5_000)
   const again = [payment, order].map(({ id }) => client.outbox.retry(id))
-  await office.clock.advance(5_000)
+  await backend.clock.advance(5_000)
   expect(again.map(({ rejection }) => rejection?.reason)).toEqual(['forbidden', 'dependency_rejected'])
-  expect(await office.rows()).toEqual({})
+  expect(await backend.rows()).toEqual({})
 })
 
 test.each([
   ['', false],
   [', also after a restart', true],
 ])('what is tried anew requires the last try of what it required%s', async (_, restarts) => {
-  const office = await Office.open({
+  const backend = await TestBackend.open({
     authorize: ({ ops }) => (ops.some(({ id }) => id === 'payment') ? { message: 'No.' } : undefined),
   })
-  const desk = office.desk()
-  let client = await desk.live()
+  const device = backend.device()
+  let client = await device.live()
   const payment = client.mutate((m) => m.insert('Note', { id: 'payment' }))
   const order = client.mutate((m) => m.insert('Note', { id: 'order' }), { requires: [payment] })
-  await office.clock.advance(5_000)
+  await backend.clock.advance(5_000)
   const second = client.outbox.retry(payment.id)
-  await office.clock.advance(5_000)
-  if (restarts) client = await restarted(desk)
-  desk.network.cut()
+  await backend.clock.advance(5_000)
+  if (restarts) client = await restarted(device)
+  device.network.cut()
   const third = client.outbox.retry(second.id)
   const again = client.outbox.retry(order.id)
-  desk.network.mend()
-  await office.clock.advance(60_000)
+  device.network.mend()
+  await backend.clock.advance(60_000)
   expect([second, third].map(({ retryOf }) => retryOf)).toEqual([payment.id, second.id])
   expect([third, again].map(({ rejection }) => rejection?.reason)).toEqual([
     'forbidden',
     'dependency_rejected',
   ])
-  expect(await office.rows()).toEqual({})
+  expect(await backend.rows()).toEqual({})
 })
 
 test('what is tried anew requires what was done again of what it required', async () => {
-  const office = await Office.open({
+  const backend = await TestBackend.open({
     authorize: ({ ops }) => (ops.some(({ id }) => id === 'payment') ? { message: 'No.' } : undefined),
   })
-  const desk = office.desk()
-  const client = await desk.live()
+  const device = backend.device()
+  const client = await device.live()
   const payment = client.mutate((m) => m.insert('Note', { id: 'payment' }))
   const order = client.mutate((m) => m.insert('Note', { id: 'order' }), { requires: [payment] })
-  await office.clock.advance(5_000)
-  desk.network.cut()
+  await backend.clock.advance(5_000)
+  device.network.cut()
   client.outbox.retry(payment.id)
-  await office.clock.until(client.undo())
-  await office.clock.until(client.redo())
+  await backend.clock.until(client.undo())
+  await backend.clock.until(client.redo())
   const again = client.outbox.retry(order.id)
-  desk.network.mend()
-  await office.clock.advance(60_000)
-  expect([again.rejection?.reason, await office.rows()]).toEqual(['dependency_rejected', {}])
+  device.network.mend()
+  await backend.clock.advance(60_000)
+  expect([again.rejection?.reason, await backend.rows()]).toEqual(['dependency_rejected', {}])
 })
 
 test('who decides at the moment of the rejection leaves nothing behind', async () => {
-  const office = await Office.open()
-  const desk = office.desk()
-  const client = await desk.live()
-  desk.network.cut()
+  const backend = await TestBackend.open()
+  const device = backend.device()
+  const client = await device.live()
+  device.network.cut()
   const tx = client.mutate((m) => m.insert('Note', { id: 'x', n: 1 }))
   const given = client.mutate((m) => m.insert('Note', { id: 'y', n: 1 }))
-  await office.insert('x', {}, 'bob')
-  await office.insert('y', {}, 'bob')
+  await backend.insert('x', {}, 'bob')
+  await backend.insert('y', {}, 'bob')
   let made: Transaction | undefined
   tx.subscribe(() => {
     if (tx.state === 'rejected') made = client.outbox.retry(tx.id, (m) => m.insert('Note', { id: 'z', n: 1 }))
   })
   client.on('rejected', ({ id }) => void client.outbox.discard(id))
-  desk.network.mend()
-  await office.clock.advance(60_000)
+  device.network.mend()
+  await backend.clock.advance(60_000)
   expect([tx.state, made?.state, given.state]).toEqual(['discarded', 'synced', 'discarded'])
   expect([tx.rejection?.reason, given.rejection?.reason]).toEqual(['exists', 'exists'])
   await expect(given.accepted).rejects.toBe(given.rejection)
   expect(client.status.writes).toEqual({ pending: 0, rejected: 0 })
   // No verdict is left that the data would have to show.
   let fetches = 0
-  office.intercept = at('delta', (_, pass) => {
+  backend.intercept = at('delta', (_, pass) => {
     fetches += 1
     return pass()
   })
   client.mutate((m) => m.update('Note', 'z', { n: 2 }))
-  await office.clock.advance(10_000)
+  await backend.clock.advance(10_000)
   expect(fetches).toBe(0)
-  const again = await restarted(desk)
-  await office.clock.advance(60_000)
+  const again = await restarted(device)
+  await backend.clock.advance(60_000)
   expect(again.outbox.list()).toEqual([])
-  expect(await office.rows()).toEqual({ z: { n: 2 } })
-  expect(new Set(office.received).size).toBe(4)
+  expect(await backend.rows()).toEqual({ z: { n: 2 } })
+  expect(new Set(backend.received).size).toBe(4)
 })

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
 import { Deferred } from '../../src/base/deferred.ts'
 import type { SyncClientOptions, Transaction } from '../../src/index.ts'
-import { at, notes, Office } from '../support/office.ts'
+import { at, notes, TestBackend } from '../support/test-backend.ts'
 
 /** Two tabs, to each of which the server has refused the same transaction. */
 async function refusedToBoth(options: Partial<SyncClientOptions> = {}) {
-  const office = await Office.open()
-  await office.insert('1', { title: 'base' })
-  const desk = office.desk()
-  const [first, second] = [await desk.live(options), await desk.live(options)]
+  const backend = await TestBackend.open()
+  await backend.insert('1', { title: 'base' })
+  const device = backend.device()
+  const [first, second] = [await device.live(options), await device.live(options)]
   /** The replacements, as the tab has them that made them. */
   const made = new Map<string, Transaction>()
   for (const { outbox } of [first, second]) {
@@ -16,72 +16,72 @@ async function refusedToBoth(options: Partial<SyncClientOptions> = {}) {
       for (const one of outbox.list()) if (one.retryOf && !made.has(one.id)) made.set(one.id, one)
     })
   }
-  desk.network.cut()
+  device.network.cut()
   const { id, durable } = second.mutate((m) =>
     m.update('Note', '1', { title: 'mine' }, { ifUnchanged: true }),
   )
-  await office.clock.until(durable)
-  await office.update('1', { title: 'theirs' })
+  await backend.clock.until(durable)
+  await backend.update('1', { title: 'theirs' })
   const toFront = () => {
-    for (const visible of [false, true]) desk.environment.lifecycle.set({ visible })
-    return office.clock.advance(60_000)
+    for (const visible of [false, true]) device.environment.lifecycle.set({ visible })
+    return backend.clock.advance(60_000)
   }
   // The first one reads it.
   await toFront()
   const asked = new Deferred<void>()
   let requests = 0
-  office.intercept = at('tx', async (_, pass) => {
+  backend.intercept = at('tx', async (_, pass) => {
     requests += 1
     if (requests === 2) asked.resolve()
     await asked.promise
     return pass()
   })
-  desk.network.mend()
+  device.network.mend()
   await toFront()
   /** What waits in each tab, once it has heard of the other, and shows what the server has. */
   const end = async () => {
     await toFront()
-    expect([notes(first), notes(second)]).toEqual([await office.rows(), await office.rows()])
+    expect([notes(first), notes(second)]).toEqual([await backend.rows(), await backend.rows()])
     return [first, second].map(({ outbox }) => outbox.list().map(({ state }) => state))
   }
-  return { office, first, second, id, made, end }
+  return { backend, first, second, id, made, end }
 }
 
 const copy = ({ records: [record] }: Pick<Transaction, 'records'>) => record?.mine?.title
 
 test('what two tabs merge is written by the one that is first', async () => {
-  const { office, made, end } = await refusedToBoth({
+  const { backend, made, end } = await refusedToBoth({
     merge: (refused) => (m) => m.insert('Note', { copy: copy(refused) }),
   })
   expect(await end()).toEqual([[], []])
-  expect(Object.values(await office.rows())).toEqual([{ title: 'theirs' }, { copy: 'mine' }])
+  expect(Object.values(await backend.rows())).toEqual([{ title: 'theirs' }, { copy: 'mine' }])
   const [stands, cancelled] = [...made.values()].sort((a, b) => (a.state > b.state ? -1 : 1))
   expect([stands?.state, cancelled?.state]).toEqual(['synced', 'cancelled'])
   await expect(cancelled?.durable).rejects.toMatchObject({ reason: 'cancelled' })
   expect(await cancelled?.settled).toBe('cancelled')
-  expect([...made.keys()].map((id) => office.received.includes(id)).sort()).toEqual([false, true])
+  expect([...made.keys()].map((id) => backend.received.includes(id)).sort()).toEqual([false, true])
 })
 
 test('what one tab has discarded, no other writes that has not heard of it', async () => {
-  const { office, first, second, id, end } = await refusedToBoth()
-  await office.clock.until(first.outbox.discard(id))
+  const { backend, first, second, id, end } = await refusedToBoth()
+  await backend.clock.until(first.outbox.discard(id))
   const again = second.outbox.retry(id)
   const edit = second.mutate((m) => m.insert('Note', { id: '2' }), { requires: [again] })
-  expect(await office.clock.until(again.settled)).toBe('cancelled')
+  expect(await backend.clock.until(again.settled)).toBe('cancelled')
   expect(second.outbox.get(id)).toBeUndefined()
   expect(await end()).toEqual([['rejected'], ['rejected']])
-  expect([edit.rejection?.reason, await office.rows()]).toEqual([
+  expect([edit.rejection?.reason, await backend.rows()]).toEqual([
     'dependency_rejected',
     { 1: { title: 'theirs' } },
   ])
 })
 
 test('what one tab has tried again, another that undoes its own try does not send', async () => {
-  const { office, first, second, id, end } = await refusedToBoth()
-  await office.clock.until(first.outbox.retry(id, (m) => m.insert('Note', { id: 'first' })).durable)
+  const { backend, first, second, id, end } = await refusedToBoth()
+  await backend.clock.until(first.outbox.retry(id, (m) => m.insert('Note', { id: 'first' })).durable)
   const again = second.outbox.retry(id, (m) => m.insert('Note', { id: 'second' }))
-  expect(await office.clock.until(again.undo())).toBeUndefined()
+  expect(await backend.clock.until(again.undo())).toBeUndefined()
   expect(await end()).toEqual([[], []])
   expect(again.state).toBe('cancelled')
-  expect(Object.keys(await office.rows())).toEqual(['1', 'first'])
+  expect(Object.keys(await backend.rows())).toEqual(['1', 'first'])
 })

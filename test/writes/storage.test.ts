@@ -3,8 +3,8 @@ import { StorageError } from '../../src/base/errors.ts'
 import type { Transaction } from '../../src/index.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import type { Store, StoreConnection } from '../../src/storage/store.ts'
-import { at, failure, notes, Office } from '../support/office.ts'
 import { FaultyStore, faults } from '../support/store-faults.ts'
+import { at, failure, notes, TestBackend } from '../support/test-backend.ts'
 import { watching, writesOutbox } from '../support/watching-store.ts'
 
 const full = () => new StorageError('quota', 'The disk is full.')
@@ -19,7 +19,7 @@ const told = (tx: Transaction) => {
 }
 
 test('invariant 18: what is durable is on the disk, and what is not is not told to be', async () => {
-  const office = await Office.open()
+  const backend = await TestBackend.open()
   const inner = memoryStore()
   let release = () => {}
   let held = false
@@ -29,19 +29,19 @@ test('invariant 18: what is durable is on the disk, and what is not is not told 
       release = resolve
     })
   })
-  const desk = office.desk({ store })
-  const client = await desk.live()
+  const device = backend.device({ store })
+  const client = await device.live()
   held = true
   const tx = client.mutate((m) => m.insert('Note', { id: '1' }))
   const heard = told(tx)
-  await office.clock.advance(1_000)
-  expect([tx.state, heard.durable, office.received]).toEqual(['writing', false, []])
+  await backend.clock.advance(1_000)
+  expect([tx.state, heard.durable, backend.received]).toEqual(['writing', false, []])
   held = false
   release()
-  desk.network.cut()
-  await office.clock.until(tx.durable)
+  device.network.cut()
+  await backend.clock.until(tx.durable)
   // The process is gone at that very moment.
-  const other = office.desk({ store: inner })
+  const other = backend.device({ store: inner })
   other.network.cut()
   const next = other.client()
   await next.start()
@@ -51,29 +51,29 @@ test('invariant 18: what is durable is on the disk, and what is not is not told 
 describe.each(faults)('where a store fails once by %s', (fault) => {
   test('at each step of writing, whatever was durable happens once, and whatever failed does not', async () => {
     for (let step = 0; step < 40; step += 1) {
-      const office = await Office.open()
-      await office.insert('0', { n: 0 })
+      const backend = await TestBackend.open()
+      await backend.insert('0', { n: 0 })
       const inner = memoryStore()
       const faulty = new FaultyStore(inner)
-      const desk = office.desk({ store: faulty.store })
-      const client = await desk.live()
+      const device = backend.device({ store: faulty.store })
+      const client = await device.live()
       faulty.arm(step, fault)
       const write = (n: number) => client.mutate((m) => m.update('Note', '0', { [`f${n}`]: n }))
       const made = [write(1)]
-      await office.clock.advance(15)
+      await backend.clock.advance(15)
       made.push(write(2), write(3))
       const heard = made.map(told)
-      await office.clock.advance(60_000)
+      await backend.clock.advance(60_000)
       const struck = faulty.struck || fault === 'hang'
-      if (fault === 'crash' && faulty.struck) desk.network.cut()
-      else await desk.kill()
+      if (fault === 'crash' && faulty.struck) device.network.cut()
+      else await device.kill()
 
-      const after = office.desk({ store: inner })
+      const after = backend.device({ store: inner })
       const next = await after.live()
-      await office.clock.advance(300_000)
-      expect(notes(next)).toEqual(await office.rows())
+      await backend.clock.advance(300_000)
+      expect(notes(next)).toEqual(await backend.rows())
       expect(next.status.writes).toEqual({ pending: 0, rejected: 0 })
-      expect((await office.log.position()).head).toBe(1 + new Set(office.received).size)
+      expect((await backend.log.position()).head).toBe(1 + new Set(backend.received).size)
       for (const [n, tx] of made.entries()) {
         const happened = Object.hasOwn(next.get('Note', '0') ?? {}, `f${n + 1}`)
         if (heard[n]?.durable) expect([fault, step, n, happened]).toEqual([fault, step, n, true])
@@ -91,65 +91,65 @@ describe.each(faults)('where a store fails once by %s', (fault) => {
 describe('a store that fails', () => {
   /** A client that runs on a store whose writes to the outbox fail while `is.failing`. */
   async function failing(error = full) {
-    const office = await Office.open()
-    await office.insert('1', { title: 'Milk' })
+    const backend = await TestBackend.open()
+    await backend.insert('1', { title: 'Milk' })
     const is = { failing: false }
     const inner = memoryStore()
-    const desk = office.desk({
+    const device = backend.device({
       store: watching(inner, (options) => {
         if (is.failing && writesOutbox(options)) throw error()
       }),
     })
-    return { office, desk, is, client: await desk.live() }
+    return { backend, device, is, client: await device.live() }
   }
 
   const unwritable = () => new StorageError('aborted', 'It broke.')
 
   test('without a network takes back what cannot be stored, with what requires it, and says so', async () => {
-    const { office, desk, client, is } = await failing(unwritable)
-    desk.network.cut()
-    await office.clock.advance(10_000)
+    const { backend, device, client, is } = await failing(unwritable)
+    device.network.cut()
+    await backend.clock.advance(10_000)
     is.failing = true
     const lost = client.mutate((m) => m.insert('Note', { id: '2' }))
     const dependent = client.mutate((m) => m.update('Note', '2', { n: 1 }), { label: 'dependent' })
     expect(notes(client)).toMatchObject({ 2: { n: 1 } })
-    await office.clock.advance(1_000)
+    await backend.clock.advance(1_000)
     expect([lost.state, dependent.state]).toEqual(['failed', 'rejected'])
     expect(notes(client)).toEqual({ 1: { title: 'Milk' } })
     await expect(lost.durable).rejects.toMatchObject({ name: 'StorageError', code: 'aborted' })
-    expect(desk.log).toContain('error StorageError aborted')
+    expect(device.log).toContain('error StorageError aborted')
     is.failing = false
-    desk.network.mend()
+    device.network.mend()
     const next = client.mutate((m) => m.insert('Note', { id: '3' }))
-    await office.clock.until(next.synced)
-    expect(office.received).toEqual([next.id])
+    await backend.clock.until(next.synced)
+    expect(backend.received).toEqual([next.id])
   })
 
   test('has a status that says why nothing can be stored, until something was', async () => {
-    const { office, client, is } = await failing(unwritable)
+    const { backend, client, is } = await failing(unwritable)
     expect(client.status.storage.reason).toBeUndefined()
     is.failing = true
     client.mutate((m) => m.insert('Note', { id: '2' }))
-    await office.clock.advance(1_000)
+    await backend.clock.advance(1_000)
     expect(client.status.storage.reason).toBe('It broke.')
-    await office.insert('3')
-    await office.clock.advance(5_000)
+    await backend.insert('3')
+    await backend.clock.advance(5_000)
     expect(client.status.storage.reason).toBe('It broke.')
     is.failing = false
     client.mutate((m) => m.insert('Note', { id: '4' }))
-    await office.clock.advance(1_000)
+    await backend.clock.advance(1_000)
     expect(client.status.storage.reason).toBeUndefined()
   })
 
   test('leaves a rejected one in the outbox whose retry cannot be stored', async () => {
-    const { office, desk, client, is } = await failing(unwritable)
-    office.intercept = at('tx', async () => failure(422, 'invalid'))
+    const { backend, device, client, is } = await failing(unwritable)
+    backend.intercept = at('tx', async () => failure(422, 'invalid'))
     const tx = client.mutate((m) => m.update('Note', '1', { n: 1 }), { label: 'Write' })
-    await office.clock.advance(10_000)
+    await backend.clock.advance(10_000)
     is.failing = true
     for (const edit of [undefined, () => {}]) {
       const made = client.outbox.retry(tx.id, edit)
-      await office.clock.advance(1_000)
+      await backend.clock.advance(1_000)
       expect(client.outbox.list()).toMatchObject([
         { id: tx.id, state: 'rejected', rejection: { reason: 'invalid' } },
       ])
@@ -157,17 +157,17 @@ describe('a store that fails', () => {
       expect(made.state).toBe(edit ? 'synced' : 'failed')
     }
     is.failing = false
-    office.intercept = (_, pass) => pass()
-    await office.clock.until(client.outbox.retry(tx.id).synced)
-    await desk.kill()
-    expect((await desk.live()).outbox.list()).toEqual([])
+    backend.intercept = (_, pass) => pass()
+    await backend.clock.until(client.outbox.retry(tx.id).synced)
+    await device.kill()
+    expect((await device.live()).outbox.list()).toEqual([])
   })
 
   test('keeps what cannot be cancelled, and says so', async () => {
-    const { office, client, is } = await failing(unwritable)
-    await office.clock.until(client.stop())
+    const { backend, client, is } = await failing(unwritable)
+    await backend.clock.until(client.stop())
     const tx = client.mutate((m) => m.update('Note', '1', { n: 1 }))
-    await office.clock.until(tx.durable)
+    await backend.clock.until(tx.durable)
     is.failing = true
     await expect(tx.undo()).rejects.toMatchObject({ name: 'StorageError' })
     expect(client.outbox.list()).toMatchObject([{ id: tx.id, state: 'queued' }])
@@ -175,31 +175,31 @@ describe('a store that fails', () => {
   })
 
   test('invariant 22: what the server has taken is not called failed for what fails here afterwards', async () => {
-    const { office, desk, client, is } = await failing()
-    office.push = (message, send) => void office.clock.after(500, () => send(message))
-    office.intercept = at('tx', (_, pass) => {
+    const { backend, device, client, is } = await failing()
+    backend.push = (message, send) => void backend.clock.after(500, () => send(message))
+    backend.intercept = at('tx', (_, pass) => {
       is.failing = true
       return pass()
     })
     const tx = client.mutate((m) => m.update('Note', '1', { n: 1 }))
-    await office.clock.until(tx.synced)
-    await office.clock.advance(10_000)
+    await backend.clock.until(tx.synced)
+    await backend.clock.advance(10_000)
     expect([tx.state, await tx.accepted, notes(client)]).toEqual([
       'synced',
       2,
       { 1: { title: 'Milk', n: 1 } },
     ])
-    expect(desk.log).toEqual([])
+    expect(device.log).toEqual([])
     is.failing = false
-    await desk.kill()
-    const next = await desk.live()
-    await office.clock.advance(10_000)
-    expect([next.outbox.list(), (await office.log.position()).head]).toEqual([[], 2])
+    await device.kill()
+    const next = await device.live()
+    await backend.clock.advance(10_000)
+    expect([next.outbox.list(), (await backend.log.position()).head]).toEqual([[], 2])
   })
 
   test('invariant 33: without room the data goes first, and the outbox still gets room', async () => {
-    const office = await Office.open()
-    for (const id of ['1', '2', '3']) await office.insert(id, { title: id })
+    const backend = await TestBackend.open()
+    for (const id of ['1', '2', '3']) await backend.insert(id, { title: id })
     const inner = memoryStore()
     const is = { full: false }
     const pages = async (connection: StoreConnection) =>
@@ -219,49 +219,49 @@ describe('a store that fails', () => {
         }
       },
     }
-    const desk = office.desk({ store })
-    const client = await desk.live()
+    const device = backend.device({ store })
+    const client = await device.live()
     is.full = true
-    desk.network.cut()
+    device.network.cut()
     const tx = client.mutate((m) => m.insert('Note', { id: '4' }), { label: 'Add' })
-    await office.clock.until(tx.durable)
+    await backend.clock.until(tx.durable)
     expect(underneath && (await pages(underneath))).toEqual([])
     expect(client.status.storage.reason).toContain('full')
     expect(Object.keys(notes(client))).toEqual(['1', '2', '3', '4'])
-    await desk.kill()
-    const next = await desk.live()
-    await office.clock.advance(10_000)
+    await device.kill()
+    const next = await device.live()
+    await backend.clock.advance(10_000)
     expect(next.outbox.list()).toEqual([])
-    expect(Object.keys(await office.rows())).toEqual(['1', '2', '3', '4'])
-    expect(notes(next)).toEqual(await office.rows())
+    expect(Object.keys(await backend.rows())).toEqual(['1', '2', '3', '4'])
+    expect(notes(next)).toEqual(await backend.rows())
   })
 
   test('without any room, and without a network, takes back what cannot be stored', async () => {
-    const { office, desk, client, is } = await failing()
-    desk.network.cut()
-    await office.clock.advance(10_000)
+    const { backend, device, client, is } = await failing()
+    device.network.cut()
+    await backend.clock.advance(10_000)
     is.failing = true
     const tx = client.mutate((m) => m.update('Note', '1', { n: 1 }))
-    await office.clock.advance(1_000)
+    await backend.clock.advance(1_000)
     expect(tx.state).toBe('failed')
     await expect(tx.durable).rejects.toMatchObject({ code: 'quota' })
     expect(notes(client)).toEqual({ 1: { title: 'Milk' } })
   })
 
   test('invariant 11: that lost the data sends again what was accepted, since the history may be another', async () => {
-    const { office, desk, client } = await failing()
-    office.push = () => {}
+    const { backend, device, client } = await failing()
+    backend.push = () => {}
     const tx = client.mutate((m) => m.update('Note', '1', { n: 1 }))
-    await office.clock.until(tx.accepted)
-    await desk.kill()
-    const name = `instep:${JSON.stringify(['https://office.test/sync/v1/bootstrap', 'ada'])}`
-    const connection = await desk.store.open(name)
+    await backend.clock.until(tx.accepted)
+    await device.kill()
+    const name = `instep:${JSON.stringify(['https://sync.test/sync/v1/bootstrap', 'ada'])}`
+    const connection = await device.store.open(name)
     await connection.transaction({ tables: ['meta'], mode: 'write' }, async (tx) => tx.delete('meta', 'head'))
     connection.close()
-    await office.startOver()
-    await office.insert('1', { title: 'Milk' })
-    const next = await desk.live()
-    await office.clock.advance(60_000)
-    expect([await office.rows(), next.outbox.list()]).toEqual([{ 1: { title: 'Milk', n: 1 } }, []])
+    await backend.startOver()
+    await backend.insert('1', { title: 'Milk' })
+    const next = await device.live()
+    await backend.clock.advance(60_000)
+    expect([await backend.rows(), next.outbox.list()]).toEqual([{ 1: { title: 'Milk', n: 1 } }, []])
   })
 })

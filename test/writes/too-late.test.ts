@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { SyncClient } from '../../src/index.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import type { Store } from '../../src/storage/store.ts'
-import { at, failure, Office } from '../support/office.ts'
+import { at, failure, TestBackend } from '../support/test-backend.ts'
 import { writesOutbox } from '../support/watching-store.ts'
 
 /** A disk that does all that it is told, and never says that the next write to the outbox is done once it is `silent`. */
@@ -41,26 +41,26 @@ const changes: readonly (readonly [what: string, state: 'queued' | 'rejected', c
 test.each(changes)(
   'invariant 18: what was to be %s, which the disk did without saying so in time, stands on the disk, too',
   async (_, state, change) => {
-    const office = await Office.open()
-    await office.insert('1', { title: 'Milk' })
+    const backend = await TestBackend.open()
+    await backend.insert('1', { title: 'Milk' })
     const { is, store, inner } = disk()
-    const desk = office.desk({ store })
-    const client = await desk.live()
-    if (state === 'queued') await office.clock.until(client.stop())
-    else office.intercept = at('tx', async () => failure(422, 'invalid'))
+    const device = backend.device({ store })
+    const client = await device.live()
+    if (state === 'queued') await backend.clock.until(client.stop())
+    else backend.intercept = at('tx', async () => failure(422, 'invalid'))
     const tx = write(client, 1)
-    await office.clock.until(tx.durable)
-    await office.clock.advance(5_000)
+    await backend.clock.until(tx.durable)
+    await backend.clock.advance(5_000)
     is.silent = true
     change(client, tx.id)
-    await office.clock.advance(20_000)
+    await backend.clock.advance(20_000)
     expect([tx.state, client.outbox.list()]).toEqual([state, [tx]])
 
     // The process is gone.
-    const after = office.desk({ store: inner })
+    const after = backend.device({ store: inner })
     after.network.cut()
     const next = after.client()
-    await office.clock.until(next.start())
+    await backend.clock.until(next.start())
     expect(next.outbox.list()).toMatchObject([{ id: tx.id, state }])
   },
 )

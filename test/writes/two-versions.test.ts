@@ -1,111 +1,111 @@
 import { describe, expect, test } from 'vitest'
 import { defineModels } from '../../src/index.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
-import { at, type Desk, failure, notes, Office, watched } from '../support/office.ts'
+import { at, failure, notes, TestBackend, type TestDevice, watched } from '../support/test-backend.ts'
 import { watching, writesOutbox } from '../support/watching-store.ts'
 import { modelsOf } from './tabs-models.ts'
 
 /** Two tabs offline, the second of a newer version of the application: both have what was written in the first. */
 async function twoVersions() {
-  const office = await Office.open()
-  await office.insert('1', { version: 2 })
+  const backend = await TestBackend.open()
+  await backend.insert('1', { version: 2 })
   const store = memoryStore()
-  const desks = [office.desk({ store }), office.desk({ store })] as const
-  const older = await desks[0].live(modelsOf(1))
-  for (const { network } of desks) network.cut()
+  const devices = [backend.device({ store }), backend.device({ store })] as const
+  const older = await devices[0].live(modelsOf(1))
+  for (const { network } of devices) network.cut()
   const written = older.mutate((m) => m.insert('Note', { id: '2', title: 'Bread' }))
-  await office.clock.until(written.durable)
-  const newer = desks[1].client(modelsOf(2))
+  await backend.clock.until(written.durable)
+  const newer = devices[1].client(modelsOf(2))
   await newer.start()
-  const mend = async ({ network }: Desk) => {
+  const mend = async ({ network }: TestDevice) => {
     network.mend()
-    await office.clock.advance(60_000)
+    await backend.clock.advance(60_000)
   }
   const expectOnce = async () => {
-    const rows = await office.rows()
+    const rows = await backend.rows()
     expect(rows).toMatchObject({ 2: { title: 'Bread' } })
     expect([notes(older), notes(newer)]).toEqual([rows, rows])
     expect([older.outbox.list(), newer.outbox.list()]).toEqual([[], []])
-    expect(desks.flatMap(({ log }) => log.filter((line) => line.startsWith('rejected')))).toEqual([])
+    expect(devices.flatMap(({ log }) => log.filter((line) => line.startsWith('rejected')))).toEqual([])
     expect(written.state).toBe('synced')
   }
-  return { office, desks, older, mend, expectOnce }
+  return { backend, devices, older, mend, expectOnce }
 }
 
 test('what the older version has sent, the newer asks for in the shape of the older', async () => {
-  const { office, desks, mend, expectOnce } = await twoVersions()
-  await mend(desks[0])
+  const { backend, devices, mend, expectOnce } = await twoVersions()
+  await mend(devices[0])
   // Or the data would say that it was done.
-  office.intercept = at('delta', async () => failure(503))
-  await mend(desks[1])
-  office.intercept = (_, pass) => pass()
-  await office.clock.advance(60_000)
+  backend.intercept = at('delta', async () => failure(503))
+  await mend(devices[1])
+  backend.intercept = (_, pass) => pass()
+  await backend.clock.advance(60_000)
   await expectOnce()
 })
 
 test('what the newer version has sent and seen, the older takes for done, and shows all the time', async () => {
-  const { office, desks, older, mend, expectOnce } = await twoVersions()
-  await mend(desks[1])
+  const { backend, devices, older, mend, expectOnce } = await twoVersions()
+  await mend(devices[1])
   const titles = watched(older, '2', 'title')
-  office.intercept = at('delta', async () => failure(503))
-  await mend(desks[0])
-  office.intercept = (_, pass) => pass()
-  await office.clock.advance(60_000)
+  backend.intercept = at('delta', async () => failure(503))
+  await mend(devices[0])
+  backend.intercept = (_, pass) => pass()
+  await backend.clock.advance(60_000)
   await expectOnce()
   expect(titles).toEqual(['Bread'])
 })
 
 test('what the newer version has sent and seen, the older does not send to a server that has lost it', async () => {
-  const { office, desks, older, mend } = await twoVersions()
-  await mend(desks[1])
-  office.intercept = at('delta', async () => failure(503))
-  await mend(desks[0])
+  const { backend, devices, older, mend } = await twoVersions()
+  await mend(devices[1])
+  backend.intercept = at('delta', async () => failure(503))
+  await mend(devices[0])
   expect(older.outbox.list().map(({ state }) => state)).toEqual(['accepted'])
-  const sent = office.received.length
-  office.intercept = (_, pass) => pass()
-  await office.startOver()
-  await office.clock.advance(60_000)
-  expect([office.received.length, older.outbox.list(), notes(older)]).toEqual([sent, [], {}])
+  const sent = backend.received.length
+  backend.intercept = (_, pass) => pass()
+  await backend.startOver()
+  await backend.clock.advance(60_000)
+  expect([backend.received.length, older.outbox.list(), notes(older)]).toEqual([sent, [], {}])
 })
 
 test('what the newer version has sent and seen, the older takes for done while it has no data yet', async () => {
-  const office = await Office.open()
+  const backend = await TestBackend.open()
   const store = memoryStore()
-  const desks = [office.desk({ store }), office.desk({ store })] as const
-  for (const { network } of desks) network.cut()
-  const older = desks[0].client(modelsOf(1))
+  const devices = [backend.device({ store }), backend.device({ store })] as const
+  for (const { network } of devices) network.cut()
+  const older = devices[0].client(modelsOf(1))
   await older.start()
   const written = older.mutate((m) => m.insert('Note', { id: '2', title: 'Bread' }))
-  await office.clock.until(written.durable)
-  desks[1].network.mend()
-  const newer = await desks[1].live(modelsOf(2))
+  await backend.clock.until(written.durable)
+  devices[1].network.mend()
+  const newer = await devices[1].live(modelsOf(2))
   expect(newer.outbox.list()).toEqual([])
-  office.intercept = at('bootstrap', async (_, pass) => {
-    await new Promise<void>((resolve) => void office.clock.after(5_000, resolve))
+  backend.intercept = at('bootstrap', async (_, pass) => {
+    await new Promise<void>((resolve) => void backend.clock.after(5_000, resolve))
     return pass()
   })
-  desks[0].network.mend()
-  await office.clock.advance(60_000)
+  devices[0].network.mend()
+  await backend.clock.advance(60_000)
   expect([written.state, older.outbox.list()]).toEqual(['synced', []])
-  expect(notes(older)).toEqual(await office.rows())
+  expect(notes(older)).toEqual(await backend.rows())
 })
 
 test('what the newer version has sent and heard nothing of, the older asks for in the shape of the newer', async () => {
-  const { office, desks, mend, expectOnce } = await twoVersions()
-  office.intercept = at('tx', async (_, pass) => {
+  const { backend, devices, mend, expectOnce } = await twoVersions()
+  backend.intercept = at('tx', async (_, pass) => {
     await pass()
-    desks[1].network.cut()
+    devices[1].network.cut()
     throw new TypeError('fetch failed')
   })
-  await mend(desks[1])
-  office.intercept = (_, pass) => pass()
-  await mend(desks[0])
-  await mend(desks[1])
+  await mend(devices[1])
+  backend.intercept = (_, pass) => pass()
+  await mend(devices[0])
+  await mend(devices[1])
   await expectOnce()
 })
 
 test('what the newer version has sent and seen while the disk did not let the older undo it is done', async () => {
-  const office = await Office.open()
+  const backend = await TestBackend.open()
   const store = memoryStore()
   let hangs = false
   const disk = watching(store, (options) => {
@@ -113,90 +113,90 @@ test('what the newer version has sent and seen while the disk did not let the ol
     hangs = false
     return new Promise<void>(() => {})
   })
-  const desks = [office.desk({ store: disk }), office.desk({ store })] as const
-  const older = await desks[0].live(modelsOf(1))
-  await office.clock.until(older.stop())
+  const devices = [backend.device({ store: disk }), backend.device({ store })] as const
+  const older = await devices[0].live(modelsOf(1))
+  await backend.clock.until(older.stop())
   const written = older.mutate((m) => m.insert('Note', { id: '2', title: 'Bread' }))
-  await office.clock.until(written.durable)
+  await backend.clock.until(written.durable)
   hangs = true
   const undone = written.undo()
-  const newer = await desks[1].live(modelsOf(2))
-  await office.clock.advance(5_000)
-  expect([await office.rows(), newer.outbox.list()]).toMatchObject([{ 2: { title: 'Bread' } }, []])
-  await expect(office.clock.until(undone)).rejects.toMatchObject({ code: 'timeout' })
+  const newer = await devices[1].live(modelsOf(2))
+  await backend.clock.advance(5_000)
+  expect([await backend.rows(), newer.outbox.list()]).toMatchObject([{ 2: { title: 'Bread' } }, []])
+  await expect(backend.clock.until(undone)).rejects.toMatchObject({ code: 'timeout' })
   // Or the data would say that it was done.
-  office.intercept = at('delta', async () => failure(503))
+  backend.intercept = at('delta', async () => failure(503))
   await older.start()
-  await office.clock.advance(60_000)
-  office.intercept = (_, pass) => pass()
-  await office.clock.advance(60_000)
+  await backend.clock.advance(60_000)
+  backend.intercept = (_, pass) => pass()
+  await backend.clock.advance(60_000)
   expect([written.state, older.outbox.list()]).toEqual(['synced', []])
-  expect(notes(older)).toEqual(await office.rows())
+  expect(notes(older)).toEqual(await backend.rows())
 })
 
 describe('what the newer version cannot migrate, and the older has yet to send', () => {
   /** The older one does not send. */
   async function parked() {
-    const office = await Office.open()
+    const backend = await TestBackend.open()
     const store = memoryStore()
-    const older = await office.desk({ store }).live(modelsOf(1))
-    await office.clock.until(older.stop())
+    const older = await backend.device({ store }).live(modelsOf(1))
+    await backend.clock.until(older.stop())
     const written = older.mutate((m) => m.insert('Note', { id: '2', title: 'Bread' }))
-    await office.clock.until(written.durable)
+    await backend.clock.until(written.durable)
     const op = () => undefined
     const models = defineModels({}, { version: 2, migrate: { 2: { op } } })
-    const newer = await office.desk({ store }).live({ models })
+    const newer = await backend.device({ store }).live({ models })
     expect(newer.outbox.get(written.id)?.rejection?.reason).toBe('migration')
     const send = async () => {
-      await office.clock.until(older.start())
-      await office.clock.advance(60_000)
+      await backend.clock.until(older.start())
+      await backend.clock.advance(60_000)
     }
-    return { office, store, models, older, newer, written, send }
+    return { backend, store, models, older, newer, written, send }
   }
 
   test('does not happen once it was discarded', async () => {
-    const { office, older, newer, written, send } = await parked()
-    await office.clock.until(newer.outbox.discard(written.id))
+    const { backend, older, newer, written, send } = await parked()
+    await backend.clock.until(newer.outbox.discard(written.id))
     await send()
-    expect([written.state, office.received, older.outbox.list()]).toEqual(['cancelled', [], []])
+    expect([written.state, backend.received, older.outbox.list()]).toEqual(['cancelled', [], []])
   })
 
   test('happens once where it was tried again', async () => {
-    const { office, older, newer, written, send } = await parked()
+    const { backend, older, newer, written, send } = await parked()
     const again = newer.outbox.retry(written.id)
-    await office.clock.until(again.synced)
+    await backend.clock.until(again.synced)
     await send()
-    expect([written.state, office.received, older.outbox.list()]).toEqual(['cancelled', [again.id], []])
-    expect(await office.rows()).toEqual({ 2: { title: 'Bread' } })
+    expect([written.state, backend.received, older.outbox.list()]).toEqual(['cancelled', [again.id], []])
+    expect(await backend.rows()).toEqual({ 2: { title: 'Bread' } })
   })
 
   test('has happened where the older one sends it: nobody is left to decide', async () => {
-    const { office, store, models, newer, written, send } = await parked()
+    const { backend, store, models, newer, written, send } = await parked()
     await send()
     expect([written.state, notes(newer)]).toEqual(['synced', { 2: { title: 'Bread' } }])
     expect([newer.outbox.list(), newer.status.writes.rejected]).toEqual([[], 0])
-    const { transactions } = await office.clock.until(newer.outbox.export())
+    const { transactions } = await backend.clock.until(newer.outbox.export())
     expect(transactions).toEqual([])
-    await office.clock.until(newer.close())
-    const next = await office.desk({ store }).live({ models })
+    await backend.clock.until(newer.close())
+    const next = await backend.device({ store }).live({ models })
     expect(next.outbox.list()).toEqual([])
   })
 })
 
 test('what is another transaction to the server in the shapes of both is rejected, after each asked for both', async () => {
-  const { office, desks, mend } = await twoVersions()
+  const { backend, devices, mend } = await twoVersions()
   const asked: unknown[] = []
-  office.intercept = at('tx', async (request) => {
+  backend.intercept = at('tx', async (request) => {
     const { txs } = await request.json()
     const error = { code: 'id_reused', message: 'It is another one.' }
     asked.push(...txs.map(({ ops }: { readonly ops: readonly { readonly p: unknown }[] }) => ops[0]?.p))
     return Response.json({ sid: 1, results: txs.map(({ id }: { readonly id: string }) => ({ id, error })) })
   })
-  await mend(desks[0])
-  await mend(desks[1])
+  await mend(devices[0])
+  await mend(devices[1])
   const [older, newer] = [{ title: 'Bread' }, { title: 'Bread', version: 2 }]
   expect(asked).toEqual([older, newer, newer, older])
-  expect(desks.map(({ log }) => log)).toEqual([
+  expect(devices.map(({ log }) => log)).toEqual([
     ['rejected undefined id_reused'],
     ['rejected undefined id_reused'],
   ])

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { at, failure, notes } from '../support/office.ts'
 import { oneNote } from '../support/one-note.ts'
+import { at, failure, notes } from '../support/test-backend.ts'
 
 type Writing = Parameters<Awaited<ReturnType<typeof oneNote>>['client']['mutate']>[0]
 
@@ -24,142 +24,142 @@ describe.each(Object.keys(kinds))('undoing %s', (kind) => {
   const body: Writing = kinds[kind] ?? (() => {})
 
   test('before it is sent takes it back without a trace', async () => {
-    const { office, desk, client } = await oneNote()
+    const { backend, device, client } = await oneNote()
     const before = notes(client)
     await client.stop()
     const tx = client.mutate(body)
-    await office.clock.until(tx.durable)
+    await backend.clock.until(tx.durable)
     expect(tx.state).toBe('queued')
-    expect(await office.clock.until(tx.undo())).toBeUndefined()
+    expect(await backend.clock.until(tx.undo())).toBeUndefined()
     expect([tx.state, client.outbox.list(), notes(client)]).toEqual(['cancelled', [], before])
     await expect(tx.accepted).rejects.toMatchObject({ name: 'RejectedError', reason: 'cancelled' })
-    await desk.kill()
-    const again = await desk.live()
-    await office.clock.advance(10_000)
-    expect([notes(again), office.received]).toEqual([before, []])
+    await device.kill()
+    const again = await device.live()
+    await backend.clock.advance(10_000)
+    expect([notes(again), backend.received]).toEqual([before, []])
   })
 
   test('that may have been sent, though no answer came, takes another transaction', async () => {
-    const { office, desk, client } = await oneNote()
+    const { backend, device, client } = await oneNote()
     const before = notes(client)
     let lost = false
-    office.intercept = at('tx', async (_, pass) => {
+    backend.intercept = at('tx', async (_, pass) => {
       const response = await pass()
       if (lost) return response
       lost = true
       return failure(503)
     })
-    office.push = () => {}
+    backend.push = () => {}
     const tx = client.mutate(body)
-    await office.clock.advance(100)
+    await backend.clock.advance(100)
     expect(tx.state).toBe('queued')
-    const inverse = await office.clock.until(tx.undo())
+    const inverse = await backend.clock.until(tx.undo())
     expect(notes(client)).toEqual(before)
-    await office.clock.until(inverse?.synced ?? Promise.reject())
-    await office.clock.advance(60_000)
-    expect([tx.state, notes(client), await office.rows()]).toEqual(['synced', before, before])
-    await desk.kill()
+    await backend.clock.until(inverse?.synced ?? Promise.reject())
+    await backend.clock.advance(60_000)
+    expect([tx.state, notes(client), await backend.rows()]).toEqual(['synced', before, before])
+    await device.kill()
   })
 
   test('that was not sent before a restart takes it back without a trace', async () => {
-    const { office, desk, client } = await oneNote()
+    const { backend, device, client } = await oneNote()
     const before = notes(client)
     await client.stop()
     const tx = client.mutate(body)
-    await office.clock.until(tx.durable)
-    await desk.kill()
-    const again = desk.client()
-    await office.clock.until(again.sync())
+    await backend.clock.until(tx.durable)
+    await device.kill()
+    const again = device.client()
+    await backend.clock.until(again.sync())
     const restored = again.outbox.get(tx.id)
-    expect(await office.clock.until(restored?.undo() ?? Promise.reject())).toBeUndefined()
+    expect(await backend.clock.until(restored?.undo() ?? Promise.reject())).toBeUndefined()
     expect([restored?.state, again.outbox.list(), notes(again)]).toEqual(['cancelled', [], before])
-    await desk.kill()
-    expect(notes(await desk.live())).toEqual(before)
-    await office.clock.advance(60_000)
-    expect([office.received, await office.rows()]).toEqual([[], before])
+    await device.kill()
+    expect(notes(await device.live())).toEqual(before)
+    await backend.clock.advance(60_000)
+    expect([backend.received, await backend.rows()]).toEqual([[], before])
   })
 
   test.each(['before the request left', 'before the answer came'])(
     'when the process died %s takes another transaction after a restart',
     async (moment) => {
-      const { office, desk, client } = await oneNote()
+      const { backend, device, client } = await oneNote()
       const before = notes(client)
-      desk.network.latencyMs = 500
-      office.push = () => {}
-      office.intercept = at('tx', async () => failure(503))
+      device.network.latencyMs = 500
+      backend.push = () => {}
+      backend.intercept = at('tx', async () => failure(503))
       const tx = client.mutate(body)
-      await office.clock.until(tx.durable)
-      await office.clock.advance(moment === 'before the request left' ? 0 : 700)
+      await backend.clock.until(tx.durable)
+      await backend.clock.advance(moment === 'before the request left' ? 0 : 700)
       expect(tx.state).toBe('sending')
-      await desk.kill()
-      expect(office.received).toEqual(moment === 'before the request left' ? [] : [tx.id])
-      desk.network.latencyMs = 10
-      office.intercept = (_, pass) => pass()
-      office.push = (message, send) => send(message)
-      desk.network.cut()
-      const again = await desk.live()
-      const inverse = await office.clock.until(again.outbox.get(tx.id)?.undo() ?? Promise.reject())
+      await device.kill()
+      expect(backend.received).toEqual(moment === 'before the request left' ? [] : [tx.id])
+      device.network.latencyMs = 10
+      backend.intercept = (_, pass) => pass()
+      backend.push = (message, send) => send(message)
+      device.network.cut()
+      const again = await device.live()
+      const inverse = await backend.clock.until(again.outbox.get(tx.id)?.undo() ?? Promise.reject())
       expect([inverse?.state, notes(again)]).toEqual(['queued', before])
-      desk.network.mend()
-      await office.clock.advance(60_000)
-      expect([notes(again), await office.rows()]).toEqual([before, before])
+      device.network.mend()
+      await backend.clock.advance(60_000)
+      expect([notes(again), await backend.rows()]).toEqual([before, before])
     },
   )
 
   test('while it is stored takes it back without a trace', async () => {
-    const { office, client } = await oneNote()
+    const { backend, client } = await oneNote()
     const before = notes(client)
     const tx = client.mutate(body)
     expect(tx.state).toBe('writing')
-    expect(await office.clock.until(tx.undo())).toBeUndefined()
-    await office.clock.advance(10_000)
-    expect([tx.state, notes(client), office.received]).toEqual(['cancelled', before, []])
+    expect(await backend.clock.until(tx.undo())).toBeUndefined()
+    await backend.clock.advance(10_000)
+    expect([tx.state, notes(client), backend.received]).toEqual(['cancelled', before, []])
   })
 
   test.each(['sending', 'accepted', 'synced'])('once it is %s takes another transaction', async (state) => {
-    const { office, client } = await oneNote()
+    const { backend, client } = await oneNote()
     const before = notes(client)
-    if (state !== 'synced') office.push = () => {}
+    if (state !== 'synced') backend.push = () => {}
     if (state === 'sending') {
-      office.intercept = at('tx', async (_, pass) => {
-        await new Promise<void>((resolve) => void office.clock.after(500, resolve))
+      backend.intercept = at('tx', async (_, pass) => {
+        await new Promise<void>((resolve) => void backend.clock.after(500, resolve))
         return pass()
       })
     }
     const tx = client.mutate(body, { label: 'Write' })
-    await office.clock.until<unknown>(
+    await backend.clock.until<unknown>(
       state === 'sending' ? tx.durable : state === 'accepted' ? tx.accepted : tx.synced,
     )
     expect(tx.state).toBe(state)
-    const inverse = await office.clock.until(tx.undo())
+    const inverse = await backend.clock.until(tx.undo())
     expect(inverse?.label).toBe('Write')
     expect(notes(client)).toEqual(before)
-    await office.clock.until(inverse?.synced ?? Promise.reject())
-    await office.clock.advance(60_000)
-    expect([notes(client), await office.rows()]).toEqual([before, before])
+    await backend.clock.until(inverse?.synced ?? Promise.reject())
+    await backend.clock.advance(60_000)
+    expect([notes(client), await backend.rows()]).toEqual([before, before])
   })
 
   test('and doing it again, step by step, on and offline', async () => {
-    const { office, desk, client } = await oneNote()
+    const { backend, device, client } = await oneNote()
     const before = notes(client)
     for (const isOnline of [true, false, true]) {
-      if (isOnline) desk.network.mend()
-      else desk.network.cut()
-      await office.clock.advance(60_000)
+      if (isOnline) device.network.mend()
+      else device.network.cut()
+      await backend.clock.advance(60_000)
       client.mutate(body)
       const after = notes(client)
       for (let n = 0; n < 3; n += 1) {
-        if (isOnline) await office.clock.advance(20_000)
-        expect(await office.clock.until(client.undo())).toBe(true)
+        if (isOnline) await backend.clock.advance(20_000)
+        expect(await backend.clock.until(client.undo())).toBe(true)
         expect(notes(client)).toEqual(before)
-        if (isOnline) await office.clock.advance(20_000)
-        expect(await office.clock.until(client.redo())).toBe(true)
+        if (isOnline) await backend.clock.advance(20_000)
+        expect(await backend.clock.until(client.redo())).toBe(true)
         expect(notes(client)).toEqual(after)
       }
-      await office.clock.until(client.undo())
+      await backend.clock.until(client.undo())
     }
-    await office.clock.advance(60_000)
-    expect([notes(client), await office.rows()]).toEqual([before, before])
+    await backend.clock.advance(60_000)
+    expect([notes(client), await backend.rows()]).toEqual([before, before])
     expect(client.outbox.list()).toEqual([])
   })
 })

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { StorageError } from '../../src/base/errors.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
-import { at, failure, notes, Office } from '../support/office.ts'
+import { at, failure, notes, TestBackend } from '../support/test-backend.ts'
 import { watching, writesOutbox } from '../support/watching-store.ts'
 
 /** A client whose disk takes so many of the next writes to the outbox, and then refuses so many. */
 async function open() {
-  const office = await Office.open()
-  await office.insert('1', { title: 'Milk', n: 1 })
+  const backend = await TestBackend.open()
+  await backend.insert('1', { title: 'Milk', n: 1 })
   const disk = { passing: 0, failing: 0 }
   const store = watching(memoryStore(), (options) => {
     if (!writesOutbox(options) || disk.failing === 0) return
@@ -18,49 +18,49 @@ async function open() {
     disk.failing -= 1
     throw new StorageError('aborted', 'Not now.')
   })
-  const desk = office.desk({ store })
-  const client = await desk.live()
+  const device = backend.device({ store })
+  const client = await device.live()
   const refuse = () => {
-    office.intercept = at('tx', async () => failure(422, 'invalid'))
+    backend.intercept = at('tx', async () => failure(422, 'invalid'))
   }
   const both = () => [client.canUndo, client.canRedo]
   const n = () => client.get('Note', '1')?.n
-  return { office, desk, client, disk, refuse, both, n }
+  return { backend, device, client, disk, refuse, both, n }
 }
 
 const notNow = { name: 'StorageError', code: 'aborted' }
 
 describe('an undo that the disk refuses', () => {
   test('leaves the same transaction in its place, and can be tried again', async () => {
-    const { office, client, disk, both, n } = await open()
+    const { backend, client, disk, both, n } = await open()
     await client.stop()
     const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }))
-    await office.clock.until(tx.durable)
+    await backend.clock.until(tx.durable)
     disk.failing = 1
-    await expect(office.clock.until(client.undo())).rejects.toMatchObject(notNow)
+    await expect(backend.clock.until(client.undo())).rejects.toMatchObject(notNow)
     expect([tx.state, client.outbox.list(), n(), both()]).toEqual(['queued', [tx], 2, [true, false]])
-    expect([await office.clock.until(client.undo()), n(), both()]).toEqual([true, 1, [false, true]])
-    await office.clock.until(client.redo())
+    expect([await backend.clock.until(client.undo()), n(), both()]).toEqual([true, 1, [false, true]])
+    await backend.clock.until(client.redo())
     await client.start()
-    await office.clock.advance(10_000)
-    expect(await office.rows()).toEqual({ 1: { title: 'Milk', n: 2 } })
+    await backend.clock.advance(10_000)
+    expect(await backend.rows()).toEqual({ 1: { title: 'Milk', n: 2 } })
   })
 
   test('in the middle of a group keeps for the next undo what is not undone yet', async () => {
-    const { office, client, disk, both } = await open()
+    const { backend, client, disk, both } = await open()
     await client.stop()
     for (const id of ['2', '3']) client.mutate((m) => m.insert('Note', { id }), { group: 'g' })
-    await office.clock.until(client.outbox.list()[1]?.durable ?? Promise.reject())
+    await backend.clock.until(client.outbox.list()[1]?.durable ?? Promise.reject())
     disk.passing = 1
     disk.failing = 1
-    await expect(office.clock.until(client.undo())).rejects.toMatchObject(notNow)
+    await expect(backend.clock.until(client.undo())).rejects.toMatchObject(notNow)
     expect([Object.keys(notes(client)), both()]).toEqual([
       ['1', '2'],
       [true, true],
     ])
-    while (client.canUndo) await office.clock.until(client.undo())
+    while (client.canUndo) await backend.clock.until(client.undo())
     expect(Object.keys(notes(client))).toEqual(['1'])
-    while (client.canRedo) await office.clock.until(client.redo())
+    while (client.canRedo) await backend.clock.until(client.redo())
     expect([Object.keys(notes(client)), both()]).toEqual([
       ['1', '2', '3'],
       [true, false],
@@ -68,121 +68,121 @@ describe('an undo that the disk refuses', () => {
   })
 
   test('says the truth to whoever asks what becomes of the transaction', async () => {
-    const { office, client, disk } = await open()
+    const { backend, client, disk } = await open()
     await client.stop()
     const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }))
-    await office.clock.until(tx.durable)
+    await backend.clock.until(tx.durable)
     const asked = Promise.allSettled([tx.accepted, tx.synced, tx.settled])
     disk.failing = 1
-    await expect(office.clock.until(tx.undo())).rejects.toMatchObject(notNow)
+    await expect(backend.clock.until(tx.undo())).rejects.toMatchObject(notNow)
     expect((await asked).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'fulfilled'])
     await client.start()
-    expect(await office.clock.until(Promise.all([tx.durable, tx.accepted, tx.synced]))).toEqual([
+    expect(await backend.clock.until(Promise.all([tx.durable, tx.accepted, tx.synced]))).toEqual([
       undefined,
       2,
       2,
     ])
-    expect(await office.clock.until(tx.settled)).toBe('synced')
+    expect(await backend.clock.until(tx.settled)).toBe('synced')
   })
 
   test('of one that was being stored leaves it durable', async () => {
-    const { office, client, disk } = await open()
+    const { backend, client, disk } = await open()
     await client.stop()
     disk.passing = 1
     disk.failing = 1
     const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }))
     const durable = expect(tx.durable).rejects.toMatchObject({ name: 'RejectedError', reason: 'cancelled' })
-    await expect(office.clock.until(tx.undo())).rejects.toMatchObject(notNow)
+    await expect(backend.clock.until(tx.undo())).rejects.toMatchObject(notNow)
     await durable
     expect(tx.state).toBe('queued')
-    await office.clock.until(tx.durable)
+    await backend.clock.until(tx.durable)
   })
 
   test('is told to whoever listens to the outbox once the transaction is there again', async () => {
-    const { office, client, disk } = await open()
+    const { backend, client, disk } = await open()
     await client.stop()
     const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }))
-    await office.clock.until(tx.durable)
+    await backend.clock.until(tx.durable)
     const seen: unknown[] = []
     client.outbox.subscribe(() => seen.push(client.outbox.list()))
     disk.failing = 1
-    await expect(office.clock.until(tx.undo())).rejects.toMatchObject(notNow)
+    await expect(backend.clock.until(tx.undo())).rejects.toMatchObject(notNow)
     expect([seen[0], seen.at(-1)]).toEqual([[], [tx]])
   })
 
   test('lets it be sent, though nothing else is to be', async () => {
-    const { office, client, disk } = await open()
+    const { backend, client, disk } = await open()
     disk.passing = 1
     disk.failing = 1
     const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }))
-    await expect(office.clock.until(tx.undo())).rejects.toMatchObject(notNow)
-    await office.clock.advance(5_000)
+    await expect(backend.clock.until(tx.undo())).rejects.toMatchObject(notNow)
+    await backend.clock.advance(5_000)
     expect(tx.state).toBe('synced')
   })
 })
 
 test('a rejected one whose retry could not be stored is the same still, and the next retry can be undone', async () => {
-  const { office, client, disk, refuse, n } = await open()
+  const { backend, client, disk, refuse, n } = await open()
   const told: string[] = []
   client.on('rejected', ({ id }) => told.push(id))
   refuse()
   const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }))
-  await office.clock.advance(5_000)
+  await backend.clock.advance(5_000)
   disk.failing = 1
   client.outbox.retry(tx.id)
   expect(tx.state).toBe('discarded')
-  await office.clock.advance(1_000)
+  await backend.clock.advance(1_000)
   expect([tx.state, tx.rejection?.reason, client.outbox.list()]).toEqual(['rejected', 'invalid', [tx]])
   // Its user knows of it.
   expect(told).toEqual([tx.id])
-  office.intercept = (_, pass) => pass()
+  backend.intercept = (_, pass) => pass()
   client.outbox.retry(tx.id)
-  expect([n(), await office.clock.until(client.undo()), n()]).toEqual([2, true, 1])
+  expect([n(), await backend.clock.until(client.undo()), n()]).toEqual([2, true, 1])
 })
 
 test('a rejected undo whose retry could not be stored can be tried anew, and what it undid then be done again', async () => {
-  const { office, client, disk, refuse, both, n } = await open()
-  await office.clock.until(client.mutate((m) => m.update('Note', '1', { n: 2 })).synced)
+  const { backend, client, disk, refuse, both, n } = await open()
+  await backend.clock.until(client.mutate((m) => m.update('Note', '1', { n: 2 })).synced)
   refuse()
-  await office.clock.until(client.undo())
-  await office.clock.advance(1_000)
+  await backend.clock.until(client.undo())
+  await backend.clock.advance(1_000)
   const id = client.outbox.list()[0]?.id ?? ''
   disk.failing = 1
   client.outbox.retry(id)
-  await office.clock.advance(1_000)
+  await backend.clock.advance(1_000)
   expect([client.outbox.get(id)?.state, n(), both()]).toEqual(['rejected', 2, [false, false]])
-  office.intercept = (_, pass) => pass()
+  backend.intercept = (_, pass) => pass()
   client.outbox.retry(id)
   expect([n(), both()]).toEqual([1, [false, true]])
-  expect([await office.clock.until(client.redo()), n()]).toEqual([true, 2])
+  expect([await backend.clock.until(client.redo()), n()]).toEqual([true, 2])
 })
 
 test('a rejected one that the disk does not let go of stands as before, and can be given up later', async () => {
-  const { office, client, disk, refuse } = await open()
+  const { backend, client, disk, refuse } = await open()
   refuse()
   const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }))
-  await office.clock.advance(1_000)
+  await backend.clock.advance(1_000)
   disk.failing = 1
-  await expect(office.clock.until(client.outbox.discard(tx.id))).rejects.toMatchObject(notNow)
+  await expect(backend.clock.until(client.outbox.discard(tx.id))).rejects.toMatchObject(notNow)
   expect([tx.state, client.outbox.list(), client.status.writes.rejected]).toEqual(['rejected', [tx], 1])
-  await office.clock.until(client.outbox.discard(tx.id))
+  await backend.clock.until(client.outbox.discard(tx.id))
   expect([tx.state, client.outbox.list(), client.status.writes.rejected]).toEqual(['discarded', [], 0])
 })
 
 describe('what writes nothing', () => {
   test('is no step, and leaves what can be done again', async () => {
-    const { office, client, both } = await open()
+    const { backend, client, both } = await open()
     client.mutate((m) => m.update('Note', '1', { n: 2 }))
-    await office.clock.until(client.undo())
+    await backend.clock.until(client.undo())
     client.mutate((m) => m.delete('Note', 'nobody'))
     expect(both()).toEqual([false, true])
   })
 
   test('in place of what was rejected is no step, either', async () => {
-    const { office, client, refuse, both } = await open()
+    const { backend, client, refuse, both } = await open()
     refuse()
     const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }))
-    await office.clock.advance(1_000)
+    await backend.clock.advance(1_000)
     client.outbox.retry(tx.id, () => {})
     expect([both(), await client.undo()]).toEqual([[false, false], false])
   })
@@ -190,46 +190,46 @@ describe('what writes nothing', () => {
 
 describe('a rejected transaction', () => {
   test('that an undo passed over can be undone once it was tried anew', async () => {
-    const { office, client, refuse } = await open()
+    const { backend, client, refuse } = await open()
     const title = () => client.get('Note', '1')?.title
-    await office.clock.until(client.mutate((m) => m.update('Note', '1', { n: 2 })).synced)
+    await backend.clock.until(client.mutate((m) => m.update('Note', '1', { n: 2 })).synced)
     refuse()
     const tx = client.mutate((m) => m.update('Note', '1', { title: 'Bread' }))
-    await office.clock.advance(1_000)
-    office.intercept = (_, pass) => pass()
-    await office.clock.until(client.undo())
+    await backend.clock.advance(1_000)
+    backend.intercept = (_, pass) => pass()
+    await backend.clock.until(client.undo())
     expect([tx.state, notes(client)]).toEqual(['rejected', { 1: { title: 'Milk', n: 1 } }])
     client.outbox.retry(tx.id)
     expect(title()).toBe('Bread')
-    expect([await office.clock.until(client.undo()), title()]).toEqual([true, 'Milk'])
+    expect([await backend.clock.until(client.undo()), title()]).toEqual([true, 'Milk'])
   })
 
   test('whose undo was rejected with it cannot be done again, but tried anew, and then undone', async () => {
-    const { office, client, both, n } = await open()
-    office.push = () => {}
-    office.intercept = at('tx', async () => {
-      await new Promise<void>((resolve) => void office.clock.after(500, resolve))
+    const { backend, client, both, n } = await open()
+    backend.push = () => {}
+    backend.intercept = at('tx', async () => {
+      await new Promise<void>((resolve) => void backend.clock.after(500, resolve))
       return failure(422, 'invalid')
     })
     const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }))
-    await office.clock.until(tx.durable)
-    await office.clock.until(client.undo())
-    await office.clock.advance(5_000)
+    await backend.clock.until(tx.durable)
+    await backend.clock.until(client.undo())
+    await backend.clock.advance(5_000)
     expect([tx.state, both(), await client.redo(), n()]).toEqual(['rejected', [false, false], false, 1])
-    office.intercept = (_, pass) => pass()
+    backend.intercept = (_, pass) => pass()
     client.outbox.retry(tx.id)
     expect([n(), both()]).toEqual([2, [true, false]])
-    expect([await office.clock.until(client.undo()), n(), both()]).toEqual([true, 1, [false, true]])
+    expect([await backend.clock.until(client.undo()), n(), both()]).toEqual([true, 1, [false, true]])
   })
 })
 
 test('a redo leaves a record alone that somebody else has added meanwhile', async () => {
-  const { office, client, both } = await open()
+  const { backend, client, both } = await open()
   await client.stop()
   for (const id of ['2', '3']) client.mutate((m) => m.insert('Note', { id, n: 1 }), { group: 'g' })
-  await office.clock.until(client.undo())
-  await office.insert('3', { n: 9 })
-  await office.clock.until(client.sync())
-  expect([await office.clock.until(client.redo()), both()]).toEqual([true, [true, false]])
+  await backend.clock.until(client.undo())
+  await backend.insert('3', { n: 9 })
+  await backend.clock.until(client.sync())
+  expect([await backend.clock.until(client.redo()), both()]).toEqual([true, [true, false]])
   expect(notes(client)).toMatchObject({ 2: { n: 1 }, 3: { n: 9 } })
 })

@@ -1,52 +1,52 @@
 import { describe, expect, test } from 'vitest'
-import { at, failure, notes, Office } from '../support/office.ts'
 import { conflict, oneNote } from '../support/one-note.ts'
+import { at, failure, notes, TestBackend } from '../support/test-backend.ts'
 
 describe('undo', () => {
   test('of one that another client of the same data has sent takes it back there, too', async () => {
-    const { office, desk, client } = await oneNote()
+    const { backend, device, client } = await oneNote()
     await client.stop()
     const tx = client.mutate((m) => m.update('Note', '1', { n: 5 }))
-    await office.clock.until(tx.durable)
-    await office.clock.until(desk.live())
-    await office.clock.advance(1_000)
-    expect([tx.state, await office.rows()]).toEqual(['queued', { 1: { title: 'Milk', n: 5 } }])
-    const inverse = await office.clock.until(tx.undo())
+    await backend.clock.until(tx.durable)
+    await backend.clock.until(device.live())
+    await backend.clock.advance(1_000)
+    expect([tx.state, await backend.rows()]).toEqual(['queued', { 1: { title: 'Milk', n: 5 } }])
+    const inverse = await backend.clock.until(tx.undo())
     expect(notes(client)).toEqual({ 1: { title: 'Milk', n: 1 } })
     await client.start()
-    await office.clock.advance(10_000)
+    await backend.clock.advance(10_000)
     expect([tx.state, inverse?.state, client.outbox.list()]).toEqual(['synced', 'synced', []])
-    expect(await office.rows()).toEqual(notes(client))
+    expect(await backend.rows()).toEqual(notes(client))
     expect(notes(client)).toEqual({ 1: { title: 'Milk', n: 1 } })
   })
 
   test('restores only fields that still hold what was written', async () => {
-    const { office, client } = await oneNote()
+    const { backend, client } = await oneNote()
     const tx = client.mutate((m) => m.update('Note', '1', { title: 'mine', n: 2 }))
-    await office.clock.until(tx.synced)
-    await office.update('1', { title: 'theirs' })
-    await office.clock.advance(1_000)
-    await office.clock.until((await tx.undo())?.synced ?? Promise.reject())
-    expect(await office.rows()).toEqual({ 1: { title: 'theirs', n: 1 } })
+    await backend.clock.until(tx.synced)
+    await backend.update('1', { title: 'theirs' })
+    await backend.clock.advance(1_000)
+    await backend.clock.until((await tx.undo())?.synced ?? Promise.reject())
+    expect(await backend.rows()).toEqual({ 1: { title: 'theirs', n: 1 } })
     expect(await tx.undo()).toBeUndefined()
   })
 
   test('of a rejected one does nothing', async () => {
-    const { office, client } = await oneNote()
-    office.intercept = at('tx', async () => failure(422, 'invalid'))
+    const { backend, client } = await oneNote()
+    backend.intercept = at('tx', async () => failure(422, 'invalid'))
     const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }))
-    await office.clock.advance(1_000)
+    await backend.clock.advance(1_000)
     expect([tx.state, await tx.undo(), await client.undo()]).toEqual(['rejected', undefined, false])
     expect(client.outbox.list()).toEqual([tx])
   })
 
   test('of a rejected one leaves what somebody else has written, though it is the same', async () => {
-    const { office, desk, client, tx } = await conflict()
-    await office.update('1', { title: 'mine' })
-    await office.clock.advance(1_000)
+    const { backend, device, client, tx } = await conflict()
+    await backend.update('1', { title: 'mine' })
+    await backend.clock.advance(1_000)
     expect([await tx.undo(), client.outbox.list()]).toEqual([undefined, [tx]])
-    await office.clock.advance(1_000)
-    expect([desk.log, await office.rows()]).toEqual([
+    await backend.clock.advance(1_000)
+    expect([device.log, await backend.rows()]).toEqual([
       ['rejected Rename conflict'],
       { 1: { title: 'mine', n: 2 } },
     ])
@@ -61,48 +61,48 @@ describe('undo', () => {
   })
 
   test('that is asked for while another is under way waits for its turn', async () => {
-    const { office, desk, client } = await oneNote()
-    desk.network.cut()
+    const { backend, device, client } = await oneNote()
+    device.network.cut()
     const made = [2, 3, 4].map((n) => client.mutate((m) => m.update('Note', '1', { n })))
-    await office.clock.until(Promise.all(made.map((tx) => tx.durable)))
+    await backend.clock.until(Promise.all(made.map((tx) => tx.durable)))
     const [first, second] = [client.undo(), client.undo()]
     const third = first.then(() => client.undo())
-    expect(await office.clock.until(Promise.all([first, second, third]))).toEqual([true, true, true])
+    expect(await backend.clock.until(Promise.all([first, second, third]))).toEqual([true, true, true])
     expect([notes(client), client.canUndo]).toEqual([{ 1: { title: 'Milk', n: 1 } }, false])
   })
 
   test('of one that was rejected, and tried anew, takes back what took its place', async () => {
-    const { office, client } = await oneNote()
+    const { backend, client } = await oneNote()
     const title = () => client.get('Note', '1')?.title
-    office.intercept = at('tx', async () => failure(422, 'invalid'))
+    backend.intercept = at('tx', async () => failure(422, 'invalid'))
     const tx = client.mutate((m) => m.update('Note', '1', { title: 'Bread' }))
-    await office.clock.advance(1_000)
+    await backend.clock.advance(1_000)
     expect([tx.state, client.canUndo]).toEqual(['rejected', false])
-    office.intercept = (_, pass) => pass()
+    backend.intercept = (_, pass) => pass()
     client.outbox.retry(tx.id)
     expect([title(), client.canUndo]).toEqual(['Bread', true])
-    expect([await office.clock.until(client.undo()), title()]).toEqual([true, 'Milk'])
-    expect([await office.clock.until(client.redo()), title()]).toEqual([true, 'Bread'])
-    await office.clock.advance(1_000)
-    expect(await office.rows()).toEqual({ 1: { title: 'Bread', n: 1 } })
+    expect([await backend.clock.until(client.undo()), title()]).toEqual([true, 'Milk'])
+    expect([await backend.clock.until(client.redo()), title()]).toEqual([true, 'Bread'])
+    await backend.clock.advance(1_000)
+    expect(await backend.rows()).toEqual({ 1: { title: 'Bread', n: 1 } })
   })
 
   test('that was rejected, and tried anew, is done again by taking back what took its place', async () => {
-    const { office, client } = await oneNote()
+    const { backend, client } = await oneNote()
     const title = () => client.get('Note', '1')?.title
-    await office.clock.until(client.mutate((m) => m.update('Note', '1', { title: 'Bread' })).synced)
-    office.intercept = at('tx', async () => failure(422, 'invalid'))
+    await backend.clock.until(client.mutate((m) => m.update('Note', '1', { title: 'Bread' })).synced)
+    backend.intercept = at('tx', async () => failure(422, 'invalid'))
     await client.undo()
-    await office.clock.advance(1_000)
+    await backend.clock.advance(1_000)
     const [inverse] = client.outbox.list({ state: 'rejected' })
-    office.intercept = (_, pass) => pass()
+    backend.intercept = (_, pass) => pass()
     client.outbox.retry(inverse?.id ?? '')
     expect(title()).toBe('Milk')
-    expect([await office.clock.until(client.redo()), title()]).toEqual([true, 'Bread'])
+    expect([await backend.clock.until(client.redo()), title()]).toEqual([true, 'Bread'])
   })
 
   test('and redo say whether there is something, and that this has changed', async () => {
-    const { office, client } = await oneNote()
+    const { backend, client } = await oneNote()
     const told: (readonly [boolean, boolean])[] = []
     const look = () => {
       const now = [client.canUndo, client.canRedo] as const
@@ -110,9 +110,9 @@ describe('undo', () => {
     }
     look()
     client.outbox.subscribe(look)
-    await office.clock.until(client.mutate((m) => m.update('Note', '1', { n: 2 })).synced)
-    await office.update('1', { n: 3 })
-    await office.clock.advance(1_000)
+    await backend.clock.until(client.mutate((m) => m.update('Note', '1', { n: 2 })).synced)
+    await backend.update('1', { n: 3 })
+    await backend.clock.advance(1_000)
     // There is nothing left of it to take back.
     await client.undo()
     await client.redo()
@@ -125,82 +125,82 @@ describe('undo', () => {
   })
 
   test('of one that is rejected later goes with it', async () => {
-    const { office, client } = await oneNote()
-    office.intercept = at('tx', async () => {
-      await new Promise<void>((resolve) => void office.clock.after(500, resolve))
+    const { backend, client } = await oneNote()
+    backend.intercept = at('tx', async () => {
+      await new Promise<void>((resolve) => void backend.clock.after(500, resolve))
       return failure(422, 'invalid')
     })
     const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }))
-    await office.clock.until(tx.durable)
+    await backend.clock.until(tx.durable)
     const inverse = await tx.undo()
-    await office.clock.advance(1_000)
+    await backend.clock.advance(1_000)
     expect([tx.rejection?.reason, inverse?.rejection?.reason]).toEqual(['invalid', 'dependency_rejected'])
     expect(notes(client)).toEqual({ 1: { title: 'Milk', n: 1 } })
   })
 
   test('takes transactions of one group together, the last first', async () => {
-    const { office, client } = await oneNote()
+    const { backend, client } = await oneNote()
     const write = (title: string, group?: string) =>
       client.mutate((m) => m.update('Note', '1', { title }), group === undefined ? {} : { group })
     write('a')
-    await office.clock.until(write('ab', 'typing').synced)
+    await backend.clock.until(write('ab', 'typing').synced)
     write('abc', 'typing')
     write('abcd', 'typing')
     const titles = () => client.get('Note', '1')?.title
-    expect([await office.clock.until(client.undo()), titles()]).toEqual([true, 'a'])
-    expect([await office.clock.until(client.redo()), titles()]).toEqual([true, 'abcd'])
-    expect([await office.clock.until(client.undo()), titles()]).toEqual([true, 'a'])
-    expect([await office.clock.until(client.undo()), titles()]).toEqual([true, 'Milk'])
+    expect([await backend.clock.until(client.undo()), titles()]).toEqual([true, 'a'])
+    expect([await backend.clock.until(client.redo()), titles()]).toEqual([true, 'abcd'])
+    expect([await backend.clock.until(client.undo()), titles()]).toEqual([true, 'a'])
+    expect([await backend.clock.until(client.undo()), titles()]).toEqual([true, 'Milk'])
     expect(await client.undo()).toBe(false)
-    await office.clock.advance(60_000)
-    expect(await office.rows()).toEqual({ 1: { title: 'Milk', n: 1 } })
+    await backend.clock.advance(60_000)
+    expect(await backend.rows()).toEqual({ 1: { title: 'Milk', n: 1 } })
   })
 
   test('asked for twice at once takes two steps, each after the other', async () => {
-    const { office, client } = await oneNote()
+    const { backend, client } = await oneNote()
     for (const n of [2, 3, 4]) client.mutate((m) => m.update('Note', '1', { n }))
     client.mutate((m) => m.update('Note', '1', { n: 5 }), { group: 'g' })
     client.mutate((m) => m.update('Note', '1', { n: 6 }), { group: 'g' })
     const all = [client.undo(), client.undo(), client.redo(), client.undo(), client.undo()]
-    expect(await office.clock.until(Promise.all(all))).toEqual([true, true, true, true, true])
+    expect(await backend.clock.until(Promise.all(all))).toEqual([true, true, true, true, true])
     expect(client.get('Note', '1')?.n).toBe(2)
   })
 
   test('and redoing many times keeps all steps', async () => {
-    const { office, client } = await oneNote()
+    const { backend, client } = await oneNote()
     await client.stop()
     for (let n = 2; n <= 61; n += 1) client.mutate((m) => m.update('Note', '1', { n }))
     for (let time = 0; time < 60; time += 1) {
-      await office.clock.until(client.undo())
-      await office.clock.until(client.redo())
+      await backend.clock.until(client.undo())
+      await backend.clock.until(client.redo())
     }
     let steps = 0
-    while (await office.clock.until(client.undo())) steps += 1
+    while (await backend.clock.until(client.undo())) steps += 1
     expect(steps).toBe(60)
     expect(notes(client)).toEqual({ 1: { title: 'Milk', n: 1 } })
   })
 
   test('leaves nothing to do again once something else was written', async () => {
-    const { office, client } = await oneNote()
+    const { backend, client } = await oneNote()
     client.mutate((m) => m.update('Note', '1', { n: 2 }))
-    await office.clock.until(client.undo())
+    await backend.clock.until(client.undo())
     client.mutate((m) => m.update('Note', '1', { n: 3 }))
     expect(await client.redo()).toBe(false)
   })
 })
 
 test('what is done again requires what it required', async () => {
-  const office = await Office.open()
-  await office.insert('1', { n: 0 })
-  const client = await office.desk().live()
+  const backend = await TestBackend.open()
+  await backend.insert('1', { n: 0 })
+  const client = await backend.device().live()
   await client.stop()
   const first = client.mutate((m) => m.insert('Note', { id: '2', title: 'mine' }))
   client.mutate((m) => m.update('Note', '1', { n: 5 }), { requires: [first] })
-  await office.clock.until(client.undo())
-  await office.clock.until(client.redo())
-  await office.insert('2', { title: 'theirs' })
+  await backend.clock.until(client.undo())
+  await backend.clock.until(client.redo())
+  await backend.insert('2', { title: 'theirs' })
   await client.start()
-  await office.clock.advance(10_000)
+  await backend.clock.advance(10_000)
   expect(client.outbox.list().map(({ rejection }) => rejection?.reason)).toEqual([
     'exists',
     'dependency_rejected',
@@ -209,20 +209,20 @@ test('what is done again requires what it required', async () => {
 })
 
 test('what is done again as a group requires within it what it required', async () => {
-  const office = await Office.open({
+  const backend = await TestBackend.open({
     authorize: ({ ops }) => (ops.some(({ id }) => id === 'payment') ? { message: 'No.' } : undefined),
   })
-  const client = await office.desk().live()
+  const client = await backend.device().live()
   await client.stop()
   const payment = client.mutate((m) => m.insert('Note', { id: 'payment' }), { group: 'buy' })
   client.mutate((m) => m.insert('Note', { id: 'order' }), { group: 'buy', requires: [payment] })
-  await office.clock.until(client.undo())
-  await office.clock.until(client.redo())
+  await backend.clock.until(client.undo())
+  await backend.clock.until(client.redo())
   await client.start()
-  await office.clock.advance(10_000)
+  await backend.clock.advance(10_000)
   expect(client.outbox.list().map(({ rejection }) => rejection?.reason)).toEqual([
     'forbidden',
     'dependency_rejected',
   ])
-  expect(await office.rows()).toEqual({})
+  expect(await backend.rows()).toEqual({})
 })

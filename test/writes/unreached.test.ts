@@ -1,59 +1,59 @@
 import { expect, test } from 'vitest'
-import { at } from '../support/office.ts'
 import { add, noNotes } from '../support/sending.ts'
+import { at } from '../support/test-backend.ts'
 
 /** As a browser fails where the service lets other origins read, and not write. */
 const blocked = at('tx', () => Promise.reject(new TypeError('Failed to fetch')))
 
 test('transactions that cannot be sent while the data comes are told of in the status', async () => {
-  const { office, client } = await noNotes()
-  office.intercept = blocked
+  const { backend, client } = await noNotes()
+  backend.intercept = blocked
   const tx = add(client, '1')
-  await office.clock.advance(60_000)
+  await backend.clock.advance(60_000)
   expect(client.status.connection).toEqual({ state: 'socket' })
   expect(client.status.writes).toEqual({
     pending: 1,
     rejected: 0,
     paused: expect.stringContaining('/tx cannot be reached'),
   })
-  office.intercept = (_request, pass) => pass()
-  await office.clock.until(tx.synced)
-  await office.clock.advance(1_000)
+  backend.intercept = (_request, pass) => pass()
+  await backend.clock.until(tx.synced)
+  await backend.clock.advance(1_000)
   expect(client.status.writes).toEqual({ pending: 0, rejected: 0 })
 })
 
 test('one answer that is lost is nothing to tell', async () => {
-  const { office, desk, client } = await noNotes()
+  const { backend, device, client } = await noNotes()
   const told = new Set<unknown>()
   client.on('status', ({ writes }) => told.add(writes.paused))
-  office.intercept = at('tx', async (_, pass) => {
+  backend.intercept = at('tx', async (_, pass) => {
     await pass()
-    office.intercept = (_request, next) => next()
+    backend.intercept = (_request, next) => next()
     throw new TypeError('Failed to fetch')
   })
-  await office.clock.until(add(client, '1').synced)
+  await backend.clock.until(add(client, '1').synced)
   expect([...told]).toEqual([undefined])
-  expect(desk.log).toEqual([])
+  expect(device.log).toEqual([])
 })
 
 test('offline, the connection tells it', async () => {
-  const { office, desk, client } = await noNotes()
-  desk.network.cut()
+  const { backend, device, client } = await noNotes()
+  device.network.cut()
   add(client, '1')
-  await office.clock.advance(120_000)
+  await backend.clock.advance(120_000)
   expect(client.status.connection.state).toBe('offline')
   expect(client.status.writes).toEqual({ pending: 1, rejected: 0 })
 })
 
 test('once the server is reached again, neither reading nor writing waits on when the other has got through', async () => {
-  const { office, desk, client } = await noNotes()
+  const { backend, device, client } = await noNotes()
   for (const id of ['1', '2', '3', '4', '5', '6', '7', '8']) {
-    desk.network.cut()
+    device.network.cut()
     const tx = add(client, id)
-    await office.clock.advance(180_000)
-    desk.network.mend()
-    while (client.status.data.state === 'stale' && tx.state !== 'accepted') await office.clock.advance(100)
-    await office.clock.advance(2_000)
+    await backend.clock.advance(180_000)
+    device.network.mend()
+    while (client.status.data.state === 'stale' && tx.state !== 'accepted') await backend.clock.advance(100)
+    await backend.clock.advance(2_000)
     expect([tx.state, client.status.data.state]).toEqual(['synced', 'current'])
   }
 })

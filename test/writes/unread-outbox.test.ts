@@ -3,52 +3,52 @@ import { StorageError } from '../../src/base/errors.ts'
 import type { SyncClient } from '../../src/index.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import type { Store } from '../../src/storage/store.ts'
-import { notes, Office } from '../support/office.ts'
 import { oneNote } from '../support/one-note.ts'
+import { notes, TestBackend } from '../support/test-backend.ts'
 import { watching, writesOutbox } from '../support/watching-store.ts'
 
 const unreadable = () => new StorageError('aborted', 'It broke.')
 
 describe('an outbox on disk', () => {
   test('invariant 27: that cannot be read at first lets nothing be sent before it', async () => {
-    const office = await Office.open()
+    const backend = await TestBackend.open()
     const inner = memoryStore()
-    const before = office.desk({ store: inner })
+    const before = backend.device({ store: inner })
     const writer = await before.live()
-    await office.clock.until(writer.stop())
+    await backend.clock.until(writer.stop())
     const first = writer.mutate((m) => m.insert('Note', { id: '1', n: 1 }))
-    await office.clock.until(first.durable)
+    await backend.clock.until(first.durable)
     await before.kill()
     let failures = 3
     const store = watching(inner, ({ tables, mode }) => {
       if (tables.includes('outbox') && mode === 'read' && failures-- > 0) throw unreadable()
     })
-    const desk = office.desk({ store })
-    const client = await desk.live()
+    const device = backend.device({ store })
+    const client = await device.live()
     const second = client.mutate((m) => m.insert('Note', { id: '2' }))
-    await office.clock.until(second.synced)
-    expect(office.received).toEqual([first.id, second.id])
-    expect(desk.log).toContain('error StorageError aborted')
+    await backend.clock.until(second.synced)
+    expect(backend.received).toEqual([first.id, second.id])
+    expect(device.log).toContain('error StorageError aborted')
     expect(notes(client)).toEqual({ 1: { n: 1 }, 2: {} })
   })
 
   test('that cannot be read at first has what was written meanwhile once, and knows what became of it', async () => {
-    const office = await Office.open()
+    const backend = await TestBackend.open()
     const is = { failing: true }
     const store = watching(memoryStore(), ({ tables, mode }) => {
       if (is.failing && tables.includes('outbox') && mode === 'read') throw unreadable()
     })
-    const desk = office.desk({ store })
-    const client = await desk.live()
+    const device = backend.device({ store })
+    const client = await device.live()
     const tx = client.mutate((m) => m.insert('Note', { id: '1' }))
-    await office.clock.until(tx.durable)
+    await backend.clock.until(tx.durable)
     is.failing = false
-    await office.clock.advance(60_000)
-    expect([tx.state, client.outbox.list(), office.received]).toEqual(['synced', [], [tx.id]])
+    await backend.clock.advance(60_000)
+    expect([tx.state, client.outbox.list(), backend.received]).toEqual(['synced', [], [tx.id]])
   })
 
   test('does not bring back what was undone while it was read', async () => {
-    const office = await Office.open()
+    const backend = await TestBackend.open()
     const is = { failing: true }
     const inner = memoryStore()
     const store: Store = {
@@ -63,46 +63,46 @@ describe('an outbox on disk', () => {
             }
             if (is.failing) throw unreadable()
             const read = await connection.transaction(options, body)
-            await new Promise<void>((resolve) => void office.clock.after(2_000, resolve))
+            await new Promise<void>((resolve) => void backend.clock.after(2_000, resolve))
             return read
           },
         }
       },
     }
-    const desk = office.desk({ store })
-    const client = await desk.live()
+    const device = backend.device({ store })
+    const client = await device.live()
     const tx = client.mutate((m) => m.insert('Note', { id: '1' }))
-    await office.clock.until(tx.durable)
+    await backend.clock.until(tx.durable)
     is.failing = false
-    await office.clock.until(client.stop())
+    await backend.clock.until(client.stop())
     await client.start()
-    await office.clock.advance(1_000)
-    await office.clock.until(tx.undo())
-    await office.clock.advance(60_000)
-    expect([tx.state, client.outbox.list(), office.received]).toEqual(['cancelled', [], []])
+    await backend.clock.advance(1_000)
+    await backend.clock.until(tx.undo())
+    await backend.clock.advance(60_000)
+    expect([tx.state, client.outbox.list(), backend.received]).toEqual(['cancelled', [], []])
   })
 
   test('invariant 35: tells what of it cannot be read, exports it as it is, and keeps it', async () => {
-    const { office, desk, client } = await oneNote()
-    await office.clock.until(client.stop())
+    const { backend, device, client } = await oneNote()
+    await backend.clock.until(client.stop())
     const good = client.mutate((m) => m.update('Note', '1', { n: 2 }))
-    await office.clock.until(good.durable)
-    await desk.kill()
-    const name = `instep:${JSON.stringify(['https://office.test/sync/v1/bootstrap', 'ada'])}`
-    const connection = await desk.store.open(name)
+    await backend.clock.until(good.durable)
+    await device.kill()
+    const name = `instep:${JSON.stringify(['https://sync.test/sync/v1/bootstrap', 'ada'])}`
+    const connection = await device.store.open(name)
     await connection.transaction({ tables: ['outbox'], mode: 'write' }, async (tx) =>
       tx.put('outbox', 'bad', '{"no'),
     )
     connection.close()
     for (let restart = 0; restart < 2; restart += 1) {
-      desk.log.length = 0
-      const next: SyncClient = await desk.live()
-      await office.clock.advance(10_000)
-      expect(desk.log).toEqual(['error StorageError unreadable'])
+      device.log.length = 0
+      const next: SyncClient = await device.live()
+      await backend.clock.advance(10_000)
+      expect(device.log).toEqual(['error StorageError unreadable'])
       expect((await next.outbox.export()).unreadable).toEqual(['{"no'])
       expect(next.get('Note', '1')?.n).toBe(2)
-      await desk.kill()
+      await device.kill()
     }
-    expect(await office.rows()).toEqual({ 1: { title: 'Milk', n: 2 } })
+    expect(await backend.rows()).toEqual({ 1: { title: 'Milk', n: 2 } })
   })
 })

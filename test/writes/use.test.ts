@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import * as z from 'zod/mini'
 import { defineModels, type MutateOptions, type SyncClient } from '../../src/index.ts'
 import type { Mutator } from '../../src/mutations/draft.ts'
-import { notes, Office, officeUrl } from '../support/office.ts'
 import { oneNote } from '../support/one-note.ts'
+import { backendUrl, notes, TestBackend } from '../support/test-backend.ts'
 
 const named = (name: string, more: object = {}) => expect.objectContaining({ name, ...more })
 
@@ -12,7 +12,7 @@ const stateOf = (client: SyncClient) => [notes(client), client.outbox.list(), cl
 
 describe('mutate', () => {
   test('that throws changes nothing, and tells nobody', async () => {
-    const { office, client } = await oneNote()
+    const { backend, client } = await oneNote()
     const before = stateOf(client)
     let told = 0
     client.on('change', () => (told += 1))
@@ -41,9 +41,9 @@ describe('mutate', () => {
       },
     ]
     for (const body of bodies) expect(() => client.mutate(body as () => void)).toThrow()
-    await office.clock.advance(1_000)
+    await backend.clock.advance(1_000)
     expect(stateOf(client)).toEqual(before)
-    expect([told, office.received]).toEqual([0, []])
+    expect([told, backend.received]).toEqual([0, []])
   })
 
   test('inside of another is refused, and the outer one can go on without it', async () => {
@@ -63,7 +63,7 @@ describe('mutate', () => {
   })
 
   test('in a listener comes after what it hears of, here and at the server', async () => {
-    const { office, client } = await oneNote()
+    const { backend, client } = await oneNote()
     const heard: unknown[] = []
     const follow = (n: number) => {
       if (client.get('Note', '1')?.n === n) client.mutate((m) => m.update('Note', '1', { n: n + 1 }))
@@ -79,14 +79,14 @@ describe('mutate', () => {
     const inOrder = client.outbox.list().map(({ id }) => id)
     expect([...inOrder].sort()).toEqual(inOrder)
     expect(inOrder[0]).toBe(tx.id)
-    await office.clock.advance(60_000)
-    expect([...new Set(office.received)]).toEqual([...new Set(office.received)].sort())
-    expect(await office.rows()).toEqual(notes(client))
+    await backend.clock.advance(60_000)
+    expect([...new Set(backend.received)]).toEqual([...new Set(backend.received)].sort())
+    expect(await backend.rows()).toEqual(notes(client))
     expect(client.outbox.list()).toEqual([])
   })
 
   test('by a listener that throws is a transaction all the same, and the other listeners hear', async () => {
-    const { office, client } = await oneNote()
+    const { backend, client } = await oneNote()
     let told = 0
     client.outbox.subscribe(() => {
       throw new Error('Mine.')
@@ -99,61 +99,61 @@ describe('mutate', () => {
     tx.subscribe(() => {
       throw new Error('Mine.')
     })
-    await office.clock.until(tx.synced)
+    await backend.clock.until(tx.synced)
     expect(told).toBeGreaterThan(0)
   })
 
   test('before start is shown and kept, and sent after it', async () => {
-    const office = await Office.open()
-    const desk = office.desk()
-    const client = desk.client()
+    const backend = await TestBackend.open()
+    const device = backend.device()
+    const client = device.client()
     const tx = client.mutate((m) => m.insert('Note', { id: '1', title: 'Early' }))
     expect(notes(client)).toEqual({ 1: { title: 'Early' } })
-    await office.clock.until(tx.durable)
-    await office.clock.advance(10_000)
-    expect([tx.state, office.received]).toEqual(['queued', []])
+    await backend.clock.until(tx.durable)
+    await backend.clock.advance(10_000)
+    expect([tx.state, backend.received]).toEqual(['queued', []])
     await client.start()
-    await office.clock.until(tx.synced)
-    expect(await office.rows()).toEqual(notes(client))
+    await backend.clock.until(tx.synced)
+    expect(await backend.rows()).toEqual(notes(client))
   })
 
   test('before the disk is read stands behind what the disk holds', async () => {
-    const { office, desk, client } = await oneNote()
-    desk.network.cut()
-    await office.clock.until(client.mutate((m) => m.update('Note', '1', { title: 'first' })).durable)
-    await desk.kill()
-    desk.network.cut()
-    const again = desk.client()
+    const { backend, device, client } = await oneNote()
+    device.network.cut()
+    await backend.clock.until(client.mutate((m) => m.update('Note', '1', { title: 'first' })).durable)
+    await device.kill()
+    device.network.cut()
+    const again = device.client()
     const tx = again.mutate((m) => m.put('Note', { id: '1', title: 'second' }))
     const early = again.mutate((m) => m.insert('Note', { id: '2' }))
     void again.start()
-    await office.clock.until(tx.durable)
+    await backend.clock.until(tx.durable)
     expect(again.outbox.list().slice(1)).toEqual([tx, early])
     expect(notes(again)).toEqual({ 1: { title: 'second' }, 2: {} })
-    desk.network.mend()
-    await office.clock.advance(60_000)
-    expect(await office.rows()).toEqual({ 1: { title: 'second' }, 2: {} })
+    device.network.mend()
+    await backend.clock.advance(60_000)
+    expect(await backend.rows()).toEqual({ 1: { title: 'second' }, 2: {} })
   })
 
   test('after stop goes on, and is sent after the next start', async () => {
-    const { office, client } = await oneNote()
-    await office.clock.until(client.stop())
+    const { backend, client } = await oneNote()
+    await backend.clock.until(client.stop())
     const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }))
-    await office.clock.until(tx.durable)
-    await office.clock.advance(60_000)
-    expect([tx.state, office.received, client.get('Note', '1')?.n]).toEqual(['queued', [], 2])
+    await backend.clock.until(tx.durable)
+    await backend.clock.advance(60_000)
+    expect([tx.state, backend.received, client.get('Note', '1')?.n]).toEqual(['queued', [], 2])
     await client.start()
-    await office.clock.until(tx.synced)
+    await backend.clock.until(tx.synced)
   })
 
   test('after close is refused, like all else that writes', async () => {
-    const { office, client } = await oneNote()
+    const { backend, client } = await oneNote()
     const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }))
-    await office.clock.until(tx.synced)
+    await backend.clock.until(tx.synced)
     const closing = client.close()
     const closed = named('ClosedError')
     expect(() => client.mutate(() => {})).toThrow(closed)
-    await office.clock.until(closing)
+    await backend.clock.until(closing)
     expect(() => client.mutate(() => {})).toThrow(closed)
     await expect(client.undo()).rejects.toThrow(closed)
     await expect(tx.undo()).rejects.toThrow(closed)
@@ -161,22 +161,22 @@ describe('mutate', () => {
   })
 
   test('without a txUrl names the option', async () => {
-    const office = await Office.open()
+    const backend = await TestBackend.open()
     const endpoints = {
-      bootstrapUrl: `${officeUrl}/bootstrap`,
-      deltaUrl: `${officeUrl}/delta`,
-      wsUrl: `${officeUrl.replace('https', 'wss')}/ws`,
+      bootstrapUrl: `${backendUrl}/bootstrap`,
+      deltaUrl: `${backendUrl}/delta`,
+      wsUrl: `${backendUrl.replace('https', 'wss')}/ws`,
     }
-    const client = await office.desk().live({ endpoints })
+    const client = await backend.device().live({ endpoints })
     expect(() => client.mutate(() => {})).toThrow(named('ConfigurationError', { option: 'endpoints.txUrl' }))
   })
 
   test('without models takes every type; with them, what they say, and types that they do not name', async () => {
-    const { office, client } = await oneNote()
+    const { backend, client } = await oneNote()
     const tx = client.mutate((m) => m.insert('Anything', { id: '1', userId: 'ada', list: [1, { a: null }] }))
-    await office.clock.until(tx.synced)
+    await backend.clock.until(tx.synced)
     const models = defineModels({ Note: z.object({ title: z.string() }) })
-    const typed = await office.desk().live({ models } as never)
+    const typed = await backend.device().live({ models } as never)
     const refused = named('ValidationError', { t: 'Note', field: 'title', code: 'validation' })
     expect(() => typed.mutate((m) => m.insert('Note', { title: 5 }))).toThrow(refused)
     typed.mutate((m) => m.insert('Other', { title: 5 }))
@@ -189,9 +189,9 @@ test.each([
   ['merge', 'mine'],
   ['echoTimeout', -1],
 ])('a wrong option %s is named', (option, value) => {
-  const options = { baseUrl: officeUrl, [option]: value } as never
-  const { desk } = { desk: async () => (await Office.open()).desk() }
-  return expect(desk().then((made) => made.client(options))).rejects.toThrow(
+  const options = { baseUrl: backendUrl, [option]: value } as never
+  const { device } = { device: async () => (await TestBackend.open()).device() }
+  return expect(device().then((made) => made.client(options))).rejects.toThrow(
     named('ConfigurationError', { option }),
   )
 })

@@ -15,7 +15,7 @@ import { VirtualClock } from './virtual-clock.ts'
 import { seededRandom, type VirtualEnvironment, virtualEnvironment } from './virtual-environment.ts'
 import { VirtualNetwork, type VirtualServer } from './virtual-network.ts'
 
-export const officeUrl = 'https://office.test/sync/v1'
+export const backendUrl = 'https://sync.test/sync/v1'
 
 /** What stands between the clients and the service, for a test to bend. Gives the answer, or passes the request on. */
 export type Intercept = (request: Request, pass: () => Promise<Response>) => Promise<Response>
@@ -53,8 +53,8 @@ export function failure(status: number, code?: string, headers?: Record<string, 
   return new Response(body, { status, ...(headers && { headers }) })
 }
 
-/** Instep's own service, and desks that sync with it, in virtual time. Every token is a user's name. */
-export class Office {
+/** Instep's own service, and devices that sync with it, in virtual time. Every token is a user's name. */
+export class TestBackend {
   readonly clock = new VirtualClock()
   readonly random = seededRandom(7)
   /** The transactions that reached the service, in order, those sent again included. */
@@ -66,13 +66,13 @@ export class Office {
   #log: Log = this.#emptyLog()
   #service: SyncService
   readonly #server: VirtualServer
-  #desks = 0
+  #devices = 0
 
-  /** An office that answers from the first request on: what the service loads takes real time. */
-  static async open(options: Partial<SyncServiceOptions> = {}): Promise<Office> {
-    const office = new Office(options)
-    await office.service.ready()
-    return office
+  /** An backend that answers from the first request on: what the service loads takes real time. */
+  static async open(options: Partial<SyncServiceOptions> = {}): Promise<TestBackend> {
+    const backend = new TestBackend(options)
+    await backend.service.ready()
+    return backend
   }
 
   private constructor(options: Partial<SyncServiceOptions>) {
@@ -143,10 +143,10 @@ export class Office {
     })
   }
 
-  /** A desk whose disk outlives its clients. */
-  desk(options: { readonly store?: Store; readonly user?: string } = {}): Desk {
-    this.#desks += 1
-    return new Desk(this.clock, this.#server, this.#desks, options)
+  /** A device whose disk outlives its clients. */
+  device(options: { readonly store?: Store; readonly user?: string } = {}): TestDevice {
+    this.#devices += 1
+    return new TestDevice(this.clock, this.#server, this.#devices, options)
   }
 
   /** Writes as the service. */
@@ -176,7 +176,7 @@ export class Office {
   }
 }
 
-export class Desk {
+export class TestDevice {
   readonly clock: VirtualClock
   readonly network: VirtualNetwork
   readonly environment: VirtualEnvironment
@@ -201,7 +201,7 @@ export class Desk {
 
   client(options: Partial<SyncClientOptions> = {}): SyncClient {
     const client = new SyncClient({
-      ...(options.endpoints ? {} : { baseUrl: officeUrl }),
+      ...(options.endpoints ? {} : { baseUrl: backendUrl }),
       token: () => this.token,
       identity: 'ada',
       store: this.store,
