@@ -5,7 +5,7 @@ export const comeBack: readonly Mutation[] = [
   {
     invariant: 11,
     test: 'test/writes/two-tabs.test.ts',
-    name: 'invariant 11: what was seen in the data is not sent again, though the disk failed to let it go',
+    name: 'invariant 11: a write that was seen in the data is not sent again, even if the disk failed to remove it',
     file: 'src/mutations/acknowledgements.ts',
     from: '({ ...record, seen: true })',
     to: 'record',
@@ -13,7 +13,7 @@ export const comeBack: readonly Mutation[] = [
   {
     invariant: 21,
     test: 'test/writes/two-tabs.test.ts',
-    name: 'invariant 21: what a tab that does not store has seen in the data leaves the disk',
+    name: 'invariant 21: a write that a tab without storage has seen in the data is removed from disk',
     file: 'src/mutations/acknowledgements.ts',
     from: '() => disk.isOthers,',
     to: '() => false,',
@@ -21,7 +21,7 @@ export const comeBack: readonly Mutation[] = [
   {
     invariant: 28,
     test: 'test/writes/tabs.test.ts',
-    name: 'invariant 28: what another tab has had accepted is not pending in a tab whose data shows it',
+    name: 'invariant 28: a write that another tab sent is not pending in a tab whose data contains it',
     file: 'src/mutations/stored-transactions.ts',
     from: '(take(record) ?? [])',
     to: '[record]',
@@ -77,7 +77,7 @@ export const comeBack: readonly Mutation[] = [
   {
     invariant: 74,
     test: 'test/writes/undo-others.test.ts',
-    name: 'invariant 74: leaves that field also at a server without conditions',
+    name: 'invariant 74: leaves that field even at a server without conditions',
     file: 'src/mutations/sender.ts',
     from: 'for (const transaction of batch) if (!transaction.wasSent) review(transaction)',
     to: '',

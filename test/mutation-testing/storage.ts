@@ -21,7 +21,7 @@ export const storage: readonly Mutation[] = [
   {
     invariant: 31,
     test: 'test/writes/reopened.test.ts',
-    name: 'invariant 31: what is written then is stored in one that is opened again',
+    name: 'invariant 31: a later write is stored in the database that is opened again',
     file: 'src/persistence/outbox-disk.ts',
     from: 'if (!isOpen) throw error',
     to: 'throw error',
@@ -45,7 +45,7 @@ export const storage: readonly Mutation[] = [
   {
     invariant: 32,
     test: 'test/writes/reopened.test.ts',
-    name: 'invariant 32: what waits is there after a restart, and the data too, though nothing was written or came then',
+    name: 'invariant 32: pending writes and data are there after a restart, even if nothing changed since',
     file: 'src/engine/engine.ts',
     from: 'this.#copy.checkStored()',
     to: '',
@@ -61,7 +61,7 @@ export const storage: readonly Mutation[] = [
   {
     invariant: 33,
     test: 'test/writes/no-room.test.ts',
-    name: 'invariant 33: a write that takes the room of a snapshot under way leaves no snapshot with holes',
+    name: 'invariant 33: a write that takes the room of a snapshot being stored leaves no incomplete snapshot',
     file: 'src/persistence/generations.ts',
     from: 'underWay.clear()',
     to: '{}',
@@ -149,7 +149,7 @@ export const storage: readonly Mutation[] = [
   {
     invariant: 39,
     test: 'test/writes/sending.test.ts',
-    name: 'invariant 19, invariant 39: sent by two clients of one disk at once, it happens once, and both learn it',
+    name: 'invariant 19, invariant 39: happens once if two clients of one disk send it, and both get the result',
     file: 'src/mutations/sender.ts',
     from: 'codec.encode(sent.map(wireOf))',
     to: 'codec.encode(sent.map((one) => ({ ...wireOf(one), id: crypto.randomUUID() })))',

@@ -5,7 +5,7 @@ export const writes: readonly Mutation[] = [
   {
     invariant: 10,
     test: 'test/writes/echo.test.ts',
-    name: 'invariant 10: the outbox survives a position that the server no longer reaches back to',
+    name: 'invariant 10: the outbox survives a position that is too old for the server',
     file: 'src/persistence/outbox.ts',
     from: 'return isRecord(value) ? value : undefined',
     to: 'return undefined',
@@ -13,7 +13,7 @@ export const writes: readonly Mutation[] = [
   {
     invariant: 11,
     test: 'test/writes/echo.test.ts',
-    name: 'invariant 11: what a lost history had accepted is sent again under its id, and shown until then',
+    name: 'invariant 11: a write that a lost history had accepted is shown, and sent again under its id',
     file: 'src/engine/local-copy.ts',
     from: 'acknowledgements.enter(position, data)',
     to: '',
@@ -21,7 +21,7 @@ export const writes: readonly Mutation[] = [
   {
     invariant: 11,
     test: 'test/writes/echo.test.ts',
-    name: 'invariant 11: without an epoch a history that went back is noticed by its position',
+    name: 'invariant 11: without an epoch, another history is noticed by its lower position',
     file: 'src/protocol/bootstrap.ts',
     from: 'return head.sid < data.sid || ',
     to: 'return ',
@@ -29,7 +29,7 @@ export const writes: readonly Mutation[] = [
   {
     invariant: 11,
     test: 'test/writes/echo.test.ts',
-    name: 'invariant 11: an answer from another history is no verdict, and that history is fetched first',
+    name: 'invariant 11: a result from another history does not count, and that history is fetched first',
     file: 'src/mutations/sender.ts',
     from: 'this.#refuseOtherEpoch(epoch)',
     to: '',
@@ -37,7 +37,7 @@ export const writes: readonly Mutation[] = [
   {
     invariant: 11,
     test: 'test/writes/storage.test.ts',
-    name: 'invariant 11: that lost the data sends again what was accepted, since the history may be another',
+    name: 'invariant 11: that lost the data sends accepted writes again, since the history may be another',
     file: 'src/mutations/results.ts',
     from: 'return epoch === head.epoch',
     to: 'return true',
@@ -69,7 +69,7 @@ export const writes: readonly Mutation[] = [
   {
     invariant: 18,
     test: 'test/writes/storage.test.ts',
-    name: 'invariant 18: what is durable is on the disk, and what is not is not told to be',
+    name: 'invariant 18: a transaction is reported as durable only once it is on disk',
     file: 'src/mutations/transaction-maker.ts',
     from: 'await log.put(() => {',
     to: 'void log.put(() => {',
@@ -77,7 +77,7 @@ export const writes: readonly Mutation[] = [
   {
     invariant: 18,
     test: 'test/writes/not-stored.test.ts',
-    name: 'invariant 18: what was accepted stays on the disk as long as the data there does not show it',
+    name: 'invariant 18: an accepted write stays on disk until the stored data contains it',
     file: 'src/persistence/disk.ts',
     from: 'if (failure) throw failure',
     to: '',
@@ -85,7 +85,7 @@ export const writes: readonly Mutation[] = [
   {
     invariant: 19,
     test: 'test/writes/sending.test.ts',
-    name: 'invariant 19, invariant 39: sent by two clients of one disk at once, it happens once, and both learn it',
+    name: 'invariant 19, invariant 39: happens once if two clients of one disk send it, and both get the result',
     file: 'src/mutations/sender.ts',
     from: 'codec.encode(sent.map(wireOf))',
     to: 'codec.encode(sent.map((one) => ({ ...wireOf(one), id: crypto.randomUUID() })))',
@@ -93,7 +93,7 @@ export const writes: readonly Mutation[] = [
   {
     invariant: 21,
     test: 'test/writes/sending.test.ts',
-    name: 'invariant 21: whose answer was lost is sent again after a restart, and gets the same answer',
+    name: 'invariant 21: is sent again after a restart if its response was lost, and gets the same result',
     file: 'src/mutations/sender.ts',
     from: 'codec.encode(sent.map(wireOf))',
     to: 'codec.encode(sent.map((one) => ({ ...wireOf(one), id: crypto.randomUUID() })))',
@@ -101,7 +101,7 @@ export const writes: readonly Mutation[] = [
   {
     invariant: 22,
     test: 'test/writes/storage.test.ts',
-    name: 'invariant 22: what the server has taken is not called failed for what fails here afterwards',
+    name: 'invariant 22: an accepted write does not fail because of a later local error',
     file: 'src/mutations/acknowledgements.ts',
     from: 'this.#options.log.change(update).catch(() => {})',
     to: 'this.#options.log.change(update).catch(() => this.#options.outbox.list()[0]?.close())',
@@ -109,7 +109,7 @@ export const writes: readonly Mutation[] = [
   {
     invariant: 23,
     test: 'test/writes/sending.test.ts',
-    name: 'invariant 23: an error body to one transaction alone rejects it, and the others go on',
+    name: 'invariant 23: an error response to a single transaction rejects it, and the others are sent',
     file: 'src/network/failure.ts',
     from: 'if (count > 1 && (status === 413 || serverCode !== undefined))',
     to: 'if (count > 1 && status === 413)',
@@ -117,7 +117,7 @@ export const writes: readonly Mutation[] = [
   {
     invariant: 23,
     test: 'test/writes/refused-requests.test.ts',
-    name: 'invariant 23, invariant 24: %s loses and parks nothing, and is asked again after a while',
+    name: 'invariant 23, invariant 24: %s rejects and loses no transaction, and is asked again later',
     file: 'src/network/failure.ts',
     from: "return serverCode === undefined ? { kind: 'paused' } : { kind: 'rejected', code: serverCode }",
     to: "return { kind: 'rejected', code: serverCode ?? 'refused' }",
@@ -125,7 +125,7 @@ export const writes: readonly Mutation[] = [
   {
     invariant: 24,
     test: 'test/writes/refused-requests.test.ts',
-    name: 'invariant 23, invariant 24: %s loses and parks nothing, and is asked again after a while',
+    name: 'invariant 23, invariant 24: %s rejects and loses no transaction, and is asked again later',
     file: 'src/network/failure.ts',
     from: 'const ofEndpoint = [403, 404, 405, 501]',
     to: 'const ofEndpoint = [404, 405, 501]',
@@ -149,7 +149,7 @@ export const writes: readonly Mutation[] = [
   {
     invariant: 25,
     test: 'test/writes/refused-requests.test.ts',
-    name: 'invariant 25: Retry-After is a floor, whatever happens meanwhile',
+    name: 'invariant 25: the client waits at least as long as Retry-After says, whatever happens meanwhile',
     file: 'src/network/schedule.ts',
     from: 'this.#options.floorMs?.(error) ?? asked',
     to: 'this.#options.floorMs?.(error)',
@@ -157,7 +157,7 @@ export const writes: readonly Mutation[] = [
   {
     invariant: 27,
     test: 'test/writes/sending.test.ts',
-    name: 'invariant 27: transactions go in their order, over restarts and lost answers, and none is passed over',
+    name: 'invariant 27: transactions are sent in order, across restarts and lost responses, and none is skipped',
     file: 'src/mutations/outbox.ts',
     from: 'for (const transaction of this.#all.values()) {',
     to: 'for (const transaction of [...this.#all.values()].reverse()) {',
@@ -165,7 +165,7 @@ export const writes: readonly Mutation[] = [
   {
     invariant: 27,
     test: 'test/writes/unread-outbox.test.ts',
-    name: 'invariant 27: that cannot be read at first lets nothing be sent before it',
+    name: 'invariant 27: that cannot be read at first blocks sending',
     file: 'src/mutations/mutations.ts',
     from: 'await this.transactions.open()',
     to: 'await disk.open()',
@@ -173,7 +173,7 @@ export const writes: readonly Mutation[] = [
   {
     invariant: 28,
     test: 'test/writes/echo.test.ts',
-    name: 'invariant 28: a delta that began before the answer says nothing about it',
+    name: 'invariant 28: a delta that began before the response proves nothing about a write',
     file: 'src/mutations/results.ts',
     from: 'result.sid <= sid || result.count <= count',
     to: 'true',
@@ -181,7 +181,7 @@ export const writes: readonly Mutation[] = [
   {
     invariant: 28,
     test: 'test/writes/echo.test.ts',
-    name: 'invariant 28: no old value shows in between where the server’s own comes %s',
+    name: 'invariant 28: no old value is shown in between if the data of the server comes %s',
     file: 'src/records/replica.ts',
     from: "this.#show(this.#overlay.rebase(this.shown), 'snapshot')",
     to: '',
@@ -189,7 +189,7 @@ export const writes: readonly Mutation[] = [
   {
     invariant: 28,
     test: 'test/writes/echo.test.ts',
-    name: 'invariant 28: a change that the data never shows ends with the next fetch, and shows what is true',
+    name: 'invariant 28: a change that the data never contains ends with the next fetch, which shows the data of the server',
     file: 'src/mutations/acknowledgements.ts',
     from: 'if (!outbox.results.areShown) this.#echo.within(echoTimeout)',
     to: '',
@@ -197,7 +197,7 @@ export const writes: readonly Mutation[] = [
   {
     invariant: 28,
     test: 'test/writes/other-history.test.ts',
-    name: 'invariant 28: a push of another history that names a change does not take it from sight',
+    name: 'invariant 28: a push of another history does not hide a pending change',
     file: 'src/engine/local-copy.ts',
     from: 'if (reset || isOtherEpoch(state, delta.epoch)) return outcome',
     to: 'if (reset) return outcome',
@@ -205,7 +205,7 @@ export const writes: readonly Mutation[] = [
   {
     invariant: 29,
     test: 'test/writes/rejected.test.ts',
-    name: 'invariant 29: a rejection takes back itself and what requires it, and no other',
+    name: 'invariant 29: a rejection undoes the transaction and its dependents, and no other',
     file: 'src/mutations/outbox.ts',
     from: 'if (!one.record.requires.some((id) => ids.has(id)) || !hasNoResult(one)) continue',
     to: 'continue',
@@ -213,7 +213,7 @@ export const writes: readonly Mutation[] = [
   {
     invariant: 29,
     test: 'test/writes/rejected.test.ts',
-    name: 'invariant 29: a rejection takes back itself and what requires it, and no other',
+    name: 'invariant 29: a rejection undoes the transaction and its dependents, and no other',
     file: 'src/mutations/optimistic-updates.ts',
     from: "this.#show('mutation', all, [])",
     to: '',
@@ -237,7 +237,7 @@ export const writes: readonly Mutation[] = [
   {
     invariant: 35,
     test: 'test/writes/unread-outbox.test.ts',
-    name: 'invariant 35: tells what of it cannot be read, exports it as it is, and keeps it',
+    name: 'invariant 35: reports unreadable entries, exports them as they are, and keeps them',
     file: 'src/mutations/stored-transactions.ts',
     from: 'this.#unreadable = unreadable',
     to: '',
@@ -245,7 +245,7 @@ export const writes: readonly Mutation[] = [
   {
     invariant: 36,
     test: 'test/writes/promises.test.ts',
-    name: 'invariant 36: that reject and are heard by nobody are no unhandled rejections',
+    name: 'invariant 36: cause no unhandled rejections if nobody handles them',
     file: 'src/base/deferred.ts',
     from: 'this.promise.catch(() => {})',
     to: '',

@@ -68,8 +68,8 @@ async function open(codec: TxCodec) {
   return { backend, device, server, client: await device.live({ transactionCodec: codec }) }
 }
 
-describe('a server with another body', () => {
-  test('gets one transaction a request, and what it says becomes verdicts', async () => {
+describe('a server with its own body format', () => {
+  test('gets one transaction per request, and its responses become results', async () => {
     const { backend, device, server, client } = await open(restCodec)
     device.network.cut()
     const made = [
@@ -95,7 +95,7 @@ describe('a server with another body', () => {
     expect([notes(client), await backend.rows()]).toEqual([{}, {}])
   })
 
-  test('that gives no position ends the waiting by the next delta, also after a restart', async () => {
+  test('that sends no position ends the wait by the next delta, even after a restart', async () => {
     const { backend, device, client } = await open(restCodec)
     backend.push = () => {}
     const tx = client.mutate((m) => m.update('Note', '1', { title: 'Oat milk' }))
@@ -139,7 +139,7 @@ describe('a codec', () => {
     return { backend, device, client, made, ids: made.map(({ id }) => id) }
   }
 
-  test('without `requires` never has a transaction beside one that it requires', async () => {
+  test('without `requires` never sends a transaction together with its requirement', async () => {
     const { codec, batches } = noting()
     const { backend, made, ids } = await three(codec)
     await backend.clock.until(Promise.all(made.map((tx) => tx.synced)))
@@ -192,7 +192,7 @@ describe('a codec', () => {
     await backend.clock.until(Promise.all(made.map((tx) => tx.synced)))
   })
 
-  test('that makes no body says so as long as it holds up what is to be sent', async () => {
+  test('that creates no body is reported while it blocks transactions', async () => {
     const { codec } = noting({ requires: true })
     const changing = { ...codec, encode: fail }
     const { backend, client, made } = await three(changing)

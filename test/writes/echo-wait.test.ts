@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { oneNote } from '../support/one-note.ts'
 
-test('what is accepted later does not put off the fetch that shows what was accepted before', async () => {
+test('a later acceptance does not delay the fetch for an earlier one', async () => {
   const { backend, client } = await oneNote()
   backend.push = () => {}
   const first = client.mutate((m) => m.update('Note', '1', { title: 'new' }))
@@ -12,7 +12,7 @@ test('what is accepted later does not put off the fetch that shows what was acce
   expect(first.state).toBe('synced')
 })
 
-test('a refusal is told soon, also where nothing is pushed', async () => {
+test('a rejection is reported soon, even without pushes', async () => {
   const { backend, device, client } = await oneNote()
   backend.push = () => {}
   await backend.remove('1')
@@ -21,7 +21,7 @@ test('a refusal is told soon, also where nothing is pushed', async () => {
   expect(device.log).toEqual(['rejected Rename not_found'])
 })
 
-test('a close in the moment of an answer leaves no timer behind', async () => {
+test('closing at the moment of a response leaves no timer', async () => {
   const { backend, client } = await oneNote({ echoTimeout: 60_000 })
   backend.push = () => {}
   const tx = client.mutate((m) => m.update('Note', '1', { title: 'new' }))
@@ -36,7 +36,7 @@ test('a close in the moment of an answer leaves no timer behind', async () => {
   expect(backend.clock.timers).toBe(0)
 })
 
-test('what a push shows is no longer counted as pending in that moment', async () => {
+test('a write that a push contains is not counted as pending any more', async () => {
   const { backend, client } = await oneNote()
   backend.push = (message, send) => void backend.clock.after(500, () => send(message))
   const tx = client.mutate((m) => m.update('Note', '1', { title: 'new' }))
@@ -46,7 +46,7 @@ test('what a push shows is no longer counted as pending in that moment', async (
   expect(pending).toEqual([0])
 })
 
-test('what the data shows before the answer comes is over with the answer, and nothing is fetched for it', async () => {
+test('a write that the data contains before the response causes no fetch', async () => {
   const { backend, client } = await oneNote()
   let fetches = 0
   backend.intercept = async (request, pass) => {

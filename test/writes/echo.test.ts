@@ -111,7 +111,7 @@ describe.each([
   ['polling', { environment: { WebSocket: undefined } }],
 ])('with %s', (_, { environment }: { environment?: object }) => {
   test.each(Object.keys(ways))(
-    'invariant 28: no old value shows in between where the server’s own comes %s',
+    'invariant 28: no old value is shown in between if the data of the server comes %s',
     async (way) => {
       const { backend, device, client, seen } = await open(ways[way] ?? (() => {}))
       if (environment) await device.kill()
@@ -131,7 +131,7 @@ describe.each([
   )
 })
 
-test('invariant 28: a change that the data never shows ends with the next fetch, and shows what is true', async () => {
+test('invariant 28: a change that the data never contains ends with the next fetch, which shows the data of the server', async () => {
   const { backend, client, seen } = await open((scene) => {
     withoutPushes(scene)
     // The record is another's now: nothing of it comes, not even a position.
@@ -147,7 +147,7 @@ test('invariant 28: a change that the data never shows ends with the next fetch,
   expect(seen).toEqual(['new', 'old'])
 })
 
-test('a position below the accepted sid is enough where a whole delta was asked for after the answer', async () => {
+test('a delta that was requested after the response is enough, even if it ends below the accepted sid', async () => {
   const { backend, client } = await open((scene) => {
     withoutPushes(scene)
     scene.backend.intercept = at('delta', async (request) =>
@@ -161,7 +161,7 @@ test('a position below the accepted sid is enough where a whole delta was asked 
   expect(backend.clock.now() - before).toBeLessThan(1_200)
 })
 
-test('invariant 28: a delta that began before the answer says nothing about it', async () => {
+test('invariant 28: a delta that began before the response proves nothing about a write', async () => {
   const { backend, client, seen } = await open(withoutPushes)
   let held = true
   backend.intercept = at('delta', async (_, pass) => {
@@ -180,7 +180,7 @@ test('invariant 28: a delta that began before the answer says nothing about it',
   expect(seen).toEqual(['new'])
 })
 
-test('a snapshot that began before the answer says nothing about it either', async () => {
+test('a snapshot that began before the response proves nothing about a write', async () => {
   const { backend, client, seen } = await open(withoutPushes)
   const gone = at('delta', async () => failure(410, 'gone'))
   const late = at('bootstrap', async (_, pass) => {
@@ -202,7 +202,7 @@ test('a snapshot that began before the answer says nothing about it either', asy
   expect(seen).toEqual(['new'])
 })
 
-test('what somebody else changes meanwhile shows at once, field by field, and the later one holds', async () => {
+test('changes of somebody else to other fields are shown at once, and the later write wins', async () => {
   const { backend, client, seen } = await open(() => {})
   backend.intercept = at('tx', () => new Promise(() => {}))
   const tx = client.mutate((m) => m.update('Note', '1', { title: 'mine' }))
@@ -219,7 +219,7 @@ test('what somebody else changes meanwhile shows at once, field by field, and th
   expect(seen).toEqual(['mine', 'theirs again'])
 })
 
-test('a record that both added shows as the server has it; one that is gone shows nothing', async () => {
+test('a record that two clients added is shown as the server has it, and a deleted one is not shown', async () => {
   const { backend, device, client } = await open(() => {})
   backend.intercept = at('tx', async () => new Response(null, { status: 503 }))
   client.mutate((m) => m.insert('Note', { id: '2', title: 'mine' }))
@@ -236,7 +236,7 @@ test('a record that both added shows as the server has it; one that is gone show
   ])
 })
 
-test('invariant 11: what a lost history had accepted is sent again under its id, and shown until then', async () => {
+test('invariant 11: a write that a lost history had accepted is shown, and sent again under its id', async () => {
   const { backend, device, client, seen } = await open(withoutPushes, {
     echoTimeout: 3_600_000,
     pollInterval: 3_600_000,
@@ -254,7 +254,7 @@ test('invariant 11: what a lost history had accepted is sent again under its id,
   expect(device.log).toContain('reset epoch')
 })
 
-test('invariant 11: without an epoch a history that went back is noticed by its position', async () => {
+test('invariant 11: without an epoch, another history is noticed by its lower position', async () => {
   const without = ({ epoch: _, ...body }: { epoch?: string }) => body
   const backend = await TestBackend.open()
   for (const id of ['a', 'b', 'c']) await backend.insert(id)
@@ -276,7 +276,7 @@ test('invariant 11: without an epoch a history that went back is noticed by its 
   expect(notes(client)).toEqual({ 1: { title: 'new' } })
 })
 
-test('invariant 11: an answer from another history is no verdict, and that history is fetched first', async () => {
+test('invariant 11: a result from another history does not count, and that history is fetched first', async () => {
   const backend = await TestBackend.open()
   for (const id of ['a', 'b', 'c']) await backend.insert(id)
   await backend.insert('1', { title: 'old' })
@@ -296,7 +296,7 @@ test('invariant 11: an answer from another history is no verdict, and that histo
   ])
 })
 
-test('invariant 10: the outbox survives a position that the server no longer reaches back to', async () => {
+test('invariant 10: the outbox survives a position that is too old for the server', async () => {
   const { backend, device, client } = await open(() => {})
   device.network.cut()
   const tx = client.mutate((m) => m.update('Note', '1', { title: 'new' }))
@@ -311,7 +311,7 @@ test('invariant 10: the outbox survives a position that the server no longer rea
   expect(again.get('Note', '1')?.title).toBe('new')
 })
 
-test('while the data does not come, each that is accepted costs no look at all that wait for it', async () => {
+test('while the data does not come, accepting one write does not inspect all waiting ones', async () => {
   const backend = await TestBackend.open()
   await backend.insert('1')
   const device = backend.device()

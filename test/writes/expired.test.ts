@@ -43,7 +43,7 @@ async function forgetful() {
   return { backend, device, client, away }
 }
 
-test('what was written offline for longer than verdicts are kept waits in the inbox, and can be tried anew', async () => {
+test('a write that waited offline until its result expired is kept in the inbox, and can be retried', async () => {
   const { backend, device, client, away } = await forgetful()
   device.network.cut()
   const add = client.mutate((m) => m.insert('Note', { id: '1', title: 'Milk' }), { label: 'Add' })

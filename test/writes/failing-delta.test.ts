@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { add, noNotes } from '../support/sending.ts'
 import { failure } from '../support/test-backend.ts'
 
-test('a server that takes writes, but fails to give the data, is not asked for it with each write', async () => {
+test('a server that accepts writes but fails to send data is not asked for data after each write', async () => {
   const { backend, device, client } = await noNotes()
   await backend.clock.until(add(client, 'first').synced)
   let asked = 0

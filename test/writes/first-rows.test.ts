@@ -21,8 +21,8 @@ async function partlyLoaded() {
   return { backend, device, client, ready: () => backend.clock.until(client.ready()) }
 }
 
-describe('a record that is shown before the first snapshot is whole', () => {
-  test('can be written on: that stays, and happens once', async () => {
+describe('a record of an incomplete first snapshot', () => {
+  test('can be changed, and the change happens once', async () => {
     const { backend, client, ready } = await partlyLoaded()
     expect(client.count('Note')).toBeLessThan(count)
     const names = watched(client, '0', 'name')
@@ -40,7 +40,7 @@ describe('a record that is shown before the first snapshot is whole', () => {
     expect(client.outbox.list()).toEqual([])
   })
 
-  test('may have changed since, as far as anybody can tell: under a condition, that is a conflict', async () => {
+  test('conflicts with a write under a condition, since it may have changed', async () => {
     const { backend, client, ready } = await partlyLoaded()
     const tx = client.mutate((m) => m.update('Note', '0', { name: 'Oat' }, { ifUnchanged: true }))
     await ready()
@@ -52,7 +52,7 @@ describe('a record that is shown before the first snapshot is whole', () => {
     expect(await backend.rows()).toMatchObject({ 0: { name: 'Oat' } })
   })
 
-  test('is gone after a crash, as all of it; what was written on it is not', async () => {
+  test('is gone after a crash, but the write on it is kept', async () => {
     const { backend, device, client } = await partlyLoaded()
     const tx = client.mutate((m) => m.update('Note', '0', { name: 'Oat milk' }))
     device.network.cut()

@@ -6,7 +6,7 @@ test.each([
   ['in', (frames: readonly SyncFrame[]) => frames],
   ['against', (frames: readonly SyncFrame[]) => [...frames].reverse()],
 ])(
-  'a transaction whose answer was lost is accepted by its frames, %s their order, as the last of them',
+  'a transaction whose response was lost is accepted when its last frame arrives, frames %s order',
   async (_, order) => {
     const backend = await TestBackend.open()
     const device = backend.device()

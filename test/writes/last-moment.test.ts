@@ -3,7 +3,7 @@ import { memoryStore } from '../../src/storage/memory.ts'
 import { at, notes, TestBackend } from '../support/test-backend.ts'
 import { watching, writesOutbox } from '../support/watching-store.ts'
 
-test('what one tab takes back in the moment in which another is about to send it is not sent, and shown in neither', async () => {
+test('a write that one tab undoes just before another sends it is not sent, and is shown in neither', async () => {
   const backend = await TestBackend.open()
   let requests = 0
   backend.intercept = at('tx', (_, pass) => {

@@ -55,7 +55,7 @@ test.each([
   expect(client.status.writes).toEqual({ pending: 0, rejected: 0 })
 })
 
-test('where there is data by then, that is what is stored', async () => {
+test('a store that opens late gets the current data', async () => {
   const { backend, disk, device, client } = await stuck()
   device.network.mend()
   await backend.clock.advance(5_000)
@@ -74,7 +74,7 @@ test('where there is data by then, that is what is stored', async () => {
   expect(Object.keys(notes(again))).toEqual(['1', '2', '3', '4'])
 })
 
-test('one that never opens is asked again more and more seldom, and not once the client is closed', async () => {
+test('a store that never opens is tried less and less often, and not after close', async () => {
   const { backend, disk, client } = await stuck()
   const times: number[] = []
   disk.stuck = () => {

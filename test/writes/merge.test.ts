@@ -23,7 +23,7 @@ function refusingDisk() {
 }
 
 describe('the option merge', () => {
-  test('gives what is written in place of a rejected one, with all that is known', async () => {
+  test('replaces a rejected transaction, and gets all versions of its records', async () => {
     const asked: Transaction[] = []
     const { backend, device, client, tx } = await conflict({
       merge: (rejected) => {
@@ -38,7 +38,7 @@ describe('the option merge', () => {
     expect(client.outbox.list()).toEqual([])
   })
 
-  test('is asked once the records are here, however long the disk takes to give them', async () => {
+  test('is called once the records are loaded, however slow the disk is', async () => {
     const backend = await TestBackend.open()
     await backend.insert('1', { title: 'Milk' })
     let waitMs = 0
@@ -68,7 +68,7 @@ describe('the option merge', () => {
     expect(await backend.rows()).toEqual({ 1: { title: 'mine and theirs' }, 2: {} })
   })
 
-  test('that gives nothing leaves it in the outbox', async () => {
+  test('that returns nothing keeps the transaction in the inbox', async () => {
     const { device, tx } = await conflict({ merge: () => undefined })
     expect([tx.state, device.log]).toEqual(['rejected', ['rejected Rename conflict']])
   })
@@ -97,7 +97,7 @@ describe('the option merge', () => {
     expect(device.log).toEqual([expect.stringMatching(/^error /), 'rejected Rename conflict'])
   })
 
-  test('whose result the disk refuses leaves it in the outbox, and says so', async () => {
+  test('whose result cannot be stored keeps the transaction in the inbox, and reports it', async () => {
     const backend = await TestBackend.open()
     const faulty = new FaultyStore(memoryStore())
     const device = backend.device({ store: faulty.store })
@@ -115,7 +115,7 @@ describe('the option merge', () => {
   })
 
   test.each(['discard', 'retry'] as const)(
-    'whose result the disk refuses is not told of where whoever heard first chose to %s what was rejected',
+    'whose result cannot be stored emits nothing if the application already chose to %s the transaction',
     async (choice) => {
       const backend = await TestBackend.open()
       const disk = refusingDisk()
@@ -143,7 +143,7 @@ describe('the option merge', () => {
     },
   )
 
-  test('is not asked about one that was discarded while it was asked about another', async () => {
+  test('is not called for a transaction that was discarded during another call', async () => {
     const asked: Transaction[] = []
     const { backend, device, client } = await oneNote({
       merge: (rejected) => {
@@ -161,7 +161,7 @@ describe('the option merge', () => {
     expect([asked, device.log]).toEqual([made.slice(0, 1), ['rejected 1 not_found']])
   })
 
-  test('whose result is rejected again and again ends in the outbox', async () => {
+  test('whose result is rejected again and again ends in the inbox', async () => {
     const backend = await TestBackend.open({ authorize: () => ({ message: 'Never.' }) })
     const device = backend.device()
     const client = await device.live({ merge: () => (m) => m.insert('Note', { id: 'x' }) })

@@ -41,7 +41,7 @@ async function offline(device: TestDevice, options: ModelsOptions) {
 }
 
 describe('queued transactions of an older version', () => {
-  test('are migrated with the data, shown so, and sent so', async () => {
+  test('are migrated with the data, and shown and sent in the new shape', async () => {
     const { backend, device, update } = await leftBehind()
     const client = await offline(device, two)
     expect(notes(client)).toEqual({ 1: { title: 'Oat milk' }, 2: { title: 'Bread' }, 3: { other: true } })
@@ -58,7 +58,7 @@ describe('queued transactions of an older version', () => {
     expect(client.outbox.list()).toEqual([])
   })
 
-  test('bring with them the records of the type that they have now', async () => {
+  test('load the records of the type that they have after the migration', async () => {
     const { backend, device, update } = await leftBehind()
     const moved = <T extends TxOp | WireRow>(value: T): T => ({ ...value, t: 'Memo' })
     const models = defineModels(
@@ -74,7 +74,7 @@ describe('queued transactions of an older version', () => {
     ])
   })
 
-  test('go through several versions at once, also where they were made in different ones', async () => {
+  test('are migrated over several versions at once, even if they come from different ones', async () => {
     const { backend, device } = await leftBehind()
     const second = await offline(device, two)
     await backend.clock.until(second.mutate((m) => m.insert('Note', { id: '4', title: 'Cake' })).durable)
@@ -136,7 +136,7 @@ describe('queued transactions of an older version', () => {
     expect(later.outbox.list()).toEqual([])
   })
 
-  test('take with them what requires them', async () => {
+  test('are rejected with their dependents', async () => {
     const backend = await TestBackend.open()
     const device = backend.device()
     const first = await device.live(modelsOf())
@@ -152,7 +152,7 @@ describe('queued transactions of an older version', () => {
     expect([notes(client), backend.received]).toEqual([{}, []])
   })
 
-  test('that the server has accepted are not parked for it', async () => {
+  test('are kept if the server has accepted them', async () => {
     const backend = await TestBackend.open()
     await backend.insert('1', { name: 'Milk' })
     const device = backend.device()
@@ -172,7 +172,7 @@ describe('queued transactions of an older version', () => {
     expect([client.outbox.list(), device.log, backend.received]).toEqual([[], [], [tx.id]])
   })
 
-  test('that the server has, and whose answer was lost, happen once: they are sent in each shape that they may have been sent in', async () => {
+  test('that were sent and got no response happen once: the client asks in each shape that was possibly sent', async () => {
     const backend = await TestBackend.open()
     await backend.insert('1', { name: 'Milk' })
     const device = backend.device()

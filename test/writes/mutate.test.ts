@@ -28,7 +28,7 @@ test('a change is shown at once, is sent, and stays when the data has it', async
   expect(client.outbox.list()).toEqual([])
 })
 
-test('what is written offline is sent when there is a network again, also after a restart', async () => {
+test('an offline write is sent once the network is back, even after a restart', async () => {
   const backend = await TestBackend.open()
   const device = backend.device()
   const first = await device.live()
@@ -49,7 +49,7 @@ test('what is written offline is sent when there is a network again, also after 
   expect(await backend.rows()).toEqual({ 1: { title: 'Milk' } })
 })
 
-test('a change that is refused is undone with what requires it; the rest stays', async () => {
+test('a rejected write is undone with its dependents, and no other', async () => {
   const backend = await TestBackend.open()
   await backend.insert('1', { title: 'Milk' })
   await backend.insert('2', { title: 'Bread' })

@@ -36,7 +36,7 @@ async function restarted({ backend, device }: Scene): Promise<SyncClient> {
   return again
 }
 
-test('invariant 33: a write that takes the room of a snapshot under way leaves no snapshot with holes', async () => {
+test('invariant 33: a write that takes the room of a snapshot being stored leaves no incomplete snapshot', async () => {
   const scene = await open()
   const { backend, client, write } = scene
   let tx: Transaction | undefined
@@ -50,7 +50,7 @@ test('invariant 33: a write that takes the room of a snapshot under way leaves n
   expect([Object.keys(notes(again)), again.status.storage.reason]).toEqual([['mine'], undefined])
 })
 
-test('a write that another tab’s data leaves no room for fails for want of room, and not as if it were kept', async () => {
+test('a write that finds no room beside the data of another tab fails with a quota error', async () => {
   const backend = await TestBackend.open()
   const is = { full: false }
   const store = watching(memoryStore(), (options) => {

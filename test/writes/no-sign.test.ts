@@ -3,7 +3,7 @@ import { memoryStore } from '../../src/storage/memory.ts'
 import { withSteps } from '../support/store-steps.ts'
 import { TestBackend } from '../support/test-backend.ts'
 
-test('what the disk lets go without a sign stands, and is on it again, where it is not known that it went', async () => {
+test('a write that the disk dropped silently is shown, and stored again', async () => {
   const backend = await TestBackend.open()
   let silent = false
   const store = withSteps(memoryStore(), {

@@ -4,7 +4,7 @@ import { memoryStore } from '../../src/storage/memory.ts'
 import { at, failure, TestBackend } from '../support/test-backend.ts'
 import { watching, writesOutbox } from '../support/watching-store.ts'
 
-test('what is rejected for another while the disk refuses to take it waits in the outbox, also after a restart', async () => {
+test('a dependent that is rejected while the disk fails stays in the inbox, even after a restart', async () => {
   const backend = await TestBackend.open()
   const wait = (ms: number) => new Promise<void>((resolve) => void backend.clock.after(ms, resolve))
   let refusing = false

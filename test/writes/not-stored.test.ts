@@ -4,7 +4,7 @@ import { memoryStore } from '../../src/storage/memory.ts'
 import { notes, TestBackend } from '../support/test-backend.ts'
 import { watching } from '../support/watching-store.ts'
 
-test('invariant 18: what was accepted stays on the disk as long as the data there does not show it', async () => {
+test('invariant 18: an accepted write stays on disk until the stored data contains it', async () => {
   let isSlow = false
   const store = watching(memoryStore(), ({ mode, tables }) => {
     if (isSlow && mode === 'write' && tables.includes('journal')) {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { oneNote } from '../support/one-note.ts'
 import { at, failure, TestBackend, watched } from '../support/test-backend.ts'
 
-test('invariant 28: a push of another history that names a change does not take it from sight', async () => {
+test('invariant 28: a push of another history does not hide a pending change', async () => {
   const backend = await TestBackend.open()
   await backend.insert('1', { n: 1 })
   const device = backend.device()
@@ -26,7 +26,7 @@ test('invariant 28: a push of another history that names a change does not take 
   expect([tx.state, seen]).toEqual(['sending', [1, 2]])
 })
 
-test('answers that stay of another history than the data are told as the fault that they are', async () => {
+test('results that keep coming from another history than the data are reported as a fault', async () => {
   const backend = await TestBackend.open()
   await backend.insert('1', { n: 1 })
   const device = backend.device()
@@ -42,7 +42,7 @@ test('answers that stay of another history than the data are told as the fault t
   expect([tx.state, await backend.rows()]).toEqual(['synced', { 1: { n: 2 } }])
 })
 
-test('what a lost history had accepted is sent again, also where the client restarts before it was', async () => {
+test('a write that a lost history had accepted is sent again, even after a restart', async () => {
   const { backend, device, client } = await oneNote({ echoTimeout: 3_600_000, pollInterval: 3_600_000 })
   backend.push = () => {}
   const tx = client.mutate((m) => m.update('Note', '1', { title: 'new' }))
@@ -59,7 +59,7 @@ test('what a lost history had accepted is sent again, also where the client rest
   expect(await backend.rows()).toEqual({ 1: { title: 'new' } })
 })
 
-test('a condition of a lost history fails, also where another has come as far and the client was restarted', async () => {
+test('a condition on a position of a lost history fails, even after a restart', async () => {
   const { backend, device, client } = await oneNote()
   device.network.cut()
   const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }, { ifUnchanged: true }), { label: 'Count' })

@@ -36,7 +36,7 @@ function unheard(tx: Transaction): Transaction {
 }
 
 describe('the promises of a transaction', () => {
-  test('resolve in their order, with the server’s sid', async () => {
+  test('resolve in order, with the sid of the server', async () => {
     const backend = await TestBackend.open()
     const client = await backend.device().live()
     const order: string[] = []
@@ -54,7 +54,7 @@ describe('the promises of a transaction', () => {
     expect(await stateOf(tx)).toMatchObject({ durable: 'resolved', settled: 'resolved' })
   })
 
-  test('invariant 36: that reject and are heard by nobody are no unhandled rejections', async () => {
+  test('invariant 36: cause no unhandled rejections if nobody handles them', async () => {
     const backend = await TestBackend.open()
     const faulty = new FaultyStore(memoryStore())
     const client = await backend.device({ store: faulty.store }).live()
@@ -90,7 +90,7 @@ describe('the promises of a transaction', () => {
     expect(await stateOf(rejected)).toMatchObject({ state: 'discarded', settled: 'resolved' })
   })
 
-  test('close leaves nobody waiting, and what it took is stored', async () => {
+  test('close settles all promises, and stores the writes', async () => {
     const backend = await TestBackend.open()
     const device = backend.device()
     const client = await device.live()
@@ -130,7 +130,7 @@ describe('the promises of a transaction', () => {
     expect(tx && (await stateOf(tx))).toMatchObject({ state: 'queued', settled: 'resolved' })
   })
 
-  test('close waits until what follows from an undo is stored', async () => {
+  test('close waits until the effects of an undo are stored', async () => {
     const backend = await TestBackend.open()
     const device = backend.device({ store: slowStore(memoryStore(), backend.clock, 20) })
     const client = device.client()
@@ -145,7 +145,7 @@ describe('the promises of a transaction', () => {
     expect(again.outbox.list().map(({ id, state }) => [id, state])).toEqual([[other.id, 'rejected']])
   })
 
-  test('close leaves the disk alone that was not opened, whatever is asked of it then', async () => {
+  test('close does not open a disk that was not opened', async () => {
     const backend = await TestBackend.open()
     const inner = memoryStore()
     let opened = 0
@@ -159,7 +159,7 @@ describe('the promises of a transaction', () => {
     expect(opened).toBe(0)
   })
 
-  test('close ends what a store without an answer holds up', async () => {
+  test('close settles what an unresponsive store blocks', async () => {
     const backend = await TestBackend.open()
     const faulty = new FaultyStore(memoryStore())
     const client = await backend.device({ store: faulty.store }).live()
@@ -172,7 +172,7 @@ describe('the promises of a transaction', () => {
     })
   })
 
-  test('of one that writes nothing are settled at once, and nothing is sent', async () => {
+  test('of a transaction that writes nothing are settled at once, and nothing is sent', async () => {
     const backend = await TestBackend.open()
     const client = await backend.device().live()
     const tx = client.mutate(() => {})

@@ -13,7 +13,7 @@ describe('an endpoint that takes no transactions', () => {
     ['413 to one alone', () => failure(413)],
     ['a 422 that is not the protocol’s', () => failure(422)],
   ])(
-    'invariant 23, invariant 24: %s loses and parks nothing, and is asked again after a while',
+    'invariant 23, invariant 24: %s rejects and loses no transaction, and is asked again later',
     async (_, answer) => {
       const { backend, device, client } = await noNotes()
       const { times } = counting(backend, async () => answer())
@@ -41,7 +41,7 @@ describe('an endpoint that takes no transactions', () => {
     },
   )
 
-  test('a page with 200 is no answer: nothing is lost, and it is asked again soon', async () => {
+  test('a web page with status 200 is no response: nothing is lost, and the client asks again soon', async () => {
     const { backend, device, client } = await noNotes()
     const { times } = counting(backend, async () => new Response('<html>Sign in</html>'))
     const tx = add(client, '1')
@@ -67,7 +67,7 @@ describe('an endpoint that takes no transactions', () => {
     expect(tx.state).toBe('synced')
   })
 
-  test('a token that the handler gives asks at once', async () => {
+  test('a token from the handler is used at once', async () => {
     const { backend, device, client } = await noNotes({ onUnauthenticated: () => 'ada' })
     backend.intercept = at('tx', async () => failure(403, 'forbidden'))
     const tx = add(client, '1')
@@ -104,7 +104,7 @@ describe('a server that fails', () => {
     await backend.clock.until(tx.synced)
   })
 
-  test('invariant 25: Retry-After is a floor, whatever happens meanwhile', async () => {
+  test('invariant 25: the client waits at least as long as Retry-After says, whatever happens meanwhile', async () => {
     const { backend, device, client } = await noNotes()
     const { times } = counting(backend, async () => failure(503, undefined, { 'Retry-After': '120' }))
     add(client, '1')
@@ -130,7 +130,7 @@ describe('a server that fails', () => {
     expect(tx.state).toBe('synced')
   })
 
-  test('an answer that says nothing of what was sent is none', async () => {
+  test('a response without results of the sent transactions counts as none', async () => {
     const { backend, device, client } = await noNotes()
     backend.intercept = at('tx', async () =>
       Response.json({ sid: 5, results: [{ id: 'another', sid: 5 }, 'x'] }),
@@ -143,7 +143,7 @@ describe('a server that fails', () => {
     await backend.clock.until(tx.synced)
   })
 
-  test('a verdict that is missing from an answer is asked for again, at once', async () => {
+  test('a result that is missing from a response is asked for again at once', async () => {
     const { backend, device, client } = await noNotes()
     device.network.cut()
     const all = names(3).map((name) => add(client, name))
@@ -157,7 +157,7 @@ describe('a server that fails', () => {
     expect(device.log).toEqual([])
   })
 
-  test('a verdict with an error is a refusal, also where it names a `sid`', async () => {
+  test('a result with an error is a rejection, even with a `sid`', async () => {
     const { backend, client } = await noNotes()
     const error = { code: 'conflict', message: 'No.' }
     backend.intercept = at('tx', async (request) => {

@@ -14,14 +14,17 @@ async function restarted(
 const rejectedOf = (client: SyncClient) => client.outbox.list({ state: 'rejected' })
 
 describe('a rejected transaction', () => {
-  test.each([{}, { identity: null }])('waits, however often more is sent, with %o', async (options) => {
-    const { backend, client, tx } = await conflict(options)
-    const next = client.mutate((m) => m.insert('Note', { id: '2' }))
-    await backend.clock.until(next.synced)
-    expect(rejectedOf(client)).toEqual([tx])
-  })
+  test.each([{}, { identity: null }])(
+    'stays in the inbox while later transactions are sent, with %o',
+    async (options) => {
+      const { backend, client, tx } = await conflict(options)
+      const next = client.mutate((m) => m.insert('Note', { id: '2' }))
+      await backend.clock.until(next.synced)
+      expect(rejectedOf(client)).toEqual([tx])
+    },
+  )
 
-  test('is told, and waits with its reason, before, mine and theirs, also after a restart', async () => {
+  test('stays in the inbox with its reason and all versions of the record, even after a restart', async () => {
     const { device, client, tx } = await conflict()
     expect(device.log).toEqual(['rejected Rename conflict'])
     expect([tx.state, await tx.settled]).toEqual(['rejected', 'rejected'])
@@ -46,7 +49,7 @@ describe('a rejected transaction', () => {
     expect(again.status.writes).toEqual({ pending: 0, rejected: 1 })
   })
 
-  test('is told to whoever listens to the outbox before a restart has read it, without a network too', async () => {
+  test('reaches a listener of the outbox after a restart, even offline', async () => {
     const { backend, device, tx } = await conflict()
     await device.kill()
     device.network.cut()
@@ -57,7 +60,7 @@ describe('a rejected transaction', () => {
     expect(told.at(-1)).toEqual([tx.id])
   })
 
-  test('keeps the details that the server gave, also after a restart', async () => {
+  test('keeps the details of the server, even after a restart', async () => {
     const { backend, device, client } = await oneNote()
     const error = { code: 'invalid', message: 'No.', details: { field: 'title' } }
     backend.intercept = at('tx', async (request) => {
@@ -71,7 +74,7 @@ describe('a rejected transaction', () => {
     expect(kept?.id).toBe(tx.id)
   })
 
-  test('is no conflict with what this client wrote itself', async () => {
+  test('does not conflict with writes of the same client', async () => {
     const { backend, device, client } = await oneNote()
     device.network.cut()
     const all = [1, 2, 3].map((n) =>
@@ -82,7 +85,7 @@ describe('a rejected transaction', () => {
     expect(notes(client)).toEqual({ 1: { title: 'Milk', n: 3 } })
   })
 
-  test('is tried anew as it was, and takes the old one’s place on disk', async () => {
+  test('is retried unchanged, and the retry replaces it on disk', async () => {
     const { backend, device, client, tx } = await conflict()
     const made = client.outbox.retry(tx.id)
     expect(made).toMatchObject({ label: 'Rename', retryOf: tx.id })
@@ -93,7 +96,7 @@ describe('a rejected transaction', () => {
     expect(await backend.rows()).toEqual({ 1: { title: 'mine', n: 2 } })
   })
 
-  test('is tried anew as it is edited, where it was before the restart', async () => {
+  test('is retried with an edit after a restart', async () => {
     const { backend, device, tx } = await conflict()
     const client = await restarted(device)
     const made = client.outbox.retry(tx.id, (m) => {
@@ -104,7 +107,7 @@ describe('a rejected transaction', () => {
     expect(await backend.clock.until(client.outbox.export())).toEqual({ transactions: [], unreadable: [] })
   })
 
-  test('whose edit throws, or is refused, stays as it was', async () => {
+  test('stays as it was if the edit throws or is invalid', async () => {
     const { client, tx } = await conflict()
     const thrown = new Error('Mine.')
     expect(() =>
@@ -117,7 +120,7 @@ describe('a rejected transaction', () => {
     expect(rejectedOf(client)).toEqual([tx])
   })
 
-  test('whose edit writes nothing is gone for good', async () => {
+  test('is removed if the edit writes nothing', async () => {
     const { backend, device, client, tx } = await conflict()
     const made = client.outbox.retry(tx.id, () => {})
     await backend.clock.until(made.durable)
@@ -127,7 +130,7 @@ describe('a rejected transaction', () => {
     expect(rejectedOf(await restarted(device))).toEqual([])
   })
 
-  test('puts a record whole that somebody deleted', async () => {
+  test('restores a whole record that somebody deleted', async () => {
     const { backend, device, client } = await oneNote()
     device.network.cut()
     const tx = client.mutate((m) => m.update('Note', '1', { title: 'mine' }))
@@ -140,7 +143,7 @@ describe('a rejected transaction', () => {
     expect(await backend.rows()).toEqual({ 1: { title: 'mine', n: 1 } })
   })
 
-  test('is given up, and does not come back', async () => {
+  test('is discarded, and does not come back', async () => {
     const { backend, device, client, tx } = await conflict()
     await backend.clock.until(client.outbox.discard(tx.id))
     expect([tx.state, client.outbox.list(), client.status.writes]).toEqual([
@@ -151,7 +154,7 @@ describe('a rejected transaction', () => {
     expect((await restarted(device)).outbox.list()).toEqual([])
   })
 
-  test('is what retry and discard ask for', async () => {
+  test('is the only kind that retry and discard accept', async () => {
     const { backend, client } = await conflict()
     const named = expect.objectContaining({ name: 'ConfigurationError', option: 'id' })
     const queued = client.mutate((m) => m.insert('Note', {}))
@@ -162,7 +165,7 @@ describe('a rejected transaction', () => {
     await backend.clock.until(queued.synced)
   })
 
-  test('is in the export, as data that JSON carries', async () => {
+  test('is part of the export, as JSON', async () => {
     const { backend, client, tx } = await conflict()
     const exported = await backend.clock.until(client.outbox.export())
     expect(exported).toMatchObject({
@@ -175,7 +178,7 @@ describe('a rejected transaction', () => {
   })
 })
 
-describe('what requires another', () => {
+describe('a transaction that requires another', () => {
   /** A poisoned insert, what builds on it in two steps, and something else. */
   async function chain(options: Parameters<TestDevice['live']>[0] = {}) {
     const backend = await TestBackend.open()
@@ -194,7 +197,7 @@ describe('what requires another', () => {
     return { backend, device, client, all: [root, child, grandchild, other] }
   }
 
-  test('invariant 29: a rejection takes back itself and what requires it, and no other', async () => {
+  test('invariant 29: a rejection undoes the transaction and its dependents, and no other', async () => {
     const { backend, device, client, all } = await chain()
     const seen: unknown[] = []
     client.query('Note', {}).subscribe(({ rows }) => seen.push(rows.map(({ id, n, m }) => [id, n, m])))
@@ -213,7 +216,7 @@ describe('what requires another', () => {
     expect(again.status.writes).toEqual({ pending: 0, rejected: 3 })
   })
 
-  test('is refused where that was rejected', async () => {
+  test('is rejected at once if its requirement was rejected', async () => {
     const { backend, device, client, all } = await chain()
     device.network.mend()
     await backend.clock.advance(60_000)
@@ -223,7 +226,7 @@ describe('what requires another', () => {
     expect(client.get('Note', 'other')?.n).toBe(1)
   })
 
-  test('is not what changes a record that was there before it was put', async () => {
+  test('is not one that changes a record which existed before the put', async () => {
     const { backend, device, client } = await oneNote()
     device.network.cut()
     const put = client.mutate((m) => m.put('Note', { id: '1', title: 'mine' }, { ifUnchanged: true }))
@@ -235,7 +238,7 @@ describe('what requires another', () => {
     expect([notes(client), await backend.rows()]).toEqual(Array(2).fill({ 1: { title: 'theirs', n: 2 } }))
   })
 
-  test('follows one that could not be sent because it was undone', async () => {
+  test('is sent after its requirement was undone and never sent', async () => {
     const { client, all, backend } = await chain()
     await client.stop()
     await backend.clock.until(Promise.resolve(all[0]?.undo()))
@@ -244,7 +247,7 @@ describe('what requires another', () => {
     expect(notes(client)).toEqual({ other: { n: 1, m: 1 } })
   })
 
-  test('can be tried anew after what it requires', async () => {
+  test('can be retried after its requirement', async () => {
     const { backend, device, client, all } = await chain()
     device.network.mend()
     await backend.clock.advance(60_000)
@@ -256,7 +259,7 @@ describe('what requires another', () => {
   })
 })
 
-describe('what requires one that does not stand', () => {
+describe('a transaction whose requirement is gone', () => {
   async function open() {
     const backend = await TestBackend.open({
       authorize: ({ ops }) =>
@@ -272,7 +275,7 @@ describe('what requires one that does not stand', () => {
     return transactions.find((one) => one.id === id)?.requires
   }
 
-  test('requires what that was done again as', async () => {
+  test('keeps waiting when its requirement is redone', async () => {
     const { backend, client } = await open()
     await client.stop()
     const first = client.mutate((m) => m.insert('Note', { id: '1' }))
@@ -282,7 +285,7 @@ describe('what requires one that does not stand', () => {
     expect(await requiredBy(client, [first])).toEqual([again?.id])
   })
 
-  test('requires what that was tried anew as, until the data shows it', async () => {
+  test('waits for the retry of its requirement until the data contains it', async () => {
     const { backend, client } = await open()
     const first = client.mutate((m) => m.insert('Note', { id: '1', n: 1 }))
     await backend.clock.until(first.settled)
@@ -292,7 +295,7 @@ describe('what requires one that does not stand', () => {
     expect(await requiredBy(client, [first])).toEqual([])
   })
 
-  test('is refused where that was given up', async () => {
+  test('is rejected when its requirement is discarded', async () => {
     const { backend, client } = await open()
     const first = client.mutate((m) => m.insert('Note', { id: '1', n: 1 }))
     await backend.clock.until(first.settled)
@@ -301,7 +304,7 @@ describe('what requires one that does not stand', () => {
   })
 })
 
-test('what is tried anew requires what was tried anew before it, in place of what it required', async () => {
+test('a retried transaction requires the retry of its requirement', async () => {
   const backend = await TestBackend.open({
     authorize: ({ ops }) => (ops.some(({ id }) => id === 'payment') ? { message: 'No.' } : undefined),
   })
@@ -343,7 +346,7 @@ test.each([
   expect(await backend.rows()).toEqual({})
 })
 
-test('what is tried anew requires what was done again of what it required', async () => {
+test('a retried transaction requires the redo of its requirement', async () => {
   const backend = await TestBackend.open({
     authorize: ({ ops }) => (ops.some(({ id }) => id === 'payment') ? { message: 'No.' } : undefined),
   })
@@ -362,7 +365,7 @@ test('what is tried anew requires what was done again of what it required', asyn
   expect([again.rejection?.reason, await backend.rows()]).toEqual(['dependency_rejected', {}])
 })
 
-test('who decides at the moment of the rejection leaves nothing behind', async () => {
+test('a rejection that a listener settles at once leaves nothing in the inbox', async () => {
   const backend = await TestBackend.open()
   const device = backend.device()
   const client = await device.live()

@@ -27,7 +27,7 @@ const insert = (client: SyncClient, id: string) => client.mutate((m) => m.insert
 describe.each(['all', 'nothing'] as const)(
   'where the engine closes the database and leaves %s of it',
   (left) => {
-    test('invariant 31: what is written then is stored in one that is opened again', async () => {
+    test('invariant 31: a later write is stored in the database that is opened again', async () => {
       const { backend, disk, device, client } = await open()
       disk.close(left)
       const tx = insert(client, '2')
@@ -40,7 +40,7 @@ describe.each(['all', 'nothing'] as const)(
       expect(device.log).toEqual(left === 'all' ? [] : ['reset repair'])
     })
 
-    test('invariant 32: what was written before without a network is there after a restart, and arrives once', async () => {
+    test('invariant 32: an earlier offline write is there after a restart, and is sent once', async () => {
       const { backend, disk, device, client } = await open()
       device.network.cut()
       const before = insert(client, '2')
@@ -58,7 +58,7 @@ describe.each(['all', 'nothing'] as const)(
       expect(Object.keys(notes(await restarted(device)))).toEqual(['1', '2', '3'])
     })
 
-    test('changes that come then are stored in one that is opened again', async () => {
+    test('later changes are stored in the database that is opened again', async () => {
       const { backend, disk, device, client } = await open()
       disk.close(left)
       await backend.insert('2')
@@ -69,7 +69,7 @@ describe.each(['all', 'nothing'] as const)(
       expect(Object.keys(notes(await restarted(device)))).toEqual(['1', '2', '3'])
     })
 
-    test('invariant 32: what waits is there after a restart, and the data too, though nothing was written or came then', async () => {
+    test('invariant 32: pending writes and data are there after a restart, even if nothing changed since', async () => {
       const { backend, disk, device, client } = await open()
       backend.intercept = at('tx', async () => failure(503))
       const tx = insert(client, '2')
@@ -103,14 +103,14 @@ describe.each(['all', 'nothing'] as const)(
   },
 )
 
-test('a database that is deleted on purpose stays closed, which is said at once', async () => {
+test('a database that is deleted on purpose stays closed, and the client reports it at once', async () => {
   const { backend, disk, client } = await open()
   await disk.store.destroy(disk.name)
   await backend.clock.advance(60_000)
   expect([disk.opened, client.status.storage.reason]).toEqual([1, 'This connection is closed.'])
 })
 
-test('a client that was told that another has its database does not take it back when the engine closes it', async () => {
+test('a client that lost its database to another does not take it back when the engine closes it', async () => {
   const { backend, disk, device, client } = await open()
   const other = backend.device({ store: disk.store })
   await other.live()
@@ -128,7 +128,7 @@ test('a client that was told that another has its database does not take it back
   expect(Object.keys(notes(again))).toEqual(['1', '2', '3'])
 })
 
-test('what is rejected waits in the inbox where the database comes back empty, and nothing can be stored', async () => {
+test('a rejected write stays in the inbox if the database comes back empty and cannot be written', async () => {
   const backend = await TestBackend.open()
   await backend.insert('2', {}, 'bob')
   const disk = new ClosableStore()
@@ -153,7 +153,7 @@ test('what is rejected waits in the inbox where the database comes back empty, a
 
 describe('opening the database again', () => {
   test.each([3_000, 12_000, 60_000])(
-    'keeps nobody from what takes %i ms to come, where the engine closes it each time',
+    'does not block a wait of %i ms, even if the engine closes it each time',
     async (ms) => {
       const backend = await TestBackend.open()
       await backend.insert('1', { title: 'Milk' })
@@ -174,7 +174,7 @@ describe('opening the database again', () => {
     },
   )
 
-  test('is tried three times where the engine refuses, and no more once it is open', async () => {
+  test('is tried three times if the engine refuses, and not again once it is open', async () => {
     const { backend, disk, client } = await open()
     disk.close('nothing')
     disk.refusals = 2
@@ -184,7 +184,7 @@ describe('opening the database again', () => {
     expect(disk.opened).toBe(4)
   })
 
-  test('is no longer said to fail once it has succeeded, though nothing was written or came since', async () => {
+  test('is no longer reported as failed once it has succeeded, even without a change', async () => {
     const { backend, disk, client } = await open()
     disk.refusals = 1
     disk.close('all')
@@ -194,7 +194,7 @@ describe('opening the database again', () => {
     expect([disk.opened, client.status.storage.reason]).toEqual([3, undefined])
   })
 
-  test('is given up after that, said, and tried anew for what is written next, up to 8 s later', async () => {
+  test('is then given up, reported, and tried again for the next write, at most 8 s later', async () => {
     const { backend, disk, device, client } = await open()
     device.network.cut()
     await backend.clock.advance(1_000)
@@ -213,7 +213,7 @@ describe('opening the database again', () => {
     expect(device.log).toEqual(['error StorageError closed', 'reset repair'])
   })
 
-  test('is tried anew for the next change, too, in a client that only reads', async () => {
+  test('is tried again for the next change in a client that only reads', async () => {
     const { backend, disk, device, client } = await open()
     disk.close('nothing')
     disk.refusals = 3
@@ -226,7 +226,7 @@ describe('opening the database again', () => {
     expect(notes(await restarted(device))).toEqual(await backend.rows())
   })
 
-  test('brings a client back that only reads, however often the engine closes it', async () => {
+  test('works for a client that only reads, however often the engine closes it', async () => {
     const { backend, disk, device, client } = await open()
     for (let n = 2; n < 12; n += 1) {
       disk.close('nothing')
@@ -250,7 +250,7 @@ describe('opening the database again', () => {
     expect(written.map(({ state }) => state)).toEqual(written.map(() => 'synced'))
   })
 
-  test('is waited for by `close`, and what was written before is stored there', async () => {
+  test('is awaited by `close`, which stores earlier writes there', async () => {
     const { backend, disk, device, client } = await open()
     backend.intercept = at('tx', async () => failure(503))
     const tx = insert(client, '2')

@@ -49,7 +49,7 @@ async function refusedToBoth(options: Partial<SyncClientOptions> = {}) {
 
 const copy = ({ records: [record] }: Pick<Transaction, 'records'>) => record?.mine?.title
 
-test('what two tabs merge is written by the one that is first', async () => {
+test('a rejection that two tabs merge is replaced once, by the first tab', async () => {
   const { backend, made, end } = await refusedToBoth({
     merge: (refused) => (m) => m.insert('Note', { copy: copy(refused) }),
   })
@@ -62,7 +62,7 @@ test('what two tabs merge is written by the one that is first', async () => {
   expect([...made.keys()].map((id) => backend.received.includes(id)).sort()).toEqual([false, true])
 })
 
-test('what one tab has discarded, no other writes that has not heard of it', async () => {
+test('a transaction that one tab discarded is not retried by a tab that has not heard of it', async () => {
   const { backend, first, second, id, end } = await refusedToBoth()
   await backend.clock.until(first.outbox.discard(id))
   const again = second.outbox.retry(id)
@@ -76,7 +76,7 @@ test('what one tab has discarded, no other writes that has not heard of it', asy
   ])
 })
 
-test('what one tab has tried again, another that undoes its own try does not send', async () => {
+test('a tab that undoes its retry does not send the retry of another tab', async () => {
   const { backend, first, second, id, end } = await refusedToBoth()
   await backend.clock.until(first.outbox.retry(id, (m) => m.insert('Note', { id: 'first' })).durable)
   const again = second.outbox.retry(id, (m) => m.insert('Note', { id: 'second' }))

@@ -4,7 +4,7 @@ import { add, counting, names, noNotes } from '../support/sending.ts'
 import { at, failure, notes, TestBackend } from '../support/test-backend.ts'
 
 describe('sending', () => {
-  test('invariant 27: transactions go in their order, over restarts and lost answers, and none is passed over', async () => {
+  test('invariant 27: transactions are sent in order, across restarts and lost responses, and none is skipped', async () => {
     const { backend, device, client } = await noNotes()
     const accepted: string[] = []
     const made: string[] = []
@@ -37,7 +37,7 @@ describe('sending', () => {
     expect(running.status.writes).toEqual({ pending: 0, rejected: 0 })
   })
 
-  test('what is queued goes in batches of a hundred, and no larger than a request should be', async () => {
+  test('queued transactions are sent in batches of at most a hundred, within the size limit of a request', async () => {
     const { backend, device, client } = await noNotes()
     device.network.cut()
     for (const name of names(250)) add(client, name)
@@ -50,7 +50,7 @@ describe('sending', () => {
     expect(await backend.rows()).toEqual(notes(client))
   })
 
-  test('what requires another goes in one batch with it', async () => {
+  test('a transaction is sent in one batch with its requirement', async () => {
     const { backend, device, client } = await noNotes()
     device.network.cut()
     const required = add(client, '1')
@@ -61,7 +61,7 @@ describe('sending', () => {
     expect(sizes).toEqual([2])
   })
 
-  test('what alone is larger than a request should be goes by itself', async () => {
+  test('a transaction that exceeds the size limit of a request is sent alone', async () => {
     const { backend, device, client } = await noNotes()
     device.network.cut()
     const texts = ['', 'x'.repeat(400_000), '']
@@ -72,7 +72,7 @@ describe('sending', () => {
     expect(sizes).toEqual([1, 1, 1])
   })
 
-  test('what cannot be stored yet is not sent, and holds up what was made after it', async () => {
+  test('a transaction that is not stored yet is not sent, and blocks later ones', async () => {
     const { backend, client } = await noNotes()
     const tx = add(client, '1')
     expect(tx.state).toBe('writing')
@@ -98,7 +98,7 @@ describe('sending', () => {
     expect(device.log).toEqual([])
   })
 
-  test('invariant 23: an error body to one transaction alone rejects it, and the others go on', async () => {
+  test('invariant 23: an error response to a single transaction rejects it, and the others are sent', async () => {
     const { backend, device, client } = await noNotes()
     device.network.cut()
     const made = names(5).map((name) => add(client, name))
@@ -138,7 +138,7 @@ describe('credentials that ended', () => {
     expect(client.status.writes).toEqual({ pending: 0, rejected: 0 })
   })
 
-  test('a 401 to a transaction pauses all of syncing, an open socket included, until there are others', async () => {
+  test('a 401 to a transaction pauses all syncing, including the open socket, until there are new credentials', async () => {
     const told: string[] = []
     const { backend, device, client } = await noNotes({
       onUnauthenticated: ({ message }) => told.push(message),
@@ -154,7 +154,7 @@ describe('credentials that ended', () => {
     expect([tx.state, client.status.connection.state]).toEqual(['synced', 'socket'])
   })
 
-  test('a token that the handler gives is used at once, for sending, too', async () => {
+  test('a token from the handler is used at once for sending', async () => {
     let asked = 0
     const { backend, device, client } = await noNotes({
       onUnauthenticated: async () => {
@@ -170,7 +170,7 @@ describe('credentials that ended', () => {
 })
 
 describe('the same transaction', () => {
-  test('invariant 21: whose answer was lost is sent again after a restart, and gets the same answer', async () => {
+  test('invariant 21: is sent again after a restart if its response was lost, and gets the same result', async () => {
     const { backend, device, client } = await noNotes()
     const answers: unknown[] = []
     backend.intercept = at('tx', async (_, pass) => {
@@ -198,7 +198,7 @@ describe('the same transaction', () => {
     expect(notes(again)).toEqual({ 1: {} })
   })
 
-  test('invariant 19, invariant 39: sent by two clients of one disk at once, it happens once, and both learn it', async () => {
+  test('invariant 19, invariant 39: happens once if two clients of one disk send it, and both get the result', async () => {
     const backend = await TestBackend.open()
     const store = memoryStore()
     const first = backend.device({ store })
@@ -218,7 +218,7 @@ describe('the same transaction', () => {
     expect((await backend.log.position()).head).toBe(1)
   })
 
-  test('a frame that names it is as good as its answer', async () => {
+  test('counts as accepted when a frame names it', async () => {
     const { backend, client } = await noNotes()
     backend.intercept = at('tx', async (_, pass) => {
       await pass()

@@ -18,7 +18,7 @@ const told = (tx: Transaction) => {
   return heard
 }
 
-test('invariant 18: what is durable is on the disk, and what is not is not told to be', async () => {
+test('invariant 18: a transaction is reported as durable only once it is on disk', async () => {
   const backend = await TestBackend.open()
   const inner = memoryStore()
   let release = () => {}
@@ -105,7 +105,7 @@ describe('a store that fails', () => {
 
   const unwritable = () => new StorageError('aborted', 'It broke.')
 
-  test('without a network takes back what cannot be stored, with what requires it, and says so', async () => {
+  test('undoes an offline write that cannot be stored, with its dependents, and reports it', async () => {
     const { backend, device, client, is } = await failing(unwritable)
     device.network.cut()
     await backend.clock.advance(10_000)
@@ -125,7 +125,7 @@ describe('a store that fails', () => {
     expect(backend.received).toEqual([next.id])
   })
 
-  test('has a status that says why nothing can be stored, until something was', async () => {
+  test('is named in the status until a write is stored', async () => {
     const { backend, client, is } = await failing(unwritable)
     expect(client.status.storage.reason).toBeUndefined()
     is.failing = true
@@ -141,7 +141,7 @@ describe('a store that fails', () => {
     expect(client.status.storage.reason).toBeUndefined()
   })
 
-  test('leaves a rejected one in the outbox whose retry cannot be stored', async () => {
+  test('keeps a rejected transaction in the inbox if its retry cannot be stored', async () => {
     const { backend, device, client, is } = await failing(unwritable)
     backend.intercept = at('tx', async () => failure(422, 'invalid'))
     const tx = client.mutate((m) => m.update('Note', '1', { n: 1 }), { label: 'Write' })
@@ -163,7 +163,7 @@ describe('a store that fails', () => {
     expect((await device.live()).outbox.list()).toEqual([])
   })
 
-  test('keeps what cannot be cancelled, and says so', async () => {
+  test('keeps a transaction that cannot be cancelled, and reports it', async () => {
     const { backend, client, is } = await failing(unwritable)
     await backend.clock.until(client.stop())
     const tx = client.mutate((m) => m.update('Note', '1', { n: 1 }))
@@ -174,7 +174,7 @@ describe('a store that fails', () => {
     expect(client.get('Note', '1')?.n).toBe(1)
   })
 
-  test('invariant 22: what the server has taken is not called failed for what fails here afterwards', async () => {
+  test('invariant 22: an accepted write does not fail because of a later local error', async () => {
     const { backend, device, client, is } = await failing()
     backend.push = (message, send) => void backend.clock.after(500, () => send(message))
     backend.intercept = at('tx', (_, pass) => {
@@ -236,7 +236,7 @@ describe('a store that fails', () => {
     expect(notes(next)).toEqual(await backend.rows())
   })
 
-  test('without any room, and without a network, takes back what cannot be stored', async () => {
+  test('without room and without a network undoes what cannot be stored', async () => {
     const { backend, device, client, is } = await failing()
     device.network.cut()
     await backend.clock.advance(10_000)
@@ -248,7 +248,7 @@ describe('a store that fails', () => {
     expect(notes(client)).toEqual({ 1: { title: 'Milk' } })
   })
 
-  test('invariant 11: that lost the data sends again what was accepted, since the history may be another', async () => {
+  test('invariant 11: that lost the data sends accepted writes again, since the history may be another', async () => {
     const { backend, device, client } = await failing()
     backend.push = () => {}
     const tx = client.mutate((m) => m.update('Note', '1', { n: 1 }))

@@ -78,7 +78,7 @@ test('invariant 33: a write in the first moment of a tab waits for the server’
   await server.close()
 })
 
-test('a write that neither the store nor the server took is taken back, and says why', async () => {
+test('a write that neither the store nor the server accepted is undone, with the reason', async () => {
   const { server, device, client, rename } = await onStoreThat(aborts)
   device.disconnect()
   const tx = rename('mine')
@@ -113,7 +113,7 @@ test('a write that is sent from memory, and gets no answer, is given up with the
   await server.close()
 })
 
-test('what the store failed to let go for a while does not come back when the tab is loaded again', async () => {
+test('a write that the store removed late does not come back after a reload', async () => {
   const { server, device, client, store, is, rename, stored } = await onStoreThat(aborts)
   is.refusing = false
   const tx = rename('mine')

@@ -15,7 +15,7 @@ const answers: readonly (readonly [string, (body: string) => Response])[] = [
   ],
 ]
 
-test.each(answers)('a server that reads fine, but %s to writes, is asked seldom', async (_, answer) => {
+test.each(answers)('a server that answers reads, but %s to writes, is asked seldom', async (_, answer) => {
   const server = mockSyncServer()
   await server.write([{ op: 'i', t: 'Item', id: 'i1', p: { title: 'old' } }], 'ada')
   const { fetch } = server.environment

@@ -44,7 +44,7 @@ async function twoTabs() {
   return { backend, device, first, open, openAndSend, read, mend }
 }
 
-test('what one tab has undone, no other sends that has read it', async () => {
+test('a write that one tab undid is not sent by another tab that has read it', async () => {
   const { backend, first, read, mend } = await twoTabs()
   const tx = first.mutate((m) => m.update('Note', '1', { title: 'unwanted' }))
   await backend.clock.until(tx.durable)
@@ -63,7 +63,7 @@ test('what one tab has undone, no other sends that has read it', async () => {
   expect([first.outbox.list(), second.outbox.list()]).toEqual([[], []])
 })
 
-test('what one tab undoes that another may have sent is taken back behind it', async () => {
+test('undoing a write that another tab has possibly sent sends the undo after it', async () => {
   const { backend, first, openAndSend, mend } = await twoTabs()
   const tx = first.mutate((m) => m.update('Note', '1', { title: 'unwanted' }))
   await backend.clock.until(tx.durable)
@@ -75,7 +75,7 @@ test('what one tab undoes that another may have sent is taken back behind it', a
   expect([notes(first), notes(second)]).toEqual([await backend.rows(), await backend.rows()])
 })
 
-test('what requires one that another tab has undone comes back as `dependency_rejected`', async () => {
+test('a dependent of a write that another tab undid is rejected as `dependency_rejected`', async () => {
   const { backend, first, read, mend } = await twoTabs()
   const tx = first.mutate((m) => m.insert('Note', { id: '2' }))
   await backend.clock.until(tx.durable)
@@ -89,7 +89,7 @@ test('what requires one that another tab has undone comes back as `dependency_re
   expect(Object.keys(await backend.rows())).toEqual(['1', 'other'])
 })
 
-test('what a tab wrote that is closed is sent by another, before what that writes later', async () => {
+test('a write of a closed tab is sent by another tab, before its own later write', async () => {
   const { backend, open, mend } = await twoTabs()
   const second = await open()
   const closed = await open()
@@ -103,7 +103,7 @@ test('what a tab wrote that is closed is sent by another, before what that write
   expect(backend.received.indexOf(older.id)).toBeGreaterThan(-1)
 })
 
-test('a tab that comes to the front shows and sends what a closed one wrote', async () => {
+test('a tab that becomes visible shows and sends the writes of a closed tab', async () => {
   const { backend, device, first, open, mend } = await twoTabs()
   await mend()
   const closed = await open()
@@ -119,7 +119,7 @@ test('a tab that comes to the front shows and sends what a closed one wrote', as
   expect([notes(first), first.outbox.list()]).toEqual([await backend.rows(), []])
 })
 
-test('what was rejected leaves the inbox of each tab once one has discarded it, or tried it again', async () => {
+test('a rejected write leaves the inbox of every tab once one tab discards or retries it', async () => {
   const { backend, device, first, open, mend } = await twoTabs()
   const rejected = ['2', '3'].map((id) =>
     first.mutate((m) => m.update('Note', '1', { n: id }, { ifUnchanged: true })),
@@ -141,7 +141,7 @@ test('what was rejected leaves the inbox of each tab once one has discarded it, 
   expect([notes(first), notes(second)]).toEqual([await backend.rows(), await backend.rows()])
 })
 
-test('what requires one that another tab may have sent stays when that is undone', async () => {
+test('a dependent of a write that another tab has possibly sent stays when that write is undone', async () => {
   const { backend, first, openAndSend, mend } = await twoTabs()
   const insert = first.mutate((m) => m.insert('Note', { id: '2' }))
   const edit = first.mutate((m) => m.update('Note', '1', { n: 1 }), { requires: [insert] })
@@ -153,7 +153,7 @@ test('what requires one that another tab may have sent stays when that is undone
   expect(await backend.rows()).toEqual({ 1: { title: 'Milk', n: 1 }, other: {} })
 })
 
-test('what is discarded in one tab is no longer heard of in another that has yet to hear that it was rejected', async () => {
+test('a write that one tab discarded is not reported as rejected in another tab', async () => {
   const { backend, device, first, open, mend } = await twoTabs()
   const store = device.store
   const other = backend.device({ store })
@@ -175,7 +175,7 @@ test('what is discarded in one tab is no longer heard of in another that has yet
   expect(next.outbox.list()).toEqual([])
 })
 
-test('what was tried again in one tab stays out of the inbox when another hears why it was rejected', async () => {
+test('a write that one tab retried stays out of the inbox of another tab that learns of its rejection', async () => {
   const { backend, device, first, open, mend } = await twoTabs()
   const other = backend.device({ store: device.store })
   const away = await other.live()
@@ -228,7 +228,7 @@ test('a transaction that one tab has undone is sent by no other, also after 1 00
   expect(backend.received).toEqual([])
 })
 
-test('invariant 28: what another tab has had accepted is not pending in a tab whose data shows it', async () => {
+test('invariant 28: a write that another tab sent is not pending in a tab whose data contains it', async () => {
   const backend = await TestBackend.open()
   await backend.insert('1')
   backend.push = () => {}

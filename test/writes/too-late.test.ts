@@ -39,7 +39,7 @@ const changes: readonly (readonly [what: string, state: 'queued' | 'rejected', c
 ]
 
 test.each(changes)(
-  'invariant 18: what was to be %s, which the disk did without saying so in time, stands on the disk, too',
+  'invariant 18: a transaction that was to be %s, when the disk did so without confirming in time, is restored on disk',
   async (_, state, change) => {
     const backend = await TestBackend.open()
     await backend.insert('1', { title: 'Milk' })

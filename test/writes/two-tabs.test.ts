@@ -54,7 +54,7 @@ describe.each(['online', 'offline'] as const)('a write that another tab has sync
     return { ...scene, shown: shownBy(b) }
   }
 
-  test('invariant 28: is not laid over newer data when the tab comes to the front', async () => {
+  test('invariant 28: is not shown over newer data when the tab becomes visible', async () => {
     const { server, b, shown, front } = await anHourLater()
     front()
     await server.clock.advance(5_000)
@@ -63,7 +63,7 @@ describe.each(['online', 'offline'] as const)('a write that another tab has sync
     await server.close()
   })
 
-  test('is not laid over newer data when the tab writes something else', async () => {
+  test('is not shown over newer data when the tab writes something else', async () => {
     const { server, b, shown } = await anHourLater()
     b.mutate((m) => m.update('Item', 'i2', { n: 1 }))
     await server.clock.advance(5_000)
@@ -71,7 +71,7 @@ describe.each(['online', 'offline'] as const)('a write that another tab has sync
     await server.close()
   })
 
-  test('is not what the tab builds on', async () => {
+  test('is not the base of a later write of the tab', async () => {
     const { server, device, b, front, stored } = await anHourLater()
     front()
     await server.clock.advance(5_000)
@@ -83,7 +83,7 @@ describe.each(['online', 'offline'] as const)('a write that another tab has sync
   })
 })
 
-test('invariant 21: what a tab that does not store has seen in the data leaves the disk', async () => {
+test('invariant 21: a write that a tab without storage has seen in the data is removed from disk', async () => {
   const { server, device, a, b, write, others, open } = await twoTabs()
   await others(10)
   await server.clock.until(b.close())
@@ -96,7 +96,7 @@ test('invariant 21: what a tab that does not store has seen in the data leaves t
   await server.close()
 })
 
-test('what was seen in the data is not sent again after the server was restored from a backup', async () => {
+test('a write that was seen in the data is not sent again after a restore of the server', async () => {
   const { server, a, b, write, others, open, stored } = await twoTabs()
   await others(10)
   await server.clock.until(b.close())
@@ -110,7 +110,7 @@ test('what was seen in the data is not sent again after the server was restored 
   await server.close()
 })
 
-test('invariant 11: what was seen in the data is not sent again, though the disk failed to let it go', async () => {
+test('invariant 11: a write that was seen in the data is not sent again, even if the disk failed to remove it', async () => {
   const { server, device, write, stored } = await twoTabs()
   const inner = memoryStore()
   let isSlow = false

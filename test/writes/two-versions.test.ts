@@ -32,7 +32,7 @@ async function twoVersions() {
   return { backend, devices, older, mend, expectOnce }
 }
 
-test('what the older version has sent, the newer asks for in the shape of the older', async () => {
+test('the newer version asks for a write of the older version in its old shape', async () => {
   const { backend, devices, mend, expectOnce } = await twoVersions()
   await mend(devices[0])
   // Or the data would say that it was done.
@@ -43,7 +43,7 @@ test('what the older version has sent, the newer asks for in the shape of the ol
   await expectOnce()
 })
 
-test('what the newer version has sent and seen, the older takes for done, and shows all the time', async () => {
+test('the older version counts a write that the newer one sent and saw as done, and keeps showing it', async () => {
   const { backend, devices, older, mend, expectOnce } = await twoVersions()
   await mend(devices[1])
   const titles = watched(older, '2', 'title')
@@ -55,7 +55,7 @@ test('what the newer version has sent and seen, the older takes for done, and sh
   expect(titles).toEqual(['Bread'])
 })
 
-test('what the newer version has sent and seen, the older does not send to a server that has lost it', async () => {
+test('the older version does not send a write that the newer one sent and saw, even if the server lost it', async () => {
   const { backend, devices, older, mend } = await twoVersions()
   await mend(devices[1])
   backend.intercept = at('delta', async () => failure(503))
@@ -68,7 +68,7 @@ test('what the newer version has sent and seen, the older does not send to a ser
   expect([backend.received.length, older.outbox.list(), notes(older)]).toEqual([sent, [], {}])
 })
 
-test('what the newer version has sent and seen, the older takes for done while it has no data yet', async () => {
+test('the older version without data counts a write that the newer one sent and saw as done', async () => {
   const backend = await TestBackend.open()
   const store = memoryStore()
   const devices = [backend.device({ store }), backend.device({ store })] as const
@@ -90,7 +90,7 @@ test('what the newer version has sent and seen, the older takes for done while i
   expect(notes(older)).toEqual(await backend.rows())
 })
 
-test('what the newer version has sent and heard nothing of, the older asks for in the shape of the newer', async () => {
+test('the older version asks for a write that the newer one sent without response in its new shape', async () => {
   const { backend, devices, mend, expectOnce } = await twoVersions()
   backend.intercept = at('tx', async (_, pass) => {
     await pass()
@@ -104,7 +104,7 @@ test('what the newer version has sent and heard nothing of, the older asks for i
   await expectOnce()
 })
 
-test('what the newer version has sent and seen while the disk did not let the older undo it is done', async () => {
+test('a write that the newer version sent and saw is done if the disk kept the older one from undoing it', async () => {
   const backend = await TestBackend.open()
   const store = memoryStore()
   let hangs = false
@@ -134,7 +134,7 @@ test('what the newer version has sent and seen while the disk did not let the ol
   expect(notes(older)).toEqual(await backend.rows())
 })
 
-describe('what the newer version cannot migrate, and the older has yet to send', () => {
+describe('a write that the newer version cannot migrate, and the older one has not sent', () => {
   /** The older one does not send. */
   async function parked() {
     const backend = await TestBackend.open()
@@ -161,7 +161,7 @@ describe('what the newer version cannot migrate, and the older has yet to send',
     expect([written.state, backend.received, older.outbox.list()]).toEqual(['cancelled', [], []])
   })
 
-  test('happens once where it was tried again', async () => {
+  test('happens once if it was retried', async () => {
     const { backend, older, newer, written, send } = await parked()
     const again = newer.outbox.retry(written.id)
     await backend.clock.until(again.synced)
@@ -170,7 +170,7 @@ describe('what the newer version cannot migrate, and the older has yet to send',
     expect(await backend.rows()).toEqual({ 2: { title: 'Bread' } })
   })
 
-  test('has happened where the older one sends it: nobody is left to decide', async () => {
+  test('happens if the older version sends it', async () => {
     const { backend, store, models, newer, written, send } = await parked()
     await send()
     expect([written.state, notes(newer)]).toEqual(['synced', { 2: { title: 'Bread' } }])
@@ -183,7 +183,7 @@ describe('what the newer version cannot migrate, and the older has yet to send',
   })
 })
 
-test('what is another transaction to the server in the shapes of both is rejected, after each asked for both', async () => {
+test('a transaction that the server does not recognize in either shape is rejected', async () => {
   const { backend, devices, mend } = await twoVersions()
   const asked: unknown[] = []
   backend.intercept = at('tx', async (request) => {

@@ -23,7 +23,7 @@ const kinds: { readonly [kind: string]: Writing } = {
 describe.each(Object.keys(kinds))('undoing %s', (kind) => {
   const body: Writing = kinds[kind] ?? (() => {})
 
-  test('before it is sent takes it back without a trace', async () => {
+  test('before it is sent removes it without a trace', async () => {
     const { backend, device, client } = await oneNote()
     const before = notes(client)
     await client.stop()
@@ -39,7 +39,7 @@ describe.each(Object.keys(kinds))('undoing %s', (kind) => {
     expect([notes(again), backend.received]).toEqual([before, []])
   })
 
-  test('that may have been sent, though no answer came, takes another transaction', async () => {
+  test('after it was possibly sent takes another transaction', async () => {
     const { backend, device, client } = await oneNote()
     const before = notes(client)
     let lost = false
@@ -61,7 +61,7 @@ describe.each(Object.keys(kinds))('undoing %s', (kind) => {
     await device.kill()
   })
 
-  test('that was not sent before a restart takes it back without a trace', async () => {
+  test('after a restart, if it was not sent, removes it without a trace', async () => {
     const { backend, device, client } = await oneNote()
     const before = notes(client)
     await client.stop()
@@ -106,7 +106,7 @@ describe.each(Object.keys(kinds))('undoing %s', (kind) => {
     },
   )
 
-  test('while it is stored takes it back without a trace', async () => {
+  test('while it is being stored removes it without a trace', async () => {
     const { backend, client } = await oneNote()
     const before = notes(client)
     const tx = client.mutate(body)
@@ -139,7 +139,7 @@ describe.each(Object.keys(kinds))('undoing %s', (kind) => {
     expect([notes(client), await backend.rows()]).toEqual([before, before])
   })
 
-  test('and doing it again, step by step, on and offline', async () => {
+  test('and redoing it works step by step, online and offline', async () => {
     const { backend, device, client } = await oneNote()
     const before = notes(client)
     for (const isOnline of [true, false, true]) {

@@ -114,7 +114,7 @@ test('a write that was made offline before a restart, and undone after it, never
   await server.close()
 })
 
-test('nothing counts as sent while the application gives no token', async () => {
+test('no transaction counts as sent while there is no token', async () => {
   const server = mockSyncServer()
   let token = Promise.resolve(server.token('ada'))
   const client = server.client({ identity: 'ada', store: memoryStore(), token: () => token })
@@ -176,7 +176,7 @@ describe('undo', () => {
     expect(await undoneOfflineAfterAnotherWrite(standardTxCodec)).toBe('theirs')
   })
 
-  test('invariant 74: leaves that field also at a server without conditions', async () => {
+  test('invariant 74: leaves that field even at a server without conditions', async () => {
     expect(await undoneOfflineAfterAnotherWrite(withoutConditions)).toBe('theirs')
   })
 
@@ -240,7 +240,7 @@ test('redo, while the undo is on its way and somebody else writes another field,
   await server.close()
 })
 
-test('redo of an undo that somebody else has overtaken leaves nothing in the inbox', async () => {
+test('redo after an undo that a change of somebody else prevented leaves nothing in the inbox', async () => {
   const { server, client, rename, others, stored, inbox } = await oneItem()
   rename('mine')
   await server.clock.advance(50)
@@ -266,7 +266,7 @@ describe('redo of a write that was undone before it was sent', () => {
     return scene
   }
 
-  test('does it again where nobody has changed the record', async () => {
+  test('repeats the write if nobody has changed the record', async () => {
     const { server, client, stored } = await undone('rename')
     await client.start()
     await server.settle()

@@ -67,7 +67,7 @@ describe('an undo that the disk refuses', () => {
     ])
   })
 
-  test('says the truth to whoever asks what becomes of the transaction', async () => {
+  test('reports the true state of the transaction', async () => {
     const { backend, client, disk } = await open()
     await client.stop()
     const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }))
@@ -85,7 +85,7 @@ describe('an undo that the disk refuses', () => {
     expect(await backend.clock.until(tx.settled)).toBe('synced')
   })
 
-  test('of one that was being stored leaves it durable', async () => {
+  test('of a transaction that was being stored leaves it durable', async () => {
     const { backend, client, disk } = await open()
     await client.stop()
     disk.passing = 1
@@ -98,7 +98,7 @@ describe('an undo that the disk refuses', () => {
     await backend.clock.until(tx.durable)
   })
 
-  test('is told to whoever listens to the outbox once the transaction is there again', async () => {
+  test('notifies listeners of the outbox once the transaction is back', async () => {
     const { backend, client, disk } = await open()
     await client.stop()
     const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }))
@@ -110,7 +110,7 @@ describe('an undo that the disk refuses', () => {
     expect([seen[0], seen.at(-1)]).toEqual([[], [tx]])
   })
 
-  test('lets it be sent, though nothing else is to be', async () => {
+  test('lets the transaction be sent, even if no other waits', async () => {
     const { backend, client, disk } = await open()
     disk.passing = 1
     disk.failing = 1
@@ -121,7 +121,7 @@ describe('an undo that the disk refuses', () => {
   })
 })
 
-test('a rejected one whose retry could not be stored is the same still, and the next retry can be undone', async () => {
+test('a rejected transaction whose retry could not be stored is unchanged, and its next retry can be undone', async () => {
   const { backend, client, disk, refuse, n } = await open()
   const told: string[] = []
   client.on('rejected', ({ id }) => told.push(id))
@@ -140,7 +140,7 @@ test('a rejected one whose retry could not be stored is the same still, and the 
   expect([n(), await backend.clock.until(client.undo()), n()]).toEqual([2, true, 1])
 })
 
-test('a rejected undo whose retry could not be stored can be tried anew, and what it undid then be done again', async () => {
+test('a rejected undo whose retry could not be stored can be retried, and then be redone', async () => {
   const { backend, client, disk, refuse, both, n } = await open()
   await backend.clock.until(client.mutate((m) => m.update('Note', '1', { n: 2 })).synced)
   refuse()
@@ -157,7 +157,7 @@ test('a rejected undo whose retry could not be stored can be tried anew, and wha
   expect([await backend.clock.until(client.redo()), n()]).toEqual([true, 2])
 })
 
-test('a rejected one that the disk does not let go of stands as before, and can be given up later', async () => {
+test('a rejected transaction that the disk does not remove stays in the inbox, and can be discarded later', async () => {
   const { backend, client, disk, refuse } = await open()
   refuse()
   const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }))
@@ -170,7 +170,7 @@ test('a rejected one that the disk does not let go of stands as before, and can 
 })
 
 describe('what writes nothing', () => {
-  test('is no step, and leaves what can be done again', async () => {
+  test('is no undo step, and keeps the redo steps', async () => {
     const { backend, client, both } = await open()
     client.mutate((m) => m.update('Note', '1', { n: 2 }))
     await backend.clock.until(client.undo())
@@ -178,7 +178,7 @@ describe('what writes nothing', () => {
     expect(both()).toEqual([false, true])
   })
 
-  test('in place of what was rejected is no step, either', async () => {
+  test('as a replacement of a rejected transaction is no undo step either', async () => {
     const { backend, client, refuse, both } = await open()
     refuse()
     const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }))
@@ -189,7 +189,7 @@ describe('what writes nothing', () => {
 })
 
 describe('a rejected transaction', () => {
-  test('that an undo passed over can be undone once it was tried anew', async () => {
+  test('that an undo skipped can be undone once it is retried', async () => {
     const { backend, client, refuse } = await open()
     const title = () => client.get('Note', '1')?.title
     await backend.clock.until(client.mutate((m) => m.update('Note', '1', { n: 2 })).synced)
@@ -204,7 +204,7 @@ describe('a rejected transaction', () => {
     expect([await backend.clock.until(client.undo()), title()]).toEqual([true, 'Milk'])
   })
 
-  test('whose undo was rejected with it cannot be done again, but tried anew, and then undone', async () => {
+  test('whose undo was rejected with it cannot be redone, but retried, and then undone', async () => {
     const { backend, client, both, n } = await open()
     backend.push = () => {}
     backend.intercept = at('tx', async () => {
@@ -223,7 +223,7 @@ describe('a rejected transaction', () => {
   })
 })
 
-test('a redo leaves a record alone that somebody else has added meanwhile', async () => {
+test('a redo does not touch a record that somebody else added meanwhile', async () => {
   const { backend, client, both } = await open()
   await client.stop()
   for (const id of ['2', '3']) client.mutate((m) => m.insert('Note', { id, n: 1 }), { group: 'g' })

@@ -3,7 +3,7 @@ import { conflict, oneNote } from '../support/one-note.ts'
 import { at, failure, notes, TestBackend } from '../support/test-backend.ts'
 
 describe('undo', () => {
-  test('of one that another client of the same data has sent takes it back there, too', async () => {
+  test('of a write that another client of the same database sent undoes it there, too', async () => {
     const { backend, device, client } = await oneNote()
     await client.stop()
     const tx = client.mutate((m) => m.update('Note', '1', { n: 5 }))
@@ -31,7 +31,7 @@ describe('undo', () => {
     expect(await tx.undo()).toBeUndefined()
   })
 
-  test('of a rejected one does nothing', async () => {
+  test('of a rejected transaction does nothing', async () => {
     const { backend, client } = await oneNote()
     backend.intercept = at('tx', async () => failure(422, 'invalid'))
     const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }))
@@ -40,7 +40,7 @@ describe('undo', () => {
     expect(client.outbox.list()).toEqual([tx])
   })
 
-  test('of a rejected one leaves what somebody else has written, though it is the same', async () => {
+  test('of a rejected transaction keeps an equal value that somebody else wrote', async () => {
     const { backend, device, client, tx } = await conflict()
     await backend.update('1', { title: 'mine' })
     await backend.clock.advance(1_000)
@@ -52,7 +52,7 @@ describe('undo', () => {
     ])
   })
 
-  test('is there at once for whoever hears of the transaction', async () => {
+  test('is available at once in a listener that hears of the transaction', async () => {
     const { client } = await oneNote()
     const heard: boolean[] = []
     client.outbox.subscribe(() => heard.push(client.canUndo))
@@ -60,7 +60,7 @@ describe('undo', () => {
     expect(heard.at(-1)).toBe(true)
   })
 
-  test('that is asked for while another is under way waits for its turn', async () => {
+  test('waits for an undo that is under way', async () => {
     const { backend, device, client } = await oneNote()
     device.network.cut()
     const made = [2, 3, 4].map((n) => client.mutate((m) => m.update('Note', '1', { n })))
@@ -71,7 +71,7 @@ describe('undo', () => {
     expect([notes(client), client.canUndo]).toEqual([{ 1: { title: 'Milk', n: 1 } }, false])
   })
 
-  test('of one that was rejected, and tried anew, takes back what took its place', async () => {
+  test('of a transaction that was rejected and retried undoes the retry', async () => {
     const { backend, client } = await oneNote()
     const title = () => client.get('Note', '1')?.title
     backend.intercept = at('tx', async () => failure(422, 'invalid'))
@@ -87,7 +87,7 @@ describe('undo', () => {
     expect(await backend.rows()).toEqual({ 1: { title: 'Bread', n: 1 } })
   })
 
-  test('that was rejected, and tried anew, is done again by taking back what took its place', async () => {
+  test('that was rejected and retried is redone by undoing the retry', async () => {
     const { backend, client } = await oneNote()
     const title = () => client.get('Note', '1')?.title
     await backend.clock.until(client.mutate((m) => m.update('Note', '1', { title: 'Bread' })).synced)
@@ -101,7 +101,7 @@ describe('undo', () => {
     expect([await backend.clock.until(client.redo()), title()]).toEqual([true, 'Bread'])
   })
 
-  test('and redo say whether there is something, and that this has changed', async () => {
+  test('and redo report whether there is a step, and when that changes', async () => {
     const { backend, client } = await oneNote()
     const told: (readonly [boolean, boolean])[] = []
     const look = () => {
@@ -124,7 +124,7 @@ describe('undo', () => {
     ])
   })
 
-  test('of one that is rejected later goes with it', async () => {
+  test('of a transaction that is rejected later is dropped with it', async () => {
     const { backend, client } = await oneNote()
     backend.intercept = at('tx', async () => {
       await new Promise<void>((resolve) => void backend.clock.after(500, resolve))
@@ -138,7 +138,7 @@ describe('undo', () => {
     expect(notes(client)).toEqual({ 1: { title: 'Milk', n: 1 } })
   })
 
-  test('takes transactions of one group together, the last first', async () => {
+  test('undoes the transactions of a group together, the last first', async () => {
     const { backend, client } = await oneNote()
     const write = (title: string, group?: string) =>
       client.mutate((m) => m.update('Note', '1', { title }), group === undefined ? {} : { group })
@@ -156,7 +156,7 @@ describe('undo', () => {
     expect(await backend.rows()).toEqual({ 1: { title: 'Milk', n: 1 } })
   })
 
-  test('asked for twice at once takes two steps, each after the other', async () => {
+  test('called twice at once undoes two steps, one after the other', async () => {
     const { backend, client } = await oneNote()
     for (const n of [2, 3, 4]) client.mutate((m) => m.update('Note', '1', { n }))
     client.mutate((m) => m.update('Note', '1', { n: 5 }), { group: 'g' })
@@ -180,7 +180,7 @@ describe('undo', () => {
     expect(notes(client)).toEqual({ 1: { title: 'Milk', n: 1 } })
   })
 
-  test('leaves nothing to do again once something else was written', async () => {
+  test('leaves nothing to redo once something else is written', async () => {
     const { backend, client } = await oneNote()
     client.mutate((m) => m.update('Note', '1', { n: 2 }))
     await backend.clock.until(client.undo())
@@ -189,7 +189,7 @@ describe('undo', () => {
   })
 })
 
-test('what is done again requires what it required', async () => {
+test('a redone transaction requires what the original required', async () => {
   const backend = await TestBackend.open()
   await backend.insert('1', { n: 0 })
   const client = await backend.device().live()
@@ -208,7 +208,7 @@ test('what is done again requires what it required', async () => {
   expect(notes(client)).toMatchObject({ 1: { n: 0 } })
 })
 
-test('what is done again as a group requires within it what it required', async () => {
+test('a redone group keeps the requirements between its transactions', async () => {
   const backend = await TestBackend.open({
     authorize: ({ ops }) => (ops.some(({ id }) => id === 'payment') ? { message: 'No.' } : undefined),
   })

@@ -5,7 +5,7 @@ import { at } from '../support/test-backend.ts'
 /** As a browser fails where the service lets other origins read, and not write. */
 const blocked = at('tx', () => Promise.reject(new TypeError('Failed to fetch')))
 
-test('transactions that cannot be sent while the data comes are told of in the status', async () => {
+test('transactions that cannot be sent while data arrives are reported in the status', async () => {
   const { backend, client } = await noNotes()
   backend.intercept = blocked
   const tx = add(client, '1')
@@ -22,7 +22,7 @@ test('transactions that cannot be sent while the data comes are told of in the s
   expect(client.status.writes).toEqual({ pending: 0, rejected: 0 })
 })
 
-test('one answer that is lost is nothing to tell', async () => {
+test('a single lost response is not reported', async () => {
   const { backend, device, client } = await noNotes()
   const told = new Set<unknown>()
   client.on('status', ({ writes }) => told.add(writes.paused))
@@ -36,7 +36,7 @@ test('one answer that is lost is nothing to tell', async () => {
   expect(device.log).toEqual([])
 })
 
-test('offline, the connection tells it', async () => {
+test('offline, the connection state says it', async () => {
   const { backend, device, client } = await noNotes()
   device.network.cut()
   add(client, '1')
@@ -45,7 +45,7 @@ test('offline, the connection tells it', async () => {
   expect(client.status.writes).toEqual({ pending: 1, rejected: 0 })
 })
 
-test('once the server is reached again, neither reading nor writing waits on when the other has got through', async () => {
+test('once the server is reachable, reading and writing do not wait for each other', async () => {
   const { backend, device, client } = await noNotes()
   for (const id of ['1', '2', '3', '4', '5', '6', '7', '8']) {
     device.network.cut()

@@ -10,7 +10,7 @@ import { watching, writesOutbox } from '../support/watching-store.ts'
 const unreadable = () => new StorageError('aborted', 'It broke.')
 
 describe('an outbox on disk', () => {
-  test('invariant 27: that cannot be read at first lets nothing be sent before it', async () => {
+  test('invariant 27: that cannot be read at first blocks sending', async () => {
     const backend = await TestBackend.open()
     const inner = memoryStore()
     const before = backend.device({ store: inner })
@@ -32,7 +32,7 @@ describe('an outbox on disk', () => {
     expect(notes(client)).toEqual({ 1: { n: 1 }, 2: {} })
   })
 
-  test('that cannot be read at first has what was written meanwhile once, and knows what became of it', async () => {
+  test('that cannot be read at first contains later writes once, with their results', async () => {
     const backend = await TestBackend.open()
     const is = { failing: true }
     const store = watching(memoryStore(), ({ tables, mode }) => {
@@ -82,7 +82,7 @@ describe('an outbox on disk', () => {
     expect([tx.state, client.outbox.list(), backend.received]).toEqual(['cancelled', [], []])
   })
 
-  test('invariant 35: tells what of it cannot be read, exports it as it is, and keeps it', async () => {
+  test('invariant 35: reports unreadable entries, exports them as they are, and keeps them', async () => {
     const { backend, device, client } = await oneNote()
     await backend.clock.until(client.stop())
     const good = client.mutate((m) => m.update('Note', '1', { n: 2 }))

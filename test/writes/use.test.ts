@@ -11,7 +11,7 @@ const named = (name: string, more: object = {}) => expect.objectContaining({ nam
 const stateOf = (client: SyncClient) => [notes(client), client.outbox.list(), client.status]
 
 describe('mutate', () => {
-  test('that throws changes nothing, and tells nobody', async () => {
+  test('changes nothing, and notifies nobody, if its function throws', async () => {
     const { backend, client } = await oneNote()
     const before = stateOf(client)
     let told = 0
@@ -46,7 +46,7 @@ describe('mutate', () => {
     expect([told, backend.received]).toEqual([0, []])
   })
 
-  test('inside of another is refused, and the outer one can go on without it', async () => {
+  test('is refused inside another, which can continue', async () => {
     const { client } = await oneNote()
     let inner: unknown
     const tx = client.mutate((m) => {
@@ -62,7 +62,7 @@ describe('mutate', () => {
     client.mutate((m) => m.update('Note', '1', { n: 3 }))
   })
 
-  test('in a listener comes after what it hears of, here and at the server', async () => {
+  test('in a listener comes after the change that the listener hears of, locally and at the server', async () => {
     const { backend, client } = await oneNote()
     const heard: unknown[] = []
     const follow = (n: number) => {
@@ -85,7 +85,7 @@ describe('mutate', () => {
     expect(client.outbox.list()).toEqual([])
   })
 
-  test('by a listener that throws is a transaction all the same, and the other listeners hear', async () => {
+  test('in a listener that throws is kept, and the other listeners are called', async () => {
     const { backend, client } = await oneNote()
     let told = 0
     client.outbox.subscribe(() => {
@@ -103,7 +103,7 @@ describe('mutate', () => {
     expect(told).toBeGreaterThan(0)
   })
 
-  test('before start is shown and kept, and sent after it', async () => {
+  test('before start is shown and kept, and sent after start', async () => {
     const backend = await TestBackend.open()
     const device = backend.device()
     const client = device.client()
@@ -117,7 +117,7 @@ describe('mutate', () => {
     expect(await backend.rows()).toEqual(notes(client))
   })
 
-  test('before the disk is read stands behind what the disk holds', async () => {
+  test('before the disk is read comes after the stored transactions', async () => {
     const { backend, device, client } = await oneNote()
     device.network.cut()
     await backend.clock.until(client.mutate((m) => m.update('Note', '1', { title: 'first' })).durable)
@@ -135,7 +135,7 @@ describe('mutate', () => {
     expect(await backend.rows()).toEqual({ 1: { title: 'second' }, 2: {} })
   })
 
-  test('after stop goes on, and is sent after the next start', async () => {
+  test('after stop works, and is sent after the next start', async () => {
     const { backend, client } = await oneNote()
     await backend.clock.until(client.stop())
     const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }))
@@ -146,7 +146,7 @@ describe('mutate', () => {
     await backend.clock.until(tx.synced)
   })
 
-  test('after close is refused, like all else that writes', async () => {
+  test('after close is refused, like every other write', async () => {
     const { backend, client } = await oneNote()
     const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }))
     await backend.clock.until(tx.synced)
@@ -171,7 +171,7 @@ describe('mutate', () => {
     expect(() => client.mutate(() => {})).toThrow(named('ConfigurationError', { option: 'endpoints.txUrl' }))
   })
 
-  test('without models takes every type; with them, what they say, and types that they do not name', async () => {
+  test('accepts every type without models; with models, only valid records of their types, and other types', async () => {
     const { backend, client } = await oneNote()
     const tx = client.mutate((m) => m.insert('Anything', { id: '1', userId: 'ada', list: [1, { a: null }] }))
     await backend.clock.until(tx.synced)
@@ -209,7 +209,7 @@ test.each<[string, MutateOptions]>([
   expect([notes(client), client.outbox.list()]).toEqual([{ 1: { title: 'Milk', n: 1 } }, []])
 })
 
-test('a condition that is misspelt is named, and is not a write without one', async () => {
+test('a misspelt condition is refused by name', async () => {
   const { client } = await oneNote()
   const options = { unchangd: true } as never
   const misspelt = named('ConfigurationError', { option: 'unchangd' })
