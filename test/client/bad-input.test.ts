@@ -13,7 +13,7 @@ const brokenAnswers: readonly (readonly [name: string, fault: BareFault, error: 
   ['204', faults.noContent(), /^ProtocolError (truncated|not_json)$/],
   ['broken JSON', faults.brokenJson(), /^ProtocolError not_json$/],
   [
-    'a body cut short, which ends as if it were whole',
+    'a truncated body that ends without a sign',
     faults.truncated(0.5, 'whole'),
     /^ProtocolError (truncated|not_json)$/,
   ],
@@ -32,7 +32,7 @@ const brokenAnswers: readonly (readonly [name: string, fault: BareFault, error: 
 
 describe.each(['bootstrap', 'delta'])('a %s', (path) => {
   test.each(brokenAnswers)(
-    'invariant 49: answered with %s is a typed error that changes nothing, and is asked for again',
+    'invariant 49: answered with %s causes a typed error, changes nothing, and is requested again',
     async (_, fault, expected) => {
       const device = new Device({ push: 'none' })
       device.insert('1')
@@ -56,7 +56,7 @@ describe.each(['bootstrap', 'delta'])('a %s', (path) => {
     },
   )
 
-  test('that is never answered is given up in bounded time, and asked for again', async () => {
+  test('without a response is given up in bounded time, and requested again', async () => {
     const device = new Device({ push: 'none' })
     device.insert('1')
     const client = device.client()
@@ -83,7 +83,7 @@ const brokenRows: readonly (readonly [name: string, text: string])[] = [
 ]
 
 describe('one row with', () => {
-  test.each(brokenRows)('invariant 65: %s is left out of a snapshot, and told', async (_, text) => {
+  test.each(brokenRows)('invariant 65: %s is omitted from a snapshot, and reported', async (_, text) => {
     const device = new Device()
     device.insert('1')
     const good = '{"t":"Issue","id":"1","v":1,"p":{}},{"t":"Issue","id":"2","v":1,"p":{}}'
@@ -99,7 +99,7 @@ describe('one row with', () => {
     expect(Object.keys(shown(again))).toEqual(['1', '2'])
   })
 
-  test.each(brokenRows)('invariant 65: %s is left out of a delta of rows, and told', async (_, text) => {
+  test.each(brokenRows)('invariant 65: %s is omitted from a delta of rows, and reported', async (_, text) => {
     const device = new Device()
     device.insert('1')
     const client = device.client()
@@ -114,10 +114,10 @@ describe('one row with', () => {
   })
 })
 
-describe('a snapshot that says another count than that of its rows', () => {
+describe('a snapshot with a wrong count', () => {
   const snapshot = json({ sid: 1, count: 2, rows: [{ ...row, id: '1' }] })
 
-  test('is fetched once more, and nothing is told where that one is right', async () => {
+  test('is fetched again, and nothing is reported if the second one is right', async () => {
     const device = new Device({ push: 'none' })
     device.insert('1')
     device.insert('2')
@@ -130,7 +130,7 @@ describe('a snapshot that says another count than that of its rows', () => {
     ])
   })
 
-  test('twice is taken as it came, and told', async () => {
+  test('twice is accepted, and reported', async () => {
     const device = new Device({ push: 'none' })
     device.insert('1')
     device.server.failNext(snapshot, { path: '/bootstrap', times: 2 })
@@ -157,7 +157,7 @@ const brokenFrames: readonly (readonly [name: string, text: string])[] = [
 ]
 
 describe('one frame with', () => {
-  test.each(brokenFrames)('invariant 65: %s never blocks a client for ever', async (_, text) => {
+  test.each(brokenFrames)('invariant 65: %s does not block a client forever', async (_, text) => {
     const device = new Device({ push: 'none' })
     device.insert('1')
     const client = device.client()
@@ -171,17 +171,20 @@ describe('one frame with', () => {
     expect(device.log[0]).toMatch(/^anomaly frame: Left out: /)
   })
 
-  test.each(brokenFrames)('%s on the socket is told, and what it hides is fetched', async (_, text) => {
-    const device = new Device({ push: 'none' })
-    device.insert('1')
-    const client = await device.live()
-    device.insert('2')
-    device.server.sockets.send('ada', `[${text},{"sid":2,"t":"Issue","id":"2","op":"i","p":{}}]`)
-    await device.clock.advance(2_000)
-    expect(Object.keys(shown(client))).toEqual(['1', '2'])
-    expect(device.log[0]).toMatch(/^anomaly frame: Left out: /)
-    expect(client.status.connection.state).toBe('socket')
-  })
+  test.each(brokenFrames)(
+    '%s on the socket is reported, and the missing change is fetched',
+    async (_, text) => {
+      const device = new Device({ push: 'none' })
+      device.insert('1')
+      const client = await device.live()
+      device.insert('2')
+      device.server.sockets.send('ada', `[${text},{"sid":2,"t":"Issue","id":"2","op":"i","p":{}}]`)
+      await device.clock.advance(2_000)
+      expect(Object.keys(shown(client))).toEqual(['1', '2'])
+      expect(device.log[0]).toMatch(/^anomaly frame: Left out: /)
+      expect(client.status.connection.state).toBe('socket')
+    },
+  )
 })
 
 /** What a socket may bring that is no push: as it stands in the event. */
@@ -205,7 +208,7 @@ const garbage: readonly (readonly [name: string, data: unknown, told: readonly s
 ]
 
 describe('garbage on the socket', () => {
-  test.each(garbage)('%s changes nothing, and what is pushed after it arrives', async (_, data, told) => {
+  test.each(garbage)('%s changes nothing, and later pushes arrive', async (_, data, told) => {
     const device = new Device()
     device.insert('1')
     let socket: WebSocketLike | undefined
@@ -235,7 +238,7 @@ describe('garbage on the socket', () => {
   })
 })
 
-test('a server that is wrong throughout is told in few words', async () => {
+test('a server that is always wrong is reported briefly', async () => {
   const device = new Device()
   device.insert('1')
   const rows = Array.from({ length: 5_000 }, () => ({ ...row, id: 5 }))

@@ -18,7 +18,7 @@ describe.each([
   ['forward', aDay],
   ['back', -aDay],
 ])('a clock that is set %s by a day', (_, ms) => {
-  test('keeps nobody from asking at a position where much was asked before', async () => {
+  test('does not block requests at a position of many earlier requests', async () => {
     const { device, clock, client } = await setUp({ push: 'none' })
     device.network.latencyMs = 0
     for (let time = 0; time < 6; time += 1) {
@@ -34,7 +34,7 @@ describe.each([
     expect(shown(client)).toEqual({ 1: {}, 2: {} })
   })
 
-  test('keeps no hint waiting', async () => {
+  test('does not delay a hint', async () => {
     const { device, clock, client } = await setUp({ push: 'hint' })
     clock.jump(ms)
     device.insert('2')
@@ -54,7 +54,7 @@ describe.each([
     expect(again.lastSyncId).toBe(2)
   })
 
-  test('puts off no bootstrap', async () => {
+  test('does not delay a bootstrap', async () => {
     const { device, clock } = await setUp({ push: 'none' })
     const resets = () => device.log.filter((line) => line === 'reset gone since 1').length
     device.server.failNext(faults.gone(), { path: 'delta', times: 1_000 })
@@ -65,7 +65,7 @@ describe.each([
     expect(resets()).toBeGreaterThan(1)
   })
 
-  test('puts off no repair', async () => {
+  test('does not delay a repair', async () => {
     const { device, clock } = await setUp()
     const repairs = () => device.log.filter((line) => line.startsWith('reset repair')).length
     device.update('9', { n: 1 })

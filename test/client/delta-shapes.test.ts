@@ -4,7 +4,7 @@ import { Device, shown } from '../support/device.ts'
 
 describe.each(['frames', 'rows', 'row', 'both'] as const)('a delta as %s', (delta) => {
   test.each(['frames', 'head'] as const)(
-    'brings one change, and several, and is what a restart goes on from (its sid that of the %s)',
+    'brings one or more changes, and a restart continues from it (its sid that of the %s)',
     async (deltaSid) => {
       const device = new Device({ delta, deltaSid, push: 'none', snapshotSid: 'last', chunkBytes: 7 })
       device.insert('1', { n: 1 })
@@ -26,7 +26,7 @@ describe.each(['frames', 'rows', 'row', 'both'] as const)('a delta as %s', (delt
 })
 
 test.each(['frame', 'frames', 'delta', 'sid', 'hint'] as const)(
-  'a push as %s reaches the list and the disk',
+  'a push as %s is shown and stored',
   async (push) => {
     const device = new Device({ push })
     device.insert('1')
@@ -44,7 +44,7 @@ test.each(['frame', 'frames', 'delta', 'sid', 'hint'] as const)(
 )
 
 test.each(['rows', 'row'] as const)(
-  'a removal that was pushed stands, on the disk too, though deltas as %s do not tell of it',
+  'a pushed removal is kept and stored, though deltas as %s do not contain it',
   async (delta) => {
     const device = new Device({ delta, push: 'frame' })
     for (const id of ['1', '2', '3']) device.insert(id)
@@ -62,7 +62,7 @@ test.each(['rows', 'row'] as const)(
   },
 )
 
-test.each([0, -1])('a position of %d is none to ask a delta from', async (sid) => {
+test.each([0, -1])('at position %d the client fetches no delta', async (sid) => {
   const device = new Device({ push: 'none' })
   device.server.failNext(faults.answer(200, `{"sid":${sid},"rows":[]}`), { path: 'bootstrap', times: 2 })
   const client = device.client()

@@ -7,7 +7,7 @@ import { withSteps } from '../support/store-steps.ts'
 import { watching } from '../support/watching-store.ts'
 
 describe('stop and close', () => {
-  test('after a stop, no socket is spoken of while the next one opens', async () => {
+  test('after a stop, the status names no socket until the next one opens', async () => {
     const device = new Device()
     device.insert('1')
     const client = await device.live()
@@ -31,7 +31,7 @@ describe('stop and close', () => {
     expect(client.status.data.state).toBe('none')
   })
 
-  test('a snapshot that breaks off ends the loading, until the next one', async () => {
+  test('a snapshot that breaks off ends the loading until the next one begins', async () => {
     const device = new Device()
     device.insert('1')
     const client = device.client()
@@ -40,7 +40,7 @@ describe('stop and close', () => {
     expect(client.status.data.state).toBe('none')
   })
 
-  test('close waits for what a stop before it left behind, and nothing changes after it', async () => {
+  test('close waits for the work of an earlier stop, and nothing changes afterwards', async () => {
     let release = () => {}
     let holds = true
     const held = new Promise<void>((resolve) => {
@@ -76,7 +76,7 @@ describe('stop and close', () => {
     expect([shown(client), client.status]).toEqual(last)
   })
 
-  test('what a stop left behind does not make the data current after the next start', async () => {
+  test('the work of an earlier stop does not make the data current after the next start', async () => {
     let release = () => {}
     let held: Promise<void> | undefined
     const isCommit = ({ tables, mode }: TransactionOptions) => mode === 'write' && tables.includes('journal')
@@ -100,7 +100,7 @@ describe('stop and close', () => {
     expect(client.status).toMatchObject({ data: { state: 'stale' }, connection: { state: 'connecting' } })
   })
 
-  test('what a listener does to the status is told to the others after it', async () => {
+  test('a change of status by a listener reaches the listeners after it', async () => {
     const device = new Device()
     device.insert('1')
     const client = device.client()
@@ -114,7 +114,7 @@ describe('stop and close', () => {
     expect(heard.at(-1)).toBe('stopped idle')
   })
 
-  test('a handler that answers after the close is no failure', async () => {
+  test('a handler that resolves after close causes no error', async () => {
     const device = new Device()
     const warned: string[] = []
     let answer = (_: string) => {}

@@ -16,15 +16,15 @@ async function resetsAfter(...epochs: (string | undefined)[]) {
 }
 
 describe('an epoch', () => {
-  test('that comes first, goes missing, or comes again is no other history', async () => {
+  test('that appears, disappears or comes back is not another history', async () => {
     expect(await resetsAfter(undefined, 'one', undefined, 'one')).toEqual([])
   })
 
-  test('invariant 11: that is another than the last one that was said is', async () => {
+  test('invariant 11: that differs from the last one is another history', async () => {
     expect(await resetsAfter('one', undefined, 'two')).toEqual(['reset epoch since 1'])
   })
 
-  test('of another type says nothing', async () => {
+  test('of another type is ignored', async () => {
     const device = new Device({ push: 'none' })
     device.insert('1')
     const client = await device.live()

@@ -26,7 +26,7 @@ function counted(client: ReturnType<Device['client']>) {
   return counts
 }
 
-test('what has come of a slow first snapshot is shown before the rest, twice as much each time', async () => {
+test('the loaded part of a slow first snapshot is shown early, twice as much each time', async () => {
   const device = slowDevice(50)
   const client = device.client()
   const counts = counted(client)
@@ -50,7 +50,7 @@ test('what has come of a slow first snapshot is shown before the rest, twice as 
 })
 
 test.each([20, 5_000])(
-  'a first snapshot that comes within a second, %i ms after it was asked for, is shown in one step',
+  'a first snapshot that loads within a second, %i ms after the request, is shown in one step',
   async (ms) => {
     const device = slowDevice(1)
     device.network.latencyMs = ms / 2
@@ -61,7 +61,7 @@ test.each([20, 5_000])(
   },
 )
 
-test('what was shown of a snapshot that breaks off stays, until the next one has more', async () => {
+test('the shown part of a snapshot that breaks off stays until the next one has more', async () => {
   const device = slowDevice(50)
   const client = device.client()
   const counts = counted(client)
@@ -80,7 +80,7 @@ test('what was shown of a snapshot that breaks off stays, until the next one has
   expect(counts.at(-1)).toBe(rows)
 })
 
-test('another snapshot is put in the place of data only when it is whole', async () => {
+test('a later snapshot replaces the data only when it is complete', async () => {
   const device = slowDevice(0)
   const client = await device.live()
   const counts = counted(client)
@@ -90,7 +90,7 @@ test('another snapshot is put in the place of data only when it is whole', async
   expect(counts).toEqual([rows])
 })
 
-test('a type that stays on disk is not shown as the rest comes', async () => {
+test('a lazy type is not shown while a snapshot loads', async () => {
   const device = slowDevice(50, ['Issue', 'Event'])
   const any = z.looseObject({})
   const client = device.client({ models: defineModels({ Issue: any, Event: model(any, { load: 'lazy' }) }) })
@@ -102,7 +102,7 @@ test('a type that stays on disk is not shown as the rest comes', async () => {
   expect(client.count('Event')).toBe(rows / 2)
 })
 
-test('while a snapshot comes, the client is connecting, whatever failed before it', async () => {
+test('while a snapshot loads, the client is connecting, whatever failed before', async () => {
   const device = slowDevice(50)
   device.network.cut()
   const client = await device.live()

@@ -28,22 +28,19 @@ async function withOneToSend(backend: TestBackend): Promise<TestDevice> {
 }
 
 describe('a listener of the status that', () => {
-  test.each(['stop', 'close'] as const)(
-    'calls %s when it hears of a start leaves nothing running',
-    async (end) => {
-      const backend = await TestBackend.open()
-      const device = await withOneToSend(backend)
-      const client = device.client()
-      once(client, 'running', () => void client[end]())
-      await client.start()
-      await backend.clock.advance(60_000)
-      expect(client.status).toMatchObject({ connection: { state: 'idle' }, data: { state: 'none' } })
-      expect(left(device)).toEqual({ sockets: 0, calls: 0, listeners: 0 })
-      expect(backend.received).toEqual([])
-    },
-  )
+  test.each(['stop', 'close'] as const)('calls %s on a start leaves nothing running', async (end) => {
+    const backend = await TestBackend.open()
+    const device = await withOneToSend(backend)
+    const client = device.client()
+    once(client, 'running', () => void client[end]())
+    await client.start()
+    await backend.clock.advance(60_000)
+    expect(client.status).toMatchObject({ connection: { state: 'idle' }, data: { state: 'none' } })
+    expect(left(device)).toEqual({ sockets: 0, calls: 0, listeners: 0 })
+    expect(backend.received).toEqual([])
+  })
 
-  test('calls start when it hears of a stop has a client that runs, and one that ends', async () => {
+  test('calls start on a stop keeps the client running, and close ends it', async () => {
     const backend = await TestBackend.open()
     const device = backend.device()
     const client = await device.live()
@@ -61,7 +58,7 @@ describe('a listener of the status that', () => {
 })
 
 test.each(['stop', 'close'] as const)(
-  'a token function that calls %s when it is first asked has nothing sent',
+  'a token function that calls %s at its first call causes no request',
   async (end) => {
     const backend = await TestBackend.open()
     const device = await withOneToSend(backend)

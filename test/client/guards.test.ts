@@ -32,7 +32,7 @@ describe.each(Object.entries(causes))('where every delta says that %s', (_, faul
     ['with a socket', {}],
     ['without', { WebSocket: undefined }],
   ])(
-    'invariant 11, invariant 66: %s, an hour brings few snapshots and few requests, and then all is well again',
+    'invariant 11, invariant 66: %s, the client fetches few snapshots in an hour, and recovers',
     async (_, options) => {
       const device = new Device({ push: 'none' })
       device.insert('1')
@@ -57,7 +57,7 @@ describe.each(Object.entries(causes))('where every delta says that %s', (_, faul
   )
 })
 
-test('invariant 52: what the application asks for by name is asked, however often', async () => {
+test('invariant 52: every explicit sync of the application is sent, however often', async () => {
   const device = new Device({ push: 'none' })
   device.insert('1')
   const client = await device.live()
@@ -68,7 +68,7 @@ test('invariant 52: what the application asks for by name is asked, however ofte
   expect(device.log).toEqual([])
 })
 
-test('invariant 50: a socket that the server has forgotten is given up after two heartbeats, and opened anew', async () => {
+test('invariant 50: a dead socket is replaced after two missing heartbeats', async () => {
   const { device, client } = await forgotten()
   await device.clock.advance(9_800)
   expect([device.server.sockets.opened, shown(client)]).toEqual([1, { 1: {} }])

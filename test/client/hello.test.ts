@@ -16,7 +16,7 @@ function greeted(hello: object): Device {
 }
 
 describe('a hello', () => {
-  test('is reached before what is pushed is shown: a delta that ends below it is fetched again', async () => {
+  test('must be reached before pushes are shown: a delta that ends below it is fetched again', async () => {
     const device = greeted({ sid: 2 })
     device.insert('1')
     device.server.failNext(faults.answer(200, '{"sid":1,"frames":[]}'), { path: '/delta', times: 2 })
@@ -28,7 +28,7 @@ describe('a hello', () => {
     expect(client.status).toMatchObject({ connection: { state: 'socket' }, lastSyncId: 2 })
   })
 
-  test('that the first delta reaches, or that comes when it was reached, asks for no other', async () => {
+  test('that the first delta reaches causes no other request', async () => {
     const hello = { sid: 2 }
     const device = greeted(hello)
     device.insert('1')
@@ -44,7 +44,7 @@ describe('a hello', () => {
     expect(device.requests.slice(3)).toEqual(['ws', 'delta 2'])
   })
 
-  test('is reached behind every opening, however many there were', async () => {
+  test('is reached after every opening of the socket', async () => {
     const hello = { sid: 1 }
     const device = greeted(hello)
     device.insert('1')
@@ -62,7 +62,7 @@ describe('a hello', () => {
     expect(Object.keys(shown(client))).toEqual(['1', '2'])
   })
 
-  test('that promises heartbeats promises nothing of a later socket that begins without one', async () => {
+  test('with heartbeats does not count for a later socket without a hello', async () => {
     const device = greeted({ sid: 1, heartbeatMs: 20_000 })
     device.insert('1')
     const client = await device.live({ pollInterval: 10_000 })
@@ -76,7 +76,7 @@ describe('a hello', () => {
     expect(Object.keys(shown(client))).toEqual(['1', '2'])
   })
 
-  test('behind which the socket closes, each time, makes no storm, and ends when that does', async () => {
+  test('before each close of the socket causes few requests', async () => {
     const device = greeted({ sid: 1 })
     const { sockets } = device.server
     const greet = sockets.add.bind(sockets)
@@ -95,7 +95,7 @@ describe('a hello', () => {
     expect(client.status.connection.state).toBe('socket')
   })
 
-  test('that no delta ever reaches makes no storm, and pushes are shown', async () => {
+  test('that no delta reaches causes few requests, and pushes are shown', async () => {
     const device = greeted({ sid: 1_000_000 })
     device.insert('1')
     const client = await device.live()
@@ -108,7 +108,7 @@ describe('a hello', () => {
     expect(device.log).toEqual([])
   })
 
-  test('that promises heartbeats has silence noticed, and nothing polled meanwhile', async () => {
+  test('with heartbeats detects a silent socket without polling', async () => {
     const device = greeted({ sid: 1, heartbeatMs: 20_000 })
     device.insert('1')
     await device.live({ pollInterval: 5_000 })
@@ -119,7 +119,7 @@ describe('a hello', () => {
     expect(device.requests.slice(asked)).toContain('ws')
   })
 
-  test('that promises heartbeats promises nothing once its socket is gone: then the client polls', async () => {
+  test('with heartbeats ends with its socket: then the client polls', async () => {
     const device = greeted({ sid: 1, heartbeatMs: 20_000 })
     device.insert('1')
     const client = await device.live({ pollInterval: 1_000 })

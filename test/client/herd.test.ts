@@ -6,7 +6,7 @@ const longMs = 60_000
 
 describe('clients whose server restarts', () => {
   test(
-    'invariant 51: a thousand of them are back within seconds, and come to it a few hundred a second',
+    'invariant 51: a thousand of them reconnect within seconds, a few hundred per second',
     async () => {
       const crowd = await Crowd.live(1_000)
       const from = crowd.clock.now()
@@ -21,7 +21,7 @@ describe('clients whose server restarts', () => {
   )
 
   test(
-    'invariant 51: and that is away for a while do not wait for it at its door',
+    'invariant 51: and stays away for a while do not all return at once',
     async () => {
       const crowd = await Crowd.live(300)
       crowd.mount.down()

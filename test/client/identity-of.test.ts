@@ -79,7 +79,7 @@ describe.each(ways)('a token of another identity, %s,', (way, given) => {
     expect(Object.keys(notes(client))).toEqual(['of ada'])
   })
 
-  test('that the handler or `resume` gives is not sent, and asks for no other one without end', async () => {
+  test('from the handler or `resume` is not sent, and causes no endless requests for another', async () => {
     let calls = 0
     const client = await device.live({
       ...options(),
@@ -101,7 +101,7 @@ describe.each(ways)('a token of another identity, %s,', (way, given) => {
 })
 
 describe('identityOf', () => {
-  test('that throws sends nothing, is a typed error, and is called again', async () => {
+  test('that throws sends nothing, causes a typed error, and is called again', async () => {
     let throws = true
     const client = await device.live({
       identityOf: (token) => {
@@ -120,7 +120,7 @@ describe('identityOf', () => {
     expect(client.status.connection.state).toBe('socket')
   })
 
-  test('is given an API key, too', async () => {
+  test('gets an API key, too', async () => {
     const given: string[] = []
     const client = await device.live({
       token: undefined,

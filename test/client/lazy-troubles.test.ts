@@ -23,7 +23,7 @@ function mislead(device: Device, t: string): void {
   device.server.sockets.send('ada', JSON.stringify({ since: sid - 1, sid, frames: [frame] }))
 }
 
-describe('a disk that does not give a lazy type', () => {
+describe('a disk that fails to read a lazy type', () => {
   test('at first is read once more', async () => {
     const { device, client, disk } = await onUnreliable()
     disk.failing = 1
@@ -57,7 +57,7 @@ describe('a disk that does not give a lazy type', () => {
     expect(client.query('Note').status).toBe('ready')
   })
 
-  test('leads to a snapshot, also where one was fetched for another reason lately', async () => {
+  test('causes a snapshot, even if one was fetched recently for another reason', async () => {
     const { device, client, disk } = await onUnreliable()
     mislead(device, 'Project')
     await device.clock.advance(5_000)
@@ -73,8 +73,8 @@ describe('a disk that does not give a lazy type', () => {
   })
 })
 
-describe('a snapshot that takes the place of the data', () => {
-  test('keeps what is loaded while it is stored', async () => {
+describe('a snapshot that replaces the data', () => {
+  test('keeps the loaded types while it is stored', async () => {
     const { device, client, disk } = await onUnreliable()
     device.server.write('ada', [{ op: 'i', t: 'Note', id: 'n', p: {} }])
     await device.clock.advance(1_000)
@@ -113,14 +113,14 @@ function onReluctant(): Device {
   return device
 }
 
-test('a snapshot of which the disk does not take a page is fetched once where no type is lazy', async () => {
+test('a snapshot that the disk refuses is fetched once if no type is lazy', async () => {
   const device = onReluctant()
   const client = device.client()
   await expect(device.clock.until(client.sync())).rejects.toMatchObject({ name: 'StorageError' })
   expect([device.requests, client.count('Issue')]).toEqual([['bootstrap'], 12])
 })
 
-test('a snapshot of which the disk does not take a page begins again at once, and is in memory whole', async () => {
+test('a snapshot that the disk refuses is fetched again at once into memory', async () => {
   const device = onReluctant()
   const client = device.client({ models })
   const rows: number[] = []
@@ -135,7 +135,7 @@ test('a snapshot of which the disk does not take a page begins again at once, an
   expect(client.count('Issue')).toBe(12)
 })
 
-test('what was read before a snapshot came is not shown in its place', async () => {
+test('data that was read before a snapshot is not shown over it', async () => {
   let wait = false
   const store = withSteps(memoryStore(), {
     awaited: ({ name, mode }) => {
@@ -157,7 +157,7 @@ test('what was read before a snapshot came is not shown in its place', async () 
 })
 
 test.each(['eager', 'lazy'] as const)(
-  'a change to a record that is not there is told and repaired, of a type that is %s',
+  'a change to a missing record is reported and repaired, for a type that is %s',
   async (load) => {
     const one = { Issue: model(schema, { load }) }
     const { device, client } = await restarted({ models: one }, new Device({ push: 'none' }))

@@ -42,13 +42,13 @@ describe('a lazy type that nobody has used', () => {
     },
   )
 
-  test('is counted in what a sync has changed', async () => {
+  test('counts among the changes of a sync', async () => {
     const { device, client } = await restarted({}, new Device({ push: 'none' }))
     device.update('1', { title: 'Oat milk' })
     expect(await device.clock.until(client.sync())).toEqual({ kind: 'delta', sid: 2, changes: 1 })
   })
 
-  test('tells no changes, and knows them all when it is used: those that are stored, and those that are not', async () => {
+  test('emits no changes, and has them all when it is used, stored or not', async () => {
     const faulty = new FaultyStore(memoryStore())
     const { device, client } = await restarted({}, new Device({ store: faulty.store }))
     const told: string[] = []
@@ -66,7 +66,7 @@ describe('a lazy type that nobody has used', () => {
     expect(device.log).toEqual([])
   })
 
-  test('shows what was pushed and is not confirmed yet, until a delta says otherwise', async () => {
+  test('shows an unconfirmed push until a delta contradicts it', async () => {
     const { device, client } = await restarted()
     const pushed = { sid: 2, op: 'i', t: 'Issue', id: '2', p: {} }
     device.server.failNext(faults.answer(500, ''), { path: '/delta', times: 3 })
@@ -80,7 +80,7 @@ describe('a lazy type that nobody has used', () => {
     expect(shown(client)).toEqual({ 1: { title: 'Milk', n: 1 } })
   })
 
-  test('makes nothing true that was pushed of another type and is not confirmed', async () => {
+  test('does not confirm pushes of another type', async () => {
     const { device, client } = await restarted()
     const pushed = { sid: 2, op: 'i', t: 'Project', id: '2', p: {} }
     device.server.failNext(faults.answer(500, ''), { path: '/delta', times: 3 })
@@ -94,7 +94,7 @@ describe('a lazy type that nobody has used', () => {
     expect([shown(client), client.count('Project')]).toEqual([{ 1: { title: 'Milk', n: 1 } }, 0])
   })
 
-  test('is held against its model when it comes', async () => {
+  test('is checked against its model when it loads', async () => {
     const device = new Device()
     device.insert('2', { bad: true })
     const { client } = await restarted({}, device)
@@ -104,7 +104,7 @@ describe('a lazy type that nobody has used', () => {
     expect(device.log).toEqual(['anomaly model: Issue 2 breaks its model: It is bad.'])
   })
 
-  test('is read from the disk though another client stores there by now', async () => {
+  test('is read from disk even if another client stores there now', async () => {
     const { device, client } = await restarted()
     device.update('1', { n: 1 })
     await device.clock.advance(2_000)
@@ -118,7 +118,7 @@ describe('a lazy type that nobody has used', () => {
 })
 
 describe('loading', () => {
-  test('resolves as soon as they are there, though nothing else happens', async () => {
+  test('resolves as soon as the types are loaded', async () => {
     const { device, client } = await restarted()
     let isLoaded = false
     void client.load('Issue').then(() => {
@@ -128,7 +128,7 @@ describe('loading', () => {
     expect(isLoaded).toBe(true)
   })
 
-  test('of a type that is not lazy, or was loaded, waits for nothing but data', async () => {
+  test('of an eager or loaded type waits for data only', async () => {
     const { device, client } = await restarted()
     await device.clock.until(Promise.all([client.load('Project'), client.load('Issue')]))
     await client.load('Issue')
@@ -144,7 +144,7 @@ describe('loading', () => {
     await expect(loading).rejects.toMatchObject({ name: 'ClosedError' })
   })
 
-  test('of what is used while the first snapshot comes needs no second snapshot', async () => {
+  test('of a type that is used during the first snapshot needs no second snapshot', async () => {
     const device = new Device()
     device.insert('1')
     const client = device.client({ models })
@@ -158,7 +158,7 @@ describe('loading', () => {
     expect(device.requests).toEqual(['bootstrap'])
   })
 
-  test('is not needed where data is in memory alone', async () => {
+  test('is not needed if the data is in memory only', async () => {
     const device = new Device()
     device.insert('1')
     const client = device.client({ models, identity: null })
@@ -167,7 +167,7 @@ describe('loading', () => {
     expect(shown(client)).toEqual({ 1: {} })
   })
 
-  test('of what the disk gives no more fetches a snapshot', async () => {
+  test('of a type that the disk cannot read fetches a snapshot', async () => {
     const disk = unreliable()
     const { device, client } = await restarted({}, new Device({ store: disk.store }))
     device.insert('2')
@@ -179,20 +179,17 @@ describe('loading', () => {
     expect(client.status.storage.reason).toBeUndefined()
   })
 
-  test.each([0, 1, 2, 3, 4, 5, 6])(
-    'loses nothing where step %i of storing a snapshot fails',
-    async (step) => {
-      const faulty = new FaultyStore(memoryStore())
-      const { device, client } = await restarted({}, new Device({ store: faulty.store }))
-      device.server.failNext(faults.gone(), { path: '/delta' })
-      faulty.arm(step, 'throw')
-      client.sync().catch(() => {})
-      await device.clock.advance(5_000)
-      expect(faulty.struck).toBe(true)
-      await device.clock.until(client.load('Issue'))
-      expect(shown(client)).toEqual({ 1: { title: 'Milk' } })
-    },
-  )
+  test.each([0, 1, 2, 3, 4, 5, 6])('loses nothing if step %i of storing a snapshot fails', async (step) => {
+    const faulty = new FaultyStore(memoryStore())
+    const { device, client } = await restarted({}, new Device({ store: faulty.store }))
+    device.server.failNext(faults.gone(), { path: '/delta' })
+    faulty.arm(step, 'throw')
+    client.sync().catch(() => {})
+    await device.clock.advance(5_000)
+    expect(faulty.struck).toBe(true)
+    await device.clock.until(client.load('Issue'))
+    expect(shown(client)).toEqual({ 1: { title: 'Milk' } })
+  })
 })
 
 describe('writing on a lazy type', () => {
@@ -205,7 +202,7 @@ describe('writing on a lazy type', () => {
     return { backend, one, client: await one.live({ models }) }
   }
 
-  test('that is not loaded is refused with what to do, and loads it', async () => {
+  test('that is not loaded is refused with advice, and loads it', async () => {
     const { backend, client } = await device()
     const write = () => client.mutate((m) => m.update('Note', '1', { n: 1 }))
     expect(write).toThrow(
@@ -223,7 +220,7 @@ describe('writing on a lazy type', () => {
     expect(notes(client)).toEqual(await backend.rows())
   })
 
-  test('before there is any data works as with any other', async () => {
+  test('before there is data works as with any type', async () => {
     const backend = await TestBackend.open()
     const client = backend.device().client({ models })
     const tx = client.mutate((m) => m.insert('Note', { id: '1', title: 'Milk' }))
@@ -233,7 +230,7 @@ describe('writing on a lazy type', () => {
     expect(notes(client)).toEqual({ 1: { title: 'Milk' } })
   })
 
-  test('is shown after a restart, since what waits to be sent is a use', async () => {
+  test('is shown after a restart, since a pending write loads its type', async () => {
     const { backend, one, client } = await device()
     await backend.clock.until(client.load('Note'))
     one.network.cut()

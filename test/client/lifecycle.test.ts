@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { Device, shown } from '../support/device.ts'
 
 describe('a client', () => {
-  test('does nothing before it is told to', async () => {
+  test('does nothing before start', async () => {
     const device = new Device()
     const client = device.client()
     await device.clock.advance(60_000)
@@ -31,7 +31,7 @@ describe('a client', () => {
     expect(Object.keys(shown(client))).toEqual(['1', '2'])
   })
 
-  test('never says of its first data that it is from before there was any', async () => {
+  test('never reports its first data as stale', async () => {
     const device = new Device()
     device.insert('1')
     const client = device.client()
@@ -55,7 +55,7 @@ describe('a client', () => {
     expect(device.server.sockets.opened).toBe(1)
   })
 
-  test('stopped, reads on and asks nothing', async () => {
+  test('still reads, but sends no request, while it is stopped', async () => {
     const device = new Device()
     device.insert('1')
     const client = await device.live()
@@ -72,7 +72,7 @@ describe('a client', () => {
     expect(Object.keys(shown(client))).toEqual(['1', '2'])
   })
 
-  test('stopped, leaves no timer behind, though a push was to be confirmed, nor does what is asked for then', async () => {
+  test('leaves no timer after stop, even if a push was unconfirmed', async () => {
     const device = new Device()
     device.insert('1')
     const client = await device.live()
@@ -86,7 +86,7 @@ describe('a client', () => {
     expect(device.clock.timers).toBe(0)
   })
 
-  test('closed, leaves nothing behind: no timer, no call, no socket, no listener', async () => {
+  test('leaves no timer, request, socket or listener after close', async () => {
     const device = new Device()
     const client = await device.live()
     await device.clock.until(client.close())
@@ -169,7 +169,7 @@ describe('sync', () => {
     expect(device.clock.timers).toBe(0)
   })
 
-  test('shares one flight', async () => {
+  test('shares one request', async () => {
     const device = new Device()
     device.insert('1')
     const client = device.client()
@@ -178,7 +178,7 @@ describe('sync', () => {
     expect(device.requests).toEqual(['bootstrap'])
   })
 
-  test('resolves with what is durable: a restart without the network shows it', async () => {
+  test('resolves with durable data: an offline restart shows it', async () => {
     const device = new Device()
     device.insert('1', { title: 'one' })
     const client = device.client()
@@ -193,7 +193,7 @@ describe('sync', () => {
     expect(again.lastSyncId).toBe(2)
   })
 
-  test('rejects where the server cannot be reached, and the data is as it was', async () => {
+  test('rejects if the server cannot be reached, and leaves the data unchanged', async () => {
     const device = new Device()
     device.insert('1')
     const client = device.client()
@@ -203,7 +203,7 @@ describe('sync', () => {
     expect(Object.keys(shown(client))).toEqual(['1'])
   })
 
-  test('under way when the client is stopped, rejects', async () => {
+  test('rejects when the client is stopped', async () => {
     const device = new Device()
     const client = device.client()
     const sync = client.sync()

@@ -29,7 +29,7 @@ function slowDevice() {
   return { device, turns, client }
 }
 
-test('a large snapshot that has come whole is put in place in short turns, with others between them', async () => {
+test('a large snapshot is applied in short slices, and other tasks run between them', async () => {
   const { device, turns, client } = slowDevice()
   const ada = client()
   let whole = 0
@@ -41,7 +41,7 @@ test('a large snapshot that has come whole is put in place in short turns, with 
   expect(turns.count - whole).toBeGreaterThan(10)
 })
 
-test('large data is restored in short turns, with others between them', async () => {
+test('large data is restored in short slices, and other tasks run between them', async () => {
   const { device, turns, client } = slowDevice()
   await device.clock.until(client().sync())
   await device.quit()

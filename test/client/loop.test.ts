@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { Device, shown } from '../support/device.ts'
 
-test('invariant 52: a client that is made to ask the same over and over stops, tells it as an error, and goes on later', async () => {
+test('invariant 52: a client in a request loop stops, reports an error, and continues later', async () => {
   const device = new Device({ push: 'none' })
   device.insert('1')
   const client = await device.live()

@@ -30,14 +30,14 @@ async function loadIssues(device: Device, client: SyncClient) {
   await device.clock.advance(5_000)
 }
 
-test('what was missed is told and repaired once its type is loaded, though there was a removal before it', async () => {
+test('a missed change is reported and repaired once its type is loaded, even after an earlier removal', async () => {
   const { device, client } = await missing()
   await loadIssues(device, client)
   expect([device.log, shown(client)]).toEqual([[told, 'reset repair since 2'], mended])
 })
 
 test.each([true, false])(
-  'so it is after a restart, where the type is used before that is over: %s',
+  'a missed change is repaired after a restart that uses the type early: %s',
   async (isBefore) => {
     const { device } = await missing()
     const client = await next(device, isBefore)
@@ -46,7 +46,7 @@ test.each([true, false])(
   },
 )
 
-test('so it is behind checkpoints, of the session that makes one and of the next, and no sooner', async () => {
+test('a missed change is repaired after checkpoints of this session and the next', async () => {
   const { device } = await missing()
   for (const _ of ['one', 'another']) await foldJournal(device, await next(device))
   const client = await next(device)
@@ -57,7 +57,7 @@ test('so it is behind checkpoints, of the session that makes one and of the next
   expect([device.log.slice(0, 1), shown(client), bootstraps(device)]).toEqual([[told], mended, 2])
 })
 
-test('so it is behind a migration', async () => {
+test('a missed change is repaired after a migration', async () => {
   const { device } = await missing()
   const eager = defineModels({ Issue: model(schema) }, { version: 2, migrate: {} })
   const client = await next(device, false, { models: eager })
@@ -65,7 +65,7 @@ test('so it is behind a migration', async () => {
   expect([device.log, shown(client)]).toEqual([[told, 'reset repair since 2'], mended])
 })
 
-test('each client that finds something missing tells so, while a repair is owed for another cause, too', async () => {
+test('each client reports what it misses, even if a repair is already due', async () => {
   const { device, client } = await restarted({}, new Device({ push: 'none' }))
   await mislead(device, client, 'a', 'u', 'Project')
   await misleadLazily(device)

@@ -5,8 +5,8 @@ import { Device, shown } from '../support/device.ts'
 
 const models = { Issue: model(z.object({ title: z.string() }), { indexes: ['title'] }) }
 
-describe('what breaks its model is kept and shown, and told once for each type', () => {
-  test('in a snapshot, behind the data that it is about', async () => {
+describe('a record that breaks its model is kept and shown, and reported once per type', () => {
+  test('in a snapshot, after the data', async () => {
     const device = new Device()
     for (const id of ['1', '2', '3']) device.insert(id, { title: 7 })
     device.insert('4', { title: 'good' })
@@ -50,7 +50,7 @@ describe('what breaks its model is kept and shown, and told once for each type',
     expect(device.log).toHaveLength(1)
   })
 
-  test('in what was restored', async () => {
+  test('in restored data', async () => {
     const device = new Device()
     device.insert('1', { title: 7 })
     await device.live({ models })
@@ -63,7 +63,7 @@ describe('what breaks its model is kept and shown, and told once for each type',
   })
 })
 
-test('types that no model declares are taken as they come, and told when they change', async () => {
+test('types without a model are accepted, and their changes emitted', async () => {
   const device = new Device()
   device.server.write('ada', [{ op: 'i', t: 'Note', id: '1', p: { title: 7 } }])
   const client = await device.live({ models })
@@ -106,7 +106,7 @@ test.each([
   expect(client.status).toMatchObject({ connection: { state: 'socket' }, data: { state: 'current' } })
 })
 
-test('a client that is closed looks at nothing more', async () => {
+test('a closed client checks nothing more', async () => {
   const device = new Device()
   device.insert('1')
   let looks = 0

@@ -50,7 +50,7 @@ describe.each([
       await server.close()
     })
 
-    test('a client bootstraps, is pushed to, restores without the server, and catches up with it', async () => {
+    test('a client bootstraps, receives pushes, restores offline, and catches up', async () => {
       await client.ready()
       await server.insert('1')
       await expect.poll(() => shown(client)).toEqual({ 1: {} })

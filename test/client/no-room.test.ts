@@ -39,7 +39,7 @@ async function restarted(device: Device) {
 }
 
 test.each(['quota', 'aborted'] as const)(
-  'a first sync that the disk refused with `%s` is stored an hour later',
+  'a first sync that the disk refuses with `%s` is stored an hour later',
   async (code) => {
     const { device, disk, client } = await fullDevice(code)
     expect(client.status.storage.reason).toBe('No room.')
@@ -69,7 +69,7 @@ test('data that is stored is not fetched again, whatever failed before', async (
   expect(bootstraps()).toBe(2)
 })
 
-test('a start with another version of the models shows what is stored where there is no room for it', async () => {
+test('a start with a new version of the models shows the stored data if there is no room to migrate', async () => {
   const { device, disk } = await fullDevice()
   disk.full = false
   await device.clock.advance(anHour + 1_000)
@@ -95,7 +95,7 @@ test('a start with another version of the models shows what is stored where ther
   expect(shown(again)).toEqual({ 1: {}, 2: {} })
 })
 
-test('a checkpoint that found no room is forgotten with the next snapshot', async () => {
+test('a checkpoint without room is dropped with the next snapshot', async () => {
   const { device, disk, client } = await fullDevice()
   disk.full = false
   await device.clock.advance(anHour + 1_000)
@@ -111,7 +111,7 @@ test('a checkpoint that found no room is forgotten with the next snapshot', asyn
   expect(client.status.storage.reason).toBeUndefined()
 })
 
-test('a client in whose place another one stores fetches no snapshot for that', async () => {
+test('a client that lost its database to another fetches no snapshot for that', async () => {
   const { device, disk, client, bootstraps } = await fullDevice()
   disk.full = false
   await device.clock.advance(anHour + 1_000)
@@ -124,7 +124,7 @@ test('a client in whose place another one stores fetches no snapshot for that', 
   expect(bootstraps()).toBe(before)
 })
 
-test('while what is written takes the room of the snapshot, one is fetched less and less often', async () => {
+test('a snapshot that loses its room to writes is fetched less and less often', async () => {
   const { device, disk, client, bootstraps } = await fullDevice()
   const counts: number[] = []
   for (const hours of [2, 5, 17, 65]) {
@@ -140,7 +140,7 @@ test('while what is written takes the room of the snapshot, one is fetched less 
   expect(counts).toEqual([2, 4, 6, 8])
 })
 
-test('what else the disk refused before makes the wait for another snapshot no longer', async () => {
+test('earlier failures of the disk do not delay the next snapshot', async () => {
   const { device, disk, client, bootstraps } = await fullDevice()
   disk.full = false
   await device.clock.advance(anHour + 1_000)
@@ -157,7 +157,7 @@ test('what else the disk refused before makes the wait for another snapshot no l
   expect(bootstraps()).toBe(before + 1)
 })
 
-test('a write for which there is room without pages is not lost while a snapshot is being stored', async () => {
+test('a write that fits only without pages is not lost while a snapshot is stored', async () => {
   const inner = memoryStore()
   const is = { full: false }
   let writes = 0

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { Device, shown } from '../support/device.ts'
 
 describe('offline', () => {
-  test('says so, says when it tries again, and catches up when it can', async () => {
+  test('is reported with the time of the next try, and ends with catching up', async () => {
     const device = new Device()
     device.insert('1')
     const client = await device.live()
@@ -20,7 +20,7 @@ describe('offline', () => {
     expect(device.log).toEqual([])
   })
 
-  test('a restart shows what is stored at once, as stale', async () => {
+  test('a restart shows the stored data at once, as stale', async () => {
     const device = new Device()
     device.insert('1', { title: 'one' })
     const before = await device.live()
@@ -37,7 +37,7 @@ describe('offline', () => {
     await client.ready()
   })
 
-  test('a restart goes on with a delta, not a bootstrap', async () => {
+  test('a restart continues with a delta, not a bootstrap', async () => {
     const device = new Device()
     device.insert('1')
     await device.live()
@@ -49,7 +49,7 @@ describe('offline', () => {
     expect(shown(client)).toEqual({ 1: {}, 2: {} })
   })
 
-  test('"bootstrapped, and empty" is remembered apart from "never"', async () => {
+  test('an empty copy is remembered as bootstrapped', async () => {
     const device = new Device()
     await device.live()
     await device.quit()
@@ -60,7 +60,7 @@ describe('offline', () => {
     await client.ready()
   })
 
-  test('waits grow, stay random below their ceiling, and never end in a storm', async () => {
+  test('waits grow up to a limit, and are random', async () => {
     const device = new Device()
     device.network.cut()
     const client = device.client()
@@ -103,7 +103,7 @@ describe('without a usable store', () => {
 })
 
 describe('two clients on one database', () => {
-  test('the other says so once, and not as something that failed', async () => {
+  test('the other reports it once, and not as a failure', async () => {
     const device = new Device()
     device.insert('1')
     const told: string[] = []
@@ -118,7 +118,7 @@ describe('two clients on one database', () => {
     expect(told).toEqual([`info: ${first.status.storage.reason}`])
   })
 
-  test('the one that came later writes; the other goes on in memory and says so', async () => {
+  test('the later one writes; the other continues in memory and reports it', async () => {
     const device = new Device()
     device.insert('1')
     const first = await device.live()

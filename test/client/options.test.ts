@@ -43,7 +43,7 @@ test.each<[string, unknown]>([
   )
 })
 
-test('a durable store without an identity is refused; without data to keep apart, or none to keep, it is not', () => {
+test('a durable store without an identity is refused; a memory store is not', () => {
   expect(() => make({ baseUrl, store: durable })).toThrow(
     expect.objectContaining({ name: 'ConfigurationError', option: 'identity' }),
   )
@@ -51,7 +51,7 @@ test('a durable store without an identity is refused; without data to keep apart
   make({ baseUrl, store: durable, identity: null })
 })
 
-test('the least that is allowed is taken, and what is undefined counts as left out', () => {
+test('minimum values are accepted, and undefined counts as omitted', () => {
   make({ baseUrl, token: undefined, store: undefined, pollInterval: undefined, environment: undefined })
   make({ baseUrl, apiKey: () => null, pollInterval: 100, echoTimeout: 0, environment: {} })
   const transactionCodec = { encode: () => '', decode: () => [] }

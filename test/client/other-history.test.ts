@@ -20,8 +20,8 @@ function setUp() {
   return { device, answer, push }
 }
 
-describe('where the history is another one', () => {
-  test('invariant 62: the socket of the old one is opened anew, and what it pushes is not taken', async () => {
+describe('after a change of history', () => {
+  test('invariant 62: the old socket is replaced, and its pushes are ignored', async () => {
     const { device, answer, push } = setUp()
     const client = await device.live()
     device.server.heal()
@@ -34,7 +34,7 @@ describe('where the history is another one', () => {
     expect(client.lastSyncId).toBe(5)
   })
 
-  test('what the socket of the old one pushes while the snapshot of the new one comes is not taken', async () => {
+  test('pushes of the old socket during the new snapshot are ignored', async () => {
     const { device, answer, push } = setUp()
     const client = await device.live()
     device.server.heal()
@@ -50,7 +50,7 @@ describe('where the history is another one', () => {
     expect([shown(client), client.lastSyncId]).toEqual([{ B1: {} }, 5])
   })
 
-  test('invariant 2: what was held back before a stop does not come out in the new one', async () => {
+  test('invariant 2: pushes that were held before a stop are not applied to the new history', async () => {
     const { device, answer, push } = setUp()
     const { server, clock } = device
     const client = await device.live()
@@ -75,7 +75,7 @@ describe('where the history is another one', () => {
     expect(again.lastSyncId).toBe(5)
   })
 
-  test('it is taken at once by who has fetched nothing but empty snapshots', async () => {
+  test('a client with empty snapshots accepts the new one at once', async () => {
     const device = new Device({ push: 'none' })
     const next = (path: string, body: object) =>
       device.server.failNext(faults.answer(200, JSON.stringify(body)), { path })
@@ -94,7 +94,7 @@ describe('where the history is another one', () => {
     expect(shown(client)).toEqual({ B1: {} })
   })
 
-  test('it is fetched at once where it has come since the snapshot that was fetched', async () => {
+  test('the new one is fetched at once if it began after the last snapshot', async () => {
     const { device, answer } = setUp()
     device.server.heal()
     const issues = (name: string) => ({ sid: 2, epoch: name, rows: [issue(`${name}1`)] })
@@ -107,7 +107,7 @@ describe('where the history is another one', () => {
     expect(device.log).toEqual(['reset epoch since 2'])
   })
 
-  test('an epoch that came with a delta of no changes is known after a restart', async () => {
+  test('an epoch from an empty delta is known after a restart', async () => {
     const device = new Device({ push: 'none' })
     device.insert('1')
     const environment = { ...device.environment, WebSocket: undefined }

@@ -93,7 +93,7 @@ const ways: [string, Options][] = [
 ]
 
 describe.each(ways)('while another user is signed in, %s,', (_, options) => {
-  test('invariant 44: a tab shows nothing of theirs, sends nothing, and says why', async () => {
+  test('invariant 44: a tab shows and sends nothing, and reports why', async () => {
     const client = await openTab(options)
     session.user = 'bob'
     await server.write([insert('also of bob')], 'bob')
@@ -108,7 +108,7 @@ describe.each(ways)('while another user is signed in, %s,', (_, options) => {
     expect(refusals).toEqual(['other_user'])
   })
 
-  test('nothing is asked until its own user is back; then all goes on, and what was written is sent once', async () => {
+  test('a tab sends nothing until its user is back; then it continues, and sends its writes once', async () => {
     const client = await openTab(options)
     session.user = 'bob'
     client.mutate((m) => m.insert('Issue', { id: 'typed by ada' }))
@@ -127,7 +127,7 @@ describe.each(ways)('while another user is signed in, %s,', (_, options) => {
 })
 
 describe('with a session that all tabs share', () => {
-  test('a write that met another user for a moment is sent once its own user is back', async () => {
+  test('a write during the session of another user is sent once its own user is back', async () => {
     const client = await openTab()
     session.user = 'bob'
     client.mutate((m) => m.insert('Issue', { id: 'typed by ada' }))
@@ -138,7 +138,7 @@ describe('with a session that all tabs share', () => {
     expect(await idsOf('ada')).toEqual(['of ada', 'typed by ada'])
   })
 
-  test('each tab keeps to its own user, and their data stays apart', async () => {
+  test('each tab keeps its own user, and their data stays separate', async () => {
     const [first, second] = [await openTab(), await openTab()]
     session.user = 'bob'
     const third = await openTab({ identity: 'bob' })
@@ -158,7 +158,7 @@ describe('with a session that all tabs share', () => {
     expect(shown(third)['of ada']).toBeUndefined()
   })
 
-  test('a tab that begins offline, and finds another user signed in, sends and shows nothing of theirs', async () => {
+  test('a tab that starts offline and finds another user signed in shows and sends nothing of theirs', async () => {
     const device = server.device()
     const make = () =>
       device.client({ identity: 'ada', store, token: () => tokens[session.user], pollInterval: 1_000 })
@@ -182,7 +182,7 @@ describe('with a session that all tabs share', () => {
     expect(await idsOf('ada')).toEqual(['of ada', 'typed by ada'])
   })
 
-  test('invariant 44: nothing of another user’s snapshot is shown or stored, not even for a moment', async () => {
+  test('invariant 44: a snapshot of another user is never shown or stored', async () => {
     const recorded = recording(store)
     const client = await openTab({ store: recorded.store })
     await server.clock.until(client.stop())
@@ -199,7 +199,7 @@ describe('with a session that all tabs share', () => {
     expect(recorded.put.filter((text) => text.includes('of bob'))).toEqual([])
   })
 
-  test('invariant 44: a socket that was opened with another user’s token brings nothing', async () => {
+  test('invariant 44: pushes on a socket with the token of another user are ignored', async () => {
     const client = await openTab()
     // Only the next request, which is that of the socket, is made while Bob is signed in.
     server.down()
@@ -221,7 +221,7 @@ describe('with a session that all tabs share', () => {
     expect(Object.keys(shown(client)).sort()).toEqual(['also of ada', 'of ada'])
   })
 
-  test('invariant 44: what another user is told of transactions is no verdict on one’s own', async () => {
+  test('invariant 44: results for another user do not count for own transactions', async () => {
     const { fetch } = server.environment
     const answers = [{ sid: 2, caller: 'bob' }]
     const client = await openTab({
@@ -241,7 +241,7 @@ describe('with a session that all tabs share', () => {
     expect(await idsOf('ada')).toEqual(['of ada', 'typed by ada'])
   })
 
-  test('a reset by the server is no other user', async () => {
+  test('a reset by the server is not another user', async () => {
     const client = await openTab()
     const resets: string[] = []
     client.on('reset', ({ reason }) => resets.push(reason))
@@ -255,7 +255,7 @@ describe('with a session that all tabs share', () => {
     expect(refusals).toEqual([])
   })
 
-  test('invariant 44: after a reset, it is still known whose data it is, over a restart', async () => {
+  test('invariant 44: after a reset and a restart, the owner of the data is still known', async () => {
     const client = await openTab()
     server.changeEpoch()
     await server.settle()
@@ -268,7 +268,7 @@ describe('with a session that all tabs share', () => {
 })
 
 describe('the handler', () => {
-  test('may give a token of the right user', async () => {
+  test('may return a token of the right user', async () => {
     const client = await openTab({ onUnauthenticated: () => tokens.ada })
     session.user = 'bob'
     client.mutate((m) => m.insert('Issue', { id: 'typed by ada' }))
@@ -277,7 +277,7 @@ describe('the handler', () => {
     expect(sentBy()).toEqual(['ada'])
   })
 
-  test('invariant 44: the handler is not called again for each token that it gives of another user', async () => {
+  test('invariant 44: the handler is not called again for each token of another user that it returns', async () => {
     let calls = 0
     const client = await openTab({
       onUnauthenticated: () => {
@@ -323,7 +323,7 @@ describe('the first request with another token', () => {
     expect(asked.filter((endpoint) => endpoint === 'tx')).toHaveLength(1)
   })
 
-  test('is not followed by another read while the token stays', async () => {
+  test('causes no second read while the token stays', async () => {
     const client = await openTab()
     tokens.ada = server.token('ada')
     const reads = () => server.requests.filter(({ query }) => Number(query.since) > 1_000)
@@ -334,7 +334,7 @@ describe('the first request with another token', () => {
     expect(reads()).toHaveLength(1)
   })
 
-  test('is the read also where each request has a token of its own', async () => {
+  test('is a read even if each request has its own token', async () => {
     const client = await openTab({ token: () => server.token(session.user) })
     const before = server.requests.length
     client.mutate((m) => m.insert('Issue', {}))
@@ -369,7 +369,7 @@ describe('a service that names no caller', () => {
     }
   }
 
-  test('is synced with as before, without a further request', async () => {
+  test('syncs as before, without an extra request', async () => {
     const client = await openTab(without())
     tokens.ada = server.token('ada')
     const tx = client.mutate((m) => m.insert('Issue', {}))
@@ -379,7 +379,7 @@ describe('a service that names no caller', () => {
     expect(refusals).toEqual([])
   })
 
-  test('leaves a copy that takes the first caller that it hears of, and keeps it', async () => {
+  test('leads to a copy that keeps the first caller it hears of', async () => {
     const before = await openTab(without())
     await server.clock.until(before.close())
     const client = await openTab()

@@ -19,26 +19,23 @@ async function owing(device = new Device({ push: 'none' }), op?: string) {
 test.each([
   ['an update of a record that is not here', 'u'],
   ['a frame that cannot be read', 'explode'],
-])(
-  'invariant 65: what a repair is owed for, %s, is repaired after a restart, when the hour is over',
-  async (_, op) => {
-    const { device } = await owing(undefined, op)
-    const before = bootstraps(device)
-    let client = await device.live()
-    for (const quarter of [1, 2, 3]) {
-      await device.clock.advance(hour / 6)
-      await device.quit()
-      client = await device.live()
-      expect([quarter, shown(client)]).toEqual([quarter, { 1: {}, 2: {} }])
-    }
-    await device.clock.advance(hour / 2 + 120_000)
-    expect(shown(client)).toEqual({ 1: {}, 2: {}, 3: {} })
+])('invariant 65: a due repair of %s is made after a restart, when the hour is over', async (_, op) => {
+  const { device } = await owing(undefined, op)
+  const before = bootstraps(device)
+  let client = await device.live()
+  for (const quarter of [1, 2, 3]) {
+    await device.clock.advance(hour / 6)
     await device.quit()
-    await device.live()
-    await device.clock.advance(2 * hour)
-    expect(bootstraps(device)).toBe(before + 1)
-  },
-)
+    client = await device.live()
+    expect([quarter, shown(client)]).toEqual([quarter, { 1: {}, 2: {} }])
+  }
+  await device.clock.advance(hour / 2 + 120_000)
+  expect(shown(client)).toEqual({ 1: {}, 2: {}, 3: {} })
+  await device.quit()
+  await device.live()
+  await device.clock.advance(2 * hour)
+  expect(bootstraps(device)).toBe(before + 1)
+})
 
 test('restarts do not make repairs more frequent', async () => {
   const device = new Device({ push: 'none' })
@@ -52,7 +49,7 @@ test('restarts do not make repairs more frequent', async () => {
   expect(bootstraps(device) - before).toBe(1)
 })
 
-test('a repair that cannot be made holds nothing up, and is tried less and less often', async () => {
+test('a failing repair blocks nothing, and is tried less and less often', async () => {
   const { device } = await owing()
   await device.quit()
   await device.clock.advance(hour)
@@ -74,7 +71,7 @@ test.each([
   ['asks for an hour without requests', faults.answer(503, '', { 'Retry-After': '3600' })],
   ['answers with what is no snapshot', faults.answer(200, '<html>')],
 ])(
-  'a repair that fails since the server %s fails no call, and is tried once by each client',
+  'a repair that fails because the server %s rejects no call, and is tried once by each client',
   async (_, fault) => {
     const { device } = await owing()
     await device.quit()
@@ -111,7 +108,7 @@ test('a repair that `stop` ends is made at the next start', async () => {
   expect(shown(client)).toEqual({ 1: {}, 2: {} })
 })
 
-test('an owed repair is made when the hour is over, also over a socket that keeps the client from polling', async () => {
+test('a due repair is made when the hour is over, even if a socket replaces polling', async () => {
   const { device, client } = await owing()
   const { lastSyncId: sid } = client
   const send = (message: object) => device.server.sockets.send('ada', JSON.stringify(message))
@@ -123,7 +120,7 @@ test('an owed repair is made when the hour is over, also over a socket that keep
   expect(shown(client)).toEqual({ 1: {}, 2: {}, 3: {} })
 })
 
-test('a snapshot for another reason brings what a repair was owed for, and counts as none: the last one was within the hour', async () => {
+test('a snapshot for another reason serves as a due repair, but does not delay the next one', async () => {
   const { device, client } = await owing()
   device.server.failNext(faults.gone(), { path: 'delta' })
   await device.clock.until(client.sync())
@@ -137,7 +134,7 @@ test('a snapshot for another reason brings what a repair was owed for, and count
   expect([bootstraps(device) - before, shown(again)]).toEqual([1, { 1: {}, 2: {}, 3: {}, 4: {} }])
 })
 
-test('a repair that fails waits for as long as the server asks for, and is told', async () => {
+test('a failed repair waits as long as the server says, and is reported', async () => {
   const { device } = await owing()
   await device.quit()
   await device.clock.advance(hour)
@@ -155,7 +152,7 @@ test('a repair that fails waits for as long as the server asks for, and is told'
   expect(errors()).toEqual(['error HttpError http_status', 'error ProtocolError not_json'])
 })
 
-test('credentials that are refused for a repair alone pause as they do for any call', async () => {
+test('refused credentials of a repair pause syncing as for any request', async () => {
   const { device } = await owing()
   await device.quit()
   await device.clock.advance(hour)
@@ -164,7 +161,7 @@ test('credentials that are refused for a repair alone pause as they do for any c
   expect(client.status.connection.state).toBe('unauthenticated')
 })
 
-test('while a repair is owed, fetching stores nothing but what it brings', async () => {
+test('while a repair is due, a fetch stores only its own changes', async () => {
   let writes = 0
   const store = watching(memoryStore(), ({ mode }) => {
     if (mode === 'write') writes += 1

@@ -50,7 +50,7 @@ describe.each([
     await backend.close()
   })
 
-  test('a client shows what is its own, and every change to it', async () => {
+  test('a client shows its own data, and every change to it', async () => {
     const client = await start()
     await expect.poll(() => shown(client)).toEqual({ 1: { title: 'Cable cut' } })
     const state = WebSocket ? 'socket' : 'polling'
@@ -62,7 +62,7 @@ describe.each([
     await expect.poll(() => shown(client)).toEqual({ 3: {} })
   })
 
-  test('a client that was away for too long, or meets another history, fetches a snapshot', async () => {
+  test('a client that was away too long, or finds another history, fetches a snapshot', async () => {
     const first = await start()
     await first.ready()
     await first.close()
@@ -82,7 +82,7 @@ describe.each([
     expect(reasons).toEqual(['gone', 'epoch'])
   })
 
-  test('what clients write is done once and all or nothing, and told to the others', async () => {
+  test('transactions are applied once, all or nothing, and pushed to other clients', async () => {
     const [device, phone] = [await start(), await start()]
     await device.ready()
     await phone.ready()
@@ -104,7 +104,7 @@ describe.each([
     expect(device.get('Issue', '1')?.open).toBe(false)
   })
 
-  test('a write that asks for an unchanged record is refused after a change by another, and not after its own', async () => {
+  test('a conditional write is rejected after a change by another client, and not after an own one', async () => {
     const client = await start()
     await client.ready()
     const unchanged = { ifUnchanged: true } as const
@@ -119,7 +119,7 @@ describe.each([
     expect(fourth.rejection?.reason).toBe('dependency_rejected')
   })
 
-  test('what comes again, as its answer was lost, is not done again', async () => {
+  test('a transaction that is sent again is not applied again', async () => {
     const headers = { Authorization: 'Bearer token-of-ada' }
     const tx = { id: 'tx-1', since: 1, ops: [{ op: 'i', t: 'Issue', id: '3', p: {} }] }
     const send = async () => {
@@ -135,14 +135,14 @@ describe.each([
     expect(await send()).toEqual(verdict)
   })
 
-  test('a client without a token that is known is told so', async () => {
+  test('a client with an unknown token gets a 401', async () => {
     const client = await start({ token: 'nobody' })
     await expect.poll(() => client.status.connection.state).toBe('unauthenticated')
     await expect(client.sync()).rejects.toThrow('401')
   })
 })
 
-test('the backend of the example lives on where a client resets a connection that it was refused', async () => {
+test('the example backend survives a client that resets a refused connection', async () => {
   const backend = await startBackend({ userOf, port: 0 })
   const { hostname, port } = new URL(backend.baseUrl)
   const socket = connect(Number(port), hostname)
@@ -153,7 +153,7 @@ test('the backend of the example lives on where a client resets a connection tha
   await backend.close()
 })
 
-test('the backend of the example lives on where an address is none, or what is written nests too deep to be sent', async () => {
+test('the example backend survives an invalid address, and a record that nests too deep', async () => {
   const backend = await startBackend({ userOf, port: 0 })
   const port = Number(new URL(backend.baseUrl).port)
   const upgrade = ['Host: x', 'Connection: upgrade', 'Upgrade: websocket']

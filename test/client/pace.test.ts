@@ -9,7 +9,7 @@ describe('the pace of asking', () => {
     ['410 with a socket', faults.gone(), {}],
     ['410 without a socket', faults.gone(), { WebSocket: undefined }],
   ])(
-    'invariant 66: where every delta is refused, few bootstraps are made in an hour: %s',
+    'invariant 66: if every delta is refused, the client makes few bootstraps in an hour: %s',
     async (_, fault, options) => {
       const device = new Device({ push: 'none' })
       device.insert('1')
@@ -23,7 +23,7 @@ describe('the pace of asking', () => {
     },
   )
 
-  test('`Retry-After` holds, whoever looks', async () => {
+  test('`Retry-After` holds, even if the page becomes visible', async () => {
     const device = new Device({ push: 'none' })
     device.insert('1')
     const client = await device.live({ environment: { ...device.environment, WebSocket: undefined } })
@@ -41,7 +41,7 @@ describe('the pace of asking', () => {
     expect(client.status.data.state).toBe('current')
   })
 
-  test('`Retry-After` is believed for an hour at most', async () => {
+  test('`Retry-After` counts for an hour at most', async () => {
     const device = new Device({ push: 'none' })
     device.insert('1')
     const client = await device.live({ environment: { ...device.environment, WebSocket: undefined } })
@@ -54,7 +54,7 @@ describe('the pace of asking', () => {
     expect(client.status.data.state).toBe('current')
   })
 
-  test('a handler that always has a new token, all of which are refused, asks with backoff', async () => {
+  test('a handler whose new tokens are all refused causes requests with backoff', async () => {
     const device = new Device()
     device.network.latencyMs = 75
     let asked = 0
@@ -68,7 +68,7 @@ describe('the pace of asking', () => {
     expect(device.requests.length).toBeLessThan(80)
   })
 
-  test('a server that only keeps its socket alive is asked at the pace of the poll', async () => {
+  test('a server that pushes nothing is polled at the normal pace', async () => {
     const device = new Device({ push: 'none' })
     device.insert('1')
     const client = await device.live()
@@ -99,7 +99,7 @@ describe('the pace of asking', () => {
     expect(device.log.filter((line) => line.startsWith('error'))).toEqual([])
   })
 
-  test('a push that its confirming delta does not reach is confirmed a second later, each time', async () => {
+  test('a push that the confirming delta does not reach is confirmed a second later', async () => {
     const device = new Device()
     device.insert('1')
     await device.live()
@@ -112,7 +112,7 @@ describe('the pace of asking', () => {
     }
   })
 
-  test('what a fetch in between confirms, or brings after a hint, is not asked about again', async () => {
+  test('a change that another fetch confirms is not requested again', async () => {
     const device = new Device()
     device.insert('1')
     const client = await device.live()
@@ -127,7 +127,7 @@ describe('the pace of asking', () => {
     expect(device.requests.slice(asked)).toEqual(['delta 1', 'delta 2'])
   })
 
-  test('pushes that nothing confirms are let go of beyond a thousand', async () => {
+  test('unconfirmed pushes are dropped beyond a thousand', async () => {
     const device = new Device()
     device.insert('1')
     const client = await device.live()

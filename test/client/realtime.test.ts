@@ -20,7 +20,7 @@ async function afterRestart(device: Device) {
 }
 
 describe('after every opening of the socket', () => {
-  test('invariant 4: one delta runs from the position, even if nothing changed', async () => {
+  test('invariant 4: one delta is fetched from the position, even if nothing changed', async () => {
     const device = new Device()
     device.insert('1')
     await device.live()
@@ -31,7 +31,7 @@ describe('after every opening of the socket', () => {
     expect(device.requests.at(-1)).toBe('delta 1')
   })
 
-  test('invariant 3: what is pushed during catch-up waits for the delta, and its sid is not stored before', async () => {
+  test('invariant 3: a push during catch-up waits for the delta, and its sid is not stored before', async () => {
     const device = new Device()
     device.insert('1')
     const client = await device.live()
@@ -50,7 +50,7 @@ describe('after every opening of the socket', () => {
     expect(shown(client)).toEqual({ 1: {}, 2: {}, 3: {} })
   })
 
-  test('a change made while it was away is there', async () => {
+  test('a change during the outage is shown', async () => {
     const device = new Device()
     const client = await device.live()
     device.server.sockets.end()
@@ -61,7 +61,7 @@ describe('after every opening of the socket', () => {
   })
 })
 
-describe('what is pushed while something is fetched', () => {
+describe('a push during a fetch', () => {
   /** Lets a record be inserted behind what the next answer of `path` has, which is `status` then. */
   const insertBehind = (device: Device, path: string, status?: number) => {
     const fault: BareFault = (answer) => {
@@ -71,7 +71,7 @@ describe('what is pushed while something is fetched', () => {
     device.server.failNext(fault, { path })
   }
 
-  test('is shown as soon as the delta that catches up is', async () => {
+  test('is shown together with the delta', async () => {
     const device = new Device()
     device.insert('1')
     insertBehind(device, '/delta')
@@ -79,7 +79,7 @@ describe('what is pushed while something is fetched', () => {
     expect(shown(client)).toEqual({ 1: {}, 2: {} })
   })
 
-  test('waits on where that delta fails', async () => {
+  test('keeps waiting if the delta fails', async () => {
     const device = new Device()
     device.insert('1')
     insertBehind(device, '/delta', 503)
@@ -91,7 +91,7 @@ describe('what is pushed while something is fetched', () => {
     expect(shown(client)).toEqual({ 1: {}, 2: {} })
   })
 
-  test('is shown behind the snapshot that replaces the data, and not to vanish by it', async () => {
+  test('is shown after the snapshot that replaces the data, and not removed by it', async () => {
     const device = new Device()
     device.insert('1')
     const client = await device.live()
@@ -104,7 +104,7 @@ describe('what is pushed while something is fetched', () => {
     expect(seen).toEqual(['1', '1,2'])
   })
 
-  test('is shown once a snapshot that was to replace the data has failed', async () => {
+  test('is shown once a replacing snapshot has failed', async () => {
     const device = new Device()
     device.insert('1')
     const client = await device.live()
@@ -159,7 +159,7 @@ describe('pushes without since', () => {
     expect(await storedBy(device)).toEqual({ shown: { 1: {} }, lastSyncId: 1 })
   })
 
-  test('are no part of what a fetch says to be durable that was answered before them', async () => {
+  test('do not count as durable by an earlier fetch', async () => {
     const device = new Device()
     device.insert('1')
     const client = await device.live()
@@ -173,7 +173,7 @@ describe('pushes without since', () => {
     expect(await storedBy(device)).toEqual({ shown: { 1: {} }, lastSyncId: 1 })
   })
 
-  test('are confirmed by one delta for a burst of them, within a second', async () => {
+  test('are confirmed by one delta per burst, within a second', async () => {
     const device = new Device()
     device.insert('0')
     await device.live()
@@ -183,7 +183,7 @@ describe('pushes without since', () => {
     expect(device.requests.slice(asked)).toEqual(['delta 1'])
   })
 
-  test('one that shares its sid with others of its change applies at once, the rest by the delta', async () => {
+  test('of several that share a sid, the first applies at once, the others by the delta', async () => {
     const device = new Device({ push: 'frames' })
     device.insert('0')
     const client = await device.live()
@@ -201,7 +201,7 @@ describe('pushes without since', () => {
     expect(Object.keys((await afterRestart(device)).shown)).toEqual(['0', '1', '2'])
   })
 
-  test('that are doubled apply once', async () => {
+  test('that come twice apply once', async () => {
     const device = new Device({ hold: true })
     device.insert('1', { n: 0 })
     const client = await device.live()
@@ -252,7 +252,7 @@ describe('other messages', () => {
     expect(shown(client)).toEqual({ 1: {}, 2: {} })
   })
 
-  test('a flood during catch-up is let go of and fetched', async () => {
+  test('a flood of pushes during catch-up is dropped and fetched', async () => {
     const device = new Device({ push: 'none' })
     device.insert('1')
     const client = device.client()
@@ -271,7 +271,7 @@ describe('other messages', () => {
 })
 
 describe('without a socket', () => {
-  test('that it had, a client waits to open another: it is connecting, and does not say that it polls', async () => {
+  test('after a loss, a client is connecting and not polling until the next one opens', async () => {
     const device = new Device()
     const client = await device.live()
     const seen: string[] = []
@@ -283,7 +283,7 @@ describe('without a socket', () => {
     expect([...new Set(seen)]).toEqual(['connecting', 'socket'])
   })
 
-  test('a client is connecting until something was fetched', async () => {
+  test('a client is connecting until its first fetch', async () => {
     const device = new Device()
     const client = device.client({ environment: { ...device.environment, WebSocket: undefined } })
     const seen: string[] = []
@@ -307,7 +307,7 @@ describe('without a socket', () => {
     expect(device.requests).toEqual(['bootstrap', 'delta 1'])
   })
 
-  test('a server without rows is asked again at the same pace, by bootstrap', async () => {
+  test('a server without rows is polled by bootstrap at the same pace', async () => {
     const device = new Device()
     const client = await device.live({
       environment: { ...device.environment, WebSocket: undefined },
@@ -323,7 +323,7 @@ describe('without a socket', () => {
 })
 
 describe('a socket that says nothing', () => {
-  test('is polled beside, and opened anew when that brings news', async () => {
+  test('is replaced when a poll finds changes', async () => {
     const device = new Device({ push: 'none' })
     device.insert('1')
     const client = await device.live({ pollInterval: 10_000 })
@@ -333,7 +333,7 @@ describe('a socket that says nothing', () => {
     expect(device.server.sockets.opened).toBe(2)
   })
 
-  test('is not polled beside before it has said nothing for so long', async () => {
+  test('is not supplemented by polls before it was silent for a while', async () => {
     const device = new Device({ push: 'none' })
     device.insert('1')
     await device.live({ pollInterval: 10_000 })
@@ -347,7 +347,7 @@ describe('a socket that says nothing', () => {
     expect(device.requests.slice(asked)).toEqual(['delta 1'])
   })
 
-  test('is left alone where a poll brought no news, whatever is fetched after it', async () => {
+  test('is kept if a poll finds no changes, whatever is fetched afterwards', async () => {
     const device = new Device({ push: 'none' })
     device.insert('1')
     const client = await device.live({ pollInterval: 10_000 })

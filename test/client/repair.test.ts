@@ -5,7 +5,7 @@ import { Device, shown } from '../support/device.ts'
 const json = (body: object) => faults.answer(200, JSON.stringify(body))
 
 describe('a repair', () => {
-  test('invariant 65: that may not be made yet is made later, so that nothing stays missing', async () => {
+  test('invariant 65: that comes too early is made later, so that nothing stays missing', async () => {
     const device = new Device({ push: 'none' })
     device.insert('1')
     const client = await device.live()
@@ -23,7 +23,7 @@ describe('a repair', () => {
     expect(shown(client)).toEqual({ 1: {}, 2: {}, 3: {} })
   })
 
-  test('that brings an older snapshot is followed by the delta from there, and all is stored', async () => {
+  test('with an older snapshot is followed by a delta, and all is stored', async () => {
     const device = new Device({ push: 'none' })
     device.insert('1')
     device.insert('2')
@@ -43,7 +43,7 @@ describe('a repair', () => {
     expect([again.lastSyncId, shown(again)]).toEqual([3, { 1: {}, 2: {}, 3: {} }])
   })
 
-  test('that a restart comes before is still made', async () => {
+  test('that a restart interrupts is still made', async () => {
     const device = new Device({ push: 'none' })
     device.insert('1')
     const client = await device.live()
@@ -57,7 +57,7 @@ describe('a repair', () => {
     expect(shown(again)).toEqual({ 1: {}, 2: {} })
   })
 
-  test('a field `op` of a row means nothing', async () => {
+  test('a field `op` of a row has no meaning', async () => {
     const device = new Device({ push: 'none' })
     device.insert('1')
     const client = await device.live()
@@ -68,7 +68,7 @@ describe('a repair', () => {
     expect(shown(client)).toEqual({ 1: { n: 2 } })
   })
 
-  test('a row that comes as it was makes no `change`', async () => {
+  test('an unchanged row emits no `change`', async () => {
     const device = new Device({ delta: 'rows', push: 'none' })
     device.insert('1', { a: 1 })
     const client = await device.live()
@@ -80,8 +80,8 @@ describe('a repair', () => {
   })
 })
 
-describe('a snapshot that reaches as far as its rows, and not as far as what was removed', () => {
-  test('is continued by a delta that tells of records which are not in it, and nothing is wrong', async () => {
+describe('a snapshot whose position is below the last removal', () => {
+  test('is followed by a delta with removals of unknown records, without an anomaly', async () => {
     const device = new Device({ snapshotTo: 'rows' })
     device.insert('2')
     device.insert('1')

@@ -3,7 +3,7 @@ import { faults } from '../support/bare-server-faults.ts'
 import { Device, shown } from '../support/device.ts'
 
 describe('a bootstrap', () => {
-  test('invariant 8, invariant 10: replaces: what is absent from it goes, in the same step as the new position', async () => {
+  test('invariant 8, invariant 10: removes absent records in the same step in which the position changes', async () => {
     const device = new Device()
     device.insert('1')
     device.insert('2')
@@ -20,7 +20,7 @@ describe('a bootstrap', () => {
     expect(device.log).toEqual(['reset gone since 2'])
   })
 
-  test('is never seen half: a query has no empty moment', async () => {
+  test('is shown in one step: a query is never empty in between', async () => {
     const device = new Device({ chunkBytes: 50 })
     for (let id = 0; id < 50; id += 1) device.insert(`${id}`)
     const client = await device.live()
@@ -37,7 +37,7 @@ describe('a bootstrap', () => {
 })
 
 describe('another history', () => {
-  test('invariant 11: a delta below the since it was asked with is followed by one bootstrap, and told', async () => {
+  test('invariant 11: a delta below its since causes one bootstrap, and is reported', async () => {
     const device = new Device({ deltaSid: 'head' })
     device.insert('1')
     const backup = device.server.data.backup()
@@ -53,7 +53,7 @@ describe('another history', () => {
     expect(device.requests.filter((path) => path === 'bootstrap').length).toBe(2)
   })
 
-  test('three equal refusals of a delta are followed by one bootstrap; other failures are not', async () => {
+  test('three equal refusals of a delta cause one bootstrap; other failures do not', async () => {
     const device = new Device()
     device.insert('1')
     const client = await device.live()
@@ -68,7 +68,7 @@ describe('another history', () => {
     expect(client.status.connection.state).toBe('socket')
   })
 
-  test('invariant 66: a 410 right after a bootstrap does not loop, and is told as an error', async () => {
+  test('invariant 66: a 410 right after a bootstrap does not loop, and is reported as an error', async () => {
     const device = new Device()
     device.insert('1')
     const client = device.client()
@@ -85,7 +85,7 @@ describe('another history', () => {
 })
 
 describe('repair', () => {
-  test('a change to a record that is not here is followed by one bootstrap, at most one an hour', async () => {
+  test('a change to a missing record causes one bootstrap, at most one per hour', async () => {
     const device = new Device()
     device.insert('1')
     const client = await device.live()
@@ -108,7 +108,7 @@ describe('repair', () => {
     expect(bootstraps()).toBe(3)
   })
 
-  test('invariant 65: a frame that cannot be read is repaired once, then skipped, and syncing goes on', async () => {
+  test('invariant 65: an unreadable frame is repaired once, then skipped, and syncing continues', async () => {
     const device = new Device()
     device.insert('1')
     const client = await device.live()

@@ -14,9 +14,9 @@ async function away(options: ConstructorParameters<typeof Device>[0] = {}) {
   return device
 }
 
-describe('a client that was away for longer than the server remembers', () => {
+describe('a client that was away longer than the server keeps changes', () => {
   test.each([410, 409])(
-    'invariant 10: is answered with %i, shows what it has until a snapshot is there, and says why',
+    'invariant 10: gets %i, shows its data until a snapshot is loaded, and reports why',
     async (status) => {
       const device = await away()
       device.network.chunkMs = 500
@@ -35,7 +35,7 @@ describe('a client that was away for longer than the server remembers', () => {
     },
   )
 
-  test('invariant 10: keeps what it has, stored too, for as long as the snapshot fails', async () => {
+  test('invariant 10: keeps its data, also on disk, while the snapshot fails', async () => {
     const device = await away()
     device.server.failNext(faults.gone(), { path: '/delta', times: 1_000 })
     device.server.failNext(faults.truncated(0.9), { path: '/bootstrap', times: 1_000 })
@@ -52,7 +52,7 @@ describe('a client that was away for longer than the server remembers', () => {
     expect([again.lastSyncId, shown(again)]).toEqual([4, { 1: {}, 3: {} }])
   })
 
-  test('invariant 10: stores the snapshot: the next start asks from there', async () => {
+  test('invariant 10: stores the snapshot, and continues from it after a restart', async () => {
     const device = await away()
     device.server.failNext(faults.gone(), { path: '/delta' })
     await device.live()
@@ -64,7 +64,7 @@ describe('a client that was away for longer than the server remembers', () => {
   })
 })
 
-test.each([410, 409])('a snapshot that is answered with %i is asked for again later', async (status) => {
+test.each([410, 409])('a snapshot that gets %i is requested again later', async (status) => {
   const device = new Device()
   device.insert('1')
   device.server.failNext(faults.answer(status), { path: '/bootstrap', times: 3 })
@@ -89,22 +89,22 @@ describe('refusals of a delta', () => {
     return device.log.filter((line) => line.startsWith('reset'))
   }
 
-  test.each([400, 404, 405, 422])('three of %i are followed by a snapshot', async (status) => {
+  test.each([400, 404, 405, 422])('cause a snapshot after three responses of %i', async (status) => {
     expect(await resetsAfter(status, status, status)).toEqual(['reset refused since 1'])
   })
 
-  test('of different kinds, or with a delta between them, are not', async () => {
+  test('of different kinds, or with a delta between them, cause none', async () => {
     expect(await resetsAfter(400, 404, 400, 404, 400)).toEqual([])
     expect(await resetsAfter(400, 400, 200, 400, 400)).toEqual([])
   })
 
-  test.each([403, 408, 425, 429, 500, 503])('of %i pass, and say nothing of the history', async (status) => {
+  test.each([403, 408, 425, 429, 500, 503])('of %i are temporary, and cause no snapshot', async (status) => {
     expect(await resetsAfter(status, status, status, status)).toEqual([])
   })
 })
 
 describe('a server that was restored from a backup', () => {
-  test('invariant 11: is noticed by a client that was away, which then keeps what the server has', async () => {
+  test('invariant 11: is noticed by a client that was away, which then has the data of the server', async () => {
     const device = new Device({ deltaSid: 'head' })
     device.insert('1')
     const backup = device.server.data.backup()
@@ -125,7 +125,7 @@ describe('a server that was restored from a backup', () => {
     expect([again.lastSyncId, shown(again)]).toEqual([2, { 1: {}, 4: {} }])
   })
 
-  test('invariant 11: each time that it is restored', async () => {
+  test('invariant 11: is noticed each time', async () => {
     const device = new Device({ deltaSid: 'head' })
     device.insert('1')
     const backup = device.server.data.backup()

@@ -23,7 +23,7 @@ async function afterRestart(device: Device) {
 const notDurable = { name: 'StorageError', code: 'aborted' }
 
 describe('a store that fails', () => {
-  test('while a snapshot is stored: it is shown, sync says that it is not durable, and the next one is', async () => {
+  test('while a snapshot is stored: the snapshot is shown, sync rejects, and the next one is stored', async () => {
     const faulty = new FaultyStore(memoryStore())
     const device = deviceOn(faulty)
     const client = await device.live()
@@ -42,7 +42,7 @@ describe('a store that fails', () => {
     expect(await afterRestart(device)).toEqual({ shown: { 1: {}, 2: {}, 3: {} }, lastSyncId: 3 })
   })
 
-  test('while a delta is stored: sync says so, and the next one stores it, though nothing came meanwhile', async () => {
+  test('while a delta is stored: sync rejects, and the next sync stores it', async () => {
     const faulty = new FaultyStore(memoryStore())
     const device = deviceOn(faulty)
     const client = await device.live()
@@ -65,7 +65,7 @@ describe('a store that fails', () => {
     expect(await afterRestart(device)).toEqual({ shown: { 1: {}, 2: {} }, lastSyncId: 2 })
   })
 
-  test('while it is read: the client fetches anew, and what it says then is that all is well', async () => {
+  test('while it is read: the client fetches a snapshot, and recovers', async () => {
     const faulty = new FaultyStore(memoryStore())
     const device = deviceOn(faulty)
     await device.live()
@@ -87,7 +87,7 @@ describe('a store that fails', () => {
     expect(await afterRestart(device)).toEqual({ shown: { 1: {} }, lastSyncId: 1 })
   })
 
-  test('while a checkpoint is made: nothing is lost, and the next one says that all is well', async () => {
+  test('while a checkpoint is made: nothing is lost, and the next one succeeds', async () => {
     const faulty = new FaultyStore(memoryStore())
     const device = deviceOn(faulty)
     const client = await device.live()
@@ -111,7 +111,7 @@ describe('a store that fails', () => {
   })
 })
 
-test('every call of close waits until what was taken is stored', async () => {
+test('every call of close waits until all changes are stored', async () => {
   const store = memoryStore()
   const faulty = new FaultyStore(store)
   const device = deviceOn(faulty)

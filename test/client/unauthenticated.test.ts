@@ -26,7 +26,7 @@ describe('a 401', () => {
     expect(shown(client)).toEqual({ 1: {} })
   })
 
-  test('while paused nothing is asked', async () => {
+  test('sends no request while it is paused', async () => {
     const device = new Device()
     device.token = 'wrong'
     await device.live()
@@ -35,7 +35,7 @@ describe('a 401', () => {
     expect(device.requests.length).toBe(asked)
   })
 
-  test('a token that the handler gives is used at once', async () => {
+  test('uses a token from the handler at once', async () => {
     const device = new Device()
     device.insert('1')
     const fresh = device.server.tokens.issue('ada')
@@ -44,7 +44,7 @@ describe('a 401', () => {
     expect(client.status.connection.state).toBe('socket')
   })
 
-  test('resume goes on with what the token function gives now, or with the token it is given', async () => {
+  test('ends with `resume`, with its token or one of the token function', async () => {
     const device = new Device()
     device.insert('1')
     const good = device.token
@@ -64,7 +64,7 @@ describe('a 401', () => {
     expect(client.status.connection.state).toBe('socket')
   })
 
-  test('after a resume it is connecting, not failed, until the server has answered', async () => {
+  test('changes to connecting after `resume`', async () => {
     const device = new Device()
     device.insert('1')
     const client = await device.live()
@@ -78,7 +78,7 @@ describe('a 401', () => {
     expect([...new Set(seen)]).toEqual(['connecting stale', 'connecting current', 'socket current'])
   })
 
-  test('a resume while a request with the old token is under way is not lost', async () => {
+  test('ends with a `resume` during a request with the old token', async () => {
     const device = new Device()
     device.insert('1')
     const client = await device.live()
@@ -93,7 +93,7 @@ describe('a 401', () => {
     expect(client.status.connection.state).toBe('socket')
   })
 
-  test('a handler that gives the same bad token again does not make a loop', async () => {
+  test('does not loop if the handler returns the same bad token', async () => {
     const device = new Device()
     let calls = 0
     await device.live({
@@ -108,7 +108,7 @@ describe('a 401', () => {
     expect(device.requests.length).toBeLessThan(10)
   })
 
-  test('a handler that gives one bad token after another is called seldom, also while something is to be sent', async () => {
+  test('calls a handler that returns one bad token after another seldom, even with writes to send', async () => {
     const device = new Device()
     let calls = 0
     const client = await device.live({
@@ -128,7 +128,7 @@ describe('a 401', () => {
     expect(client.status.connection.state).not.toBe('unauthenticated')
   })
 
-  test('the socket waits for a credential that a call over HTTP was answered with, and the status says why', async () => {
+  test('over HTTP makes the socket wait for other credentials, and the status says why', async () => {
     const device = new Device()
     let calls = 0
     const client = await device.live({
@@ -151,7 +151,7 @@ describe('a 401', () => {
     expect(client.status.connection.state).toBe('socket')
   })
 
-  test('nor is the socket tried where the next call over HTTP fails for another reason', async () => {
+  test('keeps the socket waiting if the next request fails for another reason', async () => {
     const device = new Device()
     const client = await device.live({ onUnauthenticated: () => 'second' })
     const before = upgradesOf(device)
@@ -164,7 +164,7 @@ describe('a 401', () => {
     expect(upgradesOf(device)).toBe(before)
   })
 
-  test('a handler that throws is told as an error, and called again less and less often', async () => {
+  test('reports a handler that throws as an error, and calls it less and less often', async () => {
     const device = new Device()
     let calls = 0
     const client = await device.live({
@@ -196,7 +196,7 @@ describe('a 401', () => {
     expect(calls).toBe(2)
   })
 
-  test('of what is sent is handled as of what is fetched', async () => {
+  test('for a write is handled as for a read', async () => {
     const device = new Device()
     let calls = 0
     const client = await device.live({ onUnauthenticated: () => (calls += 1) })
@@ -206,7 +206,7 @@ describe('a 401', () => {
     expect(calls).toBe(1)
   })
 
-  test('on the upgrade of a socket, which a browser cannot see, is found out over HTTP', async () => {
+  test('on the upgrade of a socket, which a browser cannot see, is detected over HTTP', async () => {
     const device = new Device()
     device.insert('1')
     let calls = 0
@@ -222,7 +222,7 @@ describe('a 401', () => {
     expect(client.status.connection.state).toBe('unauthenticated')
   })
 
-  test('without a token to send, nothing is asked and the handler runs', async () => {
+  test('is not needed without a token: no request is sent, and the handler runs', async () => {
     const device = new Device()
     let calls = 0
     await device.live({
@@ -236,7 +236,7 @@ describe('a 401', () => {
 })
 
 describe('credentials', () => {
-  test('are asked for again on every request and every socket', async () => {
+  test('are read again for every request and every socket', async () => {
     const device = new Device()
     device.insert('1')
     let asked = 0

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { mockSyncServer } from '../../src/testing/index.ts'
 
-test('a push that no delta ever confirms is shown, and asked about less and less often, up to the pace of polling', async () => {
+test('a push that no delta confirms is shown, and requested less and less often, up to the pace of polling', async () => {
   const server = mockSyncServer()
   await server.write([{ op: 'i', t: 'Issue', id: '1', p: { n: 1 } }], 'ada')
   const client = server.client({ identity: 'ada' })
@@ -18,7 +18,7 @@ test('a push that no delta ever confirms is shown, and asked about less and less
   await server.close()
 })
 
-test('a client that is stopped, and asked to sync, holds no timer afterwards, though a push is unconfirmed', async () => {
+test('a stopped client that syncs leaves no timer, even with an unconfirmed push', async () => {
   const server = mockSyncServer()
   await server.write([{ op: 'i', t: 'Issue', id: '1', p: { n: 1 } }], 'ada')
   const client = server.client({ identity: 'ada' })

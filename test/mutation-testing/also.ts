@@ -38,7 +38,7 @@ export const also: readonly Mutation[] = [
   {
     invariant: 62,
     test: 'test/client/other-history.test.ts',
-    name: 'invariant 62: the socket of the old one is opened anew, and what it pushes is not taken',
+    name: 'invariant 62: the old socket is replaced, and its pushes are ignored',
     file: 'src/engine/engine.ts',
     from: 'else this.#realtime.socket.renew()',
     to: '',
@@ -86,7 +86,7 @@ export const also: readonly Mutation[] = [
   {
     invariant: 65,
     test: 'test/client/bad-input.test.ts',
-    name: 'invariant 65: %s is left out of a snapshot, and told',
+    name: 'invariant 65: %s is omitted from a snapshot, and reported',
     file: 'src/network/cut.ts',
     from: "if (typeof row === 'string') faults.push(row)",
     to: "if (typeof row === 'string') throw notJson(row)",
@@ -94,7 +94,7 @@ export const also: readonly Mutation[] = [
   {
     invariant: 65,
     test: 'test/client/bad-input.test.ts',
-    name: 'invariant 65: %s is left out of a delta of rows, and told',
+    name: 'invariant 65: %s is omitted from a delta of rows, and reported',
     file: 'src/protocol/delta.ts',
     from: "if (typeof result === 'string') broken.push(result)",
     to: "if (typeof result === 'string') throw new ProtocolError('bad_envelope', result)",
@@ -102,7 +102,7 @@ export const also: readonly Mutation[] = [
   {
     invariant: 65,
     test: 'test/client/bad-input.test.ts',
-    name: 'invariant 65: %s never blocks a client for ever',
+    name: 'invariant 65: %s does not block a client forever',
     file: 'src/protocol/delta.ts',
     from: "if (typeof result === 'string') broken.push(result)",
     to: "if (typeof result === 'string') throw new ProtocolError('bad_envelope', result)",
@@ -110,7 +110,7 @@ export const also: readonly Mutation[] = [
   {
     invariant: 65,
     test: 'test/client/repair.test.ts',
-    name: 'invariant 65: that may not be made yet is made later, so that nothing stays missing',
+    name: 'invariant 65: that comes too early is made later, so that nothing stays missing',
     file: 'src/engine/fetcher.ts',
     from: 'if (entry?.owesRepair) this.#resets.owe()',
     to: '',
@@ -118,7 +118,7 @@ export const also: readonly Mutation[] = [
   {
     invariant: 65,
     test: 'test/client/owed.test.ts',
-    name: 'invariant 65: what a repair is owed for, %s, is repaired after a restart, when the hour is over',
+    name: 'invariant 65: a due repair of %s is made after a restart, when the hour is over',
     file: 'src/persistence/journal.ts',
     from: 'if (entry.owesRepair) writeRepair',
     to: 'if (!entry) writeRepair',
@@ -126,7 +126,7 @@ export const also: readonly Mutation[] = [
   {
     invariant: 66,
     test: 'test/client/reset.test.ts',
-    name: 'invariant 66: a 410 right after a bootstrap does not loop, and is told as an error',
+    name: 'invariant 66: a 410 right after a bootstrap does not loop, and is reported as an error',
     file: 'src/engine/resync-policy.ts',
     from: 'if (!mayHelp && this.#isRecent(this.#fresh)) return false',
     to: '',
@@ -134,7 +134,7 @@ export const also: readonly Mutation[] = [
   {
     invariant: 66,
     test: 'test/client/pace.test.ts',
-    name: 'invariant 66: where every delta is refused, few bootstraps are made in an hour: %s',
+    name: 'invariant 66: if every delta is refused, the client makes few bootstraps in an hour: %s',
     file: 'src/engine/resync-policy.ts',
     from: 'if (!mayHelp && this.#isRecent(this.#fresh)) return false',
     to: '',

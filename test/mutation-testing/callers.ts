@@ -7,7 +7,7 @@ export const callers: readonly Mutation[] = [
   {
     invariant: 44,
     test: client,
-    name: 'invariant 44: a tab shows nothing of theirs, sends nothing, and says why',
+    name: 'invariant 44: a tab shows and sends nothing, and reports why',
     file: 'src/network/caller-check.ts',
     from: 'return caller !== undefined && caller !== this.caller',
     to: 'return false',
@@ -15,7 +15,7 @@ export const callers: readonly Mutation[] = [
   {
     invariant: 44,
     test: client,
-    name: 'invariant 44: a tab shows nothing of theirs, sends nothing, and says why',
+    name: 'invariant 44: a tab shows and sends nothing, and reports why',
     file: 'src/network/http.ts',
     from: 'if (callerCheck.needsRead(call.credential)) {',
     to: 'if (!call) {',
@@ -23,7 +23,7 @@ export const callers: readonly Mutation[] = [
   {
     invariant: 44,
     test: client,
-    name: 'invariant 44: nothing of another user’s snapshot is shown or stored, not even for a moment',
+    name: 'invariant 44: a snapshot of another user is never shown or stored',
     file: 'src/network/snapshot.ts',
     from: 'checkCaller(scanner.caller)',
     to: '',
@@ -31,7 +31,7 @@ export const callers: readonly Mutation[] = [
   {
     invariant: 44,
     test: client,
-    name: 'invariant 44: a socket that was opened with another user’s token brings nothing',
+    name: 'invariant 44: pushes on a socket with the token of another user are ignored',
     file: 'src/engine/realtime.ts',
     from: 'if (copy.callerCheck.isOther(push.hello.caller)) {',
     to: 'if (!copy) {',
@@ -39,7 +39,7 @@ export const callers: readonly Mutation[] = [
   {
     invariant: 44,
     test: client,
-    name: 'invariant 44: what another user is told of transactions is no verdict on one’s own',
+    name: 'invariant 44: results for another user do not count for own transactions',
     file: 'src/mutations/sender.ts',
     from: 'callerCheck.check(caller)',
     to: '',
@@ -47,7 +47,7 @@ export const callers: readonly Mutation[] = [
   {
     invariant: 44,
     test: client,
-    name: 'invariant 44: after a reset, it is still known whose data it is, over a restart',
+    name: 'invariant 44: after a reset and a restart, the owner of the data is still known',
     file: 'src/persistence/open.ts',
     from: "tx.put('meta', metaKeys.caller, present)",
     to: 'undefined',
@@ -55,7 +55,7 @@ export const callers: readonly Mutation[] = [
   {
     invariant: 44,
     test: client,
-    name: 'invariant 44: the handler is not called again for each token that it gives of another user',
+    name: 'invariant 44: the handler is not called again for each token of another user that it returns',
     file: 'src/network/caller-check.ts',
     from: '(error ?? new UnauthenticatedError',
     to: '(new UnauthenticatedError',

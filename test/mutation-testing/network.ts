@@ -29,7 +29,7 @@ export const network: readonly Mutation[] = [
   {
     invariant: 50,
     test: 'test/client/guards.test.ts',
-    name: 'invariant 50: a socket that the server has forgotten is given up after two heartbeats, and opened anew',
+    name: 'invariant 50: a dead socket is replaced after two missing heartbeats',
     file: 'src/engine/realtime.ts',
     from: 'if (push.hello.heartbeatMs !== undefined) this.socket.expectHeartbeat(push.hello.heartbeatMs)',
     to: '',
@@ -53,7 +53,7 @@ export const network: readonly Mutation[] = [
   {
     invariant: 51,
     test: 'test/client/herd.test.ts',
-    name: 'invariant 51: a thousand of them are back within seconds, and come to it a few hundred a second',
+    name: 'invariant 51: a thousand of them reconnect within seconds, a few hundred per second',
     file: 'src/engine/realtime.ts',
     from: 'if (!wasOpen || code === unauthenticated)',
     to: '',
@@ -61,7 +61,7 @@ export const network: readonly Mutation[] = [
   {
     invariant: 51,
     test: 'test/client/herd.test.ts',
-    name: 'invariant 51: and that is away for a while do not wait for it at its door',
+    name: 'invariant 51: and stays away for a while do not all return at once',
     file: 'src/base/backoff.ts',
     from: 'Math.round(random * ceiling)',
     to: 'ceiling',
@@ -69,7 +69,7 @@ export const network: readonly Mutation[] = [
   {
     invariant: 52,
     test: 'test/client/loop.test.ts',
-    name: 'invariant 52: a client that is made to ask the same over and over stops, tells it as an error, and goes on later',
+    name: 'invariant 52: a client in a request loop stops, reports an error, and continues later',
     file: 'src/engine/loop-guard.ts',
     from: 'if (this.#times.length >= maxRequests) return false',
     to: '',
@@ -77,7 +77,7 @@ export const network: readonly Mutation[] = [
   {
     invariant: 52,
     test: 'test/client/guards.test.ts',
-    name: 'invariant 52: what the application asks for by name is asked, however often',
+    name: 'invariant 52: every explicit sync of the application is sent, however often',
     file: 'src/engine/fetcher.ts',
     from: 'if (!asked && !this.#guard.allows(position))',
     to: 'if (!this.#guard.allows(position))',

@@ -54,7 +54,7 @@ export const position: readonly Mutation[] = [
   {
     invariant: 3,
     test: 'test/client/realtime.test.ts',
-    name: 'invariant 3: what is pushed during catch-up waits for the delta, and its sid is not stored before',
+    name: 'invariant 3: a push during catch-up waits for the delta, and its sid is not stored before',
     file: 'src/engine/realtime.ts',
     from: "if (this.#state === 'live' && !fetcher.bootstrapping)",
     to: 'if (!fetcher.bootstrapping)',
@@ -62,7 +62,7 @@ export const position: readonly Mutation[] = [
   {
     invariant: 4,
     test: 'test/client/realtime.test.ts',
-    name: 'invariant 4: one delta runs from the position, even if nothing changed',
+    name: 'invariant 4: one delta is fetched from the position, even if nothing changed',
     file: 'src/engine/realtime.ts',
     from: "this.#options.listener.missing('hurry')",
     to: "if (!this.#options.copy.position) this.#options.listener.missing('hurry')",
@@ -102,7 +102,7 @@ export const position: readonly Mutation[] = [
   {
     invariant: 8,
     test: 'test/client/reset.test.ts',
-    name: 'invariant 8, invariant 10: replaces: what is absent from it goes, in the same step as the new position',
+    name: 'invariant 8, invariant 10: removes absent records in the same step in which the position changes',
     file: 'src/engine/local-copy.ts',
     from: 'this.#replica.swap(staging, lift)',
     to: 'queueMicrotask(() => this.#replica.swap(staging, lift))',
@@ -118,7 +118,7 @@ export const position: readonly Mutation[] = [
   {
     invariant: 10,
     test: 'test/client/reset.test.ts',
-    name: 'invariant 8, invariant 10: replaces: what is absent from it goes, in the same step as the new position',
+    name: 'invariant 8, invariant 10: removes absent records in the same step in which the position changes',
     file: 'src/network/failure.ts',
     from: 'status === 410',
     to: 'false',
@@ -126,7 +126,7 @@ export const position: readonly Mutation[] = [
   {
     invariant: 10,
     test: 'test/client/retention.test.ts',
-    name: 'invariant 10: is answered with %i, shows what it has until a snapshot is there, and says why',
+    name: 'invariant 10: gets %i, shows its data until a snapshot is loaded, and reports why',
     file: 'src/network/failure.ts',
     from: 'status === 409',
     to: 'false',
@@ -134,7 +134,7 @@ export const position: readonly Mutation[] = [
   {
     invariant: 11,
     test: 'test/client/reset.test.ts',
-    name: 'invariant 11: a delta below the since it was asked with is followed by one bootstrap, and told',
+    name: 'invariant 11: a delta below its since causes one bootstrap, and is reported',
     file: 'src/engine/position.ts',
     from: 'if (delta.sid < since) return',
     to: 'if (delta.sid < 0) return',
@@ -142,7 +142,7 @@ export const position: readonly Mutation[] = [
   {
     invariant: 11,
     test: 'test/client/epoch.test.ts',
-    name: 'invariant 11: that is another than the last one that was said is',
+    name: 'invariant 11: that differs from the last one is another history',
     file: 'src/engine/position.ts',
     from: "if (isOtherEpoch(state, delta.epoch)) return { ...nothing(state), reset: 'epoch' }",
     to: '',
@@ -150,7 +150,7 @@ export const position: readonly Mutation[] = [
   {
     invariant: 11,
     test: 'test/client/guards.test.ts',
-    name: 'invariant 11, invariant 66: %s, an hour brings few snapshots and few requests, and then all is well again',
+    name: 'invariant 11, invariant 66: %s, the client fetches few snapshots in an hour, and recovers',
     file: 'src/engine/resync-policy.ts',
     from: 'fruitlessMs * 4 ** last.before',
     to: 'fruitlessMs',
