@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Payload } from '../../src/index.ts'
 import type { TxOp } from '../../src/protocol/tx.ts'
 import type { Engine } from './engine.ts'
@@ -19,17 +19,11 @@ describe.each(engineNames)('in %s', (engineName) => {
   let page: PageServer
   let engine: Engine
   let steps: Mailbox
-  let cleanup: (() => Promise<unknown>)[]
+  /** The tabs of the current test, by the names under which they ask for their steps. */
+  const tabs = new Map<string, string>()
+  const cleanup: (() => Promise<unknown>)[] = []
 
-  beforeEach(async () => {
-    cleanup = []
-    service = new Service()
-    await service.up()
-    cleanup.unshift(() => service.down())
-    await service.write(
-      { op: 'i', t: 'Note', id: 'note', p: note },
-      { op: 'i', t: 'Note', id: 'other', p: other },
-    )
+  beforeAll(async () => {
     steps = new Mailbox()
     page = await servePage(new URL('./pages/steps.ts', import.meta.url), {
       commands: { next: (tab: string) => steps.next(tab) },
@@ -40,12 +34,29 @@ describe.each(engineNames)('in %s', (engineName) => {
     engine = await launchEngine(engineName, profile)
     cleanup.unshift(engine.kill)
   })
-  afterEach(async () => {
+  afterAll(async () => {
     for (const step of cleanup) await step()
   })
 
-  const open = (...tabs: readonly string[]) =>
-    engine.open(...tabs.map((tab) => `${page.url}?${new URLSearchParams({ tab, service: service.url })}`))
+  // Each service has an address of its own, and so has each database.
+  beforeEach(async () => {
+    service = new Service()
+    await service.up()
+    await service.write(
+      { op: 'i', t: 'Note', id: 'note', p: note },
+      { op: 'i', t: 'Note', id: 'other', p: other },
+    )
+  })
+  afterEach(async () => {
+    for (const tab of tabs.keys()) await ask(tab, 'close')
+    await service.down()
+  })
+
+  async function open(...names: readonly string[]): Promise<void> {
+    for (const name of names) tabs.set(name, `${name} of ${service.url}`)
+    const params = [...tabs.values()].map((tab) => new URLSearchParams({ tab, service: service.url }))
+    await engine.open(...params.map((each) => `${page.url}?${each}`))
+  }
 
   /** Runs a step in `tab`, and resolves with its result. */
   async function ask<Name extends keyof Steps>(
@@ -53,8 +64,10 @@ describe.each(engineNames)('in %s', (engineName) => {
     name: Name,
     ...value: Parameters<Steps[Name]>
   ): Promise<Awaited<ReturnType<Steps[Name]>>> {
-    steps.add({ type: tab, name, value })
-    return (await page.next(tab)).value as Awaited<ReturnType<Steps[Name]>>
+    const type = tabs.get(tab) ?? tab
+    if (name === 'close') tabs.delete(tab)
+    steps.add({ type, name, value })
+    return (await page.next(type)).value as Awaited<ReturnType<Steps[Name]>>
   }
 
   describe('a write that another tab has synced is not laid over newer data', () => {

@@ -42,7 +42,7 @@ export interface Aliases {
 }
 
 export async function servePage(entry: URL, backend?: PageBackend, alias?: Aliases): Promise<PageServer> {
-  const script = await bundle(entry, alias)
+  const script = await bundled(entry, alias)
   const mailbox = new Mailbox()
   const server = createServer(async (request, response) => {
     response.setHeader('Cache-Control', 'no-store')
@@ -82,7 +82,17 @@ export async function servePage(entry: URL, backend?: PageBackend, alias?: Alias
   }
 }
 
-async function bundle(entry: URL, alias: Aliases = {}): Promise<string> {
+const bundles = new Map<string, Promise<string>>()
+
+/** Bundles each page once. */
+function bundled(entry: URL, alias: Aliases = {}): Promise<string> {
+  const key = JSON.stringify([entry.href, alias])
+  const script = bundles.get(key) ?? bundle(entry, alias)
+  bundles.set(key, script)
+  return script
+}
+
+async function bundle(entry: URL, alias: Aliases): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: [fileURLToPath(entry)],
     bundle: true,
