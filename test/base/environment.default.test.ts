@@ -67,7 +67,7 @@ test('bytes for identifiers are of the length asked for, and random numbers belo
   expect(random.number()).toBeLessThan(1)
 })
 
-describe('the surroundings', () => {
+describe('the environment', () => {
   const { lifecycle } = resolveEnvironment()
 
   afterEach(() => {

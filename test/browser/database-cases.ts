@@ -94,7 +94,7 @@ export const databaseCases: readonly PageCase[] = [
     same((await found(await open()))?.sid, 14, 'the position')
   }),
 
-  test('invariant 60: restoring beside a checkpoint and a snapshot sees one consistent state', async (open) => {
+  test('invariant 60: restoring during a checkpoint and a snapshot sees one consistent state', async (open) => {
     const reading = await open()
     const writing = await open()
     const big = snapshotOf(

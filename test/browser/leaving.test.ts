@@ -7,7 +7,7 @@ const times = 12
 
 // An engine promises nothing here: Chromium 156 keeps nine of ten, Firefox 153 all, and WebKitGTK 2.50 none.
 test.each(['chromium', 'firefox'] as const)(
-  'what is written as the page goes is not lost as a rule, in %s',
+  'a write while the page closes is usually not lost, in %s',
   async (engineName) => {
     const server = await servePage(new URL('./pages/leaving.ts', import.meta.url))
     const { profile, remove } = await makeProfile()

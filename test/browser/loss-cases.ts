@@ -16,7 +16,7 @@ const first = snapshotOf(10, rowsNamed('a', 'b', 'c'))
 /** What becomes of a page whose data is cleared. */
 export const lossCases: readonly PageCase[] = [
   {
-    name: 'where the data is cleared, a connection tells once and refuses with `closed`, and another finds nothing',
+    name: 'after the data is cleared, a connection reports it once and refuses with `closed`, and another finds nothing',
     async run() {
       const connection = await store.open('cleared')
       const database = await openDatabase({ store, name: 'cleared', clock })
@@ -33,7 +33,7 @@ export const lossCases: readonly PageCase[] = [
     },
   },
   {
-    name: 'where the data is cleared under a client, what it wrote and writes is there after a restart, and its copy too',
+    name: 'a client whose data is cleared has its writes and its copy after a restart',
     async run() {
       const server = mockSyncServer({ clock: 'real' })
       const options = { identity: 'ada', store }
@@ -65,7 +65,7 @@ export const lossCases: readonly PageCase[] = [
     },
   },
   {
-    name: 'where the data is cleared under a client that is left alone, what it wrote is there after a restart',
+    name: 'an idle client whose data is cleared has its writes after a restart',
     async run() {
       const server = mockSyncServer({ clock: 'real' })
       const options = { identity: 'ben', store }
@@ -91,7 +91,7 @@ export const lossCases: readonly PageCase[] = [
     },
   },
   {
-    name: 'where the data is cleared while a client writes, all that it writes is durable, and there after a restart',
+    name: 'a client whose data is cleared while it writes has all its writes after a restart',
     async run() {
       const server = mockSyncServer({ clock: 'real' })
       const options = { identity: 'cid', store }

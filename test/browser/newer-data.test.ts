@@ -70,7 +70,7 @@ describe.each(engineNames)('in %s', (engineName) => {
     return (await page.next(type)).value as Awaited<ReturnType<Steps[Name]>>
   }
 
-  describe('a write that another tab has synced is not laid over newer data', () => {
+  describe('a write that another tab has synced is not shown over newer data', () => {
     beforeEach(async () => {
       await open('first', 'second')
       await ask('first', 'start')

@@ -75,7 +75,7 @@ describe.each(engineNames)('in %s', (engineName) => {
   }
 
   test(
-    'what was written offline, and told to be durable, arrives once when the process was killed',
+    'durable offline writes arrive once after the process was killed',
     () =>
       show(async () => {
         const written = await inBrowser({ write: 'offline', count }, async () => {
@@ -91,7 +91,7 @@ describe.each(engineNames)('in %s', (engineName) => {
   )
 
   test(
-    'what was committed, and never answered before the process was killed, arrives once',
+    'a write without a response arrives once after the process was killed',
     () =>
       show(async () => {
         service.fallSilent()

@@ -360,7 +360,7 @@ describe('a socket that says nothing', () => {
   })
 })
 
-describe('the surroundings', () => {
+describe('the environment', () => {
   test('a client catches up when the page becomes visible, and when the network comes back', async () => {
     const device = new Device({ push: 'none' })
     device.insert('1')

@@ -28,7 +28,7 @@ describe('with both cables whole', () => {
     for (const pane of opened.panes) await pane.shows('Reykjavík', { Note: 'Bring a coat', Rating: 4 })
   })
 
-  test('what is shown by its looks is also said', async () => {
+  test('what the page shows visually is also in its text', async () => {
     await ada.list.getByRole('row', { name: /4 stars/ }).waitFor()
     await ada.region.getByRole('heading', { name: 'Ada', exact: true }).waitFor()
   })
@@ -67,7 +67,7 @@ describe('with both cables whole', () => {
     for (const pane of opened.panes) await pane.search('reykjavik')
   })
 
-  test('what the server has a rule against comes back, and says why', async () => {
+  test('an edit that breaks a rule of the server comes back with the reason', async () => {
     await ada.edit('Reykjavík', { Rating: 6 })
     const refused = ada.refused('Edit Reykjavík')
     await refused.getByText('There are no more than 5 stars.').waitFor()
@@ -121,7 +121,7 @@ describe('with both cables cut', () => {
 })
 
 describe('the same field, with both cables cut', () => {
-  test('whoever is mended last is refused, and sees what was there, what he wrote, and what is there now', async () => {
+  test('the last one to reconnect is refused, and sees the value before, the own value and the current one', async () => {
     for (const pane of opened.panes) await pane.cut()
     await ada.edit('Reykjavík', { Note: 'Ada was here' })
     await ben.edit('Reykjavík', { Note: 'Ben was here' })

@@ -14,7 +14,7 @@ export const also: readonly Mutation[] = [
   {
     invariant: 60,
     test: 'test/persistence/restore.test.ts',
-    name: 'invariant 60: restoring beside a checkpoint and a snapshot sees one consistent state',
+    name: 'invariant 60: restoring during a checkpoint and a snapshot sees one consistent state',
     file: 'src/persistence/restore.ts',
     from: "readPage(await tx.get('pages', key))",
     to: "readPage(await database.read(['pages'], (own) => own.get('pages', key)))",

@@ -5,7 +5,7 @@ export const network: readonly Mutation[] = [
   {
     invariant: 49,
     test: 'test/network/http-faults.test.ts',
-    name: 'invariant 49: what is not the promised JSON is a transient failure',
+    name: 'invariant 49: a body that is not the expected JSON is a transient failure',
     file: 'src/network/body.ts',
     from: 'promise.catch(brokeOff)',
     to: 'promise',
@@ -45,7 +45,7 @@ export const network: readonly Mutation[] = [
   {
     invariant: 51,
     test: 'test/network/realtime-socket.property.test.ts',
-    name: 'invariant 51: 1 000 clients that a restart of the server cut off come back a few hundred a second at most',
+    name: 'invariant 51: 1 000 clients reconnect after a restart of the server, at most a few hundred per second',
     file: 'src/network/socket-state.ts',
     from: 'wasOpen ? lossBackoff : defaultBackoff',
     to: 'defaultBackoff',
@@ -85,7 +85,7 @@ export const network: readonly Mutation[] = [
   {
     invariant: 53,
     test: 'test/records/records.test.ts',
-    name: 'invariant 53: %s as a type, an id or a field is a name like others',
+    name: 'invariant 53: %s is an ordinary name of a type, an id or a field',
     file: 'src/records/values.ts',
     from: '(Object.hasOwn(p, field) ? p[field] : undefined)',
     to: 'p[field]',

@@ -94,7 +94,7 @@ export const position: readonly Mutation[] = [
   {
     invariant: 8,
     test: 'test/persistence/snapshot.test.ts',
-    name: 'invariant 8: replaces all: rows that it does not bring are gone, and so is the journal',
+    name: 'invariant 8: replaces everything: absent rows are removed, and so is the journal',
     file: 'src/persistence/snapshot.ts',
     from: 'await database.cut(tx, {})',
     to: '',

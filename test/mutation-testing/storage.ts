@@ -53,7 +53,7 @@ export const storage: readonly Mutation[] = [
   {
     invariant: 33,
     test: 'test/persistence/snapshot.test.ts',
-    name: 'invariant 33: whose pages are dropped for want of room is not committed without them',
+    name: 'invariant 33: is not committed if its pages were dropped for lack of room',
     file: 'src/persistence/open.ts',
     from: 'generations.forget()',
     to: '',
@@ -77,7 +77,7 @@ export const storage: readonly Mutation[] = [
   {
     invariant: 33,
     test: 'test/persistence/disk.test.ts',
-    name: 'invariant 33: a snapshot that is given up for the outbox before it is shown is not called durable',
+    name: 'invariant 33: a snapshot that was dropped for the outbox does not count as durable',
     file: 'src/persistence/disk.ts',
     from: '(await store()) ?? this.#dropFailure',
     to: 'await store()',
@@ -85,7 +85,7 @@ export const storage: readonly Mutation[] = [
   {
     invariant: 33,
     test: 'test/persistence/recorder.test.ts',
-    name: 'invariant 33: given up on, stays so when the write that was under way succeeds',
+    name: 'invariant 33: stays given up when a current write succeeds',
     file: 'src/persistence/recorder.ts',
     from: 'if (!this.#suspended) this.#report(undefined)',
     to: 'this.#report(undefined)',
@@ -117,7 +117,7 @@ export const storage: readonly Mutation[] = [
   {
     invariant: 35,
     test: 'test/persistence/restore.test.ts',
-    name: 'invariant 35: a journal record that cannot be read cuts the journal there',
+    name: 'invariant 35: an unreadable journal record ends the journal there',
     file: 'src/persistence/journal.ts',
     from: 'if (record?.since !== sid)',
     to: 'if (!record)',
@@ -125,7 +125,7 @@ export const storage: readonly Mutation[] = [
   {
     invariant: 35,
     test: 'test/persistence/restore.test.ts',
-    name: 'invariant 35: pages that cannot be read are `unreadable`, and a snapshot helps',
+    name: 'invariant 35: unreadable pages are reported as `unreadable`, and a snapshot repairs them',
     file: 'src/persistence/pages.ts',
     from: "if (rows?.every((row) => typeof row !== 'string')) return rows",
     to: "if (rows) return rows.filter((row) => typeof row !== 'string')",
@@ -157,7 +157,7 @@ export const storage: readonly Mutation[] = [
   {
     invariant: 40,
     test: 'test/persistence/fence.test.ts',
-    name: 'invariant 40: whoever opened it before is refused, and has changed nothing',
+    name: 'invariant 40: an earlier writer is refused, and changes nothing',
     file: 'src/persistence/fence.ts',
     from: 'const fence = former + 1',
     to: 'const fence = former || 1',
@@ -165,7 +165,7 @@ export const storage: readonly Mutation[] = [
   {
     invariant: 40,
     test: 'test/persistence/fence.test.ts',
-    name: 'invariant 40: an append that reads nothing is refused as well, also after %s',
+    name: 'invariant 40: an append that reads nothing is refused, too, even after %s',
     file: 'src/persistence/fence.ts',
     from: "tx.put('journal', journalKey(former, key), taken)",
     to: '',
@@ -173,7 +173,7 @@ export const storage: readonly Mutation[] = [
   {
     invariant: 40,
     test: 'test/persistence/fence.test.ts',
-    name: 'invariant 40: one whose journal was cut is refused as well',
+    name: 'invariant 40: a writer whose journal was cut is refused, too',
     file: 'src/persistence/fence.ts',
     from: 'from = after(place)',
     to: '',

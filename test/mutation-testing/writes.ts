@@ -53,7 +53,7 @@ export const writes: readonly Mutation[] = [
   {
     invariant: 12,
     test: 'test/persistence/migrate.test.ts',
-    name: 'invariant 12: data that a newer version stored is not read by an older one, and is there for the newer',
+    name: 'invariant 12: data of a newer version is not read by an older one, and kept for the newer',
     file: 'src/persistence/open.ts',
     from: 'migrating = stored < version ? migratingSink(models, stored) : undefined',
     to: 'migrating = migratingSink(models, stored)',
@@ -61,7 +61,7 @@ export const writes: readonly Mutation[] = [
   {
     invariant: 18,
     test: 'test/persistence/outbox.test.ts',
-    name: 'invariant 18: what was written to the outbox is flushed to the disk',
+    name: 'invariant 18: writes to the outbox are flushed to disk',
     file: 'src/persistence/outbox.ts',
     from: "durability: 'strict'",
     to: "durability: 'relaxed'",
@@ -229,7 +229,7 @@ export const writes: readonly Mutation[] = [
   {
     invariant: 35,
     test: 'test/persistence/outbox.test.ts',
-    name: 'invariant 35: a transaction that cannot be read is given as it is stored, and stays',
+    name: 'invariant 35: an unreadable transaction is returned as it is stored, and kept',
     file: 'src/persistence/outbox.ts',
     from: 'isOps(ops) &&',
     to: '',

@@ -10,7 +10,7 @@ const errorOf = (body: () => void) => {
   }
 }
 
-test('the first caller is taken, and every other one refused; an answer without one says nothing', () => {
+test('the first caller is accepted, and every other one refused; a response without a caller is ignored', () => {
   const check = new CallerCheck()
   expect(check.isOther(undefined)).toBe(false)
   expect(check.isOther('ada')).toBe(false)
@@ -19,7 +19,7 @@ test('the first caller is taken, and every other one refused; an answer without 
   expect(check.caller).toBe('ada')
 })
 
-test('another caller is one error until the right one is back', () => {
+test('another caller causes one error until the right one is back', () => {
   const check = new CallerCheck()
   check.check('ada')
   const first = errorOf(() => check.check('bob'))
@@ -31,7 +31,7 @@ test('another caller is one error until the right one is back', () => {
   expect(errorOf(() => check.check('bob'))).not.toBe(first)
 })
 
-test('a read is needed for each credential but the last one that was answered, once there is a caller', () => {
+test('once the caller is known, a new credential needs a read first', () => {
   const check = new CallerCheck()
   expect(check.needsRead(token('one'))).toBe(false)
   check.checkRead('ada', token('one'))
@@ -42,7 +42,7 @@ test('a read is needed for each credential but the last one that was answered, o
   expect(check.needsRead(token('one'))).toBe(true)
 })
 
-test('where a cookie speaks for the client, a read is needed each time: nobody sees it change', () => {
+test('with cookies, a read is needed each time', () => {
   const check = new CallerCheck()
   check.checkRead('ada', undefined)
   expect(check.needsRead(undefined)).toBe(true)

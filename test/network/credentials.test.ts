@@ -22,14 +22,14 @@ describe('what is sent', () => {
     expect(await headers({})).toEqual({})
   })
 
-  test('a function is asked again each time', async () => {
+  test('a function is called again each time', async () => {
     let calls = 0
     const credentials = createCredentials({ token: () => `t${++calls}` })
     await credentials.get()
     expect(await credentials.get()).toEqual({ scheme: 'bearer', value: 't2' })
   })
 
-  test('a function is asked in a turn of its own, since it may use the client', async () => {
+  test('a function is called asynchronously, since it may use the client', async () => {
     const log: string[] = []
     const got = createCredentials({ token: () => String(log.push('asked')) }).get()
     log.push('begun')
@@ -51,13 +51,13 @@ describe('what is sent', () => {
 })
 
 describe('a source that fails', () => {
-  test('with an UnauthenticatedError: it passes through', async () => {
+  test('passes an UnauthenticatedError through', async () => {
     const own = new UnauthenticatedError('The refresh token has expired.')
     const credentials = createCredentials({ token: () => Promise.reject(own) })
     await expect(credentials.get()).rejects.toBe(own)
   })
 
-  test('with anything else: a retryable NetworkError that names its class and code, and nothing it says', async () => {
+  test('causes a retryable NetworkError with the class and code of its error, without its message', async () => {
     const failure = Object.assign(new TypeError('POST /refresh?rt=s3cret'), {
       code: 'ECONNREFUSED',
       config: { headers: 's3cret' },
@@ -68,7 +68,7 @@ describe('a source that fails', () => {
     expect(inspect(error, { depth: 9, showHidden: true })).not.toContain('s3cret')
   })
 
-  test('tells the code of what it failed of, and no code or name that is long enough to be a credential', async () => {
+  test('reports the code of its error, unless a code or name is long enough to be a credential', async () => {
     const told = async (failure: Error) => {
       const error = await thrownBy(createCredentials({ token: () => Promise.reject(failure) }).get)
       return (error.cause as Error).message
@@ -80,7 +80,7 @@ describe('a source that fails', () => {
   })
 
   test.each(['s3cret', null, { token: 's3cret' }])(
-    'by throwing %j: nothing of it is told',
+    'that throws %j is reported without that value',
     async (thrown) => {
       const token = () => {
         throw thrown
@@ -92,7 +92,7 @@ describe('a source that fails', () => {
   )
 })
 
-describe('what no header can carry is a ConfigurationError that does not quote it', () => {
+describe('a credential that no header can carry causes a ConfigurationError that does not quote it', () => {
   test.each(['a\nb', 'a b', 'ä', '\u0000', 'a\r\nX-Evil: 1'])('%j', async (value) => {
     const early = await thrownBy(() => createCredentials({ apiKey: value }))
     const late = await thrownBy(createCredentials({ token: () => value }).get)
@@ -117,7 +117,7 @@ describe('what no header can carry is a ConfigurationError that does not quote i
 })
 
 describe('a replacement', () => {
-  test('holds as long as the source yields what it yielded before', async () => {
+  test('is used as long as the source returns the old credential', async () => {
     let current: string | null = 'old'
     const credentials = createCredentials({ token: () => current })
     const value = async () => (await credentials.get())?.value
@@ -131,7 +131,7 @@ describe('a replacement', () => {
     expect(await value()).toBe('old')
   })
 
-  test('may be replaced itself, and stands in where the source has nothing', async () => {
+  test('can be replaced itself, and is used if the source returns nothing', async () => {
     const credentials = createCredentials({ apiKey: () => null })
     await thrownBy(credentials.get)
     credentials.use('a')
@@ -139,13 +139,13 @@ describe('a replacement', () => {
     expect(await credentials.get()).toEqual({ scheme: 'apiKey', value: 'b' })
   })
 
-  test('given before the source was ever asked, it is what is sent first', async () => {
+  test('is sent first if it comes before the first call of the source', async () => {
     const credentials = createCredentials({ token: 'old' })
     credentials.use('fresh')
     expect(await credentials.get()).toEqual({ scheme: 'bearer', value: 'fresh' })
   })
 
-  test('is a bearer token where there were only cookies', async () => {
+  test('is a bearer token if there were only cookies', async () => {
     const credentials = createCredentials({})
     expect(await credentials.get()).toBeUndefined()
     credentials.use('t')
@@ -156,7 +156,7 @@ describe('a replacement', () => {
 describe('a refusal', () => {
   const bearer = (value: string) => ({ scheme: 'bearer', value }) as const
 
-  test('is news once for each credential, however many calls fail with it together', () => {
+  test('is reported once per credential, however many requests fail with it', () => {
     const { refuse, rejected } = createCredentials({ token: 'x' })
     const both = [refuse('401', bearer('a')), refuse('401', bearer('a'))]
     expect(both.map(rejected)).toEqual([true, false])
@@ -165,7 +165,7 @@ describe('a refusal', () => {
     expect(rejected(refuse('a straggler', bearer('a')))).toBe(false)
   })
 
-  test('is news again once the service has taken the credential in between', () => {
+  test('is reported again once the service has accepted the credential in between', () => {
     const { refuse, rejected, accepted } = createCredentials({ token: 'x' })
     expect(rejected(refuse('401', bearer('a')))).toBe(true)
     accepted(bearer('b'))
@@ -174,7 +174,7 @@ describe('a refusal', () => {
     expect(rejected(refuse('401', bearer('a')))).toBe(true)
   })
 
-  test('for want of a credential is news once, until one was taken', async () => {
+  test('for a missing credential is reported once, until one is accepted', async () => {
     const { get, refuse, rejected, accepted } = createCredentials({ token: () => null })
     expect(rejected(await thrownBy(get))).toBe(true)
     expect(rejected(await thrownBy(get))).toBe(false)
@@ -183,7 +183,7 @@ describe('a refusal', () => {
     expect(rejected(refuse('cookies', undefined))).toBe(false)
   })
 
-  test('long ago is forgotten, so that a token that is renewed for ever costs nothing', () => {
+  test('is forgotten after a while, so that renewed tokens do not fill the memory', () => {
     const { refuse, rejected, accepted } = createCredentials({ token: 'x' })
     for (let n = 0; n < 1_000; n += 1) {
       expect(rejected(refuse('401', bearer(`a${n}`)))).toBe(true)
@@ -196,14 +196,14 @@ describe('a refusal', () => {
     ])
   })
 
-  test('by the application itself counts like one for want of a credential', async () => {
+  test('by the application counts as a missing credential', async () => {
     const own = new UnauthenticatedError('Signed out.')
     const { get, rejected } = createCredentials({ token: () => Promise.reject(own) })
     expect(rejected(await thrownBy(get))).toBe(true)
     expect(rejected(await thrownBy(get))).toBe(false)
   })
 
-  test('shows the credential to nobody who prints it', () => {
+  test('does not print the credential', () => {
     const error = createCredentials({ token: 'x' }).refuse('401', bearer('s3cret'))
     expect(inspect(error, { depth: 9, showHidden: true })).not.toContain('s3cret')
     expect(JSON.stringify(error)).not.toContain('s3cret')

@@ -44,7 +44,7 @@ test.each([
   expect(txFailureOf(error, count)).toEqual(failure)
 })
 
-test('missing credentials are no other failure', () => {
+test('missing credentials are a failure of their own', () => {
   expect(failureOf(new UnauthenticatedError('401'))).toEqual({ kind: 'unauthenticated' })
 })
 
@@ -52,6 +52,6 @@ test.each([
   ['no network', new NetworkError('timeout', 'Late.')],
   ['a fault in a program', new TypeError('x is not a function')],
   ['something that is no error', 'what?'],
-])('%s says nothing of the history', (_, error) => {
+])('%s proves nothing about the history', (_, error) => {
   expect(failureOf(error)).toEqual({ kind: 'other' })
 })

@@ -43,7 +43,7 @@ const faults: readonly [string, () => Response | Promise<Response>][] = [
   ['bytes that are no UTF-8', () => new Response(new Uint8Array([0x7b, 0xff, 0x7d]))],
 ]
 
-describe('invariant 49: what is not the promised JSON is a transient failure', () => {
+describe('invariant 49: a body that is not the expected JSON is a transient failure', () => {
   test.each(faults)('%s, for a snapshot and for a delta', async (_, answer) => {
     const made = setup(answer)
     const sink = new ListSink()
@@ -60,7 +60,7 @@ describe('invariant 49: what is not the promised JSON is a transient failure', (
   })
 })
 
-test('a redirect is told as one, whether the runtime shows its status or not', async () => {
+test('a redirect is reported as such, whether the runtime shows its status or not', async () => {
   for (const answer of [new Response(null, { status: 307 }), opaque]) {
     const error = await setup(() => answer)
       .transport.delta(1)
@@ -69,12 +69,12 @@ test('a redirect is told as one, whether the runtime shows its status or not', a
   }
 })
 
-test('a snapshot in a delta’s place and a wrong content type are read by what they are', async () => {
+test('a snapshot instead of a delta and a wrong content type are read by their content', async () => {
   const made = setup(() => new Response('{"sid":5,"rows":[]}', { headers: { 'Content-Type': 'text/html' } }))
   expect((await made.transport.delta(1)).sid).toBe(5)
 })
 
-test('a fetch that throws at once is a network that cannot be reached', async () => {
+test('a fetch that throws counts as an unreachable network', async () => {
   const made = setup(() => {
     throw new TypeError('Bearer s3cret')
   })

@@ -11,7 +11,7 @@ const delta = { sid: 9, frames: [] }
 const never = () => new Promise<never>(() => {})
 
 describe('limits', () => {
-  test('an answer that does not begin within 30 s', async () => {
+  test('a response that does not begin within 30 s', async () => {
     const made = setup(never)
     const result = outcomeOf(made.transport.delta(1))
     await made.clock.advance(29_999)
@@ -26,7 +26,7 @@ describe('limits', () => {
     expect(made.clock.timers).toBe(0)
   })
 
-  test('the answer to much that was sent may take longer to begin: a slow line has to carry that first', async () => {
+  test('a response to a large request gets more time, for slow uplinks', async () => {
     const made = setup(never)
     const result = outcomeOf(made.transport.transact(() => 'x'.repeat(256_000)))
     await made.clock.advance(89_999)
@@ -55,7 +55,7 @@ describe('limits', () => {
     expect(made.calls).toHaveLength(0)
   })
 
-  test('30 s without a byte end an answer; one that goes on slowly does not end', async () => {
+  test('30 s without a byte end a response; a slow one continues', async () => {
     const body = new ManualBody()
     const made = setup(() => new Response(body.stream))
     const result = outcomeOf(made.transport.delta(1))
@@ -73,7 +73,7 @@ describe('limits', () => {
   test.each([
     ['delta', 'timeout', (transport: Transport) => transport.delta(1)],
     ['snapshot', undefined, (transport: Transport) => transport.bootstrap(new ListSink())],
-  ])('ten minutes of an answer that trickles on, a %s: %s', async (_, code, call) => {
+  ])('ten minutes of a slow response, a %s: %s', async (_, code, call) => {
     const body = new ManualBody()
     const made = setup(() => new Response(body.stream))
     const result = outcomeOf<unknown>(call(made.transport))
@@ -85,7 +85,7 @@ describe('limits', () => {
     expect(isSyncError(result.error) ? result.error.code : undefined).toBe(code)
   })
 
-  test('any time for a delta that goes on coming, however slowly', async () => {
+  test('any time for a delta that keeps coming, however slowly', async () => {
     const body = new ManualBody()
     const made = setup(() => new Response(body.stream))
     const result = outcomeOf<unknown>(made.transport.delta(1))
@@ -96,7 +96,7 @@ describe('limits', () => {
     expect(result.settled).toBe(false)
   })
 
-  test('leave no timer behind a call that went well', async () => {
+  test('leave no timer after a successful request', async () => {
     const made = setup(() => json(delta))
     await made.transport.delta(1)
     expect(made.clock.timers).toBe(0)
@@ -106,7 +106,7 @@ describe('limits', () => {
 describe('a caller that gives up', () => {
   const reason = new Error('Enough.')
 
-  test('before the call: nothing is asked, not even for credentials', async () => {
+  test('before the request sends nothing, and asks for no credentials', async () => {
     const token = vi.fn(() => 's3cret')
     const made = setup(() => json(delta), { credentials: createCredentials({ token }) })
     await expect(made.transport.delta(1, AbortSignal.abort(reason))).rejects.toBe(reason)
@@ -117,7 +117,7 @@ describe('a caller that gives up', () => {
   test.each([
     ['while credentials are got', { credentials: createCredentials({ token: never }) }, 0],
     ['while the answer is waited for', {}, 1],
-  ])('%s: its reason comes back at once, and fetch is ended', async (_, options, calls) => {
+  ])('%s gets its reason at once, and ends the fetch', async (_, options, calls) => {
     const made = setup(never, options)
     const controller = new AbortController()
     const result = outcomeOf(made.transport.delta(1, controller.signal))
@@ -130,46 +130,40 @@ describe('a caller that gives up', () => {
     expect(getEventListeners(controller.signal, 'abort')).toHaveLength(0)
   })
 
-  test.each([200, 500])(
-    'while the body of a %i comes: its reason comes back, and the body is let go',
-    async (status) => {
-      const body = new ManualBody()
-      const made = setup(() => new Response(body.stream, { status }))
-      const controller = new AbortController()
-      const result = outcomeOf(made.transport.bootstrap(new ListSink(), controller.signal))
-      await settle()
-      body.sends('{"rows":[')
+  test.each([200, 500])('during the body of a %i gets its reason, and releases the body', async (status) => {
+    const body = new ManualBody()
+    const made = setup(() => new Response(body.stream, { status }))
+    const controller = new AbortController()
+    const result = outcomeOf(made.transport.bootstrap(new ListSink(), controller.signal))
+    await settle()
+    body.sends('{"rows":[')
+    await settle()
+    controller.abort(reason)
+    await settle()
+    expect(result.error).toBe(reason)
+    expect([body.cancelled, made.clock.timers]).toEqual([true, 0])
+    expect(getEventListeners(controller.signal, 'abort')).toHaveLength(0)
+  })
+
+  test.each([1, 2])('during the first of %i slices gets its reason, and no other slice', async (slices) => {
+    const body = new ManualBody()
+    const made = setup(() => new Response(body.stream))
+    const controller = new AbortController()
+    const sink = new ListSink()
+    const slice = vi.spyOn(sink, 'slice').mockImplementation(async () => {
       await settle()
       controller.abort(reason)
-      await settle()
-      expect(result.error).toBe(reason)
-      expect([body.cancelled, made.clock.timers]).toEqual([true, 0])
-      expect(getEventListeners(controller.signal, 'abort')).toHaveLength(0)
-    },
-  )
+    })
+    const result = outcomeOf(made.transport.bootstrap(sink, controller.signal))
+    await settle()
+    body.sends(`{"rows":[${'{"t":"a","id":"1","p":{}},'.repeat(1_000 * slices)}`)
+    await settle()
+    await settle()
+    expect(result.error).toBe(reason)
+    expect([slice.mock.calls.length, body.cancelled, made.clock.timers]).toEqual([1, true, 0])
+  })
 
-  test.each([1, 2])(
-    'while the first of %i slices is taken: its reason comes back, and no other slice is handed on',
-    async (slices) => {
-      const body = new ManualBody()
-      const made = setup(() => new Response(body.stream))
-      const controller = new AbortController()
-      const sink = new ListSink()
-      const slice = vi.spyOn(sink, 'slice').mockImplementation(async () => {
-        await settle()
-        controller.abort(reason)
-      })
-      const result = outcomeOf(made.transport.bootstrap(sink, controller.signal))
-      await settle()
-      body.sends(`{"rows":[${'{"t":"a","id":"1","p":{}},'.repeat(1_000 * slices)}`)
-      await settle()
-      await settle()
-      expect(result.error).toBe(reason)
-      expect([slice.mock.calls.length, body.cancelled, made.clock.timers]).toEqual([1, true, 0])
-    },
-  )
-
-  test('leaves no listener on its signal behind a call that went well', async () => {
+  test('leaves no listener on its signal after a successful request', async () => {
     const made = setup(() => json(delta))
     const { signal } = new AbortController()
     await made.transport.delta(1, signal)

@@ -34,7 +34,7 @@ describe('a request', () => {
     expect(made.last().init.method ?? 'GET').toBe('GET')
   })
 
-  test('with transactions is a POST of JSON, and says that it is', async () => {
+  test('with transactions is a POST of JSON with its content type', async () => {
     const made = setup(() => json({ sid: 9, results: [] }))
     expect(await made.transport.transact(() => ({ txs: [] }))).toEqual({ sid: 9, results: [] })
     expect(made.last().url).toBe('https://api.test/sync/v1/tx')
@@ -42,7 +42,7 @@ describe('a request', () => {
     expect(made.last().headers.get('Content-Type')).toBe('application/json')
   })
 
-  test('with transactions is not made where there is nothing to send, or nowhere to send it', async () => {
+  test('with transactions is not sent without transactions or without an address', async () => {
     const made = setup(() => json({ sid: 9, results: [] }))
     await expect(made.transport.transact(() => undefined)).rejects.toMatchObject({
       option: 'transactionCodec',
@@ -56,7 +56,7 @@ describe('a request', () => {
     expect(made.calls).toEqual([])
   })
 
-  test('asks for credentials each time, and is not made without them', async () => {
+  test('asks for credentials each time, and is not sent without them', async () => {
     const tokens = ['a', 'b', null]
     const made = setup(() => json(delta), {
       credentials: createCredentials({ token: () => tokens.shift() ?? null }),
@@ -73,7 +73,7 @@ describe('a request', () => {
     expect([sid, kind, broken.length]).toEqual([3, 'row', 1])
   })
 
-  test('is answered where the runtime cannot stream, too', async () => {
+  test('works in a runtime that cannot stream, too', async () => {
     const unstreamed = (value: unknown) => Object.defineProperty(json(value), 'body', { value: undefined })
     expect((await setup(() => unstreamed(delta)).transport.delta(1)).sid).toBe(9)
     const sink = new ListSink()
@@ -106,14 +106,14 @@ describe('a request', () => {
   })
 })
 
-describe('an answer that is no 2xx', () => {
+describe('a response other than 2xx', () => {
   const failing = (status: number, body: unknown, headers: Record<string, string> = {}) => {
     const text = typeof body === 'string' ? body : JSON.stringify(body)
     const made = setup(() => new Response(text, { status, headers }))
     return { ...made, result: () => made.transport.delta(1).catch((error: unknown) => error) }
   }
 
-  test('of 401 is an UnauthenticatedError that quotes the service, and is news once', async () => {
+  test('of 401 is an UnauthenticatedError with the message of the service, reported once', async () => {
     const credentials = createCredentials({ token: 's3cret' })
     const made = setup(
       () => json({ error: { code: 'token_expired', message: 'Token expired.' } }, { status: 401 }),
@@ -131,7 +131,7 @@ describe('an answer that is no 2xx', () => {
     expect(results.map(credentials.rejected)).toEqual([true, false])
   })
 
-  test('whose body drips without end is told in bounded time', async () => {
+  test('whose body never ends is reported in bounded time', async () => {
     const body = new ManualBody()
     const { transport, clock } = setup(() => new Response(body.stream, { status: 401 }))
     const outcome = outcomeOf(transport.delta(1))
@@ -142,7 +142,7 @@ describe('an answer that is no 2xx', () => {
     expect(outcome.error).toMatchObject({ name: 'UnauthenticatedError' })
   })
 
-  test('of 401 is news again after the credential was taken in between', async () => {
+  test('of 401 is reported again after the credential was accepted in between', async () => {
     const credentials = createCredentials({ token: 's3cret' })
     const answers = [401, 200, 401]
     const made = setup(() => json(delta, { status: answers.shift() ?? 500 }), { credentials })
@@ -166,7 +166,7 @@ describe('an answer that is no 2xx', () => {
     })
   })
 
-  test('is told alike to a client that sends no credential', async () => {
+  test('is the same for a client without a credential', async () => {
     const error = { code: 'token_expired', message: 'Sign in.' }
     const answers = [401, 400]
     const made = setup(() => json({ error }, { status: answers.shift() ?? 500 }), {
@@ -179,7 +179,7 @@ describe('an answer that is no 2xx', () => {
     expect(await outcome(made.transport.delta(1))).toMatchObject({ serverCode: 'token_expired' })
   })
 
-  test('with a body that is not the protocol’s has a status and no more', async () => {
+  test('with a body outside the protocol has only a status', async () => {
     for (const body of ['<html>Bad gateway</html>', '', { message: 'x' }, { error: 'x' }]) {
       const error = await failing(502, body).result()
       expect(error).toMatchObject({ status: 502, serverCode: undefined, retryAfterMs: undefined })
@@ -205,7 +205,7 @@ describe('an answer that is no 2xx', () => {
     expect(message.length).toBeLessThan(300)
   })
 
-  test('is read to a limit only, and its body is let go', async () => {
+  test('is read up to a limit, and its body is released', async () => {
     const body = new ManualBody()
     const made = setup(() => new Response(body.stream, { status: 500 }))
     const result = outcomeOf(made.transport.delta(1))
@@ -238,7 +238,7 @@ describe('an answer that is no 2xx', () => {
     ['soon', undefined],
     ['-5', undefined],
     ['', undefined],
-  ])('with Retry-After %j asks for %j ms, wherever the client is', async (value, ms) => {
+  ])('with Retry-After %j waits for %j ms, in every time zone', async (value, ms) => {
     vi.stubEnv('TZ', 'America/New_York')
     onTestFinished(() => void vi.unstubAllEnvs())
     const { result } = failing(503, '', { 'Retry-After': value })

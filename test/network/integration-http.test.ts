@@ -69,12 +69,12 @@ describe('a snapshot over a real connection', () => {
       (response: ServerResponse) => response.write(snapshot.subarray(0, 500_000), () => response.destroy()),
     ],
     [
-      'ended early by a proxy',
+      'that a proxy ends early',
       { code: 'truncated' },
       (response: ServerResponse) => response.end(snapshot.subarray(0, 500_000)),
     ],
     [
-      'that is no gzip although it says so',
+      'that is wrongly marked as gzip',
       { code: 'unreachable' },
       (response: ServerResponse) => {
         response.writeHead(200, { 'Content-Encoding': 'gzip' })
@@ -99,7 +99,7 @@ describe('a snapshot over a real connection', () => {
 })
 
 describe('a server that falls silent', () => {
-  test('before its answer: the limit ends the call and the connection', async () => {
+  test('before its response is given up at the limit, with its connection', async () => {
     const { transport, clock, server } = await serve(() => {})
     const call = transport.delta(3).catch((error: unknown) => error)
     const request = await server.next()
@@ -110,7 +110,7 @@ describe('a server that falls silent', () => {
     expect(request.url).toBe('/sync/v1/delta?since=3')
   })
 
-  test('in the middle of a snapshot: 30 s without a byte end it', async () => {
+  test('in the middle of a snapshot is given up after 30 s without a byte', async () => {
     const { transport, clock, sink } = await serve((_, response) => {
       response.write(snapshot.subarray(0, 300_000))
     })

@@ -49,7 +49,7 @@ async function connect(WebSocket: WebSocketConstructor | undefined) {
   return { link: made, server: local, clock, told }
 }
 
-test('with the socket of Node the token goes into a header', async () => {
+test('the socket of Node sends the token in a header', async () => {
   const { link, server, told } = await connect(fallbackWebSocket)
   const sockets = new WebSocketServer({ server: server.server })
   sockets.on('connection', (socket) => socket.send('{"sid":1}'))
@@ -59,7 +59,7 @@ test('with the socket of Node the token goes into a header', async () => {
   expect(server.requests[0]?.headers.authorization).toBe('Bearer s3cret')
 })
 
-test('with a socket like a browser’s it goes into the query', async () => {
+test('a socket like that of a browser sends the token in the query', async () => {
   const { link, server, told } = await connect(NodeSocket as unknown as WebSocketConstructor)
   const sockets = new WebSocketServer({ server: server.server })
   sockets.on('connection', (socket) => socket.close(4401))
@@ -69,7 +69,7 @@ test('with a socket like a browser’s it goes into the query', async () => {
   expect(server.requests[0]?.headers.authorization).toBeUndefined()
 })
 
-test('an upgrade that is refused, and a server that dies, are losses', async () => {
+test('a refused upgrade and a dying server count as losses', async () => {
   const { link, server, told, clock } = await connect(fallbackWebSocket)
   server.server.once('upgrade', (_, socket) => {
     socket.end('HTTP/1.1 401 Unauthorized\r\n\r\n')
@@ -83,7 +83,7 @@ test('an upgrade that is refused, and a server that dies, are losses', async () 
   expect((await told(3)).slice(1)).toEqual(['opened', 'lost true 1006'])
 })
 
-test('a server that breaks the protocol, and never closes its end, is lost within seconds', async () => {
+test('a server that breaks the protocol, and never closes its end, counts as lost within seconds', async () => {
   const { link, server, told } = await connect(fallbackWebSocket)
   server.server.once('upgrade', ({ headers }, socket) => {
     // What a server adds to the key (RFC 6455, section 1.3).
@@ -98,7 +98,7 @@ test('a server that breaks the protocol, and never closes its end, is lost withi
   expect(await told(2)).toEqual(['opened', expect.stringMatching(/^lost true/)])
 }, 10_000)
 
-test('a server that never answers the upgrade has 15 s, and a stop meanwhile crashes nothing', async () => {
+test('a server that never answers the upgrade gets 15 s, and a stop meanwhile causes no crash', async () => {
   const { link, server, told, clock } = await connect(fallbackWebSocket)
   link.start()
   await server.next()

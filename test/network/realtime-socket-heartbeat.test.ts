@@ -16,7 +16,7 @@ describe('invariant 50: a black-holed socket is noticed', () => {
     expect([sockets.all.length, socket.state.name]).toEqual([2, 'opening'])
   })
 
-  test('on becoming visible, at once, where a heartbeat is overdue', async () => {
+  test('at once when the page becomes visible and a heartbeat is overdue', async () => {
     const { open, socket, sockets, clock, lifecycle } = linkSetup()
     await open()
     socket.expectHeartbeat(10_000)
@@ -37,7 +37,7 @@ describe('invariant 50: a black-holed socket is noticed', () => {
   })
 })
 
-test('anything that comes in time keeps the socket', async () => {
+test('any message in time keeps the socket', async () => {
   const { open, socket, sockets, clock, lifecycle } = linkSetup()
   await open()
   socket.expectHeartbeat(10_000)
@@ -50,7 +50,7 @@ test('anything that comes in time keeps the socket', async () => {
   expect([sockets.all.length, socket.state.name]).toEqual([1, 'open'])
 })
 
-test('without a heartbeat silence means nothing', async () => {
+test('without heartbeats a silent socket is kept', async () => {
   const { open, socket, sockets, clock, lifecycle } = linkSetup()
   await open()
   lifecycle.set({ visible: false })
@@ -84,7 +84,7 @@ test('the expectation of a second socket ends with it, too', async () => {
   expect(log).toEqual(['opened', 'lost open 0', 'opened', 'lost open 1006', 'opened'])
 })
 
-test('an expectation that comes when its socket is gone is none', async () => {
+test('an expectation after the loss of its socket is ignored', async () => {
   const { open, socket, sockets, clock, log } = linkSetup()
   await open()
   sockets.last.dies()
@@ -107,7 +107,7 @@ test('a new expectation takes the place of the old; less than a second counts as
   expect(socket.state.name).toBe('waiting')
 })
 
-test('a heartbeat that is no number is none', async () => {
+test('a heartbeat that is not a number is ignored', async () => {
   const { open, socket, clock } = linkSetup()
   await open()
   socket.expectHeartbeat(Number.NaN)

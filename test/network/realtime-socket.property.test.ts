@@ -25,7 +25,7 @@ const step = fc.constantFrom<[name: string, (setup: Setup) => unknown]>(
   ['visible', ({ lifecycle }) => lifecycle.set({ visible: true })],
 )
 
-test('whatever happens: one socket at most, none after a stop, and the log is opened, messages, lost, in turn', async () => {
+test('whatever happens, there is at most one socket, none after a stop, and its events come in order', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 40 }), fc.nat(), async (steps, seed) => {
       const setup = linkSetup({ seed })
@@ -49,7 +49,7 @@ test('whatever happens: one socket at most, none after a stop, and the log is op
   )
 })
 
-test('invariant 51: 1 000 clients that a restart of the server cut off come back a few hundred a second at most', async () => {
+test('invariant 51: 1 000 clients reconnect after a restart of the server, at most a few hundred per second', async () => {
   const random = mulberry32(7)
   const setups = Array.from({ length: 1_000 }, () => linkSetup({ seed: Math.floor(random() * 2 ** 32) }))
   for (const { socket } of setups) socket.start()

@@ -3,8 +3,8 @@ import type { WebSocketConstructor } from '../../src/base/environment.ts'
 import { linkSetup } from '../support/test-realtime-socket.ts'
 import { settle } from '../support/virtual-clock.ts'
 
-describe('how it opens', () => {
-  test('with the token in the query where a socket cannot send headers', async () => {
+describe('a socket that opens', () => {
+  test('sends the token in the query if a socket cannot send headers', async () => {
     const { socket, sockets } = linkSetup({ credentials: { token: 'a+b/c=' } })
     socket.start()
     await settle()
@@ -16,21 +16,21 @@ describe('how it opens', () => {
     [{ token: 's3cret' }, { Authorization: 'Bearer s3cret' }],
     [{ apiKey: 's3cret' }, { 'X-API-Key': 's3cret' }],
     [{}, {}],
-  ])('with %j in a header where it can', async (credentials, headers) => {
+  ])('sends %j in a header if it can', async (credentials, headers) => {
     const { socket, sockets } = linkSetup({ credentials, sendsHeaders: true })
     socket.start()
     await settle()
     expect([sockets.last.url, sockets.last.headers]).toEqual(['wss://api.test/ws?v=1', headers])
   })
 
-  test('without anything where cookies speak for the client', async () => {
+  test('sends no credential with cookies', async () => {
     const { socket, sockets } = linkSetup({ credentials: {} })
     socket.start()
     await settle()
     expect(sockets.last.url).toBe('wss://api.test/ws?v=1')
   })
 
-  test('not at all with an API key and no headers, or without sockets', async () => {
+  test('opens no socket with an API key without headers, or without WebSocket', async () => {
     for (const options of [{ credentials: { apiKey: 'k' } }, { environment: { WebSocket: undefined } }]) {
       const { socket, sockets, lifecycle, clock } = linkSetup(options)
       socket.start()
@@ -41,7 +41,7 @@ describe('how it opens', () => {
     }
   })
 
-  test('with the credentials of the moment, each time', async () => {
+  test('sends the current credentials each time', async () => {
     let calls = 0
     const { open, socket, sockets } = linkSetup({ credentials: { token: () => `t${++calls}` } })
     await open()
@@ -59,8 +59,8 @@ describe('how it opens', () => {
   })
 })
 
-describe('while it is open', () => {
-  test('it tells what comes, as it comes', async () => {
+describe('an open socket', () => {
+  test('passes on messages as they come', async () => {
     const { open, sockets, log, socket } = linkSetup()
     await open()
     sockets.last.says('a')
@@ -69,7 +69,7 @@ describe('while it is open', () => {
     expect(socket.state).toMatchObject({ name: 'open' })
   })
 
-  test('a loss is told with its code, and the next try waits', async () => {
+  test('reports a loss with its code, and waits before the next try', async () => {
     const { open, retry, sockets, log, socket } = linkSetup()
     await open()
     sockets.last.dies(1012)
@@ -79,7 +79,7 @@ describe('while it is open', () => {
     expect([socket.state.name, sockets.live.length]).toEqual(['opening', 1])
   })
 
-  test('renew closes the socket and opens another at once; the old one is heard no more', async () => {
+  test('is replaced at once by renew, and not heard any more', async () => {
     const { open, socket, sockets, log } = linkSetup()
     await open()
     const old = sockets.last
@@ -93,7 +93,7 @@ describe('while it is open', () => {
     expect(log).toEqual(['opened'])
   })
 
-  test('a stop closes the socket and tells nothing; the closing handshake may never end', async () => {
+  test('is closed by a stop without an event, even if the handshake never ends', async () => {
     const { open, socket, sockets, log, clock, lifecycle } = linkSetup()
     await open()
     socket.expectHeartbeat(5_000)
@@ -118,7 +118,7 @@ describe('start and stop', () => {
     expect(sockets.all).toHaveLength(1)
   })
 
-  test('a stop while credentials are got makes no socket', async () => {
+  test('a stop while credentials are read opens no socket', async () => {
     const { socket, sockets, clock } = linkSetup()
     socket.start()
     socket.stop()
@@ -126,7 +126,7 @@ describe('start and stop', () => {
     expect([sockets.all.length, clock.timers]).toEqual([0, 0])
   })
 
-  test('credentials that fail after a stop do nothing to what was started since', async () => {
+  test('credentials that fail after a stop do not affect a later start', async () => {
     const fails: ((error: Error) => void)[] = []
     const token = () => new Promise<string>((_, reject) => fails.push(reject))
     const { socket, log } = linkSetup({ credentials: { token } })
@@ -140,7 +140,7 @@ describe('start and stop', () => {
     expect([fails.length, socket.state.name, log]).toEqual([2, 'opening', []])
   })
 
-  test('a stop while it opens lets the socket go', async () => {
+  test('a stop while a socket opens releases it', async () => {
     const { socket, sockets, log } = linkSetup()
     socket.start()
     await settle()
@@ -149,7 +149,7 @@ describe('start and stop', () => {
     expect([sockets.last.closed, log, socket.state.name]).toEqual([true, [], 'off'])
   })
 
-  test('a socket that was let go while it opened is not taken for the next one', async () => {
+  test('a released socket is not taken for the next one', async () => {
     const { socket, sockets, log, clock } = linkSetup()
     socket.start()
     await settle()
@@ -162,7 +162,7 @@ describe('start and stop', () => {
     expect(log).toEqual(['lost opening 0'])
   })
 
-  test('what was started again hears of its surroundings', async () => {
+  test('a restarted socket listens to its environment', async () => {
     const { socket, open, sockets, lifecycle } = linkSetup()
     socket.start()
     socket.stop()
@@ -177,7 +177,7 @@ describe('start and stop', () => {
     expect(lifecycle.listeners).toBe(0)
   })
 
-  test('the listener may stop the socket from within', async () => {
+  test('the listener can stop the socket', async () => {
     const made = linkSetup()
     await made.open()
     made.log.push = (...lines) => {
@@ -190,7 +190,7 @@ describe('start and stop', () => {
 })
 
 describe('an attempt that fails', () => {
-  test('waits longer each time, also where a socket opens, says something and closes', async () => {
+  test('waits longer each time, even if a socket opens, sends something and closes', async () => {
     const { socket, sockets, retry, log } = linkSetup()
     socket.start()
     await settle()
@@ -206,7 +206,7 @@ describe('an attempt that fails', () => {
     expect(log.slice(0, 3)).toEqual(Array(3).fill('lost opening 1006'))
   })
 
-  test('counts no more once a socket has been open for a while', async () => {
+  test('does not count any more once a socket was open for a while', async () => {
     const { socket, sockets, clock } = linkSetup()
     socket.start()
     await settle()
@@ -219,7 +219,7 @@ describe('an attempt that fails', () => {
     expect(socket.state).toMatchObject({ failures: 0 })
   })
 
-  test('has 15 s; then the socket is let go and the next one is waited for', async () => {
+  test('gets 15 s, and is then given up', async () => {
     const { socket, sockets, clock, log } = linkSetup()
     socket.start()
     await clock.advance(14_999)
@@ -228,7 +228,7 @@ describe('an attempt that fails', () => {
     expect([socket.state.name, sockets.last.closed, log]).toEqual(['waiting', true, ['lost opening 0']])
   })
 
-  test('for want of credentials, or because getting them fails or hangs, is lost like any other', async () => {
+  test('without credentials, or with credentials that fail or hang, counts as a loss', async () => {
     const sources = [
       () => null,
       () => Promise.reject(new Error('refresh')),
@@ -245,7 +245,7 @@ describe('an attempt that fails', () => {
     }
   })
 
-  test('because the constructor throws is lost like any other', async () => {
+  test('because the constructor throws counts as a loss', async () => {
     const WebSocket = class {
       constructor(url: string) {
         throw new SyntaxError(`The URL '${url}' is invalid.`)
@@ -258,7 +258,7 @@ describe('an attempt that fails', () => {
   })
 })
 
-describe('the surroundings', () => {
+describe('the environment', () => {
   test.each([{ online: true }, { visible: true }])('%j: a wait ends at once', async (change) => {
     const { socket, sockets, lifecycle } = linkSetup()
     lifecycle.set({ online: false, visible: false })
@@ -271,7 +271,7 @@ describe('the surroundings', () => {
     expect([socket.state.name, sockets.all.length]).toEqual(['opening', 2])
   })
 
-  test('offline alone closes nothing; online after it renews the socket', async () => {
+  test('offline closes nothing; a later online renews the socket', async () => {
     const { open, socket, sockets, lifecycle, log } = linkSetup()
     await open()
     lifecycle.set({ online: false })
@@ -282,7 +282,7 @@ describe('the surroundings', () => {
     expect(log).toEqual(['opened', 'lost open 0'])
   })
 
-  test('a socket that opened while the network was said to be away is kept', async () => {
+  test('a socket that opened while the network was reported as offline is kept', async () => {
     const { open, sockets, lifecycle } = linkSetup()
     lifecycle.set({ online: false })
     await open()

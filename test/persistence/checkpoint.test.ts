@@ -77,13 +77,13 @@ describe('a checkpoint', () => {
     expect((await restoreState(await open(store)))?.rows.size).toBe(7)
   })
 
-  test('has nothing to do without a journal, or without anything', async () => {
+  test('does nothing without a journal', async () => {
     const { database } = await setUp()
     expect(await database.checkpoint()).toBe(false)
     expect(await (await open(memoryStore())).checkpoint()).toBe(false)
   })
 
-  test('rewrites only the pages that change, and reads only those of types that do', async () => {
+  test('rewrites only changed pages, and reads only those of changed types', async () => {
     const { store, database, steps } = await setUp([update('a', 1)])
     const before = await keys(store, 'pages')
     await database.checkpoint()
@@ -94,13 +94,13 @@ describe('a checkpoint', () => {
     expect(read.map(({ key }) => key).sort()).toEqual(before.slice(0, 2))
   })
 
-  test('keeps the order of the pages, drops those left empty, and puts new records behind', async () => {
+  test('keeps the order of the pages, drops empty ones, and adds new records at the end', async () => {
     const { database } = await setUp([remove('a'), remove('b'), update('c', 1), insert('e')])
     await database.checkpoint()
     expect(await pages(database)).toEqual([['c', 'd'], ['p', 'q'], ['e']])
   })
 
-  test('of two rows of one record, the later one holds', async () => {
+  test('keeps the later of two rows of one record', async () => {
     const { database } = await setUp()
     const writer = await database.snapshot()
     await writer.page(pageOf([row('a', { from: 1 }), row('b', { from: 1 }), row('b', { from: 2 })]))
@@ -126,7 +126,7 @@ describe('a checkpoint', () => {
     expect(sizes).toEqual([1_000, 1_000, 502, 2, 1])
   })
 
-  test('lets others have their turn after every page', async () => {
+  test('yields to other tasks after every page', async () => {
     const { database, clock } = await setUp([
       update('a', 1),
       update('d', 1),
@@ -138,7 +138,7 @@ describe('a checkpoint', () => {
     expect(pause).toHaveBeenCalledTimes(4)
   })
 
-  test('keeps what is appended meanwhile', async () => {
+  test('keeps what is appended during it', async () => {
     const { store, database, hook } = await setUp([update('a', 1)], [insert('e')])
     let sid = 12
     const appending: Promise<void>[] = []
@@ -162,7 +162,7 @@ describe('a checkpoint', () => {
     )
   })
 
-  test('gives up without harm where a snapshot takes the place of its pages, whenever it does', async () => {
+  test('gives up without harm if a snapshot replaces its pages', async () => {
     const other = snapshotOf(30, rowsNamed('x', 'y', 'z'), 'y')
     const outcomes = new Set<boolean>()
     for (let at = 0; ; at += 1) {
@@ -191,7 +191,7 @@ describe('a checkpoint', () => {
     expect(outcomes.has(false)).toBe(true)
   })
 
-  test('ends on its signal between two slices, and leaves all as it was', async () => {
+  test('ends on its signal between two slices, and changes nothing', async () => {
     for (let at = 1; ; at += 1) {
       const { store, database, clock, steps } = await setUp([update('a', 1), update('d', 1), insert('e')])
       const before = await restoreState(database)
@@ -213,12 +213,12 @@ describe('a checkpoint', () => {
     }
   })
 
-  test('is one at a time', async () => {
+  test('runs once at a time', async () => {
     const { database } = await setUp([update('a', 1)])
     expect(await Promise.all([database.checkpoint(), database.checkpoint()])).toEqual([true, false])
   })
 
-  test('folds no further than a broken link', async () => {
+  test('stops at a broken link', async () => {
     const { store, database } = await setUp([update('a', 1)], [update('a', 2)], [update('a', 3)])
     await behind(store, async (tx) => tx.put('journal', journalKey(1, journalKey(1)), null))
     await database.checkpoint()
@@ -234,7 +234,7 @@ describe('a checkpoint', () => {
     expect(database.size.journalUnits).toBe(0)
   })
 
-  test('leaves a size that is right also where nothing was restored, and none where all is dropped', async () => {
+  test('reports the right size, even if nothing was restored, and 0 if all is dropped', async () => {
     const { store } = await setUp([update('a', 1), insert('e')])
     const database = await open(store)
     await database.checkpoint()
@@ -244,7 +244,7 @@ describe('a checkpoint', () => {
     expect(database.size).toEqual({ pageUnits: 0, journalUnits: 0 })
   })
 
-  test('changes nothing that can be seen, whatever the rows and the ops', async () => {
+  test('changes no visible data, whatever the rows and ops', async () => {
     const target = {
       t: fc.constantFrom('a', 'b', '__proto'),
       id: fc.constantFrom('1', '2', '3', 'constructor', ''),
@@ -271,7 +271,7 @@ describe('a checkpoint', () => {
   })
 })
 
-test('a checkpoint is due once the journal passes a share of the pages, and is not small', () => {
+test('a checkpoint is due once the journal is large compared with the pages', () => {
   expect(checkpointDue({ pageUnits: 0, journalUnits: 100_000 })).toBe(false)
   expect(checkpointDue({ pageUnits: 0, journalUnits: 600_000 })).toBe(true)
   expect(checkpointDue({ pageUnits: 40_000_000, journalUnits: 9_000_000 })).toBe(false)

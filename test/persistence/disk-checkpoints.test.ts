@@ -59,7 +59,7 @@ test('a checkpoint that ends after the disk was closed leaves no timer, whatever
   expect(clock.timers).toBe(0)
 })
 
-test('a checkpoint that was to come is none once the disk is closed', async () => {
+test('a planned checkpoint does not run once the disk is closed', async () => {
   const { clock, checkpoints, disk } = await dueDisk()
   disk.record({ since: 0, sid: 1, ops: [] })
   await disk.close()
@@ -68,7 +68,7 @@ test('a checkpoint that was to come is none once the disk is closed', async () =
   expect(checkpoints).toEqual([])
 })
 
-test('a checkpoint that ends well does not hide that what came meanwhile is not stored', async () => {
+test('a successful checkpoint does not hide that later changes are not stored', async () => {
   const { clock, checkpoints, told, disk, taken } = await dueDisk(async ({ sid }) => {
     if (sid > 1) throw full
   })
@@ -80,7 +80,7 @@ test('a checkpoint that ends well does not hide that what came meanwhile is not 
   await disk.close()
 })
 
-test('why a checkpoint failed is told until one succeeds, also where a delta could not be stored meanwhile', async () => {
+test('the reason of a failed checkpoint is reported until one succeeds, even if a delta fails meanwhile', async () => {
   const slow = new StorageError('timeout', 'Slow.')
   let tries = 0
   const { clock, checkpoints, told, disk, taken } = await dueDisk(async ({ sid }) => {
@@ -99,7 +99,7 @@ test('why a checkpoint failed is told until one succeeds, also where a delta cou
   await disk.close()
 })
 
-test('a checkpoint that a snapshot has ended tells of no failure', async () => {
+test('a checkpoint that a snapshot ends reports no failure', async () => {
   const { clock, checkpoints, told, disk, taken, snapshot } = await dueDisk()
   await taken(1)
   expect(await snapshot()).toBe('stored')

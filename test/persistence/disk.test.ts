@@ -42,7 +42,7 @@ async function fullDisk(): Promise<Disk> {
   return disk
 }
 
-test('invariant 33: a snapshot that is given up for the outbox before it is shown is not called durable', async () => {
+test('invariant 33: a snapshot that was dropped for the outbox does not count as durable', async () => {
   const disk = await fullDisk()
   const replaced = await disk.replace(disk.database, async () => {
     await disk.outbox.write({ put: [] })
@@ -54,13 +54,13 @@ test('invariant 33: a snapshot that is given up for the outbox before it is show
   await disk.stored()
 })
 
-test('what is taken while nothing is stored until a snapshot is not durable', async () => {
+test('a change that waits for the next snapshot does not count as durable', async () => {
   const disk = await fullDisk()
   disk.record({ since: 0, sid: 1, ops: [] })
   await expect(disk.stored()).rejects.toMatchObject({ code: 'aborted' })
 })
 
-test('a snapshot is not called durable that the engine took away, with the database opened again, before it is shown', async () => {
+test('a snapshot that the engine deleted does not count as durable', async () => {
   const clock = new VirtualClock()
   const engine = new ClosableStore()
   const disk = new Disk({
@@ -81,7 +81,7 @@ test('a snapshot is not called durable that the engine took away, with the datab
   await expect(disk.stored()).rejects.toMatchObject({ code: 'aborted' })
 })
 
-test('the disk is closed once what is written in one that was opened again has ended', async () => {
+test('closing waits for writes to a reopened database', async () => {
   const clock = new VirtualClock()
   const waited = (ms: number) => new Promise<void>((resolve) => void clock.after(ms, resolve))
   const closed = new StorageError('closed', 'Closed.', { retryable: true })
@@ -109,7 +109,7 @@ test('the disk is closed once what is written in one that was opened again has e
   expect([opened, told.length - before, clock.timers]).toEqual([2, 0, 0])
 })
 
-test('deltas that have piled up before a disk that refuses them are followed by a snapshot, whenever they were too many', async () => {
+test('too many unstored deltas cause a snapshot', async () => {
   const clock = new VirtualClock()
   const database: Database = { ...noDatabase, append: () => Promise.reject(full) }
   let lost = 0
@@ -134,7 +134,7 @@ test('deltas that have piled up before a disk that refuses them are followed by 
   await clock.until(disk.close())
 })
 
-test('what is on the disk is read once, also where the engine closes it and it is opened again', async () => {
+test('the stored data is read once, even if the database is reopened', async () => {
   const clock = new VirtualClock()
   const engine = new ClosableStore()
   const told: string[] = []
@@ -153,7 +153,7 @@ test('what is on the disk is read once, also where the engine closes it and it i
   expect(told).toEqual(['opened', 'reopened'])
 })
 
-test('a database that the engine has taken away is let go of once another is open in its place', async () => {
+test('a database that the engine closed is released once another is open', async () => {
   const closed: string[] = []
   const named = (name: string): Database => ({ ...noDatabase, close: () => void closed.push(name) })
   const databases = [named('first'), named('second')]
@@ -178,7 +178,7 @@ test('a database that the engine has taken away is let go of once another is ope
   expect(closed).toEqual(['first', 'second'])
 })
 
-test('an engine that tells only then why it has taken one away says nothing of the one in its place', async () => {
+test('a late reason for a closed database does not affect the next one', async () => {
   const closed = new StorageError('closed', 'Closed.', { retryable: true })
   const losses: (() => void)[] = []
   const told: unknown[] = []
@@ -206,7 +206,7 @@ test('an engine that tells only then why it has taken one away says nothing of t
   expect(told.at(-1)).toBeUndefined()
 })
 
-test('the disk is closed once what was recorded is written', async () => {
+test('closing waits until recorded changes are written', async () => {
   const clock = new VirtualClock()
   const told: string[] = []
   const database: Database = {

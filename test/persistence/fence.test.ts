@@ -12,7 +12,7 @@ const first = snapshotOf(10, rowsNamed('a', 'b', 'c'))
 const delta = { since: 10, sid: 11, ops: [{ op: 'd', t: 'Issue', id: 'a' }] } as const
 
 describe.each(Object.entries(stores))('over %s', (_, make) => {
-  test('invariant 40: whoever opened it before is refused, and has changed nothing', async () => {
+  test('invariant 40: an earlier writer is refused, and changes nothing', async () => {
     const store = make()
     const former = await open(store)
     await storeSnapshot(former, first)
@@ -46,13 +46,13 @@ describe.each(Object.entries(stores))('over %s', (_, make) => {
     ['a snapshot', (database) => storeSnapshot(database, snapshotOf(11, []))],
     ['all was dropped', (database) => database.drop()],
     [
-      'a snapshot in place of what was dropped',
+      'a snapshot after a drop',
       async (database) => {
         await database.drop()
         await storeSnapshot(database, snapshotOf(11, []))
       },
     ],
-  ])('invariant 40: an append that reads nothing is refused as well, also after %s', async (_, change) => {
+  ])('invariant 40: an append that reads nothing is refused, too, even after %s', async (_, change) => {
     const store = make()
     const former = await open(store)
     await storeSnapshot(former, first)
@@ -66,7 +66,7 @@ describe.each(Object.entries(stores))('over %s', (_, make) => {
     expect(plain(await restoreState(await open(store)))).toEqual(expected)
   })
 
-  test('invariant 40: one whose journal was cut is refused as well', async () => {
+  test('invariant 40: a writer whose journal was cut is refused, too', async () => {
     const store = make()
     const former = await open(store)
     await storeSnapshot(former, first)
@@ -82,7 +82,7 @@ describe.each(Object.entries(stores))('over %s', (_, make) => {
     expect((await restoreState(await open(store)))?.sid).toBe(14)
   })
 
-  test('invariant 40: one whose last record cannot be read is refused as well', async () => {
+  test('invariant 40: a writer whose last record is unreadable is refused, too', async () => {
     const store = make()
     const former = await open(store)
     await storeSnapshot(former, first)
@@ -93,7 +93,7 @@ describe.each(Object.entries(stores))('over %s', (_, make) => {
     await expect(late).rejects.toMatchObject({ code: 'fenced' })
   })
 
-  test('whoever is refused is told so in words for its user, whichever write it was', async () => {
+  test('a refused writer gets a message for its user, for every kind of write', async () => {
     const store = make()
     const former = await open(store)
     await storeSnapshot(former, first)
@@ -104,7 +104,7 @@ describe.each(Object.entries(stores))('over %s', (_, make) => {
     await expect(storeSnapshot(former, first)).rejects.toMatchObject({ message })
   })
 
-  test('a checkpoint also folds what openings leave in the journal', async () => {
+  test('a checkpoint also folds the journal entries of openings', async () => {
     const store = make()
     await storeSnapshot(await open(store), first)
     const present = await open(store)
@@ -116,7 +116,7 @@ describe.each(Object.entries(stores))('over %s', (_, make) => {
     expect([present.size.journalUnits, await present.checkpoint()]).toEqual([0, false])
   })
 
-  test('of those who open it at once, one can write', async () => {
+  test('of several clients that open it at once, one can write', async () => {
     const store = make()
     await storeSnapshot(await open(store), first)
     const all = await Promise.all([1, 2, 3, 4].map(() => open(store)))
@@ -129,7 +129,7 @@ describe.each(Object.entries(stores))('over %s', (_, make) => {
     ])
   })
 
-  test('whoever drops all to make room takes it from whoever was here before', async () => {
+  test('a client that drops all data to make room becomes the writer', async () => {
     const disk = new FullStore(make())
     const former = await open(disk.store)
     await storeSnapshot(former, first)
@@ -141,7 +141,7 @@ describe.each(Object.entries(stores))('over %s', (_, make) => {
     expect(await restoreState(await open(disk.store))).toBeUndefined()
   })
 
-  test('whoever opened it without room can read, and is the one that writes as soon as there is some', async () => {
+  test('a client that opens it without room can read, and writes as soon as there is room', async () => {
     const disk = new FullStore(make())
     const former = await open(disk.store)
     await storeSnapshot(former, first)
@@ -157,7 +157,7 @@ describe.each(Object.entries(stores))('over %s', (_, make) => {
     expect(plain(await restoreState(present))).toEqual(plain(snapshotOf(12, rowsNamed('d'))))
   })
 
-  test('one after the other that opened it without room folds the journal and goes on from there', async () => {
+  test('clients that open it without room fold the journal, one after another', async () => {
     const disk = new FullStore(make())
     const former = await open(disk.store)
     await storeSnapshot(former, first)
@@ -192,7 +192,7 @@ test('a database that cannot be opened is closed again, so that it blocks nobody
   expect(close).toHaveBeenCalledOnce()
 })
 
-test('of more than a thousand who were here before, the last thousand keep their places', async () => {
+test('the last thousand earlier writers are remembered', async () => {
   const store = memoryStore()
   for (let n = 0; n < 1_010; n += 1) await open(store)
   await (await open(store)).drop()

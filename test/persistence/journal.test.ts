@@ -32,7 +32,7 @@ const entry = (since: number, sid: number, ops: readonly RowOp[] = []): JournalE
 const insert = (id: string): RowOp => ({ op: 'i', t: 'Issue', id, p: { title: id } })
 
 describe('an append', () => {
-  test('is found after a restart, with what came before it', async () => {
+  test('is restored with everything before it', async () => {
     const { store, database } = await setUp()
     const entries = [
       entry(10, 12, [insert('d')]),
@@ -58,7 +58,7 @@ describe('an append', () => {
     ['no epoch', undefined, undefined],
     ['an epoch that only the snapshot told', 'x', undefined],
     ['the same epoch', 'x', 'x'],
-  ])('that goes on from the last one reads nothing: %s', async (_, known, epoch) => {
+  ])('that continues the last one reads nothing: %s', async (_, known, epoch) => {
     const steps: Step['name'][] = []
     const note = ({ name }: Step) => void steps.push(name)
     const store = withSteps(memoryStore(), { awaited: note, immediate: note })
@@ -71,7 +71,7 @@ describe('an append', () => {
     expect((await restoreState(await open(store)))?.sid).toBe(12)
   })
 
-  test('right behind a snapshot reads nothing of those who were here before', async () => {
+  test('right after a snapshot reads nothing of earlier writers', async () => {
     const inner = memoryStore()
     for (let n = 0; n < 20; n += 1) await open(inner)
     const read: Step[] = []
@@ -89,7 +89,7 @@ describe('an append', () => {
     ['a snapshot', (database) => storeSnapshot(database, snapshotOf(20, []))],
     ['a removal of all', (database) => database.drop()],
     ['another append', (database) => database.append(entry(11, 12))],
-  ])('is compared with what is stored again after %s', async (_, change) => {
+  ])('is compared with the stored data again after %s', async (_, change) => {
     const { database } = await setUp()
     await database.append(entry(10, 11))
     await change(database)
@@ -97,19 +97,19 @@ describe('an append', () => {
     await expect(late).rejects.toMatchObject({ code: 'broken_link' })
   })
 
-  test('is refused with `broken_link` where there is no snapshot', async () => {
+  test('is refused with `broken_link` without a snapshot', async () => {
     const database = await open(memoryStore())
     await expect(database.append(entry(0, 1))).rejects.toMatchObject({ code: 'broken_link' })
     expect(await restoreState(database)).toBeUndefined()
   })
 
-  test('the same one twice is refused the second time', async () => {
+  test('is refused the second time', async () => {
     const { database } = await setUp()
     await database.append(entry(10, 12, [insert('d')]))
     await expect(database.append(entry(10, 12, [insert('e')]))).rejects.toMatchObject({ code: 'broken_link' })
   })
 
-  test('begun twice at once is refused the second time, as what does not follow', async () => {
+  test('started twice at once is refused the second time', async () => {
     const { database } = await setUp()
     await database.append(entry(10, 11))
     const [one, two] = [database.append(entry(11, 12)), database.append(entry(11, 12))]
@@ -117,21 +117,21 @@ describe('an append', () => {
     await one
   })
 
-  test('begun at once with others, each follows from the one before', async () => {
+  test('started at once with others follows them in order', async () => {
     const { store, database } = await setUp()
     const entries = Array.from({ length: 20 }, (_, n) => entry(10 + n, 11 + n, [insert(`n${n}`)]))
     await Promise.all(entries.map((one) => database.append(one)))
     expect(plain(await restoreState(await open(store)))).toEqual(plain(entries.reduce(appended, first)))
   })
 
-  test('that moves nothing writes nothing', async () => {
+  test('without changes writes nothing', async () => {
     const { store, database } = await setUp()
     await database.append(entry(10, 10))
     expect(await behind(store, (tx) => tx.keys('journal'))).toEqual([])
     expect(database.size.journalUnits).toBe(0)
   })
 
-  test('right behind another that moves nothing, or goes back, puts nothing into the way of the next', async () => {
+  test('after an empty or older one does not block the next', async () => {
     const { store, database } = await setUp()
     await database.append(entry(10, 11, [insert('d')]))
     await database.append(entry(11, 11))
@@ -144,7 +144,7 @@ describe('an append', () => {
     expect(plain(await restoreState(await open(store)))).toEqual(plain(all))
   })
 
-  test('brings an epoch, alone or with ops', async () => {
+  test('stores an epoch, alone or with ops', async () => {
     const { store, database } = await setUp()
     await database.append({ ...entry(10, 10), epoch: 'x' })
     expect((await restoreState(await open(store)))?.epoch).toBe('x')
@@ -154,7 +154,7 @@ describe('an append', () => {
     expect((await restoreState(await open(store)))?.epoch).toBe('y')
   })
 
-  test('brings an epoch right behind another, too', async () => {
+  test('stores an epoch right after another, too', async () => {
     const { store, database } = await setUp()
     await database.append(entry(10, 11))
     await database.append({ ...entry(11, 12), epoch: 'x' })
@@ -162,7 +162,7 @@ describe('an append', () => {
     expect(await restoreState(await open(store))).toMatchObject({ sid: 13, epoch: 'y' })
   })
 
-  test('follows from positions below 0 and up to the last safe integer, in their order', async () => {
+  test('works for positions from below 0 to the last safe integer', async () => {
     const sids = [-Number.MAX_SAFE_INTEGER, -1_000, -9, -1, 0, 1, 9, 10, 2 ** 40, Number.MAX_SAFE_INTEGER]
     const [start = 0, ...rest] = sids
     const { store, database } = await setUp(snapshotOf(start, []))
@@ -176,7 +176,7 @@ describe('an append', () => {
     expect([...(state?.rows.values() ?? [])].map(({ id }) => id)).toEqual(rest.map((sid) => `at ${sid}`))
   })
 
-  test('of many ops is made in a turn of its own', async () => {
+  test('of many ops yields first', async () => {
     const clock = new PacedClock()
     const database = await openDatabase({ store: memoryStore(), name, clock })
     await storeSnapshot(database, first)
@@ -199,7 +199,7 @@ describe('an append', () => {
     expect(clock.turns).toBe(before + 1)
   })
 
-  test('keeps of a frame what its op says', async () => {
+  test('stores the op of a frame only', async () => {
     const { store, database } = await setUp(snapshotOf(10, []))
     const frame = { sid: 11, at: 5, tx: 'x', op: 'i', t: 'Issue', id: 'd', v: 3, p: { n: 1 } } as const
     await database.append(entry(10, 11, [frame]))
@@ -249,7 +249,7 @@ test('invariant 59: an append that fails, followed by one that would succeed, le
   expect(plain(await restoreState(await open(store)))).toEqual(plain(expected))
 })
 
-test('the size of the journal is known, and is the same when it was read', async () => {
+test('the size of the journal is the same before and after reading it', async () => {
   const { database } = await setUp()
   await database.append(entry(10, 11, [insert('d')]))
   const { journalUnits, pageUnits } = database.size
@@ -261,7 +261,7 @@ test('the size of the journal is known, and is the same when it was read', async
   expect(database.size).toEqual({ journalUnits: 0, pageUnits })
 })
 
-test('a journal of many deltas that bring nothing is due to be folded', async () => {
+test('a journal of many empty deltas is due to be folded', async () => {
   const { database } = await setUp()
   for (let sid = 10; sid < 5_010; sid += 1) await database.append(entry(sid, sid + 1))
   expect(checkpointDue(database.size)).toBe(true)

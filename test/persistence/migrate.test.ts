@@ -60,7 +60,7 @@ const renamed = <T extends TxOp | WireRow>(value: T): T => {
 const toTitle = { row: renamed, op: renamed }
 
 describe('stored data of an older version', () => {
-  test('is migrated, pages and journal, and stored so', async () => {
+  test('is migrated, pages and journal, and stored in the new shape', async () => {
     const store = await stored()
     const migrated = { 'Note 1': { title: 'Oat milk' }, 'Note 3': { title: 'Cake' } }
     expect(await read(store, 2, { 2: toTitle })).toEqual({ sid: 6, rows: migrated, ops: [] })
@@ -74,7 +74,7 @@ describe('stored data of an older version', () => {
     })
   })
 
-  test('is given though there is no room to store it so, and leaves nothing of that', async () => {
+  test('is returned even without room to store it, and leaves nothing half stored', async () => {
     const inner = await stored()
     let left = 0
     const store = watching(inner, ({ tables, mode }) => {
@@ -93,7 +93,7 @@ describe('stored data of an older version', () => {
     expect(await read(inner, 1)).toMatchObject({ sid: 6, rows: { 'Note 1': { name: 'Milk' } } })
   })
 
-  test('is given though nothing can be written any more, not even what takes the attempt back', async () => {
+  test('is returned even if nothing can be written', async () => {
     const inner = await stored()
     let opened = false
     const store = watching(inner, ({ mode }) => {
@@ -107,7 +107,7 @@ describe('stored data of an older version', () => {
     expect(await read(inner, 1)).toMatchObject({ sid: 6, rows: { 'Note 1': { name: 'Milk' } } })
   })
 
-  test('goes through each version between, those without an entry leave it as it is', async () => {
+  test('is migrated version by version; versions without a migration leave it unchanged', async () => {
     const store = await stored()
     const counted = (value: WireRow) => ({ ...value, t: 'Item', p: { ...value.p, n: 1 } })
     const moved = (op: TxOp): TxOp => ({ ...op, t: 'Item' })
@@ -129,7 +129,7 @@ describe('stored data of an older version', () => {
       },
     ],
     ['gives nothing for an op', { op: () => undefined }],
-  ])('is given up where the migration %s, and is there for another', async (_, step) => {
+  ])('is not used if the migration %s, and kept for another version', async (_, step) => {
     const store = await stored()
     await expect(read(store, 2, { 2: step })).rejects.toMatchObject({ code: 'unreadable' })
     expect(await read(store, 1)).toMatchObject({ sid: 6 })
@@ -137,7 +137,7 @@ describe('stored data of an older version', () => {
   })
 })
 
-test('invariant 12: data that a newer version stored is not read by an older one, and is there for the newer', async () => {
+test('invariant 12: data of a newer version is not read by an older one, and kept for the newer', async () => {
   const store = await stored()
   await read(store, 2, { 2: toTitle })
   expect(await read(store, 1)).toBeUndefined()

@@ -39,11 +39,11 @@ async function repairIn(database: Database) {
 
 const nothing = { owed: false, at: undefined }
 
-describe('that a repair is owed', () => {
+describe('a due repair', () => {
   test.each([
     ['alone', { since: 11, sid: 11, ops: [] }],
     ['with a delta', { since: 11, sid: 12, ops: [update('a')] }],
-  ])('is known after a restart, where it is recorded %s', async (_, entry) => {
+  ])('is known after a restart if it is recorded %s', async (_, entry) => {
     const { store, database } = await setUp()
     await database.append({ since: 10, sid: 11, ops: [update('a')] })
     await database.append({ ...entry, owesRepair: true })
@@ -72,7 +72,7 @@ describe('that a repair is owed', () => {
   })
 })
 
-test('when a repair was made is known after it, whatever is owed then', async () => {
+test('the time of the last repair is known after it', async () => {
   const { store, database } = await setUp()
   const writer = await database.snapshot()
   await writer.commit({ sid: 20 }, { at: 7 })
@@ -115,7 +115,7 @@ test.each<readonly [string, number, (database: Database) => Promise<unknown>]>([
 })
 
 test.each([null, 'x', { owed: 1, at: '7' }])(
-  'what is stored of it and cannot be read counts as nothing: %j',
+  'an unreadable entry counts as nothing: %j',
   async (stored) => {
     const { store } = await setUp()
     await behind(store, async (tx) => tx.put('meta', metaKeys.repair, stored))

@@ -147,7 +147,7 @@ const fault = fc.option(
   { nil: undefined, freq: 2 },
 )
 
-test('after any appends, snapshots, checkpoints, faults, crashes and restarts, what is found is the last durable point', async () => {
+test('after any appends, snapshots, checkpoints, faults, crashes and restarts, the last durable state is restored', async () => {
   const commands = fc.commands(
     [
       fc.tuple(fault, fc.array(op, { maxLength: 4 })).map(([at, ops]) => new Append(at, ops)),

@@ -46,7 +46,7 @@ test('a database that is closed over and over is opened later each time, up to 8
   expect(await reopened()).toBe(0)
 })
 
-test('closing waits for no opening that is yet to come, and leaves nothing open, under way or to ring', async () => {
+test('closing does not wait for a planned opening, and leaves nothing open and no timer', async () => {
   const { clock, count, opener, reopened } = openerOf()
   await opener.open()
   await reopened()
@@ -58,7 +58,7 @@ test('closing waits for no opening that is yet to come, and leaves nothing open,
   expect([count, clock.timers]).toEqual([{ tried: 2, open: 0 }, 0])
 })
 
-test('what does not open is not tried again once it is closed', async () => {
+test('opening is not tried again after close', async () => {
   const { clock, opener } = openerOf({ fails: true })
   expect([await opener.open(), clock.timers]).toEqual([false, 1])
   await opener.close()

@@ -54,20 +54,20 @@ function openDisk({ write, drop = [] }: Failures, onWrite = () => {}) {
   return { done, outbox, openAnother, clock }
 }
 
-test('a change is tried in three databases at most where the engine closes each under it', async () => {
+test('a change is tried in at most three databases if the engine closes each', async () => {
   const { done, outbox } = openDisk({ write: Array(9).fill(closed) })
   await expect(outbox.write({})).rejects.toBe(closed)
   expect(done).toEqual(['write in 1', 'write in 2', 'write in 3'])
   expect(outbox.refused).toBe(closed)
 })
 
-test('a change that two databases were closed under is stored in the third', async () => {
+test('a change is stored in the third database if the engine closes two', async () => {
   const { done, outbox } = openDisk({ write: [closed, closed] })
   expect(await outbox.write({})).toEqual([])
   expect(done).toEqual(['write in 1', 'write in 2', 'write in 3'])
 })
 
-test('a database that was opened meanwhile is not taken for the one that failed', async () => {
+test('a newly opened database is not taken for the failed one', async () => {
   let writes = 0
   const { done, outbox, openAnother } = openDisk({ write: [closed] }, () => {
     writes += 1
@@ -77,7 +77,7 @@ test('a database that was opened meanwhile is not taken for the one that failed'
   expect(done).toEqual(['write in 1', 'write in 2'])
 })
 
-test('where there is no room, it is told that the data goes before it does, so that nothing is stored behind it', async () => {
+test('without room, the data is reported as dropped before it is dropped', async () => {
   const { done, outbox } = openDisk({ write: [full] })
   expect(await outbox.write({})).toEqual([])
   expect(done).toEqual(['write in 1', 'told quota', 'drop in 1', 'write in 1'])

@@ -45,7 +45,7 @@ const damaged: { readonly [what: string]: StoreValue } = {
 }
 
 describe.each(Object.entries(stores))('the outbox on %s', (_, makeStore) => {
-  test('gives back what was put, in the order of the ids, also to the next opener', async () => {
+  test('returns what was put, in the order of the ids, even after reopening', async () => {
     const store = makeStore()
     const database = await open(store)
     const rejected = record('2', { state: 'rejected', error: { code: 'conflict', message: 'No.' } })
@@ -57,7 +57,7 @@ describe.each(Object.entries(stores))('the outbox on %s', (_, makeStore) => {
     expect(unreadable).toEqual([])
   })
 
-  test('cancels what is queued, and tells what may have been sent', async () => {
+  test('cancels queued transactions, and reports those that were possibly sent', async () => {
     const { outbox } = await open(makeStore())
     await outbox.write({ put: [record('1'), record('2', { state: 'sending' }), record('3')] })
     expect(await outbox.write({ put: [record('4')], cancel: ['1', '2', 'none'] })).toEqual(['2', 'none'])
@@ -65,7 +65,7 @@ describe.each(Object.entries(stores))('the outbox on %s', (_, makeStore) => {
     expect(await outbox.write({ cancel: ['1'] })).toEqual([])
   })
 
-  test('keeps as sent what is about to be, unless it was cancelled, which it tells, or is gone', async () => {
+  test('marks transactions as sent, except those that were cancelled or removed', async () => {
     const { outbox } = await open(makeStore())
     await outbox.write({ put: [record('1'), record('2'), record('3', { state: 'accepted', sid: 4 })] })
     await outbox.write({ cancel: ['1'] })
@@ -75,7 +75,7 @@ describe.each(Object.entries(stores))('the outbox on %s', (_, makeStore) => {
     expect(records).toEqual([record('2', { state: 'sending' }), record('3', { state: 'accepted', sid: 4 })])
   })
 
-  test('keeps what another client has not discarded, and tells what it has', async () => {
+  test('keeps a transaction unless another client discarded it, and reports that', async () => {
     const { outbox } = await open(makeStore())
     await outbox.write({ put: [record('1'), record('2', { state: 'sending' })] })
     expect(await outbox.write({ discard: ['1'] })).toEqual([])
@@ -84,7 +84,7 @@ describe.each(Object.entries(stores))('the outbox on %s', (_, makeStore) => {
     expect(await outbox.write({ send: [record('1', { state: 'sending' })] })).toEqual(['1'])
   })
 
-  test('puts nothing in the place of what another client has discarded, and tells so', async () => {
+  test('does not replace a transaction that another client discarded, and reports that', async () => {
     const { outbox } = await open(makeStore())
     await outbox.write({ put: [record('1'), record('2'), record('3')] })
     await outbox.write({ put: [record('4')], by: '4', discard: ['1'] })
@@ -95,7 +95,7 @@ describe.each(Object.entries(stores))('the outbox on %s', (_, makeStore) => {
     expect(await outbox.write({ keep: [record('5')] })).toEqual(['5'])
   })
 
-  test('puts what it has put before in the same place', async () => {
+  test('puts an existing transaction in its place', async () => {
     const { outbox } = await open(makeStore())
     await outbox.write({ put: [record('1')] })
     const change = { put: [record('2')], by: '2', discard: ['1'] }
@@ -104,7 +104,7 @@ describe.each(Object.entries(stores))('the outbox on %s', (_, makeStore) => {
     expect((await outbox.read()).records).toEqual([record('2')])
   })
 
-  test('puts what takes the place of both what was to replace another and that one', async () => {
+  test('replaces both a replacement and the original', async () => {
     const { outbox } = await open(makeStore())
     await outbox.write({ put: [record('1')] })
     // It was stored, and its end not heard of.
@@ -115,7 +115,7 @@ describe.each(Object.entries(stores))('the outbox on %s', (_, makeStore) => {
     expect(await outbox.write({ ...change, put: [], discard: ['2', '1'] })).toEqual([])
   })
 
-  test('restores what was taken back, and leaves what was not, as it is, and what is gone, as it was', async () => {
+  test('restores cancelled transactions, and leaves others and removed ones unchanged', async () => {
     const { outbox } = await open(makeStore())
     const sent = record('3', { state: 'sending' })
     await outbox.write({ put: [record('1'), record('2'), sent] })
@@ -126,7 +126,7 @@ describe.each(Object.entries(stores))('the outbox on %s', (_, makeStore) => {
     expect((await outbox.readOthers(() => true)).gone).toEqual([])
   })
 
-  test('remembers a thousand that were cancelled, the last ones', async () => {
+  test('remembers the last thousand cancelled transactions', async () => {
     const { outbox } = await open(makeStore())
     const ids = Array.from({ length: 1_002 }, (_, n) => `${10_000 + n}`)
     await outbox.write({ put: ids.map((id) => record(id)) })
@@ -135,7 +135,7 @@ describe.each(Object.entries(stores))('the outbox on %s', (_, makeStore) => {
     expect(await outbox.write({ send: ids.map((id) => record(id)) })).toEqual(ids.slice(2))
   })
 
-  test('reads what one does not know yet', async () => {
+  test('reads transactions that the caller does not know', async () => {
     const { outbox } = await open(makeStore())
     await outbox.write({ put: [record('1'), record('2'), record('3')] })
     await outbox.write({ discard: ['3'] })
@@ -146,7 +146,7 @@ describe.each(Object.entries(stores))('the outbox on %s', (_, makeStore) => {
     })
   })
 
-  test('takes a mark for no transaction, and one that is there again for not gone', async () => {
+  test('does not count a mark as a transaction, or a restored transaction as removed', async () => {
     const { outbox } = await open(makeStore())
     await outbox.write({ put: [record('1'), record('2')] })
     await outbox.write({ discard: ['1', '2'] })
@@ -158,7 +158,7 @@ describe.each(Object.entries(stores))('the outbox on %s', (_, makeStore) => {
     expect(await outbox.find('2')).toEqual(sent)
   })
 
-  test('tells of one whether it is there or gone, unless it cannot be read', async () => {
+  test('reports whether a transaction is there or removed, unless it is unreadable', async () => {
     const store = makeStore()
     const { outbox } = await open(store)
     await outbox.write({ put: [record('1'), record('2')] })
@@ -168,7 +168,7 @@ describe.each(Object.entries(stores))('the outbox on %s', (_, makeStore) => {
     expect(found).toEqual([record('1'), 'gone', undefined, 'gone'])
   })
 
-  test('invariant 35: a transaction that cannot be read is given as it is stored, and stays', async () => {
+  test('invariant 35: an unreadable transaction is returned as it is stored, and kept', async () => {
     const store = makeStore()
     const { outbox } = await open(store)
     await outbox.write({ put: [record('1')] })
@@ -185,7 +185,7 @@ describe.each(Object.entries(stores))('the outbox on %s', (_, makeStore) => {
     expect(await behind(store, (tx) => tx.keys('outbox'))).toHaveLength(1 + Object.keys(damaged).length)
   })
 
-  test('outlives the data, and whoever opens the database after', async () => {
+  test('survives a drop of the data, and reopening', async () => {
     const store = makeStore()
     const first = await open(store)
     await storeSnapshot(first, snapshotOf(3, []))
@@ -199,7 +199,7 @@ describe.each(Object.entries(stores))('the outbox on %s', (_, makeStore) => {
   })
 })
 
-test('invariant 18: what was written to the outbox is flushed to the disk', async () => {
+test('invariant 18: writes to the outbox are flushed to disk', async () => {
   const asked: unknown[] = []
   const inner = memoryStore()
   const watching = (connection: StoreConnection): StoreConnection => ({

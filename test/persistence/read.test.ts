@@ -20,7 +20,7 @@ describe.each(Object.entries(stores))('with a store in %s', (_, storeOf) => {
     return { store, database }
   }
 
-  test('a page without records of the types that are wanted is not read', async () => {
+  test('a page without records of the wanted types is not read', async () => {
     const { database } = await stored()
     const pages: (readonly WireRow[])[] = []
     const sink = {
@@ -32,7 +32,7 @@ describe.each(Object.entries(stores))('with a store in %s', (_, storeOf) => {
     expect(pages).toEqual([[log], [row('2', {}, 'Issue'), row('2', {}, 'Log')]])
   })
 
-  test('reading once more changes nothing, whoever stores there by now', async () => {
+  test('reading again changes nothing, even if another client stores there now', async () => {
     const { store, database } = await stored()
     const other = await open(store)
     await other.append({ since: 6, sid: 7, ops: [] })
@@ -44,7 +44,7 @@ describe.each(Object.entries(stores))('with a store in %s', (_, storeOf) => {
 test.each([
   ['long, with another read after every few', 200_000, 'ops ops get ops ops get ops ops get'],
   ['short, one after another', 10, 'ops ops ops ops ops ops'],
-])('journal records are taken where they are %s', async (_, length, expected) => {
+])('journal records are read if they are %s', async (_, length, expected) => {
   const steps: string[] = []
   const listener = {
     awaited: ({ name }: Step) => void steps.push(name),
@@ -62,7 +62,7 @@ test.each([
   expect(taken.join(' ')).toBe(expected)
 })
 
-test('pages are asked for a few at a time, and come in their order', async () => {
+test('pages are read a few at a time, in order', async () => {
   let asked = 0
   let most = 0
   const listener = {

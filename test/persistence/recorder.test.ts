@@ -30,7 +30,7 @@ const entry = (since: number, sid = since + 1): JournalEntry => ({
 const full = new StorageError('quota', 'Full.')
 
 describe('a recorder', () => {
-  test('begins to write at once, writes one at a time, and joins what waits meanwhile', async () => {
+  test('writes at once, one write at a time, and joins waiting changes', async () => {
     const { recorder, begun, stored } = recorderOf()
     recorder.record(entry(0))
     expect(begun).toEqual([0])
@@ -41,7 +41,7 @@ describe('a recorder', () => {
     expect(stored).toEqual(['0-1: 1', '1-3: 2,3', '3-4: 4'])
   })
 
-  test('joins to what waits that a repair is owed, and does not lose it with what comes next', async () => {
+  test('joins a due repair to waiting changes, and keeps it', async () => {
     const { recorder, stored } = recorderOf()
     for (const since of [0, 1]) recorder.record(entry(since))
     recorder.record({ since: 2, sid: 2, ops: [], owesRepair: true })
@@ -50,7 +50,7 @@ describe('a recorder', () => {
     expect(stored).toEqual(['0-1: 1', '1-3: 2,3, owes a repair'])
   })
 
-  test('copies nothing again of what waits', async () => {
+  test('does not copy waiting changes again', async () => {
     const { recorder, stored } = recorderOf()
     let items = 0
     const iterate = Array.prototype[Symbol.iterator]
@@ -67,7 +67,7 @@ describe('a recorder', () => {
     expect([items < 10_000, stored.length]).toEqual([true, 2])
   })
 
-  test('invariant 59: a write that fails is done before the next one, so that there is no hole', async () => {
+  test('invariant 59: a failed write is repeated before the next one, so that nothing is missing', async () => {
     const { recorder, stored, told } = recorderOf([full])
     recorder.record(entry(0))
     await recorder.settled()
@@ -79,7 +79,7 @@ describe('a recorder', () => {
     expect(told).toEqual(['quota', undefined])
   })
 
-  test('recognises a write that was stored though it was told to be late, and goes on behind it', async () => {
+  test('recognizes a write that was stored after its timeout, and continues after it', async () => {
     const late = new StorageError('timeout', 'Late.')
     const { recorder, stored, told } = recorderOf([late, new StorageError('broken_link', 'No.')])
     recorder.record(entry(0))
@@ -90,7 +90,7 @@ describe('a recorder', () => {
     expect(told).toEqual(['timeout', undefined])
   })
 
-  test('tries again what failed when somebody wants to know whether all is stored', async () => {
+  test('repeats a failed write when somebody flushes', async () => {
     const { recorder, stored } = recorderOf([full])
     recorder.record(entry(0))
     await recorder.settled()
@@ -98,7 +98,7 @@ describe('a recorder', () => {
     expect({ stored, failure: recorder.failure }).toEqual({ stored: ['0-1: 1'], failure: undefined })
   })
 
-  test('tries the whole again that failed for another reason the second time', async () => {
+  test('repeats a write that failed for another reason the second time', async () => {
     const { recorder, stored } = recorderOf([full, full])
     recorder.record(entry(0))
     for (const expected of [[], [], ['0-1: 1']]) {
@@ -107,14 +107,14 @@ describe('a recorder', () => {
     }
   })
 
-  test('has no reason not to store any longer where another database is there, though nothing waits', async () => {
+  test('clears its failure when another database is open', async () => {
     const { recorder, told } = recorderOf()
     recorder.suspend(full)
     recorder.use(noDatabase)
     expect([recorder.failure, told]).toEqual([undefined, ['quota', undefined]])
   })
 
-  test('tells once that writing fails, and once that it works again', async () => {
+  test('reports once that writing fails, and once that it works again', async () => {
     const { recorder, told } = recorderOf([full, full, full])
     for (const since of [0, 1, 2, 3]) {
       recorder.record(entry(since))
@@ -124,7 +124,7 @@ describe('a recorder', () => {
   })
 
   test.each(['fenced', 'broken_link', 'closed'] as const)(
-    'where the store says %s, writes nothing until a snapshot was stored',
+    'writes nothing after %s until a snapshot is stored',
     async (code) => {
       const { recorder, stored, told } = recorderOf([new StorageError(code, 'No.')])
       for (const since of [0, 1]) {
@@ -139,7 +139,7 @@ describe('a recorder', () => {
     },
   )
 
-  test('suspended, writes neither what waits nor what comes', async () => {
+  test('writes nothing while it is suspended', async () => {
     const { recorder, stored, told } = recorderOf()
     for (const since of [0, 1]) recorder.record(entry(since))
     recorder.suspend()
@@ -149,7 +149,7 @@ describe('a recorder', () => {
     expect({ stored, told }).toEqual({ stored: ['0-1: 1'], told: [] })
   })
 
-  test('does not begin in its turn to write what is to be written later', async () => {
+  test('does not start writes that are planned for later', async () => {
     const { recorder, begun, stored } = recorderOf()
     recorder.record(entry(0), true)
     recorder.suspend()
@@ -162,7 +162,7 @@ describe('a recorder', () => {
     expect(stored).toEqual(['1-3: 2,3'])
   })
 
-  test('where a snapshot could not be stored, says so until one was', async () => {
+  test('reports a snapshot that could not be stored until one is', async () => {
     const { recorder, stored, told } = recorderOf()
     recorder.suspend(full)
     recorder.record(entry(0))
@@ -172,7 +172,7 @@ describe('a recorder', () => {
     expect({ failure: recorder.failure, told }).toEqual({ failure: undefined, told: ['quota', undefined] })
   })
 
-  test('invariant 33: given up on, stays so when the write that was under way succeeds', async () => {
+  test('invariant 33: stays given up when a current write succeeds', async () => {
     const { recorder, stored, told } = recorderOf()
     recorder.record(entry(0))
     recorder.suspend(full)
@@ -181,7 +181,7 @@ describe('a recorder', () => {
     expect({ failure: recorder.failure, told }).toEqual({ failure: full, told: ['quota'] })
   })
 
-  test('given up on, says why, also where the write that was under way fails of it', async () => {
+  test('reports why it was given up, even if a current write fails', async () => {
     const { recorder, told } = recorderOf([new StorageError('broken_link', 'It does not follow.')])
     recorder.record(entry(0))
     recorder.suspend(full)
@@ -189,7 +189,7 @@ describe('a recorder', () => {
     expect({ failure: recorder.failure, told }).toEqual({ failure: full, told: ['quota'] })
   })
 
-  test('stores a delta of any size, but does not pile up deltas without end before a store that fails', async () => {
+  test('stores a delta of any size, but keeps only so many for a store that fails', async () => {
     const large = { ...entry(0), ops: Array.from({ length: 60_000 }, () => entry(0).ops).flat() }
     const healthy = recorderOf()
     healthy.recorder.record(large)

@@ -33,7 +33,7 @@ async function setUp(store = memoryStore()) {
 
 const keyOf = (since: number) => `0000000000000001/000000000000000${since - 10}`
 
-describe('invariant 35: a journal record that cannot be read cuts the journal there', () => {
+describe('invariant 35: an unreadable journal record ends the journal there', () => {
   const record = (change: { readonly [field: string]: StoreValue }) => (tx: StoreTransaction) =>
     tx.put('journal', keyOf(11), { since: 11, sid: 12, at: storedAt, ops: '[]', ...change })
 
@@ -66,7 +66,7 @@ describe('invariant 35: a journal record that cannot be read cuts the journal th
     expect(await database.restore({ rows: () => {}, ops: () => {} })).toMatchObject({ sid: 12 })
   })
 
-  test('all of it, where the first one is', async () => {
+  test('everything, if it is the first one', async () => {
     const store = await setUp()
     await behind(store, async (tx) => tx.put('journal', keyOf(10), null))
     expect(plain(await restoreState(await open(store)))).toEqual(plain(first))
@@ -74,7 +74,7 @@ describe('invariant 35: a journal record that cannot be read cuts the journal th
   })
 })
 
-describe('invariant 35: pages that cannot be read are `unreadable`, and a snapshot helps', () => {
+describe('invariant 35: unreadable pages are reported as `unreadable`, and a snapshot repairs them', () => {
   const page = (value: StoreValue) => async (tx: StoreTransaction) => {
     const [key = ''] = await tx.keys('pages', { reverse: true, limit: 1 })
     tx.put('pages', key, value)
@@ -113,7 +113,7 @@ describe('invariant 35: pages that cannot be read are `unreadable`, and a snapsh
   })
 })
 
-test('a record whose value the engine has lost does not keep it from opening, and a snapshot helps', async () => {
+test('a record without its value does not prevent opening, and a snapshot repairs it', async () => {
   const store = await setUp()
   let isLost = true
   const lossy = withSteps(store, {
@@ -153,7 +153,7 @@ describe('invariant 12: another format', () => {
 })
 
 describe.each(Object.entries(stores))('over %s', (_, make) => {
-  test('invariant 60: restoring beside a checkpoint and a snapshot sees one consistent state', async () => {
+  test('invariant 60: restoring during a checkpoint and a snapshot sees one consistent state', async () => {
     const store = make()
     await setUp(store)
     const old = entries.reduce(appended, first)
@@ -183,7 +183,7 @@ describe.each(Object.entries(stores))('over %s', (_, make) => {
   })
 })
 
-test('a sink that throws ends the restoring with what it threw', async () => {
+test('a sink that throws ends the restore with its error', async () => {
   const database = await open(await setUp())
   const sink = {
     rows: () => {

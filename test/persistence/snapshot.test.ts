@@ -23,7 +23,7 @@ async function setUp() {
 }
 
 describe('a snapshot', () => {
-  test('is found after a restart, its pages in the order in which they were written', async () => {
+  test('is restored after a restart, with its pages in order', async () => {
     const { store } = await setUp()
     const database = await open(store)
     const pages: unknown[] = []
@@ -42,14 +42,14 @@ describe('a snapshot', () => {
     expect(plain(await restoreState(await open(store)))).toEqual(plain(snapshotOf(20, all)))
   })
 
-  test('that is empty, at position 0, is another thing than none', async () => {
+  test('that is empty, at position 0, counts as a snapshot', async () => {
     const store = memoryStore()
     expect(await restoreState(await open(store))).toBeUndefined()
     await storeSnapshot(await open(store), snapshotOf(0, []))
     expect(plain(await restoreState(await open(store)))).toEqual({ sid: 0, epoch: undefined, rows: [] })
   })
 
-  test('invariant 8: replaces all: rows that it does not bring are gone, and so is the journal', async () => {
+  test('invariant 8: replaces everything: absent rows are removed, and so is the journal', async () => {
     const { store, database } = await setUp()
     await database.append({ since: 10, sid: 30, ops: [{ op: 'i', t: 'Issue', id: 'new', p: {} }] })
     await storeSnapshot(database, other)
@@ -59,7 +59,7 @@ describe('a snapshot', () => {
     expect(plain(await restoreState(await open(store)))).toEqual(plain(other))
   })
 
-  test('leaves no page of the one before', async () => {
+  test('leaves no page of the previous one', async () => {
     const { store, database } = await setUp()
     await storeSnapshot(database, other, 1)
     expect(await behind(store, (tx) => tx.keys('pages'))).toHaveLength(3)
@@ -82,7 +82,7 @@ describe('a snapshot', () => {
     expect(await behind(store, (tx) => tx.keys('pages'))).toHaveLength(2)
   })
 
-  test('that is over takes no more', async () => {
+  test('that has ended accepts no more pages', async () => {
     const { database } = await setUp()
     const writer = await database.snapshot()
     await writer.commit({ sid: 20 })
@@ -92,7 +92,7 @@ describe('a snapshot', () => {
     expect((await restoreState(database))?.sid).toBe(20)
   })
 
-  test('is not committed without a page that failed', async () => {
+  test('is not committed if a page failed', async () => {
     const store = memoryStore()
     const faulty = new FaultyStore(store)
     const database = await open(faulty.store)
@@ -108,7 +108,7 @@ describe('a snapshot', () => {
     expect(await behind(store, (tx) => tx.keys('pages'))).toHaveLength(2)
   })
 
-  test('invariant 33: whose pages are dropped for want of room is not committed without them', async () => {
+  test('invariant 33: is not committed if its pages were dropped for lack of room', async () => {
     const { store, database } = await setUp()
     const writer = await database.snapshot()
     await writer.page(pageOf(rowsNamed('x')))
@@ -121,7 +121,7 @@ describe('a snapshot', () => {
     expect(await behind(store, (tx) => tx.keys('pages'))).toEqual([])
   })
 
-  test('is not committed where its pages are dropped at the same moment', async () => {
+  test('is not committed if its pages are dropped at the same moment', async () => {
     const { store, database } = await setUp()
     const writer = await database.snapshot()
     await writer.page(pageOf(rowsNamed('x')))
@@ -131,7 +131,7 @@ describe('a snapshot', () => {
     expect(await restoreState(await open(store))).toBeUndefined()
   })
 
-  test('waits, in its commit, for the pages under way', async () => {
+  test('waits in its commit for pages that are being written', async () => {
     const { store, database } = await setUp()
     const writer = await database.snapshot()
     const pages = ['x', 'y', 'z'].map((id) => writer.page(pageOf(rowsNamed(id))))
@@ -141,7 +141,7 @@ describe('a snapshot', () => {
     )
   })
 
-  test('whose commit is told to have failed is not torn by its abort, even if it had not', async () => {
+  test('is not damaged by its abort after a commit that was wrongly reported as failed', async () => {
     const seen = new Set<number | undefined>()
     for (let at = 0; ; at += 1) {
       const { store } = await setUp()
@@ -167,7 +167,7 @@ describe('a snapshot', () => {
 })
 
 describe('two snapshots at once', () => {
-  test.each(['the first', 'the second'])('%s to commit last holds, whole', async (last) => {
+  test.each(['the first', 'the second'])('%s to commit last is kept, complete', async (last) => {
     const { store, database } = await setUp()
     const [one, two] = [await database.snapshot(), await database.snapshot()]
     await one.page(pageOf(rowsNamed('one-1')))
@@ -192,7 +192,7 @@ describe('two snapshots at once', () => {
     expect(await behind(store, (tx) => tx.keys('pages'))).toHaveLength(2)
   })
 
-  test('one that is aborted takes nothing from the other', async () => {
+  test('aborting one does not affect the other', async () => {
     const { database } = await setUp()
     const [one, two] = [await database.snapshot(), await database.snapshot()]
     await one.page(pageOf(rowsNamed('one')))

@@ -168,7 +168,7 @@ async function copyOf(store: Store): Promise<Store> {
 
 const action = fc.record({ kind: fc.constantFrom(...kinds), who: fc.nat(3), n: fc.nat(9) })
 
-test('of several that opened the database, the last one alone stores, and a restart reads what it was told is stored', async () => {
+test('of several clients that opened the database, only the last one stores, and a restart reads what it reported as stored', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.array(action, { minLength: 1, maxLength: 3 }), { minLength: 5, maxLength: 30 }),

@@ -10,7 +10,7 @@ const started = async () => {
   return { server, client, source: pendingSource(client) }
 }
 
-test('the changes that have not arrived are the same lists until one of them is another', async () => {
+test('pending changes are the same lists until one of them changes', async () => {
   const { server, client, source } = await started()
   source.subscribe(() => {})
   server.down()

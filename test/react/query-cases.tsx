@@ -183,23 +183,20 @@ export const queryCases: readonly PageCase[] = [
     same(rendered.at(-1) === rows, false, 'whether they still are')
   }),
 
-  pageCase(
-    'a result is another once the rows are, and an older one says the same as the newer',
-    async (scene) => {
-      await scene.render(<Length />)
-      await scene.write(['i1', 'Cable'], ['i2', 'Door'])
-      const older = results.at(-1)
-      await scene.server.write([{ op: 'd', t: 'Issue', id: 'i2' }])
-      await scene.settle()
-      scene.shows('1')
-      const newer = results.at(-1)
-      same(older !== newer, true, 'whether there is another')
-      for (const result of [older, newer]) {
-        const said = [result?.status, result?.length, result?.rows.length, result?.slice(0, 9).length]
-        same([...said, result?.cursor?.id], ['ready', 1, 1, 1, 'i1'], 'what a result says')
-      }
-    },
-  ),
+  pageCase('a result is a new object only if its rows change', async (scene) => {
+    await scene.render(<Length />)
+    await scene.write(['i1', 'Cable'], ['i2', 'Door'])
+    const older = results.at(-1)
+    await scene.server.write([{ op: 'd', t: 'Issue', id: 'i2' }])
+    await scene.settle()
+    scene.shows('1')
+    const newer = results.at(-1)
+    same(older !== newer, true, 'whether there is another')
+    for (const result of [older, newer]) {
+      const said = [result?.status, result?.length, result?.rows.length, result?.slice(0, 9).length]
+      same([...said, result?.cursor?.id], ['ready', 1, 1, 1, 'i1'], 'what a result says')
+    }
+  }),
 
   pageCase('a copy of a result says the same', async (scene) => {
     await scene.render(<Copied />)
@@ -316,42 +313,39 @@ export const queryCases: readonly PageCase[] = [
     same(client.status.lifecycle, 'stopped', 'the client')
   }),
 
-  pageCase(
-    'one that suspends for a lazy type waits for that, and all for one type together',
-    async (scene) => {
-      const { baseUrl, environment } = scene.server
-      const token = scene.server.token('ada')
-      const options = {
-        baseUrl,
-        environment,
-        token,
-        identity: 'ada',
-        models: lazyModels,
-        store: memoryStore(),
-      }
-      await scene.write(['i1', 'Cable'])
-      const before = new WatchedClient(options)
-      await scene.server.clock.until(before.sync())
-      await scene.server.clock.until(before.close())
-      scene.server.down()
-      const client = new WatchedClient(options)
-      const page = (
-        <Suspense fallback="Loading">
-          <Awaited />
-          <Awaited />
-          <Suspense fallback="…">
-            <AwaitedEvents />
-          </Suspense>
+  pageCase('a suspended query waits for its lazy type, together with others of that type', async (scene) => {
+    const { baseUrl, environment } = scene.server
+    const token = scene.server.token('ada')
+    const options = {
+      baseUrl,
+      environment,
+      token,
+      identity: 'ada',
+      models: lazyModels,
+      store: memoryStore(),
+    }
+    await scene.write(['i1', 'Cable'])
+    const before = new WatchedClient(options)
+    await scene.server.clock.until(before.sync())
+    await scene.server.clock.until(before.close())
+    scene.server.down()
+    const client = new WatchedClient(options)
+    const page = (
+      <Suspense fallback="Loading">
+        <Awaited />
+        <Awaited />
+        <Suspense fallback="…">
+          <AwaitedEvents />
         </Suspense>
-      )
-      await scene.render(page, client)
-      await scene.settle()
-      scene.shows('CableCable0')
-      same(client.loads, ['Issue', 'Event'], 'what was waited for')
-      await scene.leave()
-      await scene.server.clock.until(client.close())
-    },
-  ),
+      </Suspense>
+    )
+    await scene.render(page, client)
+    await scene.settle()
+    scene.shows('CableCable0')
+    same(client.loads, ['Issue', 'Event'], 'what was waited for')
+    await scene.leave()
+    await scene.server.clock.until(client.close())
+  }),
 
   pageCase('a provider of a client that is closed shows what that had, and fails nothing', async (scene) => {
     await scene.render(<Titles />)

@@ -56,7 +56,7 @@ describe('on a server', () => {
     expect(renderToString(page)).toBe('[false,false,null,null]')
   })
 
-  test('everything is pending and empty, and nothing is started or opened', async () => {
+  test('everything is pending and empty, and no client is started', async () => {
     const { baseUrl, environment } = server
     const client = new SyncClient({
       baseUrl,
@@ -73,7 +73,7 @@ describe('on a server', () => {
     expect(server.requests).toEqual([])
   })
 
-  test('it is the same for a client that has data: what is rendered is for everybody', async () => {
+  test('a client with data renders the same, since the page is for everybody', async () => {
     await server.write([{ op: 'i', t: 'Issue', id: 'i1', p: { userId: 'ada', title: 'Private' } }])
     const client = server.client({ identity: 'ada' })
     await client.start()
@@ -89,7 +89,7 @@ describe('on a server', () => {
   })
 })
 
-test('a component without a provider is told what is missing', () => {
+test('a component without a provider gets an error that names the provider', () => {
   const render = () => renderToString(createElement(Everything))
   expect(render).toThrow(/SyncProvider/)
   expect(render).toThrow(expect.toSatisfy((error) => isSyncError(error, 'ConfigurationError')))
@@ -99,7 +99,7 @@ test.each([
   ['limit', { limit: -1 }],
   ['where.size', { where: { size: 1n } }],
   ['spec', null],
-])('a query that is wrong in its %s is told where it is rendered', (option, wrong) => {
+])('a query with a wrong %s is reported when it is rendered', (option, wrong) => {
   const client = server.client({ identity: 'ada' })
   const asking = createElement(Asking, { spec: wrong as QuerySpec })
   const render = () => renderToString(createElement(SyncProvider, { client }, asking))

@@ -30,28 +30,24 @@ function counted() {
 test.each<[string, QuerySpec, number[]]>([
   ['its first rows', { orderBy: ['group', 'n'], limit: 2 }, [0, 100]],
   ['a stretch of it', { where: { group: 7 }, orderBy: 'n', limit: 2 }, [7, 107]],
-  [
-    'a stretch of it, from the end',
-    { where: { group: 7 }, orderBy: [['n', 'desc']], limit: 2 },
-    [9907, 9807],
-  ],
+  ['a range of it, from the end', { where: { group: 7 }, orderBy: [['n', 'desc']], limit: 2 }, [9907, 9807]],
   ['a part of a stretch', { where: { group: 7, n: { gt: 500 } }, orderBy: 'n', limit: 2 }, [507, 607]],
   ['a stretch of it in another order', { where: { group: 7, n: { lt: 300 } } }, [107, 207, 7]],
-])('a query for what an index holds reads few rows: %s', (_, spec, expected) => {
+])('a query that an index covers reads few rows: %s', (_, spec, expected) => {
   const { replica, readsIn } = counted()
   const query = replica.query(t, spec)
   expect(readsIn(() => query.slice(0, 9))).toBeLessThan(200)
   expect(query.rows.map(({ n }) => n)).toEqual(expected)
 })
 
-test('counting what lies in one stretch of an index reads few rows', () => {
+test('counting one range of an index reads few rows', () => {
   const { replica, readsIn } = counted()
   let count = 0
   expect(readsIn(() => (count = replica.count(t, { group: 7 })))).toBeLessThan(100)
   expect(count).toBe(100)
 })
 
-test('a row whose place in an index stays is not looked for there, and is shown as it is now', () => {
+test('a row that keeps its place in an index is shown with its new fields', () => {
   const { replica, payloadOf, readsIn } = counted()
   const change = (n: number, title: string) => readsIn(() => apply(replica, row('r107', payloadOf(n, title))))
   const staying = change(107, 'new')

@@ -15,7 +15,7 @@ const step = fc.record({
   window: fc.record({ from: fc.nat(8), to: fc.oneof(fc.nat(12), fc.constant(Number.POSITIVE_INFINITY)) }),
 })
 
-test('after any changes a live query shows what filtering, sorting and slicing would, and tells just then', () => {
+test('after any changes, a live query shows what filtering, sorting and slicing would, and notifies only then', () => {
   fc.assert(
     fc.property(
       rows,
@@ -58,7 +58,7 @@ test('after any changes a live query shows what filtering, sorting and slicing w
   )
 })
 
-test('pages that begin behind the cursor of the page before give each record once, in order', () => {
+test('pages after the cursor of the previous page contain each record once, in order', () => {
   fc.assert(
     fc.property(
       rows,

@@ -7,7 +7,7 @@ const rows = [row('a', { n: 3 }), row('b', { n: 1 }), row('c', { n: 2 })]
 const byN = { orderBy: 'n' } as const
 
 describe('status', () => {
-  test('is pending until the first swap, which tells every listener', () => {
+  test('is pending until the first data, which notifies every listener', () => {
     const { replica } = emptyReplica()
     const query = replica.query(t, {})
     const listener = vi.fn()
@@ -22,7 +22,7 @@ describe('status', () => {
 })
 
 describe('reading without a subscription', () => {
-  test('gives the same array until the result changes, though the type does', () => {
+  test('returns the same array until the result changes', () => {
     const { replica } = replicaOf(rows)
     const query = replica.query(t, { where: { n: { lte: 2 } } })
     const before = query.rows
@@ -33,7 +33,7 @@ describe('reading without a subscription', () => {
     expect(query.rows).not.toBe(before)
   })
 
-  test('asks the filter again only after the type changed', () => {
+  test('calls the filter again only after a change of the type', () => {
     const { replica } = replicaOf(rows)
     const filter = vi.fn(() => true)
     const query = replica.query(t, { filter })
@@ -57,7 +57,7 @@ describe('reading without a subscription', () => {
 })
 
 describe('telling', () => {
-  test('a batch tells once, and what does not touch the result not at all', () => {
+  test('a batch notifies once, and not at all if the result stays the same', () => {
     const { replica } = replicaOf(rows)
     const query = replica.query(t, { ...byN, limit: 2 })
     const listener = vi.fn()
@@ -69,7 +69,7 @@ describe('telling', () => {
     expect(listener).toHaveBeenCalledTimes(1)
   })
 
-  test('a listener that throws is reported, and the others and the other queries still hear', () => {
+  test('a listener that throws is reported, and the others are called', () => {
     const { replica, errors } = replicaOf(rows)
     const listener = vi.fn()
     const first = replica.query(t, {})
@@ -83,7 +83,7 @@ describe('telling', () => {
     expect(errors).toEqual([new Error('mine')])
   })
 
-  test('who has gone is not told, and the query is no longer kept up', () => {
+  test('an unsubscribed listener is not called, and the query is not updated any more', () => {
     const { replica } = replicaOf(rows)
     const filter = vi.fn(() => true)
     const listener = vi.fn()
@@ -98,7 +98,7 @@ describe('telling', () => {
     expect(query.rows).toHaveLength(2)
   })
 
-  test('undoing one of two subscriptions, even twice, leaves the other', () => {
+  test('ending one of two subscriptions, even twice, keeps the other', () => {
     const { replica } = replicaOf(rows)
     const listener = vi.fn()
     const query = replica.query(t, {})
@@ -112,7 +112,7 @@ describe('telling', () => {
 })
 
 describe('a filter that throws', () => {
-  test('leaves the record out, and is told once for each evaluation and each batch', () => {
+  test('omits the record, and is reported once per evaluation and batch', () => {
     const { replica, errors } = replicaOf(rows)
     const query = replica.query(t, {
       filter: ({ id, n }) => {
@@ -132,7 +132,7 @@ describe('a filter that throws', () => {
     expect(listener).toHaveBeenCalledTimes(2)
   })
 
-  test('is told again where a query is read anew that nobody is subscribed to', () => {
+  test('is reported again when a query without subscribers is read', () => {
     const { replica, errors } = replicaOf(rows)
     const query = replica.query(t, {
       filter: () => {
@@ -145,7 +145,7 @@ describe('a filter that throws', () => {
   })
 })
 
-test('a part that begins before the first row, or ends before it begins, is what there is of it', () => {
+test('a window that begins before the first row, or is empty, contains the existing rows', () => {
   const { replica } = replicaOf([...rows, row('d', { n: 4 })], [['n']])
   for (const direction of ['asc', 'desc'] as const) {
     const after = { values: [direction === 'asc' ? 1 : 4], id: direction === 'asc' ? 'b' : 'd' }
@@ -158,7 +158,7 @@ test('a part that begins before the first row, or ends before it begins, is what
 })
 
 describe('cursor', () => {
-  test('is where the result ends, as data', () => {
+  test('is the end of the result, as data', () => {
     const { replica } = replicaOf([row('a', { n: 1, tags: [1] }), row('b', { n: 1 })])
     expect(replica.query(t, { orderBy: ['n', 'tags'], limit: 1 }).cursor).toEqual({
       values: [1, null],
@@ -168,7 +168,7 @@ describe('cursor', () => {
     expect(replica.query(t, { where: { n: 2 } }).cursor).toBeUndefined()
   })
 
-  test('stands though its record is gone', () => {
+  test('is valid even if its record is deleted', () => {
     const { replica } = replicaOf(rows)
     const { cursor } = replica.query(t, { ...byN, limit: 1 })
     const rest = replica.query(t, { ...byN, after: cursor })
@@ -177,7 +177,7 @@ describe('cursor', () => {
   })
 })
 
-test('rows that trade one shared payload make another result', () => {
+test('rows that swap a shared payload change the result', () => {
   const shared = { n: 1 }
   const { replica } = replicaOf([row('a', shared)])
   const query = replica.query(t, {})
@@ -189,7 +189,7 @@ test('rows that trade one shared payload make another result', () => {
 })
 
 describe('a filter that reads', () => {
-  test('its own query leaves the result as it is', () => {
+  test('its own query does not change the result', () => {
     const { replica } = emptyReplica()
     const reads: number[] = []
     const filter = () => !replica.isReady() || reads.push(query.length) > 0
@@ -201,7 +201,7 @@ describe('a filter that reads', () => {
     expect([query.length, query.rows.length]).toEqual([3, 3])
   })
 
-  test('another query, which the change comes to later, leaves its result as it is', () => {
+  test('another query does not change the result of that query', () => {
     const { replica } = replicaOf(rows, [['n']])
     const other = replica.query(t, { ...byN, after: { values: [1], id: 'b' }, limit: 9 })
     replica.query(t, { filter: () => other.rows.length > 0 }).subscribe(() => {})

@@ -23,7 +23,7 @@ const items = fc
     Array.from({ length }, (_, id): Item => ({ key: Math.abs((seed ^ (id * 2_654_435_761)) % 40), id })),
   )
 
-test('holds what was added and not removed, in order, through any number of both', () => {
+test('contains the added and not removed items, in order', () => {
   fc.assert(
     fc.property(items, fc.nat(), fc.nat({ max: 100 }), (items, start, share) => {
       const initial = items.slice(0, start % (items.length + 1)).sort(compare)
@@ -49,7 +49,7 @@ test('holds what was added and not removed, in order, through any number of both
   )
 })
 
-test('an item takes the place of the one that equals it', () => {
+test('an item replaces an equal one', () => {
   const list = finish(OrderedList.over(order, [{ key: 1, id: 1 }]))
   const other = { key: 1, id: 1 }
   list.add(other)
@@ -58,7 +58,7 @@ test('an item takes the place of the one that equals it', () => {
   expect(held[0]).toBe(other)
 })
 
-test('a part of it may be emptied, and filled again', () => {
+test('a part of it can be emptied and filled again', () => {
   const items = Array.from({ length: 2_000 }, (_, id) => ({ key: id, id }))
   const [before, part, behind] = [items.slice(0, 300), items.slice(300, 1_700), items.slice(1_700)]
   const list = finish(OrderedList.over(order, items))
@@ -73,7 +73,7 @@ test('a part of it may be emptied, and filled again', () => {
   expect(list.slice(0, Infinity)).toEqual([])
 })
 
-test('replacing tells whether there was something to replace', () => {
+test('replacing returns whether there was an item', () => {
   const list = finish(OrderedList.over(order, [{ key: 1, id: 1 }]))
   expect(list.replace({ key: 1, id: 1 }, { key: 2, id: 1 })).toBe(true)
   expect(list.replace({ key: 1, id: 1 }, undefined)).toBe(false)
@@ -82,7 +82,7 @@ test('replacing tells whether there was something to replace', () => {
   expect(list.slice(0, 9).map((item) => item.key)).toEqual([0, 2, 9])
 })
 
-test('finding among 100 000 items asks about few of them', () => {
+test('finding among 100 000 items compares few of them', () => {
   let asked = 0
   const items = Array.from({ length: 100_000 }, (_, id) => ({ key: id, id }))
   const compareKeys = (a: unknown, b: unknown) => {
@@ -94,7 +94,7 @@ test('finding among 100 000 items asks about few of them', () => {
   expect(asked).toBeLessThan(25)
 })
 
-test('finding costs by what is held, and not by all that came and went', () => {
+test('finding costs depend on the current items only', () => {
   let asked = 0
   const compareKeys = (a: unknown, b: unknown) => {
     asked += 1

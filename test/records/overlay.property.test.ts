@@ -27,7 +27,7 @@ function laidOver(p: Payload | undefined, op: TxOp): Payload | undefined {
   return op.put ? op.p : (p ?? op.p)
 }
 
-test('what is shown is always what is confirmed with the pending ops on top', () => {
+test('the shown records are always the confirmed ones with the pending ops applied', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 20 }), (steps) => {
       const { replica } = emptyReplica()

@@ -40,7 +40,7 @@ function replicaOf(confirmed: Fields | undefined) {
   }
 }
 
-describe('what is laid over a record', () => {
+describe('a pending op', () => {
   test('shows each field that is pending, and the others as they are confirmed', () => {
     const { lay, lift, confirm, shown, confirmed } = replicaOf({ a: 1, b: 1 })
     lay('x', update({ a: 2 }))
@@ -88,7 +88,7 @@ describe('what is laid over a record', () => {
     expect(shown()).toEqual({ a: 2, b: 1 })
   })
 
-  test('tells a query once, and only what changed', () => {
+  test('notifies a query once, and only of changes', () => {
     const { lay, confirm, seen, replica } = replicaOf({ a: 1 })
     lay('x', update({ a: 2 }), update({ b: 3 }))
     const record = replica.get('T', '1')
@@ -97,13 +97,13 @@ describe('what is laid over a record', () => {
     expect(replica.get('T', '1')).toBe(record)
   })
 
-  test('tells nobody of a record that comes out of a transaction as it went in', () => {
+  test('notifies nobody of a record that a transaction leaves unchanged', () => {
     const { lay, seen } = replicaOf({ a: 1 })
     lay('x', update({ a: 2 }), update({ a: 1 }))
     expect(seen).toEqual([])
   })
 
-  test('stays over other data that is put in place of the old, in one step', () => {
+  test('is applied to replaced data in the same step', () => {
     const { lay, swap, seen, shown, replica } = replicaOf({ a: 1, b: 1 })
     lay('x', update({ a: 2 }))
     lay('y', update({ a: 2, c: 3 }))
@@ -114,7 +114,7 @@ describe('what is laid over a record', () => {
     expect([shown(), replica.count('T')]).toEqual([undefined, 0])
   })
 
-  test('counts among the records, and not among the confirmed ones', () => {
+  test('counts as a record, and not as a confirmed one', () => {
     const { lay, replica } = replicaOf(undefined)
     lay('x', insert({ a: 1 }))
     expect([replica.count('T'), replica.all('T').length]).toEqual([1, 1])

@@ -41,7 +41,7 @@ describe.each([1_000, 100_000])('among %d rows', (size) => {
     expect(calls('new')).toBeLessThanOrEqual(2)
   })
 
-  test('a window is filled again without asking about a row that did not change', () => {
+  test('a window is refilled without calling the filter for unchanged rows', () => {
     const { replica, query, during } = prepared(size, { orderBy: 'n', limit: 3 })
     const shown = () => query.rows.map(({ id }) => id)
     expect(shown()).toEqual(['r0', 'r2', 'r4'])
@@ -52,7 +52,7 @@ describe.each([1_000, 100_000])('among %d rows', (size) => {
   })
 })
 
-test('an index narrows the rows that a filter is asked about at first', () => {
+test('an index reduces the rows for which a filter is first called', () => {
   const { replica, during } = prepared(1_000, {})
   let asked = 0
   const filter = () => {
@@ -65,7 +65,7 @@ test('an index narrows the rows that a filter is asked about at first', () => {
   expect(asked).toBe(12)
 })
 
-test('a query to which nobody is subscribed any more costs a change nothing', () => {
+test('a query without subscribers costs a change nothing', () => {
   let asked = 0
   const filter = () => {
     asked += 1

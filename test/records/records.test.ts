@@ -12,7 +12,7 @@ test("a record is the payload's fields and the row's id, which wins", () => {
   expect(replica.get(t, 'c')).toEqual({ id: 'c', n: 2 })
 })
 
-test('a payload that names its id is the record, without a copy', () => {
+test('a payload with its id is the record, without a copy', () => {
   const named = row('b', { id: 'b', n: 1 })
   expect(replicaOf([named]).replica.get(t, 'b')).toBe(named.p)
 })
@@ -26,7 +26,7 @@ test('a record is the same by reference until it changes', () => {
   expect(replica.get(t, 'b')).toEqual({ id: 'b', n: 2 })
 })
 
-test('a record of another version that says the same stays the same', () => {
+test('a record with equal fields in another version stays the same object', () => {
   const { replica } = replicaOf([row('a', { n: 1 }, 1)])
   const [record, all] = [replica.get(t, 'a'), replica.all(t)]
   apply(replica, row('a', { n: 1 }, 2))
@@ -35,7 +35,7 @@ test('a record of another version that says the same stays the same', () => {
   expect(replica.confirmed(t, 'a')).toEqual({ t, id: 'a', v: 2, p: { n: 1 } })
 })
 
-test('rows that share one payload have each a record of their own', () => {
+test('rows that share one payload have separate records', () => {
   const shared = { n: 1 }
   const { replica } = replicaOf([row('a', shared), row('b', shared)])
   const expected = [
@@ -46,7 +46,7 @@ test('rows that share one payload have each a record of their own', () => {
   expect(replica.getMany(t, ['a', 'b'])).toEqual(expected)
 })
 
-test('a record that says the same under one version after another stays the same object, also under a pending write', () => {
+test('a record with equal fields in every version stays the same object, even with a pending write', () => {
   const { replica } = replicaOf([row('a', { n: 1 })])
   const query = replica.query(t, { orderBy: 'n' })
   query.subscribe(() => {})
@@ -62,13 +62,13 @@ test('a record that says the same under one version after another stays the same
   expect(replica.get(t, 'a')).toBe(record)
 })
 
-test('a record cannot be changed, and the copy of rows neither', () => {
+test('a record cannot be changed, and neither can the copy of rows', () => {
   const { replica } = replicaOf([row('a', { n: 1 }), row('b', { id: 'b', n: 1 })])
   for (const record of replica.all(t)) expect(Object.isFrozen(record)).toBe(true)
   expect(Object.isFrozen(replica.query(t, {}).rows)).toBe(true)
 })
 
-test('all gives every record, and the same array until one changes', () => {
+test('all returns every record, and the same array until one changes', () => {
   const { replica } = replicaOf([row('a'), row('b')])
   const all = replica.all(t)
   expect(all.map(({ id }) => id).sort()).toEqual(['a', 'b'])
@@ -78,7 +78,7 @@ test('all gives every record, and the same array until one changes', () => {
   expect(replica.all('Other')).toEqual([])
 })
 
-test('a type or record that is not there reads as nothing', () => {
+test('a missing type or record reads as nothing', () => {
   const { replica } = emptyReplica()
   expect(replica.get(t, 'a')).toBeUndefined()
   expect(replica.confirmed(t, 'a')).toBeUndefined()
@@ -87,7 +87,7 @@ test('a type or record that is not there reads as nothing', () => {
   expect(replica.rows.of(t).get('a')).toBeUndefined()
 })
 
-test('rows for a fold are those of now, also through a swap', () => {
+test('rows for a fold are the current ones, even after a swap', () => {
   const { replica } = replicaOf([row('a', { n: 1 })])
   const { rows } = replica
   replaceAll(replica, [row('a', { n: 2 })])
@@ -96,7 +96,7 @@ test('rows for a fold are those of now, also through a swap', () => {
 
 const inherited = ['__proto__', 'constructor', 'toString', 'hasOwnProperty']
 
-test.each(inherited)('invariant 53: %s as a type, an id or a field is a name like others', (name) => {
+test.each(inherited)('invariant 53: %s is an ordinary name of a type, an id or a field', (name) => {
   const { replica } = emptyReplica({ indexes: new Map([[name, [[name]]]]) })
   const fields = JSON.parse(`{ ${JSON.stringify(name)}: 1 }`)
   replaceAll(replica, [

@@ -5,7 +5,7 @@ import { frame } from '../support/arbitraries.ts'
 import { PacedClock } from '../support/paced-clock.ts'
 import { apply, emptyReplica, replaceAll, replicaOf, row, t } from '../support/replica-fixtures.ts'
 
-test('a staged copy is read by nobody until it is swapped in', async () => {
+test('a staged copy is invisible until it is swapped in', async () => {
   const { replica } = replicaOf([row('a', { n: 1 })])
   const staging = replica.stage()
   staging.add([row('a', { n: 2 }), row('b', { n: 1 })])
@@ -36,7 +36,7 @@ test('ops apply to the staged rows, and are read back', () => {
   expect(replica.confirmed(t, 'c')).toEqual(row('c', {}, 3))
 })
 
-test('ops that come one after the other leave as unknown what they would all at once', () => {
+test('ops one by one report the same unknown records as all at once', () => {
   const op = frame(fc.constant(1))
   const there = { t: 'a', id: '1', p: {} }
   fc.assert(
@@ -52,7 +52,7 @@ test('ops that come one after the other leave as unknown what they would all at 
   )
 })
 
-test('records, rows and results that say the same stay the same through a swap', () => {
+test('equal records, rows and results stay the same objects after a swap', () => {
   const rows = () => [row('a', { n: 1 }, 1), row('b', { id: 'b', n: 2 }, 1), row('c', { n: 3 }, 1)]
   const { replica } = replicaOf(rows())
   const records = replica.getMany(t, ['a', 'b', 'c'])
@@ -68,7 +68,7 @@ test('records, rows and results that say the same stay the same through a swap',
   expect(listener).not.toHaveBeenCalled()
 })
 
-test('what is no longer in a swapped copy is gone, types included', () => {
+test('records and types that a swapped copy lacks are removed', () => {
   const { replica } = replicaOf([row('a'), { t: 'Other', id: 'x', p: {} }])
   const query = replica.query('Other', {})
   const listener = vi.fn()
@@ -79,7 +79,7 @@ test('what is no longer in a swapped copy is gone, types included', () => {
   expect(listener).toHaveBeenCalledTimes(1)
 })
 
-test('queries that come, go or change between preparing and swapping are right after it', async () => {
+test('queries that begin, end or change between preparing and swapping are right afterwards', async () => {
   const { replica } = replicaOf([row('a', { n: 1 })], [['n']])
   const specs = [{ orderBy: 'n' }, { where: { n: { gte: 2 } } }, { filter: () => true, limit: 2 }] as const
   const early = specs.map((spec) => replica.query(t, spec))
@@ -103,7 +103,7 @@ test('queries that come, go or change between preparing and swapping are right a
   }
 })
 
-test('preparing gives other tasks a turn, and sees what they subscribe', async () => {
+test('preparing yields to other tasks, and sees their subscriptions', async () => {
   const clock = new PacedClock(3)
   const { replica } = emptyReplica({ clock, indexes: new Map([[t, [['n'], ['s', 'n']]]]) })
   const turnsWhenAsked = new Set<number>()
@@ -123,7 +123,7 @@ test('preparing gives other tasks a turn, and sees what they subscribe', async (
   expect(replica.query(t, { where: { s: '7' }, orderBy: 'n' }).rows).toHaveLength(size / 100)
 })
 
-test('queries that take the place of each other in each turn do not hold up the preparing', async () => {
+test('queries that replace each other in each turn do not block preparing', async () => {
   let renew = () => {}
   class BusyClock extends PacedClock {
     override pause(): Promise<void> {

@@ -22,14 +22,14 @@ function withoutNotes() {
 }
 
 describe('a type that is not loaded', () => {
-  test('reads as empty and pending, though some of it was staged', () => {
+  test('reads as empty and pending, even if some of it was staged', () => {
     const { replica } = withoutNotes()
     const ready = [replica.isReady(), replica.isReady(t), replica.isReady('Note'), replica.rows.has('Note')]
     expect(ready).toEqual([true, true, false, false])
     expect([replica.all('Note'), replica.query('Note', {}).status]).toEqual([[], 'pending'])
   })
 
-  test('comes with the copy that was begun without it, where that has included it before', () => {
+  test('is loaded with a copy that included it before', () => {
     const { replica, seen } = withoutNotes()
     const staging = replica.stage(new Set(['Note']))
     staging.add([note('1', 1)])
@@ -39,13 +39,13 @@ describe('a type that is not loaded', () => {
     expect(seen).toEqual([['ready', 2]])
   })
 
-  test('is told to be ready also where it has no records', () => {
+  test('becomes ready even without records', () => {
     const { replica, seen, joinNotes } = withoutNotes()
     joinNotes()
     expect([seen, replica.rows.has('Note')]).toEqual([[['ready']], true])
   })
 
-  test('comes in one step, below what is pending, which goes again without a trace', () => {
+  test('is loaded in one step, below pending writes, which can be removed again', () => {
     const { replica, seen, joinNotes } = withoutNotes()
     const insert = { op: 'i' as const, t: 'Note', id: '2', p: { n: 9 } }
     replica.apply([], { lay: [{ id: 'x', ops: [update('Note', '1', 5), insert] }] })
@@ -58,7 +58,7 @@ describe('a type that is not loaded', () => {
     expect(replica.all('Note')).toEqual([{ id: '1', n: 1 }])
   })
 
-  test('comes without a record that only a pending transaction has made, and that goes with it', () => {
+  test('is loaded without a record of a pending transaction, which is removed with it', () => {
     const { replica, joinNotes } = withoutNotes()
     replica.apply([], { lay: [{ id: 'x', ops: [{ op: 'i', t: 'Note', id: '2', p: { n: 9 } }] }] })
     joinNotes()
@@ -67,7 +67,7 @@ describe('a type that is not loaded', () => {
     expect(replica.all('Note')).toEqual([])
   })
 
-  test('leaves what is pending on another type to be taken back', () => {
+  test('does not affect pending writes on other types', () => {
     const { replica, joinNotes } = withoutNotes()
     replica.apply([], { lay: [{ id: 'x', ops: [update(t, 'a', 5)] }] })
     joinNotes(note('1', 1))

@@ -31,7 +31,7 @@ function matching(where: object): readonly string[] {
 }
 
 describe('equality', () => {
-  test('a plain value is the same JSON value, and null is also what is missing', () => {
+  test('a plain value matches an equal JSON value, and null also a missing one', () => {
     expect(matching({ f: 1 })).toEqual(['one'])
     expect(matching({ f: 'a' })).toEqual(['a'])
     expect(matching({ f: false })).toEqual(['no'])
@@ -43,12 +43,12 @@ describe('equality', () => {
     expect(matching({ f: { eq: { y: [2], x: 1 } } })).toEqual(['object'])
   })
 
-  test('ne is true of all else, of what is missing too', () => {
+  test('ne matches every other value, and a missing one', () => {
     expect(matching({ f: { ne: 1 } })).toHaveLength(rows.length - 1)
     expect(matching({ f: { ne: null } })).toHaveLength(rows.length - 2)
   })
 
-  test('in is any of the values, and nothing for none', () => {
+  test('in matches any of the values, and nothing for an empty list', () => {
     expect(matching({ f: { in: [1, 'a', null, { x: 1, y: [2] }] } })).toEqual([
       'a',
       'missing',
@@ -61,7 +61,7 @@ describe('equality', () => {
 })
 
 describe('comparison', () => {
-  test('is within one kind', () => {
+  test('compares values of one kind only', () => {
     expect(matching({ f: { gt: 1 } })).toEqual(['ten', 'two'])
     expect(matching({ f: { gte: 'ab' } })).toEqual(['ab', 'b'])
     expect(matching({ f: { lt: 2 } })).toEqual(['one'])
@@ -70,12 +70,12 @@ describe('comparison', () => {
     expect(matching({ f: { gt: 1, lt: 'b' } })).toEqual([])
   })
 
-  test('startsWith is of strings', () => {
+  test('startsWith matches strings only', () => {
     expect(matching({ f: { startsWith: 'a' } })).toEqual(['a', 'ab'])
     expect(matching({ f: { startsWith: '' } })).toEqual(['a', 'ab', 'b'])
   })
 
-  test('contains is a part of a string or an element of an array', () => {
+  test('contains matches a part of a string or an element of an array', () => {
     expect(matching({ f: { contains: 'b' } })).toEqual(['ab', 'b'])
     expect(matching({ f: { contains: { x: 1 } } })).toEqual(['list'])
     expect(matching({ f: { contains: 1 } })).toEqual(['list'])
@@ -92,7 +92,7 @@ describe('combination', () => {
     expect(matching({ and: [] })).toHaveLength(rows.length)
   })
 
-  test('undefined is as if it were not there', () => {
+  test('undefined counts as omitted', () => {
     expect(matching({ f: undefined, or: undefined })).toHaveLength(rows.length)
     expect(matching({ f: { gte: 2, lt: undefined } })).toEqual(['ten', 'two'])
   })
@@ -123,7 +123,7 @@ test.each([
   }
 })
 
-test('an operand that is undefined is as if it were not there, for the index as well', () => {
+test('an undefined operand counts as omitted, for the index as well', () => {
   expect(matching({ f: { gt: undefined } })).toHaveLength(rows.length)
   expect(readWhere({ f: { gt: undefined } }).fields.size).toBe(0)
 })

@@ -11,7 +11,7 @@ interface Said {
 // Nothing listens on that port.
 const baseUrl = 'http://127.0.0.1:9/sync/v1'
 
-test('what was written without a network, by processes that were killed, arrives once', async () => {
+test('offline writes of killed processes arrive once', async () => {
   const folder = ownFolder()
   let durable = 0
   for (const writes of [1, 30, 7]) {

@@ -119,7 +119,7 @@ async function scene() {
   }
 }
 
-test('collections hold what the client shows, whatever happened', async () => {
+test('collections contain what the client shows, whatever happens', async () => {
   await fc.assert(
     fc.asyncProperty(steps, async (happenings) => {
       const { run, end } = await scene()

@@ -3,7 +3,7 @@ import { Mirror } from '../../src/tanstack-db/mirror.ts'
 
 const row = (id: string) => ({ id })
 
-test('what is the same by reference is not written again', () => {
+test('an unchanged object is not written again', () => {
   const mirror = new Mirror<{ readonly id: string }>()
   const [a, b, c] = [row('a'), row('b'), row('c')]
   expect(mirror.replace([a, b])).toEqual([
@@ -21,7 +21,7 @@ test('what is the same by reference is not written again', () => {
   expect(mirror.set('a', undefined)).toEqual([])
 })
 
-test('a record that nests nothing is given away as it is, and one that does as a copy', () => {
+test('a flat record is passed on as it is, and a nested one as a copy', () => {
   const mirror = new Mirror<{ readonly id: string; readonly labels: readonly string[] | null }>()
   const [flat, nesting] = [
     { id: 'a', labels: null },

@@ -11,13 +11,13 @@ beforeEach(async () => {
 })
 afterEach(() => server.close())
 
-test('a collection holds what the client shows, from the first moment on', async () => {
+test('a collection contains what the client shows, from the start', async () => {
   const issues = issuesOf(await clientOf(server))
   expect(issues.status).toBe('ready')
   expect(titles(issues)).toEqual({ i1: 'Cable cut', i2: 'Door stuck' })
 })
 
-test('it follows what comes from the server, and tells each change once', async () => {
+test('it follows changes from the server, and emits each once', async () => {
   const issues = issuesOf(await clientOf(server))
   const told = listen(issues)
   await server.write([
@@ -40,7 +40,7 @@ test("what a binding changes in place, as Solid's does, is not the client's", as
   expect(client.get('Issue', 'i1')?.labels).toEqual(['urgent'])
 })
 
-test('it is ready when there is data, not before', async () => {
+test('it is ready only when there is data', async () => {
   server.down()
   const client = await clientOf(server)
   const issues = issuesOf(client)
@@ -53,7 +53,7 @@ test('it is ready when there is data, not before', async () => {
   expect(issues.size).toBe(2)
 })
 
-test('where the client is closed before there is data, waiting for it fails', async () => {
+test('waiting for data fails if the client is closed before', async () => {
   server.down()
   const client = await clientOf(server)
   const preloaded = issuesOf(client).preload()
@@ -62,7 +62,7 @@ test('where the client is closed before there is data, waiting for it fails', as
   await failed
 })
 
-test('a snapshot in place of the old changes what is different, and nothing else', async () => {
+test('a new snapshot changes only what is different', async () => {
   const issues = issuesOf(await clientOf(server))
   const told = listen(issues)
   await server.restore(
@@ -78,7 +78,7 @@ test('a snapshot in place of the old changes what is different, and nothing else
   expect(told.sort()).toEqual(['delete i2 -', 'insert i9 Roof leaks'])
 })
 
-test('with a query, it holds and follows the records that match', async () => {
+test('with a query, it contains the matching records', async () => {
   const client = await clientOf(server)
   const query = { where: { title: { startsWith: 'C' } } }
   const issues = createCollection(instepCollectionOptions({ client, type: 'Issue', query }))

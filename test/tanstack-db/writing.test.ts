@@ -25,7 +25,7 @@ const sent = () =>
     .map(({ body }) => (body as { txs: { ops: object[] }[] }).txs.map(({ ops }) => ops))
 const titleOf = async (id: string) => (await server.rows('ada')).find((row) => row.id === id)?.p.title
 
-test('what is inserted, updated and deleted is shown at once, and reaches the server', async () => {
+test('inserts, updates and deletes are shown at once, and reach the server', async () => {
   issues.insert(lamp)
   issues.update('i1', (draft) => {
     draft.title = 'Cable mended'
@@ -44,7 +44,7 @@ test('what is inserted, updated and deleted is shown at once, and reaches the se
   ])
 })
 
-test('what is written in one call is one transaction', async () => {
+test('the writes of one call are one transaction', async () => {
   issues.update(['i1', 'i2'], (drafts) => {
     for (const draft of drafts) draft.projectId = 'p2'
   })
@@ -151,14 +151,14 @@ test('a record that the query does not give goes as soon as it is written', asyn
   expect(issues.has('i3')).toBe(true)
 })
 
-test('what breaks its model is taken back, and the transaction fails with the reason', async () => {
+test('a write that breaks its model is undone, and its transaction fails with the reason', async () => {
   const tx = issues.insert({ ...lamp, title: 7 as never })
   await expect(tx.when('settled')).rejects.toMatchObject({ name: 'ValidationError' })
   expect(titles(issues)).toEqual({ i1: 'Cable cut', i2: 'Door stuck' })
   expect(client.outbox.list()).toEqual([])
 })
 
-test('what cannot be stored nor sent is taken back, and the transaction fails with the reason', async () => {
+test('a write that can be neither stored nor sent is undone, and its transaction fails with the reason', async () => {
   const faulty = new FaultyStore(memoryStore())
   const own = issuesOf(await clientOf(server, faulty.store))
   server.down()
@@ -170,7 +170,7 @@ test('what cannot be stored nor sent is taken back, and the transaction fails wi
   expect(own.has('i3')).toBe(false)
 })
 
-test('what the server rejects goes from the collection, and waits in the outbox', async () => {
+test('a rejected write is removed from the collection, and kept in the outbox', async () => {
   server.reject('forbidden')
   const tx = issues.update('i1', { metadata: { label: 'Rename' } }, (draft) => {
     draft.title = 'Mine'
@@ -183,7 +183,7 @@ test('what the server rejects goes from the collection, and waits in the outbox'
   expect(rejected?.records[0]).toMatchObject({ mine: { title: 'Mine' }, theirs: { title: 'Cable cut' } })
 })
 
-test('what is written in one group is undone at once', async () => {
+test('the writes of one group are undone together', async () => {
   for (const title of ['Cable c', 'Cable cu']) {
     issues.update('i1', { metadata: { group: 'typing' } }, (draft) => {
       draft.title = title
@@ -206,7 +206,7 @@ test('the label of the first change counts, before that of the transaction', asy
   expect(client.outbox.list().map(({ label }) => label)).toEqual(['Rename'])
 })
 
-test('a label or a group that is no text is none', async () => {
+test('a label or group that is not a string is ignored', async () => {
   for (const title of ['Cable c', 'Cable cu']) {
     issues.update('i1', { metadata: { label: 7, group: 7 } }, (draft) => {
       draft.title = title
@@ -302,7 +302,7 @@ describe('a transaction over several collections', () => {
     expect([issues.size, projects.get('p1')?.name]).toEqual([2, 'House'])
   })
 
-  test('is refused where they are over two clients, or over none', async () => {
+  test('is refused if they belong to two clients, or to none', async () => {
     const others = issuesOf(await clientOf(server))
     const local = createCollection<{ id: string }, string>({
       getKey: ({ id }) => id,

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { mockSyncServer } from '../../src/testing/index.ts'
 import { issue } from './scene.ts'
 
-test('nothing is left of a server that is closed in the middle of everything', async () => {
+test('a server that is closed in the middle of work leaves nothing', async () => {
   const server = mockSyncServer()
   const devices = [server.device(), server.device()]
   const clients = devices.map((device) => device.client({ identity: 'ada' }))
@@ -23,14 +23,14 @@ test('nothing is left of a server that is closed in the middle of everything', a
   expect(clients.map(({ status }) => status.lifecycle)).toEqual(['closed', 'closed'])
 })
 
-test('closed twice, and before anything was asked, it is closed', async () => {
+test('a server can be closed twice, and before any request', async () => {
   const server = mockSyncServer()
   await server.close()
   await server.close()
   expect(server.requests).toEqual([])
 })
 
-test('closed, it takes no more clients and no more writes', async () => {
+test('a closed server refuses clients and writes', async () => {
   const server = mockSyncServer()
   const phone = server.device()
   await server.close()

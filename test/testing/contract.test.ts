@@ -3,12 +3,12 @@ import { memoryStore, type Store } from '../../src/index.ts'
 import { storeContract } from '../../src/testing/index.ts'
 
 describe('the store contract', () => {
-  test('is fulfilled by the memory store', async () => {
+  test('passes for the memory store', async () => {
     for (const { run } of storeContract) await run({ store: memoryStore(), name: 'contract' })
     expect(storeContract.length).toBeGreaterThan(20)
   })
 
-  test('notices a store that keeps what a transaction wrote that failed', async () => {
+  test('detects a store that keeps the writes of a failed transaction', async () => {
     const kept = memoryStore()
     const store: Store = {
       ...kept,
@@ -39,7 +39,7 @@ describe('the store contract', () => {
     expect(broken.length).toBeGreaterThan(0)
   })
 
-  test('notices a store that gives nothing for a null', async () => {
+  test('detects a store that returns nothing for null', async () => {
     const full = memoryStore()
     const store: Store = {
       ...full,
@@ -68,7 +68,7 @@ describe('the store contract', () => {
     expect(broken).toContain('a key that is missing gives undefined, and null is a value')
   })
 
-  test('comes to an end with a store that takes no signals, and names what that breaks', async () => {
+  test('ends with a store that ignores signals, and names the broken cases', async () => {
     const deaf = memoryStore()
     const store: Store = {
       ...deaf,
@@ -85,8 +85,8 @@ describe('the store contract', () => {
       await run({ store, name: `contract ${index}` }).catch(() => broken.push(name))
     }
     expect(broken).toEqual([
-      'a signal aborts a transaction under way',
-      'a signal that is aborted already keeps a transaction from beginning',
+      'a signal aborts a running transaction',
+      'an aborted signal prevents a transaction',
     ])
   })
 })

@@ -17,7 +17,7 @@ describe('write', () => {
     expect(asked()).toEqual(['ws', 'bootstrap', 'delta 1'])
   })
 
-  test('of the records of another owner reaches nobody else', async () => {
+  test('of records of another owner reaches nobody else', async () => {
     const { server, live } = scene()
     const client = await live()
     await server.write([issue('1'), issue('2', { userId: 'bob' })], 'ada')
@@ -32,7 +32,7 @@ describe('write', () => {
     expect(await server.rows('ada')).toEqual([])
   })
 
-  test('that is refused rejects', async () => {
+  test('rejects if it is refused', async () => {
     await expect(scene().server.write([update('1', { title: 'one' })])).rejects.toMatchObject({
       reason: 'not_found',
     })
@@ -60,7 +60,7 @@ describe('push', () => {
     expect(asked().slice(3)).toEqual(['delta 1'])
   })
 
-  test('with a since that lies ahead has a delta fetched', async () => {
+  test('with a since ahead causes a delta', async () => {
     const { server, live, asked } = scene()
     await server.write([issue('1', { n: 0 })], 'ada')
     await live()
@@ -71,7 +71,7 @@ describe('push', () => {
   })
 })
 
-describe('what the service pushes while it is held', () => {
+describe('a held push', () => {
   test('is not the hello of a socket that opens', async () => {
     const { server, live } = scene()
     server.hold()
@@ -97,7 +97,7 @@ describe('what the service pushes while it is held', () => {
     expect(server.held).toEqual([])
   })
 
-  test('can come in another order, and more than once', async () => {
+  test('can be sent in another order, and more than once', async () => {
     const { server, live, asked } = scene()
     await server.write([issue('0')], 'ada')
     const client = await live()

@@ -16,7 +16,7 @@ test('a server that is down cannot be reached, and its sockets are gone; up agai
   expect(shown(client)).toEqual({ 1: {} })
 })
 
-test('late: the answer tells what was true when it was asked for', async () => {
+test('late: a response contains the data at the time of the request', async () => {
   const { server } = scene()
   await server.write([issue('1')], 'ada')
   server.late(5_000, { endpoint: 'bootstrap' })
@@ -58,7 +58,7 @@ describe('wrong:', () => {
     })
   })
 
-  test('an answer says of what kind it is, and has the headers that it was given', async () => {
+  test('a response has the content type and the given headers', async () => {
     const { server } = scene()
     const answer = async (...wrong: Parameters<typeof server.wrong>) => {
       server.wrong(...wrong)
@@ -71,7 +71,7 @@ describe('wrong:', () => {
     expect(await answer(500, { headers, body: {} })).toEqual(['application/json', 'lobby'])
   })
 
-  test('a truncated one has the status of the whole, and does not say how long that would be', async () => {
+  test('a truncated response has the status of the whole, and no length', async () => {
     const { server } = scene()
     server.wrong('truncated')
     const { status, headers } = await server.clock.until(
@@ -81,7 +81,7 @@ describe('wrong:', () => {
     expect([headers.get('Content-Type'), headers.get('Content-Length')]).toEqual(['application/json', null])
   })
 
-  test('one that no server can give is refused at once', () => {
+  test('an impossible response is refused at once', () => {
     const { server } = scene()
     for (const status of [99, 199, 299.5, 600, Number.NaN]) {
       expect(() => server.wrong(status)).toThrow('a status from 200 to 599')
@@ -105,7 +105,7 @@ describe('wrong:', () => {
   )
 })
 
-test('never: nothing comes, until the client gives up and asks again', async () => {
+test('never: no response comes, until the client gives up and asks again', async () => {
   const { server } = scene()
   server.never({ endpoint: 'bootstrap' })
   const client = server.client({ identity: 'ada' })
@@ -116,7 +116,7 @@ test('never: nothing comes, until the client gives up and asks again', async () 
   expect(client.status.connection.state).toBe('socket')
 })
 
-test('the answer to any request can be lost', async () => {
+test('the response to any request can be lost', async () => {
   const { server } = scene()
   server.loseAnswer()
   const ask = () => server.clock.until(server.environment.fetch(`${server.baseUrl}/delta`, {}))
@@ -124,7 +124,7 @@ test('the answer to any request can be lost', async () => {
   expect((await ask()).status).toBe(401)
 })
 
-test('faults of the same scope come in the order in which they were asked for', async () => {
+test('faults of the same scope come in order', async () => {
   const { server } = scene()
   for (const status of [500, 503]) server.wrong(status)
   const ask = async () =>
@@ -132,7 +132,7 @@ test('faults of the same scope come in the order in which they were asked for', 
   expect([await ask(), await ask()]).toEqual([500, 503])
 })
 
-test('a fault is for one endpoint, for a number of times, or until it is healed', async () => {
+test('a fault applies to one endpoint, a number of times, or until `heal`', async () => {
   const { server } = scene()
   const ask = async (path: string) => {
     const headers = { Authorization: `Bearer ${server.token('ada')}` }
@@ -161,7 +161,7 @@ describe('a request to tx', () => {
     )
   }
 
-  test('can be rejected, and is not done', async () => {
+  test('can be rejected, and is not applied', async () => {
     const { server } = scene()
     await server.write([issue('0')], 'bob')
     server.reject('conflict', { message: 'Too late.' })
@@ -171,7 +171,7 @@ describe('a request to tx', () => {
     expect(await server.rows('ada')).toEqual([])
   })
 
-  test('can be rejected several times, whatever else is asked for between', async () => {
+  test('can be rejected several times, whatever is requested in between', async () => {
     const { server } = scene()
     server.reject('conflict', { times: 2 })
     const headers = { Authorization: `Bearer ${server.token('ada')}` }
@@ -181,7 +181,7 @@ describe('a request to tx', () => {
     expect((await server.rows('ada')).map(({ id }) => id)).toEqual(['3'])
   })
 
-  test('can have its answer lost', async () => {
+  test('can lose its response', async () => {
     const { server } = scene()
     server.loseAnswer({ endpoint: 'tx' })
     await expect(post('1')).rejects.toThrow('fetch failed')

@@ -13,7 +13,7 @@ function resetsOf(client: SyncClient): readonly string[] {
 }
 
 describe('another history:', () => {
-  test('trim has a client that was away bootstrap', async () => {
+  test('trim makes a client that was away bootstrap', async () => {
     const { server, live } = scene()
     await server.write([issue('1')], 'ada')
     const client = await live()
@@ -27,7 +27,7 @@ describe('another history:', () => {
     expect(shown(client)).toEqual({ 1: {}, 2: {} })
   })
 
-  test('trim up to a sid lets a client that has seen it go on', async () => {
+  test('trim up to a sid lets a client at that sid continue', async () => {
     const { server, live } = scene()
     await server.write([issue('1')], 'ada')
     const client = await live()
@@ -41,7 +41,7 @@ describe('another history:', () => {
     expect(shown(client)).toEqual({ 1: {}, 2: {} })
   })
 
-  test('changeEpoch has every client bootstrap, each time, and keeps the records', async () => {
+  test('changeEpoch makes every client bootstrap, and keeps the records', async () => {
     const { server, live } = scene()
     await server.write([issue('1')], 'ada')
     const client = await live()
@@ -55,7 +55,7 @@ describe('another history:', () => {
     expect(shown(client)).toEqual({ 1: {} })
   })
 
-  test('restore has every client take what is there then, and no more', async () => {
+  test('restore gives every client the restored data only', async () => {
     const { server, live } = scene()
     await server.write([issue('1'), issue('2')], 'ada')
     const client = await live()
@@ -78,7 +78,7 @@ describe('another history:', () => {
     expect([shown(client), await server.rows('ada')]).toEqual([{}, []])
   })
 
-  test('restore that is refused leaves all as it was', async () => {
+  test('a refused restore changes nothing', async () => {
     const { server, live } = scene()
     await server.write([issue('1')], 'ada')
     const client = await live()
@@ -91,7 +91,7 @@ describe('another history:', () => {
   })
 })
 
-test('a store that is given again makes a restart: the client shows what was stored, without the network', async () => {
+test('a client with the store of an earlier one shows its data offline, as after a restart', async () => {
   const { server } = scene()
   await server.write([issue('1')], 'ada')
   const store = memoryStore()

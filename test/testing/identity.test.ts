@@ -6,7 +6,7 @@ import { issue, setScene } from './scene.ts'
 const scene = setScene()
 
 describe.each(['expire', 'revoke'] as const)('%s', (command) => {
-  test('ends the socket, pauses the client, and a new token lets it go on', async () => {
+  test('closes the socket and pauses the client, which continues with a new token', async () => {
     const { server, live } = scene()
     const client = await live()
     server[command]('ada')
@@ -20,7 +20,7 @@ describe.each(['expire', 'revoke'] as const)('%s', (command) => {
     expect(shown(client)).toEqual({ 1: {} })
   })
 
-  test('holds for who has had no token yet, and a new one ends it', async () => {
+  test('applies to an identity without a token, until a new token', async () => {
     const { server } = scene()
     server[command]('ada')
     const client = server.client({ identity: 'ada' })
@@ -32,7 +32,7 @@ describe.each(['expire', 'revoke'] as const)('%s', (command) => {
     expect(client.status.connection.state).toBe('socket')
   })
 
-  test('leaves the others alone', async () => {
+  test('does not affect others', async () => {
     const { server, live } = scene()
     const client = await live()
     server[command]('bob')
@@ -44,7 +44,7 @@ describe.each(['expire', 'revoke'] as const)('%s', (command) => {
 test.each([
   ['expire', 'token_expired'],
   ['revoke', 'invalid_token'],
-] as const)('%s has requests get 401, for the reason %s', async (command, code) => {
+] as const)('%s makes requests get 401, with the reason %s', async (command, code) => {
   const { server } = scene()
   const headers = { Authorization: `Bearer ${server.token('ada')}` }
   server[command]('ada')
@@ -54,7 +54,7 @@ test.each([
 })
 
 test.each(['bootstrap', 'delta?since=0', 'tx'])(
-  'a token in the query of %s counts for nothing, as with the service',
+  'a token in the query of %s is ignored, as by the service',
   async (path) => {
     const { server } = scene()
     const url = new URL(`${server.baseUrl}/${path}`)
@@ -65,7 +65,7 @@ test.each(['bootstrap', 'delta?since=0', 'tx'])(
   },
 )
 
-test('a token that ends by itself is renewed by what the application does about it', async () => {
+test('an expired token is renewed by the application', async () => {
   const { server } = scene()
   const causes: unknown[] = []
   server.token('ada', 60_000)
@@ -82,7 +82,7 @@ test('a token that ends by itself is renewed by what the application does about 
   expect(client.status.connection.state).toBe('socket')
 })
 
-test('a token holds for its lifetime and no longer, and one that was not given never', async () => {
+test('a token is valid for its lifetime, and an unknown token never', async () => {
   const { server } = scene()
   const token = server.token('ada', 60_000)
   const ask = async (own: string) => {
@@ -97,7 +97,7 @@ test('a token holds for its lifetime and no longer, and one that was not given n
   expect(await ask('of my own')).toEqual([401, 'invalid_token'])
 })
 
-test('a caller may say when its tokens end, and one that has expired is not taken back any more', async () => {
+test('a caller can set when its tokens expire, and an expired one stays invalid', async () => {
   const expiresAt = Date.parse('2026-01-01T00:01:00Z')
   const server = mockSyncServer({ callerOf: (identity) => ({ userId: identity, expiresAt }) })
   const headers = { Authorization: `Bearer ${server.token('ada')}` }
@@ -116,7 +116,7 @@ test('a caller may say when its tokens end, and one that has expired is not take
   await server.close()
 })
 
-test('an API key counts as a token does', async () => {
+test('an API key counts like a token', async () => {
   const { server } = scene()
   await server.write([issue('1')], 'ada')
   const client = server.client({ identity: 'ada', apiKey: server.token('ada') })
@@ -147,7 +147,7 @@ test('an identity is also the organization of its name', async () => {
   await server.close()
 })
 
-test('a client of the server says nothing to the console', async () => {
+test('a client of the server logs nothing to the console', async () => {
   const { server, live } = scene()
   const said = (['debug', 'info', 'log', 'warn', 'error'] as const).map((name) => vi.spyOn(console, name))
   server.wrong(500, { endpoint: 'bootstrap' })
@@ -156,7 +156,7 @@ test('a client of the server says nothing to the console', async () => {
   vi.restoreAllMocks()
 })
 
-test('the log of requests names who asked for what, and holds no token', async () => {
+test('the log of requests contains identities and endpoints, and no token', async () => {
   const { server, live } = scene()
   const token = server.token('ada')
   const begun = server.clock.now()

@@ -19,7 +19,7 @@ async function packagesOf(entry: string, platform: 'browser' | 'node'): Promise<
   return [...new Set(imports.map(({ path }) => path.split('/')[0] ?? ''))].sort()
 }
 
-test('the kit needs neither a test runner nor msw, and nothing of Node', async () => {
+test('`instep/testing` needs no test runner, no msw and nothing of Node', async () => {
   expect(await packagesOf('index.ts', 'browser')).toEqual(['hono', 'zod'])
 })
 

@@ -57,7 +57,7 @@ test('an address may end in a slash', async () => {
   await other.close()
 })
 
-test('what is commanded happens there too', async () => {
+test('commands of the server work there, too', async () => {
   await client.start()
   await expect.poll(connection).toBe('socket')
   server.expire('ada')
@@ -71,7 +71,7 @@ test('what is commanded happens there too', async () => {
   await expect(client.sync()).resolves.toMatchObject({ sid: 0 })
 })
 
-test('a socket that is refused is closed at once, and one that is open breaks with the server', async () => {
+test('a refused socket is closed at once, and an open one breaks with the server', async () => {
   server.wrong(403, { endpoint: 'ws', times: Number.POSITIVE_INFINITY })
   await client.start()
   await expect.poll(connection).toBe('polling')

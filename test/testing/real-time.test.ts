@@ -10,7 +10,7 @@ beforeEach(() => {
 
 afterEach(() => server.close())
 
-test('in real time a client is in step soon, by itself', async () => {
+test('in real time a client is soon in step by itself', async () => {
   await server.write([issue('1')], 'ada')
   const client = server.client({ identity: 'ada' })
   await client.start()
@@ -28,7 +28,7 @@ test('settle gives up after a while', async () => {
   await expect(server.settle({ limitMs: 200 })).rejects.toThrow('Not settled after 200 ms')
 })
 
-test('closed in the middle of everything, it leaves no timer', async () => {
+test('a server that is closed in the middle of work leaves no timer', async () => {
   const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
   const before = timers()
   server.late(60_000)

@@ -5,7 +5,7 @@ import { issue, setScene, update } from './scene.ts'
 
 const scene = setScene()
 
-test('settle waits for a client that connects, for retries, and for what follows', async () => {
+test('settle waits for connecting clients, for retries, and for what follows', async () => {
   const { server } = scene()
   server.wrong(500, { times: 4 })
   const client = server.client({ identity: 'ada' })
@@ -24,7 +24,7 @@ test.each(['get lost', 'fail'])('settle waits for writes whose requests %s sever
   expect(client.status.writes).toEqual({ pending: 0, rejected: 0 })
 })
 
-test('settle does not wait for writes that the server does not take for now', async () => {
+test('settle does not wait for writes that the server cannot accept now', async () => {
   const { server, live } = scene()
   const client = await live()
   server.wrong(404, { endpoint: 'tx', times: 1_000 })
@@ -34,7 +34,7 @@ test('settle does not wait for writes that the server does not take for now', as
 })
 
 test.each(['its network is cut', 'its surroundings say so'])(
-  'settle is content with a client that is offline because %s',
+  'settle accepts a client that is offline because %s',
   async (how) => {
     const { server } = scene()
     const phone = server.device()
@@ -48,7 +48,7 @@ test.each(['its network is cut', 'its surroundings say so'])(
   },
 )
 
-test('settle rejects where something stays under way, and says what', async () => {
+test('settle rejects if an activity does not end, and names it', async () => {
   const { server } = scene()
   server.late(20_000, { endpoint: 'bootstrap' })
   await server.client({ identity: 'ada' }).start()
@@ -57,7 +57,7 @@ test('settle rejects where something stays under way, and says what', async () =
   )
 })
 
-test('settle gives up by itself in the end', async () => {
+test('settle gives up after its limit', async () => {
   const { server } = scene()
   server.late(400_000, { endpoint: 'bootstrap' })
   const { fetch } = server.environment
@@ -65,7 +65,7 @@ test('settle gives up by itself in the end', async () => {
   await expect(server.settle()).rejects.toThrow('Not settled after 300000 ms')
 })
 
-test('a message takes 20 ms, or as long as is said, and in real time none', async () => {
+test('a message takes 20 ms or the given time, and none in real time', async () => {
   const { server } = scene()
   const others = [mockSyncServer({ latencyMs: 500 }), mockSyncServer({ clock: 'real' })]
   expect([server, ...others].map((each) => each.device().network.latencyMs)).toEqual([20, 500, 0])
@@ -112,21 +112,21 @@ test('settle refuses a limit that leaves no time to be quiet', async () => {
   await server.settle({ limitMs: undefined, quietMs: undefined } as object)
 })
 
-test('settle rejects where requests keep coming', async () => {
+test('settle rejects if requests keep coming', async () => {
   const { server } = scene()
   await server.client({ identity: 'ada', pollInterval: 500, environment: { WebSocket: undefined } }).start()
   await expect(server.settle({ limitMs: 10_000 })).rejects.toThrow('requests keep coming')
   await server.settle({ quietMs: 300 })
 })
 
-test('settle rejects where requests keep coming that are answered at once', async () => {
+test('settle rejects if requests with immediate responses keep coming', async () => {
   const server = mockSyncServer({ latencyMs: 0 })
   await server.client({ identity: 'ada', pollInterval: 500, environment: { WebSocket: undefined } }).start()
   await expect(server.settle({ limitMs: 10_000 })).rejects.toThrow('requests keep coming')
   await server.close()
 })
 
-test('settle waits for what follows from a message that was long on its way', async () => {
+test('settle waits for the effects of a slow message', async () => {
   const server = mockSyncServer({ latencyMs: 3_000 })
   await server.write([issue('1')], 'ada')
   const client = server.client({ identity: 'ada' })
@@ -143,7 +143,7 @@ test('settle waits for what follows from a message that was long on its way', as
   await server.close()
 })
 
-test('settle waits for what is under way, also where nothing has to be quiet', async () => {
+test('settle waits for current requests, even with `quietMs: 0`', async () => {
   const { server } = scene()
   const client = server.client({ identity: 'ada' })
   await client.start()
@@ -151,7 +151,7 @@ test('settle waits for what is under way, also where nothing has to be quiet', a
   expect(client.status.connection.state).toBe('socket')
 })
 
-test('two that let time go by at once never turn it back', async () => {
+test('two simultaneous advances never turn time back', async () => {
   const { server } = scene()
   const before = server.clock.now()
   await Promise.all([server.clock.advance(1_000), server.clock.advance(10), server.settle()])
@@ -159,7 +159,7 @@ test('two that let time go by at once never turn it back', async () => {
   expect(server.clock.now() - before).toBeGreaterThanOrEqual(1_000)
 })
 
-test('time does not go by for what is no number of ms, nor without an end', async () => {
+test('an invalid or infinite number of ms does not advance time', async () => {
   const { server } = scene()
   for (const ms of [undefined, '50', Number.NaN, Number.POSITIVE_INFINITY]) {
     await expect(server.clock.advance(ms as number)).rejects.toMatchObject({
@@ -169,7 +169,7 @@ test('time does not go by for what is no number of ms, nor without an end', asyn
   }
 })
 
-test('settle waits for answers that are late for as long as the test says', async () => {
+test('settle waits for late responses', async () => {
   const { server } = scene()
   server.late(5_000, { times: Number.POSITIVE_INFINITY })
   const client = server.client({ identity: 'ada' })
@@ -178,7 +178,7 @@ test('settle waits for answers that are late for as long as the test says', asyn
   expect(client.status.data.state).toBe('current')
 })
 
-test('time stands still while the service does what takes real time', async () => {
+test('time stops while the service does real work', async () => {
   const take = async () => {
     await readFile(new URL(import.meta.url))
     return undefined
@@ -193,7 +193,7 @@ test('time stands still while the service does what takes real time', async () =
   await server.close()
 })
 
-test('settle takes no longer than it must', async () => {
+test('settle takes no longer than necessary', async () => {
   const { server, live } = scene()
   await live()
   const before = server.clock.now()
@@ -201,7 +201,7 @@ test('settle takes no longer than it must', async () => {
   expect(server.clock.now() - before).toBeLessThan(2_000)
 })
 
-test('settle says what keeps the service from answering, as a package that is missing', async () => {
+test('settle reports why the service does not answer, such as a missing package', async () => {
   const ready = () => Promise.reject(new Error('A package is missing.'))
   const server = mockSyncServer({ rateLimit: { take: async () => undefined, ready } })
   await server.client({ identity: 'ada' }).start()

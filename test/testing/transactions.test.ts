@@ -4,7 +4,7 @@ import { setScene } from './scene.ts'
 
 const scene = setScene()
 
-test('what a client writes is on the server, and at every other device', async () => {
+test('a write of a client reaches the server and every other device', async () => {
   const { server, live } = scene()
   const client = await live()
   const other = server.device().client({ identity: 'ada' })
@@ -20,7 +20,7 @@ test('what a client writes is on the server, and at every other device', async (
   expect(shown(other)).toEqual({ 1: { title: 'one' } })
 })
 
-test('two devices that write in the same moment make records and transactions of their own', async () => {
+test('two devices that write at the same moment create separate records and transactions', async () => {
   const { server, live } = scene()
   const client = await live()
   const other = server.device().client({ identity: 'ada' })
@@ -32,7 +32,7 @@ test('two devices that write in the same moment make records and transactions of
   expect(await server.rows('ada')).toHaveLength(2)
 })
 
-test('reject takes a change back, and the next one goes through', async () => {
+test('reject undoes a change, and the next one is accepted', async () => {
   const { server, live } = scene()
   const client = await live()
   server.reject('forbidden', { message: 'Not yours.' })
@@ -50,7 +50,7 @@ test('reject takes a change back, and the next one goes through', async () => {
   expect(shown(client)).toEqual({ 2: { title: 'two' } })
 })
 
-test('an answer that is lost is asked for again, and the change is made once', async () => {
+test('a write with a lost response is sent again, and applied once', async () => {
   const { server, live } = scene()
   const client = await live()
   server.loseAnswer({ endpoint: 'tx' })
@@ -65,7 +65,7 @@ test('an answer that is lost is asked for again, and the change is made once', a
   expect(await server.rows('ada')).toHaveLength(1)
 })
 
-test('what is written offline is sent once the network is back', async () => {
+test('an offline write is sent once the network is back', async () => {
   const { server, live } = scene()
   const client = await live()
   server.down()

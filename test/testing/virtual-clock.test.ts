@@ -2,7 +2,7 @@ import { IDBFactory } from 'fake-indexeddb'
 import { expect, test } from 'vitest'
 import { settle, VirtualClock } from '../support/virtual-clock.ts'
 
-test('timers run in the order in which they fall due, equal ones in the order in which they were set', async () => {
+test('timers fire in order of their time, and equal ones in order of creation', async () => {
   const clock = new VirtualClock(0)
   const ran: unknown[] = []
   const note = (name: string) => () => ran.push([name, clock.now()])
@@ -19,7 +19,7 @@ test('timers run in the order in which they fall due, equal ones in the order in
   expect(clock.timers).toBe(1)
 })
 
-test('what a timer sets within the same stretch runs too', async () => {
+test('a timer that a timer sets within the same advance fires, too', async () => {
   const clock = new VirtualClock(0)
   const ran: number[] = []
   const tick = () => {
@@ -31,7 +31,7 @@ test('what a timer sets within the same stretch runs too', async () => {
   expect(ran).toEqual([10, 20, 30])
 })
 
-test('advance waits for all that follows, however many turns it takes', async () => {
+test('advance waits for all effects, however many turns they take', async () => {
   const clock = new VirtualClock(0)
   let stored = false
   const open = new IDBFactory().open('db')
@@ -48,7 +48,7 @@ test('advance waits for all that follows, however many turns it takes', async ()
   expect(stored).toBe(true)
 })
 
-test('a pause gives others a turn, and a loop of them is waited for', async () => {
+test('a pause yields, and advance waits for a loop of pauses', async () => {
   const clock = new VirtualClock(0)
   let turns = 0
   const work = async () => {
@@ -59,7 +59,7 @@ test('a pause gives others a turn, and a loop of them is waited for', async () =
   expect(turns).toBe(50)
 })
 
-test('time stands still while work is under way, also where that fails', async () => {
+test('time stops during real work, even if that fails', async () => {
   const clock = new VirtualClock(0)
   const failed = clock.during(
     new Promise((_, reject) => {
@@ -76,7 +76,7 @@ test('time stands still while work is under way, also where that fails', async (
   expect(clock.timers).toBe(0)
 })
 
-test('until goes on to where a promise settles, and no further', async () => {
+test('until advances until a promise settles, and no further', async () => {
   const clock = new VirtualClock(0)
   const after = (ms: number) => new Promise<number>((resolve) => clock.after(ms, () => resolve(clock.now())))
   expect(await clock.until(after(30).then(() => after(12)))).toBe(42)

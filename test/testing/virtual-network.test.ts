@@ -25,7 +25,7 @@ const ask = (path = '/bootstrap', init: RequestInit = {}) =>
 
 const text = async (path?: string, init?: RequestInit) => (await ask(path, init)).text()
 
-test('an answer takes the way there and back, and comes in chunks', async () => {
+test('a response takes the latency both ways, and arrives in chunks', async () => {
   const response = await clock.until(ask())
   expect(clock.now()).toBe(100)
   expect(server.requests[0]?.at).toBe(50)
@@ -35,13 +35,13 @@ test('an answer takes the way there and back, and comes in chunks', async () => 
   expect(network.calls).toBe(0)
 })
 
-test('each chunk can take its time', async () => {
+test('each chunk can take time', async () => {
   network.chunkMs = 10
   expect(JSON.parse(await clock.until(text()))).toMatchObject({ sid: 1 })
   expect(clock.now()).toBeGreaterThan(150)
 })
 
-test('a signal ends a call before its answer, and in the middle of its body', async () => {
+test('a signal ends a request before its response, and in the middle of its body', async () => {
   const controller = new AbortController()
   const early = ask('/bootstrap', { signal: controller.signal })
   controller.abort(new Error('enough'))
@@ -56,7 +56,7 @@ test('a signal ends a call before its answer, and in the middle of its body', as
   expect(network.calls).toBe(0)
 })
 
-test('a server hears of it when its answer is read no further', async () => {
+test('a server learns that its response is not read any further', async () => {
   const told: unknown[] = []
   const body = () =>
     new ReadableStream({
@@ -73,8 +73,8 @@ test('a server hears of it when its answer is read no further', async () => {
   expect(told).toEqual(['Error: enough', 'seen all'])
 })
 
-describe('while it is cut', () => {
-  test('calls fail at once, those under way and those whose body is coming too', async () => {
+describe('a cut network', () => {
+  test('fails all requests at once, even during their body', async () => {
     const body = await clock.until(ask())
     const underWay = ask()
     network.cut()
@@ -86,8 +86,8 @@ describe('while it is cut', () => {
   })
 })
 
-describe('while it is a black hole', () => {
-  test('nothing arrives and nothing fails, not even after it is mended', async () => {
+describe('a black hole', () => {
+  test('delivers nothing and fails nothing, even after `mend`', async () => {
     const begun = ask()
     await clock.advance(60)
     network.blackHole()
@@ -101,7 +101,7 @@ describe('while it is a black hole', () => {
     expect(server.requests).toHaveLength(1)
   })
 
-  test('what is sent stays lost, however soon it is mended', async () => {
+  test('loses messages for good, however soon it is mended', async () => {
     network.blackHole()
     const lost = ask()
     await clock.advance(10)
@@ -110,14 +110,14 @@ describe('while it is a black hole', () => {
     expect(server.requests).toEqual([])
   })
 
-  test('a body that was coming comes no further', async () => {
+  test('stops a body', async () => {
     const response = await clock.until(ask())
     network.blackHole()
     await expect(clock.until(response.text(), 60_000)).rejects.toThrow('Still pending')
     expect(network.calls).toBe(1)
   })
 
-  test('a signal still ends a call', async () => {
+  test('lets a signal end a request', async () => {
     network.blackHole()
     const controller = new AbortController()
     clock.after(500, () => controller.abort(new Error('too long')))
@@ -125,7 +125,7 @@ describe('while it is a black hole', () => {
   })
 })
 
-test('where nothing listens, a call fails', async () => {
+test('a request to a server that does not listen fails', async () => {
   mount.down()
   await expect(clock.until(ask())).rejects.toThrow('fetch failed')
   mount.up()
@@ -148,7 +148,7 @@ test('the faults of a bare server arrive as a real fetch has them', async () => 
   await expect(clock.until(ask('/bootstrap', { redirect: 'error' }))).rejects.toThrow(TypeError)
 })
 
-test.each([201, 400])('an answer of %i that names a location is no redirect', async (status) => {
+test.each([201, 400])('a response of %i with a location is not a redirect', async (status) => {
   const answer = async () => new Response(null, { status, headers: { location: '/elsewhere' } })
   network.use({ fetch: answer, upgrade: () => Promise.reject(new Error('None.')) })
   expect((await clock.until(ask())).status).toBe(status)

@@ -35,7 +35,7 @@ function open(query = `?token=${token}`, sendsHeaders = false) {
 
 const write = (id: string) => server.write('ann', [{ op: 'i', t: 'Todo', id, p: {} }])
 
-test('a socket opens, brings what is pushed in order, and closes by its handshake', async () => {
+test('a socket opens, delivers pushes in order, and closes with a handshake', async () => {
   const { socket, seen } = open()
   expect(socket.readyState).toBe(0)
   await clock.advance(100)
@@ -57,7 +57,7 @@ test('a socket opens, brings what is pushed in order, and closes by its handshak
   expect(network.sockets).toBe(0)
 })
 
-test('a refused upgrade is an error and 1006, and nothing tells that it was a 401', async () => {
+test('a refused upgrade causes an error and 1006, without the status', async () => {
   const { seen } = open('?token=other')
   await clock.advance(1_000)
   expect(seen).toEqual([
@@ -66,7 +66,7 @@ test('a refused upgrade is an error and 1006, and nothing tells that it was a 40
   ])
 })
 
-test('headers are sent where the class says so, and nowhere else', async () => {
+test('headers are sent only if the class sends headers', async () => {
   const { seen } = open('', true)
   const { seen: refused } = open('', false)
   await clock.advance(1_000)
@@ -82,7 +82,7 @@ test('an upgrade can be answered with any status', async () => {
   expect(server.sockets.opened).toBe(0)
 })
 
-test('a code by which the server closes arrives', async () => {
+test('the close code of the server arrives', async () => {
   const { seen } = open()
   await clock.advance(100)
   server.sockets.end(1012)
@@ -102,7 +102,7 @@ test('a cut ends sockets at once, on both sides', async () => {
   expect(second).toContainEqual(['close', 100, 1006])
 })
 
-test('a socket in a black hole says nothing, is dead for good, and takes half a minute to close', async () => {
+test('a socket in a black hole is silent, stays dead, and takes half a minute to close', async () => {
   const { socket, seen } = open()
   await clock.advance(100)
   network.blackHole()
@@ -118,7 +118,7 @@ test('a socket in a black hole says nothing, is dead for good, and takes half a 
   expect(seen).toContainEqual(['close', 32_100, 1006])
 })
 
-test('a socket that is begun in a black hole never opens, however soon that is mended', async () => {
+test('a socket that is created in a black hole never opens', async () => {
   network.blackHole()
   const { seen } = open()
   await clock.advance(10)
@@ -127,7 +127,7 @@ test('a socket that is begun in a black hole never opens, however soon that is m
   expect([seen, server.sockets.count()]).toEqual([[], 0])
 })
 
-test('a server that closes into a black hole has the socket for half a minute more', async () => {
+test('a server that closes a socket in a black hole keeps it for half a minute', async () => {
   const { seen } = open()
   await clock.advance(100)
   network.blackHole()
@@ -139,7 +139,7 @@ test('a server that closes into a black hole has the socket for half a minute mo
   expect(seen).toEqual([['open', 100]])
 })
 
-test('nothing comes behind a close, whoever begins it, and to close twice is to close once', async () => {
+test('no message comes after a close, and a second close has no effect', async () => {
   const [here, there] = [open(), open()]
   await clock.advance(100)
   write('1')
@@ -160,7 +160,7 @@ test('nothing comes behind a close, whoever begins it, and to close twice is to 
   ])
 })
 
-test('what a server sends is buffered until it has arrived, and counts in bytes', async () => {
+test('messages of a server are buffered until they arrive, counted in bytes', async () => {
   let end: ServerEnd | undefined
   const upgrade = async () => (socket: ServerEnd) => {
     end = socket
@@ -186,13 +186,13 @@ test('a socket that is closed while it opens never opens', async () => {
   expect(server.sockets.count()).toBe(0)
 })
 
-test('it refuses what a browser refuses', async () => {
+test('a socket refuses what a browser refuses', async () => {
   const { socket } = open()
   expect(() => socket.send('x')).toThrow('opening')
   expect(() => socket.close(1001)).toThrow('1001')
 })
 
-test('an environment tells what a test lets it tell, once for each change', () => {
+test('an environment emits each change of a test once', () => {
   const { lifecycle, random } = virtualEnvironment({ seed: 3, clock, network })
   const heard: string[] = []
   const undo = lifecycle.subscribe((event) => heard.push(event))
