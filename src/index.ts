@@ -1,4 +1,5 @@
 export type { Listener, Unsubscribe } from './base/emitter.ts'
+export { consoleLogger } from './base/environment.default.ts'
 export type {
   Clock,
   Environment,

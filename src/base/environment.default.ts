@@ -77,10 +77,21 @@ export function resolveEnvironment(overrides: Partial<Environment> = {}, sendsHe
   }
 }
 
-/** Warnings and errors go to the console. */
-export const consoleLogger: Logger = {
-  debug: () => {},
-  info: () => {},
-  warn: (message, details) => console.warn(`instep: ${message}`, details ?? ''),
-  error: (message, details) => console.error(`instep: ${message}`, details ?? ''),
+const levels: readonly (keyof Logger)[] = ['debug', 'info', 'warn', 'error']
+
+/**
+ * A logger that writes messages of `level` and above to the console. The debug log can be switched on at run time:
+ * `localStorage.instep = 'debug'` in a page, the environment variable `INSTEP_LOG=debug` in Node.
+ */
+export function consoleLogger(level: keyof Logger = 'warn'): Logger {
+  const at = (name: keyof Logger) => (message: string, details?: object) => {
+    const isWanted = levels.indexOf(name) >= levels.indexOf(level) || isDebugOn()
+    if (isWanted) console[name](`instep: ${message}`, details ?? '')
+  }
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+}
+
+function isDebugOn(): boolean {
+  const { process, localStorage } = globalThis
+  return (process?.env ? process.env.INSTEP_LOG : localStorage?.instep) === 'debug'
 }

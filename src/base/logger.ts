@@ -6,6 +6,9 @@ export interface Logger {
   error(message: string, details?: object): void
 }
 
+/** Receives one line for each event, decision, request, store transaction and wait, without payloads and tokens. */
+export type Debug = Logger['debug']
+
 const nothing = () => {}
 
 /** Wraps `logger` so that its exceptions are ignored. */

@@ -43,6 +43,7 @@ export class Machine<State, Event, Effect> {
   #state: State
   readonly #transition: Transition<State, Event, Effect>
   readonly #perform: (effect: Effect) => void
+  readonly #onStep: ((event: Event, state: State) => void) | undefined
   readonly #queue: Event[] = []
   #isRunning = false
 
@@ -50,10 +51,12 @@ export class Machine<State, Event, Effect> {
     initial: State,
     transition: Transition<State, Event, Effect>,
     perform: (effect: Effect) => void,
+    onStep?: (event: Event, state: State) => void,
   ) {
     this.#state = initial
     this.#transition = transition
     this.#perform = perform
+    this.#onStep = onStep
   }
 
   get state(): State {
@@ -68,6 +71,7 @@ export class Machine<State, Event, Effect> {
       for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
         const { state, effects } = this.#transition(this.#state, next)
         this.#state = state
+        this.#onStep?.(next, state)
         for (const effect of effects) this.#perform(effect)
       }
     } finally {

@@ -45,7 +45,7 @@ export interface SyncClientOptions<M extends ModelDefinitions = ModelDefinitions
   readonly merge?: Merge<NoInfer<M>> | undefined
   /** The wait for the data of an accepted transaction before the client fetches the data, in ms. @default 1_000 */
   readonly echoTimeout?: number | undefined
-  /** Receives log messages. @default warnings and errors go to the console */
+  /** Receives log messages. @default `consoleLogger()`: warnings and errors go to the console */
   readonly logger?: Logger | undefined
   /** Replaces globals: `fetch`, `WebSocket`, the clock, and others. @default the globals */
   readonly environment?: Partial<Environment> | undefined
@@ -126,7 +126,7 @@ export function resolveOptions<M extends ModelDefinitions>(
     // Models exist only as types here: the mutator's records are the same with and without models.
     merge: options.merge as UntypedMerge | undefined,
     echoTimeout: options.echoTimeout ?? 1_000,
-    logger: harmless(options.logger ?? consoleLogger),
+    logger: harmless(options.logger ?? consoleLogger()),
     environment: resolveEnvironment(options.environment, apiKey !== undefined),
   }
 }

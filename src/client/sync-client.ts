@@ -43,6 +43,7 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
     const { environment, logger, store, identity, models, ...rest } = resolveOptions(options)
     const endpoints = resolveEndpoints(rest.endpoints, environment.location)
     const credentials = createCredentials(rest.credentials, identity)
+    const { debug } = logger
     this.endpoints = endpoints
     this.#engine = new Engine({
       ...rest,
@@ -51,13 +52,13 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
       credentials,
       models,
       canWrite: endpoints.txUrl !== undefined,
-      transport: createTransport({ environment, endpoints, credentials }),
+      transport: createTransport({ environment, endpoints, credentials, debug }),
       createSocket: (listener) =>
-        createRealtimeSocket({ environment, wsUrl: endpoints.wsUrl, credentials, listener }),
+        createRealtimeSocket({ environment, wsUrl: endpoints.wsUrl, credentials, listener, debug }),
       openDatabase: async (beside) =>
         store && identity !== null
           ? openDatabase({
-              store: withTimeLimits(store, environment.clock),
+              store: withTimeLimits(store, environment.clock, undefined, debug),
               name: databaseName(endpoints, identity),
               clock: environment.clock,
               models,

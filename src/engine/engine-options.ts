@@ -1,5 +1,4 @@
 import type { SyncError } from '../base/errors.ts'
-import type { Logger } from '../base/logger.ts'
 import type { MutationsOptions } from '../mutations/mutations.ts'
 import type { RealtimeSocket, RealtimeSocketListener } from '../network/realtime-socket.ts'
 import type { Database } from '../persistence/database.ts'
@@ -8,6 +7,7 @@ import type { Database } from '../persistence/database.ts'
 type Shared = Pick<
   MutationsOptions,
   | 'environment'
+  | 'logger'
   | 'transport'
   | 'credentials'
   | 'codec'
@@ -19,7 +19,6 @@ type Shared = Pick<
 >
 
 export interface EngineOptions extends Shared {
-  readonly logger: Logger
   readonly createSocket: (listener: RealtimeSocketListener) => RealtimeSocket
   /** `beside`: another client owns the stored data, and this client must not take it over. */
   readonly openDatabase: (beside: boolean) => Promise<Database>

@@ -115,6 +115,7 @@ export class Engine {
       replica,
       lazy: lazyTypes(models),
       clock,
+      debug: logger.debug,
       acknowledgements: this.mutations.acknowledgements,
       callerCheck: options.credentials.callerCheck,
       listener,
@@ -144,6 +145,7 @@ export class Engine {
       copy: this.#copy,
       fetcher: this.#fetcher,
       createSocket,
+      debug: logger.debug,
       reporter,
       listener: {
         missing: (urgency) => this.#pollSchedule.missing(urgency),
@@ -152,6 +154,8 @@ export class Engine {
     })
     this.#scheduler = new Schedule({
       environment,
+      name: 'fetch',
+      debug: logger.debug,
       run: (signal, asked) => this.#fetch(signal, asked),
       // Only a delta proves that client and server agree, unless the server has no position yet.
       proves: ({ kind, sid }) => kind === 'delta' || sid <= 0,

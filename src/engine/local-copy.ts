@@ -1,5 +1,6 @@
 import type { Clock } from '../base/environment.ts'
 import { toStorageError } from '../base/errors.ts'
+import type { Debug } from '../base/logger.ts'
 import type { Acknowledgements } from '../mutations/acknowledgements.ts'
 import type { CallerCheck } from '../network/caller-check.ts'
 import type { Restored } from '../persistence/database.ts'
@@ -23,6 +24,7 @@ export interface LocalCopyOptions {
   /** The types that stay on disk until they are first used. */
   readonly lazy: readonly string[]
   readonly clock: Clock
+  readonly debug: Debug
   readonly listener: CopyListener
   readonly acknowledgements: Acknowledgements
   readonly callerCheck: CallerCheck
@@ -141,7 +143,9 @@ export class LocalCopy {
     const outcome = asked
       ? fetched(this.#position, delta, asked.since, rows)
       : pushed(this.#position, delta, rows)
-    const { state, changes, unloadedOps, entry, reset } = outcome
+    const { state, changes, unloadedOps, entry, reset, want } = outcome
+    const { since = asked?.since, sid } = delta
+    this.#options.debug('delta', { since, sid, confirmed: state.confirmed, shown: state.shown, reset, want })
     this.#position = state
     this.#lazy.keep(unloadedOps, state.confirmed)
     // Let the disk work while the changes are shown. A push is shown first, since no caller waits for its storing.
@@ -223,8 +227,9 @@ export class LocalCopy {
     at: number,
     results: number,
   ): void {
-    const { acknowledgements, listener } = this.#options
+    const { acknowledgements, debug, listener } = this.#options
     const { sid, epoch } = position
+    debug('snapshot', { sid, before: data?.sid })
     acknowledgements.enter(position, data)
     acknowledgements.reached(sid, results, (shown) => {
       const lift = shown.map(({ id }) => id)

@@ -1,3 +1,4 @@
+import type { Debug } from '../base/logger.ts'
 import type { RealtimeSocket, RealtimeSocketListener } from '../network/realtime-socket.ts'
 import type { DeltaMessage } from '../protocol/delta.ts'
 import { type Hello, readPush } from '../protocol/push.ts'
@@ -17,6 +18,7 @@ export interface RealtimeOptions {
   readonly copy: LocalCopy
   readonly fetcher: Fetcher
   readonly reporter: Pick<Reporter, 'anomalies'>
+  readonly debug: Debug
   readonly listener: RealtimeListener
   readonly createSocket: (listener: RealtimeSocketListener) => RealtimeSocket
 }
@@ -127,9 +129,10 @@ export class Realtime {
   }
 
   #message(data: unknown): void {
-    const { copy, fetcher, reporter, listener } = this.#options
+    const { copy, fetcher, reporter, debug, listener } = this.#options
     if (this.#state === 'closed') return
     const push = readPush(data)
+    debug(`push: ${push.kind}`)
     // Any readable message shows that the socket works, even without data.
     if (push.kind !== 'garbage') listener.heard()
     const confirmed = copy.position?.confirmed ?? 0

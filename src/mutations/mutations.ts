@@ -3,6 +3,7 @@ import type { Environment } from '../base/environment.ts'
 import type { ErrorReporter } from '../base/error-reporter.ts'
 import { ConfigurationError, isSyncError } from '../base/errors.ts'
 import { createIds } from '../base/ids.ts'
+import type { Logger } from '../base/logger.ts'
 import { Timer } from '../base/timer.ts'
 import type { Models } from '../models/models.ts'
 import type { Credentials } from '../network/credentials.ts'
@@ -49,6 +50,7 @@ export interface WritesStatus {
 
 export interface MutationsOptions {
   readonly environment: Environment
+  readonly logger: Logger
   readonly transport: Transport
   readonly credentials: Credentials
   readonly codec: TxCodec
@@ -142,6 +144,8 @@ export class Mutations {
     })
     this.#scheduler = new Schedule<boolean>({
       environment,
+      name: 'send',
+      debug: options.logger.debug,
       run: async (signal) => {
         await this.transactions.open()
         // Send older transactions of other clients first. If reading them fails, send the rest: it is safer at the

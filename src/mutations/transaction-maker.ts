@@ -3,6 +3,7 @@ import type { Clock } from '../base/environment.ts'
 import type { ErrorReporter } from '../base/error-reporter.ts'
 import { ClosedError, ConfigurationError, type SyncError, toStorageError } from '../base/errors.ts'
 import type { Ids } from '../base/ids.ts'
+import type { Logger } from '../base/logger.ts'
 import type { Models } from '../models/models.ts'
 import type { OutboxRecord } from '../persistence/outbox.ts'
 import type { RowSource } from '../protocol/fold.ts'
@@ -28,6 +29,7 @@ import type { MutateOptions } from './writer.ts'
 
 export interface TransactionMakerOptions {
   readonly clock: Clock
+  readonly logger: Pick<Logger, 'debug'>
   readonly ids: Ids
   readonly outbox: Outbox
   readonly optimisticUpdates: OptimisticUpdates
@@ -177,6 +179,7 @@ export class TransactionMaker implements TransactionHost, UndoHost {
   }
 
   changed(transaction?: LocalTransaction): void {
+    if (transaction) this.#options.logger.debug(`transaction: ${transaction.state}`, { id: transaction.id })
     this.#options.outbox.touch(transaction)
   }
 

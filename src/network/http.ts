@@ -1,5 +1,6 @@
 import type { Environment } from '../base/environment.ts'
 import { ConfigurationError, NetworkError, ProtocolError, toError } from '../base/errors.ts'
+import type { Debug } from '../base/logger.ts'
 import { yieldAfter } from '../base/turns.ts'
 import { type DeltaMessage, readDelta } from '../protocol/delta.ts'
 import { parseJson } from '../protocol/envelope.ts'
@@ -32,6 +33,7 @@ export interface TransportOptions {
   readonly environment: Pick<Environment, 'fetch' | 'clock'>
   readonly endpoints: Endpoints
   readonly credentials: Credentials
+  readonly debug?: Debug
 }
 
 /** If a delta takes longer to parse, in ms, it is applied in a separate task: applying takes several times as long. */
@@ -47,7 +49,7 @@ const beyond = Number.MAX_SAFE_INTEGER
 type Request = PendingRequest & { readonly credential: Credential | undefined }
 
 export function createTransport(options: TransportOptions): Transport {
-  const { environment, endpoints, credentials } = options
+  const { environment, endpoints, credentials, debug } = options
   const { clock } = environment
   const { callerCheck } = credentials
 
@@ -69,7 +71,9 @@ export function createTransport(options: TransportOptions): Transport {
     const json = await body?.()
     const sending = send(call, url, headersOf(credential), json)
     const slowMs = answerMs * Math.floor((json?.length ?? 0) / slowChars)
+    const begunAt = clock.now()
     const response = await call.wait(sending, beginMs + slowMs, redactUrl(url))
+    debug?.(`${redactUrl(url)}: ${response.status}`, { ms: clock.now() - begunAt })
     if (response.ok) {
       credentials.accepted(credential)
       return response

@@ -1,6 +1,7 @@
 import { Disposer } from '../base/disposer.ts'
 import type { Unsubscribe } from '../base/emitter.ts'
 import type { Environment, LifecycleEvent, WebSocketConstructor, WebSocketLike } from '../base/environment.ts'
+import type { Debug } from '../base/logger.ts'
 import { Machine } from '../base/machine.ts'
 import { type Credential, type Credentials, headersOf } from './credentials.ts'
 import { withQuery } from './endpoints.ts'
@@ -49,6 +50,7 @@ export interface RealtimeSocketOptions {
   readonly wsUrl: string
   readonly credentials: Credentials
   readonly listener: RealtimeSocketListener
+  readonly debug?: Debug
 }
 
 /** Timeout in ms for one attempt, including getting credentials. */
@@ -66,7 +68,7 @@ const minHeartbeatMs = 1_000
  * Creates a socket in the state `off`. It stays off if the runtime has no WebSocket, or none that can send an API key.
  */
 export function createRealtimeSocket(options: RealtimeSocketOptions): RealtimeSocket {
-  const { environment, wsUrl, credentials, listener } = options
+  const { environment, wsUrl, credentials, listener, debug } = options
   const { clock, random, lifecycle } = environment
   const WebSocket = usableWebSocket(environment.WebSocket, credentials)
   /** Ends the current attempt, socket or wait. */
@@ -98,6 +100,7 @@ export function createRealtimeSocket(options: RealtimeSocketOptions): RealtimeSo
     { name: 'off' },
     socketTransition,
     perform,
+    (event, state) => debug?.(`socket: ${event.type} → ${state.name}`, state),
   )
   const lose = (code: number) =>
     machine.dispatch({ type: 'lost', code, now: clock.now(), random: random.number() })

@@ -1,6 +1,7 @@
 import { backoffMs } from '../base/backoff.ts'
 import type { Environment } from '../base/environment.ts'
 import { NetworkError, type SyncError, toSyncError } from '../base/errors.ts'
+import type { Debug } from '../base/logger.ts'
 import { Machine } from '../base/machine.ts'
 import { Timer } from '../base/timer.ts'
 import { failureOf } from './failure.ts'
@@ -13,6 +14,9 @@ import {
 
 export interface ScheduleOptions<Result> {
   readonly environment: Pick<Environment, 'clock' | 'random'>
+  /** The name of the work in the debug log. */
+  readonly name?: string
+  readonly debug?: Debug
   /**
    * Does the work, such as fetching or sending. Never called while a call is running. `asked`: explicitly requested.
    */
@@ -51,6 +55,7 @@ export class Schedule<Result> {
       { name: 'halted' },
       nextScheduleState,
       (effect) => this.#perform(effect),
+      (event, state) => options.debug?.(`${options.name}: ${event.type} → ${state.name}`, state),
     )
     this.#retry = new Timer(options.environment.clock, () => this.#dispatch({ type: 'due' }))
   }
@@ -112,7 +117,9 @@ export class Schedule<Result> {
       case 'wait': {
         const { failures, floorMs } = effect
         // The random part keeps clients apart that got the same minimum wait.
-        this.#retry.set(floorMs + backoffMs(failures, this.#options.environment.random.number()))
+        const ms = floorMs + backoffMs(failures, this.#options.environment.random.number())
+        this.#options.debug?.(`${this.#options.name} waits`, { ms: Math.round(ms) })
+        this.#retry.set(ms)
         break
       }
       case 'unwait':

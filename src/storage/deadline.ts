@@ -1,6 +1,7 @@
 import { whileAlive, withDeadline } from '../base/deadline.ts'
 import type { Clock } from '../base/environment.ts'
 import { StorageError } from '../base/errors.ts'
+import type { Debug } from '../base/logger.ts'
 import { onAbort } from '../base/on-abort.ts'
 import type { Store, StoreConnection, StoreTransaction } from './store.ts'
 
@@ -19,8 +20,10 @@ const defaultTimeLimits: TimeLimits = { openMs: 10_000, transactionMs: 15_000 }
  *
  * A late call rejects with a StorageError: of code `blocked` for opening and destroying, of code `timeout` for a
  * transaction, which is then aborted. A transaction that timed out may have completed all the same.
+ *
+ * `debug`: called after each transaction, with its time in ms.
  */
-export function withTimeLimits(store: Store, clock: Clock, limits = defaultTimeLimits): Store {
+export function withTimeLimits(store: Store, clock: Clock, limits = defaultTimeLimits, debug?: Debug): Store {
   const { openMs, transactionMs } = limits
   const opened = <T>(promise: Promise<T>) => unlessBlocked(clock, promise, openMs)
   return {
@@ -28,7 +31,7 @@ export function withTimeLimits(store: Store, clock: Clock, limits = defaultTimeL
     async open(name) {
       const opening = store.open(name)
       try {
-        return limitTransactions(await opened(opening), clock, transactionMs)
+        return limitTransactions(await opened(opening), clock, transactionMs, debug)
       } catch (error) {
         // If the database opens after all, close it: an unused connection would block other tabs.
         opening.then(
@@ -55,9 +58,16 @@ export function unlessBlocked<T>(
   })
 }
 
-function limitTransactions(connection: StoreConnection, clock: Clock, ms: number): StoreConnection {
+function limitTransactions(
+  connection: StoreConnection,
+  clock: Clock,
+  ms: number,
+  debug: Debug | undefined,
+): StoreConnection {
   return {
     async transaction(options, body) {
+      const { tables, mode } = options
+      const begunAt = clock.now()
       const controller = new AbortController()
       const stopListening = onAbort(options.signal, () => controller.abort())
       try {
@@ -75,6 +85,7 @@ function limitTransactions(connection: StoreConnection, clock: Clock, ms: number
         throw error
       } finally {
         stopListening()
+        debug?.(`store: ${mode} ${tables.join(', ')}`, { ms: clock.now() - begunAt })
       }
     },
     close: () => connection.close(),

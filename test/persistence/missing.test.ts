@@ -114,11 +114,8 @@ test.each<readonly [string, number, (database: Database) => Promise<unknown>]>([
   )
 })
 
-test.each([null, 'x', { owed: 1, at: '7' }])(
-  'an unreadable entry counts as nothing: %j',
-  async (stored) => {
-    const { store } = await setUp()
-    await behind(store, async (tx) => tx.put('meta', metaKeys.repair, stored))
-    expect(await repairIn(await open(store))).toEqual(nothing)
-  },
-)
+test.each([null, 'x', { owed: 1, at: '7' }])('an unreadable entry counts as nothing: %j', async (stored) => {
+  const { store } = await setUp()
+  await behind(store, async (tx) => tx.put('meta', metaKeys.repair, stored))
+  expect(await repairIn(await open(store))).toEqual(nothing)
+})
