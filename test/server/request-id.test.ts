@@ -25,10 +25,24 @@ describe('the id of a request', () => {
         await ask('bootstrap', { headers: { 'x-request-id': sent } }),
         await ask('bootstrap'),
       ]
-      expect(idOf(one)).toMatch(/^[0-9a-f]{16}-\d+$/)
+      expect(idOf(one)).toMatch(/^[0-9a-f]{32}$/)
       expect(idOf(other)).not.toBe(idOf(one))
     },
   )
+
+  test('does not reveal how many requests others send', async () => {
+    const taken: string[] = []
+    const bytes = (length: number) => {
+      const made = crypto.getRandomValues(new Uint8Array(length))
+      taken.push(Buffer.from(made).toString('hex'))
+      return made
+    }
+    const { ask } = serviceOf({ random: { number: () => 0.5, bytes } })
+    await ask('bootstrap')
+    taken.length = 0
+    const ids = [idOf(await ask('bootstrap')), idOf(await ask('bootstrap'))]
+    expect(ids).toEqual(taken)
+  })
 
   test('is in failures, preflights and /healthz too', async () => {
     const { ask, service, log } = serviceOf()

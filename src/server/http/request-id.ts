@@ -18,12 +18,11 @@ export function requestIds({
   readonly logger: Logger
   readonly random: Random
 }): Middleware {
-  const process = Array.from(random.bytes(8), (byte) => byte.toString(16).padStart(2, '0')).join('')
-  let count = 0
+  // A running number would reveal how many requests all other callers send.
+  const newId = () => Array.from(random.bytes(16), (byte) => byte.toString(16).padStart(2, '0')).join('')
   return async (c, next) => {
     const sent = c.req.header(header) ?? ''
-    count += 1
-    const requestId = validId.test(sent) ? sent : `${process}-${count}`
+    const requestId = validId.test(sent) ? sent : newId()
     c.set('requestId', requestId)
     c.set('logger', withDetails(logger, { requestId }))
     c.header(header, requestId)
