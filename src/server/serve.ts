@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { refuseUnknown } from '../base/check-options.ts'
+import { type Check, check, refuseUnknown } from '../base/check-options.ts'
 import { resolveEnvironment } from '../base/environment.default.ts'
 import type { Clock } from '../base/environment.ts'
 import { wrongOption } from '../base/errors.ts'
@@ -14,6 +14,8 @@ import type { SyncService } from './service.ts'
  * request on a connection that is just being closed.
  */
 const keepAliveMs = 75_000
+
+const isGrace: Check = [(value) => typeof value === 'number' && value >= 0, 'a number of ms, 0 or more']
 
 export interface ServeOptions {
   /** The port to listen on. 0 takes any free port. */
@@ -49,6 +51,7 @@ export async function serve(service: SyncService, options: ServeOptions): Promis
     clock = resolveEnvironment().clock,
   } = options
   refuseUnknown(options, { port, host, graceMs, logger, clock })
+  check('graceMs', graceMs, isGrace)
   if (!Number.isInteger(port) || port < 0 || port > 65_535) {
     throw wrongOption('port', 'must be an integer from 0 to 65535.')
   }

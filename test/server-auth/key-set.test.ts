@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import type { Fetch } from '../../src/base/environment.ts'
 import { type JwtKeySet, type JwtRules, jwtAuthentication } from '../../src/server/index.ts'
 import { serviceOf } from '../server/harness.ts'
@@ -17,10 +17,6 @@ beforeAll(async () => {
     keyPair('ES256', 'two'),
     keyPair('ES256', 'three'),
   ])
-})
-
-afterEach(() => {
-  vi.useRealTimers()
 })
 
 function authenticator(options: Partial<JwtRules & JwtKeySet> = {}) {
@@ -103,30 +99,55 @@ describe('a set of public keys', () => {
 })
 
 describe('a set at an address', () => {
-  test('is fetched once, and again for a key that it did not have, twice a minute at most', async () => {
-    vi.useFakeTimers({ toFake: ['Date'] })
+  test('is fetched once, and again for a key that it did not have', async () => {
     let published = setOf(ec)
     const { asked, fetch } = publisher(() => Response.json(published))
-    const authenticate = authenticator({ jwks: url, fetch })
+    const clock = new VirtualClock()
+    const authenticate = authenticator({ jwks: url, fetch, clock })
     const all = await Promise.all([1, 2, 3].map(async () => authenticate(bearing(await ec.sign()))))
     expect(all).toMatchObject([{ userId: 'ann' }, { userId: 'ann' }, { userId: 'ann' }])
-    published = setOf(ec, next)
-    expect(await authenticate(bearing(await next.sign()))).toEqual({ refused: 'invalid_token' })
     expect(asked).toHaveLength(1)
-    vi.setSystemTime(Date.now() + 31_000)
+    published = setOf(ec, next)
+    await clock.advance(5_000)
     expect(await authenticate(bearing(await next.sign()))).toMatchObject({ userId: 'ann' })
     expect(asked).toHaveLength(2)
   })
 
-  test('is fetched anew when it has been kept for so long', async () => {
+  test('is used for so long, and fetched ahead of time', async () => {
     let published = setOf(ec)
     const { asked, fetch } = publisher(() => Response.json(published))
-    const authenticate = authenticator({ jwks: url, fetch, cacheMs: 0 })
-    expect(await authenticate(bearing(await ec.sign()))).toMatchObject({ userId: 'ann' })
+    const clock = new VirtualClock()
+    const authenticate = authenticator({ jwks: url, fetch, clock, cacheMs: 1_000_000 })
+    await authenticate(bearing(await ec.sign()))
     published = setOf(next)
-    expect(await authenticate(bearing(await ec.sign()))).toEqual({ refused: 'invalid_token' })
+    await clock.advance(499_999)
+    await authenticate(bearing(await ec.sign()))
+    expect(asked).toHaveLength(1)
+    await clock.advance(1)
+    expect(await authenticate(bearing(await ec.sign()))).toMatchObject({ userId: 'ann' })
+    await clock.advance(0)
+    expect(asked).toHaveLength(2)
     expect(await authenticate(bearing(await next.sign()))).toMatchObject({ userId: 'ann' })
-    expect(asked).toHaveLength(3)
+  })
+
+  test('is used while the provider fails, but no longer than for so long', async () => {
+    let isUp = true
+    const { asked, fetch } = publisher(() =>
+      isUp ? Response.json(setOf(ec)) : new Response('', { status: 500 }),
+    )
+    const clock = new VirtualClock()
+    const authenticate = authenticator({ jwks: url, fetch, clock })
+    await authenticate(bearing(await ec.sign()))
+    isUp = false
+    await clock.advance(59_999)
+    expect(await authenticate(bearing(await ec.sign()))).toMatchObject({ userId: 'ann' })
+    await clock.advance(1)
+    await expect(authenticate(bearing(await ec.sign()))).rejects.toThrow()
+    await expect(authenticate(bearing(await ec.sign()))).rejects.toThrow()
+    expect(asked).toHaveLength(2)
+    isUp = true
+    await clock.advance(5_000)
+    expect(await authenticate(bearing(await ec.sign()))).toMatchObject({ userId: 'ann' })
   })
 
   test.each([
@@ -146,10 +167,17 @@ describe('a set at an address', () => {
   })
 
   test('that does not answer is given up after a while', async () => {
-    const fetch: Fetch = (_, { signal }) =>
-      new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
-    const authenticate = authenticator({ jwks: url, fetch, timeoutMs: 20 })
-    await expect(authenticate(bearing(await ec.sign()))).rejects.toMatchObject({ code: 'ERR_JWKS_TIMEOUT' })
+    let signal: AbortSignal | null | undefined
+    const fetch: Fetch = (_, init) => {
+      signal = init.signal
+      return new Promise(() => {})
+    }
+    const clock = new VirtualClock()
+    const authenticate = authenticator({ jwks: url, fetch, clock, timeoutMs: 20 })
+    const answer = expect(authenticate(bearing(await ec.sign()))).rejects.toMatchObject({ code: 'timeout' })
+    await clock.advance(20)
+    await answer
+    expect(signal?.aborted).toBe(true)
   })
 })
 

@@ -1,8 +1,9 @@
 import type { JSONWebKeySet, JWTVerifyGetKey } from 'jose'
-import { resolveEnvironment } from '../../base/environment.default.ts'
-import type { Fetch } from '../../base/environment.ts'
+import type { Clock, Fetch } from '../../base/environment.ts'
 import { ConfigurationError } from '../../base/errors.ts'
-import { peer } from '../optional-peer.ts'
+import { checkMs } from './check-ms.ts'
+import { loadJose } from './jose.ts'
+import { RemoteKeys } from './remote-keys.ts'
 
 /** HS256 needs a key at least as long as its digest (RFC 7518, section 3.2). */
 export const minSecretBytes = 32
@@ -34,7 +35,8 @@ export interface JwtKeySet {
    */
   readonly audience: string | null
   /**
-   * How long keys are cached, in ms. A token with an unknown key causes a fetch at once. @default 600_000 (10 minutes)
+   * How long fetched keys are used, in ms, and so for how long a key that the provider has withdrawn is still believed.
+   * If the provider cannot be reached for that long, requests are answered with 503. @default 60_000
    */
   readonly cacheMs?: number
   /** The time limit for fetching keys, in ms. @default 5_000 */
@@ -54,12 +56,12 @@ export type VerificationKey = Uint8Array | JWTVerifyGetKey
  * Returns the keys for checking tokens. Throws a ConfigurationError for options that cannot check tokens, or not
  * safely.
  */
-export function verificationKeys(options: JwtSecret | JwtKeySet): VerificationKeys {
+export function verificationKeys(options: JwtSecret | JwtKeySet, clock: Clock): VerificationKeys {
   if ('secret' in options && 'jwks' in options) {
     throw new ConfigurationError('jwks', 'Set either `secret` or `jwks`, not both.')
   }
   if ('secret' in options) return secretKeys(options)
-  if ('jwks' in options) return publicKeys(options)
+  if ('jwks' in options) return publicKeys(options, clock)
   throw new ConfigurationError('secret', 'Set `secret` or `jwks` to check tokens.')
 }
 
@@ -68,10 +70,6 @@ export function signingKey(secret: string): Uint8Array {
   const key = new TextEncoder().encode(secret)
   if (key.length >= minSecretBytes) return key
   throw new ConfigurationError('secret', `\`secret\` must have at least ${minSecretBytes} bytes.`)
-}
-
-export function loadJose() {
-  return peer('jose', () => import('jose'))
 }
 
 function secretKeys(options: JwtSecret): VerificationKeys {
@@ -87,8 +85,10 @@ function secretKeys(options: JwtSecret): VerificationKeys {
  * Only asymmetric algorithms are allowed: a symmetric one would use the public key as its secret (RFC 8725, section
  * 2.1).
  */
-function publicKeys(options: JwtKeySet): VerificationKeys {
-  const { jwks, algorithms, audience } = options
+function publicKeys(options: JwtKeySet, clock: Clock): VerificationKeys {
+  const { jwks, algorithms, audience, cacheMs = 60_000, timeoutMs = 5_000, fetch } = options
+  checkMs('cacheMs', cacheMs)
+  checkMs('timeoutMs', timeoutMs)
   if (!algorithms?.length || !algorithms.every((algorithm) => asymmetric.includes(algorithm))) {
     throw new ConfigurationError(
       'algorithms',
@@ -107,22 +107,9 @@ function publicKeys(options: JwtKeySet): VerificationKeys {
       '`jwks` must be the full URL of a JSON Web Key Set, or the set itself.',
     )
   }
-  let set: Promise<JWTVerifyGetKey> | undefined
-  return {
-    algorithms,
-    async load() {
-      set ??= keySet(options)
-      return [await set]
-    },
+  if (typeof jwks !== 'string') {
+    return { algorithms, load: async () => [(await loadJose()).createLocalJWKSet(jwks)] }
   }
-}
-
-async function keySet({ jwks, cacheMs, timeoutMs, fetch }: JwtKeySet): Promise<JWTVerifyGetKey> {
-  const { createLocalJWKSet, createRemoteJWKSet, customFetch } = await loadJose()
-  if (typeof jwks !== 'string') return createLocalJWKSet(jwks)
-  return createRemoteJWKSet(new URL(jwks), {
-    cacheMaxAge: cacheMs ?? 600_000,
-    timeoutDuration: timeoutMs ?? 5_000,
-    [customFetch]: fetch ?? resolveEnvironment().fetch,
-  })
+  const keys = new RemoteKeys({ url: jwks, cacheMs, timeoutMs, clock, ...(fetch && { fetch }) })
+  return { algorithms, load: async () => [keys.find] }
 }

@@ -6,19 +6,11 @@ import { ConfigurationError } from '../../base/errors.ts'
 import { type Authenticate, type Caller, endingAt, refuse } from './caller.ts'
 import { checkMs } from './check-ms.ts'
 import { bearerAuthentication } from './credentials.ts'
-import {
-  type JwtKeySet,
-  type JwtSecret,
-  loadJose,
-  type VerificationKey,
-  verificationKeys,
-} from './jwt-keys.ts'
+import { loadJose } from './jose.ts'
+import { type JwtKeySet, type JwtSecret, type VerificationKey, verificationKeys } from './jwt-keys.ts'
 
 /** The default of `maxLifetimeMs`: 30 days. */
 export const defaultMaxLifetimeMs = 30 * 86_400_000
-
-/** With one of these codes, the keys could not be loaded, so the token may be valid. */
-const keyFailures = ['ERR_JOSE_GENERIC', 'ERR_JWKS_INVALID', 'ERR_JWKS_TIMEOUT']
 
 export interface JwtRules {
   /**
@@ -70,7 +62,7 @@ export function jwtAuthentication(options: JwtOptions): Authenticate {
   }
   // No lifetime is above NaN, so the limit must be a number.
   checkMs('maxLifetimeMs', maxLifetimeMs)
-  const keys = verificationKeys(options)
+  const keys = verificationKeys(options, clock)
   const rules: JWTVerifyOptions = {
     algorithms: [...keys.algorithms],
     requiredClaims: ['exp'],
@@ -85,8 +77,9 @@ export function jwtAuthentication(options: JwtOptions): Authenticate {
       claims = await verify(token, await keys.load(), { ...rules, currentDate: dateOf(now) })
     } catch (error) {
       if (error instanceof errors.JWTExpired) return refuse('token_expired')
-      if (error instanceof errors.JOSEError && !keyFailures.includes(error.code))
-        return refuse('invalid_token')
+      // If the key set itself is invalid, the token may be valid.
+      const isKeyFailure = error instanceof errors.JWKSInvalid
+      if (error instanceof errors.JOSEError && !isKeyFailure) return refuse('invalid_token')
       throw error
     }
     const expiresAt = (claims.exp ?? 0) * 1_000

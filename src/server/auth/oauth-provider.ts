@@ -1,5 +1,6 @@
 import { refuseUnknown } from '../../base/check-options.ts'
 import { ConfigurationError, ProtocolError } from '../../base/errors.ts'
+import { checkMs } from './check-ms.ts'
 import { callProvider, expectOk, type JsonObject, type ProviderAddress } from './provider-call.ts'
 
 /** What a provider says about an access token. */
@@ -113,7 +114,8 @@ function formText(text: string): string {
   return new URLSearchParams({ '': text }).toString().slice(1)
 }
 
-function checkAddress({ url }: ProviderAddress): void {
+function checkAddress({ url, timeoutMs }: ProviderAddress): void {
   if (!URL.canParse(url))
     throw new ConfigurationError('url', '`url` must be the full URL of the provider’s endpoint.')
+  if (timeoutMs !== undefined) checkMs('timeoutMs', timeoutMs)
 }

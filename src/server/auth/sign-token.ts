@@ -1,8 +1,9 @@
-import { refuseUnknown } from '../../base/check-options.ts'
+import { type Check, check, refuseUnknown } from '../../base/check-options.ts'
 import { resolveEnvironment } from '../../base/environment.default.ts'
 import type { Clock } from '../../base/environment.ts'
+import { loadJose } from './jose.ts'
 import { dateOf } from './jwt.ts'
-import { loadJose, signingKey } from './jwt-keys.ts'
+import { signingKey } from './jwt-keys.ts'
 
 export interface SignTokenOptions {
   /** The shared secret, at least 32 bytes. */
@@ -13,6 +14,12 @@ export interface SignTokenOptions {
   readonly lifetimeMs?: number
   readonly clock?: Clock
 }
+
+/** Negative for a token that has expired. Beyond these times, there is no date. */
+const isLifetime: Check = [
+  (value) => typeof value === 'number' && Math.abs(value) < 1e15,
+  'a number of ms below 10^15',
+]
 
 /**
  * Signs a token that {@link jwtAuthentication} with the same secret accepts: for a demo, a test, or a first sign-in.
@@ -27,6 +34,7 @@ export async function signToken(options: SignTokenOptions): Promise<string> {
     clock = resolveEnvironment().clock,
   } = options
   refuseUnknown(options, { secret, userId, organizationId, lifetimeMs, clock })
+  check('lifetimeMs', lifetimeMs, isLifetime)
   const now = clock.now()
   const { SignJWT } = await loadJose()
   return new SignJWT(organizationId === undefined ? {} : { org: organizationId })

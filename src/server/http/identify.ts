@@ -9,6 +9,7 @@ import {
   type Refusal,
   type RefusalCode,
 } from '../auth/caller.ts'
+import { ChecksPaused } from '../auth/checks-paused.ts'
 import { hasCredentials, withoutCredentials } from '../auth/credentials.ts'
 import { inTime } from '../auth/in-time.ts'
 import { Failure, unavailable } from './failure.ts'
@@ -44,8 +45,11 @@ export async function identify(request: Request, options: IdentifyOptions): Prom
     result = checkedAnswer(await inTime(options.authenticate(request), clock), clock.now())
   } catch (error) {
     const reason = withoutCredentials(toError(error).message, request)
-    logger.error('Credentials cannot be checked.', { path, reason })
-    throw unavailable('Credentials cannot be checked at the moment.', 5)
+    const isPaused = error instanceof ChecksPaused
+    // Anybody can cause a pause, so it is no fault.
+    logger[isPaused ? 'warn' : 'error']('Credentials cannot be checked.', { path, reason })
+    const seconds = isPaused ? Math.ceil(error.retryAfterMs / 1_000) : 5
+    throw unavailable('Credentials cannot be checked at the moment.', seconds)
   }
   if (result === null || 'refused' in result) {
     const code = result?.refused ?? (hasCredentials(request) ? 'invalid_token' : 'no_token')

@@ -109,7 +109,8 @@ function load() {
 }
 
 function check({ requests, windowMs }: Rate): void {
-  if (Number.isInteger(requests) && requests > 0 && windowMs >= 1_000 && windowMs <= maxWindowMs) return
+  const isWindow = typeof windowMs === 'number' && windowMs >= 1_000 && windowMs <= maxWindowMs
+  if (Number.isInteger(requests) && requests > 0 && isWindow) return
   throw new ConfigurationError(
     'rateLimit',
     `A rate needs a whole number of \`requests\` above 0 and a \`windowMs\` from 1000 to ${maxWindowMs}.`,

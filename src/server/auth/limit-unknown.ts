@@ -1,0 +1,55 @@
+import type { Clock } from '../../base/environment.ts'
+import { sha256 } from '../sha256.ts'
+import { inTime } from './in-time.ts'
+import type { OAuthProfile, ProfileOf } from './oauth-provider.ts'
+import { RefusalBudget } from './refusal-budget.ts'
+
+/** How long a refusal is believed, in ms. */
+const refusedMs = 10_000
+
+/** The maximum number of tokens that are remembered, accepted or refused. */
+const maxTokens = 10_000
+
+/**
+ * Protects a provider from strangers, who can send any number of invalid tokens. Refusals are cached, and calls for
+ * unknown tokens are limited. Tokens that the provider has accepted before are not limited. Tokens are stored only as
+ * hashes.
+ */
+export function limitUnknown(profileOf: ProfileOf, clock: Clock): ProfileOf {
+  const budget = new RefusalBudget(clock)
+  const accepted = new Set<string>()
+  /** When each refusal was received, in ms since the epoch. */
+  const refused = new Map<string, number>()
+  const pendingByToken = new Map<string, Promise<OAuthProfile | null>>()
+
+  const ask = async (key: string, token: string): Promise<OAuthProfile | null> => {
+    // Limited in time: a call that never ends would count as running forever.
+    const call = () => inTime(profileOf(token), clock)
+    const profile = await (accepted.has(key) ? call() : budget.run(call, (result) => result === null))
+    accepted.delete(key)
+    refused.delete(key)
+    if (profile) keepNewest(accepted.add(key))
+    else keepNewest(refused.set(key, clock.now()))
+    return profile
+  }
+
+  return async (token) => {
+    const key = sha256(token)
+    const age = clock.now() - (refused.get(key) ?? Number.NEGATIVE_INFINITY)
+    if (age >= 0 && age < refusedMs) return null
+    const pending = pendingByToken.get(key) ?? ask(key, token).finally(() => pendingByToken.delete(key))
+    pendingByToken.set(key, pending)
+    return pending
+  }
+}
+
+function keepNewest(tokens: {
+  readonly size: number
+  keys(): Iterable<string>
+  delete(key: string): boolean
+}) {
+  for (const oldest of tokens.keys()) {
+    if (tokens.size <= maxTokens) return
+    tokens.delete(oldest)
+  }
+}
