@@ -16,6 +16,12 @@ export interface Door {
   take(incoming: IncomingMessage, socket: Duplex, head: Buffer): void
 }
 
+/**
+ * The maximum number of requests on one connection that are read again. Each costs more than a plain request. The last
+ * one ends the connection.
+ */
+const maxReadAgain = 100
+
 const gates = new WeakMap<UpgradingServer, UpgradeGate>()
 
 /**
@@ -33,6 +39,7 @@ export function takeUpgrades(server: UpgradingServer, door: Door): Unsubscribe {
 class UpgradeGate {
   readonly #server: UpgradingServer
   readonly #doors = new Set<Door>()
+  readonly #readAgain = new WeakMap<Duplex, number>()
   #unwatch: Unsubscribe = () => {}
 
   constructor(server: UpgradingServer) {
@@ -62,7 +69,11 @@ class UpgradeGate {
   }
 
   readonly #onUpgrade = (incoming: IncomingMessage, socket: Duplex, head: Buffer) => {
-    if (this.#isIgnored(incoming)) return answerPlainly(this.#server, incoming, socket, head)
+    if (this.#isIgnored(incoming)) {
+      const count = 1 + (this.#readAgain.get(socket) ?? 0)
+      this.#readAgain.set(socket, count)
+      return answerPlainly(this.#server, incoming, socket, head, count >= maxReadAgain)
+    }
     const path = pathOf(incoming)
     const [first] = this.#doors
     const named = [...this.#doors].find((door) => path === `${door.path}/ws`)
@@ -88,20 +99,24 @@ function pathOf({ url = '' }: IncomingMessage): string {
 
 /**
  * Makes `server` read a request again without its `Upgrade` header: a server may ignore that header (RFC 9110, section
- * 7.8). So its body, and whatever follows on the connection, are read as usual.
+ * 7.8). So its body, and whatever follows on the connection, are read as usual. If the request `isLast`, nothing that
+ * follows is read.
  */
 function answerPlainly(
   server: UpgradingServer,
   incoming: IncomingMessage,
   socket: Duplex,
   head: Buffer,
+  isLast: boolean,
 ): void {
   const { method, url, httpVersion, rawHeaders } = incoming
   const lines = [`${method} ${url} HTTP/${httpVersion}`]
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const [name = '', value = ''] = rawHeaders.slice(at, at + 2)
-    if (name.toLowerCase() !== 'upgrade') lines.push(`${name}: ${value}`)
+    const isDropped = name.toLowerCase() === 'upgrade' || (isLast && name.toLowerCase() === 'connection')
+    if (!isDropped) lines.push(`${name}: ${value}`)
   }
+  if (isLast) lines.push('Connection: close')
   socket.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]))
   // With TLS, the event `connection` precedes the handshake. Requests are read after `secureConnection`.
   const isSecure = server.listenerCount('secureConnection') > 0

@@ -112,6 +112,22 @@ describe.each([
   })
 })
 
+test('thousands of requests for another protocol on one connection end the connection', async () => {
+  const server = createServer(routes())
+  let readAgain = -1
+  server.on('connection', () => {
+    readAgain += 1
+  })
+  const port = await listening(server, service)
+  const socket = connect(port, '127.0.0.1')
+  onTestFinished(() => void socket.destroy())
+  const request = 'GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: foo\r\n\r\n'
+  socket.on('error', () => {})
+  socket.write(request.repeat(2_000))
+  await once(socket.resume(), 'close')
+  expect(readAgain).toBeLessThanOrEqual(100)
+})
+
 describe('a request for a socket', () => {
   const firstOn = async (port: number, path: string) => {
     const socket = new WebSocket(`ws://127.0.0.1:${port}${path}`, {
