@@ -17,9 +17,9 @@ export function copyPayload(fields: unknown): { readonly payload: Payload } | { 
     return { fault: { path: '', what: 'is not a plain object of fields' } }
   try {
     const defined = Object.entries(fields).filter(([, value]) => value !== undefined)
-    const count = { values: 0 }
+    const place = new Place()
     const payload = Object.fromEntries(
-      defined.map(([name, value]) => [checkedName(name, []), copy(value, [name], count)]),
+      defined.map(([name, value]) => [place.enter(0, checkedName(name, 0, place)), copy(value, 1, place)]),
     )
     return { payload }
   } catch (thrown) {
@@ -50,9 +50,22 @@ export function isStorableName(name: unknown): name is string {
  */
 const maxValues = 500_000
 
-/** The number of values of a payload so far. */
-interface Count {
-  values: number
+/** The place of the value that is being copied, and the number of values so far. One for a whole payload. */
+class Place {
+  values = 0
+  /** Only the names above the current depth are of this place. A copy for each value would cost far more. */
+  readonly #names: (string | number)[] = []
+
+  /** Notes that the value at `depth` has `name`. Returns the name. */
+  enter<Name extends string | number>(depth: number, name: Name): Name {
+    this.#names[depth] = name
+    return name
+  }
+
+  /** The names down to `depth`. */
+  path(depth: number): string[] {
+    return this.#names.slice(0, depth).map(String)
+  }
 }
 
 class NotJson extends Error {
@@ -64,45 +77,57 @@ class NotJson extends Error {
   }
 }
 
-function copy(value: unknown, path: readonly string[], count: Count): JsonValue {
-  count.values += 1
-  if (count.values > maxValues) throw new NotJson(path.slice(0, 1), `holds more than ${maxValues} values`)
+/** `depth`: the number of names in the path to `value`. */
+function copy(value: unknown, depth: number, place: Place): JsonValue {
+  place.values += 1
+  if (place.values > maxValues) throw new NotJson(place.path(1), `holds more than ${maxValues} values`)
   switch (typeof value) {
     case 'boolean':
       return value
     case 'string':
-      if (!isStorable(value)) throw new NotJson(path, 'holds a NUL or half of a surrogate pair')
+      if (!isStorable(value)) throw new NotJson(place.path(depth), 'holds a NUL or half of a surrogate pair')
       return value
     case 'number':
-      if (!Number.isFinite(value)) throw new NotJson(path, `is ${value}, which JSON cannot carry`)
+      if (!Number.isFinite(value))
+        throw new NotJson(place.path(depth), `is ${value}, which JSON cannot carry`)
       // Turns -0, which JSON does not have, into 0.
       return value + 0
     case 'object':
-      return value === null ? null : copyObject(value, path, count)
+      return value === null ? null : copyObject(value, depth, place)
     default:
-      throw new NotJson(path, `is of type ${typeof value}, which JSON cannot carry`)
+      throw new NotJson(place.path(depth), `is of type ${typeof value}, which JSON cannot carry`)
   }
 }
 
-function copyObject(value: object, path: readonly string[], count: Count): JsonValue {
+function copyObject(value: object, depth: number, place: Place): JsonValue {
   // The row and its payload are two levels above the fields.
-  if (path.length > maxDepth - 2) throw new NotJson(path.slice(0, 1), `nests deeper than ${maxDepth} levels`)
-  if (Array.isArray(value))
-    return Array.from(value, (item, index) => copy(item, [...path, String(index)], count))
+  if (depth > maxDepth - 2) throw new NotJson(place.path(1), `nests deeper than ${maxDepth} levels`)
+  if (Array.isArray(value)) {
+    const items: JsonValue[] = []
+    // An index also visits holes, which JSON would turn into `null`.
+    for (let index = 0; index < value.length; index += 1) {
+      place.enter(depth, index)
+      items.push(copy(value[index], depth + 1, place))
+    }
+    return items
+  }
   if (!isPlain(value) || 'toJSON' in value) {
     const name = value.constructor?.name ?? 'class'
-    throw new NotJson(path, `is a ${name}, which JSON would change; use plain values, and numbers for times`)
+    throw new NotJson(
+      place.path(depth),
+      `is a ${name}, which JSON would change; use plain values, and numbers for times`,
+    )
   }
   return Object.fromEntries(
     Object.entries(value).map(([name, item]) => [
-      checkedName(name, path),
-      copy(item, [...path, name], count),
+      place.enter(depth, checkedName(name, depth, place)),
+      copy(item, depth + 1, place),
     ]),
   )
 }
 
-function checkedName(name: string, path: readonly string[]): string {
+function checkedName(name: string, depth: number, place: Place): string {
   if (name !== '__proto__' && isStorable(name)) return name
   // Escaped, so that a result which quotes the name can be stored.
-  throw new NotJson([...path, JSON.stringify(name).slice(1, -1)], 'is not a valid name')
+  throw new NotJson([...place.path(depth), JSON.stringify(name).slice(1, -1)], 'is not a valid name')
 }

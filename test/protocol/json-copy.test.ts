@@ -50,3 +50,18 @@ test('what a getter throws is no fault of the payload, and is given on', () => {
   }
   expect(() => copyPayload(fields)).toThrow(thrown)
 })
+
+test('a value costs no more the deeper it is', () => {
+  let value: unknown = Array.from({ length: 1_000 }, () => [])
+  for (let level = 0; level < 400; level += 1) value = [value]
+  const iterate = Array.prototype[Symbol.iterator]
+  let copied = 0
+  Array.prototype[Symbol.iterator] = function (this: unknown[]) {
+    copied += this.length
+    return iterate.call(this)
+  }
+  const result = copyPayload({ value })
+  Array.prototype[Symbol.iterator] = iterate
+  expect(result).toEqual({ payload: { value } })
+  expect(copied).toBeLessThan(1_000)
+})
