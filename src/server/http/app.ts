@@ -7,6 +7,7 @@ import type { Metrics } from '../ops/metrics.ts'
 import type { RateLimit } from '../ops/rate-limit.ts'
 import { peer } from '../optional-peer.ts'
 import { methodNotAllowed, pageHeaders, sendFailure, sendJson } from './answer.ts'
+import { BodyLimits, type Reserve } from './body-limits.ts'
 import { type DecideOptions, decide } from './decide.ts'
 import { type App, type AppContext, type Env, endpointOf } from './env.ts'
 import { Failure, unavailable } from './failure.ts'
@@ -166,9 +167,14 @@ export async function createApp(options: AppOptions): Promise<App> {
     return c.body(null, 204)
   })
 
+  const bodyLimits = new BodyLimits(options.maxBodyBytes)
   app.post(`${path}/tx`, async (c) => {
     refuseForeign(c)
-    const txs = readTransactions(await readJsonBody(c.req.raw, options.maxBodyBytes), options)
+    return bodyLimits.run(c.var.identity.caller.userId, (reserve) => transact(c, reserve))
+  })
+  const transact = async (c: AppContext, reserve: Reserve) => {
+    const reading = { maxBytes: options.maxBodyBytes, reserve, clock: options.clock }
+    const txs = readTransactions(await readJsonBody(c.req.raw, reading), options)
     let current: Promise<Position> | undefined
     const history = async () => {
       current ??= log.position()
@@ -183,7 +189,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     const names = { epoch: epochOf(end.history, owner), caller: callerOf(caller) }
     const answer: TxResponse = { sid: end.head, ...names, results }
     return sendJson(c, 200, new TextEncoder().encode(JSON.stringify(answer)))
-  })
+  }
 
   for (const [endpoint, allowed] of Object.entries(methods)) {
     app.all(`${path}/${endpoint}`, () => {

@@ -1,6 +1,6 @@
 import type { ErrorBody } from '../../protocol/error-body.ts'
 
-type Status = 400 | 401 | 403 | 404 | 405 | 410 | 413 | 415 | 426 | 429 | 500 | 503
+type Status = 400 | 401 | 403 | 404 | 405 | 408 | 410 | 413 | 415 | 426 | 429 | 500 | 503
 
 /** A response with an error status. `code` is for programs, `message` for people. */
 export class Failure extends Error {
@@ -23,6 +23,11 @@ export class Failure extends Error {
 /** The response if something is not possible now. `retryAfterSeconds` says when the client should try again. */
 export function unavailable(message: string, retryAfterSeconds: number): Failure {
   return new Failure(503, 'unavailable', message, { 'Retry-After': String(retryAfterSeconds) })
+}
+
+/** The response if a caller sends too much. `retryAfterSeconds` says when the client should try again. */
+export function tooManyRequests(message: string, retryAfterSeconds: number): Failure {
+  return new Failure(429, 'too_many_requests', message, { 'Retry-After': String(retryAfterSeconds) })
 }
 
 /**

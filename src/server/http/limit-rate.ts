@@ -1,7 +1,7 @@
 import { toError } from '../../base/errors.ts'
 import type { RateLimit } from '../ops/rate-limit.ts'
 import { endpointOf, type Middleware } from './env.ts'
-import { Failure } from './failure.ts'
+import { tooManyRequests } from './failure.ts'
 
 /** Refuses requests of a caller who sends too many. If the limit cannot be checked, the request passes. */
 export function limitRate({ path, limit }: { readonly path: string; readonly limit: RateLimit }): Middleware {
@@ -14,14 +14,8 @@ export function limitRate({ path, limit }: { readonly path: string; readonly lim
         return undefined
       })
       if (waitMs !== undefined) {
-        throw new Failure(
-          429,
-          'too_many_requests',
-          'Too many requests. Wait for the time in `Retry-After`.',
-          {
-            'Retry-After': String(Math.max(1, Math.ceil(waitMs / 1_000))),
-          },
-        )
+        const seconds = Math.max(1, Math.ceil(waitMs / 1_000))
+        throw tooManyRequests('Too many requests. Wait for the time in `Retry-After`.', seconds)
       }
     }
     await next()

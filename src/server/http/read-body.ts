@@ -1,16 +1,31 @@
+import type { Clock } from '../../base/environment.ts'
 import { GrowingBytes } from '../../base/growing-bytes.ts'
+import { Timer } from '../../base/timer.ts'
+import type { Reserve } from './body-limits.ts'
 import { bodyIsGone, Failure } from './failure.ts'
+
+/** How long a body may take to arrive, in ms, and the bytes that add a second to that. */
+const minMs = 30_000
+const bytesPerSecond = 10_000
+
+export interface ReadBodyOptions {
+  readonly maxBytes: number
+  /** Called with the length of the body, as far as it is known. */
+  readonly reserve: Reserve
+  readonly clock: Clock
+}
 
 /**
  * Reads the body of `request` as JSON. Throws a {@link Failure} if the body is longer than `maxBytes`, compressed, or
- * not JSON. The length is checked before parsing, by `Content-Length` and by the bytes that arrive.
+ * not JSON, or if it does not arrive in time. The length is checked before parsing, by `Content-Length` and by the bytes
+ * that arrive.
  */
-export async function readJsonBody(request: Request, maxBytes: number): Promise<unknown> {
+export async function readJsonBody(request: Request, options: ReadBodyOptions): Promise<unknown> {
   const encoding = request.headers.get('Content-Encoding') ?? 'identity'
   if (encoding.toLowerCase() !== 'identity') {
     throw new Failure(415, 'unsupported_encoding', 'The body must be sent without a `Content-Encoding`.')
   }
-  const bytes = await readBytes(request, maxBytes)
+  const bytes = await readBytes(request, options)
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   } catch {
@@ -19,11 +34,14 @@ export async function readJsonBody(request: Request, maxBytes: number): Promise<
   }
 }
 
-async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
+async function readBytes(request: Request, options: ReadBodyOptions): Promise<Uint8Array> {
+  const { maxBytes, reserve, clock } = options
   if (request.bodyUsed) throw bodyIsGone()
   const tooLarge = () =>
     new Failure(413, 'too_large', `The body is longer than ${maxBytes} bytes; send less at once.`)
-  if (Number(request.headers.get('Content-Length')) > maxBytes) throw tooLarge()
+  const announced = Number(request.headers.get('Content-Length'))
+  if (announced > maxBytes) throw tooLarge()
+  if (announced > 0) reserve(announced)
   // The pieces are copied into one buffer: each piece costs hundreds of bytes, and may hold a single one.
   const bytes = new GrowingBytes()
   const gone = () => {
@@ -32,11 +50,23 @@ async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array
   // `for await` would cancel the stream when an error is thrown. On Node, that ends the connection before the response
   // is sent.
   const reader = (await bodyOf(request))?.getReader()
-  const read = () => reader?.read().catch(gone)
-  for (let next = await read(); next?.value; next = await read()) {
-    const length = bytes.length + next.value.byteLength
-    if (length > maxBytes) throw tooLarge()
-    bytes.append(next.value)
+  let onLate = () => {}
+  const late = new Promise<never>((_, reject) => {
+    onLate = () => reject(tooSlow())
+  })
+  late.catch(() => {})
+  const timer = new Timer(clock, onLate)
+  timer.set(minMs + (1_000 * (announced > 0 ? announced : maxBytes)) / bytesPerSecond)
+  const read = () => Promise.race([reader?.read().catch(gone), late])
+  try {
+    for (let next = await read(); next?.value; next = await read()) {
+      const length = bytes.length + next.value.byteLength
+      if (length > maxBytes) throw tooLarge()
+      reserve(length)
+      bytes.append(next.value)
+    }
+  } finally {
+    timer.clear()
   }
   return bytes.all
 }
@@ -45,4 +75,10 @@ async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array
 async function bodyOf(request: Request): Promise<Request['body']> {
   const { body = new Response(await request.arrayBuffer()).body } = request
   return body
+}
+
+/** The rest would keep the connection busy, so the connection ends. */
+function tooSlow(): Failure {
+  const message = 'The body did not arrive in time; send less at once.'
+  return new Failure(408, 'too_slow', message, { Connection: 'close' })
 }
