@@ -27,8 +27,10 @@ export function nodeHandler(
   service: Pick<SyncService, 'fetch'>,
   { logger = silentLogger }: { readonly logger?: Logger } = {},
 ): NodeHandler {
-  const answer = async (incoming: Incoming) => {
-    const request = toRequest(incoming)
+  const answer = async (incoming: Incoming, outgoing: Outgoing) => {
+    const controller = new AbortController()
+    outgoing.once('close', () => controller.abort())
+    const request = toRequest(incoming, controller.signal)
     if (!request) return badRequest()
     try {
       return await service.fetch(request)
@@ -49,7 +51,7 @@ export function nodeHandler(
   }
   return async (incoming, outgoing) => {
     try {
-      const response = await answer(incoming)
+      const response = await answer(incoming, outgoing)
       dropRest(incoming)
       await sendResponse(response, outgoing)
     } catch (error) {

@@ -26,9 +26,9 @@ export type Outgoing = ServerResponse | Http2ServerResponse
 
 /**
  * Converts a request of Node to a Request of the web. Returns `undefined` if its URL or method is invalid there. If the
- * body was read before, the body of the result counts as used.
+ * body was read before, the body of the result counts as used. `signal` aborts once the client has gone.
  */
-export function toRequest(incoming: Incoming): Request | undefined {
+export function toRequest(incoming: Incoming, signal?: AbortSignal): Request | undefined {
   const { method = 'GET', headers } = incoming
   const url = targetOf(incoming)
   const authority = headers[':authority'] ?? headers.host ?? ''
@@ -41,7 +41,7 @@ export function toRequest(incoming: Incoming): Request | undefined {
   }
   // The target is a path or a whole URL (RFC 9112, section 3.2).
   const address = url.startsWith('/') ? `http://${authority || 'localhost'}${url}` : url
-  const init = { method, headers: fields }
+  const init = { method, headers: fields, ...(signal && { signal }) }
   const bodiless = method === 'GET' || method === 'HEAD'
   const isRead = incoming.readableDidRead || incoming.readableEnded
   const body = bodiless ? undefined : { body: isRead ? ' ' : Readable.toWeb(incoming), duplex: 'half' }

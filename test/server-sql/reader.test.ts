@@ -9,13 +9,14 @@ test('a read that fails lets go of what it holds', async () => {
   const reader = new Reader({ clock, logger: silentLogger, ...limits })
   let closed = 0
   const cursor = {
+    holdsConnection: true,
     next: () => Promise.reject(new Error('The connection is lost.')),
     close: async () => {
       closed += 1
     },
   }
   const read = async () => {
-    for await (const _ of reader.read(cursor)) throw new Error('There is nothing to read.')
+    for await (const _ of reader.read(cursor, 'readers')) throw new Error('There is nothing to read.')
   }
   await expect(read()).rejects.toThrow('The connection is lost.')
   expect([closed, clock.timers]).toEqual([1, 0])
@@ -30,7 +31,9 @@ test('a batch that takes long to come cuts no read: it is the database that is s
     await new Promise<void>((resolve) => clock.after(40_000, resolve))
     return left.shift() ?? ''
   }
-  const read = reader.read({ next, close: async () => {} })[Symbol.asyncIterator]()
+  const read = reader
+    .read({ next, close: async () => {}, holdsConnection: true }, 'readers')
+    [Symbol.asyncIterator]()
   const values: unknown[] = []
   for (let count = 0; count < 3; count += 1) {
     const { value } = await clock.until(read.next())
@@ -50,7 +53,9 @@ test('a read that has become slow and then fails asks the database for nothing m
     await new Promise<void>((resolve) => clock.after(10_000, resolve))
     throw new Error('The connection is lost.')
   }
-  const read = reader.read({ next, close: async () => {} })[Symbol.asyncIterator]()
+  const read = reader
+    .read({ next, close: async () => {}, holdsConnection: true }, 'readers')
+    [Symbol.asyncIterator]()
   const failed = expect(read.next()).rejects.toThrow('The connection is lost.')
   await clock.advance(10_000)
   await failed

@@ -53,6 +53,17 @@ describe('an answer that is taken slowly', () => {
     expect(await idsIn(first, slow)).toEqual(all)
   })
 
+  test('gives its connection back at once if others wait', async () => {
+    await open()
+    const [snapshot, delta] = [iterate(await log.snapshot('ann')), iterate(await log.delta('ann', 0))]
+    const { value: first } = await snapshot.next()
+    const { value: firstFrames } = await delta.next()
+    expect(await idsOf(log, 'bob')).toEqual(['b'])
+    expect((await log.delta('bob', 4_000)).head).toBe(4_001)
+    expect(await idsIn(first, snapshot)).toEqual(all)
+    expect(await idsIn(firstFrames, delta)).toEqual(all)
+  })
+
   test('invariant 55: keeps nobody from a delta', async () => {
     await open()
     const slow = iterate(await log.snapshot('ann'))

@@ -19,7 +19,7 @@ afterEach(() => {
 /** A spool of `batches`, which ends behind them. */
 function spoolOf(batches: readonly string[]): Spool {
   const left = [...batches]
-  return new Spool({ next: async () => left.shift() ?? '', close: async () => {} })
+  return new Spool({ next: async () => left.shift() ?? '', close: async () => {}, holdsConnection: true })
 }
 
 /** How many files in the folder this process has open. */

@@ -19,6 +19,7 @@ import { observe } from './observe.ts'
 import { readJsonBody } from './read-body.ts'
 import { readTransactions, type TransactionLimits } from './read-transactions.ts'
 import { requestIds } from './request-id.ts'
+import { type BeginStream, UserReads } from './user-reads.ts'
 
 export interface AppOptions extends IdentifyOptions, DecideOptions, TransactionLimits {
   /** The path under which the endpoints are, like `/sync/v1`. */
@@ -116,15 +117,21 @@ export async function createApp(options: AppOptions): Promise<App> {
     read: LogRead,
     list: string,
     head: Readonly<Record<string, unknown>>,
+    begin: BeginStream,
   ) => {
     const { caller, owner } = c.var.identity
     const names = { epoch: epochOf(read.history, owner), caller: callerOf(caller) }
     const failed = (error: unknown) => {
       c.var.logger.error('A response was broken off.', { path: c.req.path, reason: toError(error).message })
     }
-    const body = await bodyOf(documentText({ sid: read.head, ...names, ...head }, list, read.batches), failed)
+    const document = documentText({ sid: read.head, ...names, ...head }, list, read.batches)
+    const body = await bodyOf(document, failed, begin)
     return sendJson(c, 200, body)
   }
+
+  const userReads = new UserReads(options.clock)
+  const reading = (c: AppContext, begin: (beginStream: BeginStream) => Promise<Response>) =>
+    userReads.run(c.var.identity.caller.userId, c.req.raw.signal, begin)
 
   // Browsers send a page's request with the user's cookies, whatever the page's origin. CORS only prevents that the
   // page reads the response, so requests that have an effect are refused here.
@@ -138,20 +145,24 @@ export async function createApp(options: AppOptions): Promise<App> {
 
   app.use(`${path}/bootstrap`, compress({ encoding: 'gzip' }))
   app.on(['GET', 'POST'], `${path}/bootstrap`, async (c) => {
-    const snapshot = await log.snapshot(c.var.identity.owner)
-    return send(c, snapshot, 'rows', { count: snapshot.count, lines: true })
+    return reading(c, async (begin) => {
+      const snapshot = await log.snapshot(c.var.identity.owner)
+      return send(c, snapshot, 'rows', { count: snapshot.count, lines: true }, begin)
+    })
   })
 
   app.use(`${path}/delta`, compress({ encoding: 'gzip' }))
   app.get(`${path}/delta`, async (c) => {
     const since = readSince(c.req.query('since'))
-    const delta = await log.delta(c.var.identity.owner, since)
-    if (since >= delta.horizon) return send(c, delta, 'frames', {})
-    throw new Failure(
-      410,
-      'below_horizon',
-      'The service no longer has the changes since then; fetch a bootstrap.',
-    )
+    return reading(c, async (begin) => {
+      const delta = await log.delta(c.var.identity.owner, since)
+      if (since >= delta.horizon) return send(c, delta, 'frames', {}, begin)
+      throw new Failure(
+        410,
+        'below_horizon',
+        'The service no longer has the changes since then; fetch a bootstrap.',
+      )
+    })
   })
 
   app.get(`${path}/ws`, (c) => {

@@ -17,6 +17,8 @@ const shortBytes = 16_384
 
 /** The items of a read that are not returned yet. */
 export interface Cursor {
+  /** Whether it keeps a connection of the database from others. */
+  readonly holdsConnection: boolean
   /** Resolves with the next batch, or with `''` at the end; the resources are released then. */
   next(): Promise<string>
   /** Releases the resources. Safe to call again. */
@@ -68,6 +70,10 @@ export class SqlCursor implements Cursor {
     cursor.#ahead = cursor.#batch()
     await cursor.#ahead
     return cursor
+  }
+
+  get holdsConnection(): boolean {
+    return this.#open
   }
 
   async next(): Promise<string> {

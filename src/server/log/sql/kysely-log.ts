@@ -23,7 +23,7 @@ import type { Db, SqlDatabase } from './database.ts'
 import type { Write } from './group.ts'
 import { Joined } from './joined.ts'
 import { type OpenRead, openDelta, openSnapshot, readChanges, readOwnerField, readPosition } from './read.ts'
-import { Reader, type ReaderOptions } from './reader.ts'
+import { Reader, type ReaderOptions, type ReadPool } from './reader.ts'
 import { retried } from './refusal.ts'
 import { forgettable, forgetVerdicts } from './retention.ts'
 import { Spool } from './spool.ts'
@@ -44,6 +44,9 @@ export interface LogOptions extends ReaderOptions {
   readonly retention: Retention | undefined
   /** How long a write may wait for other writes, and then for the log's lock, in ms. */
   readonly maxWaitMs: number
+  /** The number of connections for bootstraps, and for deltas. @default no limit */
+  readonly maxReaders?: number
+  readonly maxDeltaReaders?: number
 }
 
 /** This number of bytes counts as much as one op towards the size of a group. A full group has about 16 MiB. */
@@ -60,6 +63,8 @@ export class KyselyLog implements SqlLog {
   readonly #hints: Emitter<{ hint: WriteResult | undefined }>
   readonly #forgetTimer: Timer
   readonly #writes: Joined<ReportedWrite, Decided>
+  /** The number of reads that wait for a connection, or for their first batch. */
+  readonly #opening = { readers: 0, deltas: 0 }
   #stopListening: Unsubscribe | undefined
   /** Whether the last write failed because of the database. */
   #failing = false
@@ -106,12 +111,12 @@ export class KyselyLog implements SqlLog {
   }
 
   async snapshot(owner: string): Promise<Snapshot> {
-    const read = await openSnapshot(this.#database, owner)
-    return { ...(await this.#handOut(read)), count: read.count }
+    const read = await this.#open('readers', () => openSnapshot(this.#database, owner))
+    return { ...(await this.#handOut('readers', read)), count: read.count }
   }
 
   async delta(owner: string, since: number): Promise<LogRead> {
-    return this.#handOut(await openDelta(this.#database, owner, since))
+    return this.#handOut('deltas', await this.#open('deltas', () => openDelta(this.#database, owner, since)))
   }
 
   changes(after: number, limit: number): Promise<Changes> {
@@ -229,11 +234,33 @@ export class KyselyLog implements SqlLog {
     if (!this.#closed) this.#forgetTimer.set(forgetEveryMs)
   }
 
-  async #handOut({ position, cursor }: OpenRead): Promise<LogRead> {
-    if (!this.#database.single) return { ...position, batches: this.#reader.read(cursor) }
-    const spool = new Spool(cursor)
-    await spool.copied
-    return { ...position, batches: this.#reader.read(spool) }
+  async #open(pool: ReadPool, open: () => Promise<OpenRead>): Promise<OpenRead> {
+    this.#opening[pool] += 1
+    this.#makeRoom(pool)
+    try {
+      return await open()
+    } finally {
+      this.#opening[pool] -= 1
+    }
+  }
+
+  async #handOut(pool: ReadPool, { position, cursor }: OpenRead): Promise<LogRead> {
+    if (this.#database.single) {
+      const spool = new Spool(cursor)
+      await spool.copied
+      return { ...position, batches: this.#reader.read(spool, pool) }
+    }
+    const batches = this.#reader.read(cursor, pool)
+    this.#makeRoom(pool)
+    return { ...position, batches }
+  }
+
+  /** If reads wait for a connection of `pool`, those that hold one give it back, however slowly they are read. */
+  #makeRoom(pool: ReadPool): void {
+    const { maxReaders = Number.POSITIVE_INFINITY, maxDeltaReaders = Number.POSITIVE_INFINITY } =
+      this.#options
+    const connections = pool === 'readers' ? maxReaders : maxDeltaReaders
+    if (this.#reader.held(pool) + this.#opening[pool] > connections) this.#reader.release(pool)
   }
 }
 

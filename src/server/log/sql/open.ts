@@ -13,8 +13,8 @@ export interface SqlLogOptions {
   /** How long a client may read nothing of a response, in ms, before the read is aborted. @default 30_000 */
   readonly readerIdleMs?: number | undefined
   /**
-   * How long a response may take, in ms, before its rest is copied to a temporary file to free the connection. @default
-   * 5_000
+   * How long a response may take, in ms, before its rest is copied to a temporary file to free the connection. If others
+   * wait for the connection, the rest is copied at once. @default 5_000
    */
   readonly spoolAfterMs?: number | undefined
   /** How long a response may take in total, in ms, before it is aborted. @default 1_800_000 */

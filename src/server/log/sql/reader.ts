@@ -16,27 +16,47 @@ export interface ReaderOptions {
   readonly maxReadMs: number
 }
 
+/** The connections for bootstraps, and those for deltas. */
+export type ReadPool = 'readers' | 'deltas'
+
 /**
  * Returns the batches of cursors. Other requests wait for the connection of a cursor. So a slow read is copied to a
  * file, and a read that makes no progress is aborted.
  */
 export class Reader {
   readonly #options: ReaderOptions
-  readonly #open = new Set<Batches>()
+  readonly #open = new Map<Batches, ReadPool>()
 
   constructor(options: ReaderOptions) {
     this.#options = options
   }
 
-  read(cursor: Cursor): AsyncIterable<string> {
+  /** `pool`: where the connection of the cursor comes from. */
+  read(cursor: Cursor, pool: ReadPool): AsyncIterable<string> {
     const batches = new Batches(cursor, this.#options, () => this.#open.delete(batches))
-    this.#open.add(batches)
+    this.#open.set(batches, pool)
     return batches
+  }
+
+  /** The number of reads that hold a connection of `pool`. */
+  held(pool: ReadPool): number {
+    return this.#holders(pool).length
+  }
+
+  /** Spools all reads that hold a connection of `pool`, because others wait for one. */
+  release(pool: ReadPool): void {
+    for (const batches of this.#holders(pool)) batches.spool()
+  }
+
+  #holders(pool: ReadPool): Batches[] {
+    return [...this.#open].flatMap(([batches, of]) =>
+      of === pool && batches.holdsConnection ? [batches] : [],
+    )
   }
 
   /** Aborts all open reads. */
   async close(): Promise<void> {
-    await Promise.all([...this.#open].map((batches) => batches.abort()))
+    await Promise.all([...this.#open.keys()].map((batches) => batches.abort()))
   }
 }
 
@@ -59,10 +79,14 @@ class Batches {
     this.#onEnd = onEnd
     this.#idle = new Timer(options.clock, () => void this.abort())
     this.#idle.set(options.readerIdleMs)
-    this.#slow = new Timer(options.clock, () => this.#spool())
+    this.#slow = new Timer(options.clock, () => this.spool())
     this.#slow.set(options.spoolAfterMs)
     this.#late = new Timer(options.clock, () => void this.abort())
     this.#late.set(options.maxReadMs)
+  }
+
+  get holdsConnection(): boolean {
+    return this.#cursor.holdsConnection
   }
 
   [Symbol.asyncIterator](): this {
@@ -99,12 +123,12 @@ class Batches {
       throw error
     } finally {
       this.#fetching = false
-      if (this.#isSlow) this.#spool()
+      if (this.#isSlow) this.spool()
     }
   }
 
   /** Frees the connection. Must not happen during a fetch, since that batch would be lost or returned twice. */
-  #spool(): void {
+  spool(): void {
     this.#isSlow = this.#fetching
     if (this.#fetching || this.#ended || this.#cursor instanceof Spool) return
     this.#cursor = new Spool(this.#cursor)

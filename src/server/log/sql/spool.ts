@@ -9,6 +9,7 @@ import type { Cursor } from './cursor.ts'
  * slowly the copy is read. Reading can start during the copy.
  */
 export class Spool implements Cursor {
+  readonly holdsConnection = false
   /** Resolves once the database is free; rejects if the copy failed. */
   readonly copied: Promise<void>
   readonly #source: Cursor
