@@ -31,7 +31,7 @@ test.each([
     expect(await response.json()).toEqual({ error: { code, message: expect.any(String) } })
     expect(lines).toHaveLength(1)
     expect(lines[0]).toMatch(
-      /^Authentication failed\. \{"requestId":"[0-9a-f]+-1","path":"\/sync\/v1\/bootstrap",/,
+      /^Authentication failed\. \{"requestId":"[0-9a-f]{32}","path":"\/sync\/v1\/bootstrap",/,
     )
     expect(lines[0]).toMatch(new RegExp(`,"code":"${code}"}$`))
   },
