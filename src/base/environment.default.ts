@@ -1,6 +1,6 @@
 import { fallbackWebSocket } from '#websocket'
 import type { Clock, Environment, Lifecycle, Random } from './environment.ts'
-import type { Logger } from './logger.ts'
+import { type Logger, levels, loggerOf } from './logger.ts'
 
 /** The maximum delay of a timer: a signed 32-bit number of ms (HTML standard, "timer initialization steps"). */
 const maxTimerMs = 2 ** 31 - 1
@@ -77,18 +77,15 @@ export function resolveEnvironment(overrides: Partial<Environment> = {}, sendsHe
   }
 }
 
-const levels: readonly (keyof Logger)[] = ['debug', 'info', 'warn', 'error']
-
 /**
  * A logger that writes messages of `level` and above to the console. The debug log can be switched on at run time:
  * `localStorage.instep = 'debug'` in a page, the environment variable `INSTEP_LOG=debug` in Node.
  */
 export function consoleLogger(level: keyof Logger = 'warn'): Logger {
-  const at = (name: keyof Logger) => (message: string, details?: object) => {
+  return loggerOf((name) => (message, details) => {
     const isWanted = levels.indexOf(name) >= levels.indexOf(level) || isDebugOn()
     if (isWanted) console[name](`instep: ${message}`, details ?? '')
-  }
-  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+  })
 }
 
 function isDebugOn(): boolean {

@@ -9,18 +9,23 @@ export interface Logger {
 /** Receives one line for each event, decision, request, store transaction and wait, without payloads and tokens. */
 export type Debug = Logger['debug']
 
-const nothing = () => {}
+/** From the least severe to the most. */
+export const levels = ['debug', 'info', 'warn', 'error'] as const satisfies readonly (keyof Logger)[]
+
+/** A logger whose methods `at` makes. */
+export function loggerOf(at: (level: keyof Logger) => (message: string, details?: object) => void): Logger {
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+}
 
 /** Wraps `logger` so that its exceptions are ignored. */
 export function harmless(logger: Logger): Logger {
-  const at = (level: keyof Logger) => (message: string, details?: object) => {
+  return loggerOf((level) => (message, details) => {
     try {
       logger[level](message, details)
     } catch {
       // There is no other place to report the error.
     }
-  }
-  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+  })
 }
 
-export const silentLogger: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing }
+export const silentLogger: Logger = loggerOf(() => () => {})

@@ -1,3 +1,5 @@
+import type { Debug } from './logger.ts'
+
 /**
  * A pure function: the next state and the effects of an event in a state. If nothing changes, it returns the same state
  * object.
@@ -39,24 +41,32 @@ export function transitionOf<
  * Holds the state of a machine and performs its effects. Events that are dispatched meanwhile are handled afterwards,
  * in order.
  */
-export class Machine<State, Event, Effect> {
+export class Machine<
+  State extends { readonly name: string },
+  Event extends { readonly type: string },
+  Effect,
+> {
   #state: State
   readonly #transition: Transition<State, Event, Effect>
   readonly #perform: (effect: Effect) => void
-  readonly #onStep: ((event: Event, state: State) => void) | undefined
+  readonly #name: string
+  readonly #debug: Debug | undefined
   readonly #queue: Event[] = []
   #isRunning = false
 
+  /** `name`: in the lines of `debug`, one for each event. */
   constructor(
     initial: State,
     transition: Transition<State, Event, Effect>,
     perform: (effect: Effect) => void,
-    onStep?: (event: Event, state: State) => void,
+    name = '',
+    debug?: Debug,
   ) {
     this.#state = initial
     this.#transition = transition
     this.#perform = perform
-    this.#onStep = onStep
+    this.#name = name
+    this.#debug = debug
   }
 
   get state(): State {
@@ -71,7 +81,7 @@ export class Machine<State, Event, Effect> {
       for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
         const { state, effects } = this.#transition(this.#state, next)
         this.#state = state
-        this.#onStep?.(next, state)
+        this.#debug?.(`${this.#name}: ${next.type} → ${state.name}`, { state, effects })
         for (const effect of effects) this.#perform(effect)
       }
     } finally {

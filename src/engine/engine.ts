@@ -36,7 +36,7 @@ export class Engine {
     update: () => this.#update(),
     notify: () => this.#notify(),
     onLoop: () => {
-      const message = 'Listeners changed data or status in 100 rounds in a row, and were not called again.'
+      const message = 'Listeners changed data or status 100 times in a row.'
       this.#reporter.error(new SyncError('SyncError', 'listener_loop', message))
     },
   })

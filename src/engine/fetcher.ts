@@ -70,17 +70,14 @@ export class Fetcher {
 
   /** Call with the outcome of each delta. Returns whether a repair is due now. */
   taken({ changes, unknown, entry }: Outcome): boolean {
-    const { modelCheck, reporter } = this.#options
-    modelCheck.changed(changes())
-    reporter.anomalies(ofUnknown(unknown))
-    if (entry?.owesRepair) this.#resets.owe()
-    return this.#resets.isRepairDue
+    this.#options.modelCheck.changed(changes())
+    return this.missing(unknown, entry?.owesRepair ?? false)
   }
 
   /** Call when updates turn out to be for records that do not exist here. Returns whether a repair is due now. */
-  missing(unknown: readonly RowOp[]): boolean {
+  missing(unknown: readonly RowOp[], owesRepair = true): boolean {
     this.#options.reporter.anomalies(ofUnknown(unknown))
-    this.#resets.owe()
+    if (owesRepair) this.#resets.owe()
     return this.#resets.isRepairDue
   }
 

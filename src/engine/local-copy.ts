@@ -145,7 +145,7 @@ export class LocalCopy {
       : pushed(this.#position, delta, rows)
     const { state, changes, unloadedOps, entry, reset, want } = outcome
     const { since = asked?.since, sid } = delta
-    this.#options.debug('delta', { since, sid, confirmed: state.confirmed, shown: state.shown, reset, want })
+    this.#options.debug('delta', { since, sid, reset, want })
     this.#position = state
     this.#lazy.keep(unloadedOps, state.confirmed)
     // Let the disk work while the changes are shown. A push is shown first, since no caller waits for its storing.

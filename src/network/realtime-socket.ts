@@ -100,7 +100,8 @@ export function createRealtimeSocket(options: RealtimeSocketOptions): RealtimeSo
     { name: 'off' },
     socketTransition,
     perform,
-    (event, state) => debug?.(`socket: ${event.type} → ${state.name}`, state),
+    'socket',
+    debug,
   )
   const lose = (code: number) =>
     machine.dispatch({ type: 'lost', code, now: clock.now(), random: random.number() })

@@ -55,7 +55,8 @@ export class Schedule<Result> {
       { name: 'halted' },
       nextScheduleState,
       (effect) => this.#perform(effect),
-      (event, state) => options.debug?.(`${options.name}: ${event.type} → ${state.name}`, state),
+      options.name,
+      options.debug,
     )
     this.#retry = new Timer(options.environment.clock, () => this.#dispatch({ type: 'due' }))
   }
@@ -117,9 +118,7 @@ export class Schedule<Result> {
       case 'wait': {
         const { failures, floorMs } = effect
         // The random part keeps clients apart that got the same minimum wait.
-        const ms = floorMs + backoffMs(failures, this.#options.environment.random.number())
-        this.#options.debug?.(`${this.#options.name} waits`, { ms: Math.round(ms) })
-        this.#retry.set(ms)
+        this.#retry.set(floorMs + backoffMs(failures, this.#options.environment.random.number()))
         break
       }
       case 'unwait':

@@ -92,19 +92,17 @@ export function fold(rows: RowSource, ops: readonly Step['op'][]): Folded {
 
 /** See {@link Folded.unknown}. */
 function unknownOf(steps: readonly Step[], repeated: ReadonlySet<Touched>): readonly RowOp[] {
-  const unknown = new Map<Touched, RowOp>()
+  const unknown = new UnknownRecords()
   /** For records that an op has inserted or removed: whether the record exists now. */
   const isThere = new Map<Touched, boolean>()
   for (const { op, change } of steps) {
-    if (op.op !== 'u') {
-      unknown.delete(change)
-      if (repeated.has(change)) isThere.set(change, op.op === 'i')
-    } else if (!(isThere.get(change) ?? change.before) && !unknown.has(change)) unknown.set(change, op)
+    unknown.note(op, isThere.get(change) ?? change.before !== undefined)
+    if (op.op !== 'u' && repeated.has(change)) isThere.set(change, op.op === 'i')
   }
-  return [...unknown.values()]
+  return unknown.ops
 }
 
-/** Collects the same ops as {@link Folded.unknown} from ops that come one by one. */
+/** Collects the ops of {@link Folded.unknown} from ops that come one by one. */
 export class UnknownRecords {
   readonly #ops = new Map<string, RowOp>()
 

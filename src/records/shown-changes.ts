@@ -42,19 +42,15 @@ export class ShownChanges {
       const { before, at } = merged.get(key) ?? row
       merged.set(key, { ...row, before, at: row.at ?? at })
     }
-    const changes = [...merged.values()].flatMap(({ t: type, id, before, after, at }): RecordChange[] =>
-      before?.p === after?.p
-        ? []
-        : [
-            {
-              type,
-              id,
-              before: before && records.of(before),
-              after: after && records.of(after),
-              ...(at !== undefined && { at }),
-            },
-          ],
-    )
+    const changes = [...merged.values()]
+      .filter(({ before, after }) => before?.p !== after?.p)
+      .map(({ t: type, id, before, after, at }) => ({
+        type,
+        id,
+        before: before && records.of(before),
+        after: after && records.of(after),
+        ...(at !== undefined && { at }),
+      }))
     return changes.length > 0 ? { kind, changes } : undefined
   }
 }
