@@ -42,8 +42,9 @@ export { type SignTokenOptions, signToken } from './auth/sign-token.ts'
 export { createAuthTables, type RunSql } from './auth/sql-secret-table.ts'
 export type { Commit, CommittedBy, OnCommit } from './change-hook.ts'
 export { createSyncService } from './create-sync-service.ts'
-export type { Authorization, Authorize } from './http/authorize.ts'
+export type { Authorization, Authorize, AuthorizeContext } from './http/authorize.ts'
 export type { Endpoint } from './http/env.ts'
+export type { Prepare, PrepareContext } from './http/prepare.ts'
 export type {
   Changes,
   ClientTransaction,
@@ -55,6 +56,9 @@ export type {
   LogRead,
   OnCommitted,
   Position,
+  ReadRecord,
+  Rules,
+  Ruling,
   Snapshot,
   StoredRecord,
   Verdict,
@@ -73,5 +77,6 @@ export type { RateLimit } from './ops/rate-limit.ts'
 export { type Rate, type RateLimiterOptions, type RatePool, rateLimiter } from './ops/rate-limiter.ts'
 export type { SyncServiceOptions } from './options.ts'
 export type { AcceptSocket, ServerSocket } from './realtime/server-socket.ts'
+export type { DataRecord, RecordReader } from './record.ts'
 export { type Served, type ServeOptions, serve } from './serve.ts'
 export type { SyncService } from './service.ts'

@@ -9,6 +9,7 @@ import type { Authenticate, OwnerField } from './auth/caller.ts'
 import type { OnCommit } from './change-hook.ts'
 import { type Given, given } from './defined.ts'
 import type { Authorize } from './http/authorize.ts'
+import type { Prepare } from './http/prepare.ts'
 import { defaultRecordBytes, maxRecordBytes } from './log/check-size.ts'
 import type { Log } from './log/log.ts'
 import type { Metrics } from './ops/metrics.ts'
@@ -29,6 +30,11 @@ export interface SyncServiceOptions {
    * Runs before each transaction of a client, and may refuse the transaction. @default allows all that ownership allows
    */
   readonly authorize?: Authorize
+  /**
+   * Runs for each op of a client's transaction that `authorize` allows, before the op is judged, and may change its
+   * fields. @default leaves the ops as they are
+   */
+  readonly prepare?: Prepare | undefined
   /**
    * The types and their schemas, as passed to {@link defineModels} or returned by it. A write that breaks a schema is
    * rejected.
@@ -78,7 +84,14 @@ export interface SyncServiceOptions {
   readonly random?: Random | undefined
 }
 
-type Undefaulted = 'allowedOrigins' | 'authorize' | 'metrics' | 'models' | 'onCommit' | 'rateLimit'
+type Undefaulted =
+  | 'allowedOrigins'
+  | 'authorize'
+  | 'metrics'
+  | 'models'
+  | 'onCommit'
+  | 'prepare'
+  | 'rateLimit'
 
 export type ResolvedOptions = Required<Given<Omit<SyncServiceOptions, Undefaulted>>> & {
   readonly allowedOrigins: readonly string[] | undefined
@@ -86,6 +99,7 @@ export type ResolvedOptions = Required<Given<Omit<SyncServiceOptions, Undefaulte
   readonly metrics: Metrics | undefined
   readonly models: Models | undefined
   readonly onCommit: OnCommit | undefined
+  readonly prepare: Prepare | undefined
   readonly rateLimit: RateLimit | undefined
 }
 
@@ -113,6 +127,7 @@ export const expected: {
   authenticate: [isFunction, 'a function'],
   ownerField: [(value) => value === 'userId' || value === 'organizationId', "'userId' or 'organizationId'"],
   authorize: [orNone(isFunction), 'a function'],
+  prepare: [orNone(isFunction), 'a function'],
   models: [orNone(isObject), 'the result of defineModels, or an object of schemas'],
   onCommit: [orNone(isFunction), 'a function'],
   path: [
@@ -167,6 +182,7 @@ export function resolveOptions(options: SyncServiceOptions): ResolvedOptions {
     maxRecordBytes: defaultRecordBytes,
     allowedOrigins: undefined,
     authorize: undefined,
+    prepare: undefined,
     onCommit: undefined,
     rateLimit: undefined,
     healthPath: '/healthz',

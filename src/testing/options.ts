@@ -33,6 +33,7 @@ export const mockChecks = {
   latencyMs: isDuration,
   seed: isNumber,
   authorize: ofService,
+  prepare: ofService,
   models: ofService,
   onCommit: ofService,
   heartbeatMs: ofService,

@@ -210,4 +210,12 @@ export const sql: readonly Mutation[] = [
     from: 'inSnapshot(database.deltas,',
     to: 'inSnapshot(database.readers,',
   },
+  {
+    invariant: 82,
+    test: 'test/server-sql/contract.test.ts',
+    name: 'invariant 82: a rule sees the record as it is in the write’s own transaction, in %s',
+    file: 'src/server/log/sql/group.ts',
+    from: 'return kept ? kept.after : read(t, id)',
+    to: 'return read(t, id)',
+  },
 ]

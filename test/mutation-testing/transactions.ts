@@ -23,8 +23,8 @@ export const transactions: readonly Mutation[] = [
     test: 'test/server/transactions.test.ts',
     name: 'invariant 20: a log that fails in the middle leaves no effect, no frame and no verdict',
     file: 'src/server/log/memory-log.ts',
-    from: 'drafted = () => this.#draft(ops, judge, transaction)',
-    to: 'drafted = () => (this.#verdicts.set(verdictKey(transaction, id), { digest, verdict: { sid: 0 }, from: undefined }), this.#draft(ops, judge, transaction))',
+    from: 'if (!rules) return this.#draft(ops, { judge }, transaction)',
+    to: 'if (!rules) return (this.#verdicts.set(verdictKey(transaction, id), { digest, verdict: { sid: 0 }, from: undefined }), this.#draft(ops, { judge }, transaction))',
   },
   {
     invariant: 20,
@@ -63,7 +63,7 @@ export const transactions: readonly Mutation[] = [
     test: 'test/server/tx-ownership.test.ts',
     name: 'invariant 47: an answer to a transaction says what one’s own records say, and holds no other’s',
     file: 'src/server/log/ownership.ts',
-    from: 'const before = isForeign ? undefined : stored',
+    from: 'const before = ownRecord(stored, owner)',
     to: 'const before = stored',
   },
   {

@@ -14,7 +14,8 @@ test('authorize sees the transaction and its caller, and lets it pass by saying 
   })
   expect((await send([tx('a', [make('1')], { bases: ['z'] })])).results).toEqual([{ id: 'a', sid: 1 }])
   const transaction = { id: 'a', since: 0, ops: [make('1')], bases: ['z'], requires: [] }
-  expect(seen).toEqual([[transaction, { userId: 'ann', organizationId: 'acme' }]])
+  const caller = { userId: 'ann', organizationId: 'acme' }
+  expect(seen).toEqual([[transaction, caller, { read: expect.any(Function) }]])
 })
 
 test.each([

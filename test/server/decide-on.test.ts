@@ -17,9 +17,9 @@ interface Asked extends Partial<ClientTransaction> {
 }
 
 /** What comes of a transaction `id` that would be accepted: its code, and whether that is kept. */
-function decided(id: string, { kept = {}, verdictHorizon = horizon, ...more }: Asked = {}) {
-  const drafted = () => ({ sid: 9, frames: [], records: [] })
-  const { verdict, unkept } = decideOn(
+async function decided(id: string, { kept = {}, verdictHorizon = horizon, ...more }: Asked = {}) {
+  const drafted = async () => ({ sid: 9, frames: [], records: [] })
+  const { verdict, unkept } = await decideOn(
     txOf(id, [], { digest: 'x', ...more }),
     (named) => kept[named],
     drafted,
@@ -28,38 +28,38 @@ function decided(id: string, { kept = {}, verdictHorizon = horizon, ...more }: A
   return ['sid' in verdict ? verdict.sid : verdict.error.code, unkept ? 'not kept' : 'kept']
 }
 
-describe('a transaction whose verdict may have been forgotten', () => {
-  test('is expired, which is not kept, whatever else is wrong with it', () => {
-    expect(decided(old)).toEqual(['expired', 'not kept'])
+describe('a transaction whose verdict may have been forgotten', async () => {
+  test('is expired, which is not kept, whatever else is wrong with it', async () => {
+    expect(await decided(old)).toEqual(['expired', 'not kept'])
     const refused = { code: 'forbidden', message: 'No.' }
-    expect(decided(old, { refused, requires: ['unheard of'] })).toEqual(['expired', 'not kept'])
+    expect(await decided(old, { refused, requires: ['unheard of'] })).toEqual(['expired', 'not kept'])
   })
 
-  test('gets the verdict that is still there', () => {
-    expect(decided(old, { kept: { [old]: accepted } })).toEqual([7, 'not kept'])
-    expect(decided(old, { kept: { [old]: rejected } })).toEqual(['exists', 'not kept'])
-    expect(decided(old, { kept: { [old]: accepted }, digest: 'y' })).toEqual(['id_reused', 'not kept'])
+  test('gets the verdict that is still there', async () => {
+    expect(await decided(old, { kept: { [old]: accepted } })).toEqual([7, 'not kept'])
+    expect(await decided(old, { kept: { [old]: rejected } })).toEqual(['exists', 'not kept'])
+    expect(await decided(old, { kept: { [old]: accepted }, digest: 'y' })).toEqual(['id_reused', 'not kept'])
   })
 
-  test('takes what requires it along, which is kept for one that is younger', () => {
-    expect(decided(young, { requires: [old] })).toEqual(['expired', 'kept'])
+  test('takes what requires it along, which is kept for one that is younger', async () => {
+    expect(await decided(young, { requires: [old] })).toEqual(['expired', 'kept'])
     const other = idAt(horizon)
-    expect(decided(young, { requires: [other, old], kept: { [other]: accepted } })).toEqual([
+    expect(await decided(young, { requires: [other, old], kept: { [other]: accepted } })).toEqual([
       'expired',
       'kept',
     ])
   })
 
-  test('is told what was wrong, and what to do', () => {
-    const tell = (id: string, requires: readonly string[] = []) =>
-      decideOn(txOf(id, [], { requires }), () => undefined, expect.fail, horizon).verdict
-    expect(tell(old)).toEqual({
+  test('is told what was wrong, and what to do', async () => {
+    const tell = async (id: string, requires: readonly string[] = []) =>
+      (await decideOn(txOf(id, [], { requires }), () => undefined, expect.fail, horizon)).verdict
+    expect(await tell(old)).toEqual({
       error: {
         code: 'expired',
         message: expect.stringMatching(`^The id ${old} is too old: .+ under a new id`),
       },
     })
-    expect(tell(young, [old])).toEqual({
+    expect(await tell(young, [old])).toEqual({
       error: {
         code: 'expired',
         message: expect.stringMatching(`The required transaction ${old} is too old: .+ without requiring it`),
@@ -68,24 +68,24 @@ describe('a transaction whose verdict may have been forgotten', () => {
   })
 })
 
-describe('what nobody has forgotten is judged:', () => {
+describe('what nobody has forgotten is judged:', async () => {
   test.each([
     ['an id as old as the horizon', young],
     ['an id that tells no time', 'a'],
     ['a UUID of another version', '00000000-0000-4000-8000-000000000000'],
-  ])('%s', (_, id) => {
-    expect(decided(id)).toEqual([9, 'kept'])
+  ])('%s', async (_, id) => {
+    expect(await decided(id)).toEqual([9, 'kept'])
   })
 
-  test('an old one, where verdicts are kept for ever', () => {
-    expect(decided(idAt(0), { verdictHorizon: 0 })).toEqual([9, 'kept'])
+  test('an old one, where verdicts are kept for ever', async () => {
+    expect(await decided(idAt(0), { verdictHorizon: 0 })).toEqual([9, 'kept'])
   })
 
-  test('one that requires a rejected one, or one that is unheard of', () => {
+  test('one that requires a rejected one, or one that is unheard of', async () => {
     const rejection = ['dependency_rejected', 'kept']
-    expect(decided(young, { requires: [old], kept: { [old]: rejected } })).toEqual(rejection)
+    expect(await decided(young, { requires: [old], kept: { [old]: rejected } })).toEqual(rejection)
     for (const required of [idAt(horizon + 1), 'a']) {
-      expect(decided(young, { requires: [required] })).toEqual(rejection)
+      expect(await decided(young, { requires: [required] })).toEqual(rejection)
     }
   })
 })

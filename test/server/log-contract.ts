@@ -1,6 +1,7 @@
 import { test } from 'vitest'
 import type { Log } from '../../src/server/log/log.ts'
 import { describeReads } from './log-contract/reads.ts'
+import { describeRules } from './log-contract/rules.ts'
 import type { LogTest } from './log-contract/support.ts'
 import { describeTransactions } from './log-contract/transactions.ts'
 import { describeUnchangedSince } from './log-contract/unchanged-since.ts'
@@ -25,4 +26,5 @@ export function describeLog(what: string, make: MakeLog): void {
   describeReads(what, logTest)
   describeTransactions(what, logTest)
   describeUnchangedSince(what, logTest)
+  describeRules(what, logTest)
 }

@@ -1,12 +1,10 @@
 import { isObject, type JsonValue } from '../../protocol/json.ts'
 import { copyPayload } from '../../protocol/json-copy.ts'
-import {
-  type Rejection,
-  type RejectionCode,
-  rejectionCodes,
-  type WireTransaction,
-} from '../../protocol/tx.ts'
+import { type RejectionCode, rejectionCodes, type WireTransaction } from '../../protocol/tx.ts'
 import type { Caller } from '../auth/caller.ts'
+import { WriteRejectedError } from '../log/rejection.ts'
+import { RuleFailure } from '../log/rules.ts'
+import type { RecordReader } from '../record.ts'
 
 /** The results of {@link Authorize} other than `undefined`. */
 export type Authorization =
@@ -20,37 +18,67 @@ export type Authorization =
   /** Allows the transaction to insert records for other owners, and to move the caller's records to other owners. */
   | { readonly mayChangeOwner: true }
 
+export interface AuthorizeContext {
+  /**
+   * Reads any record, as the transactions that are decided before this one have left it. From the first call on, the
+   * function holds up all other writes, and is stopped after 1 s.
+   */
+  readonly read: RecordReader
+}
+
 /**
  * Decides whether `caller` may make `transaction`, by the application's own rules. Runs before the rules of ownership.
- * `undefined` allows the transaction. For a transaction that has its verdict already, the function may be called again,
- * and the result is ignored. If the function rejects, or returns anything else, the request is answered with 503 and
- * the client sends it again.
+ * `undefined` allows the transaction; a WriteRejectedError rejects it. The function may be called again for the same
+ * transaction, and the result is ignored if the transaction has its verdict already. If the function throws another
+ * error, or returns anything else, the request is answered with 503 and the client sends it again.
  */
 export type Authorize = (
   transaction: WireTransaction,
   caller: Caller,
+  context: AuthorizeContext,
 ) => Authorization | undefined | Promise<Authorization | undefined>
 
 /** An {@link Authorization}, checked. */
 export interface Leave {
-  readonly refused: Rejection | undefined
+  readonly refused: WriteRejectedError | undefined
   readonly mayChangeOwner: boolean
+}
+
+/** The result of an application's function, which may be a WriteRejectedError that it throws. Throws a RuleFailure. */
+export async function leaveFrom(run: () => unknown): Promise<Leave> {
+  try {
+    return leaveOf(await run())
+  } catch (error) {
+    const failure = failureOf(error)
+    if (failure instanceof RuleFailure) throw failure
+    return { refused: failure, mayChangeOwner: false }
+  }
+}
+
+/** The error of an application's function: a WriteRejectedError that can be stored as a verdict, or a failure. */
+export function failureOf(error: unknown): WriteRejectedError | RuleFailure {
+  if (!(error instanceof WriteRejectedError)) return new RuleFailure(error)
+  const advice = 'A WriteRejectedError needs a code of the protocol, a message, and details that are JSON.'
+  return refusalOf(error.reason, error.message, error.details) ?? new RuleFailure(new TypeError(advice))
+}
+
+function refusalOf(code: unknown, message: unknown, details: unknown): WriteRejectedError | undefined {
+  const known = rejectionCodes.find((known) => known === code)
+  if (known === undefined || typeof message !== 'string' || message === '') return undefined
+  const copied = copyPayload({ message, details })
+  return 'payload' in copied ? new WriteRejectedError(known, message, copied.payload.details) : undefined
 }
 
 /**
  * Checks the result of an application's function. Throws a TypeError for anything that is not an {@link Authorization}.
  */
-export function leaveOf(answer: unknown): Leave {
+function leaveOf(answer: unknown): Leave {
   if (answer === undefined) return { refused: undefined, mayChangeOwner: false }
   const fields: Readonly<Record<string, unknown>> = isObject(answer) ? answer : {}
   const { code = 'forbidden', message, details, mayChangeOwner } = fields
   if (mayChangeOwner === true && message === undefined) return { refused: undefined, mayChangeOwner }
-  const isCode = rejectionCodes.some((known) => known === code)
-  const isRefusal = typeof message === 'string' && message !== '' && isCode && mayChangeOwner === undefined
-  if (isRefusal && 'payload' in copyPayload({ message, details })) {
-    const refused = { code: String(code), message, ...(details === undefined ? undefined : { details }) }
-    return { refused, mayChangeOwner: false }
-  }
+  const refused = mayChangeOwner === undefined ? refusalOf(code, message, details) : undefined
+  if (refused) return { refused, mayChangeOwner: false }
   throw new TypeError(
     '`authorize` must return undefined, { message, code?, details? } with a code of the protocol, or { mayChangeOwner: true }.',
   )

@@ -1,17 +1,20 @@
-import { toError } from '../../base/errors.ts'
+import type { Clock } from '../../base/environment.ts'
 import type { Logger } from '../../base/logger.ts'
 import type { Models } from '../../models/models.ts'
-import type { Rejection, TxOp, WireTransaction } from '../../protocol/tx.ts'
-import type { Caller, OwnerField } from '../auth/caller.ts'
+import type { Rejection, TxOp } from '../../protocol/tx.ts'
+import type { OwnerField } from '../auth/caller.ts'
 import type { CommittedBy } from '../change-hook.ts'
 import { canonicalText } from '../log/canonical.ts'
 import { checkOps } from '../log/check-ops.ts'
 import type { Log, OnCommitted, Verdict } from '../log/log.ts'
-import { ownershipJudge } from '../log/ownership.ts'
+import { ownershipJudge, ownRecord } from '../log/ownership.ts'
 import { toRejection } from '../log/rejection.ts'
-import { type Authorize, type Leave, leaveOf } from './authorize.ts'
+import { RuleFailure } from '../log/rules.ts'
+import { ApplicationRules } from './application-rules.ts'
+import type { Authorize } from './authorize.ts'
 import { unavailable } from './failure.ts'
 import type { Identity } from './identify.ts'
+import type { Prepare } from './prepare.ts'
 import type { SentTransaction } from './read-transactions.ts'
 
 export interface DecideOptions {
@@ -21,10 +24,12 @@ export interface DecideOptions {
   readonly models: Models | undefined
   readonly maxRecordBytes: number
   readonly authorize: Authorize | undefined
+  readonly prepare: Prepare | undefined
   /** Shortens a text that is only compared. */
   readonly digest: (text: string) => string
   /** Returns the function to call with the changes of a transaction. */
   readonly listenerFor: (by: CommittedBy) => OnCommitted | undefined
+  readonly clock: Clock
   readonly logger: Logger
 }
 
@@ -46,19 +51,31 @@ export async function decide(
   const { log, ownerField, models, maxRecordBytes, digest } = options
   const checked = checkedOps(ops)
   const transaction = { id, since, ops: checked.ops, bases: [...bases], requires: [...requires] }
-  const { refused, mayChangeOwner } = checked.refused
-    ? { ...checked, mayChangeOwner: false }
-    : await authorized(transaction, caller, options)
-  const judge = ownershipJudge({ ownerField, models, maxRecordBytes, owner, mayChangeOwner })
+  const rules = new ApplicationRules(transaction, {
+    ...options,
+    caller,
+    judgeFor: (mayChangeOwner) =>
+      ownershipJudge({ ownerField, models, maxRecordBytes, owner, mayChangeOwner }),
+    ownRecord: (stored) => ownRecord(stored, owner),
+  })
   // `since`, `epoch` and `bases` describe the state of the client. They may differ when the client sends the
   // transaction again.
   const body = digest(canonicalText([ops, requires]))
   const comparableOps = await toComparableOps(checked.ops, epoch, owner, options)
-  return log.transact(
-    { caller: caller.userId, owner, id, digest: body, refused, ops: comparableOps, bases, requires },
-    judge,
-    options.listenerFor({ tx: id, userId: caller.userId }),
-  )
+  try {
+    const { judge, ...begun } = await rules.begin(checked.refused)
+    return await log.transact(
+      { caller: caller.userId, owner, id, digest: body, ops: comparableOps, bases, requires, ...begun },
+      judge,
+      options.listenerFor({ tx: id, userId: caller.userId }),
+    )
+  } catch (error) {
+    if (!(error instanceof RuleFailure)) throw error
+    options.logger.error('A transaction cannot be decided: a rule failed.', { id, reason: error.message })
+    throw unavailable('Transactions cannot be authorized at the moment.', 5)
+  } finally {
+    rules.end()
+  }
 }
 
 /** If `epoch` is of another history, nobody knows what has changed since then, so every change of the record counts. */
@@ -78,21 +95,5 @@ function checkedOps(ops: readonly unknown[]): { readonly ops: TxOp[]; readonly r
     return { ops: checkOps(ops) }
   } catch (error) {
     return { ops: [], refused: toRejection(error) }
-  }
-}
-
-async function authorized(
-  transaction: WireTransaction,
-  caller: Caller,
-  { authorize, logger }: DecideOptions,
-): Promise<Leave> {
-  try {
-    return leaveOf(await authorize?.(transaction, caller))
-  } catch (error) {
-    logger.error('A transaction cannot be authorized.', {
-      id: transaction.id,
-      reason: toError(error).message,
-    })
-    throw unavailable('Transactions cannot be authorized at the moment.', 5)
   }
 }

@@ -24,12 +24,12 @@ export interface Decided {
  * transactions. `drafted` applies the ops to a draft. Verdicts on ids made before `verdictHorizon`, in ms since the
  * epoch, may have been forgotten: if such an id has no verdict, its outcome is unknown.
  */
-export function decideOn(
+export async function decideOn(
   { id, digest, refused, requires }: ClientTransaction,
   keptFor: (id: string) => KeptVerdict | undefined,
-  drafted: () => Draft,
+  drafted: () => Promise<Draft>,
   verdictHorizon = 0,
-): Decided {
+): Promise<Decided> {
   const isForgotten = (named: string) => (madeAt(named) ?? verdictHorizon) < verdictHorizon
   const first = keptFor(id)
   if (first)
@@ -43,9 +43,9 @@ export function decideOn(
 }
 
 /** Accepted, unless `drafted` throws a WriteRejectedError. Throws all other errors. */
-export function attempted(drafted: () => Draft): Decided {
+export async function attempted(drafted: () => Promise<Draft>): Promise<Decided> {
   try {
-    const draft = drafted()
+    const draft = await drafted()
     return { verdict: { sid: draft.sid }, draft }
   } catch (error) {
     return { verdict: { error: toRejection(error) }, thrown: error }

@@ -2,7 +2,7 @@ import { rowKey } from '../../protocol/fold.ts'
 import type { SyncFrame } from '../../protocol/frame.ts'
 import type { TxOp } from '../../protocol/tx.ts'
 import { Copies } from './copies.ts'
-import type { Judge, StoredRecord } from './log.ts'
+import type { ReadRecord, Ruling, StoredRecord } from './log.ts'
 
 /** The state of an op's record before any of the ops. */
 export interface Before {
@@ -40,18 +40,26 @@ export interface RecordKey {
   readonly id: string
 }
 
-/** Applies ops to a draft, as `judge` decides. `stamp` goes into every frame. Throws the errors of `judge`. */
-export function draft(
+/**
+ * Applies ops to a draft, as `ruling` decides. `stamp` goes into every frame. `read` returns records as they are before
+ * the ops. Throws the errors of `ruling`.
+ */
+export async function draft(
   ops: readonly TxOp[],
   befores: readonly Before[],
-  judge: Judge,
+  { judge, prepare }: Ruling,
   head: number,
   stamp: { readonly at: number; readonly tx?: string },
-): Draft {
+  read: ReadRecord = async () => undefined,
+): Promise<Draft> {
   const records = new Map<string, RecordKey & { after: StoredRecord | undefined }>()
   const frames: { owner: string; frame: SyncFrame }[] = []
   const copies = new Copies()
   let sid = head
+  const readDraft: ReadRecord = async (t, id) => {
+    const kept = records.get(rowKey(t, id))
+    return kept ? kept.after : read(t, id)
+  }
   for (const [index, op] of ops.entries()) {
     const { t, id } = op
     const key = rowKey(t, id)
@@ -60,7 +68,9 @@ export function draft(
     // A position above the head belongs to another history, as before a restore. The record may differ, so it counts as
     // changed.
     const isChanged = changed || (op.unchangedSince ?? 0) > head
-    const { after, told } = judge(kept ? kept.after : record, op, isChanged, copies)
+    const before = kept ? kept.after : record
+    const prepared = prepare ? await prepare(op, before, readDraft) : op
+    const { after, told } = judge(before, prepared, isChanged, copies)
     for (const { owner, change } of told) {
       sid += 1
       frames.push({ owner, frame: { sid, t, id, ...change, ...stamp } })

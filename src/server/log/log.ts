@@ -32,14 +32,18 @@ export interface Log {
    * 3. If the transaction is `refused`, that is the verdict.
    * 4. If a transaction in `requires` has not been accepted from `caller`, the verdict is `dependency_rejected`, or
    *    `expired` if the verdict on the required transaction may have been forgotten.
-   * 5. Otherwise the ops are applied as by {@link write}. A WriteRejectedError of `judge` is the verdict, and no op is
-   *    applied. If the database itself refuses the data, the verdict is `invalid`.
+   * 5. Otherwise the `rules` of the transaction run, if it has any, and the ops are applied as by {@link write}. A
+   *    WriteRejectedError of the rules or the judge is the verdict, and no op is applied. If the database itself refuses
+   *    the data, the verdict is `invalid`.
    *
    * Records, frames and verdict are stored together, a rejection as well. Each frame carries `id` as its `tx`. Any
-   * other error rejects, and nothing is stored. Verdicts survive {@link trim}. A verdict is only forgotten if the
+   * other error rejects, and nothing is stored. If the rules take too long, rejects with a RuleFailure: they hold the
+   * log. Verdicts survive {@link trim}. A verdict is only forgotten if the
    * verdict is old and its id contains a creation time that is as old.
    */
   transact(transaction: ClientTransaction, judge: Judge, onCommitted?: OnCommitted): Promise<Verdict>
+  /** The record, of any owner. `undefined` if there is none. */
+  read(t: string, id: string): Promise<StoredRecord | undefined>
   /** All records of `owner`, as wire rows in JSON. */
   snapshot(owner: string): Promise<Snapshot>
   /** The changes of `owner` after `since`, as frames in JSON. There are no batches if `since < horizon`. */
@@ -135,6 +139,27 @@ export interface StoredRecord {
  */
 export type Judge = (before: StoredRecord | undefined, op: TxOp, changed: boolean, copies?: Copies) => Effect
 
+/** Reads a record of any owner, as the writes before this one have left it. */
+export type ReadRecord = (t: string, id: string) => Promise<StoredRecord | undefined>
+
+/**
+ * The application's part in a decision. It runs while the log's lock is held, and runs again from the start if the
+ * database rolled the write back. Throws a WriteRejectedError to reject the transaction, and a RuleFailure to leave it
+ * undecided. `read` works until the transaction is decided.
+ */
+export type Rules = (read: ReadRecord) => Promise<Ruling>
+
+export interface Ruling {
+  readonly judge: Judge
+  /**
+   * Returns the op to judge and apply in place of `op`. Only its fields may differ. `before` is the record as the
+   * earlier ops have left it, and so is what `read` returns. Throws as {@link Rules} do.
+   */
+  readonly prepare?:
+    | ((op: TxOp, before: StoredRecord | undefined, read: ReadRecord) => Promise<TxOp>)
+    | undefined
+}
+
 export interface Effect {
   readonly after: Pick<StoredRecord, 'owner' | 'p'> | undefined
   /** The frames that owners receive, each with its own `sid`. Empty if nothing changed. */
@@ -157,6 +182,8 @@ export interface ClientTransaction {
   readonly digest: string
   /** The rejection, if the transaction is refused already. */
   readonly refused?: Rejection | undefined
+  /** Replace the judge of the ops. */
+  readonly rules?: Rules | undefined
   readonly ops: readonly TxOp[]
   /** Ids of the caller's transactions whose changes are no conflict. */
   readonly bases: readonly string[]

@@ -16,12 +16,15 @@ import type {
   LogRead,
   OnCommitted,
   Position,
+  ReadRecord,
+  Ruling,
   Snapshot,
   StoredRecord,
   Verdict,
 } from './log.ts'
 import { madeAt } from './made-at.ts'
 import { checkRetention, forgetEveryMs, type Retention, slackMs, verdictHorizonOf } from './retention.ts'
+import { RuleRunner } from './rules.ts'
 import { separator } from './separator.ts'
 
 /** The approximate length of a batch, in UTF-16 units. */
@@ -51,7 +54,7 @@ export interface MemoryLogOptions {
   readonly retention?: Retention | undefined
 }
 
-/** A log in memory, which ends with the process. No lock is needed, since every write runs synchronously. */
+/** A log in memory, which ends with the process. */
 export class MemoryLog implements Log {
   readonly #records = new Map<string, KeptRecord>()
   readonly #verdicts = new Map<string, AgingVerdict>()
@@ -64,6 +67,8 @@ export class MemoryLog implements Log {
   readonly #clock: Clock
   readonly #retention: Retention
   readonly #forgetting: Timer
+  /** Settles when the newest write has ended. */
+  #lastWrite: Promise<unknown> = Promise.resolve()
   /** An error of a listener changes nothing about the write, so errors are ignored. */
   readonly #hints = new Emitter<{ hint: undefined }>(() => {})
 
@@ -77,25 +82,40 @@ export class MemoryLog implements Log {
     this.#history = Array.from(random.bytes(16), (byte) => byte.toString(16).padStart(2, '0')).join('')
   }
 
-  async write(ops: readonly TxOp[], judge: Judge, onCommitted?: OnCommitted): Promise<number> {
-    const draft = this.#draft(ops, judge)
-    this.#commit(draft, onCommitted)
-    return draft.sid
+  write(ops: readonly TxOp[], judge: Judge, onCommitted?: OnCommitted): Promise<number> {
+    return this.#inTurn(async () => {
+      const draft = await this.#draft(ops, { judge })
+      this.#commit(draft, onCommitted)
+      return draft.sid
+    })
   }
 
-  async transact(transaction: ClientTransaction, judge: Judge, onCommitted?: OnCommitted): Promise<Verdict> {
-    const { id, digest, ops } = transaction
+  transact(transaction: ClientTransaction, judge: Judge, onCommitted?: OnCommitted): Promise<Verdict> {
+    return this.#inTurn(() => this.#transact(transaction, judge, onCommitted))
+  }
+
+  async #transact(transaction: ClientTransaction, judge: Judge, onCommitted?: OnCommitted): Promise<Verdict> {
+    const { id, digest, ops, rules } = transaction
     const keptFor = (named: string) => this.#verdicts.get(verdictKey(transaction, named))
-    const drafted = () => this.#draft(ops, judge, transaction)
+    const drafted = () => {
+      if (!rules) return this.#draft(ops, { judge }, transaction)
+      const runner = new RuleRunner(this.#clock)
+      const draftBy = async (read: ReadRecord) => this.#draft(ops, await rules(read), transaction, read)
+      return runner.run((...key) => this.read(...key), draftBy)
+    }
     const now = this.#clock.now()
     const horizon = Math.max(this.#verdictHorizon, verdictHorizonOf(this.#retention, now))
-    const { verdict, draft, unkept } = decideOn(transaction, keptFor, drafted, horizon)
+    const { verdict, draft, unkept } = await decideOn(transaction, keptFor, drafted, horizon)
     const key = verdictKey(transaction, id)
     const made = madeAt(id)
     const from = made === undefined ? undefined : Math.max(now, made)
     if (!unkept) this.#verdicts.set(key, { digest, verdict, from })
     if (draft) this.#commit(draft, onCommitted, key)
     return verdict
+  }
+
+  async read(t: string, id: string): Promise<StoredRecord | undefined> {
+    return this.#records.get(rowKey(t, id))
   }
 
   async snapshot(owner: string): Promise<Snapshot> {
@@ -157,7 +177,19 @@ export class MemoryLog implements Log {
     this.#forgetting.set(forgetEveryMs)
   }
 
-  #draft(ops: readonly TxOp[], judge: Judge, transaction?: ClientTransaction): Draft {
+  /** Runs `work` after all earlier writes. */
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const written = this.#lastWrite.then(work)
+    this.#lastWrite = written.catch(() => {})
+    return written
+  }
+
+  #draft(
+    ops: readonly TxOp[],
+    ruling: Ruling,
+    transaction?: ClientTransaction,
+    read?: ReadRecord,
+  ): Promise<Draft> {
     const bases = new Set(transaction?.bases.map((id) => verdictKey(transaction, id)))
     const counts = ({ owner, by }: Entry) =>
       (transaction === undefined || owner === transaction.owner) && (by === undefined || !bases.has(by))
@@ -169,7 +201,7 @@ export class MemoryLog implements Log {
       return { record, changed: hasChanged(unchangedSince, this.#horizon, record, happened) }
     })
     const stamp = { at: this.#clock.now(), ...(transaction && { tx: transaction.id }) }
-    return draftOf(ops, befores, judge, this.#head, stamp)
+    return draftOf(ops, befores, ruling, this.#head, stamp, read)
   }
 
   /** Applies a draft. Nothing here can fail, so a write happens completely or not at all. */

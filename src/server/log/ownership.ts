@@ -24,6 +24,12 @@ export interface WriteRules {
   readonly mayChangeOwner?: boolean
 }
 
+/** The record, unless it belongs to another owner than `owner`; `undefined` is the service, which owns all records. */
+export function ownRecord(stored: StoredRecord | undefined, owner?: string): StoredRecord | undefined {
+  const isForeign = stored !== undefined && owner !== undefined && stored.owner !== owner
+  return isForeign ? undefined : stored
+}
+
 /**
  * Returns the rules of a write. A record belongs to the owner that its field `ownerField` names. If an op changes the
  * owner, the old owner receives a removal, and the new owner receives the whole record.
@@ -32,8 +38,8 @@ export function ownershipJudge(rules: WriteRules): Judge {
   const { ownerField, models, maxRecordBytes = defaultRecordBytes, owner, mayChangeOwner } = rules
   const mayName = owner === undefined || mayChangeOwner === true
   const judge = (stored: StoredRecord | undefined, op: TxOp, changed: boolean, copies: Copies): Effect => {
-    const isForeign = stored !== undefined && owner !== undefined && stored.owner !== owner
-    const before = isForeign ? undefined : stored
+    const before = ownRecord(stored, owner)
+    const isForeign = stored !== before
     if (op.op === 'd') {
       if (!before) return nothing
       refuseChanged(op, changed)

@@ -3,13 +3,28 @@ import type { SyncFrame } from '../../../protocol/frame.ts'
 import type { TxOp } from '../../../protocol/tx.ts'
 import { attempted, type Decided, decideOn, type KeptVerdict } from '../decide-on.ts'
 import { type Before, type Draft, draft, hasChanged } from '../draft.ts'
-import type { ClientTransaction, Judge } from '../log.ts'
+import type { ClientTransaction, Judge, ReadRecord, Ruling } from '../log.ts'
+import { RuleFailure, type RuleRunner, RulesLate } from '../rules.ts'
 
 /** A write of the service itself, or a client's transaction, which gets a verdict. */
 export interface Write {
   readonly ops: readonly TxOp[]
   readonly judge: Judge
   readonly transaction?: ClientTransaction
+}
+
+/** The rules of a transaction failed, so that it has no verdict. */
+export interface Undecided {
+  readonly failure: RuleFailure
+}
+
+export type Outcome = Decided | Undecided
+
+/** Runs the rules of a group. */
+export interface GroupRules {
+  readonly runner: RuleRunner
+  /** Reads a record as it is before the group. */
+  readonly read: ReadRecord
 }
 
 /** The state of the log before a group of writes. */
@@ -42,15 +57,17 @@ type NewVerdict = KeptVerdict & { readonly caller: string; readonly id: string }
 export class Group {
   readonly #before: GroupBefore
   readonly #at: number
+  readonly #rules: GroupRules | undefined
   readonly #records = new Map<string, Draft['records'][number]>()
   readonly #verdicts = new Map<string, NewVerdict>()
   readonly #entries: Entry[] = []
   #head: number
 
-  /** `at` is the time of all changes, in ms since the epoch. */
-  constructor(before: GroupBefore, at: number) {
+  /** `at` is the time of all changes, in ms since the epoch. Transactions with rules need `rules`. */
+  constructor(before: GroupBefore, at: number, rules?: GroupRules) {
     this.#before = before
     this.#at = at
+    this.#rules = rules
     this.#head = before.head
   }
 
@@ -73,27 +90,61 @@ export class Group {
     return [...this.#verdicts.values()]
   }
 
-  /** The verdicts on all of `writes`, in their order. Throws any error of a judge other than a WriteRejectedError. */
-  decide(writes: readonly Write[]): readonly Decided[] {
-    return writes.map((write, index) => this.#decide(write, this.#before.befores[index] ?? []))
+  /**
+   * The outcomes of all of `writes`, in their order. Throws any error of a judge other than a WriteRejectedError, and
+   * RulesLate if the rules of all writes take too long together.
+   */
+  async decide(writes: readonly Write[]): Promise<readonly Outcome[]> {
+    const outcomes: Outcome[] = []
+    for (const [index, write] of writes.entries()) {
+      outcomes.push(await this.#outcome(write, this.#before.befores[index] ?? []))
+    }
+    return outcomes
   }
 
-  #decide({ ops, judge, transaction }: Write, befores: readonly Before[]): Decided {
-    const drafted = () => {
+  async #outcome(write: Write, befores: readonly Before[]): Promise<Outcome> {
+    try {
+      return await this.#decide(write, befores)
+    } catch (error) {
+      if (error instanceof RuleFailure && !(error instanceof RulesLate)) return { failure: error }
+      throw error
+    }
+  }
+
+  async #decide({ ops, judge, transaction }: Write, befores: readonly Before[]): Promise<Decided> {
+    const draftBy = (ruling: Ruling, read?: ReadRecord) => {
       const stamp = { at: this.#at, ...(transaction && { tx: transaction.id }) }
       const counts = countsFor(transaction)
       const current = ops.map((op, index) => this.#current(op, befores[index], counts))
-      return draft(ops, current, judge, this.#head, stamp)
+      return draft(ops, current, ruling, this.#head, stamp, read)
     }
-    if (!transaction) return this.#keep(attempted(drafted))
+    const drafted = () => this.#withRules(transaction, judge, draftBy)
+    if (!transaction) return this.#keep(await attempted(drafted))
     const { caller, id, digest } = transaction
     const keptFor = (named: string) =>
       this.#verdicts.get(verdictKey(caller, named)) ?? this.#before.verdictOn(caller, named)
     const { verdictHorizon } = this.#before
-    const decided = this.#keep(decideOn(transaction, keptFor, drafted, verdictHorizon), transaction)
+    const decided = this.#keep(await decideOn(transaction, keptFor, drafted, verdictHorizon), transaction)
     const { verdict, unkept } = decided
     if (!unkept) this.#verdicts.set(verdictKey(caller, id), { caller, id, digest, verdict })
     return decided
+  }
+
+  /** Drafts as the rules of `transaction` decide, or as `judge` decides if it has none. */
+  #withRules(
+    transaction: ClientTransaction | undefined,
+    judge: Judge,
+    draftBy: (ruling: Ruling, read?: ReadRecord) => Promise<Draft>,
+  ): Promise<Draft> {
+    const { rules } = transaction ?? {}
+    if (!rules) return draftBy({ judge })
+    if (!this.#rules) throw new Error('A transaction with rules needs a reader.')
+    const { runner, read } = this.#rules
+    const readGroup: ReadRecord = async (t, id) => {
+      const kept = this.#records.get(rowKey(t, id))
+      return kept ? kept.after : read(t, id)
+    }
+    return runner.run(readGroup, async (read) => draftBy(await rules(read), read))
   }
 
   #keep(decided: Decided, transaction?: ClientTransaction): Decided {

@@ -5,7 +5,6 @@ import type { Random } from '../../../base/environment.ts'
 import { isSyncError, toError, wrongOption } from '../../../base/errors.ts'
 import { Timer } from '../../../base/timer.ts'
 import type { TxOp } from '../../../protocol/tx.ts'
-import type { Decided } from '../decide-on.ts'
 import type {
   Changes,
   ClientTransaction,
@@ -14,15 +13,25 @@ import type {
   OnCommitted,
   Position,
   Snapshot,
+  StoredRecord,
   Verdict,
   WriteResult,
 } from '../log.ts'
 import { toRejection } from '../rejection.ts'
 import { forgetEveryMs, type Retention, verdictHorizonOf } from '../retention.ts'
+import { maxRulesMs, RuleRunner } from '../rules.ts'
 import type { Db, SqlDatabase } from './database.ts'
-import type { Write } from './group.ts'
+import type { Outcome, Write } from './group.ts'
 import { Joined } from './joined.ts'
-import { type OpenRead, openDelta, openSnapshot, readChanges, readOwnerField, readPosition } from './read.ts'
+import {
+  type OpenRead,
+  openDelta,
+  openSnapshot,
+  readChanges,
+  readOwnerField,
+  readPosition,
+  readRecord,
+} from './read.ts'
 import { Reader, type ReaderOptions, type ReadPool } from './reader.ts'
 import { retried } from './refusal.ts'
 import { forgettable, forgetVerdicts } from './retention.ts'
@@ -62,7 +71,7 @@ export class KyselyLog implements SqlLog {
   readonly #reader: Reader
   readonly #hints: Emitter<{ hint: WriteResult | undefined }>
   readonly #forgetTimer: Timer
-  readonly #writes: Joined<ReportedWrite, Decided>
+  readonly #writes: Joined<ReportedWrite, Outcome>
   /** The number of reads that wait for a connection, or for their first batch. */
   readonly #opening = { readers: 0, deltas: 0 }
   #stopListening: Unsubscribe | undefined
@@ -90,15 +99,17 @@ export class KyselyLog implements SqlLog {
   }
 
   async write(ops: readonly TxOp[], judge: Judge, onCommitted?: OnCommitted): Promise<number> {
-    const { draft, thrown } = await this.#writes.do({ ops, judge, onCommitted })
-    if (!draft) throw thrown
-    return draft.sid
+    const outcome = await this.#writes.do({ ops, judge, onCommitted })
+    if ('failure' in outcome) throw outcome.failure
+    if (!outcome.draft) throw outcome.thrown
+    return outcome.draft.sid
   }
 
   async transact(transaction: ClientTransaction, judge: Judge, onCommitted?: OnCommitted): Promise<Verdict> {
     const decide = async (tx: ClientTransaction) => {
-      const { verdict } = await this.#writes.do({ ops: tx.ops, judge, onCommitted, transaction: tx })
-      return verdict
+      const outcome = await this.#writes.do({ ops: tx.ops, judge, onCommitted, transaction: tx })
+      if ('failure' in outcome) throw outcome.failure
+      return outcome.verdict
     }
     try {
       return await decide(transaction)
@@ -108,6 +119,10 @@ export class KyselyLog implements SqlLog {
       // client gets the same verdict each time.
       return decide({ ...transaction, refused }).catch((again) => ({ error: toRejection(again) }))
     }
+  }
+
+  read(t: string, id: string): Promise<StoredRecord | undefined> {
+    return readRecord(this.#database.followers, t, id)
   }
 
   async snapshot(owner: string): Promise<Snapshot> {
@@ -189,14 +204,19 @@ export class KyselyLog implements SqlLog {
    * With `read committed`, each statement sees what was committed before it, and so the writes for whose lock it
    * waited.
    */
-  async #commit(writes: readonly ReportedWrite[]): Promise<readonly Decided[]> {
+  async #commit(writes: readonly ReportedWrite[]): Promise<readonly Outcome[]> {
     const transaction = this.#database.writers.transaction().setIsolationLevel('read committed')
     const { clock, random, maxWaitMs, retention = {} } = this.#options
     const write = (db: Db) => {
       const now = clock.now()
-      return writeIn(db, this.#database, writes, now, verdictHorizonOf(retention, now))
+      // Others wait for the lock for `maxWaitMs`, and rules must not use up all of it.
+      const runner = new RuleRunner(clock, Math.min(maxRulesMs, maxWaitMs / 2))
+      return writeIn(db, this.#database, writes, now, {
+        runner,
+        verdictHorizon: verdictHorizonOf(retention, now),
+      })
     }
-    const { decided, written } = await retried(() => transaction.execute(write), {
+    const { outcomes, written } = await retried(() => transaction.execute(write), {
       clock,
       random,
       maxMs: maxWaitMs,
@@ -209,12 +229,13 @@ export class KyselyLog implements SqlLog {
     this.#failing = false
     if (written.changes.length > 0) this.#hints.emit('hint', written)
     let reported = 0
-    for (const [index, { draft }] of decided.entries()) {
-      const changes = written.changes.slice(reported, reported + (draft?.frames.length ?? 0))
+    for (const [index, outcome] of outcomes.entries()) {
+      const count = 'failure' in outcome ? 0 : (outcome.draft?.frames.length ?? 0)
+      const changes = written.changes.slice(reported, reported + count)
       reported += changes.length
       if (changes.length > 0) writes[index]?.onCommitted?.(changes)
     }
-    return decided
+    return outcomes
   }
 
   async #forget(): Promise<void> {

@@ -9,6 +9,7 @@ import type {
   OnCommitted,
   Position,
   Snapshot,
+  StoredRecord,
   Verdict,
   WriteResult,
 } from '../log.ts'
@@ -34,6 +35,10 @@ export class LateLog implements Log {
 
   async transact(transaction: ClientTransaction, judge: Judge, onCommitted?: OnCommitted): Promise<Verdict> {
     return (await this.#ready()).transact(transaction, judge, onCommitted)
+  }
+
+  async read(t: string, id: string): Promise<StoredRecord | undefined> {
+    return (await this.#ready()).read(t, id)
   }
 
   async snapshot(owner: string): Promise<Snapshot> {

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
-import { isStorable } from '../../../protocol/json-copy.ts'
-import type { Changes, Position } from '../log.ts'
+import type { Payload } from '../../../protocol/json.ts'
+import { isStorable, isStorableName } from '../../../protocol/json-copy.ts'
+import type { Changes, Position, StoredRecord } from '../log.ts'
 import { type Cursor, end, type Item, SqlCursor } from './cursor.ts'
 import type { Db, SqlDatabase } from './database.ts'
 import { type Int8, toNumber } from './int8.ts'
@@ -29,6 +30,15 @@ export async function readOwnerField(db: Db): Promise<string | null> {
     db,
   )
   return stateIn(rows).field
+}
+
+/** See {@link Log.read}. A type or id that no database can store has no record. */
+export async function readRecord(db: Db, t: string, id: string): Promise<StoredRecord | undefined> {
+  if (!isStorableName(t) || !isStorableName(id)) return undefined
+  const { rows } = await sql<{ owner: string; sid: Int8; p: Payload }>`
+    select owner, sid, p from instep_record where t = ${t} and id = ${id}`.execute(db)
+  const [row] = rows
+  return row && { owner: row.owner, sid: toNumber(row.sid), p: row.p }
 }
 
 /** The records of `owner`, in the order of their last changes. */

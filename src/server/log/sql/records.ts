@@ -41,9 +41,15 @@ export interface FoundRecord {
   readonly p: Payload | null
 }
 
+/** A record that a write has read. */
+export interface LoadedRecord extends StoredRecord {
+  /** Whether its fields were read, too. */
+  readonly whole: boolean
+}
+
 /**
  * The records that `writes` are about, each once. Writes that are refused already need none. A removal needs only the
- * owner. A transaction on a record of another owner needs only the owner, too: otherwise the record's length could leak
+ * owner, unless rules look at the record. A transaction on a record of another owner needs only the owner, too: otherwise the record's length could leak
  * through an error.
  */
 export function wantedBy(writes: readonly Write[]): readonly Wanted[] {
@@ -54,7 +60,13 @@ export function wantedBy(writes: readonly Write[]): readonly Wanted[] {
     for (const { op, t, id } of ops) {
       const key = rowKey(t, id)
       const { n = wanted.size, whole = false, owner = by } = wanted.get(key) ?? {}
-      wanted.set(key, { n, t, id, whole: whole || op !== 'd', owner: owner === by ? by : null })
+      wanted.set(key, {
+        n,
+        t,
+        id,
+        whole: whole || op !== 'd' || transaction?.rules !== undefined,
+        owner: owner === by ? by : null,
+      })
     }
   }
   return [...wanted.values()]
@@ -86,15 +98,15 @@ export async function readRecords(
   db: Db,
   wanted: readonly Wanted[],
   found: readonly FoundRecord[],
-): Promise<ReadonlyMap<string, StoredRecord>> {
-  const records = new Map<string, StoredRecord>()
+): Promise<ReadonlyMap<string, LoadedRecord>> {
+  const records = new Map<string, LoadedRecord>()
   let bytes = 0
   for (let read = found; ; ) {
     const left: Wanted[] = []
     for (const { n, owner, sid, left: isLeft, p, bytes: length } of read) {
       const target = wanted[n]
       if (target && isLeft) left.push(target)
-      else if (target) records.set(rowKey(target.t, target.id), { owner, sid, p: p ?? {} })
+      else if (target) records.set(rowKey(target.t, target.id), { owner, sid, p: p ?? {}, whole: p !== null })
       bytes += length ?? 0
     }
     if (bytes > maxBytes) {

@@ -1,14 +1,15 @@
 import { sql } from 'kysely'
 import { rowKey } from '../../../protocol/fold.ts'
 import type { Rejection } from '../../../protocol/tx.ts'
-import type { Decided, KeptVerdict } from '../decide-on.ts'
+import type { KeptVerdict } from '../decide-on.ts'
 import { hasChanged } from '../draft.ts'
-import type { Position, WriteResult } from '../log.ts'
+import type { Position, ReadRecord, WriteResult } from '../log.ts'
 import { type Asked, askedBy, changesFound, changesOf, type FoundChange } from './changes.ts'
 import type { Db, SqlDatabase } from './database.ts'
-import { Group, type GroupBefore, type Write } from './group.ts'
+import { Group, type GroupBefore, type GroupRules, type Outcome, type Write } from './group.ts'
 import { type Int8, toNumber } from './int8.ts'
 import { newestChange, type PositionRow, positionOf } from './position.ts'
+import { readRecord } from './read.ts'
 import { type FoundRecord, readRecords, recordsOf, type Wanted, wantedBy } from './records.ts'
 
 /*
@@ -22,29 +23,35 @@ const unread: Rejection = { code: 'invalid', message: 'It was rejected.' }
 
 /** The outcome of each write, in order, and the changes of all. */
 export interface GroupWritten {
-  readonly decided: readonly Decided[]
+  readonly outcomes: readonly Outcome[]
   readonly written: WriteResult
+}
+
+export interface WriteOptions {
+  /** Needed for transactions with rules. */
+  readonly runner?: GroupRules['runner']
+  /** In ms since the epoch; the stored one counts if it is later. See {@link decideOn}. @default 0 */
+  readonly verdictHorizon?: number
 }
 
 /**
  * Applies `writes` in the transaction of `db`. Holds the log's lock until the transaction ends, so nothing else should
- * be done in it. Uses `verdictHorizon`, in ms since the epoch, or the stored one if that is later; see
- * {@link decideOn}.
+ * be done in it.
  */
 export async function writeIn(
   db: Db,
   { notify, history }: Pick<SqlDatabase, 'notify' | 'history'>,
   writes: readonly Write[],
   at: number,
-  verdictHorizon = 0,
+  { runner, verdictHorizon = 0 }: WriteOptions = {},
 ): Promise<GroupWritten> {
-  const { position, ...found } = await lockAndRead(db, history, writes)
+  const { position, read, ...found } = await lockAndRead(db, history, writes)
   const horizon = Math.max(verdictHorizon, found.verdictHorizon)
-  const group = new Group({ ...position, ...found, verdictHorizon: horizon }, at)
-  const decided = group.decide(writes)
+  const group = new Group({ ...position, ...found, verdictHorizon: horizon }, at, runner && { runner, read })
+  const outcomes = await group.decide(writes)
   if (group.entries.length > 0 || group.verdicts.length > 0) await store(db, notify, group, at)
   const changes = group.entries.map(({ sid, owner, frame }) => ({ sid, owner, frame: JSON.stringify(frame) }))
-  return { decided, written: { ...position, head: group.head, after: position.head, changes } }
+  return { outcomes, written: { ...position, head: group.head, after: position.head, changes } }
 }
 
 interface FoundVerdict {
@@ -66,6 +73,7 @@ interface Found extends PositionRow {
 
 type LockedState = Required<Pick<GroupBefore, 'befores' | 'verdictOn' | 'verdictHorizon'>> & {
   readonly position: Position
+  readonly read: ReadRecord
 }
 
 /**
@@ -98,7 +106,12 @@ async function lockAndRead(
     }),
   )
   const verdictHorizon = toNumber(found?.verdictHorizon ?? 0)
-  return { position, befores, verdictOn: (caller, id) => kept.get(rowKey(caller, id)), verdictHorizon }
+  const verdictOn = (caller: string, id: string) => kept.get(rowKey(caller, id))
+  const read: ReadRecord = async (t, id) => {
+    const loaded = records.get(rowKey(t, id))
+    return loaded?.whole ? loaded : readRecord(db, t, id)
+  }
+  return { position, befores, verdictOn, verdictHorizon, read }
 }
 
 /**

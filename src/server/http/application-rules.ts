@@ -1,0 +1,129 @@
+import { Deferred } from '../../base/deferred.ts'
+import type { Clock } from '../../base/environment.ts'
+import type { Rejection, TxOp, WireTransaction } from '../../protocol/tx.ts'
+import type { Caller } from '../auth/caller.ts'
+import type { Judge, ReadRecord, Rules, Ruling, StoredRecord } from '../log/log.ts'
+import { toRejection } from '../log/rejection.ts'
+import { readAfterEnd } from '../log/rules.ts'
+import { recordOf, recordReader } from '../record.ts'
+import { type Authorize, failureOf, type Leave, leaveFrom } from './authorize.ts'
+import { type Prepare, preparedOp } from './prepare.ts'
+
+export interface ApplicationRulesOptions {
+  readonly authorize: Authorize | undefined
+  readonly prepare: Prepare | undefined
+  readonly clock: Clock
+  readonly caller: Caller
+  /** Returns the judge of the ops. */
+  readonly judgeFor: (mayChangeOwner: boolean) => Judge
+  /** Returns the record if it is one of the caller's. */
+  readonly ownRecord: (stored: StoredRecord | undefined) => StoredRecord | undefined
+}
+
+/** The decision so far. `rules`: what still has to run under the log's lock. */
+export interface Begun {
+  readonly refused?: Rejection | undefined
+  readonly judge: Judge
+  readonly rules?: Rules
+}
+
+/** The application's rules for one transaction. */
+export class ApplicationRules {
+  readonly #transaction: WireTransaction
+  readonly #options: ApplicationRulesOptions
+  #call: AuthorizeCall | undefined
+
+  constructor(transaction: WireTransaction, options: ApplicationRulesOptions) {
+    this.#transaction = transaction
+    this.#options = options
+  }
+
+  /**
+   * Runs `authorize` up to its first `read`, before the log is locked, since it may take long. A function that reads
+   * nothing is done then. A transaction that is `refused` already needs no rules. Throws a RuleFailure.
+   */
+  async begin(refused?: Rejection): Promise<Begun> {
+    const { prepare, judgeFor } = this.#options
+    if (refused) return { refused, judge: judgeFor(false) }
+    const call = this.#newCall()
+    const leave = await call.untilRead()
+    if (!leave) return { judge: judgeFor(false), rules: this.#rules(call) }
+    const judge = judgeFor(leave.mayChangeOwner)
+    if (leave.refused) return { refused: toRejection(leave.refused), judge }
+    if (!prepare) return { judge }
+    return { judge, rules: async () => this.#ruling(judge) }
+  }
+
+  /** Makes a `read` fail that nobody will answer. */
+  end(): void {
+    this.#call?.end()
+  }
+
+  #newCall(): AuthorizeCall {
+    const { authorize, caller } = this.#options
+    this.#call = new AuthorizeCall((read) =>
+      authorize?.(this.#transaction, caller, { read: recordReader(read) }),
+    )
+    return this.#call
+  }
+
+  /** Continues with `first`. If the rules run again, `authorize` is called again. */
+  #rules(first: AuthorizeCall): Rules {
+    let next: AuthorizeCall | undefined = first
+    return async (read) => {
+      const call = next ?? this.#newCall()
+      next = undefined
+      const { refused, mayChangeOwner } = await call.answerWith(read)
+      if (refused) throw refused
+      return this.#ruling(this.#options.judgeFor(mayChangeOwner))
+    }
+  }
+
+  #ruling(judge: Judge): Ruling {
+    const { prepare, clock, caller, ownRecord } = this.#options
+    if (!prepare) return { judge }
+    const now = clock.now()
+    const prepareOp = async (op: TxOp, stored: StoredRecord | undefined, read: ReadRecord) => {
+      const own = ownRecord(stored)
+      const before = own && recordOf(op.id, own.p)
+      try {
+        const context = { before, caller, now, read: recordReader(read) }
+        return preparedOp(op, await prepare(structuredClone(op), context))
+      } catch (error) {
+        throw failureOf(error)
+      }
+    }
+    return { judge, prepare: prepareOp }
+  }
+}
+
+/** One call of `authorize`, whose reads wait until the log answers them. */
+class AuthorizeCall {
+  readonly #reader = new Deferred<ReadRecord>()
+  readonly #firstRead = new Deferred<undefined>()
+  readonly #leave: Promise<Leave>
+
+  constructor(authorize: (read: ReadRecord) => unknown) {
+    const read: ReadRecord = async (t, id) => {
+      this.#firstRead.resolve(undefined)
+      const answer = await this.#reader.promise
+      return answer(t, id)
+    }
+    this.#leave = leaveFrom(() => authorize(read))
+    this.#leave.catch(() => {})
+  }
+
+  /** Resolves with the result, or with `undefined` once the function waits for a read. */
+  untilRead(): Promise<Leave | undefined> {
+    return Promise.race([this.#firstRead.promise, this.#leave])
+  }
+
+  answerWith(read: ReadRecord): Promise<Leave> {
+    this.#reader.resolve(read)
+    return this.#leave
+  }
+
+  end(): void {
+    this.#reader.reject(readAfterEnd())
+  }
+}
