@@ -56,6 +56,7 @@ export {
 } from './models/models.ts'
 export type { DefinitionsOf, RecordOf, TypeName } from './models/record-of.ts'
 export type { StandardSchema } from './models/standard-schema.ts'
+export type { Condition, Where } from './models/where.ts'
 export type { Fields, WriteOptions } from './mutations/draft.ts'
 export type { TouchedRecord, Transaction } from './mutations/transaction.ts'
 export type { TransactionState } from './mutations/transaction-state.ts'
@@ -78,7 +79,7 @@ export {
   type WireTransaction,
 } from './protocol/tx.ts'
 export type { LiveQuery } from './records/live-query.ts'
-export type { Condition, Cursor, OrderTerm, QuerySpec, Where } from './records/query-spec.ts'
+export type { Cursor, OrderTerm, QuerySpec } from './records/query-spec.ts'
 export type { DataRecord } from './records/record.ts'
 export type { RecordChange } from './records/shown-changes.ts'
 export { type IndexedDbOptions, indexedDbStore } from './storage/indexeddb.ts'

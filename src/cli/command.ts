@@ -7,12 +7,17 @@ export interface Command {
   readonly name: string
   /** A sentence for the list of commands. */
   readonly about: string
-  /** The positional argument, if the command has one. */
-  readonly argument?: { readonly name: string; readonly about: string }
+  /** The positional arguments. */
+  readonly arguments?: readonly Argument[]
   readonly options: Options
   /** Further paragraphs of the help. */
   readonly notes: readonly string[]
   run(settings: Settings, shell: Shell): Promise<void>
+}
+
+export interface Argument {
+  readonly name: string
+  readonly about: string
 }
 
 /** The options by name, like `owner-field`. */
@@ -61,11 +66,11 @@ export function parse(command: Command, args: readonly string[]): Given {
     }
     options.set(name, value ?? 'true')
   }
-  const [argument, superfluous] = command.argument ? rest : [undefined, ...rest]
+  const superfluous = rest[command.arguments?.length ?? 0]
   if (superfluous !== undefined) {
     throw new UsageError(`The argument \`${superfluous}\` is not expected; ${seeHelp(command)}`)
   }
-  return { argument, options }
+  return { args: rest, options }
 }
 
 function seeHelp({ name }: Pick<Command, 'name'>): string {
@@ -73,8 +78,8 @@ function seeHelp({ name }: Pick<Command, 'name'>): string {
 }
 
 /** The help of one command. */
-export function helpOf({ name, about, argument, options, notes }: Command): string {
-  const args = argument ? [[`<${argument.name}>`, argument.about] as const] : []
+export function helpOf({ name, about, arguments: positional = [], options, notes }: Command): string {
+  const args = positional.map(({ name, about }) => [`<${name}>`, about] as const)
   const list = Object.entries(options).map(
     ([option, { about, value }]) =>
       [value === undefined ? `--${option}` : `--${option}=<${value}>`, about] as const,

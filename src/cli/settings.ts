@@ -13,7 +13,7 @@ export const configOption = { about: 'A JSON file with any of these options', va
 
 /** The parsed command line. */
 export interface Given {
-  readonly argument: string | undefined
+  readonly args: readonly string[]
   readonly options: ReadonlyMap<string, string>
 }
 
@@ -28,7 +28,8 @@ interface Found {
  * `--config` names. Every method throws a UsageError for an invalid value; the message names the source.
  */
 export class Settings {
-  readonly argument: string | undefined
+  /** The positional arguments. */
+  readonly args: readonly string[]
   readonly #commandLine: Given
   readonly #env: Shell['env']
   readonly #config: Config
@@ -37,7 +38,7 @@ export class Settings {
 
   /** `known` has the options of all commands, since all commands may share one file. */
   constructor(commandLine: Given, env: Shell['env'], known: ReadonlySet<string>) {
-    this.argument = commandLine.argument
+    this.args = commandLine.args
     this.#known = known
     this.#commandLine = commandLine
     this.#env = env
@@ -48,6 +49,13 @@ export class Settings {
   /** The environment variables that set options. */
   get variables(): readonly string[] {
     return ['config', ...this.#known].map(variableOf)
+  }
+
+  /** The positional argument at `index`. Throws a UsageError with its `name` if it is missing or empty. */
+  argument(index: number, name: string): string {
+    const argument = this.args[index]
+    if (!argument) throw new UsageError(`The argument <${name}> is missing.`)
+    return argument
   }
 
   text(option: string): string | undefined {
@@ -106,6 +114,11 @@ export class Settings {
    */
   meant(option: string): boolean {
     return isOn(this.#onLine(option))
+  }
+
+  /** The value in the command line, ignoring other sources, as in {@link meant}. */
+  typed(option: string): string | undefined {
+    return this.#onLine(option)?.text
   }
 
   #read<T>(option: string, read: (text: string) => T | undefined, expected: string): T | undefined {

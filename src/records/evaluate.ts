@@ -1,5 +1,5 @@
+import type { Conditions } from '../models/conditions.ts'
 import type { WireRow } from '../protocol/row.ts'
-import type { Conditions } from './conditions.ts'
 import { type IndexedRange, type IndexRange, indexRangeOf, walk } from './index-range.ts'
 import { OrderedList } from './ordered-list.ts'
 import type { Predicate } from './predicate.ts'

@@ -1,9 +1,9 @@
+import type { FieldTest } from '../models/condition.ts'
+import type { Conditions } from '../models/conditions.ts'
+import { type FieldReader, isLast, type Row, reading } from '../models/values.ts'
 import type { WireRow } from '../protocol/row.ts'
-import type { FieldTest } from './condition.ts'
-import type { Conditions } from './conditions.ts'
 import type { OrderedList } from './ordered-list.ts'
 import type { TableIndex } from './table-index.ts'
-import { type FieldReader, isLast, type Row, reading } from './values.ts'
 
 /** A range of ordered rows. It is defined by values, so it stays valid while the rows change. */
 export interface IndexRange {

@@ -1,7 +1,14 @@
 import { wrongOption } from '../base/errors.ts'
+import {
+  compareDescending,
+  compareValues,
+  type FieldReader,
+  isLast,
+  type Row,
+  reading,
+} from '../models/values.ts'
 import { isObject } from '../protocol/json.ts'
 import type { Cursor, QuerySpec } from './query-spec.ts'
-import { compareDescending, compareValues, type FieldReader, isLast, type Row, reading } from './values.ts'
 
 /** A total order of rows. */
 export interface Order {

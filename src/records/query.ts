@@ -1,8 +1,8 @@
 import { wrongOption } from '../base/errors.ts'
-import { type Conditions, readWhere } from './conditions.ts'
+import { type Conditions, readWhere } from '../models/conditions.ts'
+import type { Row } from '../models/values.ts'
 import { type Order, readCursor, readOrder } from './order.ts'
 import type { QuerySpec } from './query-spec.ts'
-import type { Row } from './values.ts'
 
 /** A query after parsing and checking. */
 export interface Query {

@@ -1,10 +1,10 @@
 import type { Index } from '../models/model.ts'
+import { type FieldReader, reading } from '../models/values.ts'
 import type { WireRow } from '../protocol/row.ts'
 import { ascending } from './order.ts'
 import { OrderedList } from './ordered-list.ts'
 import { sort } from './sort.ts'
 import type { Work } from './turns.ts'
-import { type FieldReader, reading } from './values.ts'
 
 /** A change of one row that its record shows. */
 export interface Change {

@@ -51,12 +51,14 @@ export type {
   CommittedChange,
   Effect,
   Judge,
+  ListedRecord,
   Log,
   LoggedChange,
   LogRead,
   OnCommitted,
   Position,
   ReadRecord,
+  RecordPage,
   Rules,
   Ruling,
   Snapshot,
@@ -76,7 +78,9 @@ export { type PrometheusOptions, prometheusMetrics } from './ops/prometheus.ts'
 export type { RateLimit } from './ops/rate-limit.ts'
 export { type Rate, type RateLimiterOptions, type RatePool, rateLimiter } from './ops/rate-limiter.ts'
 export type { SyncServiceOptions } from './options.ts'
+export type { RecordQuery } from './query-records.ts'
 export type { AcceptSocket, ServerSocket } from './realtime/server-socket.ts'
 export type { DataRecord, RecordReader } from './record.ts'
+export type { RemoveOptions } from './remove-owner.ts'
 export { type Served, type ServeOptions, serve } from './serve.ts'
 export type { SyncService } from './service.ts'

@@ -1,3 +1,4 @@
+import { type Check, check, checkOptions } from '../base/check-options.ts'
 import type { TxOp } from '../protocol/tx.ts'
 import type { Caller } from './auth/caller.ts'
 import { socketRequest } from './auth/credentials.ts'
@@ -10,9 +11,12 @@ import { checkOps } from './log/check-ops.ts'
 import { MemoryLog, type MemoryLogOptions } from './log/memory-log.ts'
 import { ownershipJudge } from './log/ownership.ts'
 import { resolveOptions, type SyncServiceOptions } from './options.ts'
+import { listOwners, queryRecords, type RecordQuery } from './query-records.ts'
 import type { Standing } from './realtime/connection.ts'
 import { Hub } from './realtime/hub.ts'
 import { type AcceptSocket, closeCodes, type ServerSocket } from './realtime/server-socket.ts'
+import { type DataRecord, recordReader } from './record.ts'
+import { type RemoveOptions, removeOwner } from './remove-owner.ts'
 
 /** A service that speaks the sync protocol, for any runtime with the Request and Response of the web. */
 export interface SyncService {
@@ -41,6 +45,24 @@ export interface SyncService {
    * changed. Rejects with a WriteRejectedError.
    */
   write(ops: readonly TxOp[]): Promise<{ readonly sid: number }>
+  /** Resolves with the record of any owner, or with `undefined` if there is none. */
+  read(type: string, id: string): Promise<DataRecord | undefined>
+  /**
+   * The records of a type, in the order of their ids by code points. Read in pages: each page shows one moment, and a
+   * later page shows later changes. Throws a ConfigurationError for a wrong query.
+   *
+   * @example
+   * for await (const { id, title } of service.query('Issue', { where: { status: 'open' } })) console.log(id, title)
+   */
+  query(type: string, query?: RecordQuery): AsyncIterable<DataRecord>
+  /** The owners that have records, in order by code points. Read in pages, as by {@link query}. */
+  owners(): AsyncIterable<string>
+  /**
+   * Removes everything of an owner, such as a user who leaves: all records, in batches whose removals reach the
+   * clients, and then the fields of earlier changes and the results of the user's transactions. Resolves with the
+   * number of records. After an error, call it again: it continues. End the user's access before.
+   */
+  remove(options: RemoveOptions): Promise<{ readonly records: number }>
   /** Closes the sockets of all callers for which `match` returns true. Call it when their access has ended. */
   revoke(match: (caller: Caller) => boolean): void
   /**
@@ -51,6 +73,9 @@ export interface SyncService {
   /** Closes every socket with code 1012, and the database. Later requests are answered with 503. */
   close(): Promise<void>
 }
+
+const isName: Check = [(value) => typeof value === 'string' && value !== '', 'a name']
+const removeChecks = { owner: isName, userId: isName }
 
 /** Names what a position refers to: the epoch. Another history or another owner has another epoch. */
 export type EpochOf = (history: string, ownerField: string, owner: string) => string
@@ -135,6 +160,15 @@ export function createServiceWith(
     },
     async write(ops) {
       return { sid: await log.write(checkOps(ops), judge, listenerFor()) }
+    },
+    read: recordReader((t, id) => log.read(t, id)),
+    query: (type, query) => queryRecords(log, type, query),
+    owners: () => listOwners(log),
+    async remove(options) {
+      checkOptions(options, removeChecks)
+      check('owner', options.owner, removeChecks.owner)
+      const { owner, userId = ownerField === 'userId' ? owner : undefined } = options
+      return { records: await removeOwner(log, { owner, userId }, listenerFor()) }
     },
     revoke: (match) => hub.revoke(match),
     drain() {

@@ -26,7 +26,7 @@ test('--version says the version, and nothing else', async () => {
 test('--help lists the commands', async () => {
   const { code, stdout } = await instep(['--help'])
   expect(code).toBe(0)
-  for (const command of ['serve', 'token', 'import', 'status', 'epoch', 'demo'])
+  for (const command of ['serve', 'token', 'import', 'status', 'get', 'list', 'delete', 'epoch', 'demo'])
     expect(stdout).toContain(command)
 })
 
@@ -41,6 +41,9 @@ test.each([
   ['token', ['--user', '--organization', '--expires']],
   ['import', ['<file>', '--type', '--format', '--replace']],
   ['status', ['--database', '--json']],
+  ['get', ['<type>', '<id>', '--database']],
+  ['list', ['<type>', '--owner', '--where', '--limit', '--after']],
+  ['delete', ['<type>', '<id>', '--owner', '--all', '--user']],
   ['epoch', ['--new']],
   ['demo', ['--port', 'new secret at each start']],
 ])('%s --help says what there is, and does nothing', async (command, names) => {

@@ -86,7 +86,7 @@ export const network: readonly Mutation[] = [
     invariant: 53,
     test: 'test/records/records.test.ts',
     name: 'invariant 53: %s is an ordinary name of a type, an id or a field',
-    file: 'src/records/values.ts',
+    file: 'src/models/values.ts',
     from: '(Object.hasOwn(p, field) ? p[field] : undefined)',
     to: 'p[field]',
   },

@@ -39,8 +39,8 @@ export const transactions: readonly Mutation[] = [
     test: 'test/server/transactions.test.ts',
     name: 'invariant 21: where the answer was lost, the same comes again, and no second frame',
     file: 'src/server/log/memory-log.ts',
-    from: 'this.#verdicts.set(key, { digest, verdict, from })',
-    to: "if ('sid' in verdict) this.#verdicts.set(key, { digest, verdict, from })",
+    from: 'this.#verdicts.set(key, { caller, digest, verdict, from })',
+    to: "if ('sid' in verdict) this.#verdicts.set(key, { caller, digest, verdict, from })",
   },
   {
     invariant: 21,

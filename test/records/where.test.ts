@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { isSyncError } from '../../src/base/errors.ts'
+import { readWhere } from '../../src/models/conditions.ts'
 import type { JsonValue } from '../../src/protocol/json.ts'
-import { readWhere } from '../../src/records/conditions.ts'
 import { replicaOf, row, t } from '../support/replica-fixtures.ts'
 
 const values: { readonly [id: string]: JsonValue } = {

@@ -1,5 +1,6 @@
 import { test } from 'vitest'
 import type { Log } from '../../src/server/log/log.ts'
+import { describeLists } from './log-contract/lists.ts'
 import { describeReads } from './log-contract/reads.ts'
 import { describeRules } from './log-contract/rules.ts'
 import type { LogTest } from './log-contract/support.ts'
@@ -27,4 +28,5 @@ export function describeLog(what: string, make: MakeLog): void {
   describeTransactions(what, logTest)
   describeUnchangedSince(what, logTest)
   describeRules(what, logTest)
+  describeLists(what, logTest)
 }

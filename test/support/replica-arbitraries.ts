@@ -1,7 +1,8 @@
 import * as fc from 'fast-check'
+import type { Where } from '../../src/models/where.ts'
 import type { JsonValue, Payload } from '../../src/protocol/json.ts'
 import type { WireRow } from '../../src/protocol/row.ts'
-import type { QuerySpec, Where } from '../../src/records/query-spec.ts'
+import type { QuerySpec } from '../../src/records/query-spec.ts'
 import { row } from './replica-fixtures.ts'
 
 /** Few, so that rows meet; one is what every object inherits. */

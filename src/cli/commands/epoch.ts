@@ -1,9 +1,8 @@
-import { resolveEnvironment } from '../../base/environment.default.ts'
-import { peer } from '../../server/optional-peer.ts'
 import type { Command } from '../command.ts'
-import { lastingDatabaseOption, openLog, presentDatabaseIn, reaching } from '../database.ts'
+import { lastingDatabaseOption } from '../database.ts'
 import { UsageError } from '../failure.ts'
-import { loggerIn, logOptions } from '../log.ts'
+import { logOptions } from '../log.ts'
+import { withPresentLog } from '../present-log.ts'
 import { configOption } from '../settings.ts'
 
 export const epoch: Command = {
@@ -22,17 +21,7 @@ export const epoch: Command = {
         '`--new` is missing; it confirms that every client of this database fetches a snapshot.',
       )
     }
-    const name = presentDatabaseIn(settings)
-    const logger = await loggerIn(settings, shell)
-    const { findTables } = await peer('kysely', () => import('../../server/ops/census.ts'))
-    // Check first: opening the log would create the tables.
-    await reaching(name, () => findTables(name, { ...resolveEnvironment(), logger }))
-    const log = await openLog(name, { logger })
-    try {
-      await log.newEpoch()
-      shell.stdout.write('A new history has begun. Every client fetches a snapshot.\n')
-    } finally {
-      await log.close()
-    }
+    await withPresentLog(settings, shell, (log) => log.newEpoch())
+    shell.stdout.write('A new history has begun. Every client fetches a snapshot.\n')
   },
 }

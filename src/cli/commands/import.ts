@@ -31,10 +31,12 @@ const maxFaults = 20
 export const importRecords: Command = {
   name: 'import',
   about: 'Writes the records of a file into a database. If a line is wrong, nothing is written.',
-  argument: {
-    name: 'file',
-    about: 'A JSON array, one JSON record per line, or CSV whose first line names the fields',
-  },
+  arguments: [
+    {
+      name: 'file',
+      about: 'A JSON array, one JSON record per line, or CSV whose first line names the fields',
+    },
+  ],
   options: {
     database: lastingDatabaseOption,
     type: { about: 'The type of the records', value: 'name' },
@@ -53,10 +55,10 @@ export const importRecords: Command = {
     'With --replace, a record of another owner moves to the owner that the file or --owner names.',
   ],
   async run(settings, shell) {
-    if (settings.argument === undefined) throw new UsageError('The file to import is missing.')
+    const path = settings.argument(0, 'file')
     const name = lastingDatabaseIn(settings)
     const rules = rulesIn(settings)
-    const file = await recordFile(settings.argument, settings.oneOf('format', formats))
+    const file = await recordFile(path, settings.oneOf('format', formats))
     const logger = await loggerIn(settings, shell)
     const progress = new Progress(shell.stderr, resolveEnvironment().clock)
     const records = readBy(file, progress, shell)

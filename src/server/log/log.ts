@@ -2,6 +2,7 @@ import type { Unsubscribe } from '../../base/emitter.ts'
 import type { Payload } from '../../protocol/json.ts'
 import type { Rejection, TxOp } from '../../protocol/tx.ts'
 import type { Copies } from './copies.ts'
+import type { RecordKey } from './draft.ts'
 
 /**
  * The history of all changes, the records that result from them, and the verdicts on transactions. A log knows the
@@ -44,6 +45,18 @@ export interface Log {
   transact(transaction: ClientTransaction, judge: Judge, onCommitted?: OnCommitted): Promise<Verdict>
   /** The record, of any owner. `undefined` if there is none. */
   read(t: string, id: string): Promise<StoredRecord | undefined>
+  /** The next records of a page, in the order of their ids. May return fewer than the limit; none only at the end. */
+  list(page: RecordPage): Promise<readonly ListedRecord[]>
+  /** The next owners after `after` that have records, in order. None only at the end. */
+  owners(after: string, limit: number): Promise<readonly string[]>
+  /** Up to `limit` records of `owner`. */
+  keysOf(owner: string, limit: number): Promise<readonly RecordKey[]>
+  /**
+   * Forgets what the log keeps of an owner without records: the fields in earlier changes, which all turn into
+   * removals, and the verdicts on the transactions of `caller`. Resolves with `false` if the owner has records, and
+   * forgets nothing then.
+   */
+  forget(owner: string, caller?: string): Promise<boolean>
   /** All records of `owner`, as wire rows in JSON. */
   snapshot(owner: string): Promise<Snapshot>
   /** The changes of `owner` after `since`, as frames in JSON. There are no batches if `since < horizon`. */
@@ -76,6 +89,20 @@ export interface Log {
  * its verdict already. All writes of one process are reported in the order of the sids. The function must not throw.
  */
 export type OnCommitted = (changes: readonly LoggedChange[]) => void
+
+/** Which records to list. Ids and owners are ordered by code points. */
+export interface RecordPage {
+  readonly t: string
+  /** @default all owners */
+  readonly owner?: string | undefined
+  /** The id after which the page begins; `''` for the first page. */
+  readonly after: string
+  readonly limit: number
+}
+
+export interface ListedRecord extends StoredRecord {
+  readonly id: string
+}
 
 export interface Position {
   /** Identifies this history. A restored database has another one. */

@@ -3,20 +3,24 @@ import type { Clock, Random } from '../../base/environment.ts'
 import { ConfigurationError } from '../../base/errors.ts'
 import { Timer } from '../../base/timer.ts'
 import { rowKey } from '../../protocol/fold.ts'
+import type { SyncFrame } from '../../protocol/frame.ts'
 import type { WireRow } from '../../protocol/row.ts'
 import type { TxOp } from '../../protocol/tx.ts'
+import { compareText } from './compare-text.ts'
 import { decideOn, type KeptVerdict } from './decide-on.ts'
-import { type Draft, draft as draftOf, hasChanged } from './draft.ts'
+import { type Draft, draft as draftOf, hasChanged, type RecordKey } from './draft.ts'
 import type {
   Changes,
   ClientTransaction,
   Judge,
+  ListedRecord,
   Log,
   LoggedChange,
   LogRead,
   OnCommitted,
   Position,
   ReadRecord,
+  RecordPage,
   Ruling,
   Snapshot,
   StoredRecord,
@@ -41,6 +45,7 @@ interface Entry extends LoggedChange {
 }
 
 interface AgingVerdict extends KeptVerdict {
+  readonly caller: string
   /** The time from which the verdict's age counts, in ms since the epoch; `undefined` if its id contains no time. */
   readonly from: number | undefined
 }
@@ -95,7 +100,7 @@ export class MemoryLog implements Log {
   }
 
   async #transact(transaction: ClientTransaction, judge: Judge, onCommitted?: OnCommitted): Promise<Verdict> {
-    const { id, digest, ops, rules } = transaction
+    const { caller, id, digest, ops, rules } = transaction
     const keptFor = (named: string) => this.#verdicts.get(verdictKey(transaction, named))
     const drafted = () => {
       if (!rules) return this.#draft(ops, { judge }, transaction)
@@ -109,7 +114,7 @@ export class MemoryLog implements Log {
     const key = verdictKey(transaction, id)
     const made = madeAt(id)
     const from = made === undefined ? undefined : Math.max(now, made)
-    if (!unkept) this.#verdicts.set(key, { digest, verdict, from })
+    if (!unkept) this.#verdicts.set(key, { caller, digest, verdict, from })
     if (draft) this.#commit(draft, onCommitted, key)
     return verdict
   }
@@ -118,9 +123,36 @@ export class MemoryLog implements Log {
     return this.#records.get(rowKey(t, id))
   }
 
+  async list({ t, owner, after, limit }: RecordPage): Promise<readonly ListedRecord[]> {
+    const records = [...this.#records.values()].filter(
+      (record) =>
+        record.t === t &&
+        (owner === undefined || record.owner === owner) &&
+        compareText(record.id, after) > 0,
+    )
+    return records.sort((a, b) => compareText(a.id, b.id)).slice(0, limit)
+  }
+
+  async owners(after: string, limit: number): Promise<readonly string[]> {
+    const owners = new Set([...this.#records.values()].map(({ owner }) => owner))
+    const next = [...owners].filter((owner) => compareText(owner, after) > 0)
+    return next.sort(compareText).slice(0, limit)
+  }
+
+  async keysOf(owner: string, limit: number): Promise<readonly RecordKey[]> {
+    return this.#recordsOf(owner).slice(0, limit)
+  }
+
+  async forget(owner: string, caller?: string): Promise<boolean> {
+    if (this.#recordsOf(owner).length > 0) return false
+    this.#entries = this.#entries.map((entry) => (entry.owner === owner ? withoutFields(entry) : entry))
+    for (const [key, verdict] of this.#verdicts) if (verdict.caller === caller) this.#verdicts.delete(key)
+    return true
+  }
+
   async snapshot(owner: string): Promise<Snapshot> {
     // Records are never modified, only replaced, so this list is a snapshot.
-    const records = [...this.#records.values()].filter((record) => record.owner === owner)
+    const records = this.#recordsOf(owner)
     return { ...this.#position(), count: records.length, batches: batchesOf(records, rowText) }
   }
 
@@ -222,6 +254,10 @@ export class MemoryLog implements Log {
     onCommitted?.(entries)
   }
 
+  #recordsOf(owner: string): KeptRecord[] {
+    return [...this.#records.values()].filter((record) => record.owner === owner)
+  }
+
   #position(): Position {
     return { history: this.#history, head: this.#head, horizon: this.#horizon }
   }
@@ -234,6 +270,13 @@ export class MemoryLog implements Log {
 
 function verdictKey({ caller }: ClientTransaction, id: string): string {
   return rowKey(caller, id)
+}
+
+/** The removal of the record of `entry`, under the same `sid`. */
+function withoutFields(entry: Entry): Entry {
+  const { sid, t, id, at, tx }: SyncFrame = JSON.parse(entry.frame)
+  const frame: SyncFrame = { sid, t, id, op: 'd', at, tx }
+  return { ...entry, frame: JSON.stringify(frame) }
 }
 
 async function* batchesOf<T>(items: readonly T[], textOf: (item: T) => string): AsyncGenerator<string> {

@@ -5,13 +5,16 @@ import type { Random } from '../../../base/environment.ts'
 import { isSyncError, toError, wrongOption } from '../../../base/errors.ts'
 import { Timer } from '../../../base/timer.ts'
 import type { TxOp } from '../../../protocol/tx.ts'
+import type { RecordKey } from '../draft.ts'
 import type {
   Changes,
   ClientTransaction,
   Judge,
+  ListedRecord,
   LogRead,
   OnCommitted,
   Position,
+  RecordPage,
   Snapshot,
   StoredRecord,
   Verdict,
@@ -23,6 +26,7 @@ import { maxRulesMs, RuleRunner } from '../rules.ts'
 import type { Db, SqlDatabase } from './database.ts'
 import type { Outcome, Write } from './group.ts'
 import { Joined } from './joined.ts'
+import { forgetIn, readKeys, readOwners, readPage } from './list.ts'
 import {
   type OpenRead,
   openDelta,
@@ -123,6 +127,22 @@ export class KyselyLog implements SqlLog {
 
   read(t: string, id: string): Promise<StoredRecord | undefined> {
     return readRecord(this.#database.followers, t, id)
+  }
+
+  list(page: RecordPage): Promise<readonly ListedRecord[]> {
+    return readPage(this.#database.deltas, page)
+  }
+
+  owners(after: string, limit: number): Promise<readonly string[]> {
+    return readOwners(this.#database.deltas, after, limit)
+  }
+
+  keysOf(owner: string, limit: number): Promise<readonly RecordKey[]> {
+    return readKeys(this.#database.deltas, owner, limit)
+  }
+
+  forget(owner: string, caller?: string): Promise<boolean> {
+    return forgetIn(this.#database.writers, owner, caller)
   }
 
   async snapshot(owner: string): Promise<Snapshot> {

@@ -1,13 +1,16 @@
 import type { Unsubscribe } from '../../../base/emitter.ts'
 import type { TxOp } from '../../../protocol/tx.ts'
+import type { RecordKey } from '../draft.ts'
 import type {
   Changes,
   ClientTransaction,
   Judge,
+  ListedRecord,
   Log,
   LogRead,
   OnCommitted,
   Position,
+  RecordPage,
   Snapshot,
   StoredRecord,
   Verdict,
@@ -39,6 +42,22 @@ export class LateLog implements Log {
 
   async read(t: string, id: string): Promise<StoredRecord | undefined> {
     return (await this.#ready()).read(t, id)
+  }
+
+  async list(page: RecordPage): Promise<readonly ListedRecord[]> {
+    return (await this.#ready()).list(page)
+  }
+
+  async owners(after: string, limit: number): Promise<readonly string[]> {
+    return (await this.#ready()).owners(after, limit)
+  }
+
+  async keysOf(owner: string, limit: number): Promise<readonly RecordKey[]> {
+    return (await this.#ready()).keysOf(owner, limit)
+  }
+
+  async forget(owner: string, caller?: string): Promise<boolean> {
+    return (await this.#ready()).forget(owner, caller)
   }
 
   async snapshot(owner: string): Promise<Snapshot> {

@@ -1,7 +1,7 @@
 import { ConfigurationError, wrongOption } from '../base/errors.ts'
 import { isObject, isPlain, type JsonValue, jsonEqual } from '../protocol/json.ts'
-import type { Condition } from './query-spec.ts'
 import { compareKinds, compareValues, isLast } from './values.ts'
+import type { Condition } from './where.ts'
 
 type Value = JsonValue | undefined
 

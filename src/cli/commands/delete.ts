@@ -1,0 +1,61 @@
+import { ownershipJudge } from '../../server/log/ownership.ts'
+import { removeOwner } from '../../server/remove-owner.ts'
+import type { Command } from '../command.ts'
+import { counted } from '../counted.ts'
+import { lastingDatabaseOption } from '../database.ts'
+import { CommandError, UsageError } from '../failure.ts'
+import { logOptions } from '../log.ts'
+import { ownerFieldIn, ownerFieldOption } from '../owner-field.ts'
+import { withPresentLog } from '../present-log.ts'
+import { configOption, type Settings } from '../settings.ts'
+import type { Shell } from '../shell.ts'
+
+export const deleteRecords: Command = {
+  name: 'delete',
+  about: 'Deletes a record, or everything of an owner. Clients remove it, too.',
+  arguments: [
+    { name: 'type', about: 'The type of the record' },
+    { name: 'id', about: 'Its id; write `-- -x` for an id that begins with a dash' },
+  ],
+  options: {
+    database: lastingDatabaseOption,
+    owner: { about: 'The owner whose records to delete; only counts in the command line', value: 'id' },
+    all: { about: 'Confirms that everything of --owner is deleted; only counts in the command line' },
+    user: { about: 'The user whose results are deleted with --owner (the owner, for userId)', value: 'id' },
+    'owner-field': ownerFieldOption,
+    ...logOptions,
+    config: configOption,
+  },
+  notes: [
+    'Usage for an owner: instep delete --owner=<id> --all\n' +
+      'This also deletes the fields of earlier changes, and the results of the transactions of the user.\n' +
+      'If it is interrupted, run it again.',
+  ],
+  async run(settings, shell) {
+    const owner = settings.typed('owner')
+    if (owner !== undefined) return deleteOwner(owner, settings, shell)
+    if (settings.meant('all')) throw new UsageError('`--all` needs `--owner` in the command line.')
+    const [type, id] = [settings.argument(0, 'type'), settings.argument(1, 'id')]
+    const judge = ownershipJudge({ ownerField: ownerFieldIn(settings), models: undefined })
+    await withPresentLog(settings, shell, async (log) => {
+      if (!(await log.read(type, id))) throw new CommandError(`There is no ${type} ${id}.`)
+      await log.write([{ op: 'd', t: type, id }], judge)
+    })
+    shell.stdout.write('1 record deleted.\n')
+  },
+}
+
+async function deleteOwner(owner: string, settings: Settings, shell: Shell): Promise<void> {
+  if (settings.args.length > 0)
+    throw new UsageError('Name a record, or `--owner` with `--all`, but not both.')
+  if (!settings.meant('all')) {
+    throw new UsageError('`--all` is missing; it confirms that everything of the owner is deleted.')
+  }
+  const ownerField = ownerFieldIn(settings)
+  const userId = settings.typed('user') ?? (ownerField === 'userId' ? owner : undefined)
+  const count = await withPresentLog(settings, shell, async (log) => {
+    await log.claim(ownerField)
+    return removeOwner(log, { owner, userId })
+  })
+  shell.stdout.write(`${counted(count, 'record')} deleted.\n`)
+}
