@@ -58,6 +58,7 @@ export type {
   OnCommitted,
   Position,
   ReadRecord,
+  RecordKey,
   RecordPage,
   Rules,
   Ruling,

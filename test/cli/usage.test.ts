@@ -204,7 +204,12 @@ describe('what is called wrongly ends with 2 and one sentence on stderr', () => 
     ['a token for too long', ['token', '--user', 'u1', '--expires', '31d'], env, /from 1s to 30d/],
     ['a time that is none', ['token', '--user', 'u1', '--expires', 'soon'], env, /like `90s`, .*not `soon`/],
     ['an epoch that is not meant', ['epoch', '--database', 'x'], {}, /`--new` is missing/],
-    ['an import of nothing', ['import', '--database', 'x', '--type', 'T'], {}, /file to import is missing/],
+    [
+      'an import of nothing',
+      ['import', '--database', 'x', '--type', 'T'],
+      {},
+      /The argument <file> is missing/,
+    ],
     ['an import into memory', ['import', 'x.csv', '--database', 'memory:'], {}, /lost when the process ends/],
     [
       'a status of no database',

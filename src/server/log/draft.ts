@@ -2,7 +2,7 @@ import { rowKey } from '../../protocol/fold.ts'
 import type { SyncFrame } from '../../protocol/frame.ts'
 import type { TxOp } from '../../protocol/tx.ts'
 import { Copies } from './copies.ts'
-import type { ReadRecord, Ruling, StoredRecord } from './log.ts'
+import type { ReadRecord, RecordKey, Ruling, StoredRecord } from './log.ts'
 
 /** The state of an op's record before any of the ops. */
 export interface Before {
@@ -33,11 +33,6 @@ export interface Draft {
   readonly frames: readonly { readonly owner: string; readonly frame: SyncFrame }[]
   /** The new state of each record that changes; `after` is `undefined` for a removal. */
   readonly records: readonly (RecordKey & { readonly after: StoredRecord | undefined })[]
-}
-
-export interface RecordKey {
-  readonly t: string
-  readonly id: string
 }
 
 /**

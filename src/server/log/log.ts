@@ -2,7 +2,6 @@ import type { Unsubscribe } from '../../base/emitter.ts'
 import type { Payload } from '../../protocol/json.ts'
 import type { Rejection, TxOp } from '../../protocol/tx.ts'
 import type { Copies } from './copies.ts'
-import type { RecordKey } from './draft.ts'
 
 /**
  * The history of all changes, the records that result from them, and the verdicts on transactions. A log knows the
@@ -89,6 +88,11 @@ export interface Log {
  * its verdict already. All writes of one process are reported in the order of the sids. The function must not throw.
  */
 export type OnCommitted = (changes: readonly LoggedChange[]) => void
+
+export interface RecordKey {
+  readonly t: string
+  readonly id: string
+}
 
 /** Which records to list. Ids and owners are ordered by code points. */
 export interface RecordPage {

@@ -8,7 +8,7 @@ import type { WireRow } from '../../protocol/row.ts'
 import type { TxOp } from '../../protocol/tx.ts'
 import { compareText } from './compare-text.ts'
 import { decideOn, type KeptVerdict } from './decide-on.ts'
-import { type Draft, draft as draftOf, hasChanged, type RecordKey } from './draft.ts'
+import { type Draft, draft as draftOf, hasChanged } from './draft.ts'
 import type {
   Changes,
   ClientTransaction,
@@ -20,6 +20,7 @@ import type {
   OnCommitted,
   Position,
   ReadRecord,
+  RecordKey,
   RecordPage,
   Ruling,
   Snapshot,

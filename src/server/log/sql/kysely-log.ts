@@ -5,7 +5,6 @@ import type { Random } from '../../../base/environment.ts'
 import { isSyncError, toError, wrongOption } from '../../../base/errors.ts'
 import { Timer } from '../../../base/timer.ts'
 import type { TxOp } from '../../../protocol/tx.ts'
-import type { RecordKey } from '../draft.ts'
 import type {
   Changes,
   ClientTransaction,
@@ -14,6 +13,7 @@ import type {
   LogRead,
   OnCommitted,
   Position,
+  RecordKey,
   RecordPage,
   Snapshot,
   StoredRecord,

@@ -1,6 +1,5 @@
 import type { Unsubscribe } from '../../../base/emitter.ts'
 import type { TxOp } from '../../../protocol/tx.ts'
-import type { RecordKey } from '../draft.ts'
 import type {
   Changes,
   ClientTransaction,
@@ -10,6 +9,7 @@ import type {
   LogRead,
   OnCommitted,
   Position,
+  RecordKey,
   RecordPage,
   Snapshot,
   StoredRecord,

@@ -1,8 +1,7 @@
 import { sql } from 'kysely'
 import type { Payload } from '../../../protocol/json.ts'
 import { isStorable } from '../../../protocol/json-copy.ts'
-import type { RecordKey } from '../draft.ts'
-import type { ListedRecord, RecordPage } from '../log.ts'
+import type { ListedRecord, RecordKey, RecordPage } from '../log.ts'
 import type { Db } from './database.ts'
 import { type Int8, toNumber } from './int8.ts'
 
