@@ -1,6 +1,6 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { Joined } from '../../src/server/log/sql/joined.ts'
-import { VirtualClock } from '../support/virtual-clock.ts'
+import { settle, VirtualClock } from '../support/virtual-clock.ts'
 
 /** Doubles numbers, in groups that it keeps. One group that holds `bad` fails. */
 function doubling({
@@ -24,6 +24,7 @@ function doubling({
       return jobs.map((job) => job * 2)
     },
     sizeOf: () => 100,
+    callerOf: () => undefined,
     isOfOne: () => isOfOne,
     clock,
     maxWaitMs: 10_000,
@@ -36,37 +37,45 @@ const settled = async (joined: Joined<number, number>, jobs: readonly number[]) 
   return results.map((result) => (result.status === 'fulfilled' ? result.value : String(result.reason)))
 }
 
-test('what comes while a group is done is the next one, in its order', async () => {
-  const { joined, groups } = doubling()
-  expect(await settled(joined, [1, 2, 3])).toEqual([2, 4, 6])
-  expect(await joined.do(4)).toBe(8)
-  expect(groups).toEqual([[1], [2, 3], [4]])
+test('jobs that arrive in one turn of the loop, or during a group, share a group', async () => {
+  const { joined, groups, go } = doubling({ held: true })
+  const first = settled(joined, [1, 2, 3])
+  await settle()
+  const rest = settled(joined, [4, 5])
+  go()
+  expect(await first).toEqual([2, 4, 6])
+  expect(await rest).toEqual([8, 10])
+  expect(groups).toEqual([
+    [1, 2, 3],
+    [4, 5],
+  ])
 })
 
 test('a group is as large as may be, and what is left over is the next', async () => {
   const { joined, groups } = doubling()
   const jobs = Array.from({ length: 24 }, (_, index) => index)
   expect(await settled(joined, jobs)).toEqual(jobs.map((job) => job * 2))
-  expect(groups.map((group) => group.length)).toEqual([1, 10, 10, 3])
+  expect(groups.map((group) => group.length)).toEqual([10, 10, 4])
 })
 
 test('where one of a group is bad, each is done alone, and that one fails', async () => {
   const { joined, groups } = doubling({ bad: 3 })
   expect(await settled(joined, [1, 2, 3, 4])).toEqual([2, 4, 'Error: It is bad.', 8])
-  expect(groups).toEqual([[1], [2, 3, 4], [2], [3], [4]])
+  expect(groups).toEqual([[1, 2, 3, 4], [1], [2], [3], [4]])
 })
 
 test('where a group fails for what is not of one of them, all fail', async () => {
   const { joined, groups } = doubling({ bad: 3, isOfOne: false })
   const bad = 'Error: It is bad.'
-  expect(await settled(joined, [1, 2, 3, 4])).toEqual([2, bad, bad, bad])
-  expect(groups).toEqual([[1], [2, 3, 4]])
+  expect(await settled(joined, [1, 2, 3, 4])).toEqual([bad, bad, bad, bad])
+  expect(groups).toEqual([[1, 2, 3, 4]])
   expect(await joined.do(5)).toBe(10)
 })
 
 test('what has waited for others too long is told to come again, and is not done', async () => {
   const { joined, groups, clock, go } = doubling({ held: true })
   const first = joined.do(1)
+  await settle()
   const late = expect(joined.do(2)).rejects.toMatchObject({ code: 'timeout', retryable: true })
   await clock.advance(9_000)
   const last = joined.do(3)
@@ -87,12 +96,15 @@ test('whose turn has come in time costs nobody else theirs later', async () => {
       return jobs
     },
     sizeOf: () => 1,
+    callerOf: () => undefined,
     isOfOne: () => true,
     clock,
     maxWaitMs: 10_000,
   })
   const done: number[] = []
-  const all = [1, 2].map(async (job) => done.push(await joined.do(job)))
+  const all = [joined.do(1).then((job) => done.push(job))]
+  await settle()
+  all.push(joined.do(2).then((job) => done.push(job)))
   await clock.advance(5_000)
   gates.shift()?.()
   await clock.advance(1_000)
@@ -106,20 +118,90 @@ test('whose turn has come in time costs nobody else theirs later', async () => {
   await Promise.all(all)
 })
 
-test('once one that is done alone fails for what is not of it, so do those behind it', async () => {
+test('where each of a group is done alone, each fails for itself', async () => {
   let runs = 0
   const joined = new Joined<number, number>({
     run: async (jobs) => {
       runs += 1
-      if (runs === 1) return jobs
       throw new Error(jobs.length > 1 ? 'One is bad.' : 'All is lost.')
     },
     sizeOf: () => 1,
+    callerOf: () => undefined,
     isOfOne: (error) => String(error).includes('One'),
     clock: new VirtualClock(),
     maxWaitMs: 10_000,
   })
   const lost = 'Error: All is lost.'
-  expect(await settled(joined, [1, 2, 3, 4])).toEqual([1, lost, lost, lost])
-  expect(runs).toBe(3)
+  expect(await settled(joined, [1, 2, 3])).toEqual([lost, lost, lost])
+  expect(runs).toBe(4)
+})
+
+describe('of several callers', () => {
+  const turn = () => new VirtualClock().pause()
+
+  /** Jobs are `caller:size`. Returns the groups that ran. */
+  function fair(bad?: string) {
+    const groups: (readonly string[])[] = []
+    const joined = new Joined<string, string>({
+      run: async (jobs) => {
+        groups.push(jobs)
+        if (bad !== undefined && jobs.includes(bad)) throw new Error('One is bad.')
+        return jobs
+      },
+      sizeOf: (job) => Number(job.split(':')[1]),
+      callerOf: (job) => job.split(':')[0],
+      isOfOne: () => true,
+      clock: new VirtualClock(),
+      maxWaitMs: 10_000,
+    })
+    const send = (...jobs: readonly string[]) => Promise.allSettled(jobs.map((job) => joined.do(job)))
+    return { groups, send }
+  }
+
+  test('a caller with many large writes delays the others by one group', async () => {
+    const { groups, send } = fair()
+    const heavy = send(...Array.from({ length: 20 }, () => 'heavy:1001'))
+    await turn()
+    await turn()
+    const before = groups.length
+    expect(before).toBeLessThan(10)
+    await send('ann:2', 'bob:2')
+    expect(groups.length - before).toBeLessThanOrEqual(2)
+    await heavy
+    expect(groups.flat().filter((job) => job === 'heavy:1001')).toHaveLength(20)
+  })
+
+  test('a caller with many small writes gets as much as one with large ones', async () => {
+    const { groups, send } = fair()
+    await send(
+      ...Array.from({ length: 10 }, () => 'heavy:1000'),
+      ...Array.from({ length: 40 }, () => 'ann:100'),
+    )
+    expect(
+      groups
+        .slice(0, 2)
+        .flat()
+        .filter((job) => job === 'ann:100').length,
+    ).toBeGreaterThanOrEqual(10)
+    expect(
+      groups
+        .slice(0, 8)
+        .flat()
+        .filter((job) => job === 'ann:100'),
+    ).toHaveLength(40)
+  })
+
+  test('a caller whose writes have to be done alone delays the others by one of them', async () => {
+    const { groups, send } = fair('heavy:1')
+    const heavy = send(...Array.from({ length: 20 }, () => 'heavy:1'))
+    await turn()
+    await turn()
+    await turn()
+    const before = groups.length
+    expect(before).toBeLessThan(10)
+    await send('ann:2')
+    expect(groups.length - before).toBeLessThanOrEqual(2)
+    await heavy
+    expect(groups).toHaveLength(22)
+  })
 })

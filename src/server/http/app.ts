@@ -20,6 +20,7 @@ import { readJsonBody } from './read-body.ts'
 import { readTransactions, type TransactionLimits } from './read-transactions.ts'
 import { requestIds } from './request-id.ts'
 import { type BeginStream, UserReads } from './user-reads.ts'
+import { WaitingOps } from './waiting-ops.ts'
 
 export interface AppOptions extends IdentifyOptions, DecideOptions, TransactionLimits {
   /** The path under which the endpoints are, like `/sync/v1`. */
@@ -179,6 +180,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   })
 
   const bodyLimits = new BodyLimits(options.maxBodyBytes)
+  const waiting = new WaitingOps()
   app.post(`${path}/tx`, async (c) => {
     refuseForeign(c)
     return bodyLimits.run(c.var.identity.caller.userId, (reserve) => transact(c, reserve))
@@ -192,11 +194,13 @@ export async function createApp(options: AppOptions): Promise<App> {
       return (await current).history
     }
     const deciding = { ...options, logger: c.var.logger, history }
-    const results: TxResult[] = []
-    // In order: a transaction may require an earlier one of the same request.
-    for (const tx of txs) results.push({ id: tx.id, ...(await decide(tx, c.var.identity, deciding)) })
-    const end = await log.position()
     const { caller, owner } = c.var.identity
+    const results: TxResult[] = []
+    await waiting.during(caller.userId, txs, async () => {
+      // In order: a transaction may require an earlier one of the same request.
+      for (const tx of txs) results.push({ id: tx.id, ...(await decide(tx, c.var.identity, deciding)) })
+    })
+    const end = await log.position()
     const names = { epoch: epochOf(end.history, owner), caller: callerOf(caller) }
     const answer: TxResponse = { sid: end.head, ...names, results }
     return sendJson(c, 200, new TextEncoder().encode(JSON.stringify(answer)))

@@ -6,7 +6,11 @@ const maxAtOnce = 1_000
 
 interface Waiting<Job, Result> {
   readonly job: Job
-  readonly size: number
+  size: number
+  /** Jobs run in the order of their turns. */
+  turn: number
+  /** Whether the job needs a group of its own. */
+  isAlone: boolean
   readonly resolve: (result: Result) => void
   readonly reject: (error: unknown) => void
   /** Cancels the time limit of the wait. */
@@ -16,8 +20,10 @@ interface Waiting<Job, Result> {
 export interface JoinedOptions<Job, Result> {
   /** Runs all of `jobs` or none, and resolves with the results in the same order. */
   readonly run: (jobs: readonly Job[]) => Promise<readonly Result[]>
-  /** The size of a job; at least 0. */
+  /** The size of a job; above 0. */
   readonly sizeOf: (job: Job) => number
+  /** Whose job it is. */
+  readonly callerOf: (job: Job) => string | undefined
   /** Whether an error may be caused by a single job, so that each job of the group should be tried alone. */
   readonly isOfOne: (error: unknown) => boolean
   readonly clock: Clock
@@ -26,12 +32,20 @@ export interface JoinedOptions<Job, Result> {
 }
 
 /**
- * Runs jobs in groups, one group after the other. Jobs that arrive during a group form the next one, in order. So all
- * jobs of a group share its fixed cost: for a commit, a write to the disk.
+ * Runs jobs in groups, one group after the other. Jobs that arrive during a group form the next one. So all jobs of a
+ * group share its fixed cost: for a commit, a write to the disk.
+ *
+ * Callers share the time by the sizes of their jobs (start-time fair queuing): a caller's job waits for the caller's own
+ * earlier jobs, and for about as much of each other caller. The jobs of one caller run in order.
  */
 export class Joined<Job, Result> {
   readonly #options: JoinedOptions<Job, Result>
+  /** Ordered by turn. */
   readonly #waiting: Waiting<Job, Result>[] = []
+  /** The turn of the last job that began. */
+  #turn = 0
+  /** The earliest turn of each caller's next job, if that is later than `#turn`. */
+  readonly #nextTurns = new Map<string | undefined, number>()
   #working = false
 
   constructor(options: JoinedOptions<Job, Result>) {
@@ -44,11 +58,20 @@ export class Joined<Job, Result> {
    */
   do(job: Job): Promise<Result> {
     return new Promise((resolve, reject) => {
-      const waiting = { job, size: this.#options.sizeOf(job), resolve, reject, start: () => {} }
-      this.#waiting.push(waiting)
+      const size = this.#options.sizeOf(job)
+      const waiting = { job, size, turn: 0, isAlone: false, resolve, reject, start: () => {} }
+      this.#enqueue(waiting)
       if (this.#working) this.#limit(waiting)
       void this.#work()
     })
+  }
+
+  #enqueue(waiting: Waiting<Job, Result>): void {
+    const caller = this.#options.callerOf(waiting.job)
+    waiting.turn = Math.max(this.#turn, this.#nextTurns.get(caller) ?? 0)
+    this.#nextTurns.set(caller, waiting.turn + waiting.size)
+    const before = this.#waiting.findLastIndex(({ turn }) => turn <= waiting.turn)
+    this.#waiting.splice(before + 1, 0, waiting)
   }
 
   #limit(waiting: Waiting<Job, Result>): void {
@@ -62,42 +85,49 @@ export class Joined<Job, Result> {
   async #work(): Promise<void> {
     if (this.#working) return
     this.#working = true
-    while (this.#waiting.length > 0) await this.#run(this.#next())
+    while (this.#waiting.length > 0) {
+      // A database within this process keeps the process busy. So requests that came during a group arrive only now.
+      await this.#options.clock.pause()
+      await this.#run(this.#next())
+    }
     this.#working = false
   }
 
-  /** The next group, of at least one job. */
   #next(): Waiting<Job, Result>[] {
     let before = 0
-    const end = this.#waiting.findIndex(({ size }) => {
-      const isFull = before >= maxAtOnce
+    const end = this.#waiting.findIndex(({ size, isAlone }) => {
+      const isFull = before >= maxAtOnce || (isAlone && before > 0)
       before += size
       return isFull
     })
     const group = this.#waiting.splice(0, end < 0 ? this.#waiting.length : end)
     for (const { start } of group) start()
+    this.#turn = group.at(-1)?.turn ?? this.#turn
+    for (const [caller, turn] of this.#nextTurns) if (turn <= this.#turn) this.#nextTurns.delete(caller)
     return group
   }
 
-  /** Runs a group. Resolves with the error of the group, unless a single job may have caused it. */
-  async #run(group: readonly Waiting<Job, Result>[]): Promise<unknown> {
+  async #run(group: readonly Waiting<Job, Result>[]): Promise<void> {
+    if (group.length === 0) return
     try {
       const results = await this.#options.run(group.map(({ job }) => job))
       for (const [index, result] of results.entries()) group[index]?.resolve(result)
     } catch (error) {
-      const isOfOne = this.#options.isOfOne(error)
-      if (group.length > 1 && isOfOne) return this.#runEach(group)
-      for (const { reject } of group) reject(error)
-      return isOfOne ? undefined : error
+      if (group.length > 1 && this.#options.isOfOne(error)) this.#retryEach(group)
+      else for (const { reject } of group) reject(error)
     }
   }
 
-  async #runEach(group: readonly Waiting<Job, Result>[]): Promise<unknown> {
-    let failed: unknown
+  /** Gives each job of `group` a group of its own, as large as any, before the later jobs of the same caller. */
+  #retryEach(group: readonly Waiting<Job, Result>[]): void {
+    const later = this.#waiting.splice(0)
+    this.#nextTurns.clear()
     for (const waiting of group) {
-      if (failed === undefined) failed = await this.#run([waiting])
-      else waiting.reject(failed)
+      waiting.isAlone = true
+      waiting.size = Math.max(waiting.size, maxAtOnce)
+      this.#limit(waiting)
+      this.#enqueue(waiting)
     }
-    return failed
+    for (const waiting of later) this.#enqueue(waiting)
   }
 }

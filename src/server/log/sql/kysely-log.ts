@@ -94,6 +94,7 @@ export class KyselyLog implements SqlLog {
     this.#writes = new Joined({
       run: (writes) => this.#commit(writes),
       sizeOf: ({ ops }) => 1 + Math.max(ops.length, JSON.stringify(ops).length / opBytes),
+      callerOf: ({ transaction }) => transaction?.caller,
       isOfOne: (error) => !isSyncError(error) || !error.retryable,
       clock: options.clock,
       maxWaitMs: options.maxWaitMs,
