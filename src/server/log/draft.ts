@@ -26,6 +26,15 @@ export function hasChanged(
   return Math.max(0, since) < horizon ? !record || record.sid > since : happened(since)
 }
 
+/**
+ * The number of a record's newest changes that are examined for `unchangedSince`, if a transaction asks about `records`
+ * records. If there are more changes after `unchangedSince`, the record counts as changed. So nobody waits for a
+ * transaction about a long history.
+ */
+export function maxExaminedOf(records: number): number {
+  return Math.min(1_000, Math.max(10, Math.floor(10_000 / records)))
+}
+
 /** The result of ops that are not applied yet. */
 export interface Draft {
   /** The last `sid` of the draft, or the head if nothing changes. */

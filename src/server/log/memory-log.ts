@@ -8,7 +8,7 @@ import type { WireRow } from '../../protocol/row.ts'
 import type { TxOp } from '../../protocol/tx.ts'
 import { compareText } from './compare-text.ts'
 import { decideOn, type KeptVerdict } from './decide-on.ts'
-import { type Draft, draft as draftOf, hasChanged } from './draft.ts'
+import { type Draft, draft as draftOf, hasChanged, maxExaminedOf } from './draft.ts'
 import type {
   Changes,
   ClientTransaction,
@@ -67,6 +67,8 @@ export class MemoryLog implements Log {
   /** Verdicts on ids made before this time, in ms since the epoch, may have been forgotten. */
   #verdictHorizon = 0
   #entries: Entry[] = []
+  /** The entries of each record, by its key. */
+  readonly #entriesOf = new Map<string, Entry[]>()
   #head = 0
   #horizon = 0
   readonly #history: string
@@ -192,6 +194,12 @@ export class MemoryLog implements Log {
 
   #trim(sid: number): void {
     const horizon = Math.max(this.#horizon, Math.min(sid, this.#head))
+    const forgotten = new Set(this.#entries.slice(0, horizon - this.#horizon).map(({ key }) => key))
+    for (const key of forgotten) {
+      const kept = this.#entriesOf.get(key)?.filter((entry) => entry.sid > horizon) ?? []
+      if (kept.length > 0) this.#entriesOf.set(key, kept)
+      else this.#entriesOf.delete(key)
+    }
     this.#entries = this.#entriesAfter(horizon)
     this.#horizon = horizon
   }
@@ -226,11 +234,19 @@ export class MemoryLog implements Log {
     const bases = new Set(transaction?.bases.map((id) => verdictKey(transaction, id)))
     const counts = ({ owner, by }: Entry) =>
       (transaction === undefined || owner === transaction.owner) && (by === undefined || !bases.has(by))
+    const asked = new Set(
+      ops.flatMap(({ t, id, unchangedSince }) => (unchangedSince === undefined ? [] : rowKey(t, id))),
+    )
+    const max = maxExaminedOf(asked.size)
     const befores = ops.map(({ t, id, unchangedSince }) => {
       const key = rowKey(t, id)
       const record = this.#records.get(key)
-      const happened = (since: number) =>
-        this.#entriesAfter(since).some((entry) => entry.key === key && counts(entry))
+      const happened = (since: number) => {
+        const newest = this.#entriesOf.get(key)?.slice(-max - 1) ?? []
+        return newest.some(
+          (entry, place) => entry.sid > since && (newest.length - place > max || counts(entry)),
+        )
+      }
       return { record, changed: hasChanged(unchangedSince, this.#horizon, record, happened) }
     })
     const stamp = { at: this.#clock.now(), ...(transaction && { tx: transaction.id }) }
@@ -248,7 +264,12 @@ export class MemoryLog implements Log {
       const { at = 0 } = frame
       return { sid: frame.sid, owner, frame: JSON.stringify(frame), at, key, by, last: frame.sid === sid }
     })
-    for (const entry of entries) this.#entries.push(entry)
+    for (const entry of entries) {
+      this.#entries.push(entry)
+      const ofRecord = this.#entriesOf.get(entry.key)
+      if (ofRecord) ofRecord.push(entry)
+      else this.#entriesOf.set(entry.key, [entry])
+    }
     this.#head = sid
     if (entries.length === 0) return
     this.#hints.emit('hint', undefined)

@@ -37,6 +37,27 @@ export function describeUnchangedSince(what: string, logTest: LogTest): void {
       expect(await verdictOn(log, txOf('e', stale, { bases: ['x', 'c', 'a'] }))).toBe('accepted')
     })
 
+    logTest('takes a record with more than 1 000 changes for changed', async (log) => {
+      const head = await log.write([insert('1')], asService)
+      const many = Array.from({ length: 1_000 }, (_, n) => update('1', { n }))
+      expect(await verdictOn(log, txOf('a', [update('1', { n: -1 })]))).toBe('accepted')
+      expect(await verdictOn(log, txOf('b', many))).toBe('accepted')
+      const own = { bases: ['a', 'b'] }
+      expect(await verdictOn(log, txOf('c', [since(update('1', { n: 1 }), head)], own))).toBe('conflict')
+      expect(await verdictOn(log, txOf('d', [since(update('1', { n: 1 }), head + 1)], own))).toBe('accepted')
+    })
+
+    logTest('examines less of each record if a transaction asks about many', async (log) => {
+      const head = await log.write([insert('1')], asService)
+      const some = Array.from({ length: 11 }, (_, n) => update('1', { n }))
+      expect(await verdictOn(log, txOf('a', some))).toBe('accepted')
+      const own = { bases: ['a'] }
+      const others = Array.from({ length: 999 }, (_, n) => since(insert(`new${n}`), head))
+      const change = since(update('1', { m: 1 }), head)
+      expect(await verdictOn(log, txOf('b', [change, ...others], own))).toBe('conflict')
+      expect(await verdictOn(log, txOf('c', [change], own))).toBe('accepted')
+    })
+
     logTest('finds a stranger’s change below one by a base', async (log) => {
       const head = await log.write([insert('1')], asService)
       await log.write([update('1', { n: 1 })], asService)

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { rowKey } from '../../../protocol/fold.ts'
 import type { TxOp } from '../../../protocol/tx.ts'
+import { maxExaminedOf } from '../draft.ts'
 import type { Write } from './group.ts'
 
 /** A record with `unchangedSince` in the write at index `w`, and the lowest of these positions. */
@@ -10,6 +11,8 @@ export interface Asked {
   readonly id: string
   readonly since: number
 }
+
+type AskedChanges = Asked & { readonly n: number; readonly max: number }
 
 /** The last change of the record at index `n` of the list of {@link Asked}. */
 export interface FoundChange {
@@ -31,25 +34,33 @@ export function askedBy(writes: readonly Write[]): readonly Asked[] {
   return [...asked.values()]
 }
 
-/** The last change of each record in `asked` that counts for its write, as a document. */
+/**
+ * The last change of each record in `asked` that counts for its write, as a document. A change after too many others
+ * counts in any case.
+ */
 export function changesOf(asked: readonly Asked[], writes: readonly Write[]): RawBuilder<unknown> {
   // Planning this query takes longer than everything else, and few ops need it.
   if (asked.length === 0) return sql`null`
-  const keys = asked.map((entry, n) => ({ n, ...entry }))
+  const counts = new Map<number, number>()
+  for (const { w } of asked) counts.set(w, (counts.get(w) ?? 0) + 1)
+  const keys = asked.map((entry, n): AskedChanges => {
+    return { n, ...entry, max: maxExaminedOf(counts.get(entry.w) ?? 1) }
+  })
   const senders = writes.flatMap(({ transaction }, w) =>
-    transaction
-      ? [{ w, owner: transaction.owner, caller: transaction.caller, bases: transaction.bases }]
-      : [],
+    transaction ? [{ w, owner: transaction.owner, caller: transaction.caller }] : [],
   )
+  const bases = writes.flatMap(({ transaction }, w) => transaction?.bases.map((tx) => ({ w, tx })) ?? [])
   return sql`
     select json_agg(json_build_object('n', k.n, 'sid', l.sid))
-    from json_to_recordset(${JSON.stringify(keys)}::json) as k(n int, w int, t text, id text, since bigint)
-    left join json_to_recordset(${JSON.stringify(senders)}::json) as s(w int, owner text, caller text, bases json)
-      on s.w = k.w
+    from json_to_recordset(${JSON.stringify(keys)}::json) as k(n int, w int, t text, id text, since bigint, max int)
+    left join json_to_recordset(${JSON.stringify(senders)}::json) as s(w int, owner text, caller text) on s.w = k.w
     cross join lateral (
-      select sid from instep_log l where l.t = k.t and l.id = k.id and l.sid > k.since and (
-        s.w is null or l.owner = s.owner and (l.tx is null or l.caller <> s.caller or l.tx not in
-          (select json_array_elements_text(s.bases))))
+      select sid from (
+        select sid, owner, caller, tx, row_number() over (order by sid desc) as place
+        from instep_log where t = k.t and id = k.id and sid > k.since order by sid desc limit k.max + 1
+      ) newest
+      where place > k.max or s.w is null or owner = s.owner and (tx is null or caller <> s.caller or (s.w, tx) not in
+        (select w, tx from json_to_recordset(${JSON.stringify(bases)}::json) as b(w int, tx text)))
       order by sid desc limit 1
     ) l`
 }

@@ -7,6 +7,8 @@ const maxAtOnce = 1_000
 interface Waiting<Job, Result> {
   readonly job: Job
   size: number
+  /** The place among all jobs, by their arrival. */
+  readonly arrival: number
   /** Jobs run in the order of their turns. */
   turn: number
   /** Whether the job needs a group of its own. */
@@ -36,7 +38,7 @@ export interface JoinedOptions<Job, Result> {
  * group share its fixed cost: for a commit, a write to the disk.
  *
  * Callers share the time by the sizes of their jobs (start-time fair queuing): a caller's job waits for the caller's own
- * earlier jobs, and for about as much of each other caller. The jobs of one caller run in order.
+ * earlier jobs, and for about as much of each other caller. Within a group, jobs run in the order of their arrival.
  */
 export class Joined<Job, Result> {
   readonly #options: JoinedOptions<Job, Result>
@@ -46,6 +48,7 @@ export class Joined<Job, Result> {
   #turn = 0
   /** The earliest turn of each caller's next job, if that is later than `#turn`. */
   readonly #nextTurns = new Map<string | undefined, number>()
+  #arrivals = 0
   #working = false
 
   constructor(options: JoinedOptions<Job, Result>) {
@@ -59,7 +62,8 @@ export class Joined<Job, Result> {
   do(job: Job): Promise<Result> {
     return new Promise((resolve, reject) => {
       const size = this.#options.sizeOf(job)
-      const waiting = { job, size, turn: 0, isAlone: false, resolve, reject, start: () => {} }
+      const arrival = this.#arrivals++
+      const waiting = { job, size, arrival, turn: 0, isAlone: false, resolve, reject, start: () => {} }
       this.#enqueue(waiting)
       if (this.#working) this.#limit(waiting)
       void this.#work()
@@ -104,7 +108,7 @@ export class Joined<Job, Result> {
     for (const { start } of group) start()
     this.#turn = group.at(-1)?.turn ?? this.#turn
     for (const [caller, turn] of this.#nextTurns) if (turn <= this.#turn) this.#nextTurns.delete(caller)
-    return group
+    return group.sort((one, other) => one.arrival - other.arrival)
   }
 
   async #run(group: readonly Waiting<Job, Result>[]): Promise<void> {
