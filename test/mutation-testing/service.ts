@@ -87,7 +87,7 @@ export const service: readonly Mutation[] = [
     test: 'test/server/ownership.test.ts',
     name: 'invariant 47: no byte of a record that was never the caller’s is in any answer or push',
     file: 'src/server/log/memory-log.ts',
-    from: '.filter((entry) => entry.owner === owner)',
+    from: 'entry.owner !== owner || ',
     to: '',
   },
   {

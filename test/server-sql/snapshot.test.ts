@@ -37,11 +37,13 @@ describe.each(['PostgreSQL', 'PGlite'])('a read in %s', (kind) => {
   afterEach(() => log.close())
 
   test('invariant 14: horizon, head and content are those of one moment, however much is written meanwhile', async () => {
+    let count = 0
     const slowly = async (read: LogRead) => {
       let text = ''
       for await (const batch of read.batches) {
         text += text === '' ? batch : `,${batch}`
-        await log.write([update('2999', { n: 1 }), insert(`late-${text.length}`, { n: 2 })], asService)
+        count += 1
+        await log.write([update('2999', { n: 1 }), insert(`late-${count}`, { n: 2 })], asService)
         await log.trim((await log.position()).head)
       }
       return JSON.parse(`[${text}]`).map(({ p }: { p: { n: number } }) => p.n)
@@ -69,13 +71,14 @@ describe.each(['PostgreSQL', 'PGlite'])('a read in %s', (kind) => {
     expect(await idsOf(log, '\ufffd')).toEqual(['x'])
   })
 
-  test('gives frames in their order, whatever became of their records', async () => {
-    await log.write([remove('5'), insert('5', { n: 3 })], asService)
+  test('gives frames in their order, also of records that are gone or replaced', async () => {
+    await log.write([remove('5'), insert('5', { n: 3 }), update('7', { n: 4 }), remove('6')], asService)
     let text = ''
     for await (const batch of (await log.delta('ann', 3_000)).batches) text += batch
     expect(JSON.parse(`[${text}]`)).toMatchObject([
-      { sid: 3_001, op: 'd' },
       { sid: 3_002, op: 'i' },
+      { sid: 3_003, op: 'u' },
+      { sid: 3_004, op: 'd' },
     ])
   })
 })

@@ -14,7 +14,6 @@ test('it has the changes of its caller behind since, in order, each with its own
     epoch: expect.any(String),
     caller: expect.any(String),
     frames: [
-      { sid: 2, t: 'Todo', id: '2', op: 'i', p: { userId: 'ann', n: 1 }, at },
       { sid: 4, t: 'Todo', id: '1', op: 'u', p: { n: 2 }, at },
       { sid: 5, t: 'Todo', id: '2', op: 'd', at },
     ],

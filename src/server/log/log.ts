@@ -58,7 +58,10 @@ export interface Log {
   forget(owner: string, caller?: string): Promise<boolean>
   /** All records of `owner`, as wire rows in JSON. */
   snapshot(owner: string): Promise<Snapshot>
-  /** The changes of `owner` after `since`, as frames in JSON. There are no batches if `since < horizon`. */
+  /**
+   * The changes of `owner` after `since`, as frames in JSON. A change is left out if a later one removes the record or
+   * replaces it as a whole. There are no batches if `since < horizon`.
+   */
   delta(owner: string, since: number): Promise<LogRead>
   /**
    * The oldest changes of all owners after `after`: about `limit` of them or fewer. The result never ends within a

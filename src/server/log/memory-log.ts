@@ -43,6 +43,8 @@ interface Entry extends LoggedChange {
   readonly by: string | undefined
   /** Whether this is the last change of a write. */
   readonly last: boolean
+  /** Whether this is a whole record or a removal. */
+  readonly isWhole: boolean
 }
 
 interface AgingVerdict extends KeptVerdict {
@@ -160,8 +162,7 @@ export class MemoryLog implements Log {
   }
 
   async delta(owner: string, since: number): Promise<LogRead> {
-    const entries =
-      since < this.#horizon ? [] : this.#entriesAfter(since).filter((entry) => entry.owner === owner)
+    const entries = since < this.#horizon ? [] : currentOf(this.#entriesAfter(since), owner)
     return { ...this.#position(), batches: batchesOf(entries, (entry) => entry.frame) }
   }
 
@@ -261,8 +262,9 @@ export class MemoryLog implements Log {
     }
     const entries = frames.map(({ owner, frame }) => {
       const key = rowKey(frame.t, frame.id)
-      const { at = 0 } = frame
-      return { sid: frame.sid, owner, frame: JSON.stringify(frame), at, key, by, last: frame.sid === sid }
+      const { at = 0, op } = frame
+      const [last, isWhole] = [frame.sid === sid, op !== 'u']
+      return { sid: frame.sid, owner, frame: JSON.stringify(frame), at, key, by, last, isWhole }
     })
     for (const entry of entries) {
       this.#entries.push(entry)
@@ -299,6 +301,18 @@ function withoutFields(entry: Entry): Entry {
   const { sid, t, id, at, tx }: SyncFrame = JSON.parse(entry.frame)
   const frame: SyncFrame = { sid, t, id, op: 'd', at, tx }
   return { ...entry, frame: JSON.stringify(frame) }
+}
+
+/** The `entries` of `owner`, without those that a later entry makes obsolete by a removal or a whole record. */
+function currentOf(entries: readonly Entry[], owner: string): readonly Entry[] {
+  const replaced = new Set<string>()
+  const current: Entry[] = []
+  for (const entry of [...entries].reverse()) {
+    if (entry.owner !== owner || replaced.has(entry.key)) continue
+    if (entry.isWhole) replaced.add(entry.key)
+    current.push(entry)
+  }
+  return current.reverse()
 }
 
 async function* batchesOf<T>(items: readonly T[], textOf: (item: T) => string): AsyncGenerator<string> {

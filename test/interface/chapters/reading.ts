@@ -110,7 +110,7 @@ export function describeReading(kind: Kind, serve: Serve): void {
     test('has a sid above every earlier one, and frames are listed as these ascend', async () => {
       const { service, json, send } = await serve()
       await service.write([insert('1'), insert('2')])
-      await send([update('1', { n: 1 }), remove('2')])
+      await send([update('1', { n: 1 }), update('2', { n: 1 })])
       await service.write([insert('3')])
       const sids = (await json('delta?since=0')).frames.map(({ sid }) => sid)
       expect(sids).toEqual([1, 2, 3, 4, 5])
@@ -120,14 +120,22 @@ export function describeReading(kind: Kind, serve: Serve): void {
       const { send, json } = await serve()
       await send([{ op: 'i', t: 'Todo', id: '1', p: { a: 1, b: 2 } }])
       await send([update('1', { b: 3 })])
+      const changed = (await json('delta?since=0')).frames
       await send([remove('1')])
-      const { frames } = await json('delta?since=0')
+      const frames = [...changed, ...(await json('delta?since=2')).frames]
       expect(frames).toMatchObject([
         { t: 'Todo', id: '1', op: 'i', p: { userId: 'ann', a: 1, b: 2 } },
         { t: 'Todo', id: '1', op: 'u', p: { b: 3 } },
         { t: 'Todo', id: '1', op: 'd' },
       ])
       expect(frames.map((frame) => Object.keys('p' in frame ? frame.p : {}).length)).toEqual([3, 1, 0])
+    })
+
+    test('of a record that is gone is its removal alone', async () => {
+      const { send, json } = await serve()
+      await send([{ op: 'i', t: 'Todo', id: '1', p: { secret: 1 } }])
+      await send([remove('1')])
+      expect(await json('delta?since=0')).toMatchObject({ sid: 2, frames: [{ sid: 2, id: '1', op: 'd' }] })
     })
 
     test('says when the change was made, in milliseconds since 1970', async () => {

@@ -25,6 +25,45 @@ export function describeReads(what: string, logTest: LogTest): void {
       expect(frames).toHaveLength(2)
     })
 
+    logTest('gives nothing of a record that is gone but its removal', async (log) => {
+      const first = await log.write([insert('1', { secret: 1 }), insert('2')], asService)
+      await log.write([update('1', { secret: 2 }), update('2', { n: 1 })], asService)
+      const head = await log.write([remove('1')], asService)
+      expect(await framesOf(log, 0)).toMatchObject([
+        { sid: first, id: '2', op: 'i' },
+        { sid: head - 1, id: '2', op: 'u' },
+        { sid: head, id: '1', op: 'd' },
+      ])
+      expect(await framesOf(log, head - 1)).toMatchObject([{ sid: head, id: '1', op: 'd' }])
+      expect((await log.delta('ann', 0)).head).toBe(head)
+    })
+
+    logTest('gives nothing of a record that was replaced from before it was', async (log) => {
+      await log.write([insert('1', { secret: 1 }), insert('2', { secret: 1 })], asService)
+      await log.write([update('1', { secret: 2 }), remove('1'), insert('1', { n: 1 })], asService)
+      const put = { ...insert('2', { n: 2 }), put: true } as const
+      const head = await log.write([put, update('1', { n: 3 })], asService)
+      expect(await framesOf(log, 0)).toMatchObject([
+        { sid: head - 2, id: '1', op: 'i', p: { n: 1 } },
+        { sid: head - 1, id: '2', op: 'i', p: { n: 2 } },
+        { sid: head, id: '1', op: 'u', p: { n: 3 } },
+      ])
+    })
+
+    logTest('gives a record that has left an owner to the other one alone', async (log) => {
+      await log.write([insert('1', { secret: 1 })], asService)
+      await log.write([update('1', { userId: 'bob' }), update('1', { n: 1 })], asService)
+      expect((await framesOf(log)).map(({ op }) => op)).toEqual(['d'])
+      expect((await framesOf(log, 0, 'bob')).map(({ op }) => op)).toEqual(['i', 'u'])
+    })
+
+    logTest('gives what is left of a record after a trim', async (log) => {
+      const first = await log.write([insert('1'), insert('2')], asService)
+      await log.write([update('1', { n: 1 }), update('2', { n: 1 }), remove('2')], asService)
+      await log.trim(first)
+      expect((await framesOf(log, first)).map(({ id, op }) => `${id} ${op}`)).toEqual(['1 u', '2 d'])
+    })
+
     logTest('can be left in the middle of a read', async (log) => {
       await log.write([insert('1')], asService)
       for await (const batch of (await log.snapshot('ann')).batches) {

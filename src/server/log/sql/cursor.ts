@@ -31,11 +31,28 @@ export interface Item {
   readonly item: string
 }
 
-interface Row {
-  readonly sid: number
+/** An item, and its length in bytes. */
+export interface Row {
+  readonly sid: Int8
   readonly bytes: number
-  /** `null` for a long item, which is not fetched yet. */
+  /** `null` for a long item, which is fetched by its `sid`. */
   readonly item: string | null
+}
+
+interface FetchedRow extends Row {
+  readonly sid: number
+}
+
+/** The place from which a cursor fetches its rows. */
+export interface Source {
+  /** The approximate length of a fetch, in bytes. */
+  readonly fetchBytes: number
+  /** The next rows, in order: fewer than `count` only at the end. */
+  fetch(count: number): Promise<Row[]>
+  /** The items at `sids`. */
+  itemsAt(sids: readonly number[]): Promise<Item[]>
+  /** Releases the resources. Called once. */
+  end(): Promise<void>
 }
 
 /**
@@ -43,30 +60,28 @@ interface Row {
  * one.
  */
 export class SqlCursor implements Cursor {
-  readonly #trx: ControlledTransaction<unknown>
-  readonly #items: RawBuilder<Item>
+  readonly #source: Source
   /** The rows that are fetched, but in no batch yet. */
-  #rows: Row[] = []
+  #rows: FetchedRow[] = []
   #maxRows = firstRows
-  /** Whether there may be more rows to fetch, and whether the transaction is open. */
+  /** Whether there may be more rows to fetch, and whether the source is open. */
   #more = true
   #open = true
   /** The next batch: the database prepares it while the previous one is being sent. */
   #ahead: Promise<string> | undefined
 
-  private constructor(trx: ControlledTransaction<unknown>, items: RawBuilder<Item>) {
-    this.#trx = trx
-    this.#items = items
+  private constructor(source: Source) {
+    this.#source = source
   }
 
   /** Opens a cursor over `items`, ordered by `sid`. Resolves once the first batch is there. */
   static async open(trx: ControlledTransaction<unknown>, items: RawBuilder<Item>): Promise<SqlCursor> {
-    // With `offset 0`, the database computes each item once, rather than once to measure it and once to return it.
-    await sql`
-      declare items no scroll cursor for
-      select sid, octet_length(item) as bytes, case when octet_length(item) <= ${sql.lit(shortBytes)} then item end as item
-      from (${items} offset 0) as i`.execute(trx)
-    const cursor = new SqlCursor(trx, items)
+    return SqlCursor.over(await declared(trx, items))
+  }
+
+  /** Opens a cursor over the rows of `source`. Resolves once the first batch is there. */
+  static async over(source: Source): Promise<SqlCursor> {
+    const cursor = new SqlCursor(source)
     cursor.#ahead = cursor.#batch()
     await cursor.#ahead
     return cursor
@@ -91,7 +106,7 @@ export class SqlCursor implements Cursor {
   }
 
   async #batch(): Promise<string> {
-    const batch: Row[] = []
+    const batch: FetchedRow[] = []
     let bytes = 0
     for (;;) {
       const isFull = (row: Row) => {
@@ -111,25 +126,24 @@ export class SqlCursor implements Cursor {
 
   async #fetch(): Promise<void> {
     const count = this.#maxRows
-    const { rows } = await sql<{ sid: Int8; bytes: number; item: string | null }>`
-      fetch ${sql.lit(count)} from items`.execute(this.#trx)
+    const rows = await this.#source.fetch(count)
     let length = 0
     for (const { sid, bytes, item } of rows) {
       this.#rows.push({ sid: toNumber(sid), bytes, item })
       length += bytes
     }
     this.#more = this.#more && rows.length === count
-    // Fetch about one batch of rows next time, if they are as long as these.
-    if (length > 0) this.#maxRows = Math.min(maxRows, Math.ceil((batchBytes * rows.length) / length))
+    // Fetch about `fetchBytes` next time, if the rows are as long as these.
+    const { fetchBytes } = this.#source
+    if (length > 0) this.#maxRows = Math.min(maxRows, Math.ceil((fetchBytes * rows.length) / length))
     // The driver's promises keep the result until they are collected, so empty it now.
     rows.length = 0
   }
 
-  async #textsOf(batch: readonly Row[]): Promise<readonly string[]> {
+  async #textsOf(batch: readonly FetchedRow[]): Promise<readonly string[]> {
     const long = batch.flatMap(({ sid, item }) => (item === null ? [sid] : []))
     if (long.length === 0) return batch.map(({ item }) => item ?? '')
-    const { rows } = await sql<Item>`
-      select sid, item from (${this.#items}) as i where sid in (${sql.join(long)})`.execute(this.#trx)
+    const rows = await this.#source.itemsAt(long)
     const texts = new Map(rows.map(({ sid, item }) => [toNumber(sid), item]))
     rows.length = 0
     return batch.map(({ sid, item }) => item ?? texts.get(sid) ?? '')
@@ -138,8 +152,30 @@ export class SqlCursor implements Cursor {
   async #end(): Promise<void> {
     if (!this.#open) return
     this.#open = false
-    await end(this.#trx)
+    await this.#source.end()
   }
+}
+
+/** Rows of `items` by a cursor of the database, in a transaction that ends with it. */
+async function declared(trx: ControlledTransaction<unknown>, items: RawBuilder<Item>): Promise<Source> {
+  await sql`declare items no scroll cursor for ${rowsOf(items)}`.execute(trx)
+  return {
+    fetchBytes: batchBytes,
+    fetch: async (count) => (await sql<Row>`fetch ${sql.lit(count)} from items`.execute(trx)).rows,
+    itemsAt: async (sids) => (await itemsAt(items, sids).execute(trx)).rows,
+    end: () => end(trx),
+  }
+}
+
+/** With `offset 0`, the database computes each item once, rather than once to measure it and once to return it. */
+export function rowsOf(items: RawBuilder<Item>): RawBuilder<Row> {
+  return sql`
+    select sid, octet_length(item) as bytes, case when octet_length(item) <= ${sql.lit(shortBytes)} then item end as item
+    from (${items} offset 0) as i`
+}
+
+export function itemsAt(items: RawBuilder<Item>, sids: readonly number[]): RawBuilder<Item> {
+  return sql`select sid, item from (${items}) as i where sid in (${sql.join(sids)})`
 }
 
 /**

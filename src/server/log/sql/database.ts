@@ -1,5 +1,6 @@
 import type { Kysely, RawBuilder } from 'kysely'
 import type { Unsubscribe } from '../../../base/emitter.ts'
+import type { PageReads } from './page-reads.ts'
 
 /** Statements are plain SQL, so the tables need no types. */
 export type Db = Kysely<unknown>
@@ -16,8 +17,8 @@ export interface SqlDatabase {
   readonly readers: Db
   /** For short reads, which must not wait for long ones. */
   readonly deltas: Db
-  /** Whether all of these share one connection. Then no reader may hold the connection while the client reads. */
-  readonly single: boolean
+  /** If all of these share one connection, reads are made in pages. */
+  readonly pageReads?: PageReads | undefined
   /** An expression that names the history, for use in a statement. */
   readonly history: RawBuilder<string>
   /** An expression that notifies other processes when its statement commits. */

@@ -39,7 +39,6 @@ import {
 import { Reader, type ReaderOptions, type ReadPool } from './reader.ts'
 import { retried } from './refusal.ts'
 import { forgettable, forgetVerdicts } from './retention.ts'
-import { Spool } from './spool.ts'
 import type { SqlLog } from './sql-log.ts'
 import { writeIn } from './write.ts'
 
@@ -148,7 +147,7 @@ export class KyselyLog implements SqlLog {
 
   async snapshot(owner: string): Promise<Snapshot> {
     const read = await this.#open('readers', () => openSnapshot(this.#database, owner))
-    return { ...(await this.#handOut('readers', read)), count: read.count }
+    return { ...(this.#handOut('readers', read)), count: read.count }
   }
 
   async delta(owner: string, since: number): Promise<LogRead> {
@@ -172,15 +171,16 @@ export class KyselyLog implements SqlLog {
   }
 
   async trim(sid: number): Promise<void> {
-    const { writers } = this.#database
+    const { writers, pageReads } = this.#database
     await sql`update instep_state set horizon = greatest(horizon, least(head, ${sid}::bigint))`.execute(
       writers,
     )
     const { horizon } = await this.position()
+    const forgotten = Math.min(horizon, pageReads?.unneeded ?? horizon)
     for (let deleted = maxTrimmed; deleted === maxTrimmed; ) {
       const { rows } = await sql`
         delete from instep_log where sid in (
-          select sid from instep_log where sid <= ${horizon} order by sid limit ${sql.lit(maxTrimmed)}
+          select sid from instep_log where sid <= ${forgotten} order by sid limit ${sql.lit(maxTrimmed)}
         ) returning 1`.execute(writers)
       deleted = rows.length
     }
@@ -286,12 +286,7 @@ export class KyselyLog implements SqlLog {
     }
   }
 
-  async #handOut(pool: ReadPool, { position, cursor }: OpenRead): Promise<LogRead> {
-    if (this.#database.single) {
-      const spool = new Spool(cursor)
-      await spool.copied
-      return { ...position, batches: this.#reader.read(spool, pool) }
-    }
+  #handOut(pool: ReadPool, { position, cursor }: OpenRead): LogRead {
     const batches = this.#reader.read(cursor, pool)
     this.#makeRoom(pool)
     return { ...position, batches }

@@ -1,6 +1,6 @@
+import { readFileSync } from 'node:fs'
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { bootId } from './folder-lock.ts'
 
 /** The position of the state in PostgreSQL's control file, and the state after a clean shutdown (pg_control.h). */
 const stateAt = 16
@@ -30,4 +30,13 @@ export async function markClosed(folder: string): Promise<void> {
 
 function bootIn(folder: string): string {
   return join(folder, 'boot')
+}
+
+/** An id that changes whenever the machine starts; empty if the system has none. */
+function bootId(): string {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+  } catch {
+    return ''
+  }
 }

@@ -74,6 +74,13 @@ const migrations: Readonly<Record<string, Migration>> = {
       await sql`alter table instep_state add column owner_field text`.execute(db)
     },
   },
+  '5': {
+    async up(db) {
+      // The changes that remove or replace a whole record, to find what a later one makes obsolete.
+      await sql`
+        create index instep_log_whole on instep_log (t, id, sid, owner) where frame->>'op' <> 'u'`.execute(db)
+    },
+  },
 }
 
 /** Migrates the tables to the newest version. Several processes may do so at once. */

@@ -12,6 +12,7 @@ import type { SqlDatabase } from './database.ts'
 import { flushEntries, flushTree } from './flush.ts'
 import { lockFolder } from './folder-lock.ts'
 import { isLeftOpen, markClosed, markOpen } from './left-open.ts'
+import { PageReads } from './page-reads.ts'
 import { startFlushed } from './pglite-disk.ts'
 import { PriorityLock } from './priority-lock.ts'
 import { shippedSeed } from './seed.ts'
@@ -150,7 +151,7 @@ function databaseOf(
     followers: db,
     readers,
     deltas: db,
-    single: true,
+    pageReads: new PageReads(clock),
     // Every database from the same seed has the same system identifier, so the identifier is useless here.
     history: sql<string>`history`,
     notify: sql`1`,

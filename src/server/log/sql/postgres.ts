@@ -125,7 +125,6 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
     followers,
     readers,
     deltas,
-    single: false,
     history,
     notify: sql`pg_notify(${channel}, ${origin})`,
     listen: (listener) =>

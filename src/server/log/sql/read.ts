@@ -5,6 +5,7 @@ import type { Changes, Position, StoredRecord } from '../log.ts'
 import { type Cursor, end, type Item, SqlCursor } from './cursor.ts'
 import type { Db, SqlDatabase } from './database.ts'
 import { type Int8, toNumber } from './int8.ts'
+import type { ItemsAfter, PageRead, PageReads } from './page-reads.ts'
 import { newestChange, type PositionRow, positionOf, stateIn } from './position.ts'
 
 /** The length in bytes after which `readChanges` reads no more changes: they are all in memory at once. */
@@ -42,27 +43,75 @@ export async function readRecord(db: Db, t: string, id: string): Promise<StoredR
 }
 
 /** The records of `owner`, in the order of their last changes. */
-export function openSnapshot(database: SqlDatabase, owner: string): Promise<OpenRead> {
-  return inSnapshot(database.readers, async (trx) => {
-    const position = await readPosition(trx, database)
+export async function openSnapshot(database: SqlDatabase, owner: string): Promise<OpenRead> {
+  const own = stored(owner)
+  const open = async (db: Db) => {
+    const position = await readPosition(db, database)
     const { rows } = await sql<{ count: Int8 }>`
-      select count(*) as count from instep_record where owner = ${stored(owner)}`.execute(trx)
-    const items = sql<Item>`
-      select sid, '{"t":' || to_json(t) || ',"id":' || to_json(id) || ',"v":' || sid || ',"p":' || p || '}' as item
-      from instep_record where owner = ${stored(owner)} order by sid`
-    return { position, count: toNumber(rows[0]?.count ?? 0), items }
+      select count(*) as count from instep_record where owner = ${own}`.execute(db)
+    return { position, count: toNumber(rows[0]?.count ?? 0) }
+  }
+  const { pageReads, readers } = database
+  if (!pageReads) {
+    return inSnapshot(readers, async (trx) => {
+      const items = sql<Item>`select sid, ${rowText} as item from instep_record where owner = ${own} order by sid`
+      return { ...(await open(trx)), items }
+    })
+  }
+  return inPages(readers, pageReads, async (trx) => {
+    const opened = await open(trx)
+    const till = opened.position.head
+    const items: ItemsAfter = (after, limit) => sql`
+      select sid, ${rowText} as item from (
+        (select t, id, sid, p from instep_record
+          where owner = ${own} and sid > ${after} and sid <= ${till} order by sid limit ${limit})
+        union all
+        (select t, id, sid, p from instep_kept
+          where owner = ${own} and sid > ${after} and sid <= ${till} and until > ${till} order by sid limit ${limit})
+      ) r order by sid limit ${limit}`
+    return { ...opened, items, read: await pageReads.begin(trx, till) }
   })
 }
 
 /** The frames of `owner` after `since`; none if the horizon has passed `since`. */
-export function openDelta(database: SqlDatabase, owner: string, since: number): Promise<OpenRead> {
-  return inSnapshot(database.deltas, async (trx) => {
-    const position = await readPosition(trx, database)
-    const from = since < position.horizon ? position.head : since
-    const items = sql<Item>`
-      select sid, frame::text as item from instep_log where owner = ${stored(owner)} and sid > ${from} order by sid`
-    return { position, count: 0, items }
+export async function openDelta(database: SqlDatabase, owner: string, since: number): Promise<OpenRead> {
+  const own = stored(owner)
+  const open = async (db: Db) => {
+    const position = await readPosition(db, database)
+    return { position, count: 0, from: since < position.horizon ? position.head : since }
+  }
+  const { pageReads, deltas } = database
+  if (!pageReads) {
+    return inSnapshot(deltas, async (trx) => {
+      const { from, ...opened } = await open(trx)
+      const items = sql<Item>`
+        select sid, frame::text as item from instep_log l
+        where owner = ${own} and sid > ${from} and ${isCurrent(opened.position.head)} order by sid`
+      return { ...opened, items }
+    })
+  }
+  return inPages(deltas, pageReads, async (trx) => {
+    const { from, ...opened } = await open(trx)
+    const till = opened.position.head
+    const items: ItemsAfter = (after, limit) => sql`
+      select sid, frame::text as item from instep_log l
+      where owner = ${own} and sid > ${after} and sid <= ${till} and ${isCurrent(till)} order by sid limit ${limit}`
+    return { ...opened, items, read: await pageReads.begin(trx, till, from) }
   })
+}
+
+/** A record as a wire row. */
+const rowText = sql<string>`'{"t":' || to_json(t) || ',"id":' || to_json(id) || ',"v":' || sid || ',"p":' || p || '}'`
+
+/**
+ * Whether no later change up to `till` removes or replaces the record of the change `l` for its owner: otherwise nobody
+ * who asks later may see the change. Uses the index `instep_log_whole`, once for each change.
+ */
+function isCurrent(till: number): RawBuilder<boolean> {
+  return sql`(
+    select 1 from instep_log w where w.t = l.t and w.id = l.id and w.owner = l.owner and w.sid > l.sid
+      and w.sid <= ${till} and w.frame->>'op' <> 'u' limit 1
+  ) is null`
 }
 
 /** See {@link Log.changes}. Uses one statement, and so one snapshot. */
@@ -123,6 +172,16 @@ async function inSnapshot(db: Db, open: (trx: Db) => Promise<Opening>): Promise<
     await end(trx)
     throw error
   }
+}
+
+/** Runs `open` in a transaction, and then reads the pages of its items. */
+async function inPages(
+  db: Db,
+  pageReads: PageReads,
+  open: (trx: Db) => Promise<Omit<Opening, 'items'> & { items: ItemsAfter; read: PageRead }>,
+): Promise<OpenRead> {
+  const { position, count, items, read } = await db.transaction().execute(open)
+  return { position, count, cursor: await pageReads.cursor(db, read, items) }
 }
 
 /**

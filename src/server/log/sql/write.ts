@@ -40,7 +40,7 @@ export interface WriteOptions {
  */
 export async function writeIn(
   db: Db,
-  { notify, history }: Pick<SqlDatabase, 'notify' | 'history'>,
+  { notify, history, pageReads }: Pick<SqlDatabase, 'notify' | 'history' | 'pageReads'>,
   writes: readonly Write[],
   at: number,
   { runner, verdictHorizon = 0 }: WriteOptions = {},
@@ -49,6 +49,7 @@ export async function writeIn(
   const horizon = Math.max(verdictHorizon, found.verdictHorizon)
   const group = new Group({ ...position, ...found, verdictHorizon: horizon }, at, runner && { runner, read })
   const outcomes = await group.decide(writes)
+  await pageReads?.keep(db, group.records, group.head)
   if (group.entries.length > 0 || group.verdicts.length > 0) await store(db, notify, group, at)
   const changes = group.entries.map(({ sid, owner, frame }) => ({ sid, owner, frame: JSON.stringify(frame) }))
   return { outcomes, written: { ...position, head: group.head, after: position.head, changes } }

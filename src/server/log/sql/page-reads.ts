@@ -1,0 +1,90 @@
+import { type Kysely, type RawBuilder, sql } from 'kysely'
+import type { Clock } from '../../../base/environment.ts'
+import type { RecordKey } from '../draft.ts'
+import { type Item, itemsAt, rowsOf, SqlCursor } from './cursor.ts'
+import { toNumber } from './int8.ts'
+
+/** The approximate length of a page, in bytes: a page takes some milliseconds, and others wait for it. */
+const pageBytes = 262_144
+
+/** Makes the statement for the first `limit` items whose sid is above `after`, in order. */
+export type ItemsAfter = (after: number, limit: number) => RawBuilder<Item>
+
+/** A read whose pages show the state at the position `till`. */
+export interface PageRead {
+  readonly till: number
+  /** The position from which changes are read; `undefined` if records are read. */
+  readonly since: number | undefined
+}
+
+/**
+ * The reads of a database with a single connection. Each page is a statement of its own, so that others use the
+ * connection between two pages. All pages show one moment: while a read is open, writes keep a copy of the records that
+ * they replace, and the changes that it needs are not deleted.
+ */
+export class PageReads {
+  readonly #clock: Clock
+  readonly #open = new Set<PageRead>()
+  /** Whether there may be copies that no read needs. */
+  #isDirty = false
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Begins a read. `db` must be in the transaction that has read the position `till`. */
+  async begin(db: Kysely<unknown>, till: number, since?: number): Promise<PageRead> {
+    await sql`
+      create temp table if not exists instep_kept
+        (sid bigint primary key, t text, id text, owner text collate "C", p json, until bigint)`.execute(db)
+    if (this.#isDirty && this.#open.size === 0) {
+      await sql`truncate instep_kept`.execute(db)
+      this.#isDirty = false
+    }
+    const read = { till, since }
+    this.#open.add(read)
+    return read
+  }
+
+  /** Opens a cursor over the items of `read`. `db` must not be in a transaction. */
+  async cursor(db: Kysely<unknown>, read: PageRead, items: ItemsAfter): Promise<SqlCursor> {
+    let after = read.since ?? 0
+    const end = async () => void this.#open.delete(read)
+    const fetch = async (count: number) => {
+      // A database within this process keeps the process busy.
+      await this.#clock.pause()
+      const { rows } = await rowsOf(items(after, count)).execute(db)
+      after = toNumber(rows.at(-1)?.sid ?? after)
+      return rows
+    }
+    const longItems = async (sids: readonly number[]) => {
+      const rows: Item[] = []
+      for (const sid of sids) rows.push(...(await itemsAt(items(sid - 1, 1), [sid]).execute(db)).rows)
+      return rows
+    }
+    try {
+      return await SqlCursor.over({ fetchBytes: pageBytes, fetch, itemsAt: longItems, end })
+    } catch (error) {
+      await end()
+      throw error
+    }
+  }
+
+  /** Keeps copies of `changing` for the open reads. Must run before a write that changes them, after which the head is `head`. */
+  async keep(db: Kysely<unknown>, changing: readonly RecordKey[], head: number): Promise<void> {
+    const tills = [...this.#open].flatMap(({ till, since }) => (since === undefined ? till : []))
+    if (tills.length === 0 || changing.length === 0) return
+    this.#isDirty = true
+    const keys = changing.map(({ t, id }) => ({ t, id }))
+    await sql`
+      insert into instep_kept (sid, t, id, owner, p, until)
+      select r.sid, r.t, r.id, r.owner, r.p, ${head}::bigint
+      from json_to_recordset(${JSON.stringify(keys)}::json) as k(t text, id text)
+      join instep_record r on r.t = k.t and r.id = k.id where r.sid <= ${Math.max(...tills)}`.execute(db)
+  }
+
+  /** The position up to which no open read needs changes. */
+  get unneeded(): number {
+    return Math.min(...[...this.#open].map(({ since = Number.POSITIVE_INFINITY }) => since))
+  }
+}
