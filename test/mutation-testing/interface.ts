@@ -43,8 +43,8 @@ export const overHttp: readonly Mutation[] = [
     test: log,
     name: 'invariant 19: one id sent ten times at once and once more later is done once, and answered alike',
     file: 'src/server/log/sql/write.ts',
-    from: 'verdictOn = (caller: string, id: string) => kept.get(rowKey(caller, id))',
-    to: 'verdictOn = (caller: string, id: string) => kept.get(rowKey(caller, `${id}?`))',
+    from: 'kept.get(rowKey(caller, id))',
+    to: 'kept.get(rowKey(caller, `${id}?`))',
   },
   {
     invariant: 20,

@@ -58,6 +58,23 @@ test('a group is as large as may be, and what is left over is the next', async (
   expect(groups.map((group) => group.length)).toEqual([10, 10, 4])
 })
 
+test('jobs that a group has not done are done by the next ones, in their order', async () => {
+  const groups: (readonly number[])[] = []
+  const joined = new Joined<number, number>({
+    run: async (jobs) => {
+      groups.push(jobs)
+      return jobs.slice(0, 2)
+    },
+    sizeOf: () => 1,
+    callerOf: () => undefined,
+    isOfOne: () => true,
+    clock: new VirtualClock(),
+    maxWaitMs: 10_000,
+  })
+  expect(await settled(joined, [1, 2, 3, 4, 5])).toEqual([1, 2, 3, 4, 5])
+  expect(groups).toEqual([[1, 2, 3, 4, 5], [3, 4, 5], [5]])
+})
+
 test('where one of a group is bad, each is done alone, and that one fails', async () => {
   const { joined, groups } = doubling({ bad: 3 })
   expect(await settled(joined, [1, 2, 3, 4])).toEqual([2, 4, 'Error: It is bad.', 8])

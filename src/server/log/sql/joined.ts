@@ -20,7 +20,10 @@ interface Waiting<Job, Result> {
 }
 
 export interface JoinedOptions<Job, Result> {
-  /** Runs all of `jobs` or none, and resolves with the results in the same order. */
+  /**
+   * Runs jobs, and resolves with their results in the same order. With fewer results than jobs, the rest has not been
+   * done, and is done in later groups. At least one job is done, or none and the promise rejects.
+   */
   readonly run: (jobs: readonly Job[]) => Promise<readonly Result[]>
   /** The size of a job; above 0. */
   readonly sizeOf: (job: Job) => number
@@ -78,6 +81,13 @@ export class Joined<Job, Result> {
     this.#waiting.splice(before + 1, 0, waiting)
   }
 
+  /** Puts a job back that its group has not done, before the others of its turn. */
+  #putBack(waiting: Waiting<Job, Result>): void {
+    const after = this.#waiting.findIndex(({ turn }) => turn >= waiting.turn)
+    this.#waiting.splice(after < 0 ? this.#waiting.length : after, 0, waiting)
+    this.#limit(waiting)
+  }
+
   #limit(waiting: Waiting<Job, Result>): void {
     const { clock, maxWaitMs } = this.#options
     waiting.start = clock.after(maxWaitMs, () => {
@@ -116,6 +126,7 @@ export class Joined<Job, Result> {
     try {
       const results = await this.#options.run(group.map(({ job }) => job))
       for (const [index, result] of results.entries()) group[index]?.resolve(result)
+      for (const waiting of group.slice(results.length).reverse()) this.#putBack(waiting)
     } catch (error) {
       if (group.length > 1 && this.#options.isOfOne(error)) this.#retryEach(group)
       else for (const { reject } of group) reject(error)

@@ -1,19 +1,22 @@
 import { type RawBuilder, sql } from 'kysely'
 import { rowKey } from '../../../protocol/fold.ts'
 import type { Payload } from '../../../protocol/json.ts'
-import type { StoredRecord } from '../log.ts'
+import type { Judge, StoredRecord } from '../log.ts'
 import { WriteRejectedError } from '../rejection.ts'
 import type { Db } from './database.ts'
 import type { Write } from './group.ts'
 
-/** The maximum length of all records that one write reads, in bytes of JSON. */
-const maxBytes = 64 * 1_048_576
+/**
+ * The maximum length of all records that are read under the log's lock at once, in bytes of JSON: as much as a group of
+ * writes may hold.
+ */
+const maxBytes = 16 * 1_048_576
 
 /**
  * The stored length in bytes after which one statement reads no more records. Stored records may be compressed, to
- * 1/255 at best, so the result always fits into the longest string of Node.
+ * 1/255 at best, so one statement reads about 32 MiB at most.
  */
-const storedAtOnce = 1_048_576
+const storedAtOnce = 131_072
 
 /** A record to read. */
 export interface Wanted {
@@ -72,7 +75,7 @@ export function wantedBy(writes: readonly Write[]): readonly Wanted[] {
   return [...wanted.values()]
 }
 
-/** The `wanted` records that exist, as a document. After about 1 MiB, records come without their fields. */
+/** The `wanted` records that exist, as a document. After about 128 kB, records come without their fields. */
 export function recordsOf(wanted: readonly Wanted[]): RawBuilder<unknown> {
   return sql`
     select json_agg(json_build_object('n', f.n, 'owner', f.owner, 'sid', f.sid, 'left', f.whole and not f.brought,
@@ -89,33 +92,63 @@ export function recordsOf(wanted: readonly Wanted[]): RawBuilder<unknown> {
     ) f`
 }
 
+/** The records that a group of writes has read. */
+export interface ReadRecords {
+  readonly records: ReadonlyMap<string, LoadedRecord>
+  /** The number of writes, from the first one, whose records are read. At least 1. */
+  readonly fitting: number
+  /** The indexes of the writes whose records are too long together. */
+  readonly tooLarge: ReadonlySet<number>
+}
+
 /**
- * All `wanted` records that exist, by their keys: those in `found`, plus the fields that `found` lacks. Must run under
- * the same lock as the statement that returned `found`. Throws a WriteRejectedError of reason `too_large` if they are
- * too long together.
+ * The records of `writes`: those in `found`, plus the fields that `found` lacks, until they are too long together. Must
+ * run under the same lock as the statement that returned `found`.
  */
 export async function readRecords(
   db: Db,
+  writes: readonly Write[],
   wanted: readonly Wanted[],
   found: readonly FoundRecord[],
-): Promise<ReadonlyMap<string, LoadedRecord>> {
+): Promise<ReadRecords> {
   const records = new Map<string, LoadedRecord>()
-  let bytes = 0
+  const lengths = new Map<string, number>()
+  let total = 0
   for (let read = found; ; ) {
     const left: Wanted[] = []
-    for (const { n, owner, sid, left: isLeft, p, bytes: length } of read) {
+    for (const { n, owner, sid, left: isLeft, p, bytes } of read) {
       const target = wanted[n]
-      if (target && isLeft) left.push(target)
-      else if (target) records.set(rowKey(target.t, target.id), { owner, sid, p: p ?? {}, whole: p !== null })
-      bytes += length ?? 0
+      if (!target) continue
+      const key = rowKey(target.t, target.id)
+      if (isLeft) left.push(target)
+      else records.set(key, { owner, sid, p: p ?? {}, whole: p !== null })
+      lengths.set(key, bytes ?? 0)
+      total += bytes ?? 0
     }
-    if (bytes > maxBytes) {
-      const message = `The records to be changed are longer than ${maxBytes} bytes in total.`
-      throw new WriteRejectedError('too_large', message)
-    }
-    if (left.length === 0) return records
+    const unread = new Set(left.map(({ t, id }) => rowKey(t, id)))
+    if (unread.size === 0 || total > maxBytes) return { records, ...fit(writes, lengths, unread) }
     const { rows } = await sql<{ records: readonly FoundRecord[] | null }>`
       select (${recordsOf(left)}) as records`.execute(db)
     read = rows[0]?.records ?? []
   }
+}
+
+function fit(
+  writes: readonly Write[],
+  lengths: ReadonlyMap<string, number>,
+  unread: ReadonlySet<string>,
+): Omit<ReadRecords, 'records'> {
+  const tooLarge = new Set<number>()
+  for (const [w, { ops, transaction }] of writes.entries()) {
+    const keys = transaction?.refused ? [] : [...new Set(ops.map(({ t, id }) => rowKey(t, id)))]
+    if (keys.reduce((sum, key) => sum + (lengths.get(key) ?? 0), 0) > maxBytes) tooLarge.add(w)
+    else if (keys.some((key) => unread.has(key))) return { fitting: w, tooLarge }
+  }
+  return { fitting: writes.length, tooLarge }
+}
+
+/** Rejects a write whose records are too long together. */
+export const refuseTooLarge: Judge = () => {
+  const message = `The records to be changed are longer than ${maxBytes} bytes in total.`
+  throw new WriteRejectedError('too_large', message)
 }

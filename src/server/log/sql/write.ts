@@ -10,7 +10,15 @@ import { Group, type GroupBefore, type GroupRules, type Outcome, type Write } fr
 import { type Int8, toNumber } from './int8.ts'
 import { newestChange, type PositionRow, positionOf } from './position.ts'
 import { readRecord } from './read.ts'
-import { type FoundRecord, readRecords, recordsOf, type Wanted, wantedBy } from './records.ts'
+import {
+  type FoundRecord,
+  type ReadRecords,
+  readRecords,
+  recordsOf,
+  refuseTooLarge,
+  type Wanted,
+  wantedBy,
+} from './records.ts'
 
 /*
  * Data goes into a statement as one JSON document. So the database parses it as JSON and refuses text that it cannot
@@ -21,7 +29,7 @@ import { type FoundRecord, readRecords, recordsOf, type Wanted, wantedBy } from 
 /** A placeholder for the reason why a required transaction was rejected: nobody reads it. */
 const unread: Rejection = { code: 'invalid', message: 'It was rejected.' }
 
-/** The outcome of each write, in order, and the changes of all. */
+/** The outcome of each write that was decided, in order, and the changes of all. */
 export interface GroupWritten {
   readonly outcomes: readonly Outcome[]
   readonly written: WriteResult
@@ -35,8 +43,8 @@ export interface WriteOptions {
 }
 
 /**
- * Applies `writes` in the transaction of `db`. Holds the log's lock until the transaction ends, so nothing else should
- * be done in it.
+ * Applies `writes` in the transaction of `db`, or only the first of them, if their records are too long together. Holds
+ * the log's lock until the transaction ends, so nothing else should be done in it.
  */
 export async function writeIn(
   db: Db,
@@ -45,14 +53,21 @@ export async function writeIn(
   at: number,
   { runner, verdictHorizon = 0 }: WriteOptions = {},
 ): Promise<GroupWritten> {
-  const { position, read, ...found } = await lockAndRead(db, history, writes)
+  const { position, read, fitting, tooLarge, ...found } = await lockAndRead(db, history, writes)
   const horizon = Math.max(verdictHorizon, found.verdictHorizon)
   const group = new Group({ ...position, ...found, verdictHorizon: horizon }, at, runner && { runner, read })
-  const outcomes = await group.decide(writes)
+  const outcomes = await group.decide(
+    writes.slice(0, fitting).map((write, w) => (tooLarge.has(w) ? refused(write) : write)),
+  )
   await pageReads?.keep(db, group.records, group.head)
   if (group.entries.length > 0 || group.verdicts.length > 0) await store(db, notify, group, at)
   const changes = group.entries.map(({ sid, owner, frame }) => ({ sid, owner, frame: JSON.stringify(frame) }))
   return { outcomes, written: { ...position, head: group.head, after: position.head, changes } }
+}
+
+/** `write`, to be rejected because its records are too long together. Its rules are not asked. */
+function refused({ ops, transaction }: Write): Write {
+  return { ops, judge: refuseTooLarge, ...(transaction && { transaction: { ...transaction, rules: undefined } }) }
 }
 
 interface FoundVerdict {
@@ -72,10 +87,8 @@ interface Found extends PositionRow {
   readonly changes: readonly FoundChange[] | null
 }
 
-type LockedState = Required<Pick<GroupBefore, 'befores' | 'verdictOn' | 'verdictHorizon'>> & {
-  readonly position: Position
-  readonly read: ReadRecord
-}
+type LockedState = Required<Pick<GroupBefore, 'befores' | 'verdictOn' | 'verdictHorizon'>> &
+  Pick<ReadRecords, 'fitting' | 'tooLarge'> & { readonly position: Position; readonly read: ReadRecord }
 
 /**
  * Takes the log's lock. Reads the records of all ops, the verdicts on the transactions, and the verdicts on the
@@ -96,7 +109,7 @@ async function lockAndRead(
   for (const { caller, id, digest, sid, error } of found?.verdicts ?? []) {
     kept.set(rowKey(caller, id), { digest, verdict: sid === null ? { error: error ?? unread } : { sid } })
   }
-  const records = await readRecords(db, wanted, found?.records ?? [])
+  const { records, fitting, tooLarge } = await readRecords(db, writes, wanted, found?.records ?? [])
   const position = positionOf(found)
   const changed = changesFound(asked, found?.changes ?? [])
   const befores = writes.map(({ ops }, w) =>
@@ -112,7 +125,7 @@ async function lockAndRead(
     const loaded = records.get(rowKey(t, id))
     return loaded?.whole ? loaded : readRecord(db, t, id)
   }
-  return { position, befores, verdictOn, verdictHorizon, read }
+  return { position, befores, verdictOn, verdictHorizon, read, fitting, tooLarge }
 }
 
 /**
