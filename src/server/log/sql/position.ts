@@ -11,6 +11,12 @@ export interface PositionRow {
   readonly newest: Int8 | null
 }
 
+/**
+ * Finds the one row of `instep_state` quickly: for a `from instep_state`. While any transaction of the database is open,
+ * PostgreSQL keeps the old versions of the row, one for each write. Read backwards, the index begins with the newest.
+ */
+export const newestVersion = sql`order by one desc limit 1`
+
 /** The newest change in `instep_log`, for a {@link PositionRow}. */
 export const newestChange = sql<Int8 | null>`(select max(sid) from instep_log)`
 

@@ -6,7 +6,7 @@ import { type Cursor, end, type Item, SqlCursor } from './cursor.ts'
 import type { Db, SqlDatabase } from './database.ts'
 import { type Int8, toNumber } from './int8.ts'
 import type { ItemsAfter, PageRead, PageReads } from './page-reads.ts'
-import { newestChange, type PositionRow, positionOf, stateIn } from './position.ts'
+import { newestChange, newestVersion, type PositionRow, positionOf, stateIn } from './position.ts'
 
 /** The length in bytes after which `readChanges` reads no more changes: they are all in memory at once. */
 const changesBytes = 1_048_576
@@ -21,7 +21,9 @@ export interface OpenRead {
 
 export async function readPosition(db: Db, { history }: Pick<SqlDatabase, 'history'>): Promise<Position> {
   const { rows } = await sql<PositionRow>`
-    select ${history} as history, head, horizon, ${newestChange} as newest from instep_state`.execute(db)
+    select ${history} as history, head, horizon, ${newestChange} as newest from instep_state ${newestVersion}`.execute(
+    db,
+  )
   return positionOf(rows[0])
 }
 
@@ -125,7 +127,7 @@ export async function readChanges(
       select ${history} as history, head, horizon, ${newestChange} as newest, coalesce(
         (select sid from instep_log where last and sid >= ${after + limit}::bigint order by sid limit 1), head
       ) as most
-      from instep_state
+      from instep_state ${newestVersion}
     ), part as materialized (
       select history, head, horizon, newest, coalesce((
         select sid from (

@@ -8,7 +8,7 @@ import { type Asked, askedBy, changesFound, changesOf, type FoundChange } from '
 import type { Db, SqlDatabase } from './database.ts'
 import { Group, type GroupBefore, type GroupRules, type Outcome, type Write } from './group.ts'
 import { type Int8, toNumber } from './int8.ts'
-import { newestChange, type PositionRow, positionOf } from './position.ts'
+import { newestChange, newestVersion, type PositionRow, positionOf } from './position.ts'
 import { readRecord } from './read.ts'
 import {
   type FoundRecord,
@@ -147,9 +147,9 @@ async function find(
   ])
   const { rows } = await sql<Found>`
     with state as materialized (
-      select ${history} as history, head, horizon, xmin as writer, verdict_horizon from instep_state for update
+      select ${history} as history, head, horizon, xmin as writer, verdict_horizon from instep_state ${newestVersion} for update
     )
-    select history, head, horizon, ${newestChange} as newest, verdict_horizon as "verdictHorizon", writer is distinct from (select xmin from instep_state) as stale, (
+    select history, head, horizon, ${newestChange} as newest, verdict_horizon as "verdictHorizon", writer is distinct from (select xmin from instep_state ${newestVersion}) as stale, (
       select json_agg(json_build_object('caller', v.caller, 'id', v.id, 'digest', v.digest, 'sid', v.sid,
         'error', case when k.own then v.error end))
       from (
@@ -191,5 +191,6 @@ async function store(db: Db, notify: SqlDatabase['notify'], group: Group, at: nu
       select caller, id, digest, ${at}::bigint, sid, error from json_to_recordset(${JSON.stringify(judged)}::json)
         as v(caller text, id text, digest text, sid bigint, error json)
     )
-    update instep_state set head = ${head} returning ${entries.length > 0 ? notify : sql`1`}`.execute(db)
+    update instep_state set head = ${head} where ctid = (select ctid from instep_state ${newestVersion})
+    returning ${entries.length > 0 ? notify : sql`1`}`.execute(db)
 }
