@@ -139,6 +139,8 @@ describe('a folder that was not closed', () => {
     'invariant 11: begins one new history when %s',
     async (_, restart) => {
       begin('left')
+      // As a power cut may leave it.
+      writeFileSync(join(folder, 'pgdata', 'postmaster.pid'), '')
       restart()
       const after = await historyNow()
       expect(after).not.toBe(history)

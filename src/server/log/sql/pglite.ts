@@ -80,7 +80,11 @@ async function beginHistory(pglite: PGlite, logger: Logger): Promise<void> {
 async function startIn(folder: string, options: PGliteOptions): Promise<PGlite> {
   const path = join(folder, 'pgdata')
   const [begun, complete] = [join(folder, 'begun'), join(folder, 'complete')]
-  if (existsSync(complete)) return start(path)
+  if (existsSync(complete)) {
+    // A power cut may leave the file empty, and PostgreSQL then refuses to start. The lock of the folder is enough.
+    await rm(join(path, 'postmaster.pid'), { force: true })
+    return start(path)
+  }
   if (existsSync(begun)) await rm(path, { recursive: true, force: true })
   else if (existsSync(path)) throw unmarked(folder)
   await writeFile(begun, '')
