@@ -147,7 +147,7 @@ export class KyselyLog implements SqlLog {
 
   async snapshot(owner: string): Promise<Snapshot> {
     const read = await this.#open('readers', () => openSnapshot(this.#database, owner))
-    return { ...(this.#handOut('readers', read)), count: read.count }
+    return { ...this.#handOut('readers', read), count: read.count }
   }
 
   async delta(owner: string, since: number): Promise<LogRead> {
