@@ -112,7 +112,7 @@ export const also: readonly Mutation[] = [
     test: 'test/client/repair.test.ts',
     name: 'invariant 65: that comes too early is made later, so that nothing stays missing',
     file: 'src/engine/fetcher.ts',
-    from: 'if (entry?.owesRepair) this.#resets.owe()',
+    from: 'if (owesRepair) this.#resets.owe()',
     to: '',
   },
   {

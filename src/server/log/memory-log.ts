@@ -300,7 +300,7 @@ function verdictKey({ caller }: ClientTransaction, id: string): string {
 function withoutFields(entry: Entry): Entry {
   const { sid, t, id, at, tx }: SyncFrame = JSON.parse(entry.frame)
   const frame: SyncFrame = { sid, t, id, op: 'd', at, tx }
-  return { ...entry, frame: JSON.stringify(frame) }
+  return { ...entry, frame: JSON.stringify(frame), isWhole: true }
 }
 
 /** The `entries` of `owner`, without those that a later entry makes obsolete by a removal or a whole record. */

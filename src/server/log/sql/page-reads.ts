@@ -1,6 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Clock } from '../../../base/environment.ts'
-import type { RecordKey } from '../draft.ts'
+import type { RecordKey } from '../log.ts'
 import { type Item, itemsAt, rowsOf, SqlCursor } from './cursor.ts'
 import { toNumber } from './int8.ts'
 

@@ -126,14 +126,14 @@ export async function readRecords(
       total += bytes ?? 0
     }
     const unread = new Set(left.map(({ t, id }) => rowKey(t, id)))
-    if (unread.size === 0 || total > maxBytes) return { records, ...fit(writes, lengths, unread) }
+    if (unread.size === 0 || total > maxBytes) return { records, ...fittingOf(writes, lengths, unread) }
     const { rows } = await sql<{ records: readonly FoundRecord[] | null }>`
       select (${recordsOf(left)}) as records`.execute(db)
     read = rows[0]?.records ?? []
   }
 }
 
-function fit(
+function fittingOf(
   writes: readonly Write[],
   lengths: ReadonlyMap<string, number>,
   unread: ReadonlySet<string>,

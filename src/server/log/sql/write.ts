@@ -67,7 +67,11 @@ export async function writeIn(
 
 /** `write`, to be rejected because its records are too long together. Its rules are not asked. */
 function refused({ ops, transaction }: Write): Write {
-  return { ops, judge: refuseTooLarge, ...(transaction && { transaction: { ...transaction, rules: undefined } }) }
+  return {
+    ops,
+    judge: refuseTooLarge,
+    ...(transaction && { transaction: { ...transaction, rules: undefined } }),
+  }
 }
 
 interface FoundVerdict {
