@@ -27,6 +27,8 @@ export interface Option {
   readonly about: string
   /** The placeholder of the value in the help. An option without it is a flag. */
   readonly value?: string
+  /** Whether the option may be set several times. */
+  readonly repeats?: boolean
 }
 
 /**
@@ -46,7 +48,7 @@ export function parse(command: Command, args: readonly string[]): Given {
     strict: false,
     tokens: true,
   })
-  const options = new Map<string, string>()
+  const options = new Map<string, string[]>()
   const rest: string[] = []
   for (const token of tokens) {
     if (token.kind === 'positional') rest.push(token.value)
@@ -54,7 +56,9 @@ export function parse(command: Command, args: readonly string[]): Given {
     const { name, rawName, value, inlineValue } = token
     const option = Object.hasOwn(command.options, name) ? command.options[name] : undefined
     if (!option) throw new UsageError(`There is no option \`${rawName}\`; ${seeHelp(command)}`)
-    if (options.has(name)) throw new UsageError(`\`--${name}\` is set more than once; set it once.`)
+    const values = options.get(name) ?? []
+    if (values.length > 0 && !option.repeats)
+      throw new UsageError(`\`--${name}\` is set more than once; set it once.`)
     if (option.value !== undefined && !value) {
       throw new UsageError(`\`--${name}\` needs a value; ${seeHelp(command)}`)
     }
@@ -64,7 +68,7 @@ export function parse(command: Command, args: readonly string[]): Given {
         `\`--${name}\` needs a value; write a value that begins with a dash as \`--${name}=-x\`.`,
       )
     }
-    options.set(name, value ?? 'true')
+    options.set(name, [...values, value ?? 'true'])
   }
   const superfluous = rest[command.arguments?.length ?? 0]
   if (superfluous !== undefined) {

@@ -14,7 +14,8 @@ export const configOption = { about: 'A JSON file with any of these options', va
 /** The parsed command line. */
 export interface Given {
   readonly args: readonly string[]
-  readonly options: ReadonlyMap<string, string>
+  /** The values of each option, in order: at least one. */
+  readonly options: ReadonlyMap<string, readonly string[]>
 }
 
 interface Found {
@@ -42,7 +43,8 @@ export class Settings {
     this.#known = known
     this.#commandLine = commandLine
     this.#env = env
-    this.#configPath = commandLine.options.get('config') ?? filled('INSTEP_CONFIG', env.INSTEP_CONFIG) ?? ''
+    this.#configPath =
+      commandLine.options.get('config')?.[0] ?? filled('INSTEP_CONFIG', env.INSTEP_CONFIG) ?? ''
     this.#config = this.#configPath === '' ? {} : readConfig(this.#configPath, known)
   }
 
@@ -121,12 +123,17 @@ export class Settings {
     return this.#onLine(option)?.text
   }
 
+  /** The values of an option that repeats. Ignores other sources, as `meant` does. */
+  each(option: string): readonly string[] {
+    return this.#commandLine.options.get(option) ?? []
+  }
+
   #read<T>(option: string, read: (text: string) => T | undefined, expected: string): T | undefined {
     return readAs(this.#find(option), read, expected)
   }
 
   #onLine(option: string): Found | undefined {
-    const text = this.#commandLine.options.get(option)
+    const text = this.#commandLine.options.get(option)?.[0]
     return text === undefined ? undefined : { text, name: `\`--${option}\`` }
   }
 

@@ -13,7 +13,7 @@ export {
   sqlKeyStore,
 } from './auth/api-key.ts'
 export { type CachedAuthenticate, type CacheOptions, cached } from './auth/cached.ts'
-export type { Authenticate, Caller, OwnerField, Refusal, RefusalCode } from './auth/caller.ts'
+export type { Authenticate, Caller, Refusal, RefusalCode } from './auth/caller.ts'
 export { bearerToken } from './auth/credentials.ts'
 export { type JwtOptions, type JwtRules, jwtAuthentication } from './auth/jwt.ts'
 export type { AsymmetricAlgorithm, JwtKeySet, JwtSecret } from './auth/jwt-keys.ts'

@@ -5,7 +5,8 @@ import { harmless, type Logger, silentLogger } from '../base/logger.ts'
 import { defineModels, type ModelDefinitions, type Models } from '../models/models.ts'
 import { isObject } from '../protocol/json.ts'
 import { maxOps } from '../protocol/tx.ts'
-import type { Authenticate, OwnerField } from './auth/caller.ts'
+import type { Authenticate } from './auth/caller.ts'
+import { isOwner } from './auth/owners.ts'
 import type { OnCommit } from './change-hook.ts'
 import { type Given, given } from './defined.ts'
 import type { Authorize } from './http/authorize.ts'
@@ -24,8 +25,11 @@ export interface SyncServiceOptions {
   readonly database: string | Log
   /** Identifies the caller of each request, before anything else happens. */
   readonly authenticate: Authenticate
-  /** The field of each record that names its owner. Only the owner sees the record. */
-  readonly ownerField: OwnerField
+  /**
+   * The field of each record that names its owner. Only callers with this owner see the record; see
+   * {@link Caller.owners}.
+   */
+  readonly ownerField: string
   /**
    * Runs before each transaction of a client, and may refuse the transaction. @default allows all that ownership allows
    */
@@ -125,7 +129,7 @@ export const expected: {
     "'memory:', a Log, or on Node a folder or an address like 'postgres://…'",
   ],
   authenticate: [isFunction, 'a function'],
-  ownerField: [(value) => value === 'userId' || value === 'organizationId', "'userId' or 'organizationId'"],
+  ownerField: [isOwner, "the name of a field, such as 'userId' or 'owner'"],
   authorize: [orNone(isFunction), 'a function'],
   prepare: [orNone(isFunction), 'a function'],
   models: [orNone(isObject), 'the result of defineModels, or an object of schemas'],

@@ -22,7 +22,7 @@ export async function removeOwner(
   onCommitted?: OnCommitted,
 ): Promise<number> {
   // Records that have moved to another owner meanwhile count as absent. Removals need no owner field.
-  const judge = ownershipJudge({ ownerField: '', models: undefined, owner })
+  const judge = ownershipJudge({ ownerField: '', models: undefined, owners: [owner] })
   let records = 0
   const count: OnCommitted = (changes) => {
     records += changes.length

@@ -63,7 +63,11 @@ export interface SyncService {
    * number of records. After an error, call it again: it continues. End the user's access before.
    */
   remove(options: RemoveOptions): Promise<{ readonly records: number }>
-  /** Closes the sockets of all callers for which `match` returns true. Call it when their access has ended. */
+  /**
+   * Closes the sockets of all callers for which `match` returns true. Call it when their access has ended, or when their
+   * owners have changed. No change is pushed to them any more; beyond 100 sockets, they are closed within 60 s, so that
+   * not all clients fetch a snapshot at once.
+   */
   revoke(match: (caller: Caller) => boolean): void
   /**
    * Makes `/healthz` answer 503 from now on, so that a load balancer sends requests elsewhere. Everything else goes on.
@@ -77,8 +81,11 @@ export interface SyncService {
 const isName: Check = [(value) => typeof value === 'string' && value !== '', 'a name']
 const removeChecks = { owner: isName, userId: isName }
 
-/** Names what a position refers to: the epoch. Another history or another owner has another epoch. */
-export type EpochOf = (history: string, ownerField: string, owner: string) => string
+/**
+ * Names what a position refers to: the epoch. Another history has another epoch, and so have other owners. `owners` are
+ * sorted.
+ */
+export type EpochOf = (history: string, ownerField: string, owners: readonly string[]) => string
 
 /**
  * Creates the service without anything from Node, so that it also runs in a page.
@@ -102,7 +109,7 @@ export function createServiceWith(
     log,
     logger,
     digest,
-    epochOf: (history: string, owner: string) => epochOf(history, ownerField, owner),
+    epochOf: (history: string, owners: readonly string[]) => epochOf(history, ownerField, [...owners].sort()),
     callerOf: ({ userId }: Caller) => digest(JSON.stringify(['caller', userId])),
   }
   let draining = false
@@ -123,7 +130,7 @@ export function createServiceWith(
     })
     return app
   }
-  const hub = new Hub({ ...shared, clock, limits: { heartbeatMs, recheckMs, maxBufferedBytes } })
+  const hub = new Hub({ ...shared, clock, random, limits: { heartbeatMs, recheckMs, maxBufferedBytes } })
 
   const service: SyncService = {
     path,
@@ -140,7 +147,7 @@ export function createServiceWith(
       const response = await (await start()).fetch(upgradeRequest, {
         admit: (identity) => {
           const again = () => standingOf(upgradeRequest, identity, resolved)
-          accept = (socket) => void hub.add(socket, identity.caller, identity.owner, { at, again })
+          accept = (socket) => void hub.add(socket, identity, { at, again })
         },
       })
       return accept ?? response
@@ -183,15 +190,22 @@ export function createServiceWith(
   return service
 }
 
-/** Whether the credentials of `request` still belong to the same user and owner. */
+/** Whether the credentials of `request` still belong to the same user with the same owners, in whatever order. */
 async function standingOf(request: Request, before: Identity, options: IdentifyOptions): Promise<Standing> {
   try {
-    const { caller, owner } = await identify(request, options)
-    return caller.userId === before.caller.userId && owner === before.owner ? 'same' : 'other'
+    const { caller, owners } = await identify(request, options)
+    const isSame = caller.userId === before.caller.userId && hasSame(owners, before.owners)
+    return isSame ? 'same' : 'other'
   } catch (error) {
     // If the credentials cannot be checked now, the user stays signed in.
     return error instanceof Failure && error.status < 500 ? 'gone' : 'same'
   }
+}
+
+/** Whether two lists without duplicates have the same items, in whatever order. */
+function hasSame(owners: readonly string[], others: readonly string[]): boolean {
+  const set = new Set(others)
+  return owners.length === set.size && owners.every((owner) => set.has(owner))
 }
 
 /** The close code of a socket for the HTTP status that a request gets (RFC 6455, section 7.4.1, and its registry). */

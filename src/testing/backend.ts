@@ -2,7 +2,7 @@ import { check } from '../base/check-options.ts'
 import type { Clock, Random } from '../base/environment.ts'
 import type { WireRow } from '../protocol/row.ts'
 import type { TxOp } from '../protocol/tx.ts'
-import type { Caller, OwnerField } from '../server/auth/caller.ts'
+import { type Caller, ownersOf, type RefusalCode } from '../server/auth/caller.ts'
 import { MemoryLog } from '../server/log/memory-log.ts'
 import type { SyncServiceOptions } from '../server/options.ts'
 import type { AcceptSocket } from '../server/realtime/server-socket.ts'
@@ -19,7 +19,7 @@ export type ServiceOptions = Omit<
 >
 
 export interface BackendOptions {
-  readonly service: ServiceOptions & { readonly ownerField: OwnerField; readonly path: string }
+  readonly service: ServiceOptions & { readonly ownerField: string; readonly path: string }
   readonly clock: Clock
   readonly random: Random
   readonly callerOf: (identity: string) => Caller
@@ -88,10 +88,16 @@ export class Backend {
   async rows(identity: string): Promise<readonly WireRow[]> {
     check('identity', identity, isName)
     const { service, callerOf } = this.#options
-    const { batches } = await this.log.snapshot(callerOf(identity)[service.ownerField] ?? '')
+    const { batches } = await this.log.snapshot(ownersOf(callerOf(identity), service.ownerField) ?? [])
     const rows: WireRow[] = []
     for await (const batch of batches) rows.push(...JSON.parse(`[${batch}]`))
     return rows
+  }
+
+  /** Refuses the tokens of `identity`, and closes the sockets that were opened with them. */
+  end(identity: string, refused: RefusalCode): void {
+    this.tokens.end(identity, refused)
+    this.service.revoke((caller) => this.tokens.hasEnded(caller))
   }
 
   /** Changes the epoch, as an upgrade of the service does that invalidates all positions. */
@@ -112,7 +118,8 @@ export class Backend {
   #begin(): History {
     const { clock, random } = this.#options
     const log = new MemoryLog({ clock, random })
-    const epochOf = (history: string, _field: string, owner: string) => `${history}.${this.#epoch}.${owner}`
+    const epochOf = (history: string, _field: string, owners: readonly string[]) =>
+      `${history}.${this.#epoch}.${JSON.stringify(owners)}`
     const authenticate = (request: Request) => this.tokens.authenticate(request)
     const service = createServiceWith(epochOf, {
       ...this.#options.service,

@@ -47,7 +47,7 @@ export class MockSyncServer<C extends Clock = Clock> {
       baseUrl: address = 'https://sync.test/sync/v1',
       seed = 1,
       latencyMs = time.latencyMs,
-      callerOf = (identity) => ({ userId: identity, organizationId: identity }),
+      callerOf = (identity) => ({ userId: identity, organizationId: identity, owners: [identity] }),
       ownerField = 'userId',
       ...service
     } = options
@@ -142,14 +142,12 @@ export class MockSyncServer<C extends Clock = Clock> {
 
   /** Makes the tokens of `identity` expire: requests get 401, and sockets are closed with 4401. */
   expire(identity: string): void {
-    const ended = this.#backend.tokens.end(identity, 'token_expired')
-    this.#backend.service.revoke((caller) => ended.has(caller))
+    this.#backend.end(identity, 'token_expired')
   }
 
   /** Revokes the tokens of `identity`: as `expire`, with another reason. */
   revoke(identity: string): void {
-    const ended = this.#backend.tokens.end(identity, 'invalid_token')
-    this.#backend.service.revoke((caller) => ended.has(caller))
+    this.#backend.end(identity, 'invalid_token')
   }
 
   /** Sends `message` as JSON on all open sockets, or on those of `identity`. */

@@ -1,5 +1,5 @@
 import type { Check } from '../base/check-options.ts'
-import type { Caller, OwnerField } from '../server/auth/caller.ts'
+import type { Caller } from '../server/auth/caller.ts'
 import type { ServiceOptions } from './backend.ts'
 import { isDuration, isFunction, isNumber, oneOf } from './checks.ts'
 
@@ -7,9 +7,12 @@ import { isDuration, isFunction, isNumber, oneOf } from './checks.ts'
 export interface MockSyncServerOptions extends ServiceOptions {
   /** @default 'https://sync.test/sync/v1' */
   readonly baseUrl?: string
-  /** The field that names the owner of a record. Only the owner sees the record. @default 'userId' */
-  readonly ownerField?: OwnerField
-  /** Returns the caller of an identity. @default the identity itself, as user and as organization */
+  /** The field that names the owner of a record. Only callers with this owner see the record. @default 'userId' */
+  readonly ownerField?: string
+  /**
+   * Returns the caller of an identity. Called for each request, so that a test can change the `owners` of an identity.
+   * @default the identity itself, as user, as organization and as the only owner
+   */
   readonly callerOf?: (identity: string) => Caller
   /** The time that a message takes one way, in ms. @default 20; 0 in real time */
   readonly latencyMs?: number

@@ -6,7 +6,7 @@ import { isDuration, isName } from './checks.ts'
 
 interface Token {
   readonly identity: string
-  readonly caller: Caller
+  readonly expiresAt: number | undefined
   refused?: RefusalCode
 }
 
@@ -16,6 +16,7 @@ export class Tokens {
   readonly #callerOf: (identity: string) => Caller
   readonly #tokens = new Map<string, Token>()
   readonly #newest = new Map<string, string>()
+  readonly #tokenOfCaller = new WeakMap<Caller, Token>()
 
   constructor(clock: Pick<Clock, 'now'>, callerOf: (identity: string) => Caller) {
     this.#clock = clock
@@ -27,7 +28,7 @@ export class Tokens {
     if (lifetimeMs !== undefined) check('lifetimeMs', lifetimeMs, isDuration)
     const token = `token-${this.#tokens.size + 1}`
     const expiresAt = lifetimeMs === undefined ? undefined : this.#clock.now() + lifetimeMs
-    this.#tokens.set(token, { identity, caller: { expiresAt, ...this.#callerOf(identity) } })
+    this.#tokens.set(token, { identity, expiresAt })
     this.#newest.set(identity, token)
     return token
   }
@@ -39,13 +40,16 @@ export class Tokens {
 
   /**
    * Refuses the tokens of `identity` from now on. Issues the first token before if there is none, so that a client does
-   * not get a valid one. Returns the callers of these tokens.
+   * not get a valid one.
    */
-  end(identity: string, refused: RefusalCode): ReadonlySet<Caller> {
+  end(identity: string, refused: RefusalCode): void {
     this.newest(identity)
-    const ended = [...this.#tokens.values()].filter((token) => token.identity === identity)
-    for (const token of ended) token.refused ??= refused
-    return new Set(ended.map(({ caller }) => caller))
+    for (const token of this.#tokens.values()) if (token.identity === identity) token.refused ??= refused
+  }
+
+  /** Whether the token that `caller` was authenticated by is refused by now. */
+  hasEnded(caller: Caller): boolean {
+    return this.#tokenOfCaller.get(caller)?.refused !== undefined
   }
 
   async authenticate(request: Request): Promise<Caller | Refusal | null> {
@@ -53,9 +57,12 @@ export class Tokens {
     // ignored.
     const token = this.#tokenOf(request)
     if (!token) return null
-    const { refused, caller } = token
+    const { refused, identity, expiresAt } = token
+    if (refused) return { refused }
     // The service refuses a caller after `expiresAt`.
-    return refused ? { refused } : caller
+    const caller = { expiresAt, ...this.#callerOf(identity) }
+    this.#tokenOfCaller.set(caller, token)
+    return caller
   }
 
   /** The identity of the token in `request`, valid or not. */

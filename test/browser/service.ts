@@ -68,7 +68,7 @@ export class Service {
   /** How many changes each transaction has made. */
   async changes(): Promise<ReadonlyMap<string, number>> {
     const changes = new Map<string, number>()
-    const { batches } = await this.log.delta('ada', 0)
+    const { batches } = await this.log.delta(['ada'], 0)
     for await (const batch of batches) {
       for (const { tx } of JSON.parse(`[${batch}]`)) changes.set(tx, (changes.get(tx) ?? 0) + 1)
     }

@@ -39,7 +39,7 @@ const importing = (path: string, ...options: readonly string[]) => called([...ar
 async function rowsOf(owner: string): Promise<readonly WireRow[]> {
   const log = await openSqlLog(database)
   const texts: string[] = []
-  for await (const batch of (await log.snapshot(owner)).batches) texts.push(batch)
+  for await (const batch of (await log.snapshot([owner])).batches) texts.push(batch)
   await log.close()
   return JSON.parse(`[${texts.join()}]`)
 }

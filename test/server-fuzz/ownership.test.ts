@@ -1,10 +1,11 @@
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TxOp, TxResponse } from '../../src/protocol/tx.ts'
-import { type OwnerField, WriteRejectedError } from '../../src/server/index.ts'
+import { WriteRejectedError } from '../../src/server/index.ts'
 import { type Grounds, type Kind, kinds, openGrounds } from '../interface/grounds.ts'
 import { type Listening, secret, serveOn, tokenOf } from '../interface/site.ts'
 import { NaiveCopy, Oracle } from '../support/oracle.ts'
+import { ownersSteps, ownersStory } from '../support/owners-fuzz.ts'
 
 let grounds: Grounds
 
@@ -16,6 +17,8 @@ afterAll(() => grounds.close())
 
 const users = ['ann', 'bob', 'cid'] as const
 type User = (typeof users)[number]
+
+type OwnerField = 'userId' | 'organizationId'
 
 /** In this setup the user alone owns, in that one the organization does. */
 const owners: { readonly [field in OwnerField]: { readonly [user in User]: string } } = {
@@ -205,3 +208,13 @@ describe.each(combinations)('on %s, owned by %s', (kind, ownerField) => {
     expect(secrets.filter((text) => lines.join('').includes(text))).toEqual([])
   })
 })
+
+test.each(kinds)(
+  'invariant 47: on %s, callers of many owners get what is theirs, whoever comes and goes, and no byte else',
+  async (kind) => {
+    const log = await grounds.log(kind)
+    const story = ownersStory(log)
+    await fc.assert(fc.asyncProperty(ownersSteps, story.run), { numRuns: 6, endOnFailure: true })
+    await story.close()
+  },
+)

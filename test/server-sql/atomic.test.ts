@@ -21,7 +21,7 @@ const breaking = (id: string, state: string, times: number) => `
 
 function txOf(id: string, record: string, more: Partial<ClientTransaction> = {}): ClientTransaction {
   const ops = [insert('before'), insert(record)]
-  return { caller: 'ann', owner: 'ann', id, digest: id, ops, bases: [], requires: [], ...more }
+  return { caller: 'ann', owners: ['ann'], id, digest: id, ops, bases: [], requires: [], ...more }
 }
 
 test('invariant 17: a write that is rolled back takes no sid, and makes no frame that anybody waits for', async () => {

@@ -31,7 +31,7 @@ test('a request for which there is no connection in time is told to come again',
     Array.from({ length: 2_500 }, (_, index) => insert(String(index), { text: 'x'.repeat(500) })),
     asService,
   )
-  const slow = [await log.snapshot('ann'), await log.delta('ann', 0)]
+  const slow = [await log.snapshot(['ann']), await log.delta(['ann'], 0)]
   for (const answer of [ask('bootstrap'), ask('delta?since=0')]) await askedLater(await answer)
   for (const { batches } of slow) for await (const batch of batches) expect(batch).not.toBe('')
   expect((await ask('delta?since=0')).status).toBe(200)
@@ -65,7 +65,7 @@ test('a connection that is lost is told once', async () => {
   const tell = (message: string) => void told.push(message)
   const { log, service } = await serviceOn('lost', { logger: { ...silentLogger, warn: tell, error: tell } })
   await log.write([insert('1')], asService)
-  await (await log.delta('ann', 0)).batches[Symbol.asyncIterator]().next()
+  await (await log.delta(['ann'], 0)).batches[Symbol.asyncIterator]().next()
   const held = "from pg_stat_activity where application_name = 'instep' and datname = 'lost'"
   const open = await postgres.run(
     'lost',

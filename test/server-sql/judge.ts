@@ -6,7 +6,7 @@ export const asService = ownershipJudge({ ownerField: 'userId', models: undefine
 /** The ids of the records that `owner` has. */
 export async function idsOf(log: Log, owner = 'ann'): Promise<readonly string[]> {
   let text = ''
-  for await (const batch of (await log.snapshot(owner)).batches) text += text === '' ? batch : `,${batch}`
+  for await (const batch of (await log.snapshot([owner])).batches) text += text === '' ? batch : `,${batch}`
   return JSON.parse(`[${text}]`).map(({ id }: { id: string }) => id)
 }
 

@@ -40,13 +40,13 @@ describe.each(kinds)('long records in %s', (_, open) => {
       await log.write([insert(String(index), { text: 'x'.repeat(length) })], asService)
     }
     const ids = lengths.map((_, index) => String(index))
-    for (const read of [await log.snapshot('ann'), await log.delta('ann', 0)]) {
+    for (const read of [await log.snapshot(['ann']), await log.delta(['ann'], 0)]) {
       const taken = await batchesOf(read)
       expect(taken.ids).toEqual(ids)
       expect(taken.longest).toBeLessThan(1_200_000)
     }
     // The connection is free again.
-    const { batches } = await log.delta('ann', lengths.length - 1)
+    const { batches } = await log.delta(['ann'], lengths.length - 1)
     expect((await batchesOf({ ...(await log.position()), batches })).ids).toEqual(ids.slice(-1))
     await log.close()
   })

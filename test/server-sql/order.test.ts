@@ -62,7 +62,7 @@ test('invariant 13: of what 8 processes write at once, whoever reads on from a p
     return { sid, ids: changes.map(({ frame }) => JSON.parse(frame).id) }
   })
   const byDelta = follow(async (since) => {
-    const delta = await log.delta('ann', since)
+    const delta = await log.delta(['ann'], since)
     let text = ''
     for await (const batch of delta.batches) text += text === '' ? batch : `,${batch}`
     const frames: readonly SyncFrame[] = JSON.parse(`[${text}]`)

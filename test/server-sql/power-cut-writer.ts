@@ -116,7 +116,7 @@ async function reportOf(cut: Cut, folder: string): Promise<CutReport> {
   const log = await openSqlLog(folder)
   const after = await log.position()
   const had = new Set<string>()
-  for await (const batch of (await log.snapshot('ann')).batches) {
+  for await (const batch of (await log.snapshot(['ann'])).batches) {
     for (const { id } of JSON.parse(`[${batch}]`)) had.add(`t${id.slice(1)}`)
   }
   const moved: string[] = []
@@ -126,7 +126,7 @@ async function reportOf(cut: Cut, folder: string): Promise<CutReport> {
     const sid = cut.answered.get(transaction.id)
     if (!('sid' in verdict) || (sid !== undefined && sid !== verdict.sid)) moved.push(transaction.id)
   }
-  const { count } = await log.snapshot('ann')
+  const { count } = await log.snapshot(['ann'])
   const { head } = await log.position()
   await log.close()
   return {

@@ -175,7 +175,7 @@ describe('a log that is opened late', () => {
     expect(hints).toBe(1)
     expect((await log.changes(0, 10)).changes).toHaveLength(2)
     await log.trim(1)
-    expect((await log.delta('ann', 1)).horizon).toBe(1)
+    expect((await log.delta(['ann'], 1)).horizon).toBe(1)
     await log.close()
     await expect(log.position()).rejects.toThrow('closed')
   })

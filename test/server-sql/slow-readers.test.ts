@@ -44,7 +44,7 @@ const all = Array.from({ length: 4_000 }, (_, index) => String(index))
 describe('an answer that is taken slowly', () => {
   test('is copied after a few seconds, and misses nothing', async () => {
     await open()
-    const slow = iterate(await log.snapshot('ann'))
+    const slow = iterate(await log.snapshot(['ann']))
     const { value: first } = await slow.next()
     const other = idsOf(log, 'bob')
     await clock.advance(5_000)
@@ -55,26 +55,26 @@ describe('an answer that is taken slowly', () => {
 
   test('invariant 55: gives its connection back at once if others wait, and misses nothing itself', async () => {
     await open()
-    const [snapshot, delta] = [iterate(await log.snapshot('ann')), iterate(await log.delta('ann', 0))]
+    const [snapshot, delta] = [iterate(await log.snapshot(['ann'])), iterate(await log.delta(['ann'], 0))]
     const { value: first } = await snapshot.next()
     const { value: firstFrames } = await delta.next()
     expect(await idsOf(log, 'bob')).toEqual(['b'])
-    expect((await log.delta('bob', 4_000)).head).toBe(4_001)
+    expect((await log.delta(['bob'], 4_000)).head).toBe(4_001)
     expect(await idsIn(first, snapshot)).toEqual(all)
     expect(await idsIn(firstFrames, delta)).toEqual(all)
   })
 
   test('invariant 55: keeps nobody from a delta', async () => {
     await open()
-    const slow = iterate(await log.snapshot('ann'))
-    const delta = await log.delta('bob', 4_000)
+    const slow = iterate(await log.snapshot(['ann']))
+    const delta = await log.delta(['bob'], 4_000)
     expect(delta.head).toBe(4_001)
     await slow.return?.()
   })
 
   test('is whole where it becomes slow while a batch is fetched', async () => {
     await open()
-    const slow = iterate(await log.delta('ann', 0))
+    const slow = iterate(await log.delta(['ann'], 0))
     const { value: first } = await slow.next()
     const second = slow.next()
     await clock.advance(5_000)
@@ -84,7 +84,7 @@ describe('an answer that is taken slowly', () => {
 
   test('is cut in the end', async () => {
     await open({ maxReadMs: 60_000 })
-    const slow = iterate(await log.snapshot('ann'))
+    const slow = iterate(await log.snapshot(['ann']))
     for (let second = 0; second < 60; second += 20) {
       expect((await slow.next()).done).toBe(false)
       await clock.advance(20_000)
@@ -94,7 +94,7 @@ describe('an answer that is taken slowly', () => {
 
   test('breaks off where there is no room for it, and keeps nobody waiting', async () => {
     await open()
-    const slow = iterate(await log.snapshot('ann'))
+    const slow = iterate(await log.snapshot(['ann']))
     await slow.next()
     vi.stubEnv('TMPDIR', '/nowhere')
     await clock.advance(5_000)
@@ -104,7 +104,7 @@ describe('an answer that is taken slowly', () => {
 
   test('leaves nothing behind where it is left while it is copied', async () => {
     await open()
-    const slow = iterate(await log.snapshot('ann'))
+    const slow = iterate(await log.snapshot(['ann']))
     await slow.next()
     await clock.advance(5_000)
     await slow.return?.()

@@ -49,7 +49,7 @@ describe.each(['PostgreSQL', 'PGlite'])('a read in %s', (kind) => {
       return JSON.parse(`[${text}]`).map(({ p }: { p: { n: number } }) => p.n)
     }
     const nothing = Array.from({ length: 3_000 }, () => 0)
-    const [delta, snapshot] = [await log.delta('ann', 0), await log.snapshot('ann')]
+    const [delta, snapshot] = [await log.delta(['ann'], 0), await log.snapshot(['ann'])]
     expect(delta).toMatchObject({ head: 3_000, horizon: 0 })
     expect(snapshot).toMatchObject({ head: 3_000, horizon: 0, count: 3_000 })
     expect(await slowly(snapshot)).toEqual(nothing)
@@ -60,21 +60,21 @@ describe.each(['PostgreSQL', 'PGlite'])('a read in %s', (kind) => {
     const p = '{"userId":"eve","b":1,"a":{"é\\n":[1e21,-0.1,9007199254740991,null]},"A":"\u2028"}'
     await log.write([{ op: 'i', t: 'Todo "x"', id: 'ü', p: JSON.parse(p) }], asService)
     let text = ''
-    for await (const batch of (await log.snapshot('eve')).batches) text += batch
+    for await (const batch of (await log.snapshot(['eve'])).batches) text += batch
     expect(text).toBe(`{"t":"Todo \\"x\\"","id":"ü","v":3001,"p":${JSON.stringify(JSON.parse(p))}}`)
   })
 
   test('is nothing for an owner whose name no database can hold', async () => {
     await log.write([insert('x', {}, '\ufffd')], asService)
     expect(await idsOf(log, '\ud800')).toEqual([])
-    expect((await log.snapshot('a\0b')).count).toBe(0)
+    expect((await log.snapshot(['a\0b'])).count).toBe(0)
     expect(await idsOf(log, '\ufffd')).toEqual(['x'])
   })
 
   test('gives frames in their order, also of records that are gone or replaced', async () => {
     await log.write([remove('5'), insert('5', { n: 3 }), update('7', { n: 4 }), remove('6')], asService)
     let text = ''
-    for await (const batch of (await log.delta('ann', 3_000)).batches) text += batch
+    for await (const batch of (await log.delta(['ann'], 3_000)).batches) text += batch
     expect(JSON.parse(`[${text}]`)).toMatchObject([
       { sid: 3_002, op: 'i' },
       { sid: 3_003, op: 'u' },
@@ -105,13 +105,13 @@ describe('a write that falls into the beginning of a read is not in it', () => {
   }
 
   test('invariant 14: neither in a snapshot', async () => {
-    const snapshot = await interrupted('instep_record', (log) => log.snapshot('ann'))
+    const snapshot = await interrupted('instep_record', (log) => log.snapshot(['ann']))
     expect(snapshot).toMatchObject({ head: 1, count: 1 })
   })
 
   test('invariant 14: nor in a delta', async () => {
     const frames = await interrupted('instep_log', async (log) => {
-      const delta = await log.delta('ann', 0)
+      const delta = await log.delta(['ann'], 0)
       expect(delta.head).toBe(1)
       for await (const batch of delta.batches) return JSON.parse(`[${batch}]`)
     })
@@ -130,11 +130,11 @@ describe('a reader of PostgreSQL', () => {
       clock,
     })
     await log.write(long, asService)
-    const first = (await log.snapshot('ann')).batches[Symbol.asyncIterator]()
+    const first = (await log.snapshot(['ann'])).batches[Symbol.asyncIterator]()
     expect((await first.next()).value).toContain('"id":"0"')
     await clock.advance(29_000)
     expect((await first.next()).done).toBe(false)
-    const second = log.snapshot('ann')
+    const second = log.snapshot(['ann'])
     await clock.advance(30_000)
     await expect(first.next()).rejects.toThrow('was aborted')
     expect((await second).count).toBe(2_500)
@@ -145,7 +145,7 @@ describe('a reader of PostgreSQL', () => {
     const log = await openSqlLog(await postgres.database('left'), { maxReaders: 1 })
     await log.write(long, asService)
     for (let time = 0; time < 3; time += 1) {
-      for await (const batch of (await log.snapshot('ann')).batches) if (batch) break
+      for await (const batch of (await log.snapshot(['ann'])).batches) if (batch) break
     }
     expect(await idsOf(log)).toHaveLength(2_500)
     await log.close()
@@ -154,7 +154,7 @@ describe('a reader of PostgreSQL', () => {
   test('does not keep the log from closing', async () => {
     const log = await openSqlLog(await postgres.database('closing'))
     await log.write(long, asService)
-    const batches = (await log.snapshot('ann')).batches[Symbol.asyncIterator]()
+    const batches = (await log.snapshot(['ann'])).batches[Symbol.asyncIterator]()
     await log.close()
     await expect(batches.next()).rejects.toThrow('was aborted')
   })
@@ -170,7 +170,7 @@ describe('a reader of PostgreSQL', () => {
     for (let from = 1_000; from < 1_300; from += 50) await rows(from, 50, 'x'.repeat(50_000))
     await rows(1_300, 5_000, 'x')
     const batches: number[] = []
-    for await (const batch of (await log.snapshot('ann')).batches)
+    for await (const batch of (await log.snapshot(['ann'])).batches)
       batches.push(JSON.parse(`[${batch}]`).length)
     await log.close()
     expect(batches.reduce((sum, count) => sum + count, 0)).toBe(6_300)
@@ -182,7 +182,7 @@ describe('a reader of PostgreSQL', () => {
   test('holds no connection for an answer that is short', async () => {
     const log = await openSqlLog(await postgres.database('short'), { maxDeltaReaders: 1 })
     await log.write([insert('1')], asService)
-    const reads = await Promise.all(Array.from({ length: 5 }, () => log.delta('ann', 0)))
+    const reads = await Promise.all(Array.from({ length: 5 }, () => log.delta(['ann'], 0)))
     expect(reads).toHaveLength(5)
     await log.close()
   })

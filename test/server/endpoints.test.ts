@@ -72,7 +72,7 @@ test('after close, requests and sockets are sent away with 503', async () => {
 test.each([
   ['database', { database: 'mysql://localhost' }],
   ['authenticate', { authenticate: 'jwt' }],
-  ['ownerField', { ownerField: 'owner' }],
+  ['ownerField', { ownerField: '' }],
   ['path', { path: '/sync/' }],
   ['heartbeatMs', { heartbeatMs: 0 }],
   ['maxBodyBytes', { maxBodyBytes: '1 MB' }],

@@ -63,7 +63,7 @@ export function serviceOf(options: Partial<Parameters<typeof createSyncService>[
     await clock.advance(0)
     return socket
   }
-  return { service, log, clock, lines, ask, json, connect }
+  return { service, log, clock, random, lines, ask, json, connect }
 }
 
 export function requestTo(path: string, user: string, init: RequestInit = {}): Request {

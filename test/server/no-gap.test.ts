@@ -31,12 +31,12 @@ class SlowLog extends MemoryLog {
     return this.#slow(() => super.changes(after, limit))
   }
 
-  override snapshot(owner: string) {
-    return this.#slow(() => super.snapshot(owner))
+  override snapshot(owners: readonly string[]) {
+    return this.#slow(() => super.snapshot(owners))
   }
 
-  override delta(owner: string, since: number) {
-    return this.#slow(() => super.delta(owner, since))
+  override delta(owners: readonly string[], since: number) {
+    return this.#slow(() => super.delta(owners, since))
   }
 }
 

@@ -1,7 +1,9 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { TxOp } from '../../src/protocol/tx.ts'
+import { MemoryLog } from '../../src/server/index.ts'
 import { NaiveCopy, Oracle } from '../support/oracle.ts'
+import { ownersSteps, ownersStory } from '../support/owners-fuzz.ts'
 import { type FakeSocket, insert, serviceOf, update } from './harness.ts'
 
 const users = ['ann', 'bob', 'cid'] as const
@@ -85,6 +87,18 @@ test('invariant 47: no byte of a record that was never the caller’s is in any 
       }
     }),
     { numRuns: 60 },
+  )
+})
+
+test('invariant 75: callers of many owners get what is theirs, and nothing that is not everybody’s', async () => {
+  const { clock, random } = serviceOf()
+  await fc.assert(
+    fc.asyncProperty(ownersSteps, async (steps) => {
+      const story = ownersStory(new MemoryLog({ clock, random }))
+      await story.run(steps)
+      await story.close()
+    }),
+    { numRuns: 25 },
   )
 })
 

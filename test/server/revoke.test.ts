@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Caller, OwnerField } from '../../src/server/index.ts'
+import type { Caller } from '../../src/server/index.ts'
 import { FakeSocket, requestTo, serviceOf } from './harness.ts'
 
 /** A service whose authentication waits until it is released. */
@@ -76,7 +76,7 @@ test('a revocation that fails for a socket that is being let in ends nothing but
 
 describe('the credentials of an open socket are asked about again', () => {
   /** A socket of ann's, and who she is by then, or what is thrown. */
-  async function open(caller: Caller = { userId: 'ann' }, ownerField: OwnerField = 'userId') {
+  async function open(caller: Caller = { userId: 'ann' }, ownerField = 'userId') {
     const state: { answer: Caller | null | Error | Promise<never> } = { answer: caller }
     const authenticate = async () => {
       if (state.answer instanceof Error) throw state.answer

@@ -164,7 +164,7 @@ export class TestBackend {
 
   /** What the service shows a user, by id. */
   async rows(user = 'ada'): Promise<{ [id: string]: unknown }> {
-    const { batches } = await this.log.snapshot(user)
+    const { batches } = await this.log.snapshot([user])
     const rows: { [id: string]: unknown } = {}
     for await (const batch of batches) {
       for (const { id, p } of JSON.parse(`[${batch}]`)) {

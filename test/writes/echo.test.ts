@@ -50,7 +50,7 @@ const ways: { readonly [name: string]: (scene: Scene) => void } = {
     const { backend } = scene
     backend.intercept = rewriting('delta', async ({ sid }) => {
       const rows: unknown[] = []
-      for await (const batch of (await backend.log.snapshot('ada')).batches)
+      for await (const batch of (await backend.log.snapshot(['ada'])).batches)
         rows.push(...JSON.parse(`[${batch}]`))
       return { sid, rows }
     })

@@ -9,14 +9,21 @@ export const token: Command = {
   name: 'token',
   about: 'Prints a token for a user.',
   options: {
-    user: { about: 'The id of the user: the claim `sub`', value: 'id' },
+    user: { about: 'The id of the user: the claim `sub` (the first owner)', value: 'id' },
     organization: { about: 'The id of the organization: the claim `org`', value: 'id' },
+    owner: {
+      about: 'An owner whose records the user sees, as in team:a; may be repeated: the claim `owners`',
+      value: 'id',
+      repeats: true,
+    },
     expires: { about: 'How long the token is valid, at most 30d (7d)', value: 'time' },
     config: configOption,
   },
   notes: [secretNote],
   async run(settings, { env, stdout }) {
-    const userId = settings.required('user', 'the id of a user')
+    // Only of the command line: `owner` in a file or in the environment is that of an import.
+    const owners = settings.each('owner')
+    const userId = settings.text('user') ?? owners[0] ?? settings.required('user', 'the id of a user')
     const organizationId = settings.text('organization')
     const lifetimeMs = settings.duration('expires')
     if (lifetimeMs !== undefined && (lifetimeMs < 1_000 || lifetimeMs > defaultMaxLifetimeMs)) {
@@ -28,6 +35,7 @@ export const token: Command = {
       secret,
       userId,
       ...(organizationId === undefined ? undefined : { organizationId }),
+      ...(owners.length === 0 ? undefined : { owners }),
       ...(lifetimeMs === undefined ? undefined : { lifetimeMs }),
     })
     stdout.write(`${signed}\n`)

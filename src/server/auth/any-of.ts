@@ -4,7 +4,7 @@ import { bearerToken, hasCredentials } from './credentials.ts'
 
 /**
  * Combines several authentications. They are asked in order, and the first that returns a caller decides. A refusal as
- * `token_expired` ends the search, since that authentication has recognized the token. If none returns a caller and one
+ * `token_expired`, or with a `message`, ends the search, since that authentication has recognized the token. If none returns a caller and one
  * of them has rejected, the result rejects with the first error. Throws a ConfigurationError without any
  * authentication.
  */
@@ -19,7 +19,7 @@ export function anyOf(...authentications: readonly Authenticate[]): Authenticate
       try {
         const result = await authenticate(request)
         if (isCaller(result)) return result
-        if (result?.refused === 'token_expired') return result
+        if (result?.refused === 'token_expired' || result?.message !== undefined) return result
       } catch (error) {
         failures.push(error)
       }

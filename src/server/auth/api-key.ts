@@ -62,8 +62,8 @@ function keyStore(table: SecretTable, options: IssuerOptions): IssuingKeyStore {
   return secretStore<CredentialOwner, ApiKey>(
     table,
     options,
-    ({ id, userId, organizationId, expiresAt, active }) => {
-      return { userId, organizationId, expiresAt, active, credentialId: id }
+    ({ id, userId, organizationId, owners, expiresAt, active }) => {
+      return { userId, organizationId, owners, expiresAt, active, credentialId: id }
     },
   )
 }

@@ -1,17 +1,21 @@
 import { isObject } from '../../protocol/json.ts'
+import { areOwners, ownersExpected } from './owners.ts'
 
 /** The authenticated sender of a request. */
 export interface Caller {
   readonly userId: string
   readonly organizationId?: string | undefined
+  /**
+   * The owners whose records the caller sees and may change. The first one owns the records that the caller inserts
+   * without naming an owner. Without any, the caller sees nothing. @default the `userId` or `organizationId`, if that is
+   * the service's `ownerField`
+   */
+  readonly owners?: readonly string[] | undefined
   /** When the credentials expire, in ms since the epoch. Sockets are closed then. */
   readonly expiresAt?: number | undefined
   /** The id of the session or key that was used, so that it can be revoked on its own. It is not secret. */
   readonly credentialId?: string | undefined
 }
-
-/** The field of a record that names its owner, and the property of a caller that it is compared with. */
-export type OwnerField = 'userId' | 'organizationId'
 
 /** The reason why a request has no caller. */
 export type RefusalCode = 'no_token' | 'token_expired' | 'invalid_token'
@@ -20,6 +24,8 @@ const codes: readonly RefusalCode[] = ['no_token', 'token_expired', 'invalid_tok
 
 export interface Refusal {
   readonly refused: RefusalCode
+  /** What is wrong with the credentials, as one sentence for the response. @default a sentence for the code */
+  readonly message?: string | undefined
 }
 
 /**
@@ -30,8 +36,8 @@ export interface Refusal {
  */
 export type Authenticate = (request: Request) => Promise<Caller | Refusal | null>
 
-export function refuse(refused: RefusalCode): Refusal {
-  return { refused }
+export function refuse(refused: RefusalCode, message?: string): Refusal {
+  return message === undefined ? { refused } : { refused, message }
 }
 
 export function isCaller(result: Caller | Refusal | null): result is Caller {
@@ -45,12 +51,19 @@ export function isCaller(result: Caller | Refusal | null): result is Caller {
 export function checkedAnswer(result: unknown, now: number): Caller | Refusal | null {
   if (result === null || result === undefined) return null
   if (isObject(result) && 'refused' in result) {
-    return refuse(codes.find((code) => code === result.refused) ?? 'invalid_token')
+    const { message } = result
+    const code = codes.find((known) => known === result.refused) ?? 'invalid_token'
+    return refuse(code, typeof message === 'string' ? message : undefined)
   }
-  if (isWholeCaller(result)) return (result.expiresAt ?? now + 1) > now ? result : refuse('token_expired')
-  throw new TypeError(
-    '`authenticate` must return { userId, organizationId?, expiresAt? } with strings and a number, a refusal, or null.',
-  )
+  if (!isWholeCaller(result)) {
+    throw new TypeError(
+      '`authenticate` must return { userId, organizationId?, expiresAt? } with strings and a number, a refusal, or null.',
+    )
+  }
+  if (!areOwners(result.owners ?? [])) {
+    throw new TypeError(`The \`owners\` of a caller must be ${ownersExpected}.`)
+  }
+  return (result.expiresAt ?? now + 1) > now ? result : refuse('token_expired')
 }
 
 function isWholeCaller(result: unknown): result is Caller {
@@ -64,4 +77,14 @@ function isWholeCaller(result: unknown): result is Caller {
 export function endingAt(caller: Caller, expiresAt: number, now: number): Caller | Refusal {
   const end = Math.min(caller.expiresAt ?? expiresAt, expiresAt)
   return end > now ? { ...caller, expiresAt: end } : refuse('token_expired')
+}
+
+/**
+ * The owners whose records `caller` sees, each once; the first one owns what the caller inserts. `undefined` if the
+ * caller does not say.
+ */
+export function ownersOf(caller: Caller, ownerField: string): readonly string[] | undefined {
+  if (caller.owners) return [...new Set(caller.owners)]
+  const owner = ownerField === 'userId' || ownerField === 'organizationId' ? caller[ownerField] : undefined
+  return owner ? [owner] : undefined
 }

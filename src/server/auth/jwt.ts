@@ -1,5 +1,5 @@
 import type { JWTPayload, JWTVerifyOptions } from 'jose'
-import { refuseUnknown } from '../../base/check-options.ts'
+import { type Check, check, refuseUnknown } from '../../base/check-options.ts'
 import { resolveEnvironment } from '../../base/environment.default.ts'
 import type { Clock } from '../../base/environment.ts'
 import { ConfigurationError } from '../../base/errors.ts'
@@ -8,6 +8,7 @@ import { checkMs } from './check-ms.ts'
 import { bearerAuthentication } from './credentials.ts'
 import { loadJose } from './jose.ts'
 import { type JwtKeySet, type JwtSecret, type VerificationKey, verificationKeys } from './jwt-keys.ts'
+import { areOwners, ownersExpected } from './owners.ts'
 
 /** The default of `maxLifetimeMs`: 30 days. */
 export const defaultMaxLifetimeMs = 30 * 86_400_000
@@ -18,6 +19,11 @@ export interface JwtRules {
    * organization's
    */
   readonly caller?: (claims: JWTPayload) => Caller | null | Promise<Caller | null>
+  /**
+   * Where the caller's `owners` are: the name of a claim, or a function that returns them. They must be an array of
+   * texts. Without them, the caller is as `caller` returns it. @default the claim `owners`; none if `caller` is set
+   */
+  readonly owners?: string | ((claims: JWTPayload) => unknown)
   /** The required `iss` claim. @default not checked */
   readonly issuer?: string
   /** The maximum lifetime of a token, in ms. @default 30 days */
@@ -29,6 +35,7 @@ export type JwtOptions = JwtRules & (JwtSecret | JwtKeySet)
 
 const known = {
   caller: true,
+  owners: true,
   issuer: true,
   maxLifetimeMs: true,
   clock: true,
@@ -49,11 +56,13 @@ const known = {
 export function jwtAuthentication(options: JwtOptions): Authenticate {
   const {
     caller = callerOf,
+    owners = options.caller ? () => undefined : 'owners',
     maxLifetimeMs = defaultMaxLifetimeMs,
     clock = resolveEnvironment().clock,
     issuer,
   } = options
   refuseUnknown(options, known)
+  check('owners', owners, isWhere)
   const audience = options.audience ?? undefined
   for (const [option, name] of Object.entries({ issuer, audience })) {
     // An empty string can come from an unset environment variable. Some versions of `jose` check nothing then.
@@ -87,9 +96,19 @@ export function jwtAuthentication(options: JwtOptions): Authenticate {
     const issuedAt = claims.iat === undefined ? now : Math.min(claims.iat * 1_000, now)
     if (expiresAt - issuedAt > maxLifetimeMs) return refuse('invalid_token')
     const named = await caller(claims)
-    return named ? endingAt(named, expiresAt, now) : refuse('invalid_token')
+    if (!named) return refuse('invalid_token')
+    const own = await (typeof owners === 'string' ? claims[owners] : owners(claims))
+    if (own === undefined) return endingAt(named, expiresAt, now)
+    if (areOwners(own)) return endingAt({ ...named, owners: own }, expiresAt, now)
+    const claim = typeof owners === 'string' ? `claim \`${owners}\`` : '`owners`'
+    return refuse('invalid_token', `The ${claim} of the token must be ${ownersExpected}.`)
   })
 }
+
+const isWhere: Check = [
+  (value) => typeof value === 'function' || (typeof value === 'string' && value !== ''),
+  'the name of a claim or a function',
+]
 
 /** A time as a `Date`, which `jose` needs. */
 export function dateOf(ms: number) {

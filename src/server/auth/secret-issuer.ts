@@ -1,6 +1,8 @@
+import { check } from '../../base/check-options.ts'
 import { resolveEnvironment } from '../../base/environment.default.ts'
 import type { Random } from '../../base/environment.ts'
 import { ConfigurationError } from '../../base/errors.ts'
+import { areOwners, ownersExpected } from './owners.ts'
 import { hashOf, makeSecret, printSecret, proves, readSecret } from './secret.ts'
 import type { RevokeFilter, SecretRow, SecretTable } from './secret-table.ts'
 
@@ -8,6 +10,8 @@ import type { RevokeFilter, SecretRow, SecretTable } from './secret-table.ts'
 export interface CredentialOwner {
   readonly userId: string
   readonly organizationId?: string
+  /** The owners whose records the user sees. @default the user or the organization */
+  readonly owners?: readonly string[]
   /** When the secret expires, in ms since the epoch. @default never */
   readonly expiresAt?: number
 }
@@ -21,7 +25,10 @@ export interface IssuedSecret {
 
 /** Creates and revokes secrets. */
 export interface SecretIssuer<For extends CredentialOwner> {
-  /** Creates a secret for `holder`. Rejects with a ConfigurationError if `expiresAt` is not an integer. */
+  /**
+   * Creates a secret for `holder`. Rejects with a ConfigurationError if `expiresAt` is not an integer, or `owners` no
+   * array of texts.
+   */
   create(holder: For): Promise<IssuedSecret>
   /**
    * Revokes the secrets that match all fields of `which`. Open sockets stay: close them with the service's `revoke`.
@@ -47,13 +54,14 @@ export function secretStore<For extends CredentialOwner, Found>(
       const row = await findSecret(table, secret)
       return row && read(row)
     },
-    async create({ userId, organizationId, expiresAt }) {
+    async create({ userId, organizationId, owners, expiresAt }) {
       if (expiresAt !== undefined && !Number.isSafeInteger(expiresAt)) {
         throw new ConfigurationError('expiresAt', '`expiresAt` must be a whole number of ms since the epoch.')
       }
+      if (owners !== undefined) check('owners', owners, [areOwners, ownersExpected])
       const secret = makeSecret(random)
       const { id, proof } = secret
-      await table.insert({ id, hash: hashOf(proof), userId, organizationId, expiresAt, active: true })
+      await table.insert({ id, hash: hashOf(proof), userId, organizationId, owners, expiresAt, active: true })
       return { secret: printSecret(secret), id }
     },
     async revoke(which) {

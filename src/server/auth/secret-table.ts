@@ -5,6 +5,7 @@ export interface SecretRow {
   readonly hash: string
   readonly userId: string
   readonly organizationId: string | undefined
+  readonly owners: readonly string[] | undefined
   /** When the secret expires, in ms since the epoch. */
   readonly expiresAt: number | undefined
   readonly active: boolean

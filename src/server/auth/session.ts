@@ -61,8 +61,8 @@ export function sqlSessionStore(run: RunSql, options: IssuerOptions = {}): Issui
 
 function sessionStore(table: SecretTable, options: IssuerOptions): IssuingSessionStore {
   return secretStore<NewSession, Session>(table, options, (row) => {
-    const { id, userId, organizationId, expiresAt, active } = row
+    const { id, userId, organizationId, owners, expiresAt, active } = row
     if (!active || expiresAt === undefined) return undefined
-    return { userId, organizationId, expiresAt, credentialId: id }
+    return { userId, organizationId, owners, expiresAt, credentialId: id }
   })
 }

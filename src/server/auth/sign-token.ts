@@ -4,12 +4,15 @@ import type { Clock } from '../../base/environment.ts'
 import { loadJose } from './jose.ts'
 import { dateOf } from './jwt.ts'
 import { signingKey } from './jwt-keys.ts'
+import { areOwners, ownersExpected } from './owners.ts'
 
 export interface SignTokenOptions {
   /** The shared secret, at least 32 bytes. */
   readonly secret: string
   readonly userId: string
   readonly organizationId?: string
+  /** The owners whose records the user sees: the claim `owners`. @default the user or the organization */
+  readonly owners?: readonly string[]
   /** How long the token is valid, in ms. @default 604_800_000 (7 days) */
   readonly lifetimeMs?: number
   readonly clock?: Clock
@@ -30,14 +33,17 @@ export async function signToken(options: SignTokenOptions): Promise<string> {
     secret,
     userId,
     organizationId,
+    owners,
     lifetimeMs = 7 * 86_400_000,
     clock = resolveEnvironment().clock,
   } = options
-  refuseUnknown(options, { secret, userId, organizationId, lifetimeMs, clock })
+  refuseUnknown(options, { secret, userId, organizationId, owners, lifetimeMs, clock })
   check('lifetimeMs', lifetimeMs, isLifetime)
+  if (owners !== undefined) check('owners', owners, [areOwners, ownersExpected])
   const now = clock.now()
   const { SignJWT } = await loadJose()
-  return new SignJWT(organizationId === undefined ? {} : { org: organizationId })
+  // JSON leaves out a claim that is `undefined`.
+  return new SignJWT({ org: organizationId, owners })
     .setProtectedHeader({ alg: 'HS256' })
     .setSubject(userId)
     .setIssuedAt(dateOf(now))

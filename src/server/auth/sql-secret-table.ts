@@ -20,9 +20,10 @@ const advisoryLock = 7_306_918_544
  */
 export async function createAuthTables(run: RunSql): Promise<void> {
   const columns =
-    'id text PRIMARY KEY, hash text NOT NULL, user_id text NOT NULL, organization_id text, expires_at bigint, active boolean NOT NULL'
+    'id text PRIMARY KEY, hash text NOT NULL, user_id text NOT NULL, organization_id text, expires_at bigint, active boolean NOT NULL, owners text'
   const create = (table: TableName) =>
-    `CREATE TABLE IF NOT EXISTS ${table} (${columns}); CREATE INDEX IF NOT EXISTS ${table}_user ON ${table} (user_id);`
+    // A table of an earlier version has no owners.
+    `CREATE TABLE IF NOT EXISTS ${table} (${columns}); ALTER TABLE ${table} ADD COLUMN IF NOT EXISTS owners text; CREATE INDEX IF NOT EXISTS ${table}_user ON ${table} (user_id);`
   await run(
     `DO $$ BEGIN PERFORM pg_advisory_xact_lock(${advisoryLock}); ${create('instep_sessions')} ${create('instep_api_keys')} END $$`,
     [],
@@ -31,10 +32,18 @@ export async function createAuthTables(run: RunSql): Promise<void> {
 
 export function sqlSecretTable(run: RunSql, table: TableName): SecretTable {
   return {
-    async insert({ id, hash, userId, organizationId, expiresAt, active }) {
+    async insert({ id, hash, userId, organizationId, owners, expiresAt, active }) {
       await run(
-        `INSERT INTO ${table} (id, hash, user_id, organization_id, expires_at, active) VALUES ($1, $2, $3, $4, $5, $6)`,
-        [id, hash, userId, organizationId ?? null, expiresAt ?? null, active],
+        `INSERT INTO ${table} (id, hash, user_id, organization_id, expires_at, active, owners) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+        [
+          id,
+          hash,
+          userId,
+          organizationId ?? null,
+          expiresAt ?? null,
+          active,
+          owners ? JSON.stringify(owners) : null,
+        ],
       )
     },
     async find(id) {
@@ -60,6 +69,7 @@ function readRow(row: Readonly<Record<string, unknown>>): SecretRow {
     hash: String(row.hash),
     userId: String(row.user_id),
     organizationId: row.organization_id === null ? undefined : String(row.organization_id),
+    owners: typeof row.owners === 'string' ? JSON.parse(row.owners) : undefined,
     expiresAt: row.expires_at === null ? undefined : Number(row.expires_at),
     active: row.active === true,
   }

@@ -120,8 +120,8 @@ export async function createApp(options: AppOptions): Promise<App> {
     head: Readonly<Record<string, unknown>>,
     begin: BeginStream,
   ) => {
-    const { caller, owner } = c.var.identity
-    const names = { epoch: epochOf(read.history, owner), caller: callerOf(caller) }
+    const { caller, owners } = c.var.identity
+    const names = { epoch: epochOf(read.history, owners), caller: callerOf(caller) }
     const failed = (error: unknown) => {
       c.var.logger.error('A response was broken off.', { path: c.req.path, reason: toError(error).message })
     }
@@ -147,7 +147,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   app.use(`${path}/bootstrap`, compress({ encoding: 'gzip' }))
   app.on(['GET', 'POST'], `${path}/bootstrap`, async (c) => {
     return reading(c, async (begin) => {
-      const snapshot = await log.snapshot(c.var.identity.owner)
+      const snapshot = await log.snapshot(c.var.identity.owners)
       return send(c, snapshot, 'rows', { count: snapshot.count, lines: true }, begin)
     })
   })
@@ -156,7 +156,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   app.get(`${path}/delta`, async (c) => {
     const since = readSince(c.req.query('since'))
     return reading(c, async (begin) => {
-      const delta = await log.delta(c.var.identity.owner, since)
+      const delta = await log.delta(c.var.identity.owners, since)
       if (since >= delta.horizon) return send(c, delta, 'frames', {}, begin)
       throw new Failure(
         410,
@@ -194,14 +194,14 @@ export async function createApp(options: AppOptions): Promise<App> {
       return (await current).history
     }
     const deciding = { ...options, logger: c.var.logger, history }
-    const { caller, owner } = c.var.identity
+    const { caller, owners } = c.var.identity
     const results: TxResult[] = []
     await waiting.during(caller.userId, txs, async () => {
       // In order: a transaction may require an earlier one of the same request.
       for (const tx of txs) results.push({ id: tx.id, ...(await decide(tx, c.var.identity, deciding)) })
     })
     const end = await log.position()
-    const names = { epoch: epochOf(end.history, owner), caller: callerOf(caller) }
+    const names = { epoch: epochOf(end.history, owners), caller: callerOf(caller) }
     const answer: TxResponse = { sid: end.head, ...names, results }
     return sendJson(c, 200, new TextEncoder().encode(JSON.stringify(answer)))
   }

@@ -2,7 +2,6 @@ import type { Clock } from '../../base/environment.ts'
 import type { Logger } from '../../base/logger.ts'
 import type { Models } from '../../models/models.ts'
 import type { Rejection, TxOp } from '../../protocol/tx.ts'
-import type { OwnerField } from '../auth/caller.ts'
 import type { CommittedBy } from '../change-hook.ts'
 import { canonicalText } from '../log/canonical.ts'
 import { checkOps } from '../log/check-ops.ts'
@@ -19,8 +18,8 @@ import type { SentTransaction } from './read-transactions.ts'
 
 export interface DecideOptions {
   readonly log: Log
-  readonly epochOf: (history: string, owner: string) => string
-  readonly ownerField: OwnerField
+  readonly epochOf: (history: string, owners: readonly string[]) => string
+  readonly ownerField: string
   readonly models: Models | undefined
   readonly maxRecordBytes: number
   readonly authorize: Authorize | undefined
@@ -45,7 +44,7 @@ export interface Deciding extends DecideOptions {
  */
 export async function decide(
   { id, since, epoch, ops, bases = [], requires = [] }: SentTransaction,
-  { caller, owner }: Identity,
+  { caller, owners }: Identity,
   options: Deciding,
 ): Promise<Verdict> {
   const { log, ownerField, models, maxRecordBytes, digest } = options
@@ -55,17 +54,17 @@ export async function decide(
     ...options,
     caller,
     judgeFor: (mayChangeOwner) =>
-      ownershipJudge({ ownerField, models, maxRecordBytes, owner, mayChangeOwner }),
-    ownRecord: (stored) => ownRecord(stored, owner),
+      ownershipJudge({ ownerField, models, maxRecordBytes, owners, mayChangeOwner }),
+    ownRecord: (stored) => ownRecord(stored, owners),
   })
   // `since`, `epoch` and `bases` describe the state of the client. They may differ when the client sends the
   // transaction again.
   const body = digest(canonicalText([ops, requires]))
-  const comparableOps = await toComparableOps(checked.ops, epoch, owner, options)
+  const comparableOps = await toComparableOps(checked.ops, epoch, owners, options)
   try {
     const { judge, ...begun } = await rules.begin(checked.refused)
     return await log.transact(
-      { caller: caller.userId, owner, id, digest: body, ops: comparableOps, bases, requires, ...begun },
+      { caller: caller.userId, owners, id, digest: body, ops: comparableOps, bases, requires, ...begun },
       judge,
       options.listenerFor({ tx: id, userId: caller.userId }),
     )
@@ -82,11 +81,11 @@ export async function decide(
 async function toComparableOps(
   ops: readonly TxOp[],
   epoch: unknown,
-  owner: string,
+  owners: readonly string[],
   { history, epochOf }: Deciding,
 ): Promise<readonly TxOp[]> {
   if (typeof epoch !== 'string' || ops.every((op) => op.unchangedSince === undefined)) return ops
-  if (epochOf(await history(), owner) === epoch) return ops
+  if (epochOf(await history(), owners) === epoch) return ops
   return ops.map((op) => (op.unchangedSince === undefined ? op : { ...op, unchangedSince: 0 }))
 }
 

@@ -5,7 +5,7 @@ import {
   type Authenticate,
   type Caller,
   checkedAnswer,
-  type OwnerField,
+  ownersOf,
   type Refusal,
   type RefusalCode,
 } from '../auth/caller.ts'
@@ -14,15 +14,16 @@ import { hasCredentials, withoutCredentials } from '../auth/credentials.ts'
 import { inTime } from '../auth/in-time.ts'
 import { Failure, unavailable } from './failure.ts'
 
-/** The caller, and the owner of the data that the caller sees. */
+/** The caller, and the owners of the data that the caller sees. */
 export interface Identity {
   readonly caller: Caller
-  readonly owner: string
+  /** Each once. The first one owns the records that the caller inserts without naming an owner. */
+  readonly owners: readonly string[]
 }
 
 export interface IdentifyOptions {
   readonly authenticate: Authenticate
-  readonly ownerField: OwnerField
+  readonly ownerField: string
   readonly clock: Clock
   readonly logger: Logger
 }
@@ -54,14 +55,14 @@ export async function identify(request: Request, options: IdentifyOptions): Prom
   if (result === null || 'refused' in result) {
     const code = result?.refused ?? (hasCredentials(request) ? 'invalid_token' : 'no_token')
     logger.warn('Authentication failed.', { path, code })
-    throw new Failure(401, code, messages[code], { 'WWW-Authenticate': 'Bearer' })
+    throw new Failure(401, code, result?.message ?? messages[code], { 'WWW-Authenticate': 'Bearer' })
   }
-  const owner = result[ownerField]
-  if (!owner)
-    throw new Failure(
-      403,
-      'forbidden',
-      `The credentials have no \`${ownerField}\`, which is needed to find the data.`,
-    )
-  return { caller: result, owner }
+  const owners = ownersOf(result, ownerField)
+  if (owners) return { caller: result, owners }
+  const missing = ownerField === 'userId' || ownerField === 'organizationId' ? ownerField : 'owners'
+  throw new Failure(
+    403,
+    'forbidden',
+    `The credentials have no \`${missing}\`, which is needed to find the data.`,
+  )
 }

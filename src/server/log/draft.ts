@@ -39,9 +39,16 @@ export function maxExaminedOf(records: number): number {
 export interface Draft {
   /** The last `sid` of the draft, or the head if nothing changes. */
   readonly sid: number
-  readonly frames: readonly { readonly owner: string; readonly frame: SyncFrame }[]
+  readonly frames: readonly DraftFrame[]
   /** The new state of each record that changes; `after` is `undefined` for a removal. */
   readonly records: readonly (RecordKey & { readonly after: StoredRecord | undefined })[]
+}
+
+export interface DraftFrame {
+  readonly owner: string
+  /** See {@link CommittedChange.movedTo}. */
+  readonly movedTo: string | undefined
+  readonly frame: SyncFrame
 }
 
 /**
@@ -57,7 +64,7 @@ export async function draft(
   read: ReadRecord = async () => undefined,
 ): Promise<Draft> {
   const records = new Map<string, RecordKey & { after: StoredRecord | undefined }>()
-  const frames: { owner: string; frame: SyncFrame }[] = []
+  const frames: DraftFrame[] = []
   const copies = new Copies()
   let sid = head
   const readDraft: ReadRecord = async (t, id) => {
@@ -75,9 +82,9 @@ export async function draft(
     const before = kept ? kept.after : record
     const prepared = prepare ? await prepare(op, before, readDraft) : op
     const { after, told } = judge(before, prepared, isChanged, copies)
-    for (const { owner, change } of told) {
+    for (const { owner, movedTo, change } of told) {
       sid += 1
-      frames.push({ owner, frame: { sid, t, id, ...change, ...stamp } })
+      frames.push({ owner, movedTo, frame: { sid, t, id, ...change, ...stamp } })
     }
     if (told.length > 0) records.set(key, { t, id, after: after && { sid, ...after } })
   }

@@ -56,13 +56,15 @@ export interface Log {
    * forgets nothing then.
    */
   forget(owner: string, caller?: string): Promise<boolean>
-  /** All records of `owner`, as wire rows in JSON. */
-  snapshot(owner: string): Promise<Snapshot>
+  /** All records of `owners`, as wire rows in JSON. No owner is listed twice. */
+  snapshot(owners: readonly string[]): Promise<Snapshot>
   /**
-   * The changes of `owner` after `since`, as frames in JSON. A change is left out if a later one removes the record or
-   * replaces it as a whole. There are no batches if `since < horizon`.
+   * The changes that `owners` receive after `since`, as frames in JSON, in the order of their sids. A change is left
+   * out if a later one of the same owner removes the record or replaces it as a whole. A removal is left out if the
+   * record moved to one of `owners`: the next change is the whole record. There are no batches if `since < horizon`. No
+   * owner is listed twice.
    */
-  delta(owner: string, since: number): Promise<LogRead>
+  delta(owners: readonly string[], since: number): Promise<LogRead>
   /**
    * The oldest changes of all owners after `after`: about `limit` of them or fewer. The result never ends within a
    * write.
@@ -145,6 +147,8 @@ export interface WriteResult extends Position {
 export interface LoggedChange {
   readonly sid: number
   readonly owner: string
+  /** The owner that receives the whole record with the next `sid`, if this change removes a record that moved. */
+  readonly movedTo?: string | undefined
   /** The frame as JSON. */
   readonly frame: string
 }
@@ -162,12 +166,12 @@ export interface StoredRecord {
  * WriteRejectedError to reject all of the ops.
  *
  * `changed` says whether the history holds a change of the record after the op's `unchangedSince`; it is `false` if the
- * op has no `unchangedSince`. Changes by the same ops do not count. In a transaction, only changes that were sent to
- * `owner` count, and none that `caller` made by a transaction of `bases`. If the history no longer reaches back to
+ * op has no `unchangedSince`. Changes by the same ops do not count. In a transaction, only changes that were sent to one
+ * of `owners` count, and none that `caller` made by a transaction of `bases`. If the history no longer reaches back to
  * `unchangedSince`, the record counts as unchanged only if it exists and its `sid` is not above `unchangedSince`. If
  * `unchangedSince` is above the head, every record counts as changed.
  *
- * `before` may have no fields if the record is only removed, or if its owner is not the `owner` of the transaction.
+ * `before` may have no fields if the record is only removed, or if its owner is not among the `owners` of the transaction.
  * `copies` is the same for all ops of one write. With it, the judge may modify a `before` that an earlier op has made,
  * and must add to `copies.checks`, which run after the last op.
  */
@@ -202,6 +206,8 @@ export interface Effect {
 
 export interface CommittedChange {
   readonly owner: string
+  /** The new owner, if the record moved: the next change is the whole record for the new owner. */
+  readonly movedTo?: string
   readonly change: { readonly op: 'i' | 'u'; readonly p: Payload } | { readonly op: 'd' }
 }
 
@@ -209,8 +215,8 @@ export interface CommittedChange {
 export interface ClientTransaction {
   /** The user id of the sender. Ids of transactions are unique for each caller. */
   readonly caller: string
-  /** The owner whose records it may change. */
-  readonly owner: string
+  /** The owners whose records it may change. */
+  readonly owners: readonly string[]
   readonly id: string
   /** A digest of the body: equal for equal bodies. It may be long. */
   readonly digest: string

@@ -28,6 +28,7 @@ import type {
   Verdict,
 } from './log.ts'
 import { madeAt } from './made-at.ts'
+import { isReceivedBy } from './received.ts'
 import { checkRetention, forgetEveryMs, type Retention, slackMs, verdictHorizonOf } from './retention.ts'
 import { RuleRunner } from './rules.ts'
 import { separator } from './separator.ts'
@@ -155,14 +156,15 @@ export class MemoryLog implements Log {
     return true
   }
 
-  async snapshot(owner: string): Promise<Snapshot> {
+  async snapshot(owners: readonly string[]): Promise<Snapshot> {
+    const own = new Set(owners)
     // Records are never modified, only replaced, so this list is a snapshot.
-    const records = this.#recordsOf(owner)
+    const records = [...this.#records.values()].filter((record) => own.has(record.owner))
     return { ...this.#position(), count: records.length, batches: batchesOf(records, rowText) }
   }
 
-  async delta(owner: string, since: number): Promise<LogRead> {
-    const entries = since < this.#horizon ? [] : currentOf(this.#entriesAfter(since), owner)
+  async delta(owners: readonly string[], since: number): Promise<LogRead> {
+    const entries = since < this.#horizon ? [] : currentOf(this.#entriesAfter(since), new Set(owners))
     return { ...this.#position(), batches: batchesOf(entries, (entry) => entry.frame) }
   }
 
@@ -233,8 +235,8 @@ export class MemoryLog implements Log {
     read?: ReadRecord,
   ): Promise<Draft> {
     const bases = new Set(transaction?.bases.map((id) => verdictKey(transaction, id)))
-    const counts = ({ owner, by }: Entry) =>
-      (transaction === undefined || owner === transaction.owner) && (by === undefined || !bases.has(by))
+    const own = transaction && new Set(transaction.owners)
+    const counts = ({ owner, by }: Entry) => own?.has(owner) !== false && (by === undefined || !bases.has(by))
     const asked = new Set(
       ops.flatMap(({ t, id, unchangedSince }) => (unchangedSince === undefined ? [] : rowKey(t, id))),
     )
@@ -260,11 +262,11 @@ export class MemoryLog implements Log {
       if (after) this.#records.set(rowKey(t, id), { t, id, ...after })
       else this.#records.delete(rowKey(t, id))
     }
-    const entries = frames.map(({ owner, frame }) => {
+    const entries = frames.map(({ owner, movedTo, frame }) => {
       const key = rowKey(frame.t, frame.id)
       const { at = 0, op } = frame
       const [last, isWhole] = [frame.sid === sid, op !== 'u']
-      return { sid: frame.sid, owner, frame: JSON.stringify(frame), at, key, by, last, isWhole }
+      return { sid: frame.sid, owner, movedTo, frame: JSON.stringify(frame), at, key, by, last, isWhole }
     })
     for (const entry of entries) {
       this.#entries.push(entry)
@@ -303,14 +305,15 @@ function withoutFields(entry: Entry): Entry {
   return { ...entry, frame: JSON.stringify(frame), isWhole: true }
 }
 
-/** The `entries` of `owner`, without those that a later entry makes obsolete by a removal or a whole record. */
-function currentOf(entries: readonly Entry[], owner: string): readonly Entry[] {
+/** What `owners` receive of `entries`, without what a later entry of the same owner removes or replaces as a whole. */
+function currentOf(entries: readonly Entry[], owners: ReadonlySet<string>): readonly Entry[] {
   const replaced = new Set<string>()
   const current: Entry[] = []
   for (const entry of [...entries].reverse()) {
-    if (entry.owner !== owner || replaced.has(entry.key)) continue
-    if (entry.isWhole) replaced.add(entry.key)
-    current.push(entry)
+    const key = rowKey(entry.owner, entry.key)
+    if (!owners.has(entry.owner) || replaced.has(key)) continue
+    if (entry.isWhole) replaced.add(key)
+    if (isReceivedBy(owners, entry)) current.push(entry)
   }
   return current.reverse()
 }

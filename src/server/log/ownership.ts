@@ -1,7 +1,7 @@
 import type { Models } from '../../models/models.ts'
 import type { Payload } from '../../protocol/json.ts'
-import { isStorableName } from '../../protocol/json-copy.ts'
 import type { TxOp } from '../../protocol/tx.ts'
+import { isOwner } from '../auth/owners.ts'
 import { checkSize, defaultRecordBytes } from './check-size.ts'
 import { Copies, type Merged } from './copies.ts'
 import type { CommittedChange, Effect, Judge, StoredRecord } from './log.ts'
@@ -16,29 +16,35 @@ export interface WriteRules {
   /** The maximum length of a record's fields, in bytes of JSON. @default 1_048_576 */
   readonly maxRecordBytes?: number
   /**
-   * The owner for whom the write is made. Records of other owners count as absent, new records belong to `owner`, and
-   * no record changes its owner. `undefined` is the service itself, which may write and move all records.
+   * The owners for whom the write is made. Records of other owners count as absent, a new record that names no owner
+   * belongs to the first of them, and records only move between them. `undefined` is the service itself, which may write
+   * and move all records.
    */
-  readonly owner?: string
-  /** Allows the write to move records of `owner` to others, and to insert records for others. */
+  readonly owners?: readonly string[]
+  /** Allows the write to move records of `owners` to others, and to insert records for others. */
   readonly mayChangeOwner?: boolean
 }
 
-/** The record, unless it belongs to another owner than `owner`; `undefined` is the service, which owns all records. */
-export function ownRecord(stored: StoredRecord | undefined, owner?: string): StoredRecord | undefined {
-  const isForeign = stored !== undefined && owner !== undefined && stored.owner !== owner
+/** The record, unless it belongs to none of `owners`; `undefined` is the service, which owns all records. */
+export function ownRecord(
+  stored: StoredRecord | undefined,
+  owners?: readonly string[],
+): StoredRecord | undefined {
+  const isForeign = stored !== undefined && owners?.includes(stored.owner) === false
   return isForeign ? undefined : stored
 }
 
 /**
  * Returns the rules of a write. A record belongs to the owner that its field `ownerField` names. If an op changes the
- * owner, the old owner receives a removal, and the new owner receives the whole record.
+ * owner, the old owner receives a removal, and the new owner receives the whole record. A `put` that names no owner
+ * leaves the record with its owner.
  */
 export function ownershipJudge(rules: WriteRules): Judge {
-  const { ownerField, models, maxRecordBytes = defaultRecordBytes, owner, mayChangeOwner } = rules
-  const mayName = owner === undefined || mayChangeOwner === true
+  const { ownerField, models, maxRecordBytes = defaultRecordBytes, owners, mayChangeOwner } = rules
+  const own: ReadonlySet<unknown> | undefined = owners && new Set(owners)
+  const mayName = (owner: unknown) => own === undefined || own.has(owner) || mayChangeOwner === true
   const judge = (stored: StoredRecord | undefined, op: TxOp, changed: boolean, copies: Copies): Effect => {
-    const before = ownRecord(stored, owner)
+    const before = ownRecord(stored, owners)
     const isForeign = stored !== before
     if (op.op === 'd') {
       if (!before) return nothing
@@ -46,10 +52,10 @@ export function ownershipJudge(rules: WriteRules): Judge {
       copies.checks.remove(op)
       return { after: undefined, told: [{ owner: before.owner, change: removal }] }
     }
-    if (!mayName && Object.hasOwn(op.p, ownerField) && op.p[ownerField] !== owner) {
+    if (Object.hasOwn(op.p, ownerField) && !mayName(op.p[ownerField])) {
       throw new WriteRejectedError(
         'forbidden',
-        `${name(op)} cannot get another \`${ownerField}\`: the write may not change owners.`,
+        `${name(op)} cannot get this \`${ownerField}\`: it is not an owner of the caller.`,
       )
     }
     if (op.op === 'u' && !before) throw new WriteRejectedError('not_found', `${name(op)} does not exist.`)
@@ -58,7 +64,9 @@ export function ownershipJudge(rules: WriteRules): Judge {
     }
     refuseChanged(op, changed)
     const { p, was, is } =
-      op.op === 'u' ? copies.merge(before?.p, op.p) : whole(before?.p, stamped(op.p, ownerField, owner))
+      op.op === 'u'
+        ? copies.merge(before?.p, op.p)
+        : whole(before?.p, stamped(op, ownerField, owners && [before?.owner, ...owners]))
     const next = ownerIn(ownerField, op, p)
     checkSize(maxRecordBytes, op, was, is)
     copies.checks.add(models, op, before?.p, p)
@@ -81,8 +89,16 @@ function refuseChanged(op: TxOp, changed: boolean): void {
   if (changed) throw new WriteRejectedError('conflict', `${name(op)} has changed since ${op.unchangedSince}.`)
 }
 
-function stamped(p: Payload, ownerField: string, owner: string | undefined): Payload {
-  return owner === undefined || Object.hasOwn(p, ownerField) ? p : { ...p, [ownerField]: owner }
+/** The fields of an insert, with the first of `owners` that there is if they name none. */
+function stamped(
+  op: TxOp & { readonly op: 'i' },
+  ownerField: string,
+  owners: readonly (string | undefined)[] | undefined,
+): Payload {
+  if (!owners || Object.hasOwn(op.p, ownerField)) return op.p
+  const owner = owners.find((candidate) => candidate !== undefined)
+  if (owner !== undefined) return { ...op.p, [ownerField]: owner }
+  throw new WriteRejectedError('forbidden', `${name(op)} needs an owner, and the caller has none.`)
 }
 
 function whole(was: Payload | undefined, p: Payload): Merged {
@@ -94,13 +110,13 @@ function replaced(before: StoredRecord | undefined, owner: string, p: Payload): 
   const moved = before && before.owner !== owner
   return {
     after: { owner, p },
-    told: moved ? [{ owner: before.owner, change: removal }, arrival] : [arrival],
+    told: moved ? [{ owner: before.owner, change: removal, movedTo: owner }, arrival] : [arrival],
   }
 }
 
 function ownerIn(ownerField: string, op: TxOp, p: Payload): string {
   const owner = Object.hasOwn(p, ownerField) ? p[ownerField] : undefined
-  if (owner !== '' && isStorableName(owner)) return owner
+  if (isOwner(owner)) return owner
   throw new WriteRejectedError('invalid', `${name(op)} has no valid owner in \`${ownerField}\`.`)
 }
 

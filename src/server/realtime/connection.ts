@@ -5,7 +5,7 @@ import { Timer } from '../../base/timer.ts'
 import type { Caller } from '../auth/caller.ts'
 import { closeCodes, type ServerSocket } from './server-socket.ts'
 
-/** Whether a socket's credentials still belong to the same user and owner. If they cannot be checked now, `same`. */
+/** Whether a socket's credentials still belong to the same user and owners. If they cannot be checked now, `same`. */
 export type Standing = 'same' | 'other' | 'gone'
 
 export interface ConnectionLimits {
@@ -17,7 +17,7 @@ export interface ConnectionLimits {
   readonly maxBufferedBytes: number
 }
 
-/** The changes of one owner's records up to `sid`, as frames in JSON. */
+/** The changes that some callers receive up to `sid`, as frames in JSON. */
 export class Push {
   readonly sid: number
   readonly #frames: readonly string[]
@@ -77,19 +77,22 @@ export class Connection {
     }
   }
 
-  /** Checks the credentials every `recheckMs`, by calling `ask`. */
-  watch(ask: () => Promise<Standing>, clock: Clock): void {
+  /**
+   * Checks the credentials every `recheckMs`, by calling `ask`. `firstMs`: when to check first, in ms, at most
+   * `recheckMs`.
+   */
+  watch(ask: () => Promise<Standing>, clock: Clock, firstMs = this.#limits.recheckMs): void {
     const check = async () => {
       // Set first, so that the next check happens even if this one never ends.
       alarm.set(this.#limits.recheckMs)
       const state = await ask()
       if (this.#disposed) return
       if (state === 'gone') this.close(closeCodes.unauthenticated, 'revoked')
-      // The client connects again, and gets the data of the user or owner that its credentials now name.
+      // The client connects again, and gets the data of the user or owners that its credentials now name.
       else if (state === 'other') this.close(closeCodes.restart, 'restart')
     }
     const alarm = new Timer(clock, () => void check())
-    alarm.set(this.#limits.recheckMs)
+    alarm.set(firstMs)
     this.#disposer.add(() => alarm.clear())
   }
 
@@ -108,6 +111,11 @@ export class Connection {
   close(code: number, reason: string): void {
     this.dispose()
     this.#socket.close(code, reason)
+  }
+
+  /** Closes the socket after `ms`, unless it has closed by then. */
+  closeAfter(ms: number, clock: Clock, code: number, reason: string): void {
+    this.#disposer.add(clock.after(ms, () => this.close(code, reason)))
   }
 
   /** Releases timers and listeners, after the socket has closed. */

@@ -1,10 +1,13 @@
-import type { Clock } from '../../base/environment.ts'
+import type { Unsubscribe } from '../../base/emitter.ts'
+import type { Clock, Random } from '../../base/environment.ts'
 import { toError } from '../../base/errors.ts'
 import type { Logger } from '../../base/logger.ts'
 import { Timer } from '../../base/timer.ts'
 import type { Caller } from '../auth/caller.ts'
+import type { Identity } from '../http/identify.ts'
 import type { Changes, Log, WriteResult } from '../log/log.ts'
-import { Connection, type ConnectionLimits, Push, type Standing } from './connection.ts'
+import { Audiences } from './audiences.ts'
+import { Connection, type ConnectionLimits, type Standing } from './connection.ts'
 import { closeCodes, type ServerSocket } from './server-socket.ts'
 
 const changesPerRead = 500
@@ -15,6 +18,13 @@ const changesPerRead = 500
  */
 const admissionMs = 120_000
 
+/**
+ * A client whose socket was revoked fetches a snapshot if its owners have changed. So if more sockets than these are
+ * revoked at once, the others are closed at random times within `spreadMs`. They receive no change meanwhile.
+ */
+const maxClosedAtOnce = 100
+const spreadMs = 60_000
+
 /** The request that a socket came from. */
 export interface Asked {
   /** The time of the request, in ms since the epoch. */
@@ -23,12 +33,15 @@ export interface Asked {
   readonly again: () => Promise<Standing>
 }
 
+type CloseReason = readonly [code: number, reason: string]
+
 export interface HubOptions {
   readonly log: Log
   readonly clock: Clock
+  readonly random: Random
   readonly logger: Logger
   readonly limits: ConnectionLimits
-  readonly epochOf: (history: string, owner: string) => string
+  readonly epochOf: (history: string, owners: readonly string[]) => string
   readonly callerOf: (caller: Caller) => string
 }
 
@@ -38,7 +51,9 @@ export interface HubOptions {
  */
 export class Hub {
   readonly #options: HubOptions
-  readonly #byOwner = new Map<string, Set<Connection>>()
+  readonly #audiences = new Audiences()
+  /** The open connections, each with the function that takes it out of its audience. */
+  readonly #open = new Map<Connection, Unsubscribe>()
   #followed: Promise<void> | undefined
   #stop = () => {}
   #cursor = 0
@@ -54,10 +69,10 @@ export class Hub {
   }
 
   /**
-   * Takes an open socket and sends `hello`. Every change of `owner` above the hello's `sid` is pushed. If the caller
-   * was revoked after the request, the socket is closed.
+   * Takes an open socket and sends `hello`. Every change above the hello's `sid` that the owners of `identity` receive is
+   * pushed. If the caller was revoked after the request, the socket is closed.
    */
-  async add(socket: ServerSocket, caller: Caller, owner: string, asked: Asked): Promise<void> {
+  async add(socket: ServerSocket, identity: Identity, asked: Asked): Promise<void> {
     let isClosed = false
     socket.addEventListener('close', () => {
       isClosed = true
@@ -72,39 +87,53 @@ export class Hub {
       return
     }
     const isRevoked = () =>
-      this.#revocations.some(({ at, match }) => at >= asked.at && this.#revoked(socket, caller, match))
+      this.#revocations.some(({ at, match }) => {
+        const reason = at >= asked.at && this.#reasonToClose(identity.caller, match)
+        if (reason) socket.close(...reason)
+        return Boolean(reason)
+      })
     if (this.#closed) socket.close(closeCodes.restart, 'restart')
-    else if (!isRevoked() && !isClosed) this.#join(socket, caller, owner, asked.again)
+    else if (!isRevoked() && !isClosed) this.#join(socket, identity, asked.again)
   }
 
   /** The number of open sockets. */
   get size(): number {
-    return this.#all().length
+    return this.#open.size
   }
 
   /**
    * Closes the sockets of all callers for which `match` returns true, as if their credentials had expired. If `match`
-   * throws, the error is logged, and the socket is closed so that the client connects and authenticates again.
+   * throws, the error is logged, and the socket is closed so that the client connects and authenticates again. No change
+   * is pushed to any of these sockets any more.
    */
   revoke(match: (caller: Caller) => boolean): void {
     const at = this.#options.clock.now()
     this.#revocations = this.#revocations.filter((earlier) => earlier.at > at - admissionMs)
     this.#revocations.push({ at, match })
-    for (const connection of this.#all()) this.#revoked(connection, connection.caller, match)
+    const { clock, random } = this.#options
+    let closed = 0
+    for (const [connection, leave] of [...this.#open]) {
+      const reason = this.#reasonToClose(connection.caller, match)
+      if (!reason) continue
+      closed += 1
+      if (closed <= maxClosedAtOnce) connection.close(...reason)
+      else {
+        leave()
+        connection.closeAfter(random.number() * spreadMs, clock, ...reason)
+      }
+    }
   }
 
-  /** Closes `socket` if `match` returns true or throws. Returns whether it was closed. */
-  #revoked(socket: Pick<ServerSocket, 'close'>, caller: Caller, match: (caller: Caller) => boolean): boolean {
+  /** Why to close the sockets of `caller`: `match` returns true, or throws. */
+  #reasonToClose(caller: Caller, match: (caller: Caller) => boolean): CloseReason | undefined {
     try {
-      if (!match(caller)) return false
-      socket.close(closeCodes.unauthenticated, 'revoked')
+      return match(caller) ? [closeCodes.unauthenticated, 'revoked'] : undefined
     } catch (error) {
       this.#options.logger.error('The `match` of a revocation failed.', {
         reason: toError(error).message,
       })
-      socket.close(closeCodes.restart, 'restart')
+      return [closeCodes.restart, 'restart']
     }
-    return true
   }
 
   close(): void {
@@ -116,18 +145,18 @@ export class Hub {
   /**
    * Must not await between reading the cursor for `hello` and adding the connection: a push in between would be lost.
    */
-  #join(socket: ServerSocket, caller: Caller, owner: string, again: Asked['again']): void {
-    const { clock, limits, epochOf, callerOf } = this.#options
+  #join(socket: ServerSocket, { caller, owners }: Identity, again: Asked['again']): void {
+    const { clock, random, limits, epochOf, callerOf } = this.#options
     const connection = new Connection(socket, caller, this.#cursor, clock, limits, () => {
-      const rest = this.#byOwner.get(owner)
-      rest?.delete(connection)
-      if (rest?.size === 0) this.#byOwner.delete(owner)
+      leave()
+      this.#open.delete(connection)
     })
-    const connections = this.#byOwner.get(owner) ?? new Set()
-    this.#byOwner.set(owner, connections.add(connection))
+    const leave = this.#audiences.add(connection, owners)
+    this.#open.set(connection, leave)
     socket.addEventListener('close', () => connection.dispose())
-    connection.watch(again, clock)
-    connection.hello(epochOf(this.#history, owner), callerOf(caller))
+    // At a random time, so that a change that many credentials show is not found by all sockets at once.
+    connection.watch(again, clock, random.number() * limits.recheckMs)
+    connection.hello(epochOf(this.#history, owners), callerOf(caller))
   }
 
   /** Listens before reading the position, so that no hint is missed in between. */
@@ -193,25 +222,12 @@ export class Hub {
       this.#restart()
       return
     }
-    const framesByOwner = new Map<string, string[]>()
-    for (const { owner, frame } of changes) {
-      const frames = framesByOwner.get(owner)
-      if (frames) frames.push(frame)
-      else framesByOwner.set(owner, [frame])
-    }
     this.#cursor = sid
-    for (const [owner, frames] of framesByOwner) {
-      const push = new Push(sid, frames)
-      for (const connection of this.#byOwner.get(owner) ?? []) connection.push(push)
-    }
+    this.#audiences.deliver(sid, changes)
   }
 
   /** Makes every client connect again and fetch the changes in between. */
   #restart(): void {
-    for (const connection of this.#all()) connection.close(closeCodes.restart, 'restart')
-  }
-
-  #all(): Connection[] {
-    return [...this.#byOwner.values()].flatMap((connections) => [...connections])
+    for (const connection of [...this.#open.keys()]) connection.close(closeCodes.restart, 'restart')
   }
 }

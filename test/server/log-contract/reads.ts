@@ -9,15 +9,15 @@ export function describeReads(what: string, logTest: LogTest): void {
     logTest('gives each owner what is its own', async (log) => {
       const sid = await log.write([insert('1'), insert('2', {}, 'bob')], asService)
       expect((await rowsOf(log)).map(({ id }) => id)).toEqual(['1'])
-      expect((await log.snapshot('ann')).count).toBe(1)
+      expect((await log.snapshot(['ann'])).count).toBe(1)
       expect((await framesOf(log, 0, 'bob')).map(({ id }) => id)).toEqual(['2'])
-      expect((await log.delta('ann', 0)).head).toBe(sid)
-      expect((await log.snapshot('cid')).count).toBe(0)
+      expect((await log.delta(['ann'], 0)).head).toBe(sid)
+      expect((await log.snapshot(['cid'])).count).toBe(0)
     })
 
     logTest('reads one moment, however long its batches take', async (log) => {
       await log.write([insert('1', { n: 1 }), insert('2')], asService)
-      const [snapshot, delta] = [await log.snapshot('ann'), await log.delta('ann', 0)]
+      const [snapshot, delta] = [await log.snapshot(['ann']), await log.delta(['ann'], 0)]
       const later = log.write([update('1', { n: 2 }), remove('2'), insert('3')], asService)
       const [rows, frames] = [await items<WireRow>(snapshot), await items<SyncFrame>(delta)]
       await later
@@ -35,7 +35,7 @@ export function describeReads(what: string, logTest: LogTest): void {
         { sid: head, id: '1', op: 'd' },
       ])
       expect(await framesOf(log, head - 1)).toMatchObject([{ sid: head, id: '1', op: 'd' }])
-      expect((await log.delta('ann', 0)).head).toBe(head)
+      expect((await log.delta(['ann'], 0)).head).toBe(head)
     })
 
     logTest('gives nothing of a record that was replaced from before it was', async (log) => {
@@ -66,7 +66,7 @@ export function describeReads(what: string, logTest: LogTest): void {
 
     logTest('can be left in the middle of a read', async (log) => {
       await log.write([insert('1')], asService)
-      for await (const batch of (await log.snapshot('ann')).batches) {
+      for await (const batch of (await log.snapshot(['ann'])).batches) {
         expect(batch).not.toBe('')
         break
       }
@@ -143,7 +143,7 @@ export function describeReads(what: string, logTest: LogTest): void {
       expect(await log.position()).toMatchObject({ head: second, horizon: first })
       expect(await rowsOf(log)).toHaveLength(2)
       expect(await framesOf(log, first)).toHaveLength(1)
-      expect(await log.delta('ann', 0)).toMatchObject({ horizon: first })
+      expect(await log.delta(['ann'], 0)).toMatchObject({ horizon: first })
       expect(await framesOf(log, 0)).toEqual([])
       expect((await log.changes(0, 100)).horizon).toBe(first)
     })

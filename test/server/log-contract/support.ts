@@ -11,8 +11,8 @@ export type LogTest = (name: string, run: (log: Log) => Promise<void>) => void
 
 export const asService = ownershipJudge({ ownerField: 'userId', models: undefined })
 
-export function as(owner: string): Judge {
-  return ownershipJudge({ ownerField: 'userId', models: undefined, owner })
+export function as(...owners: readonly string[]): Judge {
+  return ownershipJudge({ ownerField: 'userId', models: undefined, owners })
 }
 
 export const fail: Judge = () => {
@@ -23,9 +23,9 @@ export const fail: Judge = () => {
 export function txOf(
   id: string,
   ops: readonly TxOp[],
-  more: Partial<ClientTransaction> = {},
+  { owner = 'ann', ...more }: Partial<ClientTransaction> & { readonly owner?: string } = {},
 ): ClientTransaction {
-  const who = { caller: 'ann', owner: 'ann' }
+  const who = { caller: 'ann', owners: [owner] }
   return { ...who, id, digest: JSON.stringify(ops), ops, bases: [], requires: [], ...more }
 }
 
@@ -40,10 +40,14 @@ export async function items<T>(read: LogRead): Promise<readonly T[]> {
   return found
 }
 
-export async function rowsOf(log: Log, owner = 'ann'): Promise<readonly WireRow[]> {
-  return items(await log.snapshot(owner))
+export async function rowsOf(log: Log, ...owners: readonly string[]): Promise<readonly WireRow[]> {
+  return items(await log.snapshot(owners.length > 0 ? owners : ['ann']))
 }
 
-export async function framesOf(log: Log, after = 0, owner = 'ann'): Promise<readonly SyncFrame[]> {
-  return items(await log.delta(owner, after))
+export async function framesOf(
+  log: Log,
+  after = 0,
+  ...owners: readonly string[]
+): Promise<readonly SyncFrame[]> {
+  return items(await log.delta(owners.length > 0 ? owners : ['ann'], after))
 }

@@ -11,7 +11,7 @@ function since(op: TxOp, unchangedSince: number): TxOp {
 export function describeUnchangedSince(what: string, logTest: LogTest): void {
   describe(`${what}, asked what has changed`, () => {
     const verdictOn = async (log: Log, tx: ClientTransaction) => {
-      const verdict = await log.transact(tx, as(tx.owner))
+      const verdict = await log.transact(tx, as(...tx.owners))
       return 'error' in verdict ? verdict.error.code : 'accepted'
     }
 

@@ -47,19 +47,19 @@ export function changesOf(asked: readonly Asked[], writes: readonly Write[]): Ra
     return { n, ...entry, max: maxExaminedOf(counts.get(entry.w) ?? 1) }
   })
   const senders = writes.flatMap(({ transaction }, w) =>
-    transaction ? [{ w, owner: transaction.owner, caller: transaction.caller }] : [],
+    transaction ? [{ w, owners: transaction.owners, caller: transaction.caller }] : [],
   )
   const bases = writes.flatMap(({ transaction }, w) => transaction?.bases.map((tx) => ({ w, tx })) ?? [])
   return sql`
     select json_agg(json_build_object('n', k.n, 'sid', l.sid))
     from json_to_recordset(${JSON.stringify(keys)}::json) as k(n int, w int, t text, id text, since bigint, max int)
-    left join json_to_recordset(${JSON.stringify(senders)}::json) as s(w int, owner text, caller text) on s.w = k.w
+    left join json_to_recordset(${JSON.stringify(senders)}::json) as s(w int, owners text[], caller text) on s.w = k.w
     cross join lateral (
       select sid from (
         select sid, owner, caller, tx, row_number() over (order by sid desc) as place
         from instep_log where t = k.t and id = k.id and sid > k.since order by sid desc limit k.max + 1
       ) newest
-      where place > k.max or s.w is null or owner = s.owner and (tx is null or caller <> s.caller or (s.w, tx) not in
+      where place > k.max or s.w is null or owner = any(s.owners) and (tx is null or caller <> s.caller or (s.w, tx) not in
         (select w, tx from json_to_recordset(${JSON.stringify(bases)}::json) as b(w int, tx text)))
       order by sid desc limit 1
     ) l`

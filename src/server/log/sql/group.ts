@@ -42,6 +42,7 @@ export interface GroupBefore {
 interface Entry {
   readonly sid: number
   readonly owner: string
+  readonly movedTo: string | undefined
   readonly t: string
   readonly id: string
   readonly caller: string | undefined
@@ -149,10 +150,10 @@ export class Group {
 
   #keep(decided: Decided, transaction?: ClientTransaction): Decided {
     const { sid, frames, records } = decided.draft ?? { sid: this.#head, frames: [], records: [] }
-    for (const { owner, frame } of frames) {
+    for (const { owner, movedTo, frame } of frames) {
       const { t, id } = frame
       const by = { caller: transaction?.caller, tx: transaction?.id }
-      this.#entries.push({ sid: frame.sid, owner, t, id, ...by, last: frame.sid === sid, frame })
+      this.#entries.push({ sid: frame.sid, owner, movedTo, t, id, ...by, last: frame.sid === sid, frame })
     }
     for (const record of records) this.#records.set(rowKey(record.t, record.id), record)
     this.#head = sid
@@ -176,9 +177,9 @@ type Counts = (change: Entry) => boolean
 
 function countsFor(by: ClientTransaction | undefined): Counts {
   if (!by) return () => true
-  const bases = new Set(by.bases)
+  const [owners, bases] = [new Set(by.owners), new Set(by.bases)]
   return ({ owner, caller, tx }) =>
-    owner === by.owner && !(tx !== undefined && caller === by.caller && bases.has(tx))
+    owners.has(owner) && !(tx !== undefined && caller === by.caller && bases.has(tx))
 }
 
 function verdictKey(caller: string, id: string): string {

@@ -145,13 +145,13 @@ export class KyselyLog implements SqlLog {
     return forgetIn(this.#database.writers, owner, caller)
   }
 
-  async snapshot(owner: string): Promise<Snapshot> {
-    const read = await this.#open('readers', () => openSnapshot(this.#database, owner))
+  async snapshot(owners: readonly string[]): Promise<Snapshot> {
+    const read = await this.#open('readers', () => openSnapshot(this.#database, owners))
     return { ...this.#handOut('readers', read), count: read.count }
   }
 
-  async delta(owner: string, since: number): Promise<LogRead> {
-    return this.#handOut('deltas', await this.#open('deltas', () => openDelta(this.#database, owner, since)))
+  async delta(owners: readonly string[], since: number): Promise<LogRead> {
+    return this.#handOut('deltas', await this.#open('deltas', () => openDelta(this.#database, owners, since)))
   }
 
   changes(after: number, limit: number): Promise<Changes> {

@@ -60,12 +60,12 @@ export class LateLog implements Log {
     return (await this.#ready()).forget(owner, caller)
   }
 
-  async snapshot(owner: string): Promise<Snapshot> {
-    return (await this.#ready()).snapshot(owner)
+  async snapshot(owners: readonly string[]): Promise<Snapshot> {
+    return (await this.#ready()).snapshot(owners)
   }
 
-  async delta(owner: string, since: number): Promise<LogRead> {
-    return (await this.#ready()).delta(owner, since)
+  async delta(owners: readonly string[], since: number): Promise<LogRead> {
+    return (await this.#ready()).delta(owners, since)
   }
 
   async changes(after: number, limit: number): Promise<Changes> {

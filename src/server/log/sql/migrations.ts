@@ -74,6 +74,12 @@ const migrations: Readonly<Record<string, Migration>> = {
       await sql`alter table instep_state add column owner_field text`.execute(db)
     },
   },
+  '4': {
+    async up(db) {
+      // `null` also for a record that moved before: whoever sees both of its owners then receives the removal, too.
+      await sql`alter table instep_log add column moved_to text collate "C"`.execute(db)
+    },
+  },
   '5': {
     async up(db) {
       // The changes that remove or replace a whole record, to find what a later one makes obsolete.

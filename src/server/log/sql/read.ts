@@ -44,19 +44,22 @@ export async function readRecord(db: Db, t: string, id: string): Promise<StoredR
   return row && { owner: row.owner, sid: toNumber(row.sid), p: row.p }
 }
 
-/** The records of `owner`, in the order of their last changes. */
-export async function openSnapshot(database: SqlDatabase, owner: string): Promise<OpenRead> {
-  const own = stored(owner)
+/** The records of `owners`, in the order of their last changes for each owner. */
+export async function openSnapshot(database: SqlDatabase, owners: readonly string[]): Promise<OpenRead> {
+  const own = stored(owners)
   const open = async (db: Db) => {
     const position = await readPosition(db, database)
     const { rows } = await sql<{ count: Int8 }>`
-      select count(*) as count from instep_record where owner = ${own}`.execute(db)
+      select count(*) as count from instep_record where owner = any(${own})`.execute(db)
     return { position, count: toNumber(rows[0]?.count ?? 0) }
   }
   const { pageReads, readers } = database
   if (!pageReads) {
     return inSnapshot(readers, async (trx) => {
-      const items = sql<Item>`select sid, ${rowText} as item from instep_record where owner = ${own} order by sid`
+      const items = sql<Item>`
+        select r.sid, r.item from unnest(${own}) as o(owner) cross join lateral (
+          select sid, ${rowText} as item from instep_record where owner = o.owner order by sid
+        ) r`
       return { ...(await open(trx)), items }
     })
   }
@@ -65,19 +68,25 @@ export async function openSnapshot(database: SqlDatabase, owner: string): Promis
     const till = opened.position.head
     const items: ItemsAfter = (after, limit) => sql`
       select sid, ${rowText} as item from (
-        (select t, id, sid, p from instep_record
-          where owner = ${own} and sid > ${after} and sid <= ${till} order by sid limit ${limit})
-        union all
-        (select t, id, sid, p from instep_kept
-          where owner = ${own} and sid > ${after} and sid <= ${till} and until > ${till} order by sid limit ${limit})
+        select r.* from unnest(${own}) as o(owner) cross join lateral (
+          (select t, id, sid, p from instep_record
+            where owner = o.owner and sid > ${after} and sid <= ${till} order by sid limit ${limit})
+          union all
+          (select t, id, sid, p from instep_kept
+            where owner = o.owner and sid > ${after} and sid <= ${till} and until > ${till}
+            order by sid limit ${limit})
+        ) r
       ) r order by sid limit ${limit}`
     return { ...opened, items, read: await pageReads.begin(trx, till) }
   })
 }
 
-/** The frames of `owner` after `since`; none if the horizon has passed `since`. */
-export async function openDelta(database: SqlDatabase, owner: string, since: number): Promise<OpenRead> {
-  const own = stored(owner)
+/** The frames that `owners` receive after `since`; none if the horizon has passed `since`. */
+export async function openDelta(
+  database: SqlDatabase,
+  owners: readonly string[],
+  since: number,
+): Promise<OpenRead> {
   const open = async (db: Db) => {
     const position = await readPosition(db, database)
     return { position, count: 0, from: since < position.horizon ? position.head : since }
@@ -86,20 +95,38 @@ export async function openDelta(database: SqlDatabase, owner: string, since: num
   if (!pageReads) {
     return inSnapshot(deltas, async (trx) => {
       const { from, ...opened } = await open(trx)
-      const items = sql<Item>`
-        select sid, frame::text as item from instep_log l
-        where owner = ${own} and sid > ${from} and ${isCurrent(opened.position.head)} order by sid`
-      return { ...opened, items }
+      return { ...opened, items: framesOf(owners, from, opened.position.head) }
     })
   }
   return inPages(deltas, pageReads, async (trx) => {
     const { from, ...opened } = await open(trx)
     const till = opened.position.head
-    const items: ItemsAfter = (after, limit) => sql`
-      select sid, frame::text as item from instep_log l
-      where owner = ${own} and sid > ${after} and sid <= ${till} and ${isCurrent(till)} order by sid limit ${limit}`
+    const items: ItemsAfter = (after, limit) => framesOf(owners, after, till, limit)
     return { ...opened, items, read: await pageReads.begin(trx, till, from) }
   })
+}
+
+/**
+ * The frames that `owners` receive after `from` up to `till`, by one scan of the index for each owner. For
+ * `owner = any(…) order by sid`, the planner would read the whole log in the order of `sid`, since a cursor wants its
+ * first rows quickly.
+ */
+function framesOf(owners: readonly string[], from: number, till: number, limit?: number): RawBuilder<Item> {
+  const own = stored(owners)
+  const limited = limit === undefined ? sql`` : sql`limit ${limit}`
+  // The index returns the changes of one owner in order: no sort delays the first of them.
+  if (owners.length === 1) {
+    return sql`
+      select sid, frame::text as item from instep_log l
+      where owner = any(${own}) and sid > ${from} and sid <= ${till} and ${isCurrent(till)} order by sid ${limited}`
+  }
+  return sql`
+    select f.sid, f.item from unnest(${own}) as o(owner) cross join lateral (
+      select sid, frame::text as item from instep_log l
+      where owner = o.owner and sid > ${from} and sid <= ${till} and ${isCurrent(till)}
+        and (moved_to is null or moved_to <> all(${own}))
+      order by sid ${limited}
+    ) f order by f.sid ${limited}`
 }
 
 /** A record as a wire row. */
@@ -122,7 +149,7 @@ export async function readChanges(
   after: number,
   limit: number,
 ): Promise<Changes> {
-  const { rows } = await sql<PositionRow & { till: Int8; sid: Int8 | null; owner: string; frame: string }>`
+  const { rows } = await sql<ChangeRow>`
     with reach as (
       select ${history} as history, head, horizon, ${newestChange} as newest, coalesce(
         (select sid from instep_log where last and sid >= ${after + limit}::bigint order by sid limit 1), head
@@ -138,15 +165,24 @@ export async function readChanges(
       ), most) as till
       from reach
     )
-    select part.*, l.sid, l.owner, l.frame::text as frame
+    select part.*, l.sid, l.owner, l.moved_to as "movedTo", l.frame::text as frame
     from part left join lateral (
-      select sid, owner, frame from instep_log where sid > greatest(${after}, horizon) and sid <= till
+      select sid, owner, moved_to, frame from instep_log where sid > greatest(${after}, horizon) and sid <= till
     ) l on true
     order by l.sid`.execute(followers)
-  const changes = rows.flatMap(({ sid, owner, frame }) =>
-    sid === null ? [] : [{ sid: toNumber(sid), owner, frame }],
+  const changes = rows.flatMap(({ sid, owner, movedTo, frame }) =>
+    sid === null ? [] : [{ sid: toNumber(sid), owner, movedTo: movedTo ?? undefined, frame }],
   )
   return { ...positionOf(rows[0]), sid: toNumber(rows[0]?.till ?? 0), changes }
+}
+
+interface ChangeRow extends PositionRow {
+  readonly till: Int8
+  /** `null` if there is no change. */
+  readonly sid: Int8 | null
+  readonly owner: string
+  readonly movedTo: string | null
+  readonly frame: string
 }
 
 /** The statement for a cursor, and the values that belong to it. */
@@ -187,9 +223,9 @@ async function inPages(
 }
 
 /**
- * Returns `null` for an owner that no database can store, and who therefore owns nothing. On the way to the database,
- * the text could turn into the name of another owner.
+ * `owners` as a parameter, without those that no database can store, and who therefore own nothing: on the way to the
+ * database, the text could turn into the name of another owner.
  */
-function stored(owner: string): string | null {
-  return isStorable(owner) ? owner : null
+function stored(owners: readonly string[]): RawBuilder<readonly string[]> {
+  return sql`${owners.filter(isStorable)}::text[]`
 }

@@ -27,10 +27,10 @@ export interface Wanted {
   /** Whether its fields are wanted, too. */
   readonly whole: boolean
   /**
-   * The owner who wants the record, if that is the same for all writes. The fields of other owners' records are not
-   * read.
+   * The owners for whom the record is read, if they are the same for all writes. The fields of other owners' records are
+   * not read.
    */
-  readonly owner: string | null
+  readonly owners: readonly string[] | null
 }
 
 export interface FoundRecord {
@@ -59,20 +59,24 @@ export function wantedBy(writes: readonly Write[]): readonly Wanted[] {
   const wanted = new Map<string, Wanted>()
   for (const { ops, transaction } of writes) {
     if (transaction?.refused) continue
-    const by = transaction?.owner ?? null
+    const by = transaction?.owners ?? null
     for (const { op, t, id } of ops) {
       const key = rowKey(t, id)
-      const { n = wanted.size, whole = false, owner = by } = wanted.get(key) ?? {}
+      const { n = wanted.size, whole = false, owners = by } = wanted.get(key) ?? {}
       wanted.set(key, {
         n,
         t,
         id,
         whole: whole || op !== 'd' || transaction?.rules !== undefined,
-        owner: owner === by ? by : null,
+        owners: isSame(owners, by) ? by : null,
       })
     }
   }
   return [...wanted.values()]
+}
+
+function isSame(owners: readonly string[] | null, others: readonly string[] | null): boolean {
+  return owners === others || JSON.stringify(owners) === JSON.stringify(others)
 }
 
 /** The `wanted` records that exist, as a document. After about 128 kB, records come without their fields. */
@@ -84,9 +88,9 @@ export function recordsOf(wanted: readonly Wanted[]): RawBuilder<unknown> {
       select w.*, w.whole and coalesce(sum(pg_column_size(w.p)) filter (where w.whole)
         over (rows between unbounded preceding and 1 preceding), 0) < ${sql.lit(storedAtOnce)} as brought
       from (
-        select k.n, r.owner, r.sid, r.p, k.whole and coalesce(r.owner = k.owner, true) as whole
+        select k.n, r.owner, r.sid, r.p, k.whole and coalesce(r.owner = any(k.owners), true) as whole
         from json_to_recordset(${JSON.stringify(wanted)}::json)
-          as k(n int, t text, id text, whole boolean, owner text)
+          as k(n int, t text, id text, whole boolean, owners text[])
         join instep_record r on r.t = k.t and r.id = k.id
       ) w
     ) f`

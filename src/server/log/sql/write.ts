@@ -61,7 +61,9 @@ export async function writeIn(
   )
   await pageReads?.keep(db, group.records, group.head)
   if (group.entries.length > 0 || group.verdicts.length > 0) await store(db, notify, group, at)
-  const changes = group.entries.map(({ sid, owner, frame }) => ({ sid, owner, frame: JSON.stringify(frame) }))
+  const changes = group.entries.map(({ sid, owner, movedTo, frame }) => {
+    return { sid, owner, movedTo, frame: JSON.stringify(frame) }
+  })
   return { outcomes, written: { ...position, head: group.head, after: position.head, changes } }
 }
 
@@ -182,9 +184,9 @@ async function store(db: Db, notify: SqlDatabase['notify'], group: Group, at: nu
     )`
   await sql`
     with logged as (
-      insert into instep_log (sid, owner, t, id, caller, tx, at, last, frame)
-      select sid, owner, t, id, caller, tx, ${at}::bigint, last, frame from json_to_recordset(${JSON.stringify(entries)}::json)
-        as e(sid bigint, owner text, t text, id text, caller text, tx text, last boolean, frame json)
+      insert into instep_log (sid, owner, moved_to, t, id, caller, tx, at, last, frame)
+      select sid, owner, "movedTo", t, id, caller, tx, ${at}::bigint, last, frame from json_to_recordset(${JSON.stringify(entries)}::json)
+        as e(sid bigint, owner text, "movedTo" text, t text, id text, caller text, tx text, last boolean, frame json)
     ), kept as (
       insert into instep_record (t, id, owner, sid, p)
       select t, id, owner, sid, p from json_to_recordset(${JSON.stringify(kept)}::json)
