@@ -15,6 +15,69 @@ export function describeReads(what: string, logTest: LogTest): void {
       expect((await log.snapshot(['cid'])).count).toBe(0)
     })
 
+    logTest('gives several owners what any of them has, their changes in order', async (log) => {
+      const ops = [insert('1', {}, 'bob'), insert('2'), insert('3', {}, 'cid'), insert('4', {}, 'bob')]
+      await log.write(ops, asService)
+      await log.write([update('2', { n: 1 }), remove('1')], asService)
+      expect((await rowsOf(log, 'ann', 'bob')).map(({ id }) => id).sort()).toEqual(['2', '4'])
+      expect((await log.snapshot(['bob', 'ann'])).count).toBe(2)
+      const frames = await framesOf(log, 1, 'bob', 'ann', 'dan')
+      expect(frames.map(({ sid, op, id }) => `${sid} ${op} ${id}`)).toEqual([
+        '2 i 2',
+        '4 i 4',
+        '5 u 2',
+        '6 d 1',
+      ])
+    })
+
+    logTest('gives no owner nothing', async (log) => {
+      const head = await log.write([insert('1')], asService)
+      expect(await items(await log.snapshot([]))).toEqual([])
+      expect(await log.snapshot([])).toMatchObject({ head, count: 0 })
+      expect(await items(await log.delta([], 0))).toEqual([])
+      expect(await log.delta([], 0)).toMatchObject({ head })
+    })
+
+    logTest('gives more of several owners than one batch can hold, in order', async (log) => {
+      const ops = Array.from({ length: 2_500 }, (_, n) => insert(String(n), {}, `owner-${n % 20}`))
+      await log.write(ops, asService)
+      const owners = Array.from({ length: 20 }, (_, n) => `owner-${n}`)
+      expect(await rowsOf(log, ...owners)).toHaveLength(2_500)
+      const sids = (await framesOf(log, 0, ...owners)).map(({ sid }) => sid)
+      expect(sids).toEqual(Array.from({ length: 2_500 }, (_, n) => n + 1))
+    })
+
+    logTest('takes the names of owners for nothing but names', async (log) => {
+      const owners = ['{a,b}', 'a"b', "o'brien", 'back\\slash', 'null', 'NULL', ' a ', '']
+      await log.write(
+        owners.slice(0, -1).map((owner, n) => insert(String(n), {}, owner)),
+        asService,
+      )
+      expect(await rowsOf(log, ...owners, 'a\0')).toHaveLength(owners.length - 1)
+      expect(await framesOf(log, 0, ...owners, '\ud800')).toHaveLength(owners.length - 1)
+      expect(await rowsOf(log, 'a', 'b', 'null ')).toEqual([])
+    })
+
+    logTest('gives who sees both owners of a move the whole record alone', async (log) => {
+      const from = await log.write([insert('1', { n: 1 })], asService)
+      await log.write([update('1', { userId: 'bob' })], asService)
+      const of = async (...owners: readonly string[]) =>
+        (await framesOf(log, from, ...owners)).map((frame) => [
+          frame.sid,
+          frame.op,
+          'p' in frame ? frame.p.n : undefined,
+        ])
+      expect(await of('ann')).toEqual([[2, 'd', undefined]])
+      expect(await of('ann', 'cid')).toEqual([[2, 'd', undefined]])
+      expect(await of('bob', 'cid')).toEqual([[3, 'i', 1]])
+      expect(await of('bob', 'ann')).toEqual([[3, 'i', 1]])
+      const { changes } = await log.changes(from, 10)
+      expect(changes.map(({ owner, movedTo }) => [owner, movedTo])).toEqual([
+        ['ann', 'bob'],
+        ['bob', undefined],
+      ])
+    })
+
     logTest('reads one moment, however long its batches take', async (log) => {
       await log.write([insert('1', { n: 1 }), insert('2')], asService)
       const [snapshot, delta] = [await log.snapshot(['ann']), await log.delta(['ann'], 0)]

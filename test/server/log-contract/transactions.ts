@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import type { Judge } from '../../../src/server/log/log.ts'
+import type { ClientTransaction, Judge } from '../../../src/server/log/log.ts'
 import { idAt } from '../../support/ids-at.ts'
 import { insert, remove, update } from '../harness.ts'
 import { as, asService, framesOf, type LogTest, rowsOf, txOf } from './support.ts'
@@ -90,6 +90,21 @@ export function describeTransactions(what: string, logTest: LogTest): void {
       expect(await log.transact(dependent, as('cid'))).toMatchObject({
         error: { code: 'dependency_rejected' },
       })
+    })
+
+    logTest('changes and moves the records of all owners of the caller, and no others', async (log) => {
+      await log.write([insert('1'), insert('2', {}, 'bob'), insert('3', {}, 'cid')], asService)
+      const owners = ['ann', 'bob']
+      const moved = txOf('a', [update('1', { userId: 'bob' }), update('2', { n: 1 })], { owners })
+      expect(await log.transact(moved, as(...owners))).toHaveProperty('sid')
+      expect((await rowsOf(log, 'bob')).map(({ id }) => id).sort()).toEqual(['1', '2'])
+      const codeOf = async (tx: ClientTransaction) => {
+        const verdict = await log.transact(tx, as(...owners))
+        return 'error' in verdict ? verdict.error.code : 'accepted'
+      }
+      expect(await codeOf(txOf('b', [update('3', { n: 1 })], { owners }))).toBe('not_found')
+      expect(await codeOf(txOf('c', [update('2', { userId: 'cid' })], { owners }))).toBe('forbidden')
+      expect(await codeOf(txOf('d', [insert('4')], { owners: [] }))).toBe('accepted')
     })
 
     logTest('stores nothing of one that is refused but the verdict', async (log) => {

@@ -93,6 +93,19 @@ export function describeUnchangedSince(what: string, logTest: LogTest): void {
       expect(await verdictOn(log, txOf('b', [since(insert('2'), head)]))).toBe('accepted')
     })
 
+    logTest('counts what was told to any owner of the caller', async (log) => {
+      const head = await log.write([insert('1'), insert('2', {}, 'bob'), insert('3')], asService)
+      await log.write([update('2', { n: 1 }), update('3', { userId: 'cid' })], asService)
+      const owners = ['ann', 'bob']
+      expect(await verdictOn(log, txOf('a', [since(update('2', { n: 2 }), head)], { owners }))).toBe(
+        'conflict',
+      )
+      expect(await verdictOn(log, txOf('b', [since(remove('3'), head)], { owners }))).toBe('accepted')
+      expect(await verdictOn(log, txOf('c', [since(update('1', { n: 2 }), head)], { owners }))).toBe(
+        'accepted',
+      )
+    })
+
     logTest('counts only what was told to the owner', async (log) => {
       const head = await log.write([insert('x')], asService)
       await log.write([insert('1', {}, 'bob'), remove('1')], asService)
