@@ -4,6 +4,7 @@ import { readOptions } from './options.mjs'
 import { bench } from './service/bench.mjs'
 import { measureBootstrap } from './service/bootstrap.mjs'
 import { measureFanOut } from './service/fan-out.mjs'
+import { measureOwners, measureTeams } from './service/owners.mjs'
 import { measureStart } from './service/start.mjs'
 import { measureTransactions } from './service/transactions.mjs'
 
@@ -11,6 +12,8 @@ const parts = {
   bootstrap: (options) => measureBootstrap(options),
   sockets: (options) => measureFanOut({ ...options, owners: 1, socketsEach: 50, perSecond: 10 }),
   owners: (options) => measureFanOut({ ...options, owners: 2_000, socketsEach: 1, perSecond: 200 }),
+  teams: (options) => measureTeams(options),
+  many: (options) => measureOwners(options),
   transactions: (options) => measureTransactions(options),
   start: (options) => measureStart(options),
 }
@@ -26,6 +29,8 @@ const help = `Usage: node service.mjs [options]
   bootstrap      a snapshot without compression, beside psql reading the same batches of the same cursor to /dev/null
   sockets        50 sockets of one owner at 10 writes a second: from the POST to the last socket's message
   owners         2 000 owners with a socket each at 200 writes a second: from the POST to the owner's message
+  teams          500 sockets of callers with 20 owners each at 100 writes a second: from the POST to the last message
+  many           deltas and snapshots of a caller with 20 owners, beside one owner with as much, in turns
   transactions   transactions a second, beside the same statements, recorded and sent again without the service
   start          from the command to \`listening\`, embedded, on a folder that is not there yet and on one that is
 

@@ -28,7 +28,7 @@ export async function bench() {
   return {
     ...server,
     postgres,
-    tokenOf: (userId) => signToken({ secret, userId }),
+    tokenOf: (userId, owners) => signToken({ secret, userId, ...(owners && { owners }) }),
     serve: (database) => serve(cli, database),
     stop: () => postgres.stop(),
   }

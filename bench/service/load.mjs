@@ -34,8 +34,23 @@ const jobs = {
     return { ms: performance.now() - began, bytes }
   },
 
+  /** How long each of `tokens` takes to read an address to its last byte, by turns. */
+  async turns({ address, tokens, rounds }) {
+    const times = tokens.map(() => [])
+    const bytes = tokens.map(() => 0)
+    for (let round = 0; round < rounds; round += 1) {
+      for (const [n, token] of tokens.entries()) {
+        const began = performance.now()
+        bytes[n] = 0
+        for await (const chunk of await ask(address, token)) bytes[n] += chunk.length
+        times[n].push(performance.now() - began)
+      }
+    }
+    return { times, bytes }
+  },
+
   /** Writes at a pace that waits for nothing; how long each takes to be on the last socket of its owner. */
-  async fanOut({ url, tokens, socketsEach, perSecond, seconds }) {
+  async fanOut({ url, tokens, socketsEach, receivers = socketsEach, perSecond, seconds }) {
     const waiting = new Map()
     const latencies = []
     const open = async (token) => {
@@ -65,7 +80,7 @@ const jobs = {
       const due = start + (n * 1_000) / perSecond
       while (performance.now() < due) await pause(due - performance.now())
       const id = `w${n}`
-      waiting.set(id, { at: performance.now(), sockets: socketsEach })
+      waiting.set(id, { at: performance.now(), sockets: receivers })
       const answer = write(url, tokens[n % tokens.length], id)
       answers.push(
         answer.catch(() => {

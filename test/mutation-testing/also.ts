@@ -32,7 +32,7 @@ export const also: readonly Mutation[] = [
     test: 'test/server/moved-caller.test.ts',
     name: 'invariant 62: who moves to another organization keeps no row of the old one, and gets all of the new one',
     file: 'src/server/log/epoch.ts',
-    from: 'JSON.stringify([history, ownerField, owner])',
+    from: 'JSON.stringify([history, ownerField, ...owners])',
     to: 'JSON.stringify([history, ownerField])',
   },
   {

@@ -31,8 +31,8 @@ export const auth: readonly Mutation[] = [
     test: 'test/server-auth/revocation.test.ts',
     name: 'invariant 48: a key that is revoked closes its sockets',
     file: 'src/server/auth/api-key.ts',
-    from: 'return { userId, organizationId, expiresAt, active, credentialId: id }',
-    to: 'return { userId, organizationId, expiresAt, active }',
+    from: 'return { userId, organizationId, owners, expiresAt, active, credentialId: id }',
+    to: 'return { userId, organizationId, owners, expiresAt, active }',
   },
   {
     invariant: 48,

@@ -73,8 +73,8 @@ export const callers: readonly Mutation[] = [
     test: 'test/server/caller.test.ts',
     name: 'invariant 44: bootstrap, delta, tx and hello name their caller alike, and no other user so',
     file: 'src/server/http/app.ts',
-    from: 'epochOf(end.history, owner), caller: callerOf(caller) }',
-    to: 'epochOf(end.history, owner) }',
+    from: 'epochOf(end.history, owners), caller: callerOf(caller) }',
+    to: 'epochOf(end.history, owners) }',
   },
   {
     invariant: 44,

@@ -5,6 +5,7 @@ import { comeBack } from './come-back.ts'
 import { overHttp } from './interface.ts'
 import type { Mutation } from './mutation.ts'
 import { network } from './network.ts'
+import { owners } from './owners.ts'
 import { position } from './position.ts'
 import { service } from './service.ts'
 import { sql } from './sql.ts'
@@ -23,6 +24,7 @@ export const mutations: readonly Mutation[] = [
   ...auth,
   ...callers,
   ...comeBack,
+  ...owners,
   ...sql,
   ...writes,
   ...overHttp,

@@ -55,8 +55,8 @@ export const transactions: readonly Mutation[] = [
     test: 'test/server/authorize.test.ts',
     name: 'invariant 46: with authorize’s leave a record is given away, and nothing of others’ taken',
     file: 'src/server/log/ownership.ts',
-    from: 'stored !== undefined && owner !== undefined && stored.owner !== owner',
-    to: 'stored !== undefined && owner !== undefined && !mayChangeOwner && stored.owner !== owner',
+    from: 'stored !== undefined && own?.has(stored.owner) === false',
+    to: 'stored !== undefined && !mayChangeOwner && own?.has(stored.owner) === false',
   },
   {
     invariant: 47,

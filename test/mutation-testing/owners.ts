@@ -1,0 +1,55 @@
+import type { Mutation } from './mutation.ts'
+
+const many = 'invariant 75: callers of many owners get what is theirs, and nothing that is not everybody’s'
+
+/** Callers of several owners. */
+export const owners: readonly Mutation[] = [
+  {
+    invariant: 47,
+    test: 'test/server-fuzz/ownership.test.ts',
+    name: 'invariant 47: on %s, callers of many owners get what is theirs, whoever comes and goes, and no byte else',
+    file: 'src/server/log/sql/read.ts',
+    from: 'and (moved_to is null or moved_to <> all(${own}))',
+    to: '',
+  },
+  {
+    invariant: 75,
+    test: 'test/server/ownership.test.ts',
+    name: many,
+    file: 'src/server/log/memory-log.ts',
+    from: 'filter((record) => own.has(record.owner))',
+    to: 'filter((record) => own.size > 9 || own.has(record.owner))',
+  },
+  {
+    invariant: 75,
+    test: 'test/server/ownership.test.ts',
+    name: many,
+    file: 'src/server/realtime/audiences.ts',
+    from: 'const key = JSON.stringify([...owners].sort())',
+    to: 'const key = String(owners.length)',
+  },
+  {
+    invariant: 76,
+    test: 'test/server/owners.test.ts',
+    name: 'invariant 76: who sees only the old owner of a move loses the record, who sees the new one gets it whole, and who sees both never misses it',
+    file: 'src/server/log/received.ts',
+    from: '&& !(movedTo !== undefined && owners.has(movedTo))',
+    to: '',
+  },
+  {
+    invariant: 77,
+    test: 'test/server/moved-caller.test.ts',
+    name: 'invariant 77: leaves one team for another at once, and keeps nothing of it, on disk either',
+    file: 'src/server/log/epoch.ts',
+    from: 'ownerField, ...owners]',
+    to: 'ownerField, owners.length]',
+  },
+  {
+    invariant: 77,
+    test: 'test/server/moved-caller.test.ts',
+    name: 'invariant 77: is told by the open socket within `recheckMs`',
+    file: 'src/server/service.ts',
+    from: 'caller.userId === before.caller.userId && hasSame(owners, before.owners)',
+    to: 'caller.userId === before.caller.userId',
+  },
+]
