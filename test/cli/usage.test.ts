@@ -38,7 +38,7 @@ test('a process prints and ends as the rest is shown to without one', async () =
 
 test.each([
   ['serve', ['--database', '--port', '--owner-field', '--jwks', 'INSTEP_JWT_SECRET', '--config']],
-  ['token', ['--user', '--organization', '--expires']],
+  ['token', ['--user', '--organization', '--owner', '--expires']],
   ['import', ['<file>', '--type', '--format', '--replace']],
   ['status', ['--database', '--json']],
   ['get', ['<type>', '<id>', '--database']],
@@ -147,10 +147,10 @@ describe('what is called wrongly ends with 2 and one sentence on stderr', () => 
       /`INSTEP_PORT` must be/,
     ],
     [
-      'another owner field',
-      ['serve', '--database', 'memory:', '--owner-field', 'team'],
+      'an owner field that no record has',
+      ['serve', '--database', 'memory:', '--owner-field', '__proto__'],
       env,
-      /`userId` or `organizationId`, not `team`/,
+      /`--owner-field` must be the name of a field/,
     ],
     [
       'a rate that is none',
@@ -291,6 +291,18 @@ test('a token is printed alone, names its user, and is valid for 7 days unless i
   expect([claims.sub, claims.exp - claims.iat, 'org' in claims]).toEqual(['u1', 7 * 86_400, false])
   const { org, exp, iat } = await claimsOf('--organization', 'o1', '--expires', '30d')
   expect([org, exp - iat]).toEqual(['o1', 30 * 86_400])
+  expect('owners' in claims).toBe(false)
+  expect((await claimsOf('--owner', 'user:1', '--owner=team:a')).owners).toEqual(['user:1', 'team:a'])
+})
+
+test('a token for owners alone is of the first of them', async () => {
+  const { stdout } = await instep(['token', '--owner', 'user:1', '--owner', 'team:a'], {
+    ...env,
+    INSTEP_OWNER: 'team:b',
+  })
+  const claims = JSON.parse(Buffer.from(stdout.split('.')[1] ?? '', 'base64url').toString())
+  expect(claims.sub).toBe('user:1')
+  expect(claims.owners).toEqual(['user:1', 'team:a'])
 })
 
 test('what cannot be printed has failed, unless it is only that nobody reads on', async () => {

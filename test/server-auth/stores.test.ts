@@ -84,6 +84,16 @@ describe.each<[string, () => IssuingSessionStore]>([
     expect(await check(nearly.secret)).toMatchObject({ userId: 'ann', expiresAt: clock.now() + 1 })
   })
 
+  test('keep the owners that they are made with', async () => {
+    const owners = ['user:ann', "team:o'brien"]
+    const { secret } = await store.create({ userId: 'ann', owners, expiresAt })
+    expect(await check(secret)).toMatchObject({ owners })
+    const none = await store.create({ userId: 'ann', owners: [], expiresAt })
+    expect(await check(none.secret)).toMatchObject({ owners: [] })
+    const wrong = store.create({ userId: 'ann', owners: [''], expiresAt })
+    await expect(wrong).rejects.toMatchObject({ name: 'ConfigurationError', option: 'owners' })
+  })
+
   test('that are not there let nobody in', async () => {
     const { secret, id } = await store.create({ userId: 'ann', expiresAt })
     const wrong = [
@@ -173,6 +183,11 @@ describe.each<[string, () => IssuingKeyStore]>([
     expect(await check(ending.secret)).toMatchObject({ userId: 'robot', expiresAt })
     const ended = await store.create({ userId: 'robot', expiresAt: clock.now() })
     expect(await check(ended.secret)).toEqual({ refused: 'token_expired' })
+  })
+
+  test('keep the owners that they are made with', async () => {
+    const { secret } = await store.create({ userId: 'robot', owners: ['team:a', 'team:b'] })
+    expect(await check(secret)).toMatchObject({ userId: 'robot', owners: ['team:a', 'team:b'] })
   })
 
   test('that are missing, altered or inactive are refused', async () => {

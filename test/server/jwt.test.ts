@@ -50,6 +50,57 @@ test('an organization that is no text is none', async () => {
   }
 })
 
+describe('the owners of a token', () => {
+  const owners = ['user:1', 'team:a']
+  const token = (more: object) => forged({ alg: 'HS256' }, { ...claims, ...more })
+
+  test('are the claim `owners`, as signToken writes it', async () => {
+    expect(await check(await sign({ owners }))).toMatchObject({ userId: 'ann', owners })
+    expect(await check(token({ owners: [] }))).toMatchObject({ owners: [] })
+    expect(await check(token({}))).not.toHaveProperty('owners')
+  })
+
+  test('can be another claim, or what a function returns', async () => {
+    expect(await check(token({ teams: owners }), { owners: 'teams' })).toMatchObject({ owners })
+    const ofTeams = async ({ sub }: { readonly sub?: string }) => [`user:${sub}`]
+    expect(await check(token({}), { owners: ofTeams })).toMatchObject({ owners: ['user:ann'] })
+  })
+
+  test('are what `caller` says, unless `owners` is set, too', async () => {
+    const caller = () => ({ userId: 'ann', owners: ['user:ann'] })
+    expect(await check(token({ owners }), { caller })).toMatchObject({ owners: ['user:ann'] })
+    expect(await check(token({ owners }), { caller, owners: 'owners' })).toMatchObject({ owners })
+  })
+
+  test.each([['team:a'], [null], [['team:a', 7]], [['']], [{}], [['x'.repeat(256)]]])(
+    'that are %j are refused with a sentence that says why',
+    async (wrong) => {
+      const authenticate = jwtAuthentication({ secret, clock })
+      const { service } = serviceOf({ authenticate })
+      const headers = { Authorization: `Bearer ${token({ owners: wrong })}` }
+      const response = await service.fetch(new Request('https://h/sync/v1/bootstrap', { headers }))
+      expect(response.status).toBe(401)
+      expect((await response.json()).error).toEqual({
+        code: 'invalid_token',
+        message: 'The claim `owners` of the token must be an array of texts, each of 1 to 255 characters.',
+      })
+    },
+  )
+
+  test('cannot be signed where they are no texts', async () => {
+    await expect(sign({ owners: [''] })).rejects.toMatchObject({
+      name: 'ConfigurationError',
+      option: 'owners',
+    })
+  })
+
+  test('are a claim’s name or a function in the options', () => {
+    expect(() => jwtAuthentication({ secret, owners: '' })).toThrow(
+      expect.objectContaining({ option: 'owners' }),
+    )
+  })
+})
+
 test('a function can say whom the claims name', async () => {
   const token = forged({ alg: 'HS256' }, { ...claims, email: 'ann@acme.test' })
   expect(await check(token, { caller: ({ email }) => ({ userId: String(email) }) })).toMatchObject({
