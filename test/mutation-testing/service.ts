@@ -95,8 +95,8 @@ export const service: readonly Mutation[] = [
     test: 'test/server/ownership.test.ts',
     name: 'invariant 47: no byte of a record that was never the caller’s is in any answer or push',
     file: 'src/server/realtime/audiences.ts',
-    from: 'const key = list.map((change) => change.sid).join()',
-    to: "const key = ''",
+    from: 'list.map(({ frame }) => frame)',
+    to: 'changes.map(({ frame }) => frame)',
   },
   {
     invariant: 48,
