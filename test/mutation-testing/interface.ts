@@ -11,8 +11,8 @@ export const overHttp: readonly Mutation[] = [
     test: log,
     name: 'invariant 13: of what 8 clients write at once, whoever reads on from a position misses nothing',
     file: 'src/server/log/sql/read.ts',
-    from: 'sid > ${from} and',
-    to: 'sid > ${from} + 1 and',
+    from: 'owner = any(${own}) and sid > ${from} and',
+    to: 'owner = any(${own}) and sid > ${from} + 1 and',
   },
   {
     invariant: 14,
@@ -27,8 +27,8 @@ export const overHttp: readonly Mutation[] = [
     test: log,
     name: 'invariant 15: what is committed between a snapshot and the opening of the socket is delivered',
     file: 'src/server/log/sql/read.ts',
-    from: 'sid > ${from} and',
-    to: 'sid > ${from} + 1 and',
+    from: 'owner = any(${own}) and sid > ${from} and',
+    to: 'owner = any(${own}) and sid > ${from} + 1 and',
   },
   {
     invariant: 17,

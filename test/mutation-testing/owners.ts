@@ -9,8 +9,8 @@ export const owners: readonly Mutation[] = [
     test: 'test/server-fuzz/ownership.test.ts',
     name: 'invariant 47: on %s, callers of many owners get what is theirs, whoever comes and goes, and no byte else',
     file: 'src/server/log/sql/read.ts',
-    from: 'where owner = o.owner and sid > ${from} and',
-    to: 'where sid > ${from} and',
+    from: 'and (moved_to is null',
+    to: 'or (moved_to is null',
   },
   {
     invariant: 75,

@@ -55,15 +55,15 @@ export const transactions: readonly Mutation[] = [
     test: 'test/server/authorize.test.ts',
     name: 'invariant 46: with authorize’s leave a record is given away, and nothing of others’ taken',
     file: 'src/server/log/ownership.ts',
-    from: 'stored !== undefined && own?.has(stored.owner) === false',
-    to: 'stored !== undefined && !mayChangeOwner && own?.has(stored.owner) === false',
+    from: 'const before = ownRecord(stored, owners)',
+    to: 'const before = ownRecord(stored, mayChangeOwner ? undefined : owners)',
   },
   {
     invariant: 47,
     test: 'test/server/tx-ownership.test.ts',
     name: 'invariant 47: an answer to a transaction says what one’s own records say, and holds no other’s',
     file: 'src/server/log/ownership.ts',
-    from: 'const before = ownRecord(stored, owner)',
+    from: 'const before = ownRecord(stored, owners)',
     to: 'const before = stored',
   },
   {

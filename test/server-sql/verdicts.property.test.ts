@@ -47,10 +47,7 @@ test('whatever is sent again, whenever, and whatever was forgotten, no transacti
       const made: string[] = [idAt(clock.now())]
       const first = new Map<string, { readonly sid: number; readonly at: number }>()
       const answered = async (id: string, { log, retention }: (typeof processes)[number]) => {
-        const verdict = await log.transact(
-          txOf(id, [{ op: 'i', t: 'Todo', id: '1', p: { of: id }, put: true }]),
-          as('ann'),
-        )
+        const verdict = await log.transact(txOf(id, [{ op: 'i', t: 'Todo', id, p: {} }]), as('ann'))
         const known = first.get(id)
         if ('sid' in verdict) {
           expect(verdict.sid).toBe(known?.sid ?? verdict.sid)

@@ -11,8 +11,7 @@ const statuses = async (...answers: readonly Promise<Response>[]) =>
 describe('a limit to the rate of requests', () => {
   test('is none unless it is asked for', async () => {
     const { ask } = serviceOf()
-    const answers = await statuses(...Array.from({ length: 300 }, () => ask('delta?since=0')))
-    expect(new Set(answers)).toEqual(new Set([200]))
+    for (let n = 0; n < 300; n += 1) expect((await ask('delta?since=0')).status).toBe(200)
   })
 
   test('invariant 57: a caller who asks too often gets 429 with Retry-After, before the body is read', async () => {
