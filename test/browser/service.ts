@@ -68,10 +68,14 @@ export class Service {
   /** How many changes each transaction has made. */
   async changes(): Promise<ReadonlyMap<string, number>> {
     const changes = new Map<string, number>()
-    const { batches } = await this.log.delta(['ada'], 0)
-    for await (const batch of batches) {
-      for (const { tx } of JSON.parse(`[${batch}]`)) changes.set(tx, (changes.get(tx) ?? 0) + 1)
+    for (let after = 0; ; ) {
+      const part = (await this.log.changes(after, 1_000)).changes
+      for (const { sid, frame } of part) {
+        const { tx } = JSON.parse(frame)
+        changes.set(tx, (changes.get(tx) ?? 0) + 1)
+        after = sid
+      }
+      if (part.length === 0) return changes
     }
-    return changes
   }
 }

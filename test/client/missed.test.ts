@@ -52,9 +52,10 @@ test('a missed change is repaired after checkpoints of this session and the next
   const client = await next(device)
   await foldJournal(device, client)
   await device.clock.advance(10 * 3_600_000)
-  expect([device.log, bootstraps(device)]).toEqual([[], 1])
+  expect(device.log).toEqual(['reset repair since 4'])
   await loadIssues(device, client)
-  expect([device.log.slice(0, 1), shown(client), bootstraps(device)]).toEqual([[told], mended, 2])
+  expect(shown(client)).toEqual(mended)
+  expect(bootstraps(device)).toBe(2)
 })
 
 test('a missed change is repaired after a migration', async () => {
@@ -62,7 +63,8 @@ test('a missed change is repaired after a migration', async () => {
   const eager = defineModels({ Issue: model(schema) }, { version: 2, migrate: {} })
   const client = await next(device, false, { models: eager })
   await device.clock.advance(5_000)
-  expect([device.log, shown(client)]).toEqual([[told, 'reset repair since 2'], mended])
+  expect(device.log).toEqual(['reset repair since 2'])
+  expect(shown(client)).toEqual(mended)
 })
 
 test('each client reports what it misses, even if a repair is already due', async () => {

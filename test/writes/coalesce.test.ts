@@ -9,7 +9,9 @@ async function open() {
   const backend = await TestBackend.open()
   await backend.insert('1', { title: 'Milk', n: 1 })
   const device = backend.device({ store: slowStore(memoryStore(), backend.clock, 10) })
-  const client = await device.live()
+  const client = device.client()
+  await backend.clock.until(client.start())
+  await backend.clock.advance(1_000)
   const type = (fields: object, options: MutateOptions = {}) =>
     client.mutate((m) => m.update('Note', '1', { ...fields }), { coalesce: 'edit', ...options })
   return { backend, device, client, type }
@@ -41,7 +43,7 @@ describe('writes with the same `coalesce`', () => {
 
   test('are durable together', async () => {
     const { backend, device, client, type } = await open()
-    await client.stop()
+    await backend.clock.until(client.stop())
     type({ title: 'O' })
     await backend.clock.until(type({ n: 2 }).durable)
     await device.kill()
@@ -52,7 +54,7 @@ describe('writes with the same `coalesce`', () => {
 
   test('are two transactions once the write of the first has begun', async () => {
     const { backend, client, type } = await open()
-    await client.stop()
+    await backend.clock.until(client.stop())
     const first = type({ title: 'O' })
     await backend.clock.advance(5)
     const second = type({ title: 'Oat' })
@@ -101,7 +103,7 @@ describe('writes with the same `coalesce`', () => {
 
   test('require the transactions that each of them requires', async () => {
     const { backend, client, type } = await open()
-    await client.stop()
+    await backend.clock.until(client.stop())
     const required = client.mutate((m) => m.insert('Note', { id: '2' }))
     const first = type({ n: 2 }, { requires: [required] })
     expect(type({ n: 3 })).toBe(first)

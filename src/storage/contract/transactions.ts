@@ -212,7 +212,7 @@ export const transactionCases: readonly StoreContractCase[] = [
     same(order, ['c', 'a', 'missing', 'b'], 'the order')
   }),
 
-  withConnection('a signal aborts a transaction under way', async (connection) => {
+  withConnection('a signal aborts a running transaction', async (connection) => {
     const controller = new AbortController()
     const writing = write(
       connection,
@@ -232,7 +232,7 @@ export const transactionCases: readonly StoreContractCase[] = [
   }),
 
   withConnection(
-    'a signal that is aborted already keeps a transaction from beginning',
+    'an aborted signal prevents a transaction',
     async (connection) => {
       let begun = false
       const body = async (tx: StoreTransaction) => {

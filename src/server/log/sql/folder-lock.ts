@@ -10,6 +10,9 @@ import { listenersIn, listenIn } from './folder-socket.ts'
 const lookMs = 20
 const maxLooks = 50
 
+/** The codes of errors that say nothing of sockets: no file could be made in the folder, either. */
+const notSockets: ReadonlySet<string> = new Set(['ENOTDIR', 'EACCES', 'EROFS', 'ENOSPC'])
+
 /**
  * Takes `folder` for this process until the returned function is called or the process ends. Creates the folder if
  * necessary. Rejects with a ConfigurationError if a running process, including this one, has the folder.
@@ -19,7 +22,9 @@ export async function lockFolder(folder: string, clock: Clock): Promise<Unsubscr
   // Ids ascend with time, so whoever has the folder usually has a lower one than a process that wants it.
   const id = `${clock.now()}-${randomUUID().slice(0, 8)}`
   const close = await listenIn(folder, id).catch((error) => {
-    throw codeOf(error) === 'EADDRINUSE' ? inUse(folder) : withoutSockets(folder, error)
+    const code = codeOf(error) ?? ''
+    if (code === 'EADDRINUSE') throw inUse(folder)
+    throw notSockets.has(code) ? error : withoutSockets(folder, error)
   })
   try {
     await waitUntilAlone(folder, id, clock)
