@@ -13,8 +13,11 @@ const shown: { readonly [path: string]: RegExp } = {
   'docs/getting-started.md': /idle\n• Todo \d/,
 }
 
+/** Code for another product, which is not installed here. */
+const foreign = 'typescript'
+
 /** Blocks in these are no code of ours: other tests check them, or nothing can. */
-const otherLanguages = ['sh', 'json', 'html', 'nginx', 'text']
+const otherLanguages = ['sh', 'json', 'html', 'nginx', 'text', 'sql', foreign]
 
 test('every block says in what language it is, and code is never called by another name', () => {
   const known = [...codeLanguages, ...otherLanguages]
@@ -24,6 +27,15 @@ test('every block says in what language it is, and code is never called by anoth
       .map(({ language, line }) => `${document.path}:${line}: ${language}`),
   )
   expect(unknown).toEqual([])
+})
+
+test('code that uses Instep is not passed off as code for another product', () => {
+  const hidden = documents.flatMap((document) =>
+    blocksOf(document)
+      .filter(({ language, lines }) => language === foreign && /instep/i.test(lines.join()))
+      .map(({ line }) => `${document.path}:${line}`),
+  )
+  expect(hidden).toEqual([])
 })
 
 test('the examples are what the compiler accepts', () => {
