@@ -37,7 +37,12 @@ function Pane({ user }: { readonly user: string }) {
       <h3>My notes</h3>
       <ul>
         {notes.map(({ id, text }) => (
-          <li key={id}>{text}</li>
+          <li key={id}>
+            {text}
+            <button type="button" onClick={() => client.mutate((m) => m.delete('Note', id))}>
+              Delete
+            </button>
+          </li>
         ))}
       </ul>
       <AddField label="Add a note" onAdd={(text) => client.mutate((m) => m.insert('Note', { text }))} />

@@ -12,13 +12,15 @@ export async function authorize({ ops }, { userId, owners }, { read }) {
 
     if (before.status === 'closed') return { message: `Issue ${before.number} is closed, and stays closed.` }
     const isMove = p?.owner !== undefined && p.owner !== before.owner
-    if (isMove && !(await isAdmin(read, before.owner, userId))) {
+    if (isMove && before.owner !== `user:${userId}` && !(await isAdmin(read, before.owner, userId))) {
       return { message: 'Only admins of a team move its issues.' }
     }
     const onlyMoves = isMove && op === 'u' && Object.keys(p).length === 1
-    const isAuthorsOnly = t === 'Comment' || op === 'd'
-    if (isAuthorsOnly && !onlyMoves && before.author !== userId) {
-      return { message: op === 'd' ? 'Only its author deletes it.' : 'Only its author edits a comment.' }
+    if (t === 'Comment' && !onlyMoves && before.author !== userId) {
+      return { message: 'Only its author edits a comment.' }
+    }
+    if (t === 'Issue' && op === 'd' && before.author !== userId) {
+      return { message: 'Only its author deletes an issue.' }
     }
   }
 }

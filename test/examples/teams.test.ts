@@ -72,6 +72,23 @@ test('a user sees the own notes and the issues of all own teams, in one client',
   expect(textsOf(await clientOf('ben'))).toEqual([...blue, 'Only Ben sees this.'].sort())
 })
 
+test('a user writes and deletes own notes, which nobody else gets', async () => {
+  const [ada, ben] = [await clientOf('ada'), await clientOf('ben')]
+  expect(await refusalOf(ada, (m) => m.insert('Note', { id: 'n', text: 'Buy milk' }))).toBe(undefined)
+  expect(await refusalOf(ada, (m) => m.delete('Note', 'welcome'))).toBe(undefined)
+  await expect.poll(() => ada.get('Note', 'n')?.owner).toBe('user:ada')
+  expect(ada.get('Note', 'welcome')).toBe(undefined)
+  expect(ben.all('Note').map(({ id }) => id)).toEqual(['welcome-ben'])
+})
+
+test('nobody makes oneself a member by a write', async () => {
+  const ben = await clientOf('ben')
+  const membership = { id: 'red/ben', owner: 'user:ben', team: 'red', role: 'admin' } as const
+  expect(await refusalOf(ben, (m) => m.insert('Membership', membership))).toBe(
+    'The application decides who is in a team.',
+  )
+})
+
 test('who joins a team gets all of it, and who leaves keeps nothing of it, on the disk either', async () => {
   const store = memoryStore()
   const ben = await clientOf('ben', store)
@@ -146,20 +163,25 @@ test('the server sets author, number and time', async () => {
   expect(createdAt).toBeGreaterThan(1_600_000_000_000)
 })
 
-test('an admin moves an issue with its comments to another team, and a member does not', async () => {
+test('an admin moves an issue with the comments of all to another team, and a member does not', async () => {
   const [ada, ben] = [await clientOf('ada'), await clientOf('ben')]
   const move = (client: Client, number: number, owner: string) =>
     refusalOf(client, (m) => {
       m.update('Issue', `issue-${number}`, { owner })
-      m.update('Comment', `c${number}`, { owner })
+      for (const { id } of client.query('Comment', { where: { issue: `issue-${number}` } }).rows) {
+        m.update('Comment', id, { owner })
+      }
     })
-  expect(await move(ada, 1, 'team:red')).toBe(undefined)
-  expect(await move(ada, 1, 'team:blue')).toBe(undefined)
-  await expect.poll(() => textsOf(ben)).toEqual([...red, ...blue, 'Only Ben sees this.'].sort())
+  expect(await move(ada, 2, 'team:red')).toBe('Only admins of a team move its issues.')
+
   await setMember('ben', 'red', true)
-  await expect.poll(() => ben.all('Membership').length).toBe(2)
-  await expect.poll(() => ben.status.connection.state).toBe('socket')
-  expect(await move(ben, 2, 'team:red')).toBe('Only admins of a team move its issues.')
+  await expect.poll(() => ben.get('Issue', 'issue-1')?.title).toBe('Mend the cable')
+  const insert = { id: 'c3', owner: 'team:red', issue: 'issue-1', text: 'Found it.' }
+  expect(await refusalOf(ben, (m) => m.insert('Comment', insert))).toBe(undefined)
+  await expect.poll(() => ada.get('Comment', 'c3')?.author).toBe('ben')
+  expect(await move(ada, 1, 'team:blue')).toBe(undefined)
+  await expect.poll(() => ben.get('Comment', 'c3')?.owner).toBe('team:blue')
+  await expect.poll(() => ben.get('Issue', 'issue-1')?.owner).toBe('team:blue')
 })
 
 test('the application serves its page, and lets nobody join without signing in', async () => {
