@@ -81,7 +81,7 @@ test('a user writes and deletes own notes, which nobody else gets', async () => 
   expect(ben.all('Note').map(({ id }) => id)).toEqual(['welcome-ben'])
 })
 
-test('nobody makes oneself a member by a write', async () => {
+test('a user does not become a member by a write', async () => {
   const ben = await clientOf('ben')
   const membership = { id: 'red/ben', owner: 'user:ben', team: 'red', role: 'admin' } as const
   expect(await refusalOf(ben, (m) => m.insert('Membership', membership))).toBe(
