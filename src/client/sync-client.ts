@@ -68,7 +68,7 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
           : noDatabase,
       replica: new Replica({
         clock: environment.clock,
-        onListenerError: (error) => logger.error('A listener or a filter of a query threw.', { error }),
+        onListenerError: (error) => logger.error('A listener or a filter threw.', { error }),
         indexes: indexesOf(models),
       }),
     })

@@ -67,7 +67,7 @@ export class Engine {
     const { environment, logger, transport, createSocket, openDatabase, replica, models, pollInterval } =
       options
     const { clock } = environment
-    const onListenerError = (error: unknown) => logger.error('A listener threw.', { error })
+    const { onListenerError } = replica
     this.#options = options
     this.events = new Emitter(onListenerError)
     this.#board = new StatusBoard(this.events)
@@ -333,8 +333,7 @@ export class Engine {
       storage: (storage, error) => {
         const { logger } = this.#options
         // `fenced` is normal with two tabs.
-        if (error?.code === 'fenced') logger.info(error.message)
-        else if (error) logger.warn('The local store failed.', { error })
+        if (error) logger[error.code === 'fenced' ? 'info' : 'warn'](error.message, { error })
         this.#board.update({ storage })
         this.#commit.mark()
       },
