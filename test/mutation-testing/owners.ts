@@ -13,6 +13,14 @@ export const owners: readonly Mutation[] = [
     to: 'or (moved_to is null',
   },
   {
+    invariant: 47,
+    test: 'test/server-sql/crowded.test.ts',
+    name: 'invariant 47: a write on others’ long records gets the same verdict beside a write of their owner',
+    file: 'src/server/log/sql/records.ts',
+    from: '.filter((key) => isOwn(owners.get(key)))',
+    to: '',
+  },
+  {
     invariant: 75,
     test: 'test/server/ownership.test.ts',
     name: many,

@@ -121,8 +121,10 @@ export class UserReads {
     }
   }
 
-  #forget(name: string, { beginning, waiting, streams }: User): void {
-    if (beginning + waiting.size + streams.size === 0) this.#byUser.delete(name)
+  #forget(name: string, user: User): void {
+    const isIdle = user.beginning + user.waiting.size + user.streams.size === 0
+    // A late call may be of an earlier user of this name.
+    if (isIdle && this.#byUser.get(name) === user) this.#byUser.delete(name)
   }
 }
 

@@ -51,8 +51,8 @@ export interface Log {
   /** Up to `limit` records of `owner`. */
   keysOf(owner: string, limit: number): Promise<readonly RecordKey[]>
   /**
-   * Forgets what the log keeps of an owner without records: the fields in earlier changes, which all turn into
-   * removals, and the verdicts on the transactions of `caller`. Resolves with `false` if the owner has records, and
+   * Forgets what the log keeps of an owner without records: the fields in earlier changes, of which inserts turn into
+   * removals and updates change nothing, and the verdicts on the transactions of `caller`. Resolves with `false` if the owner has records, and
    * forgets nothing then.
    */
   forget(owner: string, caller?: string): Promise<boolean>

@@ -151,7 +151,9 @@ export class MemoryLog implements Log {
 
   async forget(owner: string, caller?: string): Promise<boolean> {
     if (this.#recordsOf(owner).length > 0) return false
-    this.#entries = this.#entries.map((entry) => (entry.owner === owner ? withoutFields(entry) : entry))
+    const blank = (entry: Entry) => (entry.owner === owner ? withoutFields(entry) : entry)
+    this.#entries = this.#entries.map(blank)
+    for (const [key, entries] of this.#entriesOf) this.#entriesOf.set(key, entries.map(blank))
     for (const [key, verdict] of this.#verdicts) if (verdict.caller === caller) this.#verdicts.delete(key)
     return true
   }
@@ -298,11 +300,11 @@ function verdictKey({ caller }: ClientTransaction, id: string): string {
   return rowKey(caller, id)
 }
 
-/** The removal of the record of `entry`, under the same `sid`. */
+/** `entry` without fields: a whole record becomes a removal, an update an empty one. */
 function withoutFields(entry: Entry): Entry {
   const { sid, t, id, at, tx }: SyncFrame = JSON.parse(entry.frame)
-  const frame: SyncFrame = { sid, t, id, op: 'd', at, tx }
-  return { ...entry, frame: JSON.stringify(frame), isWhole: true }
+  const change = entry.isWhole ? ({ op: 'd' } as const) : ({ op: 'u', p: {} } as const)
+  return { ...entry, frame: JSON.stringify({ sid, t, id, ...change, at, tx } satisfies SyncFrame) }
 }
 
 /** What `owners` receive of `entries`, without what a later entry of the same owner removes or replaces as a whole. */

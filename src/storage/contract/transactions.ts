@@ -231,22 +231,15 @@ export const transactionCases: readonly StoreContractCase[] = [
     same(await get(connection, 'a'), 2, 'a transaction after it')
   }),
 
-  withConnection(
-    'an aborted signal prevents a transaction',
-    async (connection) => {
-      let begun = false
-      const body = async (tx: StoreTransaction) => {
-        begun = true
-        tx.put('meta', 'a', 1)
-      }
-      await storageError(
-        write(connection, body, { signal: AbortSignal.abort() }),
-        'the transaction',
-        'aborted',
-      )
-      same([begun, await keys(connection)], [false, []], 'whether the body ran, and the stored keys')
-    },
-  ),
+  withConnection('an aborted signal prevents a transaction', async (connection) => {
+    let begun = false
+    const body = async (tx: StoreTransaction) => {
+      begun = true
+      tx.put('meta', 'a', 1)
+    }
+    await storageError(write(connection, body, { signal: AbortSignal.abort() }), 'the transaction', 'aborted')
+    same([begun, await keys(connection)], [false, []], 'whether the body ran, and the stored keys')
+  }),
 
   withConnection('a signal that is aborted afterwards changes nothing', async (connection) => {
     const controller = new AbortController()

@@ -146,7 +146,12 @@ export class SqlCursor implements Cursor {
     const rows = await this.#source.itemsAt(long)
     const texts = new Map(rows.map(({ sid, item }) => [toNumber(sid), item]))
     rows.length = 0
-    return batch.map(({ sid, item }) => item ?? texts.get(sid) ?? '')
+    return batch.map(({ sid, item }) => {
+      const text = item ?? texts.get(sid)
+      // Break off: without the item, the response would be wrong.
+      if (typeof text !== 'string') throw new Error(`The item at ${sid} has gone while it was read.`)
+      return text
+    })
   }
 
   async #end(): Promise<void> {

@@ -125,6 +125,7 @@ export class Joined<Job, Result> {
     if (group.length === 0) return
     try {
       const results = await this.#options.run(group.map(({ job }) => job))
+      if (results.length === 0) throw new Error('No write of the group was decided.')
       for (const [index, result] of results.entries()) group[index]?.resolve(result)
       for (const waiting of group.slice(results.length).reverse()) this.#putBack(waiting)
     } catch (error) {

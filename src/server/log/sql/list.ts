@@ -70,8 +70,9 @@ export async function forgetIn(db: Db, owner: string, caller: string | undefined
         select sid from instep_log where owner = ${owner} and sid > ${after} and sid <= ${head}
         order by sid limit ${sql.lit(maxForgotten)}
       ), blanked as (
-        update instep_log l set frame = json_strip_nulls(
-          json_build_object('sid', l.sid, 't', l.t, 'id', l.id, 'op', 'd', 'at', l.at, 'tx', l.tx))
+        update instep_log l set frame = json_strip_nulls(json_build_object('sid', l.sid, 't', l.t, 'id', l.id,
+          'op', case l.frame->>'op' when 'u' then 'u' else 'd' end,
+          'p', case l.frame->>'op' when 'u' then '{}'::json end, 'at', l.at, 'tx', l.tx))
         from part where l.sid = part.sid and l.frame->>'op' <> 'd'
       )
       select max(sid) as sid from part having count(*) > 0`.execute(db)

@@ -86,7 +86,7 @@ export function recordsOf(wanted: readonly Wanted[]): RawBuilder<unknown> {
       'bytes', case when f.brought then octet_length(f.p::text) end, 'p', case when f.brought then f.p end))
     from (
       select w.*, w.whole and coalesce(sum(pg_column_size(w.p)) filter (where w.whole)
-        over (rows between unbounded preceding and 1 preceding), 0) < ${sql.lit(storedAtOnce)} as brought
+        over (order by w.n rows between unbounded preceding and 1 preceding), 0) < ${sql.lit(storedAtOnce)} as brought
       from (
         select k.n, r.owner, r.sid, r.p, k.whole and coalesce(r.owner = any(k.owners), true) as whole
         from json_to_recordset(${JSON.stringify(wanted)}::json)
@@ -117,6 +117,7 @@ export async function readRecords(
 ): Promise<ReadRecords> {
   const records = new Map<string, LoadedRecord>()
   const lengths = new Map<string, number>()
+  const owners = new Map<string, string>()
   let total = 0
   for (let read = found; ; ) {
     const left: Wanted[] = []
@@ -127,28 +128,46 @@ export async function readRecords(
       if (isLeft) left.push(target)
       else records.set(key, { owner, sid, p: p ?? {}, whole: p !== null })
       lengths.set(key, bytes ?? 0)
+      owners.set(key, owner)
       total += bytes ?? 0
     }
     const unread = new Set(left.map(({ t, id }) => rowKey(t, id)))
-    if (unread.size === 0 || total > maxBytes) return { records, ...fittingOf(writes, lengths, unread) }
+    if (unread.size === 0 || total > maxBytes)
+      return { records, ...fittingOf(writes, { lengths, owners, unread }) }
     const { rows } = await sql<{ records: readonly FoundRecord[] | null }>`
       select (${recordsOf(left)}) as records`.execute(db)
     read = rows[0]?.records ?? []
   }
 }
 
-function fittingOf(
-  writes: readonly Write[],
-  lengths: ReadonlyMap<string, number>,
-  unread: ReadonlySet<string>,
-): Omit<ReadRecords, 'records'> {
+/** The records that were found, by key: their lengths, their owners, and those whose fields were not read. */
+interface Lengths {
+  readonly lengths: ReadonlyMap<string, number>
+  readonly owners: ReadonlyMap<string, string>
+  readonly unread: ReadonlySet<string>
+}
+
+function fittingOf(writes: readonly Write[], found: Lengths): Omit<ReadRecords, 'records'> {
   const tooLarge = new Set<number>()
-  for (const [w, { ops, transaction }] of writes.entries()) {
-    const keys = transaction?.refused ? [] : [...new Set(ops.map(({ t, id }) => rowKey(t, id)))]
-    if (keys.reduce((sum, key) => sum + (lengths.get(key) ?? 0), 0) > maxBytes) tooLarge.add(w)
-    else if (keys.some((key) => unread.has(key))) return { fitting: w, tooLarge }
+  for (const [w, write] of writes.entries()) {
+    const keys = wholeKeysOf(write, found.owners)
+    if (keys.reduce((sum, key) => sum + (found.lengths.get(key) ?? 0), 0) > maxBytes) tooLarge.add(w)
+    else if (w > 0 && keys.some((key) => found.unread.has(key))) return { fitting: w, tooLarge }
   }
   return { fitting: writes.length, tooLarge }
+}
+
+/**
+ * The keys of the records that `write` itself needs whole. Another write of the group may have needed more: that must
+ * neither reject this one nor tell it of others' records.
+ */
+function wholeKeysOf({ ops, transaction }: Write, owners: ReadonlyMap<string, string>): readonly string[] {
+  if (transaction?.refused) return []
+  const isOwn = (owner = '') => !transaction || transaction.owners.includes(owner)
+  const keys = ops.flatMap(({ op, t, id }) =>
+    op === 'd' && transaction?.rules === undefined ? [] : rowKey(t, id),
+  )
+  return [...new Set(keys)].filter((key) => isOwn(owners.get(key)))
 }
 
 /** Rejects a write whose records are too long together. */
