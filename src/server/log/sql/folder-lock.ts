@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { existsSync, mkdirSync } from 'node:fs'
+import { accessSync, constants, existsSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Unsubscribe } from '../../../base/emitter.ts'
 import type { Clock } from '../../../base/environment.ts'
@@ -11,7 +11,7 @@ const lookMs = 20
 const maxLooks = 50
 
 /** The codes of errors that say nothing of sockets: no file could be made in the folder, either. */
-const notSockets: ReadonlySet<string> = new Set(['ENOTDIR', 'EACCES', 'EROFS', 'ENOSPC'])
+const notSockets: ReadonlySet<string> = new Set(['ENOTDIR', 'ENOSPC'])
 
 /**
  * Takes `folder` for this process until the returned function is called or the process ends. Creates the folder if
@@ -19,6 +19,8 @@ const notSockets: ReadonlySet<string> = new Set(['ENOTDIR', 'EACCES', 'EROFS', '
  */
 export async function lockFolder(folder: string, clock: Clock): Promise<Unsubscribe> {
   makeFolder(folder)
+  // Throws as any other use of the folder would, with a code that says why.
+  accessSync(folder, constants.W_OK)
   // Ids ascend with time, so whoever has the folder usually has a lower one than a process that wants it.
   const id = `${clock.now()}-${randomUUID().slice(0, 8)}`
   const close = await listenIn(folder, id).catch((error) => {
