@@ -183,7 +183,11 @@ export class Mutations {
         commit.now()
         return transaction
       },
-      discard: (id) => this.#rejected.discard(id),
+      discard: (id) => {
+        const discarded = this.#rejected.discard(id)
+        commit.now()
+        return discarded
+      },
       export: () => this.transactions.export(),
     }
   }
@@ -277,7 +281,9 @@ export class Mutations {
 
   /** Redoes the step that was undone last. Resolves with `false` if there is none. */
   redo(): Promise<boolean> {
-    return this.#undoStack.redo()
+    const redone = this.#undoStack.redo()
+    this.#options.commit.now()
+    return redone
   }
 
   /** Connects the events of the parts with each other and with the engine. */

@@ -1,4 +1,5 @@
 import { refuseUnknown } from '../base/check-options.ts'
+import type { Commit } from '../base/commit.ts'
 import type { Clock } from '../base/environment.ts'
 import type { ErrorReporter } from '../base/error-reporter.ts'
 import { ClosedError, ConfigurationError, type SyncError, toStorageError } from '../base/errors.ts'
@@ -29,6 +30,7 @@ import type { MutateOptions } from './writer.ts'
 
 export interface TransactionMakerOptions {
   readonly clock: Clock
+  readonly commit: Commit
   readonly logger: Pick<Logger, 'debug'>
   readonly ids: Ids
   readonly outbox: Outbox
@@ -103,7 +105,13 @@ export class TransactionMaker implements TransactionHost, UndoHost {
     return transaction
   }
 
-  async undo(transaction: LocalTransaction): Promise<LocalTransaction | undefined> {
+  undo(transaction: LocalTransaction): Promise<LocalTransaction | undefined> {
+    const undone = this.#undo(transaction)
+    this.#options.commit.now()
+    return undone
+  }
+
+  async #undo(transaction: LocalTransaction): Promise<LocalTransaction | undefined> {
     this.refuseClosed()
     if (isUnsent(transaction)) await this.#options.rollback.cancel(transaction)
     if (!isSent(transaction)) return undefined

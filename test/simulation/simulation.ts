@@ -109,10 +109,7 @@ export class Simulation {
     if (before?.isOpen) return before
     const letter = 'ABCD'[index] ?? '?'
     const life = before ? Number(before.name.slice(1) || 1) + 1 : 1
-    const look = (one: Tab) => {
-      if (one.isOpen) this.oracle.check(one)
-    }
-    const tab = new Tab(device, `${letter}${life > 1 ? life : ''}`, look, (text) => this.oracle.fault(text))
+    const tab = new Tab(device, `${letter}${life > 1 ? life : ''}`, (text) => this.oracle.fault(text))
     device.tabs.set(index, tab)
     device.note(this.isServerUp)
     return tab

@@ -34,7 +34,7 @@ export class Tab {
   readonly #store: StoreOfTab
   readonly #mirror: Mirror
 
-  constructor(device: Device, name: string, onChange: (tab: Tab) => void, onFault: (text: string) => void) {
+  constructor(device: Device, name: string, onFault: (text: string) => void) {
     const { mock, clock, machineClock, plan, identity } = device
     this.device = device
     this.name = name
@@ -55,16 +55,8 @@ export class Tab {
       },
     })
     this.#mirror = new Mirror(this.client, onFault)
-    let isDue = false
     this.client.on('change', ({ kind }) => {
       if (kind === 'snapshot') this.hadSnapshot = true
-      if (isDue) return
-      isDue = true
-      // A listener runs in the middle of a change: what it sees is looked at when that is over.
-      queueMicrotask(() => {
-        isDue = false
-        onChange(this)
-      })
     })
     this.client.on('anomaly', ({ message }) => {
       if (!device.hasNoise) onFault(`an anomaly: ${message}`)

@@ -5,7 +5,7 @@ import { type Failure, tooManyRequests, unavailable } from './failure.ts'
 const maxBeginning = 2
 
 /** The number of reads of a user that wait, and how long each may wait, in ms. */
-const maxWaiting = 100
+const maxWaiting = 1_000
 const waitMs = 10_000
 
 /** The number of long responses that a user may receive at once. */
