@@ -6,7 +6,10 @@ export interface CommitOptions {
   readonly update: () => void
   /** Calls the listeners of everything that has changed since the last call. */
   readonly notify: () => void
-  /** Listeners have caused too many rounds. What has changed since the last round is left for the next commit. */
+  /**
+   * Listeners have caused too many rounds. What has changed since the last round is left for the next commit. A commit
+   * that this call causes would begin the rounds again: it must not `mark`.
+   */
   readonly onLoop: () => void
 }
 
@@ -45,7 +48,7 @@ export class Commit {
       this.#isAgain = false
       notify()
     }
-    this.#isNotifying = false
     if (this.#isAgain) onLoop()
+    this.#isNotifying = false
   }
 }

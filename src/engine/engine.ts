@@ -37,7 +37,9 @@ export class Engine {
     notify: () => this.#notify(),
     onLoop: () => {
       const message = 'Listeners changed data or status 100 times in a row.'
-      this.#reporter.error(new SyncError('SyncError', 'listener_loop', message))
+      const error = new SyncError('SyncError', 'listener_loop', message)
+      this.#options.logger.warn(message, { error })
+      this.events.emit('error', error)
     },
   })
   /** Events to be emitted with the next commit, after changes of data and status. */

@@ -76,3 +76,19 @@ test.each(['stop', 'close'] as const)(
     expect(backend.received).toEqual([])
   },
 )
+
+test('a listener that writes each time it is called ends in an error, and the client goes on', async () => {
+  const backend = await TestBackend.open()
+  const client = await backend.device().live()
+  const codes: string[] = []
+  client.on('error', ({ code }) => codes.push(code))
+  let isLooping = true
+  client.query('Note', {}).subscribe(() => {
+    if (isLooping) client.mutate((m) => m.insert('Note', {}))
+  })
+  client.mutate((m) => m.insert('Note', { id: '1' }))
+  expect(codes).toEqual(['listener_loop'])
+  isLooping = false
+  await backend.clock.until(client.mutate((m) => m.insert('Note', { id: '2' })).synced)
+  expect(Object.keys(await backend.rows())).toHaveLength(client.all('Note').length)
+})
