@@ -123,7 +123,7 @@ export type Mode = keyof typeof modes
 /** The modes of a run of all tests. */
 export const families = {
   tabs: ['tabs', 'undo', 'store', 'server', 'all', 'other user'],
-  network: ['network', 'other server', 'network', 'other server'],
+  network: ['network', 'other server', 'network', 'other server', 'hour'],
 } as const satisfies Record<string, readonly Mode[]>
 
 /** One thing that happens, in one of its ways by `n`, and how long nothing else does afterwards. */

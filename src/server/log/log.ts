@@ -59,8 +59,9 @@ export interface Log {
   /** All records of `owners`, as wire rows in JSON. No owner is listed twice. */
   snapshot(owners: readonly string[]): Promise<Snapshot>
   /**
-   * The changes that `owners` receive after `since`, as frames in JSON, in the order of their sids. A change is left
-   * out if a later one of the same owner removes the record or replaces it as a whole. A removal is left out if the
+   * The changes that `owners` receive after `since`, as frames in JSON, in the order of their sids. If a
+   * later change of the same owner removes the record or replaces it as a whole, an earlier one is left out, or, if a
+   * transaction made it, comes as a removal: its `tx` says that the data contains the transaction. A removal is left out if the
    * record moved to one of `owners`: the next change is the whole record. There are no batches if `since < horizon`. No
    * owner is listed twice.
    */

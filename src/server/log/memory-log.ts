@@ -307,15 +307,22 @@ function withoutFields(entry: Entry): Entry {
   return { ...entry, frame: JSON.stringify({ sid, t, id, ...change, at, tx } satisfies SyncFrame) }
 }
 
-/** What `owners` receive of `entries`, without what a later entry of the same owner removes or replaces as a whole. */
+/**
+ * The entries that `owners` receive. If a later entry of the same owner removes the record or replaces it as a whole, an
+ * entry is left out, or, if a transaction made it, turns into a removal.
+ */
 function currentOf(entries: readonly Entry[], owners: ReadonlySet<string>): readonly Entry[] {
   const replaced = new Set<string>()
   const current: Entry[] = []
   for (const entry of [...entries].reverse()) {
     const key = rowKey(entry.owner, entry.key)
-    if (!owners.has(entry.owner) || replaced.has(key)) continue
+    if (!isReceivedBy(owners, entry)) {
+      if (owners.has(entry.owner) && entry.isWhole) replaced.add(key)
+      continue
+    }
+    if (!replaced.has(key)) current.push(entry)
+    else if (entry.by !== undefined) current.push(withoutFields({ ...entry, isWhole: true }))
     if (entry.isWhole) replaced.add(key)
-    if (isReceivedBy(owners, entry)) current.push(entry)
   }
   return current.reverse()
 }

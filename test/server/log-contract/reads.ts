@@ -101,6 +101,18 @@ export function describeReads(what: string, logTest: LogTest): void {
       expect((await log.delta(['ann'], 0)).head).toBe(head)
     })
 
+    logTest(
+      'says that it contains a transaction whose change was replaced, without its fields',
+      async (log) => {
+        await log.transact(txOf('a', [insert('1', { secret: 1 })]), as('ann'))
+        const head = await log.write([{ ...insert('1', { n: 1 }), put: true }], asService)
+        expect(await framesOf(log, 0)).toEqual([
+          { sid: 1, t: 'Todo', id: '1', op: 'd', at: expect.any(Number), tx: 'a' },
+          expect.objectContaining({ sid: head, op: 'i' }),
+        ])
+      },
+    )
+
     logTest('gives nothing of a record that was replaced from before it was', async (log) => {
       await log.write([insert('1', { secret: 1 }), insert('2', { secret: 1 })], asService)
       await log.write([update('1', { secret: 2 }), remove('1'), insert('1', { n: 1 })], asService)

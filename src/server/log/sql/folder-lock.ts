@@ -19,7 +19,7 @@ const notSockets: ReadonlySet<string> = new Set(['ENOTDIR', 'ENOSPC'])
  */
 export async function lockFolder(folder: string, clock: Clock): Promise<Unsubscribe> {
   makeFolder(folder)
-  // Throws as any other use of the folder would, with a code that says why.
+  // Its error has a code that says why the folder cannot be written.
   accessSync(folder, constants.W_OK)
   // Ids ascend with time, so whoever has the folder usually has a lower one than a process that wants it.
   const id = `${clock.now()}-${randomUUID().slice(0, 8)}`

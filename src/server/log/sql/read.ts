@@ -117,17 +117,22 @@ function framesOf(owners: readonly string[], from: number, till: number, limit?:
   // The index returns the changes of one owner in order: no sort delays the first of them.
   if (owners.length === 1) {
     return sql`
-      select sid, frame::text as item from instep_log l
-      where owner = any(${own}) and sid > ${from} and sid <= ${till} and ${isCurrent(till)} order by sid ${limited}`
+      select sid, ${frameText} as item from instep_log l cross join lateral (select ${isCurrent(till)} as is_current) c
+      where owner = any(${own}) and sid > ${from} and sid <= ${till} and (is_current or tx is not null)
+      order by sid ${limited}`
   }
   return sql`
     select f.sid, f.item from unnest(${own}) as o(owner) cross join lateral (
-      select sid, frame::text as item from instep_log l
-      where owner = o.owner and sid > ${from} and sid <= ${till} and ${isCurrent(till)}
+      select sid, ${frameText} as item from instep_log l cross join lateral (select ${isCurrent(till)} as is_current) c
+      where owner = o.owner and sid > ${from} and sid <= ${till} and (is_current or tx is not null)
         and (moved_to is null or moved_to <> all(${own}))
       order by sid ${limited}
     ) f order by f.sid ${limited}`
 }
+
+/** A frame. Of an obsolete change only a removal, which says that the data contains its transaction. */
+const frameText = sql<string>`case when is_current then frame::text else json_strip_nulls(
+  json_build_object('sid', sid, 't', t, 'id', id, 'op', 'd', 'at', at, 'tx', tx))::text end`
 
 /** A record as a wire row. */
 const rowText = sql<string>`'{"t":' || to_json(t) || ',"id":' || to_json(id) || ',"v":' || sid || ',"p":' || p || '}'`
