@@ -2,7 +2,7 @@ import { describe, expect } from 'vitest'
 import type { SyncFrame } from '../../../src/protocol/frame.ts'
 import type { WireRow } from '../../../src/protocol/row.ts'
 import { insert, remove, update } from '../harness.ts'
-import { asService, framesOf, items, type LogTest, rowsOf } from './support.ts'
+import { as, asService, framesOf, items, type LogTest, rowsOf, txOf } from './support.ts'
 
 export function describeReads(what: string, logTest: LogTest): void {
   describe(`${what}, read from`, () => {
@@ -105,7 +105,10 @@ export function describeReads(what: string, logTest: LogTest): void {
       'says that it contains a transaction whose change was replaced, without its fields',
       async (log) => {
         await log.transact(txOf('a', [insert('1', { secret: 1 })]), as('ann'))
-        const head = await log.write([{ ...insert('1', { n: 1 }), put: true }], asService)
+        const head = await log.write(
+          [{ op: 'i', t: 'Todo', id: '1', p: { userId: 'ann', n: 1 }, put: true }],
+          asService,
+        )
         expect(await framesOf(log, 0)).toEqual([
           { sid: 1, t: 'Todo', id: '1', op: 'd', at: expect.any(Number), tx: 'a' },
           expect.objectContaining({ sid: head, op: 'i' }),
