@@ -24,7 +24,7 @@ const codes: readonly RefusalCode[] = ['no_token', 'token_expired', 'invalid_tok
 
 export interface Refusal {
   readonly refused: RefusalCode
-  /** What is wrong with the credentials, as one sentence for the response. @default a sentence for the code */
+  /** The message of the response: one sentence that names the fault of the credentials. @default a sentence for the code */
   readonly message?: string | undefined
 }
 

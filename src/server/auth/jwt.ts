@@ -20,7 +20,7 @@ export interface JwtRules {
    */
   readonly caller?: (claims: JWTPayload) => Caller | null | Promise<Caller | null>
   /**
-   * Where the caller's `owners` are: the name of a claim, or a function that returns them. They must be an array of
+   * The source of the caller's `owners`: the name of a claim, or a function of the claims. The value must be an array of
    * texts. Without them, the caller is as `caller` returns it. @default the claim `owners`; none if `caller` is set
    */
   readonly owners?: string | ((claims: JWTPayload) => unknown)

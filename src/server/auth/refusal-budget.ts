@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/environment.ts'
 import { ChecksPaused } from './checks-paused.ts'
 
-/** So many refusals in a row are allowed, and then so many a second. */
+/** The number of refusals that are allowed at once, and the number that is allowed again each second. */
 const maxRefusals = 30
 const refusalsPerSecond = 2
 

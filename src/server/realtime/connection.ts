@@ -113,7 +113,7 @@ export class Connection {
     this.#socket.close(code, reason)
   }
 
-  /** Closes the socket after `ms`, unless it has closed by then. */
+  /** Closes the socket after `ms` if it is still open. */
   closeAfter(ms: number, clock: Clock, code: number, reason: string): void {
     this.#disposer.add(clock.after(ms, () => this.close(code, reason)))
   }
