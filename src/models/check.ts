@@ -32,8 +32,7 @@ export function check(models: Models, t: string, payload: Payload): readonly Mod
   if (result instanceof Promise) {
     // Nothing awaits this promise: handle its rejection.
     result.catch(() => {})
-    const why = 'it validates asynchronously, or one of its checks throws'
-    const message = `The schema of \`${t}\` returns a promise: ${why}; use a synchronous schema.`
+    const message = `The schema of \`${t}\` returns a promise; use a synchronous schema whose checks do not throw.`
     throw new ConfigurationError(`models.${t}`, message)
   }
   return (result.issues ?? []).map(readIssue)

@@ -51,11 +51,9 @@ export function unlessBlocked<T>(
   promise: Promise<T>,
   ms = defaultTimeLimits.openMs,
 ): Promise<T> {
-  return withDeadline(clock, ms, promise, () => {
-    const advice = 'another tab may hold it: close the other tabs, or reload'
-    const message = `The local database did not answer within ${ms} ms; ${advice}.`
-    return new StorageError('blocked', message, { retryable: true })
-  })
+  return withDeadline(clock, ms, promise, () =>
+    lateError('blocked', ms, '; another tab may hold it: close the other tabs, or reload'),
+  )
 }
 
 function limitTransactions(
@@ -78,7 +76,7 @@ function limitTransactions(
             connection.transaction({ ...options, signal: controller.signal }, (tx) =>
               body(reporting(tx, alive)),
             ),
-          () => timeoutError(ms),
+          () => lateError('timeout', ms),
         )
       } catch (error) {
         controller.abort()
@@ -93,8 +91,8 @@ function limitTransactions(
   }
 }
 
-function timeoutError(ms: number): StorageError {
-  return new StorageError('timeout', `The local database did not answer within ${ms} ms.`, {
+function lateError(code: 'blocked' | 'timeout', ms: number, advice = ''): StorageError {
+  return new StorageError(code, `The local database did not answer within ${ms} ms${advice}.`, {
     retryable: true,
   })
 }

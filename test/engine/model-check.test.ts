@@ -102,7 +102,7 @@ describe('a schema that cannot be used', () => {
     check.changed(changed(rowsOf('Issue', 5, {})))
     check.changed(changed(rowsOf('Issue', 5, {})))
     expect(log).toEqual([
-      'error: The schema of `Issue` returns a promise: it validates asynchronously, or one of its checks throws; use a synchronous schema.',
+      'error: The schema of `Issue` returns a promise; use a synchronous schema whose checks do not throw.',
     ])
   })
 

@@ -83,7 +83,7 @@ describe('check', () => {
           name: 'ConfigurationError',
           option: 'models.Issue',
           message:
-            'The schema of `Issue` returns a promise: it validates asynchronously, or one of its checks throws; use a synchronous schema.',
+            'The schema of `Issue` returns a promise; use a synchronous schema whose checks do not throw.',
         }),
       )
     },
