@@ -52,8 +52,10 @@ const lifecycle: Lifecycle = {
       // A page from the back/forward cache has lost its sockets and may not know it yet.
       listener('offline')
       listener('online')
+      if (lifecycle.visible()) listener('visible')
     }
     target.addEventListener('pageshow', onShow, controller)
+    target.addEventListener('pagehide', (event) => event.persisted && listener('frozen'), controller)
     const onVisibility = () => listener(lifecycle.visible() ? 'visible' : 'hidden')
     target.document?.addEventListener('visibilitychange', onVisibility, controller)
     return () => controller.abort()
@@ -72,6 +74,7 @@ export function resolveEnvironment(overrides: Partial<Environment> = {}, sendsHe
     clock,
     random,
     lifecycle,
+    locks: globalThis.navigator?.locks,
     location: globalThis.location?.href,
     ...overrides,
   }

@@ -11,6 +11,8 @@ export interface Environment {
   readonly clock: Clock
   readonly random: Random
   readonly lifecycle: Lifecycle
+  /** The locks that all tabs of the page's origin share; `undefined` outside a secure page. */
+  readonly locks: Locks | undefined
   /** The URL of the page, the base of relative paths; `undefined` outside a page. */
   readonly location: string | undefined
 }
@@ -41,7 +43,22 @@ export interface Lifecycle {
   subscribe(listener: (event: LifecycleEvent) => void): Unsubscribe
 }
 
-export type LifecycleEvent = 'online' | 'offline' | 'visible' | 'hidden'
+/** `frozen`: the page goes into the back/forward cache. */
+export type LifecycleEvent = 'online' | 'offline' | 'visible' | 'hidden' | 'frozen'
+
+/** The part of the standard LockManager that Instep uses (Web Locks API, section 3.2). */
+export interface Locks {
+  /**
+   * Calls `body` when the lock `name` is held, and holds the lock until the promise of `body` settles. `ifAvailable`:
+   * calls `body` with `null` if the lock is not free. `steal`: takes the lock from its holder. Resolves as `body` does.
+   * Rejects if the lock is stolen or `signal` aborts the request.
+   */
+  request(
+    name: string,
+    options: { readonly ifAvailable?: boolean; readonly steal?: boolean; readonly signal?: AbortSignal },
+    body: (lock: unknown) => Promise<void>,
+  ): Promise<unknown>
+}
 
 /** The part of the standard WebSocket that Instep uses (WHATWG WebSockets, section 3.1). */
 export interface WebSocketLike {

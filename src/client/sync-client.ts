@@ -46,6 +46,8 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
     const credentials = createCredentials(rest.credentials, identity)
     const { debug } = logger
     this.endpoints = endpoints
+    const name = databaseName(endpoints, identity ?? '')
+    const { locks } = environment
     this.#engine = new Engine({
       ...rest,
       environment,
@@ -56,14 +58,15 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
       transport: createTransport({ environment, endpoints, credentials, debug }),
       createSocket: (listener) =>
         createRealtimeSocket({ environment, wsUrl: endpoints.wsUrl, credentials, listener, debug }),
-      openDatabase: async (beside) =>
+      lock: identity !== null && store?.isPerOrigin && locks ? { locks, name } : undefined,
+      openDatabase: async (leads) =>
         store && identity !== null
           ? openDatabase({
               store: withTimeLimits(store, environment.clock, undefined, debug),
-              name: databaseName(endpoints, identity),
+              name,
               clock: environment.clock,
               models,
-              beside,
+              leads,
             })
           : noDatabase,
       replica: new Replica({

@@ -2,6 +2,7 @@ import type { SyncError } from '../base/errors.ts'
 import type { MutationsOptions } from '../mutations/mutations.ts'
 import type { RealtimeSocket, RealtimeSocketListener } from '../network/realtime-socket.ts'
 import type { Database } from '../persistence/database.ts'
+import type { LeaderLock } from '../tabs/leadership.ts'
 
 /** The options that the mutations need as well. */
 type Shared = Pick<
@@ -20,8 +21,10 @@ type Shared = Pick<
 
 export interface EngineOptions extends Shared {
   readonly createSocket: (listener: RealtimeSocketListener) => RealtimeSocket
-  /** `beside`: another client owns the stored data, and this client must not take it over. */
-  readonly openDatabase: (beside: boolean) => Promise<Database>
+  /** `leads`: this client stores the data, and locks out the previous leader. */
+  readonly openDatabase: (leads: boolean) => Promise<Database>
+  /** The locks that all clients of the database share, and the name of the lock that its leader holds. */
+  readonly lock: LeaderLock | undefined
   /** In ms. */
   readonly pollInterval: number
   /** Called once for each refused credential. If it returns a token, the client uses that token. */

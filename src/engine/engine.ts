@@ -9,6 +9,7 @@ import { Schedule } from '../network/schedule.ts'
 import type { SnapshotProgress } from '../network/transport.ts'
 import { Disk, type DiskListener } from '../persistence/disk.ts'
 import type { Replica } from '../records/replica.ts'
+import { Leadership } from '../tabs/leadership.ts'
 import { connectionStatus, dataStatus, type Facts } from './derived-status.ts'
 import type { EngineOptions } from './engine-options.ts'
 import type { SyncEvents } from './events.ts'
@@ -45,6 +46,7 @@ export class Engine {
   /** Events to be emitted with the next commit, after changes of data and status. */
   #events: (() => void)[] = []
   readonly #disk: Disk
+  readonly #leadership: Leadership
   readonly #copy: LocalCopy
   readonly #fetcher: Fetcher
   readonly #realtime: Realtime
@@ -87,6 +89,7 @@ export class Engine {
     this.#modelCheck = new ModelCheck({ models, replica, clock, reporter })
     const disk = new Disk({ openDatabase, clock, listener })
     this.#disk = disk
+    this.#leadership = new Leadership({ ...options, disk })
     this.mutations = new Mutations({
       ...options,
       disk,
@@ -191,6 +194,7 @@ export class Engine {
   async stop(): Promise<void> {
     this.#refuseClosed()
     await this.#halt(this.#lifecycle === 'running' ? 'stopped' : this.#lifecycle)
+    this.#leadership.stop()
   }
 
   /** Fetches one bootstrap or delta. Calls that overlap share one fetch. */
@@ -231,6 +235,7 @@ export class Engine {
     await this.mutations.close()
     await this.#copy.close()
     await this.#disk.close()
+    this.#leadership.close()
     this.#commit.now()
     this.events.clear()
   }
@@ -241,6 +246,7 @@ export class Engine {
     this.#isReached = undefined
     this.#lifecycle = 'running'
     this.#unsubscribe = this.#options.environment.lifecycle.subscribe((event) => this.#onLifecycle(event))
+    this.#leadership.start()
     this.#pollSchedule.start()
     this.#notifySchedules('start')
     this.#commit.now()
@@ -258,7 +264,7 @@ export class Engine {
   }
 
   async #fetch(signal: AbortSignal, asked: boolean): Promise<SyncResult> {
-    await this.#disk.open()
+    await this.#disk.ready()
     signal.throwIfAborted()
     const suspicious = this.#pollSchedule.began()
     this.#realtime.began()
@@ -298,6 +304,7 @@ export class Engine {
 
   #onLifecycle(event: LifecycleEvent): void {
     if (event === 'offline') this.#isReached = false
+    this.#leadership.onLifecycle(event)
     if (event === 'online' || event === 'visible') this.#notifySchedules('hurry')
     this.#commit.now()
   }
@@ -315,6 +322,10 @@ export class Engine {
 
   #dataListener(): DiskListener & CopyListener {
     return {
+      opening: () => this.#leadership.begin(),
+      leads: () => this.#copy.lead(),
+      fenced: () => this.#leadership.fenced(),
+      diverged: () => this.#scheduler.tell('want'),
       opened: async () => {
         await this.mutations.transactions.opened()
         await this.#copy.restore()
@@ -333,9 +344,7 @@ export class Engine {
         this.#scheduler.tell('want')
       },
       storage: (storage, error) => {
-        const { logger } = this.#options
-        // `fenced` is normal with two tabs.
-        if (error) logger[error.code === 'fenced' ? 'info' : 'warn'](error.message, { error })
+        if (error) this.#options.logger.warn(error.message, { error })
         this.#board.update({ storage })
         this.#commit.mark()
       },
@@ -393,6 +402,7 @@ export class Engine {
     const connection = connectionStatus(facts)
     this.#board.update({
       lifecycle: this.#lifecycle,
+      role: this.#disk.leads ? 'leader' : 'follower',
       connection,
       data: dataStatus(facts, connection),
       writes: this.mutations.status(connection),

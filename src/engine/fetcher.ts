@@ -58,7 +58,7 @@ export class Fetcher {
    */
   async fetch(signal: AbortSignal, asked: boolean): Promise<SyncResult> {
     const { copy } = this.#options
-    const position = copy.position?.confirmed
+    const position = copy.since
     if (!asked && !this.#guard.allows(position)) {
       throw new ProtocolError('loop', `Too many requests at position ${position ?? 'none'}; waiting.`)
     }

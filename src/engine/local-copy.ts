@@ -9,7 +9,7 @@ import { noDatabase } from '../persistence/none.ts'
 import type { PageSink } from '../persistence/page-sink.ts'
 import type { Repair } from '../persistence/repair.ts'
 import type { HistoryPosition, SnapshotHead } from '../protocol/bootstrap.ts'
-import type { DeltaMessage } from '../protocol/delta.ts'
+import { type DeltaMessage, framesOf } from '../protocol/delta.ts'
 import type { RowOp } from '../protocol/fold.ts'
 import { isOtherEpoch } from '../protocol/guards.ts'
 import type { Replica } from '../records/replica.ts'
@@ -38,6 +38,8 @@ export interface CopyListener {
   replaced(types?: ReadonlySet<string>): void
   /** The repair state that was stored before a restart. */
   restored(repair: Restored['repair']): void
+  /** The stored data ends at another position than memory: fetch a delta from `since` on. */
+  diverged(): void
   /** After a restore or a load, `ops` turned out to be updates of records that do not exist here. */
   missing(ops: readonly RowOp[]): void
 }
@@ -65,6 +67,11 @@ export class LocalCopy {
   readonly #replica: Replica
   readonly #lazy: LazyTypes
   #position: Position | undefined
+  /**
+   * The end of the stored data, if this client has begun to store the data at another position than that of memory: the
+   * next delta is asked from there on.
+   */
+  #storedTo: number | undefined
   #placedAt: number | undefined
 
   constructor(options: LocalCopyOptions) {
@@ -116,6 +123,25 @@ export class LocalCopy {
     this.disk.record({ since: confirmed, sid: confirmed, ops: [], epoch })
   }
 
+  /** The position to ask the next delta from; `undefined` until there is data. */
+  get since(): number | undefined {
+    const { confirmed } = this.#position ?? {}
+    return confirmed === undefined ? undefined : Math.min(confirmed, this.#bridged ?? confirmed)
+  }
+
+  /** This client stores the data from now on: continues the stored data. Never rejects. */
+  async lead(): Promise<void> {
+    this.#storedTo = undefined
+    if (!this.#position) return this.restore()
+    try {
+      const stored = await this.disk.database.position()
+      if (!stored || isOtherEpoch(this.#position, stored.epoch)) this.disk.lose()
+      else this.#continue(stored.sid)
+    } catch (error) {
+      this.disk.lose(toStorageError(error))
+    }
+  }
+
   /** Marks the type `t` as used. Its records are loaded if they are on the disk only. */
   use(t: string): void {
     this.#lazy.use(t)
@@ -123,7 +149,7 @@ export class LocalCopy {
 
   /** Begins a second copy, without the unused lazy types. Without a working disk, the copy includes all types. */
   stage(): Staging {
-    const isStored = this.disk.database !== noDatabase && !this.disk.failure
+    const isStored = this.disk.database !== noDatabase && this.disk.leads && !this.disk.failure
     return this.#replica.stage(isStored ? this.#lazy.unused : undefined)
   }
 
@@ -150,7 +176,8 @@ export class LocalCopy {
     this.#lazy.keep(unloadedOps, state.confirmed)
     // Let the disk work while the changes are shown. A push is shown first, since no caller waits for its storing.
     void this.#storeCaller()
-    if (entry) this.disk.record(entry, !asked)
+    if (this.#bridged !== undefined) this.#bridge(delta, outcome, asked)
+    else if (entry) this.disk.record(entry, !asked)
     // A message of another history acknowledges none of the transactions that were sent to the current one.
     if (reset || isOtherEpoch(state, delta.epoch)) return outcome
     acknowledgements.heard(delta)
@@ -181,6 +208,7 @@ export class LocalCopy {
       this.#lazy.resume()
       return false
     }
+    this.#storedTo = undefined
     const { confirmed: sid, epoch } = this.#position ?? {}
     this.#place(staging, head, sid === undefined ? undefined : { sid, epoch }, clock.now(), results)
     return true
@@ -189,6 +217,33 @@ export class LocalCopy {
   /** Stops loading lazy types. */
   async close(): Promise<void> {
     await this.#lazy.close()
+  }
+
+  get #bridged(): number | undefined {
+    return this.disk.leads ? this.#storedTo : undefined
+  }
+
+  /** Memory is at `confirmed`, and the disk at `sid`, of the same history. */
+  #continue(sid: number): void {
+    const isEqual = sid === this.#position?.confirmed
+    this.#storedTo = isEqual ? undefined : sid
+    if (isEqual) this.disk.resume()
+    else this.#options.listener.diverged()
+  }
+
+  /** Stores the response to a delta that begins at the end of the stored data, if it ends at the end of memory. */
+  #bridge(delta: DeltaMessage, { entry, reset }: Outcome, asked: Asked | undefined): void {
+    const { sid, kind, broken, epoch } = delta
+    const since = this.#storedTo
+    if (since === undefined || !asked || reset) return
+    // Rows tell nothing of removals. A server that is behind the disk has lost what the disk has.
+    if (kind === 'row' || sid < since) this.disk.lose()
+    else if (asked.since <= since && sid > since && sid === this.#position?.confirmed) {
+      this.#storedTo = undefined
+      this.disk.resume()
+      const ops = framesOf(delta, () => false)
+      this.disk.record({ since, sid, ops, epoch, owesRepair: broken.length > 0 || entry?.owesRepair })
+    } else this.#continue(since)
   }
 
   /** Stores the caller whose data this is. Call before storing the data. Never rejects. */

@@ -11,6 +11,11 @@ export interface Status {
   readonly connection: ConnectionStatus
   readonly writes: WritesStatus
   readonly storage: StorageStatus
+  /**
+   * The `leader` stores the data for all clients of one database, such as the tabs of an application. A `follower`
+   * stores its own transactions only.
+   */
+  readonly role: 'leader' | 'follower'
   /** The position that is shown. The stored position, from which a restart continues, may be a little lower. */
   readonly lastSyncId: number
 }
@@ -41,6 +46,7 @@ export const initialStatus: Status = {
   connection: { state: 'idle' },
   writes: { pending: 0, rejected: 0 },
   storage: { kind: 'memory' },
+  role: 'leader',
   lastSyncId: 0,
 }
 

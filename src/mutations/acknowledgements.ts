@@ -51,10 +51,10 @@ export class Acknowledgements implements SenderListener {
   /** Rejected transactions to report once the records that they change are loaded. */
   readonly #toReport = new Set<LocalTransaction>()
   /**
-   * Ids of transactions that the data contains and this client does not have: another client may have left them on the
-   * disk.
+   * Transactions that the data contains and this client does not have, by id, with their positions: another client may
+   * have left them on the disk.
    */
-  readonly #shownOthers = new Set<string>()
+  readonly #shownOthers = new Map<string, number>()
   /** Records whose current state is to be written to the disk. */
   readonly #toStore: OutboxRecord[] = []
   /** Records of transactions that the data contains and that are still on the disk, by id. */
@@ -117,11 +117,14 @@ export class Acknowledgements implements SenderListener {
     const { outbox, rollback, replica, listener, position } = this.#options
     const { frames, epoch = position()?.epoch } = message
     const reached = new Map<LocalTransaction, number>()
-    const others = frames.flatMap(({ tx, sid }) => {
+    if (this.#shownOthers.size > maxOtherIds) this.#shownOthers.clear()
+    for (const { tx, sid } of frames) {
       const transaction = tx === undefined ? undefined : outbox.get(tx)
       if (transaction) reached.set(transaction, Math.max(sid, reached.get(transaction) ?? sid))
-      return tx === undefined || outbox.knows(tx) || this.#shownOthers.has(tx) ? [] : [tx]
-    })
+      if (tx === undefined || outbox.knows(tx)) continue
+      if (!this.#shownOthers.has(tx)) listener.others()
+      this.#shownOthers.set(tx, sid)
+    }
     const inOrder = reached.size > 0 ? framesOf(message, () => false) : []
     for (const [transaction, sid] of reached) {
       transaction.note(effectsIn(inOrder, transaction.id, replica.rows))
@@ -129,9 +132,6 @@ export class Acknowledgements implements SenderListener {
       // An older version of the application has sent a transaction that this version could not migrate.
       else if (transaction.state === 'rejected') rollback.discard(transaction).catch(() => {})
     }
-    if (this.#shownOthers.size > maxOtherIds) this.#shownOthers.clear()
-    for (const tx of others) this.#shownOthers.add(tx)
-    if (others.length > 0) listener.others()
   }
 
   /**
@@ -145,8 +145,11 @@ export class Acknowledgements implements SenderListener {
     const isAccepted = state === 'accepted' && data !== undefined
     const isOther = isAccepted && isOtherEpoch(data, acceptedEpoch)
     const isShown = isAccepted && (isOther ? seen : sid <= data.confirmed)
-    if (!isShown && !this.#shownOthers.has(id)) return isOther ? { ...record, state: 'sending' } : record
-    this.#removeStored([record])
+    const shownAt = this.#shownOthers.get(id)
+    if (isShown) this.#removeStored([record])
+    else if (shownAt !== undefined) {
+      this.#removeStored([{ ...record, state: 'accepted', sid: shownAt, acceptedEpoch: data?.epoch }])
+    } else return isOther ? { ...record, state: 'sending' } : record
     return undefined
   }
 
@@ -211,16 +214,15 @@ export class Acknowledgements implements SenderListener {
 
   /**
    * Removes transactions from the disk that the data contains. They are removed once the data is stored, so that a
-   * restart shows them, too; at once if this client will not store the data. If storing fails for now, they are marked
-   * as seen.
+   * restart shows them, too. If this client does not store the data, they are marked as seen.
    */
   #removeStored(records: readonly OutboxRecord[]): void {
     const { disk, log } = this.#options
     for (const record of records) this.#toRemove.set(record.id, record)
     const remove = async () => {
       const canRemove = await disk.stored().then(
-        () => true,
-        () => disk.isOthers,
+        () => disk.leads,
+        () => false,
       )
       const remaining = [...this.#toRemove.values()]
       if (!canRemove) return log.change({ update: remaining.map((record) => ({ ...record, seen: true })) })

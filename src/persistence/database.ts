@@ -10,17 +10,17 @@ import type { Repair } from './repair.ts'
  * The local database of one identity: the last checkpoint as pages of JSON text, and a journal of the deltas since. It
  * holds confirmed data only. Rows and position become durable together or not at all.
  *
- * The client that opened the database last owns the data. Each opening raises a number, the fence. Every write, except
- * a write to the outbox, of a client that opened the database earlier is rejected with a StorageError of code `fenced`
- * and changes nothing.
+ * One client, the leader, stores the data. A client that opens the database as the leader raises a number, the fence.
+ * Every write, except a write to the outbox, of any other client is rejected with a StorageError of code `fenced` and
+ * changes nothing.
  */
 export interface Database {
   readonly kind: 'durable' | 'memory'
   /**
-   * Reads pages and journal from one consistent state. The pages reach `sink` in order, then the ops of the journal. Resolves with the stored position, or with `undefined`
-   * if nothing was ever stored. The journal ends before the first record that cannot be read or does not continue the
-   * record before it; that record and all later ones are deleted. Rejects with a StorageError of code `unreadable` if a
-   * page cannot be read: only a snapshot helps then.
+   * Reads pages and journal from one consistent state. The pages reach `sink` in order, then the ops of the journal.
+   * Resolves with the stored position, or with `undefined` if nothing was ever stored. The journal ends before the first
+   * record that cannot be read or does not continue the record before it; the leader deletes that record and all later
+   * ones. Rejects with a StorageError of code `unreadable` if a page cannot be read: only a snapshot helps then.
    */
   restore(sink: RestoreSink): Promise<Restored | undefined>
   /**
@@ -29,6 +29,11 @@ export interface Database {
    * models has stored the data meanwhile.
    */
   read(sink: RestoreSink): Promise<Restored | undefined>
+  /**
+   * Resolves with the position at the end of the stored data; with `undefined` if there is no data that a client of
+   * these models can continue.
+   */
+  position(): Promise<HistoryPosition | undefined>
   /**
    * The user who owns the data, as the service names the user; `undefined` if no user was ever stored. Like the outbox,
    * the name is kept when the data is dropped.

@@ -16,17 +16,23 @@ import type { StorageStatus } from './storage-status.ts'
 const roomMs = 3_600_000
 
 export interface DiskOptions {
-  /** Opens the database. `beside`: another client owns the data, and only the outbox is opened for writing. */
-  readonly openDatabase: (beside: boolean) => Promise<Database>
+  /** Opens the database. `leads`: as the client that stores the data; otherwise, only the outbox is written. */
+  readonly openDatabase: (leads: boolean) => Promise<Database>
   readonly clock: Clock
   readonly listener: DiskListener
 }
 
 export interface DiskListener {
+  /** The database is opened for the first time. Resolves once it is decided whether this client leads. */
+  opening(): Promise<void>
   /** The database is open, and its data is not in memory yet. Resolves once that data is read; never rejects. */
   opened(): Promise<void>
   /** Another database, which may be empty, is open instead of the previous one. */
   reopened(): void
+  /** This client stores the data from now on. Resolves once memory and disk are compared; never rejects. */
+  leads(): Promise<void>
+  /** Another client stores the data now. */
+  fenced(): void
   /** Transactions that the disk refused may fit now: write them again. */
   storeAgain(): void
   /** The stored data is missing or cannot be continued: only a snapshot helps. */
@@ -57,14 +63,16 @@ export class Disk {
   #isLost = false
   #opening: Promise<void> | undefined
   #isSealed = false
-  #isOthers = false
+  #leads = true
+  /** Whether the open database was opened by the leader. */
+  #isLeaders = false
+  #leading: Promise<void> | undefined
 
   constructor({ openDatabase, clock, listener }: DiskOptions) {
     this.#listener = listener
     const report = () => this.#report()
     this.#opener = new Opener({
-      openDatabase,
-      isOthers: () => this.isOthers,
+      openDatabase: () => this.#openAs(openDatabase, this.#leads),
       clock,
       listener: {
         failed: report,
@@ -72,19 +80,16 @@ export class Disk {
         lost: (database, failure) => void this.#opener.openAfter(database, failure).then(report),
         reopened: (database, old) => {
           this.#checkpointer.abort()
-          // Another client owns the data, so this database holds the outbox only.
-          if (this.isOthers) {
-            report()
-            return listener.reopened()
-          }
           const isFirst = old === noDatabase
           // Memory and disk have diverged: do not append to the stored data.
           if (isFirst) this.#recorder.suspend()
           this.#recorder.use(database)
           report()
+          // The leader has changed: this is the same database.
+          if (this.#leading && !isFirst) return
           listener.reopened()
           if (isFirst && !this.#isSealed) this.#opening = listener.opened()
-          if (this.#recorder.suspended) listener.lost()
+          if (this.#leads && this.#recorder.suspended) listener.lost()
         },
       },
     })
@@ -118,9 +123,34 @@ export class Disk {
     return this.#opener.database
   }
 
-  /** Whether another client owns the data, so that this client stores its transactions only. */
-  get isOthers(): boolean {
-    return this.#isOthers
+  /** Whether this client is the leader, which stores the data. Any other client stores its transactions only. */
+  get leads(): boolean {
+    return this.#leads
+  }
+
+  /** Stores the data from now on, and locks out the previous leader. */
+  lead(): void {
+    if (this.#leads) return
+    this.#leads = true
+    this.#leading ??= this.#lead().finally(() => {
+      this.#leading = undefined
+    })
+  }
+
+  /** Leaves storing the data to another client. */
+  follow(): void {
+    this.#leads = false
+    this.#isLeaders = false
+    this.#checkpointer.abort()
+    this.#retry.clear()
+    this.#recorder.rest()
+    this.#report()
+  }
+
+  /** As `open`. Resolves after a change of the leader. */
+  async ready(): Promise<void> {
+    await this.open()
+    await this.#leading
   }
 
   /** The error for which new data is not stored, if there is one. */
@@ -146,7 +176,7 @@ export class Disk {
   async seal(): Promise<void> {
     this.#isSealed = true
     this.outbox.close()
-    await this.#opening
+    await this.ready()
   }
 
   /** Stores a confirmed delta, after all earlier ones. For `later`, see `Recorder.record`. */
@@ -154,12 +184,12 @@ export class Disk {
     // A previous attempt to open the database again may have given up.
     void this.#opener.openAfter(this.database, this.failure)
     this.#recorder.record(entry, later)
-    this.#checkpointer.soon()
+    if (this.#leads) this.#checkpointer.soon()
   }
 
   /** Memory and disk are equal: store what follows. */
   resume(): void {
-    this.#recorder.resume()
+    if (this.#leads && this.#isLeaders) this.#recorder.resume()
   }
 
   /**
@@ -170,8 +200,8 @@ export class Disk {
     this.#recorder.suspend(failure)
   }
 
-  /** The disk could not read the data it should hold: store nothing until the next snapshot, and ask for one. */
-  lose(failure: SyncError): void {
+  /** Memory does not continue the stored data: store nothing until the next snapshot, and ask for one. */
+  lose(failure?: SyncError): void {
     this.#recorder.suspend(failure)
     this.#listener.lost()
   }
@@ -196,9 +226,14 @@ export class Disk {
     return 'stored'
   }
 
-  /** Resolves once everything recorded so far is durable. Rejects with a StorageError if it cannot become durable. */
+  /**
+   * Resolves once everything recorded so far is durable, or if another client stores the data. Rejects with a
+   * StorageError if the data cannot become durable.
+   */
   async stored(): Promise<void> {
+    await this.#leading
     await this.settled()
+    if (!this.#leads) return
     const { failure, suspended } = this.#recorder
     if (failure) throw failure
     if (suspended) throw outOfDate()
@@ -224,6 +259,7 @@ export class Disk {
   }
 
   async #open(): Promise<void> {
+    await this.#listener.opening()
     if (!(await this.#opener.open())) return
     this.#recorder.suspend()
     this.#recorder.use(this.database)
@@ -231,10 +267,25 @@ export class Disk {
     await this.#listener.opened()
   }
 
+  async #openAs(openDatabase: DiskOptions['openDatabase'], leads: boolean): Promise<Database> {
+    const database = await openDatabase(leads)
+    this.#isLeaders = leads
+    return database
+  }
+
+  async #lead(): Promise<void> {
+    await this.open()
+    while (this.#leads && !this.#isLeaders && !this.#isSealed) {
+      if (!(await this.#opener.openAgain())) return
+    }
+    await this.#opening
+    if (this.#leads && !this.#isSealed) await this.#listener.leads()
+  }
+
   /** Recording has begun to fail with `failure`, or works again. */
   #onRecorderChange(failure: SyncError | undefined): void {
-    if (failure?.code === 'fenced') this.#isOthers = true
     this.#report()
+    if (!this.#leads) return
     if (failure) this.#retry.within(this.#retryMs)
     else this.#retry.clear()
     if (failure?.code === 'broken_link') this.#listener.lost()
@@ -244,6 +295,10 @@ export class Disk {
   /** Reports the storage status: the first failure among opening, recording, checkpoints and the outbox. */
   #report(): void {
     const failure = this.#opener.failure ?? this.failure ?? this.#checkpointer.failure ?? this.outbox.refused
+    if (failure?.code === 'fenced') {
+      this.#listener.fenced()
+      return
+    }
     const { kind } = this.database
     this.#listener.storage(failure ? { kind, reason: failure.message } : { kind }, failure)
   }

@@ -8,10 +8,10 @@ const data = { tables: ['meta', 'pages', 'journal'], mode: 'write' } as const
 /** The journal keeps at most this many keys of clients that opened the database earlier. */
 const maxFormers = 1_000
 
-/** The fence of a connection that leaves the data to another client. No client ever raises the fence to this number. */
+/** The fence of a connection that does not lead. No client ever raises the fence to this number. */
 const beside = -1
 
-/** A connection whose writes are rejected as soon as another client has opened the database. */
+/** A connection whose writes are rejected unless it leads, and as soon as another client leads. */
 export class FencedConnection {
   readonly #connection: StoreConnection
   /** 0 until the fence is raised. */
@@ -25,7 +25,7 @@ export class FencedConnection {
   }
 
   /**
-   * Raises the fence, which locks out all clients that opened the database earlier. If there is no room to store the
+   * Raises the fence, which locks out the previous leader. If there is no room to store the
    * new fence, the connection can still read.
    */
   static async raise(connection: StoreConnection): Promise<FencedConnection> {
@@ -36,7 +36,7 @@ export class FencedConnection {
     return database
   }
 
-  /** Leaves the data to the client that owns it: every write of data is rejected with code `fenced`. */
+  /** Leaves the data to the leader: every write of data is rejected with code `fenced`. */
   static beside(connection: StoreConnection): FencedConnection {
     return new FencedConnection(connection, beside)
   }
@@ -64,8 +64,7 @@ export class FencedConnection {
   }
 
   /**
-   * Runs `body` in one write transaction. Rejects with a StorageError of code `fenced` if another client has opened the
-   * database since.
+   * Runs `body` in one write transaction. Rejects with a StorageError of code `fenced` if another client leads since.
    */
   async write<T>(tables: readonly Table[], body: (tx: StoreTransaction) => T | Promise<T>): Promise<T> {
     this.#writes += 1
@@ -122,10 +121,8 @@ export class FencedConnection {
   }
 }
 
-/** The message is shown to users as the reason why the data is not stored. */
 function takenOver(cause?: unknown): StorageError {
-  const message = 'Another tab stores the data now. Your changes here are still saved.'
-  return new StorageError('fenced', message, { cause })
+  return new StorageError('fenced', 'Another client stores the data.', { cause })
 }
 
 /** Raises the stored fence and resolves with it. No other client has the same number. Drops data of another format. */

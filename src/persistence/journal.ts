@@ -1,4 +1,5 @@
 import { StorageError } from '../base/errors.ts'
+import type { HistoryPosition } from '../protocol/bootstrap.ts'
 import { isOp, type RowOp } from '../protocol/fold.ts'
 import { isSid } from '../protocol/guards.ts'
 import { isObject } from '../protocol/json.ts'
@@ -95,6 +96,15 @@ async function readEnd(tx: StoreTransaction) {
     return isObject(record) && isSid(record.sid) ? { head, last, sid: record.sid } : undefined
   }
   return { head, last, sid: head.base }
+}
+
+/** Resolves with the position at the end of data of models version `version`; with `undefined` if there is none. */
+export async function readPosition(
+  tx: StoreTransaction,
+  version: number,
+): Promise<HistoryPosition | undefined> {
+  const end = await readEnd(tx)
+  return end?.head.version === version ? { sid: end.sid, epoch: end.head.epoch } : undefined
 }
 
 function brokenLink({ since, sid }: JournalEntry): StorageError {

@@ -11,6 +11,7 @@ export const noDatabase: Database = {
   kind: 'memory',
   restore: async () => undefined,
   read: async () => undefined,
+  position: async () => undefined,
   readCaller: async () => undefined,
   storeCaller: async () => {},
   snapshot: async () => nowhere,

@@ -8,7 +8,7 @@ import type { Database, DatabaseSize, Restored, RestoreSink, SnapshotWriter } fr
 import { FencedConnection } from './fence.ts'
 import { metaKeys, sizeOf } from './format.ts'
 import { generationsOf } from './generations.ts'
-import { journalOf } from './journal.ts'
+import { journalOf, readPosition } from './journal.ts'
 import { type MigratingSink, migratingSink } from './migrate.ts'
 import { openOutbox } from './outbox.ts'
 import { pagesOf } from './pages.ts'
@@ -23,8 +23,8 @@ export interface OpenDatabaseOptions {
   readonly clock: Clock
   /** The version of the application's models and their migrations. @default version 1, without migrations */
   readonly models?: Shape | undefined
-  /** Whether another client owns the data, so that only the outbox is written. @default false */
-  readonly beside?: boolean | undefined
+  /** Whether this client is the leader and stores the data. Otherwise, only the outbox is written. @default true */
+  readonly leads?: boolean | undefined
 }
 
 const nothing: DatabaseSize = { pageUnits: 0, journalUnits: 0 }
@@ -35,16 +35,14 @@ const nothing: DatabaseSize = { pageUnits: 0, journalUnits: 0 }
 const turnOps = 1_000
 
 /**
- * Opens the database `name`, and creates it if it does not exist. Locks out every client that opened the database
- * earlier, unless `beside` is set. Drops data of another format; `restore` then finds nothing. Rejects with a
- * StorageError.
+ * Opens the database `name`, and creates it if it does not exist. A leader locks out the previous leader, and drops
+ * data of another format. Rejects with a StorageError.
  */
 export async function openDatabase(options: OpenDatabaseOptions): Promise<Database> {
   const connection = await options.store.open(options.name)
   try {
-    const fenced = options.beside
-      ? FencedConnection.beside(connection)
-      : await FencedConnection.raise(connection)
+    const { leads = true } = options
+    const fenced = leads ? await FencedConnection.raise(connection) : FencedConnection.beside(connection)
     return databaseIn(connection, fenced, options)
   } catch (error) {
     connection.close()
@@ -55,7 +53,7 @@ export async function openDatabase(options: OpenDatabaseOptions): Promise<Databa
 function databaseIn(
   connection: StoreConnection,
   database: FencedConnection,
-  { store, clock, models = { version: 1, migrate: {} } }: OpenDatabaseOptions,
+  { store, clock, leads = true, models = { version: 1, migrate: {} } }: OpenDatabaseOptions,
 ): Database {
   const { version } = models
   const generations = generationsOf(database)
@@ -85,6 +83,7 @@ function databaseIn(
     const { owed, at } = read.repair
     const restored = { ...read, repair: { owed: owed || migrating.owesRepair, at } }
     sink.rows(rows)
+    if (!leads) return restored
     let writer: SnapshotWriter | undefined
     try {
       writer = await snapshot()
@@ -115,7 +114,7 @@ function databaseIn(
       })
       if (!read) return undefined
       const { restored, brokenAt: from } = read
-      if (from !== undefined) await database.write(['journal'], (tx) => database.cut(tx, { from }))
+      if (leads && from !== undefined) await database.write(['journal'], (tx) => database.cut(tx, { from }))
       size = read.size
       return migrating ? rewrite(migrating, restored, sink) : restored
     },
@@ -123,6 +122,8 @@ function databaseIn(
     async read(sink) {
       return (await readStored(database, (stored) => (stored === version ? sink : undefined)))?.restored
     },
+
+    position: () => database.read(['journal'], (tx) => readPosition(tx, version)),
 
     async readCaller() {
       caller = namesOf({ caller: await database.read([], (tx) => tx.get('meta', metaKeys.caller)) }).caller

@@ -19,10 +19,7 @@ const retryMs = 60_000
 const calmMs = 60_000
 
 export interface OpenerOptions {
-  /** Opens the database. `beside`: another client owns the data, and only the outbox is opened for writing. */
-  readonly openDatabase: (beside: boolean) => Promise<Database>
-  /** Whether another client owns the data. */
-  readonly isOthers: () => boolean
+  readonly openDatabase: () => Promise<Database>
   readonly clock: Clock
   readonly listener: OpenerListener
 }
@@ -57,7 +54,7 @@ export class Opener {
     this.#options = options
     this.#retry = new Timer(options.clock, () => {
       this.#retryMs *= 4
-      void this.#openAgain()
+      void this.openAgain()
     })
   }
 
@@ -72,9 +69,9 @@ export class Opener {
 
   /** Opens the database. Resolves with whether it is open; never rejects. */
   async open(): Promise<boolean> {
-    const { openDatabase, isOthers, listener } = this.#options
+    const { openDatabase, listener } = this.#options
     try {
-      const database = await openDatabase(isOthers())
+      const database = await openDatabase()
       this.#database = database
       this.#failure = undefined
       this.#retry.clear()
@@ -98,7 +95,7 @@ export class Opener {
   async openAfter(database: Database, failure: SyncError | undefined): Promise<boolean> {
     if (this.#database !== database) return true
     if (this.#isClosed || !isClosedByBrowser(failure)) return false
-    return this.#openAgain()
+    return this.openAgain()
   }
 
   /** The opening under way, if there is one: a promise of whether it succeeded. */
@@ -114,7 +111,8 @@ export class Opener {
     this.#database.close()
   }
 
-  #openAgain(): Promise<boolean> {
+  /** Opens the database again. Resolves with whether it is open; never rejects. */
+  openAgain(): Promise<boolean> {
     this.#reopening ??= this.#reopen().finally(() => {
       this.#reopening = undefined
     })

@@ -63,6 +63,13 @@ export class Recorder {
     if (failure) this.#report(failure)
   }
 
+  /** Stores nothing, and has no failure: another client stores the data. */
+  rest(): void {
+    this.#suspended = true
+    this.#drop()
+    this.#failure = undefined
+  }
+
   /** `database` is open instead of the one that failed: write the entries that could not be written there. */
   use(database: Database): void {
     this.#database = database

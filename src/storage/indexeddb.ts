@@ -27,6 +27,7 @@ export function indexedDbStore(options: IndexedDbOptions = {}): Store {
   }
   return {
     kind: 'durable',
+    isPerOrigin: true,
     async open(name) {
       try {
         return connect(await openDatabase(factory(), name))

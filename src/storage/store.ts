@@ -17,6 +17,8 @@ import type { StorageError } from '../base/errors.ts'
 export interface Store {
   /** `durable` if written data survives the end of the process. */
   readonly kind: 'durable' | 'memory'
+  /** Whether all clients of a database belong to one origin of a browser, and so share its locks. @default false */
+  readonly isPerOrigin?: boolean
   /** Opens the database `name`, and creates it if it does not exist. Rejects with a StorageError. */
   open(name: string): Promise<StoreConnection>
   /** Closes all connections to the database `name` and deletes it, if it exists. Rejects with a StorageError. */

@@ -1,5 +1,6 @@
 import type { Clock, Environment, Lifecycle, LifecycleEvent } from '../base/environment.ts'
 import type { VirtualClock } from './virtual-clock.ts'
+import { VirtualLocks } from './virtual-locks.ts'
 import type { VirtualNetwork } from './virtual-network.ts'
 import { seededRandom } from './virtual-random.ts'
 
@@ -30,6 +31,7 @@ export function virtualEnvironment<C extends Clock>({
     clock,
     random: seededRandom(seed),
     lifecycle: new VirtualLifecycle(),
+    locks: new VirtualLocks().page(),
     location: undefined,
   }
 }
@@ -60,12 +62,21 @@ export class VirtualLifecycle implements Lifecycle {
     return this.#listeners.size
   }
 
+  /** Reports that the page goes into the back/forward cache. */
+  freeze(): void {
+    this.#emit('frozen')
+  }
+
   set({ online = this.#online, visible = this.#visible }: { online?: boolean; visible?: boolean }): void {
     const events: LifecycleEvent[] = []
     if (online !== this.#online) events.push(online ? 'online' : 'offline')
     if (visible !== this.#visible) events.push(visible ? 'visible' : 'hidden')
     this.#online = online
     this.#visible = visible
-    for (const event of events) for (const listener of [...this.#listeners]) listener(event)
+    for (const event of events) this.#emit(event)
+  }
+
+  #emit(event: LifecycleEvent): void {
+    for (const listener of [...this.#listeners]) listener(event)
   }
 }

@@ -8,6 +8,7 @@ export const ranks: Readonly<Record<string, number>> = {
   persistence: 3,
   sqlite: 3,
   records: 4,
+  tabs: 4,
   mutations: 5,
   engine: 6,
   client: 7,

@@ -99,16 +99,20 @@ describe('the environment', () => {
     expect(log.length).toBe(4)
   })
 
-  test('hear of a page that was put aside and is shown again as of a network that was away', () => {
+  test('report a page that goes into the back/forward cache, and its return as a network that was away', () => {
     const page = new EventTarget()
     vi.stubGlobal('addEventListener', page.addEventListener.bind(page))
     vi.stubGlobal('removeEventListener', page.removeEventListener.bind(page))
     const log: string[] = []
     const undo = lifecycle.subscribe((event) => log.push(event))
-    const shown = (persisted: boolean) => Object.assign(new Event('pageshow'), { persisted })
-    for (const event of [shown(false), shown(true)]) page.dispatchEvent(event)
+    const tell = (type: 'pagehide' | 'pageshow', persisted: boolean) =>
+      page.dispatchEvent(Object.assign(new Event(type), { persisted }))
+    for (const persisted of [false, true]) {
+      tell('pagehide', persisted)
+      tell('pageshow', persisted)
+    }
     undo()
-    expect(log).toEqual(['offline', 'online'])
+    expect(log).toEqual(['frozen', 'offline', 'online', 'visible'])
   })
 
   test('are let go of once, also where the next listener comes outside a page', () => {

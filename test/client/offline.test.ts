@@ -103,22 +103,7 @@ describe('without a usable store', () => {
 })
 
 describe('two clients on one database', () => {
-  test('the other reports it once, and not as a failure', async () => {
-    const device = new Device()
-    device.insert('1')
-    const told: string[] = []
-    const say = (level: string) => (message: string) => void told.push(`${level}: ${message}`)
-    const logger = { debug() {}, info: say('info'), warn: say('warn'), error: say('error') }
-    const first = await device.live({ logger })
-    await device.live()
-    for (const id of ['2', '3']) {
-      device.insert(id)
-      await device.clock.advance(2_000)
-    }
-    expect(told).toEqual([`info: ${first.status.storage.reason}`])
-  })
-
-  test('the later one writes; the other continues in memory and reports it', async () => {
+  test('the later one stores the data, and the other shows it', async () => {
     const device = new Device()
     device.insert('1')
     const first = await device.live()
@@ -127,8 +112,8 @@ describe('two clients on one database', () => {
     await device.clock.advance(2_000)
     expect(shown(first)).toEqual({ 1: {}, 2: {} })
     expect(shown(second)).toEqual({ 1: {}, 2: {} })
-    expect(first.status.storage.reason).toMatch(/^Another tab stores/)
-    expect(second.status.storage.reason).toBeUndefined()
+    expect(first.status.role).toBe('follower')
+    expect(second.status.role).toBe('leader')
     await device.quit()
     device.network.cut()
     const again = device.client()

@@ -13,9 +13,9 @@ export const comeBack: readonly Mutation[] = [
   {
     invariant: 21,
     test: 'test/writes/two-tabs.test.ts',
-    name: 'invariant 21: a write that a tab without storage has seen in the data is removed from disk',
+    name: 'invariant 21: a write that a follower has seen in the data is removed from disk once that tab leads',
     file: 'src/mutations/acknowledgements.ts',
-    from: '() => disk.isOthers,',
+    from: '() => disk.leads,',
     to: '() => false,',
   },
   {
@@ -31,16 +31,16 @@ export const comeBack: readonly Mutation[] = [
     test: 'test/writes/two-tabs.test.ts',
     name: 'invariant 31, invariant 32: keeps what it wrote before, and what it writes then',
     file: 'src/persistence/opener.ts',
-    from: 'await openDatabase(isOthers())',
-    to: 'isOthers() ? this.#database : await openDatabase(false)',
+    from: 'await openDatabase()',
+    to: 'this.#database === noDatabase ? await openDatabase() : this.#database',
   },
   {
     invariant: 32,
     test: 'test/writes/two-tabs.test.ts',
     name: 'invariant 31, invariant 32: keeps what it wrote before, and what it writes then',
     file: 'src/persistence/disk.ts',
-    from: 'return listener.reopened()',
-    to: 'return',
+    from: 'listener.reopened()',
+    to: '{}',
   },
   {
     invariant: 33,

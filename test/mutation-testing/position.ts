@@ -52,6 +52,14 @@ export const position: readonly Mutation[] = [
     to: '',
   },
   {
+    invariant: 2,
+    test: 'test/tabs/leader.test.ts',
+    name: 'invariant 2: a new leader whose data is newer than the disk stores what the disk lacks',
+    file: 'src/engine/local-copy.ts',
+    from: 'const ops = framesOf(delta, () => false)',
+    to: 'const ops = entry?.ops ?? []',
+  },
+  {
     invariant: 3,
     test: 'test/client/realtime.test.ts',
     name: 'invariant 3: a push during catch-up waits for the delta, and its sid is not stored before',

@@ -31,8 +31,8 @@ export const service: readonly Mutation[] = [
     test: 'test/client/unauthenticated.test.ts',
     name: 'invariant 43: a refreshed token keeps everything: the same database, and a delta',
     file: 'src/client/sync-client.ts',
-    from: 'databaseName(endpoints, identity),',
-    to: 'databaseName(endpoints, (await credentials.get())?.value ?? identity),',
+    from: '              name,',
+    to: '              name: (await credentials.get())?.value ?? name,',
   },
   {
     invariant: 43,

@@ -178,4 +178,12 @@ export const storage: readonly Mutation[] = [
     from: 'from = after(place)',
     to: '',
   },
+  {
+    invariant: 40,
+    test: 'test/tabs/leader.test.ts',
+    name: 'invariant 40: another tab leads when the process of the leader ends',
+    file: 'src/tabs/leadership.ts',
+    from: 'if (this.#isHeld) disk.lead()',
+    to: 'if (disk) {}',
+  },
 ]

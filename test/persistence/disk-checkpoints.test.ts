@@ -27,7 +27,10 @@ async function dueDisk(append: Database['append'] = async () => {}) {
     openDatabase: async () => database,
     clock,
     listener: {
+      opening: async () => {},
       opened: async () => {},
+      leads: async () => {},
+      fenced() {},
       reopened() {},
       storeAgain() {},
       lost() {},

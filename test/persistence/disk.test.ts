@@ -8,7 +8,10 @@ import { ClosableStore } from '../support/closable-store.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
 const listener: DiskListener = {
+  opening: async () => {},
   opened: async () => {},
+  leads: async () => {},
+  fenced() {},
   reopened() {},
   storeAgain() {},
   lost() {},

@@ -99,7 +99,7 @@ describe.each(Object.entries(stores))('over %s', (_, make) => {
     await storeSnapshot(former, first)
     await former.append(delta)
     await open(store)
-    const message = 'Another tab stores the data now. Your changes here are still saved.'
+    const message = 'Another client stores the data.'
     await expect(former.append({ since: 11, sid: 12, ops: [] })).rejects.toMatchObject({ message })
     await expect(storeSnapshot(former, first)).rejects.toMatchObject({ message })
   })

@@ -21,7 +21,6 @@ function openerOf({ fails = false } = {}) {
       }
       return { ...noDatabase, close }
     },
-    isOthers: () => false,
     clock,
     listener: { failed() {}, lost() {}, reopened() {} },
   })

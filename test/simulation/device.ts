@@ -1,4 +1,5 @@
 import type { BreakableSocket, MockDevice, MockSyncServer, VirtualClock } from 'instep/testing'
+import { VirtualLocks } from '../../src/testing/virtual-locks.ts'
 import { JumpingClock } from '../support/jumping-clock.ts'
 import type { Answer } from './answers.ts'
 import { Translator } from './dialect.ts'
@@ -40,6 +41,8 @@ export class Device {
   /** The clock of the device, which its user may set. */
   readonly machineClock: JumpingClock
   readonly disk = new Disk()
+  /** The locks that its tabs share. */
+  readonly locks = new VirtualLocks()
   readonly plan: Plan
   readonly tabs = new Map<number, Tab>()
   /** Whose credentials the session that all tabs share holds. */

@@ -155,6 +155,8 @@ export interface Plan {
   /** Whether some writes ask to be refused if somebody else has changed the record. */
   readonly hasConditions: boolean
   readonly hasSockets: boolean
+  /** Whether its tabs share locks, as in a secure page. */
+  readonly hasLocks: boolean
   /** The time that each piece of a response takes, in ms. 0: responses come whole. */
   readonly pieceMs: number
   /** What the application does after a 401. */
@@ -171,6 +173,7 @@ export function planOf(seed: number, mode: Mode = families.tabs[seed % families.
   const plan = {
     seed,
     mode,
+    hasLocks: seed % 3 > 0,
     tabs: dice.pick(mode === 'undo' ? [1, 1, 2] : [1, 2, 2, 3]),
     hasSecondDevice: rarely(),
     undoesInSteps: dice.roll(2) === 0,
@@ -229,6 +232,7 @@ export function told(options: Partial<Omit<Plan, 'steps'>>, steps: readonly stri
   return {
     seed: 1,
     mode: 'all',
+    hasLocks: false,
     tabs: 1,
     hasSecondDevice: false,
     opened: [],

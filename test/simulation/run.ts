@@ -36,7 +36,7 @@ export async function run(plan: Plan, onAdvance?: (simulation: Simulation) => vo
       await take(simulation, step)
       if (oracle.faults.length > 0) return { faults: oracle.faults, story }
     }
-    const isTooMany = plan.mode === 'hour' && server.requests.length > maxPerHour * simulation.tabs.length
+    const isTooMany = plan.mode === 'hour' && server.requests.length > maxPerHour * plan.tabs
     if (isTooMany) oracle.fault(`too many requests in an hour: ${server.requests.length}`)
     simulation.tell('everything works again')
     await heal(simulation)

@@ -74,6 +74,7 @@ export function storeOfTab({ disk, clock, ms, onFault }: StoreOfTabOptions): Sto
   })
   const faulty = new FaultyStore({
     kind: 'durable',
+    isPerOrigin: true,
     async open(name) {
       if (isGone) await never()
       return connected(await disk.store.open(name))

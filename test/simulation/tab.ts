@@ -1,4 +1,5 @@
 import type { SyncClient, Transaction } from 'instep'
+import type { VirtualLocks } from '../../src/testing/virtual-locks.ts'
 import type { Fault } from '../support/store-faults.ts'
 import type { Write } from './acts.ts'
 import type { Device } from './device.ts'
@@ -33,6 +34,7 @@ export class Tab {
   movedAt = Number.NEGATIVE_INFINITY
   readonly #store: StoreOfTab
   readonly #mirror: Mirror
+  readonly #locks: ReturnType<VirtualLocks['page']>
 
   constructor(device: Device, name: string, onFault: (text: string) => void) {
     const { mock, clock, machineClock, plan, identity } = device
@@ -40,6 +42,7 @@ export class Tab {
     this.name = name
     this.openedAt = clock.now()
     this.surroundings = new Surroundings(mock.environment.lifecycle)
+    this.#locks = device.locks.page()
     this.#store = storeOfTab({ disk: device.disk, clock, ms: plan.storeMs, onFault })
     void this.#store.faulty.crashed.then(() => this.crash())
     this.client = mock.client({
@@ -51,6 +54,7 @@ export class Tab {
       environment: {
         lifecycle: this.surroundings,
         clock: machineClock,
+        locks: plan.hasLocks ? this.#locks : undefined,
         ...(plan.hasSockets ? {} : { WebSocket: undefined }),
       },
     })
@@ -95,8 +99,9 @@ export class Tab {
     const { client, history, device } = this
     client.sync().then(
       ({ sid }) => {
-        const isStored = this.isOpen && client.status.storage.kind === 'durable' && history === this.history
-        if (isStored) device.synced = { at: device.clock.now(), history, sid }
+        const { storage, role } = client.status
+        const isStored = storage.kind === 'durable' && role === 'leader' && history === this.history
+        if (this.isOpen && isStored) device.synced = { at: device.clock.now(), history, sid }
       },
       () => {},
     )
@@ -118,6 +123,7 @@ export class Tab {
     if (!this.isOpen) return
     this.isOpen = false
     this.#store.crash()
+    this.#locks.crash()
     void this.client.close().catch(() => {})
   }
 }

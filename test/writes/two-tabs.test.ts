@@ -83,8 +83,8 @@ describe.each(['online', 'offline'] as const)('a write that another tab has sync
   })
 })
 
-test('invariant 21: a write that a tab without storage has seen in the data is removed from disk', async () => {
-  const { server, device, a, b, write, others, open } = await twoTabs()
+test('invariant 21: a write that a follower has seen in the data is removed from disk once that tab leads', async () => {
+  const { server, device, a, b, write, others, open } = await twoTabs({ ...memoryStore(), isPerOrigin: true })
   await others(10)
   await server.clock.until(b.close())
   for (let n = 1; n <= 50; n += 1) write(a, n)

@@ -1,0 +1,133 @@
+import type { Environment, LifecycleEvent, Locks } from '../base/environment.ts'
+import type { Disk } from '../persistence/disk.ts'
+
+/** The locks that all clients of one database share, and the name of the lock that the leader holds. */
+export interface LeaderLock {
+  readonly locks: Locks
+  readonly name: string
+}
+
+export interface LeadershipOptions {
+  readonly environment: Pick<Environment, 'lifecycle'>
+  /** `undefined` without shared locks: the client that opened the database last then leads. */
+  readonly lock: LeaderLock | undefined
+  readonly disk: Disk
+}
+
+/**
+ * Decides which of the clients of one database leads: the tab that the user looked at last. The leader holds a lock, so
+ * that another client leads as soon as the leader is closed. A frozen page keeps its lock but cannot answer: a visible
+ * tab takes the lock from its holder. What keeps a former leader from writing is the fence of the database, not the lock.
+ */
+export class Leadership {
+  readonly #options: LeadershipOptions
+  /** Ends the current request for the lock, and releases the lock if it is held. */
+  #end = () => {}
+  #isHeld = false
+  #hasBegun = false
+  #isClosed = false
+
+  constructor(options: LeadershipOptions) {
+    this.#options = options
+  }
+
+  /** Decides whether this client leads at first. To be called before the database is opened. */
+  async begin(): Promise<void> {
+    const { lock, environment, disk } = this.#options
+    this.#hasBegun = true
+    if (!lock) return
+    const isVisible = environment.lifecycle.visible()
+    if (await this.#request(lock, isVisible ? { steal: true } : { ifAvailable: true })) return
+    disk.follow()
+    this.#wait()
+  }
+
+  /** The client starts syncing, for the first time or again. */
+  start(): void {
+    if (this.#hasBegun) this.onLifecycle('visible')
+  }
+
+  /** The client stops syncing: lets another client lead. Without another client, this one goes on storing. */
+  stop(): void {
+    this.#end()
+  }
+
+  onLifecycle(event: LifecycleEvent): void {
+    const { lock, disk, environment } = this.#options
+    if (event === 'frozen') {
+      // A page that holds a lock is not kept in the back/forward cache.
+      this.#end()
+      disk.follow()
+    }
+    if (event !== 'visible' || this.#isHeld) return
+    if (!lock) {
+      // Another tab may lead meanwhile, unnoticed.
+      disk.follow()
+      disk.lead()
+    } else if (environment.lifecycle.visible()) this.#leadOnce(this.#request(lock, { steal: true }))
+    else this.#wait()
+  }
+
+  /** Another client has raised the fence. */
+  fenced(): void {
+    const { disk } = this.#options
+    disk.follow()
+    // A client without locks has led meanwhile.
+    if (this.#isHeld) disk.lead()
+    else this.#wait()
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#end()
+  }
+
+  /** Waits for the lock, and leads once it is free. */
+  #wait(): void {
+    const { lock } = this.#options
+    if (!lock) return
+    const controller = new AbortController()
+    this.#leadOnce(this.#request(lock, { signal: controller.signal }))
+    const end = this.#end
+    this.#end = () => {
+      end()
+      controller.abort()
+    }
+  }
+
+  #leadOnce(held: Promise<boolean>): void {
+    void held.then((isHeld) => isHeld && this.#options.disk.lead())
+  }
+
+  /** Resolves with whether this client may lead: it holds the lock, or the browser has no locks for this page. */
+  #request({ locks, name }: LeaderLock, options: Parameters<Locks['request']>[1]): Promise<boolean> {
+    this.#end()
+    let state: 'asked' | 'held' | 'over' = this.#isClosed ? 'over' : 'asked'
+    return new Promise((resolve) => {
+      const over = new Promise<void>((release) => {
+        this.#end = () => {
+          state = 'over'
+          this.#isHeld = false
+          resolve(false)
+          release()
+        }
+      })
+      if (state === 'over') return resolve(false)
+      locks
+        .request(name, options, async (lock) => {
+          if (!lock || state === 'over') return resolve(false)
+          state = 'held'
+          this.#isHeld = true
+          resolve(true)
+          await over
+        })
+        .catch(() => {
+          resolve(state === 'asked')
+          if (state !== 'held') return
+          // Another tab has taken the lock.
+          this.#isHeld = false
+          this.fenced()
+        })
+    })
+  }
+}

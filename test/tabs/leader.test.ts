@@ -1,0 +1,181 @@
+import { memoryStore, type Store, type SyncClient } from 'instep'
+import { mockSyncServer } from 'instep/testing'
+import { expect, test } from 'vitest'
+import { VirtualLifecycle } from '../../src/testing/virtual-environment.ts'
+import { VirtualLocks } from '../../src/testing/virtual-locks.ts'
+
+interface Tab {
+  readonly client: SyncClient
+  readonly lifecycle: VirtualLifecycle
+}
+
+/** The tabs of one browser. Somebody else writes as the service. `hasLocks`: whether the page is a secure one. */
+async function browser({ hasLocks = true } = {}) {
+  const server = mockSyncServer()
+  await server.write([{ op: 'i', t: 'Item', id: 'i0', p: {} }], 'ada')
+  const device = server.device()
+  const store: Store = { ...memoryStore(), kind: 'durable', isPerOrigin: true }
+  const locks = new VirtualLocks()
+  const open = async ({ visible = true, page = locks.page() } = {}): Promise<Tab> => {
+    const lifecycle = new VirtualLifecycle()
+    lifecycle.set({ visible })
+    const environment = { lifecycle, locks: hasLocks ? page : undefined }
+    const client = device.client({ identity: 'ada', store, environment, pollInterval: 600_000 })
+    await client.start()
+    await server.settle()
+    return { client, lifecycle }
+  }
+  return {
+    server,
+    device,
+    open,
+    insert: async (id: string) => {
+      await server.write([{ op: 'i', t: 'Item', id, p: {} }], 'ada')
+      await server.settle()
+    },
+    front: async ({ lifecycle }: Tab) => {
+      lifecycle.set({ visible: false })
+      lifecycle.set({ visible: true })
+      await server.settle()
+    },
+    close: ({ client }: Tab) => server.clock.until(client.close()),
+    /** The records that a tab shows which is opened offline. */
+    async stored() {
+      device.disconnect()
+      const { client } = await open()
+      const ids = client.query('Item', {}).rows.map(({ id }) => id)
+      await server.close()
+      return ids.sort()
+    },
+  }
+}
+
+const rolesOf = (...tabs: readonly Tab[]) => tabs.map(({ client }) => client.status.role)
+
+test.each([true, false])('the tab that was opened last leads (locks: %s)', async (hasLocks) => {
+  const { server, open, insert } = await browser({ hasLocks })
+  const tabs = [await open(), await open()]
+  await insert('i1')
+  expect(rolesOf(...tabs)).toEqual(['follower', 'leader'])
+  await server.close()
+})
+
+test.each([true, false])(
+  'the tab that comes to the front leads, and stores the data (locks: %s)',
+  async (hasLocks) => {
+    const { open, insert, front, stored } = await browser({ hasLocks })
+    const tabs = [await open(), await open()] as const
+    await front(tabs[0])
+    await insert('i1')
+    expect(rolesOf(...tabs)).toEqual(['leader', 'follower'])
+    expect(await stored()).toEqual(['i0', 'i1'])
+  },
+)
+
+test('a tab that is opened in the background leaves the lead to the one that has it', async () => {
+  const { server, open } = await browser()
+  const tabs = [await open(), await open({ visible: false })]
+  expect(rolesOf(...tabs)).toEqual(['leader', 'follower'])
+  await server.close()
+})
+
+test('another tab leads when the leader is closed', async () => {
+  const { open, insert, close, stored } = await browser()
+  const [first, second] = [await open(), await open()]
+  await close(second)
+  await insert('i1')
+  expect(rolesOf(first)).toEqual(['leader'])
+  expect(await stored()).toEqual(['i0', 'i1'])
+})
+
+test('invariant 40: another tab leads when the process of the leader ends', async () => {
+  const { server, open } = await browser()
+  const locks = new VirtualLocks()
+  const first = await open({ page: locks.page() })
+  const page = locks.page()
+  await open({ page })
+  page.crash()
+  await server.settle()
+  expect(rolesOf(first)).toEqual(['leader'])
+  await server.close()
+})
+
+test('another tab leads when the leader stops syncing, and the front tab leads when it starts again', async () => {
+  const { server, open } = await browser()
+  const tabs = [await open({ visible: false }), await open()] as const
+  await tabs[1].client.stop()
+  await server.settle()
+  expect(rolesOf(tabs[0])).toEqual(['leader'])
+  await tabs[1].client.start()
+  await server.settle()
+  expect(rolesOf(...tabs)).toEqual(['follower', 'leader'])
+  await server.close()
+})
+
+test('a page that comes back from the back/forward cache leads again', async () => {
+  const { server, open, close, front } = await browser()
+  const first = await open()
+  first.lifecycle.set({ visible: false })
+  first.lifecycle.freeze()
+  const second = await open()
+  await close(second)
+  expect(rolesOf(first)).toEqual(['follower'])
+  await front(first)
+  expect(rolesOf(first)).toEqual(['leader'])
+  await server.close()
+})
+
+test('a follower shows what happens, and its `sync` resolves', async () => {
+  const { server, open, insert } = await browser()
+  const [first] = [await open(), await open()]
+  await insert('i1')
+  expect(first.client.get('Item', 'i1')).toEqual({ id: 'i1', userId: 'ada' })
+  expect(first.client.status.storage).toEqual({ kind: 'durable' })
+  await expect(server.clock.until(first.client.sync())).resolves.toMatchObject({ kind: 'delta' })
+  await server.close()
+})
+
+test('invariant 2: a new leader whose data is newer than the disk stores what the disk lacks', async () => {
+  const { server, open, insert, close, front, stored } = await browser({ hasLocks: false })
+  const [first, second] = [await open(), await open()]
+  await server.clock.until(second.client.stop())
+  await insert('i1')
+  await front(first)
+  await insert('i2')
+  expect(server.requests.filter(({ endpoint }) => endpoint === 'bootstrap')).toHaveLength(1)
+  await close(first)
+  expect(await stored()).toEqual(['i0', 'i1', 'i2'])
+})
+
+test('invariant 2: a new leader whose data is older than the disk first catches up', async () => {
+  const { server, open, insert, close, stored } = await browser()
+  const [first] = [await open(), await open()]
+  await server.clock.until(first.client.stop())
+  await insert('i1')
+  await first.client.start()
+  await insert('i2')
+  expect(rolesOf(first)).toEqual(['leader'])
+  expect(server.requests.filter(({ endpoint }) => endpoint === 'bootstrap')).toHaveLength(1)
+  await close(first)
+  expect(await stored()).toEqual(['i0', 'i1', 'i2'])
+})
+
+test('a removal that a follower has seen is not forgotten when it leads', async () => {
+  const { server, open, insert, close, front, stored } = await browser({ hasLocks: false })
+  await insert('i1')
+  const [first, second] = [await open(), await open()]
+  await server.clock.until(second.client.stop())
+  await server.write([{ op: 'd', t: 'Item', id: 'i1' }], 'ada')
+  await server.settle()
+  await front(first)
+  await close(first)
+  expect(await stored()).toEqual(['i0'])
+})
+
+test('a browser that refuses locks leaves the lead to the tab that was opened last', async () => {
+  const { server, open } = await browser()
+  const refusing = { request: () => Promise.reject(new Error('Not here.')), crash() {} }
+  const tab = await open({ page: refusing })
+  expect(rolesOf(tab)).toEqual(['leader'])
+  await server.close()
+})
