@@ -1,4 +1,4 @@
-import { memoryStore, type SyncClient } from 'instep'
+import { memoryStore, type Store, type SyncClient } from 'instep'
 import { mockSyncServer } from 'instep/testing'
 import { describe, expect, test } from 'vitest'
 import { ClosableStore } from '../support/closable-store.ts'
@@ -84,15 +84,25 @@ describe.each(['online', 'offline'] as const)('a write that another tab has sync
 })
 
 test('invariant 21: a write that a follower has seen in the data is removed from disk once that tab leads', async () => {
-  const { server, device, a, b, write, others, open } = await twoTabs({ ...memoryStore(), isPerOrigin: true })
+  const inner = memoryStore()
+  let name = ''
+  const store: Store = {
+    ...inner,
+    isPerOrigin: true,
+    open(opened) {
+      name = opened
+      return inner.open(opened)
+    },
+  }
+  const { server, device, a, b, write, others } = await twoTabs(store)
   await others(10)
   await server.clock.until(b.close())
   for (let n = 1; n <= 50; n += 1) write(a, n)
   await server.settle()
   device.disconnect()
   await server.clock.until(a.close())
-  const again = await open()
-  expect(again.outbox.list()).toEqual([])
+  const { transaction } = await inner.open(name)
+  expect(await transaction({ tables: ['outbox'], mode: 'read' }, (tx) => tx.keys('outbox'))).toEqual([])
   await server.close()
 })
 

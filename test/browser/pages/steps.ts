@@ -42,6 +42,14 @@ const steps = {
     await client.start()
     await until(() => client.status.connection.state === 'socket')
   },
+  /** Resolves with the stored number of the note. */
+  async startOffline() {
+    await client.start()
+    return number()
+  },
+  async sync() {
+    await client.sync()
+  },
   isOnline: () => navigator.onLine,
   /** Resolves when the client knows that it is offline. */
   offline: () => until(() => client.status.connection.state === 'offline'),
@@ -79,6 +87,9 @@ const steps = {
     await until(() => client.status.connection.state === 'socket' && client.status.writes.pending === 0)
     return client.outbox.list({ state: 'rejected' }).map(({ rejection }) => rejection?.reason)
   },
+  role: () => client.status.role,
+  /** Resolves when the client stores the data for all tabs. */
+  leads: () => until(() => client.status.role === 'leader'),
   close: () => client.close(),
 }
 
