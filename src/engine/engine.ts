@@ -285,8 +285,8 @@ export class Engine {
   #reach(): void {
     const wasReached = this.#isReached
     this.#isReached = true
-    if (this.#scheduler.failure) this.mutations.tell('hurry')
-    else if (!wasReached) this.mutations.tell('want')
+    const hadFailed = this.#scheduler.failure !== undefined
+    if (hadFailed || !wasReached) this.mutations.reached(hadFailed)
   }
 
   #fail(error: SyncError): void {

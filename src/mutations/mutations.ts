@@ -196,7 +196,8 @@ export class Mutations {
   status({ state }: { readonly state: string }): WritesStatus {
     const { pending, rejected } = this.#outbox
     const { failure, failures } = this.#scheduler
-    const isLost = failures > maxLost && state !== 'offline' && isSyncError(failure, 'NetworkError')
+    const isLost =
+      failures > maxLost && state !== 'offline' && isSyncError(failure, 'NetworkError')
     return {
       pending,
       rejected,
@@ -212,6 +213,12 @@ export class Mutations {
       isSyncError(failure, 'UnauthenticatedError') ||
       isSyncError(failure, 'ConfigurationError')
     )
+  }
+
+  /** A read has succeeded. `hadFailed`: after one that failed, so that a proxy may take transactions again, too. */
+  reached(hadFailed: boolean): void {
+    if (!hadFailed) this.#scheduler.tell('want')
+    else this.#scheduler.tell(isPause(this.#scheduler.failure) ? 'resume' : 'hurry')
   }
 
   /** Starts sending, or sends again, as the event `type` asks. */

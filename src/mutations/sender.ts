@@ -1,6 +1,6 @@
 import { type HttpError, isSyncError, ProtocolError, RejectedError, toError } from '../base/errors.ts'
 import type { CallerCheck } from '../network/caller-check.ts'
-import { txFailureOf } from '../network/failure.ts'
+import { type TxFailure, txFailureOf } from '../network/failure.ts'
 import type { Transport } from '../network/transport.ts'
 import { isOtherEpoch } from '../protocol/guards.ts'
 import { readTxResponse, type TxCodec, type TxResponse, type TxResult } from '../protocol/tx.ts'
@@ -10,6 +10,12 @@ import type { LocalTransaction } from './transaction.ts'
 
 /** The default for the maximum number of transactions in a request. */
 const maxTransactions = 100
+
+/** A transaction below this length, in characters of JSON, is not too large for any proxy. */
+const smallChars = 16_384
+
+/** The number of small transactions in a row after which a 413 is no limit of size. */
+const maxSmall = 3
 
 export interface SenderOptions {
   readonly transport: Transport
@@ -41,6 +47,8 @@ export interface SenderListener {
  */
 export class Sender {
   readonly #options: SenderOptions
+  /** The number of small transactions in a row that a proxy has refused as too large. */
+  #small = 0
 
   constructor(options: SenderOptions) {
     this.#options = options
@@ -69,6 +77,7 @@ export class Sender {
       }, signal)
       const { sid, epoch, caller, results } = this.#read(body, sent ?? [])
       callerCheck.check(caller)
+      this.#small = 0
       this.#refuseOtherEpoch(epoch)
       const byId = new Map(results.map((result) => [result.id, result]))
       for (const transaction of sent ?? [])
@@ -79,8 +88,10 @@ export class Sender {
       if (sent?.length === 0) return true
       const failure = txFailureOf(error, sent?.length ?? batch.length)
       const [first] = sent ?? []
-      if (failure.kind === 'rejected' && first) {
-        const rejection = new RejectedError(failure.code, toError(error).message)
+      const code = failure.kind === 'rejected' ? failure.code : undefined
+      const reason = first && this.#isTooLarge(first, failure, error) ? 'too_large' : code
+      if (reason !== undefined && first) {
+        const rejection = new RejectedError(reason, toError(error).message)
         await listener.rejected(first, rejection, Number.POSITIVE_INFINITY)
         return true
       }
@@ -89,6 +100,14 @@ export class Sender {
     } finally {
       for (const transaction of sent ?? []) transaction.dispatch({ type: 'unsent' })
     }
+  }
+
+  /** Whether a proxy has refused `transaction`, which was alone in its request, because of its size. */
+  #isTooLarge(transaction: LocalTransaction, { kind }: TxFailure, error: unknown): boolean {
+    if (kind !== 'paused' || !isSyncError(error, 'HttpError') || error.status !== 413) return false
+    const isSmall = JSON.stringify(wireOf(transaction)).length < smallChars
+    this.#small = isSmall ? this.#small + 1 : 0
+    return this.#small < maxSmall
   }
 
   /** Marks the transactions of `batch` as sent that are still queued, and returns them. */

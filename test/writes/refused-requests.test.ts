@@ -10,7 +10,6 @@ describe('an endpoint that takes no transactions', () => {
     ['501', () => failure(501)],
     ['403 of a portal', () => new Response('<html>Sign in</html>', { status: 403 })],
     ['403 of its own', () => failure(403, 'forbidden')],
-    ['413 to one alone', () => failure(413)],
     ['a 422 that is not the protocol’s', () => failure(422)],
   ])(
     'invariant 23, invariant 24: %s rejects and loses no transaction, and is asked again later',
@@ -168,4 +167,61 @@ describe('a server that fails', () => {
     await backend.clock.advance(10_000)
     expect([tx.state, tx.rejection?.reason]).toEqual(['rejected', 'conflict'])
   })
+})
+
+describe('a proxy that refuses requests because of their size', () => {
+  /** Refuses bodies of more than `maxChars` characters. */
+  async function behindProxy(maxChars: number) {
+    const scene = await noNotes()
+    scene.backend.intercept = at('tx', async (request, pass) =>
+      (await request.clone().text()).length > maxChars
+        ? new Response('<html>Too large</html>', { status: 413 })
+        : pass(),
+    )
+    return scene
+  }
+
+  const note = (client: SyncClient, id: string, text: string) =>
+    client.mutate((m) => m.insert('Note', { id, text }))
+
+  test('invariant 23: the write that is too large is rejected, and the writes after it are sent', async () => {
+    const { backend, client } = await behindProxy(100_000)
+    const large = note(client, 'large', 'x'.repeat(300_000))
+    const small = names(10).map((id) => add(client, id))
+    await backend.clock.advance(30_000)
+    expect(large.rejection?.reason).toBe('too_large')
+    expect(new Set(small.map(({ state }) => state))).toEqual(new Set(['synced']))
+  })
+
+  test('a rejected write is sent if it is made smaller', async () => {
+    const { backend, client } = await behindProxy(100_000)
+    const large = note(client, 'large', 'x'.repeat(300_000))
+    await backend.clock.advance(10_000)
+    const retried = client.outbox.retry(large.id, (m) => m.insert('Note', { id: 'large', text: 'short' }))
+    await backend.clock.until(retried.synced)
+    expect(Object.keys(await backend.rows())).toEqual(['large'])
+  })
+
+  test('small writes that are all refused wait for the proxy, but for the first two', async () => {
+    const { backend, client } = await behindProxy(10)
+    const transactions = names(3).map((id) => add(client, id))
+    await backend.clock.advance(60_000)
+    const states = transactions.map(({ state }) => state)
+    expect(states.slice(0, 3)).toEqual(['rejected', 'rejected', 'queued'])
+    expect(client.status.writes.paused).toContain('413')
+  })
+})
+
+test('a pause ends when a read succeeds after one has failed', async () => {
+  const { backend, device, client } = await noNotes()
+  const portal = async () => new Response('<html>Sign in</html>', { status: 403 })
+  backend.intercept = portal
+  device.network.killSockets()
+  const tx = add(client, '1')
+  await backend.clock.advance(60_000)
+  expect(tx.state).toBe('queued')
+  backend.intercept = (_request, pass) => pass()
+  await backend.clock.until(client.sync())
+  await backend.clock.advance(1_000)
+  expect(tx.state).toBe('synced')
 })
