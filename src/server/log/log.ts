@@ -192,7 +192,8 @@ export interface Ruling {
   readonly judge: Judge
   /**
    * Returns the op to judge and apply in place of `op`. Only its fields may differ. `before` is the record as the
-   * earlier ops have left it, and so is what `read` returns. Throws as {@link Rules} do.
+   * earlier ops have left it; like the `before` of a {@link Judge}, it may have no fields. `read` returns each record as
+   * the earlier ops have left it, with all fields. Throws as {@link Rules} do.
    */
   readonly prepare?:
     | ((op: TxOp, before: StoredRecord | undefined, read: ReadRecord) => Promise<TxOp>)
