@@ -223,7 +223,16 @@ async function inPages(
   pageReads: PageReads,
   open: (trx: Db) => Promise<Omit<Opening, 'items'> & { items: ItemsAfter; read: PageRead }>,
 ): Promise<OpenRead> {
-  const { position, count, items, read } = await db.transaction().execute(open)
+  const begun: PageRead[] = []
+  const opening = db.transaction().execute(async (trx) => {
+    const opened = await open(trx)
+    begun.push(opened.read)
+    return opened
+  })
+  const { position, count, items, read } = await opening.catch((error) => {
+    for (const undone of begun) pageReads.undo(undone)
+    throw error
+  })
   return { position, count, cursor: await pageReads.cursor(db, read, items) }
 }
 
