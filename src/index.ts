@@ -45,6 +45,8 @@ export type {
 export type { ChangeEvent, ResetEvent, ResetReason, SyncEvents } from './engine/events.ts'
 export type { ConnectionStatus, DataStatus, Status } from './engine/status.ts'
 export type { SyncResult } from './engine/sync-result.ts'
+export type { CollatedField, OrderField, TextCondition } from './models/collated.ts'
+export { type Collation, collation } from './models/collation.ts'
 export { type Model, type ModelOptions, model } from './models/model.ts'
 export {
   defineModels,

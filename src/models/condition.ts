@@ -1,5 +1,6 @@
 import { ConfigurationError, wrongOption } from '../base/errors.ts'
 import { isObject, isPlain, type JsonValue, jsonEqual } from '../protocol/json.ts'
+import { isTextCondition } from './collated.ts'
 import { compareKinds, compareValues, isLast } from './values.ts'
 import type { Condition } from './where.ts'
 
@@ -44,6 +45,7 @@ const operators: { readonly [Name in keyof Condition]-?: Operator } = {
  * The tests that `condition` stands for. Throws a ConfigurationError that names `option` if `condition` is not valid.
  */
 export function readCondition(condition: unknown, option: string): readonly FieldTest[] {
+  if (isTextCondition(condition)) return [condition]
   if (!isJson(condition)) throw wrongOption(option, 'is not JSON.')
   if (!isObject(condition)) return [equality(condition)]
   const demanded = Object.entries(condition).filter(([, operand]) => operand !== undefined)

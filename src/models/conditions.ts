@@ -1,12 +1,13 @@
 import { wrongOption } from '../base/errors.ts'
 import { isObject } from '../protocol/json.ts'
+import type { OrderField } from './collated.ts'
 import { type FieldTest, readCondition } from './condition.ts'
 import { type Row, reading } from './values.ts'
 
 /** A `where` after parsing. All parts must hold. */
 export interface Conditions {
-  /** The tests of each field. */
-  readonly fields: ReadonlyMap<string, readonly FieldTest[]>
+  /** The tests of each field, by its name. */
+  readonly fields: ReadonlyMap<OrderField, readonly FieldTest[]>
   /** The tests of the whole row, from `or` and `not`. */
   readonly others: readonly RowTest[]
   readonly accepts: RowTest

@@ -1,7 +1,8 @@
+import type { OrderField } from './collated.ts'
 import type { InputOf, StandardSchema } from './standard-schema.ts'
 
 /** The fields that an index orders by, in turn. Records that are equal in all fields are ordered by `id`. */
-export type Index<Field extends string = string> = readonly [Field, ...Field[]]
+export type Index<Field extends string = string> = readonly [OrderField<Field>, ...OrderField<Field>[]]
 
 export interface ModelOptions<Field extends string = string> {
   /**
@@ -11,7 +12,7 @@ export interface ModelOptions<Field extends string = string> {
    *
    * @default []
    */
-  readonly indexes?: readonly (Field | Index<Field>)[] | undefined
+  readonly indexes?: readonly (OrderField<Field> | Index<Field>)[] | undefined
   /** `lazy`: the records may stay on disk until the type is first used. @default 'eager' */
   readonly load?: 'eager' | 'lazy' | undefined
 }

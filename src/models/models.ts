@@ -4,6 +4,7 @@ import { isName } from '../protocol/guards.ts'
 import { isObject } from '../protocol/json.ts'
 import type { WireRow } from '../protocol/row.ts'
 import type { TxOp } from '../protocol/tx.ts'
+import { asList, isOrderField } from './collated.ts'
 import type { Index, Model } from './model.ts'
 import type { StandardSchema } from './standard-schema.ts'
 
@@ -135,15 +136,11 @@ function readIndexes(option: string, indexes: unknown): readonly Index[] {
   throw wrongOption(option, 'must be a list of fields and of lists of different fields.')
 }
 
-function asList(index: unknown): unknown {
-  return typeof index === 'string' ? [index] : index
-}
-
 function isIndex(fields: unknown): fields is Index {
   return (
     Array.isArray(fields) &&
     fields.length > 0 &&
-    fields.every(isName) &&
+    fields.every((field) => isOrderField(field) && field !== '__proto__') &&
     new Set(fields).size === fields.length
   )
 }

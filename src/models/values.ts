@@ -1,5 +1,6 @@
 import type { JsonValue } from '../protocol/json.ts'
 import type { WireRow } from '../protocol/row.ts'
+import type { OrderField } from './collated.ts'
 
 /** The part of a row that orders and conditions read. */
 export type Row = Pick<WireRow, 'id' | 'p'>
@@ -7,7 +8,8 @@ export type Row = Pick<WireRow, 'id' | 'p'>
 /** Returns the value of one field of a row, never an inherited property. */
 export type FieldReader = (row: Row) => JsonValue | undefined
 
-export function reading(field: string): FieldReader {
+export function reading(orderField: OrderField): FieldReader {
+  const field = `${orderField}`
   if (field === 'id') return (row) => row.id
   // Check for an own property only if the name needs it: the check costs more than the rest of a comparison.
   if (field in Object.prototype) return ({ p }) => (Object.hasOwn(p, field) ? p[field] : undefined)
@@ -45,9 +47,4 @@ export function compareValues(a: unknown, b: unknown): number {
   const difference = compareKinds(a, b)
   if (difference !== 0 || isLast(a)) return difference
   return a === false ? -1 : 1
-}
-
-/** Compares in descending order, but values of the kind `last` still come last. */
-export function compareDescending(a: unknown, b: unknown): number {
-  return isLast(a) || isLast(b) ? compareValues(a, b) : compareValues(b, a)
 }

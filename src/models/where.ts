@@ -1,4 +1,5 @@
 import type { JsonValue } from '../protocol/json.ts'
+import type { TextCondition } from './collated.ts'
 
 /**
  * Conditions on fields, all of which must hold. A plain value means equality, an object is a {@link Condition}, and
@@ -29,7 +30,7 @@ export type FieldName<R> = R extends unknown ? keyof R & string : never
 type AnyRecord = { readonly [field: string]: JsonValue }
 
 interface AnyWhere {
-  readonly [field: string]: JsonValue | Condition | readonly Where[] | Where | undefined
+  readonly [field: string]: JsonValue | Condition | TextCondition | readonly Where[] | Where | undefined
 }
 
 interface Combination<R> {
@@ -42,6 +43,7 @@ type FieldConditions<R> = {
   readonly [Field in Exclude<FieldName<R>, keyof Combination<R>>]?:
     | Plain<FieldValue<R, Field>>
     | Condition<FieldValue<R, Field>>
+    | TextTest<FieldValue<R, Field>>
     | undefined
 }
 
@@ -59,5 +61,7 @@ type Plain<V> = V extends string | number | boolean | readonly unknown[] ? V : V
 type Comparable<V> = V extends string ? string : V extends number ? number : never
 
 type Text<V> = V extends string ? string : never
+
+type TextTest<V> = V extends string | readonly string[] ? TextCondition : never
 
 type Element<V> = V extends readonly (infer E)[] ? E : never

@@ -1,3 +1,4 @@
+import type { OrderField } from '../models/collated.ts'
 import type { FieldTest } from '../models/condition.ts'
 import type { Conditions } from '../models/conditions.ts'
 import { type FieldReader, isLast, type Row, reading } from '../models/values.ts'
@@ -23,13 +24,13 @@ export interface IndexedRange extends IndexRange {
   /** Whether the range includes no other rows. */
   readonly exact: boolean
   /** The first fields of the index, which are equal in all rows of the range. */
-  readonly fixed: readonly string[]
+  readonly fixed: readonly OrderField[]
   /** The other fields of the index, by which the range is sorted. */
-  readonly rest: readonly string[]
+  readonly rest: readonly OrderField[]
 }
 
 interface Bound {
-  readonly field: string
+  readonly field: OrderField
   readonly read: FieldReader
   readonly tests: readonly FieldTest[]
 }
@@ -45,7 +46,7 @@ export function indexRangeOf(rows: TableIndex, where: Conditions): IndexedRange 
     if (!tests.some((test) => test.values)) break
     fixed += 1
   }
-  const isBound = ([name, tests]: readonly [string, readonly FieldTest[]]) =>
+  const isBound = ([name, tests]: readonly [OrderField, readonly FieldTest[]]) =>
     bounds.some((bound) => bound.field === name && bound.tests.length === tests.length)
   return {
     rows,

@@ -1,12 +1,6 @@
 import { wrongOption } from '../base/errors.ts'
-import {
-  compareDescending,
-  compareValues,
-  type FieldReader,
-  isLast,
-  type Row,
-  reading,
-} from '../models/values.ts'
+import { asList, isOrderField, type OrderField } from '../models/collated.ts'
+import { compareValues, type FieldReader, isLast, type Row, reading } from '../models/values.ts'
 import { isObject } from '../protocol/json.ts'
 import type { Cursor, QuerySpec } from './query-spec.ts'
 
@@ -26,7 +20,7 @@ export interface Order {
 }
 
 export interface Term {
-  readonly field: string
+  readonly field: OrderField
   readonly desc: boolean
   readonly read: FieldReader
   readonly compare: CompareValues
@@ -35,12 +29,14 @@ export interface Term {
 type CompareValues = (a: unknown, b: unknown) => number
 
 /** The order by `fields`, ascending, then by `id`. */
-export function ascending(fields: readonly string[]): Order {
+export function ascending(fields: readonly OrderField[]): Order {
   return orderOf(fields.map((field) => termOf(field, false)))
 }
 
-function termOf(field: string, desc: boolean): Term {
-  return { field, desc, read: reading(field), compare: desc ? compareDescending : compareValues }
+function termOf(field: OrderField, desc: boolean): Term {
+  const compare = typeof field === 'string' ? compareValues : field.compare
+  const descending: CompareValues = (a, b) => (isLast(a) || isLast(b) ? compare(a, b) : compare(b, a))
+  return { field, desc, read: reading(field), compare: desc ? descending : compare }
 }
 
 function orderOf(fields: readonly Term[]): Order {
@@ -60,11 +56,10 @@ function orderOf(fields: readonly Term[]): Order {
 
 /** Parses `orderBy`. Throws a ConfigurationError that names `orderBy` if it is not valid. */
 export function readOrder(orderBy: QuerySpec['orderBy'] = []): Order {
-  const terms: readonly unknown[] = Array.isArray(orderBy) ? orderBy : [orderBy]
-  const fields = terms.map((term) => {
-    const [field, direction] = Array.isArray(term) ? term : [term, 'asc']
-    if (typeof field !== 'string' || (direction !== 'asc' && direction !== 'desc')) {
-      throw wrongOption('orderBy', "is not a field or a list of fields and [field, 'asc' | 'desc'].")
+  const fields = asList(orderBy).map((term) => {
+    const [field, direction = 'asc'] = asList(term)
+    if (!isOrderField(field) || (direction !== 'asc' && direction !== 'desc')) {
+      throw wrongOption('orderBy', "is not a list of fields and [field, 'asc' | 'desc'].")
     }
     return termOf(field, direction === 'desc')
   })
@@ -79,7 +74,7 @@ export function readCursor(cursor: Cursor, { fields }: Order): Row {
   if (!Array.isArray(values) || values.length !== fields.length || typeof id !== 'string') {
     throw wrongOption('after', 'is not a cursor of a query with the same `orderBy`.')
   }
-  return { id, p: Object.fromEntries(fields.map(({ field }, index) => [field, values[index]])) }
+  return { id, p: Object.fromEntries(fields.map(({ field }, index) => [`${field}`, values[index]])) }
 }
 
 export function cursorAt(row: Row, { fields }: Order): Cursor {

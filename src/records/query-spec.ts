@@ -1,3 +1,4 @@
+import type { OrderField } from '../models/collated.ts'
 import type { FieldName, Where } from '../models/where.ts'
 import type { JsonValue } from '../protocol/json.ts'
 import type { DataRecord } from './record.ts'
@@ -8,10 +9,10 @@ export interface QuerySpec<R = DataRecord> {
   /**
    * The fields to order by, ascending unless a field has the direction `desc`. Records that are equal in all fields are
    * ordered by `id`, in the direction of the last field; so are the records of a query without `orderBy`. Numbers come
-   * before strings, which are ordered by code units, and strings before booleans. Missing values, `null`, arrays and
+   * before strings, which are ordered by code units or by a `collation`, and strings before booleans. Missing values, `null`, arrays and
    * objects come last in both directions.
    */
-  readonly orderBy?: FieldName<R> | readonly OrderTerm<FieldName<R>>[] | undefined
+  readonly orderBy?: OrderField<FieldName<R>> | readonly OrderTerm<FieldName<R>>[] | undefined
   /** Maximum number of records. @default no limit */
   readonly limit?: number | undefined
   /** The result begins after this place. See `LiveQuery.cursor`. */
@@ -24,8 +25,8 @@ export interface QuerySpec<R = DataRecord> {
 }
 
 export type OrderTerm<Field extends string = string> =
-  | Field
-  | readonly [field: Field, direction: 'asc' | 'desc']
+  | OrderField<Field>
+  | readonly [field: OrderField<Field>, direction: 'asc' | 'desc']
 
 /** A place in an order: the values of the `orderBy` fields, and the id. A cursor is plain data and can be stored. */
 export interface Cursor {

@@ -41,7 +41,7 @@ export interface SyncService {
   connect(socket: ServerSocket, request: Request): Promise<void>
   /**
    * Applies all of `ops`, or none of them, to records of any owner. If an op changes the owner field of a record, the
-   * record moves to the new owner. `models` apply. Resolves with the `sid` of the last change, or the head if nothing
+   * record moves to the new owner; a `put` that names no owner leaves it with its owner. `models` apply. Resolves with the `sid` of the last change, or the head if nothing
    * changed. Rejects with a WriteRejectedError.
    */
   write(ops: readonly TxOp[]): Promise<{ readonly sid: number }>

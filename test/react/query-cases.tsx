@@ -1,7 +1,7 @@
 import { act, Component, type ReactNode, Suspense, useLayoutEffect, useState } from 'react'
 import { flushSync } from 'react-dom'
 import * as z from 'zod/mini'
-import { type DataRecord, defineModels, memoryStore, model } from '../../src/index.ts'
+import { collation, type DataRecord, defineModels, memoryStore, model } from '../../src/index.ts'
 import {
   type QueryResult,
   SyncProvider,
@@ -82,6 +82,12 @@ function Below({ most }: { readonly most: number }): ReactNode {
 
 function Titled({ title }: { readonly title: unknown }): ReactNode {
   return useLiveQuery('Issue', { where: { title: title as string } }).length
+}
+
+function Searched({ locale, part }: { readonly locale: string; readonly part: string }): ReactNode {
+  const { by, contains } = collation(locale)
+  const { rows } = useLiveQuery('Issue', { where: { title: contains(part) }, orderBy: by('title') })
+  return rows.map(({ title }) => title).join()
 }
 
 /** Changes the data after it was rendered, and before it is subscribed to. */
@@ -215,6 +221,19 @@ export const queryCases: readonly PageCase[] = [
     same(scene.client.queries, queries, 'the queries')
     await scene.render(<Filtered filter={({ id }) => id === 'i2'} />)
     scene.shows('i2 of 1')
+  }),
+
+  pageCase('another locale and another part of a text are other queries', async (scene) => {
+    await scene.render(<Searched locale="de" part="" />)
+    await scene.write(['i1', 'Zebra'], ['i2', 'Äpfel'])
+    scene.shows('Äpfel,Zebra')
+    const { queries } = scene.client
+    await scene.render(<Searched locale="de" part="" />)
+    same(scene.client.queries, queries, 'the queries')
+    await scene.render(<Searched locale="sv" part="" />)
+    scene.shows('Zebra,Äpfel')
+    await scene.render(<Searched locale="sv" part="EB" />)
+    scene.shows('Zebra')
   }),
 
   pageCase('another number is another query, also where JSON has neither', async (scene) => {

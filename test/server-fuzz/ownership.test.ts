@@ -79,7 +79,7 @@ describe.each(combinations)('on %s, owned by %s', (kind, ownerField) => {
       ownerField,
       authorize: ({ id }) => (id.startsWith(given) ? { mayChangeOwner: true } : undefined),
     })
-    const oracle = new Oracle()
+    const oracle = new Oracle(ownerField)
     let runs = 0
     const callers = new Map<string, User>()
     /** No two users are named alike, in whatever answer. */
@@ -164,7 +164,7 @@ describe.each(combinations)('on %s, owned by %s', (kind, ownerField) => {
           if (one.do !== 'read') return
           const copy = copies.get(one.by)
           copy?.delta(await get(one.by, `delta?since=${copy.sid}`))
-          expect(copy?.facts).toEqual(oracle.visibleTo(ownerOf(one.by), ownerField))
+          expect(copy?.facts).toEqual(oracle.visibleTo(ownerOf(one.by)))
         },
         async restart(one) {
           if (one.do !== 'restart') return
@@ -184,7 +184,7 @@ describe.each(combinations)('on %s, owned by %s', (kind, ownerField) => {
       for (const one of steps) await take[one.do](one)
       for (const by of users) await take.read({ do: 'read', by })
       for (const { by, on, copy } of listening) {
-        const expected = oracle.visibleTo(ownerOf(by), ownerField)
+        const expected = oracle.visibleTo(ownerOf(by))
         let read = 0
         await expect
           .poll(() => {

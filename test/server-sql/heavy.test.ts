@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest'
-import type { Log } from '../../src/server/log/log.ts'
+import type { Prepare } from '../../src/server/index.ts'
+import type { Log, Rules } from '../../src/server/log/log.ts'
 import { openSqlLog } from '../../src/server/log/sql/open.ts'
 import { insert, remove, update } from '../server/harness.ts'
 import { as, txOf } from '../server/log-contract/support.ts'
+import { tx, txServiceOf } from '../server/tx-support.ts'
 import { ownPostgres } from '../support/own-postgres.ts'
 import { asService, idsOf } from './judge.ts'
 
@@ -71,6 +73,41 @@ test('it may remove any number', async () => {
   const log = await heavyLog('removed', 20)
   expect(await log.transact(txOf('a', ids(20).map(remove)), as('ann'))).toEqual({ sid: 40 })
   expect(await idsOf(log)).toEqual([])
+  await log.close()
+})
+
+test('it may remove any number when rules read each of them', async () => {
+  const log = await heavyLog('judged', 20)
+  const texts: unknown[] = []
+  const rules: Rules = async (read) => {
+    for (const id of ids(20)) texts.push((await read('Todo', id))?.p.text)
+    return { judge: as('ann') }
+  }
+  const transaction = { ...txOf('a', ids(20).map(remove)), rules }
+  expect(await log.transact(transaction, as('ann'))).toEqual({ sid: 40 })
+  expect(texts).toEqual(ids(20).map(() => 'x'.repeat(1_048_000)))
+  expect(await idsOf(log)).toEqual([])
+  await log.close()
+})
+
+test('`prepare` gets the whole record before a removal, however many are removed', async () => {
+  const log = await heavyLog('prepared', 20)
+  const lengths: unknown[] = []
+  const prepare: Prepare = (_, { before }) => void lengths.push(JSON.stringify(before?.text).length)
+  const { codes, service } = txServiceOf({ database: log, prepare })
+  expect(await codes([tx('a', ids(20).map(remove))])).toEqual(['accepted'])
+  expect(lengths).toEqual(ids(20).map(() => 1_048_002))
+  await service.close()
+})
+
+test('records that it removes take no room from those that it changes', async () => {
+  const log = await heavyLog('room', 40)
+  const rules: Rules = async () => ({ judge: as('ann') })
+  const ops = ids(40).map((id) => (Number(id) > 15 ? remove(id) : update(id, { n: 1 })))
+  expect(await log.transact({ ...txOf('a', ops), rules }, as('ann'))).toEqual({ sid: 80 })
+  expect(await idsOf(log)).toHaveLength(15)
+  const touched = { ...txOf('b', [...ops.slice(0, 15), insert('16')]), rules }
+  expect(await log.transact(touched, as('ann'))).toEqual({ sid: 96 })
   await log.close()
 })
 

@@ -224,3 +224,11 @@ test('prepare sees nothing of a record that is another owner’s, and nor does t
   expect(seen).toEqual(ops.map(() => undefined))
   expect(JSON.stringify(answer)).not.toContain('bob')
 })
+
+test('`prepare` gets removed records of 64 MiB in one transaction, and the transaction is too large beyond', async () => {
+  const { service, codes } = txServiceOf({ prepare: (op) => op })
+  const ids = Array.from({ length: 66 }, (_, n) => `${n}`)
+  for (const id of ids) await service.write([insert(id, { text: 'x'.repeat(1_048_000) })])
+  expect(await codes([tx('a', ids.map(remove))])).toEqual(['too_large'])
+  expect(await codes([tx('b', ids.slice(2).map(remove))])).toEqual(['accepted'])
+})

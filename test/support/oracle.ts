@@ -15,14 +15,22 @@ export interface Fact {
  */
 export class Oracle {
   readonly #facts = new Map<string, Fact>()
+  readonly #ownerField: string
 
+  constructor(ownerField = 'userId') {
+    this.#ownerField = ownerField
+  }
+
+  /** A `put` without an owner leaves the record with its owner. */
   write(ops: readonly TxOp[]): void {
     for (const op of ops) {
       const key = keyOf(op)
       const before = this.#facts.get(key)
       if (op.op === 'd') this.#facts.delete(key)
-      else if (op.op === 'i') this.#facts.set(key, { t: op.t, id: op.id, p: op.p })
-      else if (before) this.#facts.set(key, { ...before, p: { ...before.p, ...op.p } })
+      else if (op.op === 'i') {
+        const owner = before && { [this.#ownerField]: before.p[this.#ownerField] ?? null }
+        this.#facts.set(key, { t: op.t, id: op.id, p: { ...owner, ...op.p } })
+      } else if (before) this.#facts.set(key, { ...before, p: { ...before.p, ...op.p } })
     }
   }
 
@@ -30,9 +38,8 @@ export class Oracle {
     return this.#facts.get(keyOf({ t, id }))
   }
 
-  /** The records whose field `ownerField` is `owner`. */
-  visibleTo(owner: string, ownerField = 'userId'): Fact[] {
-    return sorted([...this.#facts.values()].filter((fact) => fact.p[ownerField] === owner))
+  visibleTo(owner: string): Fact[] {
+    return sorted([...this.#facts.values()].filter((fact) => fact.p[this.#ownerField] === owner))
   }
 }
 

@@ -78,7 +78,7 @@ export class OwnersModel {
       return this.#put({ ...own, p: { ...own.p, ...op.p } }, own, op.p)
     }
     if (found && !(own && op.put)) return 'exists'
-    const owner = named ?? (owners && (own?.p[ownerField] ?? owners[0]))
+    const owner = named ?? own?.p[ownerField] ?? owners?.[0]
     if (owner === undefined) return owners ? 'forbidden' : 'invalid'
     return this.#put({ t: op.t, id: op.id, p: { ...op.p, [ownerField]: owner } }, own, undefined)
   }

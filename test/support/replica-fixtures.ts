@@ -1,3 +1,4 @@
+import type { Index } from '../../src/models/model.ts'
 import { type RowChange, reuse } from '../../src/protocol/fold.ts'
 import type { Payload } from '../../src/protocol/json.ts'
 import type { WireRow } from '../../src/protocol/row.ts'
@@ -43,7 +44,7 @@ export function replicaOf(rows: readonly WireRow[], indexes: ReplicaIndexes = []
   return made
 }
 
-type ReplicaIndexes = readonly (readonly [string, ...string[]])[]
+type ReplicaIndexes = readonly Index[]
 
 export function replaceAll(replica: Replica, rows: readonly WireRow[]): void {
   const staging = replica.stage()

@@ -19,9 +19,13 @@ export function expected(rows: Iterable<WireRow>, spec: QuerySpec): readonly Fie
   return matches.filter((record) => compare(terms, record, place) > 0).slice(0, limit)
 }
 
+/** The fields of an order without collations, each with its direction. */
 function termsOf({ orderBy = [] }: QuerySpec): readonly (readonly [string, string])[] {
-  const list = typeof orderBy === 'string' ? [orderBy] : orderBy
-  return list.map((term) => (typeof term === 'string' ? [term, 'asc'] : term))
+  const list = Array.isArray(orderBy) ? orderBy : [orderBy]
+  return list.map((term) => {
+    const [field, direction = 'asc'] = Array.isArray(term) ? term : [term]
+    return [String(field), direction]
+  })
 }
 
 function field(record: Fields, name: string): unknown {

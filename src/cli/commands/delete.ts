@@ -3,20 +3,18 @@ import { removeOwner } from '../../server/remove-owner.ts'
 import type { Command } from '../command.ts'
 import { counted } from '../counted.ts'
 import { lastingDatabaseOption } from '../database.ts'
-import { CommandError, UsageError } from '../failure.ts'
+import { UsageError } from '../failure.ts'
 import { logOptions } from '../log.ts'
 import { ownerFieldIn, ownerFieldOption } from '../owner-field.ts'
 import { withPresentLog } from '../present-log.ts'
+import { noSuchRecord, recordArguments, recordNamedIn } from '../record-arguments.ts'
 import { configOption, type Settings } from '../settings.ts'
 import type { Shell } from '../shell.ts'
 
 export const deleteRecords: Command = {
   name: 'delete',
   about: 'Deletes a record, or everything of an owner. Clients remove it, too.',
-  arguments: [
-    { name: 'type', about: 'The type of the record' },
-    { name: 'id', about: 'Its id; write `-- -x` for an id that begins with a dash' },
-  ],
+  arguments: recordArguments,
   options: {
     database: lastingDatabaseOption,
     owner: { about: 'The owner whose records to delete; only counts in the command line', value: 'id' },
@@ -35,10 +33,10 @@ export const deleteRecords: Command = {
     const owner = settings.typed('owner')
     if (owner !== undefined) return deleteOwner(owner, settings, shell)
     if (settings.meant('all')) throw new UsageError('`--all` needs `--owner` in the command line.')
-    const [type, id] = [settings.argument(0, 'type'), settings.argument(1, 'id')]
+    const [type, id] = recordNamedIn(settings)
     const judge = ownershipJudge({ ownerField: ownerFieldIn(settings), models: undefined })
     await withPresentLog(settings, shell, async (log) => {
-      if (!(await log.read(type, id))) throw new CommandError(`There is no ${type} ${id}.`)
+      if (!(await log.read(type, id))) throw noSuchRecord(type, id)
       await log.write([{ op: 'd', t: type, id }], judge)
     })
     shell.stdout.write('1 record deleted.\n')

@@ -2,12 +2,19 @@ import { Deferred } from '../../base/deferred.ts'
 import type { Clock } from '../../base/environment.ts'
 import type { Rejection, TxOp, WireTransaction } from '../../protocol/tx.ts'
 import type { Caller } from '../auth/caller.ts'
+import { bytesOf } from '../log/check-size.ts'
 import type { Judge, ReadRecord, Rules, Ruling, StoredRecord } from '../log/log.ts'
-import { toRejection } from '../log/rejection.ts'
+import { toRejection, WriteRejectedError } from '../log/rejection.ts'
 import { readAfterEnd } from '../log/rules.ts'
 import { recordOf, recordReader } from '../record.ts'
 import { type Authorize, failureOf, type Leave, leaveFrom } from './authorize.ts'
 import { type Prepare, preparedOp } from './prepare.ts'
+
+/**
+ * The maximum length of the removed records that `prepare` gets for one transaction, in bytes of JSON: as much as can
+ * be read while others wait, within the time limit of the rules.
+ */
+const maxRemovedBytes = 64 * 1_048_576
 
 export interface ApplicationRulesOptions {
   readonly authorize: Authorize | undefined
@@ -83,9 +90,14 @@ export class ApplicationRules {
     const { prepare, clock, caller, ownRecord } = this.#options
     if (!prepare) return { judge }
     const now = clock.now()
+    let removedBytes = 0
     const prepareOp = async (op: TxOp, stored: StoredRecord | undefined, read: ReadRecord) => {
       const own = ownRecord(stored)
-      const before = own && recordOf(op.id, own.p)
+      // The log may hand out the record of a removal without its fields.
+      const whole = own && op.op === 'd' ? await read(op.t, op.id) : own
+      if (whole && op.op === 'd') removedBytes += bytesOf(whole.p)
+      if (removedBytes > maxRemovedBytes) throw tooMuchRemoved()
+      const before = whole && recordOf(op.id, whole.p)
       try {
         const context = { before, caller, now, read: recordReader(read) }
         return preparedOp(op, await prepare(structuredClone(op), context))
@@ -95,6 +107,11 @@ export class ApplicationRules {
     }
     return { judge, prepare: prepareOp }
   }
+}
+
+function tooMuchRemoved(): WriteRejectedError {
+  const message = `The records to be removed are longer than ${maxRemovedBytes} bytes in total.`
+  return new WriteRejectedError('too_large', message)
 }
 
 /** One call of `authorize`, whose reads wait until the log answers them. */

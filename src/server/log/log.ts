@@ -51,8 +51,8 @@ export interface Log {
   /** Up to `limit` records of `owner`. */
   keysOf(owner: string, limit: number): Promise<readonly RecordKey[]>
   /**
-   * Forgets what the log keeps of an owner without records: the fields in earlier changes, of which inserts turn into
-   * removals and updates change nothing, and the verdicts on the transactions of `caller`. Resolves with `false` if the owner has records, and
+   * Forgets what the log keeps of an owner without records: the fields in earlier changes, which then come as
+   * removals, and the verdicts on the transactions of `caller`. Resolves with `false` if the owner has records, and
    * forgets nothing then.
    */
   forget(owner: string, caller?: string): Promise<boolean>
@@ -152,6 +152,11 @@ export interface LoggedChange {
   readonly movedTo?: string | undefined
   /** The frame as JSON. */
   readonly frame: string
+  /**
+   * Whether the fields are forgotten. The frame is a removal then, which is right only together with all later changes
+   * up to the head: so a delta may hold it, and a push may not.
+   */
+  readonly isForgotten?: boolean
 }
 
 /** A record as the log stores it. */
@@ -192,7 +197,8 @@ export interface Ruling {
   readonly judge: Judge
   /**
    * Returns the op to judge and apply in place of `op`. Only its fields may differ. `before` is the record as the
-   * earlier ops have left it, and so is what `read` returns. Throws as {@link Rules} do.
+   * earlier ops have left it; like the `before` of a {@link Judge}, it may have no fields. `read` returns each record as
+   * the earlier ops have left it, with all fields. Throws as {@link Rules} do.
    */
   readonly prepare?:
     | ((op: TxOp, before: StoredRecord | undefined, read: ReadRecord) => Promise<TxOp>)

@@ -300,11 +300,12 @@ function verdictKey({ caller }: ClientTransaction, id: string): string {
   return rowKey(caller, id)
 }
 
-/** `entry` without fields: a whole record becomes a removal, an update an empty one. */
+/** `entry` without fields, as a removal. */
 function withoutFields(entry: Entry): Entry {
-  const { sid, t, id, at, tx }: SyncFrame = JSON.parse(entry.frame)
-  const change = entry.isWhole ? ({ op: 'd' } as const) : ({ op: 'u', p: {} } as const)
-  return { ...entry, frame: JSON.stringify({ sid, t, id, ...change, at, tx } satisfies SyncFrame) }
+  const { sid, t, id, at, tx, op }: SyncFrame = JSON.parse(entry.frame)
+  if (op === 'd') return entry
+  const frame: SyncFrame = { sid, t, id, op: 'd', at, tx }
+  return { ...entry, frame: JSON.stringify(frame), isForgotten: true }
 }
 
 /**
@@ -321,7 +322,7 @@ function currentOf(entries: readonly Entry[], owners: ReadonlySet<string>): read
       continue
     }
     if (!replaced.has(key)) current.push(entry)
-    else if (entry.by !== undefined) current.push(withoutFields({ ...entry, isWhole: true }))
+    else if (entry.by !== undefined) current.push(withoutFields(entry))
     if (entry.isWhole) replaced.add(key)
   }
   return current.reverse()

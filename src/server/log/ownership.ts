@@ -66,7 +66,7 @@ export function ownershipJudge(rules: WriteRules): Judge {
     const { p, was, is } =
       op.op === 'u'
         ? copies.merge(before?.p, op.p)
-        : whole(before?.p, stamped(op, ownerField, owners && [before?.owner, ...owners]))
+        : whole(before?.p, stamped(op, ownerField, before?.owner, owners))
     const next = ownerIn(ownerField, op, p)
     checkSize(maxRecordBytes, op, was, is)
     copies.checks.add(models, op, before?.p, p)
@@ -89,15 +89,20 @@ function refuseChanged(op: TxOp, changed: boolean): void {
   if (changed) throw new WriteRejectedError('conflict', `${name(op)} has changed since ${op.unchangedSince}.`)
 }
 
-/** The fields of an insert, with the first of `owners` that there is if they name none. */
+/**
+ * The fields of an insert. If they name no owner, they get `current`, the owner of the record that is replaced, or else
+ * the first of `owners`. Without both, a write of the service stays as it is.
+ */
 function stamped(
   op: TxOp & { readonly op: 'i' },
   ownerField: string,
-  owners: readonly (string | undefined)[] | undefined,
+  current: string | undefined,
+  owners: readonly string[] | undefined,
 ): Payload {
-  if (!owners || Object.hasOwn(op.p, ownerField)) return op.p
-  const owner = owners.find((candidate) => candidate !== undefined)
+  if (Object.hasOwn(op.p, ownerField)) return op.p
+  const owner = current ?? owners?.[0]
   if (owner !== undefined) return { ...op.p, [ownerField]: owner }
+  if (!owners) return op.p
   throw new WriteRejectedError('forbidden', `${name(op)} needs an owner, and the caller has none.`)
 }
 

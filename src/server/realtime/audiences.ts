@@ -2,6 +2,7 @@ import type { Unsubscribe } from '../../base/emitter.ts'
 import type { LoggedChange } from '../log/log.ts'
 import { isReceivedBy } from '../log/received.ts'
 import { type Connection, Push } from './connection.ts'
+import { closeCodes } from './server-socket.ts'
 
 /** The connections of callers with the same owners, who all receive the same changes. */
 interface Audience {
@@ -29,7 +30,10 @@ export class Audiences {
     }
   }
 
-  /** Pushes all changes up to `sid` to the connections that receive them. */
+  /**
+   * Pushes all changes up to `sid` to the connections that receive them. Closes the connections that would receive a
+   * change whose fields are forgotten: their clients fetch a delta.
+   */
   deliver(sid: number, changes: readonly LoggedChange[]): void {
     const received = new Map<Audience, LoggedChange[]>()
     for (const change of changes) {
@@ -43,6 +47,10 @@ export class Audiences {
     // Audiences that receive the same changes share the text of the push.
     const pushes = new Map<string, Push>()
     for (const [{ connections }, list] of received) {
+      if (list.some(({ isForgotten }) => isForgotten)) {
+        for (const connection of [...connections]) connection.close(closeCodes.restart, 'restart')
+        continue
+      }
       const key = list.map((change) => change.sid).join()
       const push =
         pushes.get(key) ??

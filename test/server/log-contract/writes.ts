@@ -68,6 +68,18 @@ export function describeWrites(what: string, logTest: LogTest): void {
       expect(await rowsOf(log)).toMatchObject([{ t: 'toString', id: "o'brien; --", p }])
     })
 
+    logTest('lets the service replace a record without naming its owner, who keeps it', async (log) => {
+      await log.write([insert('1', { a: 1 }, 'bob')], asService)
+      const put: TxOp = { op: 'i', t: 'Todo', id: '1', p: { b: 2 }, put: true }
+      const sid = await log.write([put], asService)
+      expect(await rowsOf(log, 'bob')).toEqual([{ t: 'Todo', id: '1', v: sid, p: { b: 2, userId: 'bob' } }])
+    })
+
+    logTest('lets nobody insert a record that has no owner', async (log) => {
+      const absent: TxOp = { op: 'i', t: 'Todo', id: '1', p: { b: 2 }, put: true }
+      await expect(log.write([absent], asService)).rejects.toMatchObject({ reason: 'invalid' })
+    })
+
     logTest(
       'says for `unchangedSince` whether anyone has changed the record, this write aside',
       async (log) => {

@@ -3,6 +3,7 @@ import type { Payload } from '../../../protocol/json.ts'
 import { isStorable } from '../../../protocol/json-copy.ts'
 import type { ListedRecord, RecordKey, RecordPage } from '../log.ts'
 import type { Db } from './database.ts'
+import { isForgotten } from './forgotten.ts'
 import { type Int8, toNumber } from './int8.ts'
 
 /** The stored length in bytes after which a page has no more records: they are all in memory at once. */
@@ -63,22 +64,20 @@ export async function forgetIn(db: Db, owner: string, caller: string | undefined
   )
   const [state] = rows
   if (!state) return false
-  const head = toNumber(state.head)
-  for (let after = 0; ; ) {
-    const { rows: blanked } = await sql<{ sid: Int8 }>`
+  // From the last to the first, so that a read in between finds no update of a record that is forgotten already.
+  for (let before = toNumber(state.head) + 1; ; ) {
+    const { rows: forgotten } = await sql<{ sid: Int8 }>`
       with part as (
-        select sid from instep_log where owner = ${owner} and sid > ${after} and sid <= ${head}
-        order by sid limit ${sql.lit(maxForgotten)}
-      ), blanked as (
-        update instep_log l set frame = json_strip_nulls(json_build_object('sid', l.sid, 't', l.t, 'id', l.id,
-          'op', case l.frame->>'op' when 'u' then 'u' else 'd' end,
-          'p', case l.frame->>'op' when 'u' then '{}'::json end, 'at', l.at, 'tx', l.tx))
-        from part where l.sid = part.sid and l.frame->>'op' <> 'd'
+        select sid from instep_log where owner = ${owner} and sid < ${before}
+        order by sid desc limit ${sql.lit(maxForgotten)}
+      ), forgotten as (
+        update instep_log l set frame = json_build_object('op', l.frame->>'op')
+        from part where l.sid = part.sid and l.frame->>'op' <> 'd' and not ${isForgotten}
       )
-      select max(sid) as sid from part having count(*) > 0`.execute(db)
-    const [last] = blanked
-    if (!last) break
-    after = toNumber(last.sid)
+      select min(sid) as sid from part having count(*) > 0`.execute(db)
+    const [first] = forgotten
+    if (!first) break
+    before = toNumber(first.sid)
   }
   for (let deleted = maxForgotten; caller !== undefined && isStorable(caller) && deleted === maxForgotten; ) {
     const { rows: gone } = await sql`

@@ -32,7 +32,10 @@ export class PageReads {
     this.#clock = clock
   }
 
-  /** Begins a read. `db` must be in the transaction that has read the position `till`. */
+  /**
+   * Begins a read. `db` must be in the transaction that has read the position `till`. If that transaction fails, call
+   * {@link undo}.
+   */
   async begin(db: Kysely<unknown>, till: number, since?: number): Promise<PageRead> {
     await sql`
       create temp table if not exists instep_kept
@@ -44,6 +47,12 @@ export class PageReads {
     const read = { till, since }
     this.#open.add(read)
     return read
+  }
+
+  /** Ends a read whose transaction was rolled back, with everything that {@link begin} did in it. */
+  undo(read: PageRead): void {
+    this.#open.delete(read)
+    this.#isDirty = true
   }
 
   /** Opens a cursor over the items of `read`. `db` must not be in a transaction. */

@@ -4,6 +4,7 @@ import { isStorable, isStorableName } from '../../../protocol/json-copy.ts'
 import type { Changes, Position, StoredRecord } from '../log.ts'
 import { type Cursor, end, type Item, SqlCursor } from './cursor.ts'
 import type { Db, SqlDatabase } from './database.ts'
+import { isForgotten, removalText } from './forgotten.ts'
 import { type Int8, toNumber } from './int8.ts'
 import type { ItemsAfter, PageRead, PageReads } from './page-reads.ts'
 import { newestChange, newestVersion, type PositionRow, positionOf, stateIn } from './position.ts'
@@ -131,8 +132,7 @@ function framesOf(owners: readonly string[], from: number, till: number, limit?:
 }
 
 /** A frame. Of an obsolete change only a removal, which says that the data contains its transaction. */
-const frameText = sql<string>`case when is_current then frame::text else json_strip_nulls(
-  json_build_object('sid', sid, 't', t, 'id', id, 'op', 'd', 'at', at, 'tx', tx))::text end`
+const frameText = sql<string>`case when is_current and not ${isForgotten} then frame::text else ${removalText} end`
 
 /** A record as a wire row. */
 const rowText = sql<string>`'{"t":' || to_json(t) || ',"id":' || to_json(id) || ',"v":' || sid || ',"p":' || p || '}'`
@@ -170,13 +170,15 @@ export async function readChanges(
       ), most) as till
       from reach
     )
-    select part.*, l.sid, l.owner, l.moved_to as "movedTo", l.frame::text as frame
+    select part.*, l.sid, l.owner, l.moved_to as "movedTo", l.frame, l."isForgotten"
     from part left join lateral (
-      select sid, owner, moved_to, frame from instep_log where sid > greatest(${after}, horizon) and sid <= till
+      select sid, owner, moved_to, ${isForgotten} as "isForgotten",
+        case when ${isForgotten} then ${removalText} else frame::text end as frame
+      from instep_log where sid > greatest(${after}, horizon) and sid <= till
     ) l on true
     order by l.sid`.execute(followers)
-  const changes = rows.flatMap(({ sid, owner, movedTo, frame }) =>
-    sid === null ? [] : [{ sid: toNumber(sid), owner, movedTo: movedTo ?? undefined, frame }],
+  const changes = rows.flatMap(({ sid, owner, movedTo, frame, isForgotten }) =>
+    sid === null ? [] : [{ sid: toNumber(sid), owner, movedTo: movedTo ?? undefined, frame, isForgotten }],
   )
   return { ...positionOf(rows[0]), sid: toNumber(rows[0]?.till ?? 0), changes }
 }
@@ -188,6 +190,7 @@ interface ChangeRow extends PositionRow {
   readonly owner: string
   readonly movedTo: string | null
   readonly frame: string
+  readonly isForgotten: boolean
 }
 
 /** The statement for a cursor, and the values that belong to it. */
@@ -223,7 +226,16 @@ async function inPages(
   pageReads: PageReads,
   open: (trx: Db) => Promise<Omit<Opening, 'items'> & { items: ItemsAfter; read: PageRead }>,
 ): Promise<OpenRead> {
-  const { position, count, items, read } = await db.transaction().execute(open)
+  const begun: PageRead[] = []
+  const opening = db.transaction().execute(async (trx) => {
+    const opened = await open(trx)
+    begun.push(opened.read)
+    return opened
+  })
+  const { position, count, items, read } = await opening.catch((error) => {
+    for (const undone of begun) pageReads.undo(undone)
+    throw error
+  })
   return { position, count, cursor: await pageReads.cursor(db, read, items) }
 }
 

@@ -8,7 +8,7 @@ import type { Write } from './group.ts'
 
 /**
  * The maximum length of all records that are read under the log's lock at once, in bytes of JSON: as much as a group of
- * writes may hold.
+ * writes may hold. As much again is read ahead for rules.
  */
 const maxBytes = 16 * 1_048_576
 
@@ -26,6 +26,8 @@ export interface Wanted {
   readonly id: string
   /** Whether its fields are wanted, too. */
   readonly whole: boolean
+  /** Whether a write needs them. Otherwise, rules may ask for them, and can also read the record later. */
+  readonly needed: boolean
   /**
    * The owners for whom the record is read, if they are the same for all writes. The fields of other owners' records are
    * not read.
@@ -52,8 +54,8 @@ export interface LoadedRecord extends StoredRecord {
 
 /**
  * The records that `writes` are about, each once. Writes that are refused already need none. A removal needs only the
- * owner, unless rules look at the record. A transaction on a record of another owner needs only the owner, too: otherwise the record's length could leak
- * through an error.
+ * owner; its fields are wanted if rules may look at them. A transaction on a record of another owner needs only the
+ * owner, too: otherwise the record's length could leak through an error.
  */
 export function wantedBy(writes: readonly Write[]): readonly Wanted[] {
   const wanted = new Map<string, Wanted>()
@@ -62,12 +64,13 @@ export function wantedBy(writes: readonly Write[]): readonly Wanted[] {
     const by = transaction?.owners ?? null
     for (const { op, t, id } of ops) {
       const key = rowKey(t, id)
-      const { n = wanted.size, whole = false, owners = by } = wanted.get(key) ?? {}
+      const { n = wanted.size, whole = false, needed = false, owners = by } = wanted.get(key) ?? {}
       wanted.set(key, {
         n,
         t,
         id,
         whole: whole || op !== 'd' || transaction?.rules !== undefined,
+        needed: needed || op !== 'd',
         owners: isSame(owners, by) ? by : null,
       })
     }
@@ -106,8 +109,9 @@ export interface ReadRecords {
 }
 
 /**
- * The records of `writes`: those in `found`, plus the fields that `found` lacks, until they are too long together. Must
- * run under the same lock as the statement that returned `found`.
+ * The records of `writes`: those in `found`, plus the fields that `found` lacks, until they are too long together. The
+ * fields for rules are limited apart from the needed ones. Must run under the same lock as the statement that returned
+ * `found`.
  */
 export async function readRecords(
   db: Db,
@@ -118,7 +122,7 @@ export async function readRecords(
   const records = new Map<string, LoadedRecord>()
   const lengths = new Map<string, number>()
   const owners = new Map<string, string>()
-  let total = 0
+  const total = { needed: 0, forRules: 0 }
   for (let read = found; ; ) {
     const left: Wanted[] = []
     for (const { n, owner, sid, left: isLeft, p, bytes } of read) {
@@ -126,21 +130,23 @@ export async function readRecords(
       if (!target) continue
       const key = rowKey(target.t, target.id)
       if (isLeft) left.push(target)
-      else records.set(key, { owner, sid, p: p ?? {}, whole: p !== null })
+      if (!isLeft || !target.needed) records.set(key, { owner, sid, p: p ?? {}, whole: p !== null })
       lengths.set(key, bytes ?? 0)
       owners.set(key, owner)
-      total += bytes ?? 0
+      total[target.needed ? 'needed' : 'forRules'] += bytes ?? 0
     }
-    const unread = new Set(left.map(({ t, id }) => rowKey(t, id)))
-    if (unread.size === 0 || total > maxBytes)
+    const next = left.filter(({ needed }) => needed || total.forRules <= maxBytes)
+    if (next.length === 0 || total.needed > maxBytes) {
+      const unread = new Set(left.flatMap(({ t, id, needed }) => (needed ? rowKey(t, id) : [])))
       return { records, ...fittingOf(writes, { lengths, owners, unread }) }
+    }
     const { rows } = await sql<{ records: readonly FoundRecord[] | null }>`
-      select (${recordsOf(left)}) as records`.execute(db)
+      select (${recordsOf(next)}) as records`.execute(db)
     read = rows[0]?.records ?? []
   }
 }
 
-/** The records that were found, by key: their lengths, their owners, and those whose fields were not read. */
+/** The records that were found, by key: their lengths, their owners, and those whose needed fields were not read. */
 interface Lengths {
   readonly lengths: ReadonlyMap<string, number>
   readonly owners: ReadonlyMap<string, string>
@@ -164,9 +170,7 @@ function fittingOf(writes: readonly Write[], found: Lengths): Omit<ReadRecords, 
 function wholeKeysOf({ ops, transaction }: Write, owners: ReadonlyMap<string, string>): readonly string[] {
   if (transaction?.refused) return []
   const isOwn = (owner = '') => !transaction || transaction.owners.includes(owner)
-  const keys = ops.flatMap(({ op, t, id }) =>
-    op === 'd' && transaction?.rules === undefined ? [] : rowKey(t, id),
-  )
+  const keys = ops.flatMap(({ op, t, id }) => (op === 'd' ? [] : rowKey(t, id)))
   return [...new Set(keys)].filter((key) => isOwn(owners.get(key)))
 }
 
