@@ -196,8 +196,7 @@ export class Mutations {
   status({ state }: { readonly state: string }): WritesStatus {
     const { pending, rejected } = this.#outbox
     const { failure, failures } = this.#scheduler
-    const isLost =
-      failures > maxLost && state !== 'offline' && isSyncError(failure, 'NetworkError')
+    const isLost = failures > maxLost && state !== 'offline' && isSyncError(failure, 'NetworkError')
     return {
       pending,
       rejected,
