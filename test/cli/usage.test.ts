@@ -20,18 +20,18 @@ const write = (name: string, text: string) => {
 }
 
 test('--version says the version, and nothing else', async () => {
-  expect(await instep(['--version'])).toEqual({ code: 0, stdout: `${manifest.version}\n`, stderr: '' })
+  expect(await called(['--version'])).toEqual({ code: 0, stdout: `${manifest.version}\n`, stderr: '' })
 })
 
 test('--help lists the commands', async () => {
-  const { code, stdout } = await instep(['--help'])
+  const { code, stdout } = await called(['--help'])
   expect(code).toBe(0)
   for (const command of ['serve', 'token', 'import', 'status', 'get', 'list', 'delete', 'epoch', 'demo'])
     expect(stdout).toContain(command)
 })
 
 test('a process prints and ends as the rest is shown to without one', async () => {
-  for (const args of [[], ['serve', '--prot', '1'], ['serve', '--config', 'missing.json']]) {
+  for (const args of [['--version'], ['serve', '--prot', '1']]) {
     expect(await instep(args, env)).toEqual(await called(args, env))
   }
 })
@@ -266,7 +266,7 @@ describe('what is called wrongly ends with 2 and one sentence on stderr', () => 
 
 test('the command line comes before the environment, and this before the config file', async () => {
   const config = write('instep.json', '{"user":"file","organization":"file","expires":"1d"}')
-  const { stdout } = await instep(['token', '--user', 'line'], {
+  const { stdout } = await called(['token', '--user', 'line'], {
     ...env,
     INSTEP_USER: 'environment',
     INSTEP_ORGANIZATION: 'environment',
@@ -277,13 +277,13 @@ test('the command line comes before the environment, and this before the config 
 })
 
 test('a value may begin with a dash, behind the name and an equals sign', async () => {
-  const { stdout } = await instep(['token', '--user=-u1'], env)
+  const { stdout } = await called(['token', '--user=-u1'], env)
   expect(JSON.parse(Buffer.from(stdout.split('.')[1] ?? '', 'base64url').toString()).sub).toBe('-u1')
 })
 
 test('a token is printed alone, names its user, and is valid for 7 days unless it is to be another time', async () => {
   const claimsOf = async (...args: readonly string[]) => {
-    const { stdout, stderr } = await instep(['token', '--user', 'u1', ...args], env)
+    const { stdout, stderr } = await called(['token', '--user', 'u1', ...args], env)
     expect([stdout, stderr]).toEqual([expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+\n$/), ''])
     return JSON.parse(Buffer.from(stdout.split('.')[1] ?? '', 'base64url').toString())
   }
@@ -320,8 +320,8 @@ test('what cannot be printed has failed, unless it is only that nobody reads on'
 })
 
 test('an INSTEP_PORT of Kubernetes is no port', async () => {
-  const { stderr } = await instep(['serve', '--database', 'memory:'], { INSTEP_PORT: 'tcp://10.0.0.1:80' })
+  const { stderr } = await called(['serve', '--database', 'memory:'], { INSTEP_PORT: 'tcp://10.0.0.1:80' })
   expect(stderr).toMatch(/INSTEP_JWT_SECRET is not set/)
-  const wrong = await instep(['serve', '--database', 'memory:'], { ...env, INSTEP_PORT: 'tcp' })
+  const wrong = await called(['serve', '--database', 'memory:'], { ...env, INSTEP_PORT: 'tcp' })
   expect(wrong.stderr).toMatch(/`INSTEP_PORT` must be/)
 })
