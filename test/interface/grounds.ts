@@ -10,7 +10,7 @@ export const kinds = ['memory', 'PGlite', 'PostgreSQL'] as const
 
 export type Kind = (typeof kinds)[number]
 
-/** Logs of each kind. Opening a database takes long, so a file of tests opens each once. */
+/** Logs of each kind. Opening a database takes long, so a file of tests opens each once, and PGlite only where it is asked for. */
 export interface Grounds {
   /** A log without content, which is the only one of its kind until it is closed. */
   log(kind: Kind): Promise<Log>
@@ -22,19 +22,25 @@ export interface Grounds {
 export async function openGrounds(): Promise<Grounds> {
   const postgres = await startPostgres()
   const address = await postgres.database('grounds')
-  const [server, embedded] = await Promise.all([logsIn(address), logsIn('memory:')])
+  const server = await logsIn(address)
+  let pglite: ReturnType<typeof logsIn> | undefined
+  const logsOf = async (kind: Exclude<Kind, 'memory'>) => {
+    if (kind === 'PostgreSQL') return server
+    pglite ??= logsIn('memory:')
+    return pglite
+  }
   return {
     async log(kind) {
       if (kind === 'memory') return new MemoryLog(resolveEnvironment())
-      const { log } = await (kind === 'PGlite' ? embedded : server).make()
+      const { log } = await (await logsOf(kind)).make()
       return log
     },
     async run(kind, ...statements) {
-      const { writers } = (kind === 'PGlite' ? embedded : server).database
+      const { writers } = (await logsOf(kind)).database
       for (const statement of statements) await sql.raw(statement).execute(writers)
     },
     async close() {
-      await Promise.all([server.close(), embedded.close()])
+      await Promise.all([server.close(), (await pglite)?.close()])
       await postgres.stop()
     },
   }
