@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { Payload } from '../../src/index.ts'
 import type { TxOp } from '../../src/protocol/tx.ts'
 import type { Engine } from './engine.ts'
-import { engineNames, launchEngine } from './engines.ts'
+import { launchEngine } from './engines.ts'
 import { makeProfile } from './in-browser.ts'
 import { Mailbox, type PageServer, servePage } from './page-server.ts'
 import type { Steps } from './pages/steps.ts'
@@ -14,7 +14,8 @@ const theirEdit = { title: 'theirs', text: 'theirs' }
 
 const update = (id: string, p: Payload): TxOp => ({ op: 'u', t: 'Note', id, p })
 
-describe.each(engineNames)('in %s', (engineName) => {
+/** Of the engines, only Chromium has means to set `navigator.onLine`. What each of them stores is shown by other tests. */
+describe('in Chromium', () => {
   let service: Service
   let page: PageServer
   let engine: Engine
@@ -31,7 +32,7 @@ describe.each(engineNames)('in %s', (engineName) => {
     cleanup.unshift(page.close)
     const { profile, remove } = await makeProfile()
     cleanup.unshift(remove)
-    engine = await launchEngine(engineName, profile)
+    engine = await launchEngine('chromium', profile)
     cleanup.unshift(engine.kill)
   })
   afterAll(async () => {
@@ -109,11 +110,10 @@ describe.each(engineNames)('in %s', (engineName) => {
     })
   })
 
-  const networks: (readonly [network: string, isOnline: boolean])[] = [['the service is down', true]]
-  // Of the engines, only Chromium has means to set `navigator.onLine`.
-  if (engineName === 'chromium') networks.push(['the browser is offline', false])
-
-  test.each(networks)('writes that were undone while %s never reach the server', async (_, isOnline) => {
+  test.each([
+    ['the service is down', true],
+    ['the browser is offline', false],
+  ])('writes that were undone while %s never reach the server', async (_, isOnline) => {
     const added = (id: string): TxOp => ({ op: 'i', t: 'Note', id, p: note })
     await service.write(added('removed'), added('gone'))
     await open('only')

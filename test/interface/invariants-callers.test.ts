@@ -21,9 +21,9 @@ afterEach(() => {
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
 /** What callers may rely on, and what others cannot get, of a service on a database, seen from outside. */
-describe.each(['PGlite', 'PostgreSQL'] as const)('on %s', (kind) => {
+describe('on PostgreSQL', () => {
   test('invariant 46: a record that changes hands is gone from the old owner, and comes whole to the new one', async () => {
-    const { service, listen, json } = await serveOn(await grounds.log(kind))
+    const { service, listen, json } = await serveOn(await grounds.log('PostgreSQL'))
     await service.write([insert('1', { title: 'x' })])
     const [old, next] = [await listen('ann'), await listen('bob')]
     await service.write([update('1', { userId: 'bob', n: 1 })])
@@ -37,7 +37,7 @@ describe.each(['PGlite', 'PostgreSQL'] as const)('on %s', (kind) => {
   })
 
   test('invariant 48: a socket ends with its token, give or take a second, and the next one misses no frame', async () => {
-    const site = await serveOn(await grounds.log(kind))
+    const site = await serveOn(await grounds.log('PostgreSQL'))
     await site.listen()
     const exp = Math.floor(Date.now() / 1_000) + 3
     const { listening } = await site.connect(bearer(forged({ alg: 'HS256' }, { sub: 'ann', exp }, secret)))
@@ -68,7 +68,7 @@ describe.each(['PGlite', 'PostgreSQL'] as const)('on %s', (kind) => {
   })
 
   test('invariant 48: a socket ends when its caller is revoked, and no other does', async () => {
-    const site = await serveOn(await grounds.log(kind))
+    const site = await serveOn(await grounds.log('PostgreSQL'))
     const [mine, other] = [await site.listen('ann'), await site.listen('bob')]
     site.service.revoke(({ userId }) => userId === 'ann')
     expect(await mine.closed).toEqual({ code: 4401, reason: 'revoked' })
@@ -76,7 +76,7 @@ describe.each(['PGlite', 'PostgreSQL'] as const)('on %s', (kind) => {
   })
 
   test('invariant 55: a client that takes nothing is cut with 1013, and a delta brings what it missed', async () => {
-    const site = await serveOn(await grounds.log(kind), { maxBufferedBytes: 50_000 })
+    const site = await serveOn(await grounds.log('PostgreSQL'), { maxBufferedBytes: 50_000 })
     const slow = await site.listen()
     slow.socket.pause()
     await site.service.write([insert('1', { text: '' })])
@@ -93,7 +93,7 @@ describe.each(['PGlite', 'PostgreSQL'] as const)('on %s', (kind) => {
   })
 
   test('invariant 56: a forged or careless token, and the page of a foreign origin, are refused, and none is logged', async () => {
-    const site = await serveOn(await grounds.log(kind), {
+    const site = await serveOn(await grounds.log('PostgreSQL'), {
       authenticate: jwtAuthentication({ secret, audience: 'sync' }),
       allowedOrigins: ['https://app.test'],
     })
@@ -128,7 +128,7 @@ describe.each(['PGlite', 'PostgreSQL'] as const)('on %s', (kind) => {
 
   test('invariant 57: what is too long, too packed or too often is refused, and what looks like SQL is text', async () => {
     const odd = `o'x"; drop table instep_log; -- $1 \\ %`
-    const site = await serveOn(await grounds.log(kind), {
+    const site = await serveOn(await grounds.log('PostgreSQL'), {
       authenticate: async () => ({ userId: odd }),
       maxBodyBytes: 1_000,
       rateLimit: rateLimiter({ endpoints: { delta: { requests: 1, windowMs: 60_000 } } }),
@@ -148,7 +148,7 @@ describe.each(['PGlite', 'PostgreSQL'] as const)('on %s', (kind) => {
 
   test('invariant 62: who comes to another organization keeps no row of the old one, and gets all of the new one', async () => {
     let organizationId = 'acme'
-    const site = await serveOn(await grounds.log(kind), {
+    const site = await serveOn(await grounds.log('PostgreSQL'), {
       ownerField: 'organizationId',
       authenticate: async () => ({ userId: 'ann', organizationId }),
     })
@@ -171,7 +171,7 @@ describe.each(['PGlite', 'PostgreSQL'] as const)('on %s', (kind) => {
   })
 
   test('invariant 63: a token that lives for 30 days keeps its socket for 30 days', async () => {
-    const log = await grounds.log(kind)
+    const log = await grounds.log('PostgreSQL')
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] })
     const day = 86_400_000
     const service = createSyncService({
@@ -195,7 +195,7 @@ describe.each(['PGlite', 'PostgreSQL'] as const)('on %s', (kind) => {
   })
 
   test('invariant 64: a preflight needs no token, any page can read a 401, and no proxy keeps an answer', async () => {
-    const { ask } = await serveOn(await grounds.log(kind))
+    const { ask } = await serveOn(await grounds.log('PostgreSQL'))
     const origin = 'https://app.test'
     const asking = {
       'access-control-request-method': 'POST',
