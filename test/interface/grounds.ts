@@ -1,4 +1,3 @@
-import { sql } from 'kysely'
 import { resolveEnvironment } from '../../src/base/environment.default.ts'
 import { MemoryLog } from '../../src/server/index.ts'
 import type { Log } from '../../src/server/log/log.ts'
@@ -14,8 +13,6 @@ export type Kind = (typeof kinds)[number]
 export interface Grounds {
   /** A log without content, which is the only one of its kind until it is closed. */
   log(kind: Kind): Promise<Log>
-  /** Runs statements in the database of a kind. */
-  run(kind: Exclude<Kind, 'memory'>, ...statements: readonly string[]): Promise<void>
   close(): Promise<void>
 }
 
@@ -24,20 +21,12 @@ export async function openGrounds(): Promise<Grounds> {
   const address = await postgres.database('grounds')
   const server = await logsIn(address)
   let pglite: ReturnType<typeof logsIn> | undefined
-  const logsOf = async (kind: Exclude<Kind, 'memory'>) => {
-    if (kind === 'PostgreSQL') return server
-    pglite ??= logsIn('memory:')
-    return pglite
-  }
   return {
     async log(kind) {
       if (kind === 'memory') return new MemoryLog(resolveEnvironment())
-      const { log } = await (await logsOf(kind)).make()
-      return log
-    },
-    async run(kind, ...statements) {
-      const { writers } = (await logsOf(kind)).database
-      for (const statement of statements) await sql.raw(statement).execute(writers)
+      if (kind === 'PostgreSQL') return (await server.make()).log
+      pglite ??= logsIn('memory:')
+      return (await (await pglite).make()).log
     },
     async close() {
       await Promise.all([server.close(), (await pglite)?.close()])
