@@ -1,6 +1,5 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { checkpointDue } from '../../src/persistence/checkpoint-due.ts'
 import type { Database, JournalEntry } from '../../src/persistence/database.ts'
 import { openDatabase } from '../../src/persistence/open.ts'
 import type { RowOp } from '../../src/protocol/fold.ts'
@@ -86,20 +85,6 @@ describe('an append', () => {
     await expect(late).rejects.toMatchObject({ code: 'broken_link' })
   })
 
-  test('works for positions from below 0 to the last safe integer', async () => {
-    const sids = [-Number.MAX_SAFE_INTEGER, -1_000, -9, -1, 0, 1, 9, 10, 2 ** 40, Number.MAX_SAFE_INTEGER]
-    const [start = 0, ...rest] = sids
-    const { store, database } = await setUp(snapshotOf(start, []))
-    let since = start
-    for (const sid of rest) {
-      await database.append(entry(since, sid, [insert(`at ${sid}`)]))
-      since = sid
-    }
-    const state = await restoreState(await open(store))
-    expect(state?.sid).toBe(Number.MAX_SAFE_INTEGER)
-    expect([...(state?.rows.values() ?? [])].map(({ id }) => id)).toEqual(rest.map((sid) => `at ${sid}`))
-  })
-
   test('of many ops yields first', async () => {
     const clock = new PacedClock()
     const database = await openDatabase({ store: memoryStore(), name, clock })
@@ -155,10 +140,4 @@ test('invariant 59: an append that fails, followed by one that would succeed, le
   await expect(database.append(entry(12, 13, [insert('e')]))).rejects.toMatchObject({ code: 'broken_link' })
   const expected = appended(first, entry(10, 11, [insert('d')]))
   expect(plain(await restoreState(await open(store)))).toEqual(plain(expected))
-})
-
-test('a journal of many empty deltas is due to be folded', async () => {
-  const { database } = await setUp()
-  for (let sid = 10; sid < 5_010; sid += 1) await database.append(entry(sid, sid + 1))
-  expect(checkpointDue(database.size)).toBe(true)
 })

@@ -123,22 +123,4 @@ describe('a recorder', () => {
     await recorder.settled()
     expect({ failure: recorder.failure, told }).toEqual({ failure: full, told: ['quota'] })
   })
-
-  test('stores a delta of any size, but keeps only so many for a store that fails', async () => {
-    const large = { ...entry(0), ops: Array.from({ length: 60_000 }, () => entry(0).ops).flat() }
-    const healthy = recorderOf()
-    healthy.recorder.record(large)
-    await healthy.recorder.settled()
-    expect(healthy.stored).toHaveLength(1)
-
-    const failing = recorderOf([full])
-    failing.recorder.record(large)
-    await failing.recorder.settled()
-    failing.recorder.record(entry(1))
-    await failing.recorder.settled()
-    expect({ stored: failing.stored, failure: failing.recorder.failure }).toEqual({
-      stored: [],
-      failure: full,
-    })
-  })
 })

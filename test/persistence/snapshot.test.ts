@@ -53,22 +53,6 @@ describe('a snapshot', () => {
     expect(await behind(store, (tx) => tx.keys('pages'))).toHaveLength(2)
   })
 
-  test('is not committed if a page failed', async () => {
-    const store = memoryStore()
-    const faulty = new FaultyStore(store)
-    const database = await open(faulty.store)
-    await storeSnapshot(database, old)
-    const writer = await database.snapshot()
-    faulty.arm(3, 'throw')
-    const failing = writer.page(pageOf(rowsNamed('x')))
-    await expect(failing).rejects.toThrow('on purpose')
-    await writer.page(pageOf(rowsNamed('y')))
-    await expect(writer.commit({ sid: 20 })).rejects.toThrow('on purpose')
-    await writer.abort()
-    expect(plain(await restoreState(await open(store)))).toEqual(plain(old))
-    expect(await behind(store, (tx) => tx.keys('pages'))).toHaveLength(2)
-  })
-
   test('invariant 33: is not committed if its pages were dropped for lack of room', async () => {
     const { store, database } = await setUp()
     const writer = await database.snapshot()
