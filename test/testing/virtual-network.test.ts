@@ -50,23 +50,6 @@ test('a signal ends a request before its response, and in the middle of its body
   expect(network.calls).toBe(0)
 })
 
-test('a server learns that its response is not read any further', async () => {
-  const told: unknown[] = []
-  const body = () =>
-    new ReadableStream({
-      pull: (controller) => controller.enqueue(Uint8Array.of(1)),
-      cancel: (reason) => void told.push(String(reason)),
-    })
-  network.use({ fetch: async () => new Response(body()), upgrade: () => Promise.reject(new Error('None.')) })
-  const controller = new AbortController()
-  const reader = (await clock.until(ask('/', { signal: controller.signal }))).body?.getReader()
-  await reader?.read()
-  controller.abort(new Error('enough'))
-  await expect(reader?.read()).rejects.toThrow('enough')
-  await (await clock.until(ask('/'))).body?.cancel('seen all')
-  expect(told).toEqual(['Error: enough', 'seen all'])
-})
-
 describe('a black hole', () => {
   test('delivers nothing and fails nothing, even after `mend`', async () => {
     const begun = ask()

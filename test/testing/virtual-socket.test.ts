@@ -1,5 +1,4 @@
 import { beforeEach, expect, test } from 'vitest'
-import type { ServerEnd } from '../../src/testing/virtual-socket.ts'
 import { BareServer } from '../support/bare-server.ts'
 import { virtualMount } from '../support/bare-server-virtual.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
@@ -103,32 +102,6 @@ test('no message comes after a close, and a second close has no effect', async (
     ['message', 150, 1],
     ['close', 250, 1012],
   ])
-})
-
-test('messages of a server are buffered until they arrive, counted in bytes', async () => {
-  let end: ServerEnd | undefined
-  const upgrade = async () => (socket: ServerEnd) => {
-    end = socket
-  }
-  network.use({ fetch: () => Promise.reject(new Error('None.')), upgrade })
-  open()
-  await clock.advance(100)
-  end?.send('{"sid":"ü"}')
-  expect(end?.bufferedAmount).toBe(12)
-  await clock.advance(50)
-  expect(end?.bufferedAmount).toBe(0)
-})
-
-test('a socket that is closed while it opens never opens', async () => {
-  const { socket, seen } = open()
-  await clock.advance(30)
-  socket.close()
-  await clock.advance(1_000)
-  expect(seen).toEqual([
-    ['error', 130],
-    ['close', 130, 1006],
-  ])
-  expect(server.sockets.count()).toBe(0)
 })
 
 test('a socket refuses what a browser refuses', async () => {
