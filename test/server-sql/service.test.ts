@@ -198,30 +198,4 @@ describe('a log that is opened late', () => {
     expect([opened, fields]).toEqual([1, ['userId', 'userId']])
     await claimed.close()
   })
-
-  test('hints nobody who has left before it was open', async () => {
-    let open = () => {}
-    const log = late(() => new Promise((resolve) => (open = () => resolve(memory()))))
-    let hints = 0
-    const undo = log.onHint(() => {
-      hints += 1
-    })
-    undo()
-    open()
-    await log.write([insert('1')], asService)
-    expect(hints).toBe(0)
-    await log.close()
-  })
-
-  test('closes also where it fails to open meanwhile', async () => {
-    const log = late(() => Promise.reject(new Error('away')))
-    const asked = expect(log.position()).rejects.toThrow('away')
-    await log.close()
-    await asked
-  })
-
-  test('is not opened in order to be closed', async () => {
-    const log = late(() => Promise.reject(new Error('opened')))
-    await log.close()
-  })
 })
