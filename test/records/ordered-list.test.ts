@@ -13,6 +13,21 @@ const order = {
   compareTies: (a: Item, b: Item) => a.id - b.id,
 }
 
+test('a part of it can be emptied and filled again', () => {
+  const items = Array.from({ length: 2_000 }, (_, id) => ({ key: id, id }))
+  const [before, part, behind] = [items.slice(0, 300), items.slice(300, 1_700), items.slice(1_700)]
+  const list = finish(OrderedList.over(order, items))
+  for (const item of part) list.remove(item)
+  expect(list.slice(0, Infinity)).toEqual([...before, ...behind])
+  expect(list.rank(({ key }) => key < 1_800)).toBe(400)
+  for (const item of part) list.add(item)
+  expect(list.slice(0, Infinity)).toEqual(items)
+  expect(list.rank(({ key }) => key < 1_800)).toBe(1_800)
+  expect(list.slice(1_600, 1_800)).toEqual(items.slice(1_600, 1_800))
+  for (const item of items) list.remove(item)
+  expect(list.slice(0, Infinity)).toEqual([])
+})
+
 test('finding among 100 000 items compares few of them', () => {
   let asked = 0
   const items = Array.from({ length: 100_000 }, (_, id) => ({ key: id, id }))
