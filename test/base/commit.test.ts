@@ -20,30 +20,6 @@ function setUp() {
   return { state, listeners, loops, log, commit }
 }
 
-test('changes of one turn are notified together, once the running code has ended', async () => {
-  const { state, log, commit } = setUp()
-  for (state.value = 1; state.value < 3; state.value += 1) commit.mark()
-  expect(log).toEqual([])
-  await undefined
-  expect(log).toEqual(['3:6'])
-})
-
-test('a change is notified before a promise that settles because of it', async () => {
-  const { state, log, commit } = setUp()
-  state.value = 1
-  commit.mark()
-  await Promise.resolve().then(() => log.push('settled'))
-  expect(log).toEqual(['1:2', 'settled'])
-})
-
-test('a change that was committed at once is not notified again', async () => {
-  const { commit, log } = setUp()
-  commit.mark()
-  commit.now()
-  await undefined
-  expect(log).toHaveLength(1)
-})
-
 test('a change that a listener makes can be read at once, and is notified after all listeners know of the first', () => {
   const { state, listeners, log, commit } = setUp()
   listeners.push(() => {

@@ -7,9 +7,9 @@ import { makeProfile } from './in-browser.ts'
 import { firstState, type KillPoint, killPoints } from './kill-points.ts'
 import { type Message, type PageServer, servePage } from './page-server.ts'
 
-/** One browser has as many databases, each of which begins at another moment: in four rounds they come to all of them. */
-const beginnings = [0, 2, 4]
-const maxRounds = 4
+/** One browser has as many databases, each of which begins at another moment: in three rounds they come to all of them. */
+const beginnings = [0, 2, 5]
+const maxRounds = 3
 
 /** So often the engine itself may drop all that was stored. */
 const maxDrops = 2

@@ -6,10 +6,13 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import manifest from '../../package.json' with { type: 'json' }
+import { Deferred } from '../../src/base/deferred.ts'
 import { main } from '../../src/cli/main.ts'
-import type { Output } from '../../src/cli/shell.ts'
+import type { Output, Shell } from '../../src/cli/shell.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
+
+const addressLine = /^listening on (http:\S+)\n/
 
 export const secret = 'a secret that is long enough to sign with'
 
@@ -60,6 +63,44 @@ export function startServing(args: readonly string[], env: NodeJS.ProcessEnv = {
   return startCommand(['serve', '--port', '0', ...args], { INSTEP_JWT_SECRET: secret, ...env })
 }
 
+/** The same without a process of its own, as far as what it serves is concerned; it is ended as if by a signal. */
+export async function servingHere(args: readonly string[], env: NodeJS.ProcessEnv = {}, port = '0') {
+  const [out, err]: [string[], string[]] = [[], []]
+  const listening = new Deferred<string>()
+  let tellToEnd = () => {}
+  const shell: Shell = {
+    env: { INSTEP_JWT_SECRET: secret, ...env },
+    stdout: {
+      isTerminal: false,
+      write(text) {
+        out.push(text)
+        const [, url] = addressLine.exec(out.join('')) ?? []
+        if (url) listening.resolve(url)
+      },
+    },
+    stderr: { isTerminal: false, write: (text) => void err.push(text) },
+    onEnd(listener) {
+      tellToEnd = listener
+      return () => {}
+    },
+    exit: () => {},
+  }
+  const ended = main(['serve', '--port', port, ...args], shell, () => manifest.version)
+  const code = ended.then(() => {
+    throw new Error(`It did not start: ${err.join('')}`)
+  })
+  const url = await Promise.race([listening.promise, code])
+  code.catch(() => {})
+  return {
+    url,
+    told: () => err.join(''),
+    end() {
+      tellToEnd()
+      return ended
+    },
+  }
+}
+
 /** Runs a command that serves until it is told to end; resolves once it has printed its address. */
 export async function startCommand(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Serving> {
   const child = await start(args, env)
@@ -90,7 +131,7 @@ async function addressFrom(child: ChildProcess, output: () => string): Promise<s
   const exit = new AbortController()
   child.once('exit', () => exit.abort())
   for (;;) {
-    const [, url] = /^listening on (http:\S+)\n/.exec(output()) ?? []
+    const [, url] = addressLine.exec(output()) ?? []
     if (url) return url
     if (exit.signal.aborted || !child.stdout) throw new Error(`It did not start: ${output()}`)
     await once(child.stdout, 'data', exit).catch(() => {})

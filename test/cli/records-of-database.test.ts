@@ -15,15 +15,12 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-describe.each([
-  ['a folder', () => join(folder, 'data')],
-  ['a PostgreSQL', () => postgres.database('records')],
-] as const)('the records of %s', (_, make) => {
+describe('the records of a database', () => {
   let database = ''
   const run = (...args: string[]) => called([...args, '--database', database])
 
   beforeAll(async () => {
-    database = await make()
+    database = await postgres.database('records')
     const service = createSyncService({ database, ownerField: 'userId', authenticate: async () => null })
     await service.write([
       { op: 'i', t: 'Issue', id: 'i1', p: { userId: 'ada', title: 'Cable cut', size: 1 } },

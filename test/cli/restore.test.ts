@@ -6,13 +6,13 @@ import { memoryStore, SyncClient, silentLogger } from '../../src/index.ts'
 import { shown } from '../support/device.ts'
 import { ownPostgres } from '../support/own-postgres.ts'
 import { runPostgres } from '../support/postgres.ts'
-import { instep, type Serving, secret, startCommand } from './command-line.ts'
+import { called, secret, servingHere } from './command-line.ts'
 
 const env = { INSTEP_JWT_SECRET: secret }
 
 const postgres = ownPostgres()
 let folder: string
-const running: Serving[] = []
+const running: Awaited<ReturnType<typeof servingHere>>[] = []
 const clients: SyncClient[] = []
 
 beforeAll(async () => {
@@ -21,7 +21,7 @@ beforeAll(async () => {
 
 afterEach(async () => {
   for (const client of clients.splice(0)) await client.close()
-  for (const serving of running.splice(0)) await serving.end('SIGKILL')
+  for (const serving of running.splice(0)) await serving.end()
 })
 
 afterAll(async () => {
@@ -67,8 +67,8 @@ async function inPostgres(): Promise<Kept> {
   }
 }
 
-async function serveOn(database: string, port = '0'): Promise<Serving> {
-  const serving = await startCommand(['serve', '--port', port, '--database', database], env)
+async function serveOn(database: string, port = '0') {
+  const serving = await servingHere(['--database', database], {}, port)
   running.push(serving)
   return serving
 }
@@ -80,7 +80,7 @@ test.each<[string, () => Kept | Promise<Kept>]>([
   'after a restore clients show what the backup of %s holds, and what came since',
   async (_, open) => {
     const { database, keep, restore, notices } = await open()
-    const token = (await instep(['token', '--user', 'ann'], env)).stdout.trim()
+    const token = (await called(['token', '--user', 'ann'], env)).stdout.trim()
     const first = await serveOn(database)
     const clientOn = async (store = memoryStore()) => {
       const options = { baseUrl: first.url, token, identity: 'ann', store, logger: silentLogger }
@@ -107,7 +107,7 @@ test.each<[string, () => Kept | Promise<Kept>]>([
     await before.close()
 
     await restore()
-    if (!notices) expect((await instep(['epoch', '--new', '--database', database])).code).toBe(0)
+    if (!notices) expect((await called(['epoch', '--new', '--database', database])).code).toBe(0)
     await serveOn(database, port)
     const other = await clientOn()
     // So that the head has passed the position of whoever knows the history that is gone.

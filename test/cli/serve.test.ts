@@ -9,22 +9,29 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { memoryStore, SyncClient, silentLogger } from '../../src/index.ts'
 import { shown } from '../support/device.ts'
-import { called, instep, type Serving, secret, startServing } from './command-line.ts'
+import { called, instep, type Serving, secret, servingHere, startServing } from './command-line.ts'
 
 const env = { INSTEP_JWT_SECRET: secret }
 const running: Serving[] = []
+const here: Awaited<ReturnType<typeof servingHere>>[] = []
 const clients: SyncClient[] = []
 const folders: string[] = []
 
 afterEach(async () => {
   for (const client of clients.splice(0)) await client.close()
   for (const serving of running.splice(0)) await serving.end('SIGKILL')
+  for (const serving of here.splice(0)) await serving.end()
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
 })
 
 const serve = async (args: readonly string[], variables = {}) => {
   const serving = await startServing(args, variables)
   running.push(serving)
+  return serving
+}
+const serveHere = async (args: readonly string[], variables = {}) => {
+  const serving = await servingHere(args, variables)
+  here.push(serving)
   return serving
 }
 const tokenOf = async (...args: readonly string[]) => (await called(['token', ...args], env)).stdout.trim()
@@ -59,7 +66,7 @@ test('two devices of a user keep in step, over HTTP and WebSocket, and another u
 })
 
 test('with organizations, members share, and who has none is refused', async () => {
-  const { url } = await serve(['--database', 'memory:', '--owner-field', 'organizationId'])
+  const { url } = await serveHere(['--database', 'memory:', '--owner-field', 'organizationId'])
   const ask = (token: string) =>
     fetch(`${url}/bootstrap`, { headers: { authorization: `Bearer ${token}` } }).then(({ status }) => status)
   expect(await ask(await tokenOf('--user', 'u1', '--organization', 'o1'))).toBe(200)
@@ -68,7 +75,7 @@ test('with organizations, members share, and who has none is refused', async () 
 })
 
 test('a variable that is misspelt, and nothing reads, is told when it starts', async () => {
-  const { told } = await serve(['--database', 'memory:'], {
+  const { told } = await serveHere(['--database', 'memory:'], {
     INSTEP_OWNERFIELD: 'organizationId',
     INSTEP_METRIC_TOKEN: 'of the monitoring',
     INSTEP_ORIGINS: 'https://app.test',
@@ -112,10 +119,22 @@ test('between the first signal and the last answer /healthz says 503; a second s
   expect(await serving.end('SIGTERM')).toBe(1)
 })
 
-test('what was accepted in a folder is there after kill -9 and another start', async () => {
+test('what was accepted in a folder is there after kill -9 and another start, and what is older than its verdicts has expired', async () => {
   const folder = temporary()
-  const first = await serve(['--database', folder])
+  const first = await serve(['--database', folder, '--keep-verdicts', '30d'])
   const token = await tokenOf('--user', 'u1')
+  const old = {
+    id: '019ac1f0-5d4c-7b1e-9c55-2f0d2f6f8a10',
+    since: 0,
+    ops: [{ op: 'd', t: 'Issue', id: 'i' }],
+  }
+  const headers = { authorization: `Bearer ${token}` }
+  const answer = await fetch(`${first.url}/tx`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify({ txs: [old] }),
+  })
+  expect((await answer.json()).results).toMatchObject([{ error: { code: 'expired' } }])
   const client = await clientOf(first.url, token, 'u1')
   for (const id of ['i1', 'i2', 'i3']) {
     await client.mutate((m) => {
@@ -132,25 +151,12 @@ test('what was accepted in a folder is there after kill -9 and another start', a
   expect(await second.end()).toBe(0)
 }, 90_000)
 
-test.each([
-  ['in memory', () => 'memory:'],
-  ['in a folder', temporary],
-])('%s, what is older than verdicts are kept is expired', async (_, database) => {
-  const { url } = await serve(['--database', database(), '--keep-verdicts', '30d'])
-  const authorization = `Bearer ${await tokenOf('--user', 'u1')}`
-  const ids = ['019ac1f0-5d4c-7b1e-9c55-2f0d2f6f8a10', 'a']
-  const txs = ids.map((id) => ({ id, since: 0, ops: [{ op: 'i', t: 'Issue', id, p: {} }] }))
-  const body = JSON.stringify({ txs })
-  const answer = await fetch(`${url}/tx`, { method: 'POST', headers: { authorization }, body })
-  expect((await answer.json()).results).toMatchObject([{ error: { code: 'expired' } }, { id: 'a', sid: 1 }])
-})
-
 test('while the secret is exchanged, tokens of both are accepted, and of no other', async () => {
   const [next, other] = [
     'the next secret, which is long enough as well',
     'another secret that is long enough too',
   ]
-  const { url } = await serve(['--database', 'memory:'], {
+  const { url } = await serveHere(['--database', 'memory:'], {
     INSTEP_JWT_SECRET: next,
     INSTEP_JWT_SECRET_PREVIOUS: secret,
   })
@@ -166,7 +172,7 @@ test('while the secret is exchanged, tokens of both are accepted, and of no othe
 test('with a secret too, a token is to be for whom, and from whom, the options say', async () => {
   const headers = { authorization: `Bearer ${await tokenOf('--user', 'u1')}` }
   for (const option of ['--audience', '--issuer']) {
-    const { url } = await serve(['--database', 'memory:', option, 'another'])
+    const { url } = await serveHere(['--database', 'memory:', option, 'another'])
     expect((await fetch(`${url}/bootstrap`, { headers })).status).toBe(401)
   }
 })
@@ -202,7 +208,7 @@ test('a request that is under way at the signal is answered, and what it may hol
 })
 
 test('the options of the service are those of the command', async () => {
-  const { url } = await serve(['--database', 'memory:', '--metrics', '--rate-limit', '2/1m'], {
+  const { url } = await serveHere(['--database', 'memory:', '--metrics', '--rate-limit', '2/1m'], {
     INSTEP_METRICS_TOKEN: 'of-the-monitoring',
     INSTEP_ALLOWED_ORIGINS: 'https://one.test, https://two.test',
   })
@@ -226,7 +232,7 @@ describe('what cannot be done ends with 1 and one sentence, without a stack', ()
     const server = createServer().listen(0, '127.0.0.1')
     await once(server, 'listening')
     const { port } = server.address() as AddressInfo
-    const ended = await instep(['serve', '--database', 'memory:', '--port', String(port)], env)
+    const ended = await called(['serve', '--database', 'memory:', '--port', String(port)], env)
     server.close()
     expect(ended).toEqual({
       code: 1,
@@ -262,7 +268,7 @@ describe('what cannot be done ends with 1 and one sentence, without a stack', ()
       /^The database in the folder \/proc\/none\/data cannot be used: .+\.\n$/,
     ],
   ])('a database that cannot be had: %s', async (_, database, sentence) => {
-    const { code, stdout, stderr } = await instep(['serve', '--port', '0', '--database', database], env)
+    const { code, stdout, stderr } = await called(['serve', '--port', '0', '--database', database], env)
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toMatch(sentence)
     expect(stderr).toMatch(/^[^\n]+\.\n$/)
@@ -275,7 +281,7 @@ describe('what cannot be done ends with 1 and one sentence, without a stack', ()
 test('it logs in text or in JSON what the level lets through, and no token', async () => {
   const token = await tokenOf('--user', 'u1')
   const tell = async (...args: readonly string[]) => {
-    const serving = await serve(['--database', 'memory:', ...args])
+    const serving = await serveHere(['--database', 'memory:', ...args])
     await fetch(`${serving.url}/bootstrap`, { headers: { authorization: `Bearer ${token}x` } })
     await serving.end()
     return serving.told()

@@ -6,15 +6,15 @@ const longMs = 60_000
 
 describe('clients whose server restarts', () => {
   test(
-    'invariant 51: a thousand of them reconnect within seconds, a few hundred per second',
+    'invariant 51: hundreds of them reconnect within seconds, and not all in the same',
     async () => {
-      const crowd = await Crowd.live(1_000)
+      const crowd = await Crowd.live(400)
       const from = crowd.clock.now()
       crowd.server.sockets.end(1012)
       await crowd.clock.advance(5_000)
-      expect(crowd.server.sockets.count()).toBe(1_000)
+      expect(crowd.server.sockets.count()).toBe(400)
       // Each opens a socket, and then fetches a delta.
-      expect(crowd.peak(from)).toBeLessThan(2 * 330)
+      expect(crowd.peak(from)).toBeLessThan(2 * 132)
       await crowd.quit()
     },
     longMs,
@@ -23,14 +23,14 @@ describe('clients whose server restarts', () => {
   test(
     'invariant 51: and stays away for a while do not all return at once',
     async () => {
-      const crowd = await Crowd.live(300)
+      const crowd = await Crowd.live(150)
       crowd.mount.down()
       await crowd.clock.advance(15_000)
       const from = crowd.clock.now()
       crowd.mount.up()
       await crowd.clock.advance(40_000)
-      expect(crowd.server.sockets.count()).toBe(300)
-      expect(crowd.peak(from)).toBeLessThan(150)
+      expect(crowd.server.sockets.count()).toBe(150)
+      expect(crowd.peak(from)).toBeLessThan(75)
       await crowd.quit()
     },
     longMs,

@@ -72,20 +72,6 @@ describe('a client', () => {
     expect(Object.keys(shown(client))).toEqual(['1', '2'])
   })
 
-  test('leaves no timer after stop, even if a push was unconfirmed', async () => {
-    const device = new Device()
-    device.insert('1')
-    const client = await device.live()
-    device.insert('2')
-    await device.clock.advance(100)
-    expect(Object.keys(shown(client))).toEqual(['1', '2'])
-    await device.clock.until(client.stop())
-    await device.clock.advance(100)
-    expect(device.clock.timers).toBe(0)
-    await device.clock.until(client.sync())
-    expect(device.clock.timers).toBe(0)
-  })
-
   test('leaves no timer, request, socket or listener after close', async () => {
     const device = new Device()
     const client = await device.live()

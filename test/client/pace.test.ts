@@ -5,8 +5,6 @@ import { Device, shown } from '../support/device.ts'
 describe('the pace of asking', () => {
   test.each([
     ['404 with a socket', faults.answer(404), {}],
-    ['404 without a socket', faults.answer(404), { WebSocket: undefined }],
-    ['410 with a socket', faults.gone(), {}],
     ['410 without a socket', faults.gone(), { WebSocket: undefined }],
   ])(
     'invariant 66: if every delta is refused, the client makes few bootstraps in an hour: %s',

@@ -53,21 +53,6 @@ describe('another history', () => {
     expect(device.requests.filter((path) => path === 'bootstrap').length).toBe(2)
   })
 
-  test('three equal refusals of a delta cause one bootstrap; other failures do not', async () => {
-    const device = new Device()
-    device.insert('1')
-    const client = await device.live()
-    device.server.failNext(faults.answer(403), { path: '/delta', times: 5 })
-    device.server.sockets.end()
-    await device.clock.advance(60_000)
-    expect(device.log.filter((line) => line.startsWith('reset'))).toEqual([])
-    device.server.failNext(faults.answer(400), { path: '/delta', times: 3 })
-    device.server.sockets.end()
-    await device.clock.advance(60_000)
-    expect(device.log.filter((line) => line.startsWith('reset'))).toEqual(['reset refused since 1'])
-    expect(client.status.connection.state).toBe('socket')
-  })
-
   test('invariant 66: a 410 right after a bootstrap does not loop, and is reported as an error', async () => {
     const device = new Device()
     device.insert('1')

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { run, startDemo } from './demo-process.ts'
+import { run } from './demo-process.ts'
 
 test.each(['start.mjs', 'change.mjs'])('%s --help says what it does, and does nothing', async (file) => {
   const { code, output } = await run(file, '--help')
@@ -19,8 +19,3 @@ test('a change without a demo ends in one sentence and exit code 1', async () =>
   expect(output).toBe('')
   expect(errors.trim()).toMatch(/^No demo answers at http:\/\/127\.0\.0\.1:1; start it with .*\.$/)
 })
-
-test('Ctrl-C stops a demo as soon as it says so, with exit code 0', async () => {
-  const demo = await startDemo()
-  expect(await demo.stop()).toBe(0)
-}, 30_000)

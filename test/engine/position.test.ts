@@ -71,23 +71,11 @@ const update = (sid: number, id: string, p: { x: number }): SyncFrame => ({ sid,
 const lone = (one: SyncFrame) => delta(one.sid, [one])
 
 describe('a delta that was asked for', () => {
-  test('moves what is shown and what is stored', () => {
-    const { fetch, ...copy } = client()
-    fetch(delta(101, [insert(101, '1')]))
-    expect(copy.journal).toMatchObject([{ since: 100, sid: 101 }])
-  })
-
   test('invariant 7: moves the position also when it is empty', () => {
     const copy = client()
     copy.fetch(delta(140, []))
     expect(copy.state).toMatchObject({ confirmed: 140, shown: 140 })
     expect(copy.journal).toMatchObject([{ since: 100, sid: 140, ops: [] }])
-  })
-
-  test('that holds nothing new writes nothing', () => {
-    const copy = client()
-    copy.fetch(delta(100, []))
-    expect(copy.journal).toEqual([])
   })
 
   test('invariant 67: never lowers the position when it comes late', () => {
@@ -115,31 +103,6 @@ describe('a delta that was asked for', () => {
 })
 
 describe('a push with since', () => {
-  test('is stored where it begins at the position', () => {
-    const copy = client()
-    copy.push(delta(101, [insert(101, '1')], 100))
-    expect(copy.stored).toEqual({ 'a 1': {} })
-  })
-
-  test('that begins behind the position leaves a gap, and a delta is wanted', () => {
-    const copy = client()
-    expect(copy.push(delta(105, [insert(105, '1')], 104)).want).toBe('delta')
-    expect({ shown: copy.shown, confirmed: copy.state.confirmed }).toEqual({ shown: {}, confirmed: 100 })
-  })
-
-  test('that overlaps applies what is new', () => {
-    const copy = client()
-    copy.push(delta(101, [insert(101, '1', { x: 1 })], 100))
-    copy.push(delta(102, [insert(101, '1', { x: 9 }), insert(102, '2')], 99))
-    expect(copy.shown).toEqual({ 'a 1': { x: 1 }, 'a 2': {} })
-  })
-
-  test('with a broken item proves nothing, and a delta is wanted', () => {
-    const copy = client()
-    expect(copy.push({ ...delta(101, [], 100), broken: ['x'] }).want).toBe('delta')
-    expect(copy.state.confirmed).toBe(100)
-  })
-
   test('of another epoch proves no reset: a delta is wanted, which tells', () => {
     const copy = client()
     copy.fetch({ ...delta(101, []), epoch: 'one' })
@@ -166,33 +129,6 @@ describe('a push without since', () => {
     expect(copy.shown).toEqual({ 'a 1': { x: 5 } })
   })
 
-  test('of the position or below it was had, and asks for nothing', () => {
-    const copy = client()
-    for (const sid of [99, 100]) {
-      expect(copy.push(lone(insert(sid, '1')))).toMatchObject({ changes: [], state: { unconfirmed: [] } })
-    }
-    expect(copy.push(lone(insert(100, '1'))).want).toBeUndefined()
-  })
-
-  test('had twice is applied once', () => {
-    const copy = client()
-    copy.push(lone(insert(105, '1', { x: 1 })))
-    expect(copy.push(lone(insert(105, '1', { x: 1 }))).changes).toEqual([])
-  })
-
-  test('with equal sids in one message applies all of them', () => {
-    const copy = client()
-    copy.push(delta(105, [insert(105, '1'), insert(105, '2')]))
-    expect(Object.keys(copy.shown)).toEqual(['a 1', 'a 2'])
-  })
-
-  test('that the confirming delta does not know goes away again', () => {
-    const copy = client()
-    copy.push(lone(insert(105, '1')))
-    copy.fetch(delta(106, []))
-    expect(copy.shown).toEqual({})
-  })
-
   test('of a removal stands where the confirming delta has rows alone, as far as it reaches', () => {
     const copy = client()
     copy.fetch(delta(102, [insert(101, '1'), insert(102, '2')]))
@@ -208,26 +144,11 @@ describe('a push without since', () => {
     })
   })
 
-  test('that the confirming delta does not reach yet stays shown, and the position is not lowered', () => {
-    const copy = client()
-    copy.push(lone(insert(105, '1')))
-    copy.fetch(delta(104, [insert(104, '2')]))
-    expect(copy.state).toMatchObject({ confirmed: 104, shown: 105 })
-    expect({ shown: copy.shown, stored: copy.stored }).toEqual({
-      shown: { 'a 1': {}, 'a 2': {} },
-      stored: { 'a 2': {} },
-    })
-  })
-
   test('of a change to an unknown record is no fault: what it follows from may come later', () => {
     const copy = client()
     expect(copy.push(lone(update(105, '1', { x: 5 }))).unknown).toEqual([])
     copy.fetch(delta(105, [insert(104, '1', { x: 4 }), update(105, '1', { x: 5 })]))
     expect(copy.shown).toEqual({ 'a 1': { x: 5 } })
-  })
-
-  test('without anything in it, above the position, wants a delta', () => {
-    expect(client().push(delta(105, [])).want).toBe('delta')
   })
 })
 

@@ -17,40 +17,10 @@ function push(kind: 'rows' | 'frames', count: number): DeltaMessage {
 }
 
 describe('a push buffer', () => {
-  test.each(['rows', 'frames'] as const)(
-    'lets go of all once too many %s have come, and of what follows',
-    (kind) => {
-      const buffer = new PushBuffer()
-      const full = push(kind, most - 1)
-      buffer.add(full)
-      expect(buffer.take()).toEqual({ deltas: [full], overflowed: false })
-      buffer.add(full)
-      buffer.add(push(kind, 0))
-      buffer.add(push(kind, 0))
-      expect(buffer.take()).toEqual({ deltas: [], overflowed: true })
-    },
-  )
-
   test('counts a push that holds nothing, too', () => {
     const buffer = new PushBuffer()
     const heartbeat = push('frames', 0)
     for (let time = 0; time <= most; time += 1) buffer.add(heartbeat)
     expect(buffer.take().overflowed).toBe(true)
-  })
-
-  test('gives each push once', () => {
-    const buffer = new PushBuffer()
-    buffer.add(push('rows', 1))
-    buffer.take()
-    expect(buffer.take()).toEqual({ deltas: [], overflowed: false })
-  })
-
-  test('begins anew once it was emptied', () => {
-    const buffer = new PushBuffer()
-    buffer.add(push('rows', most))
-    buffer.take()
-    const next = push('rows', 1)
-    buffer.add(next)
-    expect(buffer.take()).toEqual({ deltas: [next], overflowed: false })
   })
 })

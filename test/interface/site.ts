@@ -83,8 +83,6 @@ export interface Listening {
   readonly closed: Promise<{ readonly code: number; readonly reason: string }>
 }
 
-export type Serve = (options?: Partial<SyncServiceOptions>, serving?: Partial<ServeOptions>) => Promise<Site>
-
 /** Serves a service on `log` until the test has ended, which closes the log. */
 export async function serveOn(
   log: Log,

@@ -6,40 +6,6 @@ const row = { t: 'Note', id: '1', p: { n: 1 } }
 const op = { op: 'u', t: 'Note', id: '1', p: { n: 1 } } as const
 
 describe('migrating', () => {
-  const models = defineModels(
-    {},
-    {
-      version: 4,
-      migrate: {
-        2: { row: (value) => ({ ...value, p: { ...value.p, second: true } }) },
-        4: { row: (value) => ({ ...value, t: 'Item' }), op: (value) => ({ ...value, t: 'Item' }) },
-      },
-    },
-  )
-
-  test('goes through each step after the version that it begins from', () => {
-    expect(migrateRow(models, 1, row)).toEqual({ t: 'Item', id: '1', p: { n: 1, second: true } })
-    expect(migrateRow(models, 2, row)).toEqual({ t: 'Item', id: '1', p: { n: 1 } })
-    expect(migrateRow(models, 4, row)).toBe(row)
-    expect(migrateOp(models, 1, op)).toEqual({ ...op, t: 'Item' })
-  })
-
-  test('fails where a step gives nothing, and names it', () => {
-    const none = defineModels({}, { version: 3, migrate: { 3: { op: () => undefined } } })
-    expect(() => migrateOp(none, 1, op)).toThrow('Note 1 cannot be migrated to version 3.')
-    expect(migrateRow(none, 1, row)).toBe(row)
-  })
-
-  test('fails where a step throws, and says what was being migrated', () => {
-    const step = () => {
-      throw new Error('no owner')
-    }
-    const throwing = defineModels({}, { version: 2, migrate: { 2: { row: step, op: step } } })
-    const message = 'Note 1 cannot be migrated to version 2: no owner'
-    expect(() => migrateRow(throwing, 1, row)).toThrow(message)
-    expect(() => migrateOp(throwing, 1, op)).toThrow(message)
-  })
-
   test.each([
     ['null', () => null],
     ['a text', () => 'Note'],

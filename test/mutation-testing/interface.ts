@@ -2,7 +2,6 @@
 import type { Mutation } from './mutation.ts'
 
 const log = 'test/interface/invariants-log.test.ts'
-const callers = 'test/interface/invariants-callers.test.ts'
 
 /** The service on PGlite and on PostgreSQL, over real HTTP and real sockets. */
 export const overHttp: readonly Mutation[] = [
@@ -15,28 +14,12 @@ export const overHttp: readonly Mutation[] = [
     to: 'owner = any(${own}) and sid > ${from} + 1 and',
   },
   {
-    invariant: 14,
-    test: log,
-    name: 'invariant 14: a snapshot on its way is of one moment, whatever is written and forgotten meanwhile',
-    file: 'src/server/log/sql/write.ts',
-    from: 'await pageReads?.keep(db, group.records, group.head)',
-    to: '',
-  },
-  {
     invariant: 15,
     test: log,
     name: 'invariant 15: what is committed between a snapshot and the opening of the socket is delivered',
     file: 'src/server/log/sql/read.ts',
     from: 'owner = any(${own}) and sid > ${from} and',
     to: 'owner = any(${own}) and sid > ${from} + 1 and',
-  },
-  {
-    invariant: 17,
-    test: log,
-    name: 'invariant 17: a write that is rolled back makes no frame and takes no number, and nobody waits for one',
-    file: 'src/server/log/sql/write.ts',
-    from: 'as history, head, horizon, xmin',
-    to: 'as history, pg_current_xact_id()::text as head, horizon, xmin',
   },
   {
     invariant: 19,
@@ -47,30 +30,6 @@ export const overHttp: readonly Mutation[] = [
     to: 'kept.get(rowKey(caller, `${id}?`))',
   },
   {
-    invariant: 20,
-    test: log,
-    name: 'invariant 20: where a commit fails there is neither effect nor frame nor verdict, and the next try does it',
-    file: 'src/server/log/sql/write.ts',
-    from: 'const judged = group.verdicts.map(({ verdict, ...rest }) => ({ ...rest, ...verdict }))',
-    to: 'const judged: unknown[] = []',
-  },
-  {
-    invariant: 21,
-    test: log,
-    name: 'invariant 21: whoever lost the answer asks again, and gets it, without a second frame',
-    file: 'src/server/log/decide-on.ts',
-    from: 'first.digest === digest ? first.verdict :',
-    to: 'first.digest === digest ? { sid: 0 } :',
-  },
-  {
-    invariant: 46,
-    test: callers,
-    name: 'invariant 46: a record that changes hands is gone from the old owner, and comes whole to the new one',
-    file: 'src/server/log/ownership.ts',
-    from: "if (op.op === 'u' && next === before?.owner) {",
-    to: "if (op.op === 'u') {",
-  },
-  {
     invariant: 47,
     test: 'test/server-fuzz/ownership.test.ts',
     name: 'invariant 47: whoever asks for whatever, no byte of another’s comes, and all of one’s own does',
@@ -79,67 +38,11 @@ export const overHttp: readonly Mutation[] = [
     to: 'where sid',
   },
   {
-    invariant: 48,
-    test: callers,
-    name: 'invariant 48: a socket ends with its token, give or take a second, and the next one misses no frame',
-    file: 'src/server/realtime/connection.ts',
-    from: 'clock.after(caller.expiresAt - clock.now(), end)',
-    to: 'clock.after(caller.expiresAt - clock.now() + 5_000, end)',
-  },
-  {
-    invariant: 48,
-    test: callers,
-    name: 'invariant 48: a socket ends when its caller is revoked, and no other does',
-    file: 'src/server/realtime/hub.ts',
-    from: "return match(caller) ? [closeCodes.unauthenticated, 'revoked'] : undefined",
-    to: "return [closeCodes.unauthenticated, 'revoked']",
-  },
-  {
-    invariant: 55,
-    test: callers,
-    name: 'invariant 55: a client that takes nothing is cut with 1013, and a delta brings what it missed',
-    file: 'src/server/realtime/connection.ts',
-    from: "this.close(closeCodes.tooSlow, 'too_slow')",
-    to: '',
-  },
-  {
-    invariant: 56,
-    test: callers,
-    name: 'invariant 56: a forged or careless token, and the page of a foreign origin, are refused, and none is logged',
-    file: 'src/server/http/app.ts',
-    from: '!allowedOrigins.includes(origin)',
-    to: '!allowedOrigins.some((allowed) => origin.startsWith(allowed))',
-  },
-  {
     invariant: 57,
-    test: callers,
+    test: log,
     name: 'invariant 57: what is too long, too packed or too often is refused, and what looks like SQL is text',
     file: 'src/server/log/sql/read.ts',
     from: 'return sql`${owners.filter(isStorable)}::text[]`',
     to: "return sql`string_to_array('${sql.raw(owners.join())}', ',')`",
-  },
-  {
-    invariant: 62,
-    test: callers,
-    name: 'invariant 62: who comes to another organization keeps no row of the old one, and gets all of the new one',
-    file: 'src/server/log/epoch.ts',
-    from: 'JSON.stringify([history, ownerField, ...owners])',
-    to: 'JSON.stringify([history, ownerField])',
-  },
-  {
-    invariant: 63,
-    test: callers,
-    name: 'invariant 63: a token that lives for 30 days keeps its socket for 30 days',
-    file: 'src/base/environment.default.ts',
-    from: 'Math.min(left, maxTimerMs)',
-    to: 'left',
-  },
-  {
-    invariant: 64,
-    test: callers,
-    name: 'invariant 64: a preflight needs no token, any page can read a 401, and no proxy keeps an answer',
-    file: 'src/server/http/app.ts',
-    from: "c.header('Cache-Control', 'no-store')",
-    to: "c.header('Cache-Control', 'no-cache')",
   },
 ]

@@ -53,7 +53,7 @@ export const network: readonly Mutation[] = [
   {
     invariant: 51,
     test: 'test/client/herd.test.ts',
-    name: 'invariant 51: a thousand of them reconnect within seconds, a few hundred per second',
+    name: 'invariant 51: hundreds of them reconnect within seconds, and not all in the same',
     file: 'src/engine/realtime.ts',
     from: 'if (!wasOpen || code === unauthenticated)',
     to: '',

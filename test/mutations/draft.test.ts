@@ -104,16 +104,6 @@ describe('a draft', () => {
     }
     expect(() => write(broken)).toThrow(expect.objectContaining({ name: 'ConfigurationError' }))
   })
-
-  test('gives on what its function throws', () => {
-    const thrown = new Error('Mine.')
-    expect(() =>
-      write((m) => {
-        m.delete('Note', '1')
-        throw thrown
-      }),
-    ).toThrow(thrown)
-  })
 })
 
 describe.each([
@@ -196,16 +186,6 @@ describe('with models', () => {
     n: z.optional(z.number()),
   })
 
-  test('what breaks its model is refused, and the id is put in where the model has one', () => {
-    expect(write((m) => m.insert('Note', { title: 'Milk' }), { Note }).ops[0]).toMatchObject({
-      p: { id: 'new 1', title: 'Milk' },
-    })
-    expect(() => write((m) => m.insert('Note', { title: 'M' }), { Note })).toThrow(refused('title'))
-    expect(() => write((m) => m.insert('Note', {}), { Note })).toThrow(refused('title'))
-    expect(() => write((m) => m.put('Note', { id: '1' }), { Note })).toThrow(refused('title'))
-    expect(() => write((m) => m.update('Note', '1', { n: 'one' }), { Note })).toThrow(refused('n'))
-  })
-
   test('an update is refused only for what it writes or breaks', () => {
     const Strict = z.object({ ...Note.shape, owner: z.string() })
     expect(write((m) => m.update('Note', '1', { n: 2 }), { Note: Strict }).ops).toHaveLength(1)
@@ -238,14 +218,5 @@ describe('with models', () => {
         { Note: schema },
       )
     expect(updated).toThrow(refused(field))
-  })
-
-  test('a schema that validates asynchronously is a wrong option', () => {
-    const schema = {
-      '~standard': { version: 1, vendor: 'x', validate: async () => ({ value: {} }) },
-    } as const
-    expect(() => write((m) => m.insert('Note', {}), { Note: schema })).toThrow(
-      expect.objectContaining({ name: 'ConfigurationError', option: 'models.Note' }),
-    )
   })
 })

@@ -32,11 +32,6 @@ test('joined ops have the effect of one list after the other', () => {
   )
 })
 
-test('many updates of one record become one op', () => {
-  const typed = (title: string): TxOp[] => [{ op: 'u', t: 'T', id: '1', p: { title } }]
-  expect(joinOps(joinOps(typed('a'), typed('ab')), typed('abc'))).toEqual(typed('abc'))
-})
-
 test('joining costs in proportion to the number of records', () => {
   const [earlier, later] = [countedOps(1_000), countedOps(1_000)]
   expect(joinOps(earlier.ops, later.ops)).toHaveLength(1_000)
@@ -55,10 +50,4 @@ test('a joined transaction keeps the images of its records from before its first
   const earlier = { ...written([]), before: [image('1', 1), image('2', null)] }
   const later = { ...written([]), before: [image('2', 5), image('3', 3)] }
   expect(joinRecords('tx', earlier, later).before).toEqual([image('1', 1), image('2', null), image('3', 3)])
-})
-
-test('a joined transaction requires what both require, but not itself', () => {
-  const earlier = { ...written([]), requires: ['a'], bases: ['b'] }
-  const later = { ...written([]), requires: ['a', 'tx', 'c'], bases: ['tx'] }
-  expect(joinRecords('tx', earlier, later)).toMatchObject({ requires: ['a', 'c'], bases: ['b'] })
 })

@@ -26,29 +26,6 @@ function queued(id: string, ops: readonly TxOp[] = []): LocalTransaction {
   return new LocalTransaction(record, { name: 'queued' }, host)
 }
 
-test('an outbox knows what is here or on disk, and forgets the rest', () => {
-  const outbox = new Outbox(
-    () => {},
-    () => {},
-  )
-  const [here, stored, gone] = ['1', '2', '3'].map((id) => queued(id))
-  for (const one of [here, stored, gone]) if (one) outbox.insert([one])
-  for (const one of [stored, gone]) if (one) outbox.remove(one)
-  expect(['1', '2', '3'].map((id) => outbox.knows(id))).toEqual([true, true, true])
-  outbox.forgetAllBut(new Set(['2']))
-  expect(['1', '2', '3'].map((id) => outbox.knows(id))).toEqual([true, true, false])
-})
-
-test('what comes late, as from the disk, gets its place by when it was made, and so does what comes after it', () => {
-  const outbox = new Outbox(
-    () => {},
-    () => {},
-  )
-  const come = (...ids: string[]) => outbox.insert(ids.map((id) => queued(id))).map(({ id }) => id)
-  expect([come('5'), come('2'), come('3', '7')]).toEqual([['5'], ['2', '5'], ['3', '5', '7']])
-  expect(outbox.list().map(({ id }) => id)).toEqual(['2', '3', '5', '7'])
-})
-
 test('what ops build on is found by their number, and not by its square', () => {
   const outbox = new Outbox(
     () => {},

@@ -22,31 +22,10 @@ describe('what is sent', () => {
     expect(await headers({})).toEqual({})
   })
 
-  test('a function is called again each time', async () => {
-    let calls = 0
-    const credentials = createCredentials({ token: () => `t${++calls}` })
-    await credentials.get()
-    expect(await credentials.get()).toEqual({ scheme: 'bearer', value: 't2' })
-  })
-
-  test('a function is called asynchronously, since it may use the client', async () => {
-    const log: string[] = []
-    const got = createCredentials({ token: () => String(log.push('asked')) }).get()
-    log.push('begun')
-    await got
-    expect(log).toEqual(['begun', 'asked'])
-  })
-
   test.each([null, undefined, ''])('a source that gives %j has nobody signed in', async (value) => {
     const error = await thrownBy(createCredentials({ token: () => value }).get)
     expect(error).toBeInstanceOf(UnauthenticatedError)
     expect(error.message).toMatch(/no `token` to send/)
-  })
-
-  test('the scheme is known before any credential', () => {
-    expect(createCredentials({ token: '' }).scheme).toBe('bearer')
-    expect(createCredentials({ apiKey: () => null }).scheme).toBe('apiKey')
-    expect(createCredentials({}).scheme).toBe('none')
   })
 })
 
@@ -130,58 +109,10 @@ describe('a replacement', () => {
     current = 'old'
     expect(await value()).toBe('old')
   })
-
-  test('can be replaced itself, and is used if the source returns nothing', async () => {
-    const credentials = createCredentials({ apiKey: () => null })
-    await thrownBy(credentials.get)
-    credentials.use('a')
-    credentials.use('b')
-    expect(await credentials.get()).toEqual({ scheme: 'apiKey', value: 'b' })
-  })
-
-  test('is sent first if it comes before the first call of the source', async () => {
-    const credentials = createCredentials({ token: 'old' })
-    credentials.use('fresh')
-    expect(await credentials.get()).toEqual({ scheme: 'bearer', value: 'fresh' })
-  })
-
-  test('is a bearer token if there were only cookies', async () => {
-    const credentials = createCredentials({})
-    expect(await credentials.get()).toBeUndefined()
-    credentials.use('t')
-    expect(headersOf(await credentials.get())).toEqual({ Authorization: 'Bearer t' })
-  })
 })
 
 describe('a refusal', () => {
   const bearer = (value: string) => ({ scheme: 'bearer', value }) as const
-
-  test('is reported once per credential, however many requests fail with it', () => {
-    const { refuse, rejected } = createCredentials({ token: 'x' })
-    const both = [refuse('401', bearer('a')), refuse('401', bearer('a'))]
-    expect(both.map(rejected)).toEqual([true, false])
-    expect(rejected(both[0])).toBe(false)
-    expect(rejected(refuse('401', bearer('b')))).toBe(true)
-    expect(rejected(refuse('a straggler', bearer('a')))).toBe(false)
-  })
-
-  test('is reported again once the service has accepted the credential in between', () => {
-    const { refuse, rejected, accepted } = createCredentials({ token: 'x' })
-    expect(rejected(refuse('401', bearer('a')))).toBe(true)
-    accepted(bearer('b'))
-    expect(rejected(refuse('401', bearer('a')))).toBe(false)
-    accepted(bearer('a'))
-    expect(rejected(refuse('401', bearer('a')))).toBe(true)
-  })
-
-  test('for a missing credential is reported once, until one is accepted', async () => {
-    const { get, refuse, rejected, accepted } = createCredentials({ token: () => null })
-    expect(rejected(await thrownBy(get))).toBe(true)
-    expect(rejected(await thrownBy(get))).toBe(false)
-    accepted(bearer('a'))
-    expect(rejected(await thrownBy(get))).toBe(true)
-    expect(rejected(refuse('cookies', undefined))).toBe(false)
-  })
 
   test('is forgotten after a while, so that renewed tokens do not fill the memory', () => {
     const { refuse, rejected, accepted } = createCredentials({ token: 'x' })
@@ -194,13 +125,6 @@ describe('a refusal', () => {
       false,
       true,
     ])
-  })
-
-  test('by the application counts as a missing credential', async () => {
-    const own = new UnauthenticatedError('Signed out.')
-    const { get, rejected } = createCredentials({ token: () => Promise.reject(own) })
-    expect(rejected(await thrownBy(get))).toBe(true)
-    expect(rejected(await thrownBy(get))).toBe(false)
   })
 
   test('does not print the credential', () => {

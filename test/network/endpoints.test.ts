@@ -5,15 +5,6 @@ import { redactUrl, resolveEndpoints, withQuery } from '../../src/network/endpoi
 const page = 'https://app.example.com/inbox/7?tab=all#top'
 
 describe('one base address', () => {
-  test('every address is derived from it, the socket with the matching scheme', () => {
-    expect(resolveEndpoints({ baseUrl: 'https://api.example.com/sync/v1' }, undefined)).toEqual({
-      bootstrapUrl: 'https://api.example.com/sync/v1/bootstrap',
-      deltaUrl: 'https://api.example.com/sync/v1/delta',
-      wsUrl: 'wss://api.example.com/sync/v1/ws',
-      txUrl: 'https://api.example.com/sync/v1/tx',
-    })
-  })
-
   test.each([
     ['http://localhost:8080', 'http://localhost:8080/delta', 'ws://localhost:8080/ws'],
     ['https://h/a/b/sync/v1/', 'https://h/a/b/sync/v1/delta', 'wss://h/a/b/sync/v1/ws'],
@@ -23,55 +14,6 @@ describe('one base address', () => {
     ['https://[::1]:9/s', 'https://[::1]:9/s/delta', 'wss://[::1]:9/s/ws'],
   ])('%s gives %s and %s', (baseUrl, deltaUrl, wsUrl) => {
     expect(resolveEndpoints({ baseUrl }, undefined)).toMatchObject({ deltaUrl, wsUrl })
-  })
-
-  test('a path is taken from the page, without its query', () => {
-    expect(resolveEndpoints({ baseUrl: '/sync/v1' }, page)).toMatchObject({
-      deltaUrl: 'https://app.example.com/sync/v1/delta',
-      wsUrl: 'wss://app.example.com/sync/v1/ws',
-    })
-    expect(resolveEndpoints({ baseUrl: 'sync' }, page).deltaUrl).toBe(
-      'https://app.example.com/inbox/sync/delta',
-    )
-  })
-})
-
-test('two base addresses: one for HTTP, one for the socket', () => {
-  const baseUrl = { http: 'https://api.example.com/s', ws: 'wss://live.example.com/s?v=2' }
-  expect(resolveEndpoints({ baseUrl }, undefined)).toEqual({
-    bootstrapUrl: 'https://api.example.com/s/bootstrap',
-    deltaUrl: 'https://api.example.com/s/delta',
-    wsUrl: 'wss://live.example.com/s/ws?v=2',
-    txUrl: 'https://api.example.com/s/tx',
-  })
-})
-
-describe('full addresses', () => {
-  const endpoints = {
-    bootstrapUrl: 'https://a.example.com/snapshot?full=1',
-    deltaUrl: 'https://b.example.com/changes/',
-    wsUrl: 'ws://c.example.com/live',
-  }
-
-  test('are used as they are; without a txUrl there is no writing', () => {
-    expect(resolveEndpoints({ endpoints }, undefined)).toEqual({ ...endpoints, txUrl: undefined })
-    const txUrl = 'https://d.example.com/tx'
-    expect(resolveEndpoints({ endpoints: { ...endpoints, txUrl } }, undefined).txUrl).toBe(txUrl)
-  })
-
-  test('may each be a path on the page; that of the socket takes ws or wss from it', () => {
-    const paths = { bootstrapUrl: '/b', deltaUrl: './d?x=1', wsUrl: '/live', txUrl: '/tx' }
-    expect(resolveEndpoints({ endpoints: paths }, page)).toEqual({
-      bootstrapUrl: 'https://app.example.com/b',
-      deltaUrl: 'https://app.example.com/inbox/d?x=1',
-      wsUrl: 'wss://app.example.com/live',
-      txUrl: 'https://app.example.com/tx',
-    })
-    expect(resolveEndpoints({ endpoints: paths }, 'http://localhost:5173/').wsUrl).toBe(
-      'ws://localhost:5173/live',
-    )
-    const elsewhere = { ...paths, wsUrl: '//live.example.com/ws' }
-    expect(resolveEndpoints({ endpoints: elsewhere }, page).wsUrl).toBe('wss://live.example.com/ws')
   })
 })
 

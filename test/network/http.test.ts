@@ -25,23 +25,6 @@ describe('a request', () => {
     })
   })
 
-  test('for a snapshot is a GET without parameters', async () => {
-    const made = setup(() => json(snapshot))
-    const sink = new ListSink()
-    expect(await made.transport.bootstrap(sink)).toEqual({ sid: 9, count: 1 })
-    expect(sink.slices.flatMap((slice) => slice.rows)).toEqual(snapshot.rows)
-    expect(made.last().url).toBe('https://api.test/sync/v1/bootstrap')
-    expect(made.last().init.method ?? 'GET').toBe('GET')
-  })
-
-  test('with transactions is a POST of JSON with its content type', async () => {
-    const made = setup(() => json({ sid: 9, results: [] }))
-    expect(await made.transport.transact(() => ({ txs: [] }))).toEqual({ sid: 9, results: [] })
-    expect(made.last().url).toBe('https://api.test/sync/v1/tx')
-    expect(made.last().init).toMatchObject({ method: 'POST', body: '{"txs":[]}', redirect: 'manual' })
-    expect(made.last().headers.get('Content-Type')).toBe('application/json')
-  })
-
   test('with transactions is not sent without transactions or without an address', async () => {
     const made = setup(() => json({ sid: 9, results: [] }))
     await expect(made.transport.transact(() => undefined)).rejects.toMatchObject({

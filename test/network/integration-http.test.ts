@@ -52,16 +52,6 @@ describe('a snapshot over a real connection', () => {
     })
   })
 
-  test('compressed', async () => {
-    const { transport, sink } = await serve((_, response) => {
-      response.writeHead(200, { 'Content-Encoding': 'gzip' })
-      response.end(gzipSync(snapshot))
-    })
-    await transport.bootstrap(sink)
-    expect(sink.slices.flatMap((slice) => slice.rows)).toEqual(rows)
-    expect(sink.progresses.at(-1)?.bytes).toBe(snapshot.length)
-  })
-
   test.each([
     [
       'cut off by a dying server',
@@ -98,29 +88,6 @@ describe('a snapshot over a real connection', () => {
   })
 })
 
-describe('a server that falls silent', () => {
-  test('before its response is given up at the limit, with its connection', async () => {
-    const { transport, clock, server } = await serve(() => {})
-    const call = transport.delta(3).catch((error: unknown) => error)
-    const request = await server.next()
-    const gone = new Promise((resolve) => request.socket.once('close', resolve))
-    await clock.advance(30_000)
-    expect(await call).toMatchObject({ name: 'NetworkError', code: 'timeout' })
-    await gone
-    expect(request.url).toBe('/sync/v1/delta?since=3')
-  })
-
-  test('in the middle of a snapshot is given up after 30 s without a byte', async () => {
-    const { transport, clock, sink } = await serve((_, response) => {
-      response.write(snapshot.subarray(0, 300_000))
-    })
-    const call = transport.bootstrap(sink).catch((error: unknown) => error)
-    while (sink.slices.length < 2) await new Promise((resolve) => setTimeout(resolve, 5))
-    await clock.advance(30_000)
-    expect(await call).toMatchObject({ name: 'NetworkError', code: 'timeout' })
-  })
-})
-
 test('a redirect is not followed, so the credentials stay here', async () => {
   const { transport, server } = await serve((request, response) => {
     if (request.url?.startsWith('/sync')) response.writeHead(302, { Location: '/elsewhere' })
@@ -128,14 +95,4 @@ test('a redirect is not followed, so the credentials stay here', async () => {
   })
   await expect(transport.delta(1)).rejects.toMatchObject({ name: 'NetworkError', retryable: true })
   expect(server.requests).toHaveLength(1)
-})
-
-test('a port where nobody listens cannot be reached', async () => {
-  const { transport, server: closed } = await serve(() => {})
-  await closed.close()
-  server = undefined
-  await expect(transport.delta(1)).rejects.toMatchObject({
-    code: 'unreachable',
-    cause: { message: 'TypeError ECONNREFUSED' },
-  })
 })

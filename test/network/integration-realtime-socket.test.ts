@@ -97,14 +97,3 @@ test('a server that breaks the protocol, and never closes its end, counts as los
   link.start()
   expect(await told(2)).toEqual(['opened', expect.stringMatching(/^lost true/)])
 }, 10_000)
-
-test('a server that never answers the upgrade gets 15 s, and a stop meanwhile causes no crash', async () => {
-  const { link, server, told, clock } = await connect(fallbackWebSocket)
-  link.start()
-  await server.next()
-  await clock.advance(15_000)
-  expect(await told(1)).toEqual(['lost false 0'])
-  await clock.advance(30_000)
-  link.stop()
-  expect(link.state.name).toBe('off')
-})

@@ -23,13 +23,6 @@ describe('a socket that opens', () => {
     expect([sockets.last.url, sockets.last.headers]).toEqual(['wss://api.test/ws?v=1', headers])
   })
 
-  test('sends no credential with cookies', async () => {
-    const { socket, sockets } = linkSetup({ credentials: {} })
-    socket.start()
-    await settle()
-    expect(sockets.last.url).toBe('wss://api.test/ws?v=1')
-  })
-
   test('opens no socket with an API key without headers, or without WebSocket', async () => {
     for (const options of [{ credentials: { apiKey: 'k' } }, { environment: { WebSocket: undefined } }]) {
       const { socket, sockets, lifecycle, clock } = linkSetup(options)
@@ -49,26 +42,9 @@ describe('a socket that opens', () => {
     await settle()
     expect(sockets.all.map(({ url }) => url.slice(-8))).toEqual(['token=t1', 'token=t2'])
   })
-
-  test('has no effect before start', () => {
-    const { socket, clock, lifecycle } = linkSetup()
-    socket.renew()
-    socket.stop()
-    socket.expectHeartbeat(1_000)
-    expect([socket.state.name, clock.timers, lifecycle.listeners]).toEqual(['off', 0, 0])
-  })
 })
 
 describe('an open socket', () => {
-  test('passes on messages as they come', async () => {
-    const { open, sockets, log, socket } = linkSetup()
-    await open()
-    sockets.last.says('a')
-    sockets.last.says(5)
-    expect(log).toEqual(['opened', 'message a', 'message 5'])
-    expect(socket.state).toMatchObject({ name: 'open' })
-  })
-
   test('reports a loss with its code, and waits before the next try', async () => {
     const { open, retry, sockets, log, socket } = linkSetup()
     await open()
@@ -92,40 +68,9 @@ describe('an open socket', () => {
     sockets.last.opens()
     expect(log).toEqual(['opened'])
   })
-
-  test('is closed by a stop without an event, even if the handshake never ends', async () => {
-    const { open, socket, sockets, log, clock, lifecycle } = linkSetup()
-    await open()
-    socket.expectHeartbeat(5_000)
-    const old = sockets.last
-    socket.stop()
-    expect([old.closed, socket.state.name]).toEqual([true, 'off'])
-    old.says('late')
-    old.dies()
-    expect(log).toEqual(['opened'])
-    expect([clock.timers, lifecycle.listeners]).toEqual([0, 0])
-  })
 })
 
 describe('start and stop', () => {
-  test('stop and start in one tick make one socket', async () => {
-    const { socket, sockets } = linkSetup()
-    socket.start()
-    socket.stop()
-    socket.start()
-    socket.start()
-    await settle()
-    expect(sockets.all).toHaveLength(1)
-  })
-
-  test('a stop while credentials are read opens no socket', async () => {
-    const { socket, sockets, clock } = linkSetup()
-    socket.start()
-    socket.stop()
-    await settle()
-    expect([sockets.all.length, clock.timers]).toEqual([0, 0])
-  })
-
   test('credentials that fail after a stop do not affect a later start', async () => {
     const fails: ((error: Error) => void)[] = []
     const token = () => new Promise<string>((_, reject) => fails.push(reject))
@@ -138,54 +83,6 @@ describe('start and stop', () => {
     fails[0]?.(new Error('late'))
     await settle()
     expect([fails.length, socket.state.name, log]).toEqual([2, 'opening', []])
-  })
-
-  test('a stop while a socket opens releases it', async () => {
-    const { socket, sockets, log } = linkSetup()
-    socket.start()
-    await settle()
-    socket.stop()
-    sockets.last.opens()
-    expect([sockets.last.closed, log, socket.state.name]).toEqual([true, [], 'off'])
-  })
-
-  test('a released socket is not taken for the next one', async () => {
-    const { socket, sockets, log, clock } = linkSetup()
-    socket.start()
-    await settle()
-    socket.stop()
-    socket.start()
-    await settle()
-    sockets.all[0]?.opens()
-    expect([socket.state.name, log]).toEqual(['opening', []])
-    await clock.advance(15_000)
-    expect(log).toEqual(['lost opening 0'])
-  })
-
-  test('a restarted socket listens to its environment', async () => {
-    const { socket, open, sockets, lifecycle } = linkSetup()
-    socket.start()
-    socket.stop()
-    await open()
-    expect(lifecycle.listeners).toBe(1)
-    lifecycle.set({ online: false })
-    lifecycle.set({ online: true })
-    await settle()
-    expect(sockets.all).toHaveLength(2)
-    socket.start()
-    socket.stop()
-    expect(lifecycle.listeners).toBe(0)
-  })
-
-  test('the listener can stop the socket', async () => {
-    const made = linkSetup()
-    await made.open()
-    made.log.push = (...lines) => {
-      made.socket.stop()
-      return lines.length
-    }
-    made.sockets.last.dies()
-    expect([made.socket.state.name, made.clock.timers]).toEqual(['off', 0])
   })
 })
 

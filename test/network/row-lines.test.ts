@@ -28,20 +28,6 @@ test('of rows on lines only the last is followed, where the snapshot says so bef
   expect(follows(`{"rows":[${rows.map((row) => `${row}\n`).join(',')}],"sid":1,"lines":true}`)).toBe(100)
 })
 
-test.each([
-  ['within a row', (at: number) => at + 5],
-  ['behind a row, before its line feed', (at: number) => at - 2],
-  ['behind a line feed', (at: number) => at - 1],
-  ['behind a comma', (at: number) => at],
-])('rows are followed on both sides of a chunk that ends %s, and no more', (_, place) => {
-  expect(follows(text, [place(text.indexOf(rows[50] ?? ''))])).toBeLessThanOrEqual(6)
-})
-
-test('a chunk without the end of a line is followed', () => {
-  const middle = text.indexOf(rows[50] ?? '')
-  expect(follows(text, [middle + 3, middle + 9])).toBeLessThanOrEqual(7)
-})
-
 test('a row on a line that nests too deep is left out, and its neighbours stay', () => {
   const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
   const rowOf = (id: string, levels: number) => `{"t":"Issue","id":"${id}","p":{"a":${nested(levels - 2)}}}`
@@ -62,10 +48,6 @@ test('a row on a line that nests too deep is left out, and its neighbours stay',
   expect(broken).toEqual([tooDeep, tooDeep, 'a row is not an object'])
 })
 
-test('an empty list of rows may have a line, or none', () => {
-  for (const space of ['', '\n']) expect(scan(`{"sid":1,"lines":true,"rows":[${space}]}`).rows).toEqual([])
-})
-
 test('slices of rows on lines end behind a row, and are of a bounded size', () => {
   const many = Array.from({ length: 30_000 }, (_, id) => row(id))
   const long = snapshot(many)
@@ -75,12 +57,6 @@ test('slices of rows on lines end behind a row, and are of a bounded size', () =
   const lengths = slices.slice(0, -1).map(({ text }) => text.length)
   expect(Math.min(...lengths)).toBeGreaterThan(250_000)
   expect(Math.max(...lengths)).toBeLessThan(256 * 1024 + 65_536 + 200)
-})
-
-test('rows that are not on lines, though the snapshot says so, are read all the same', () => {
-  const some = [...rows.slice(0, 50), `${row(50)},${row(51)}`, ...rows.slice(52)]
-  expect(follows(snapshot(some))).toBe(2)
-  expect(follows(snapshot([`${rows.join(',')}`]))).toBe(100)
 })
 
 test.each([
@@ -94,8 +70,3 @@ test.each([
     expect(scan(snapshot([row(1), broken], false)).rows).toHaveLength(2)
   },
 )
-
-test('a comma without a row is refused, though a row before it is left out', () => {
-  const deep = `${'['.repeat(maxDepth + 1)}${']'.repeat(maxDepth + 1)}`
-  expect(() => scan(`{"sid":1,"lines":true,"rows":[\n,${deep}]}`)).toThrow('The snapshot is not JSON')
-})

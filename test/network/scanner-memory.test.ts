@@ -22,7 +22,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true }))
 
-describe('while 500 MB pass through the scanner, less than 150 MB are held', () => {
+describe('while 300 MB pass through the scanner, less than 150 MB are held', () => {
   test.concurrent.each([
     'rows',
     'large rows',

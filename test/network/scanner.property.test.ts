@@ -82,7 +82,7 @@ test('a snapshot that was edited anywhere is refused exactly where JSON.parse re
         expect(verdict(() => expected(bytes))).toBe('refused')
       }
     }),
-    { numRuns: 1_500 },
+    { numRuns: 700 },
   )
 })
 

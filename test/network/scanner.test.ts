@@ -19,30 +19,8 @@ const rowNesting = (id: string, levels: number) =>
   `{"t":"Issue","id":"${id}","p":{"a":${nested(levels - 2)}}}`
 
 describe('what a snapshot says', () => {
-  test('its rows and its head, whatever the order of the keys', () => {
-    for (const text of [
-      '{"sid":7,"count":2,"epoch":"e","caller":"c","rows":[{"t":"a","id":"1","p":{}},{"t":"a","id":"2","p":{}}]}',
-      '{"rows":[{"t":"a","id":"1","p":{}} , {"t":"a","id":"2","p":{}}],"epoch":"e","caller":"c","count":2,"sid":7}\n',
-      '\n{ "count" : 2 ,\r\n\t"rows" : [ {"t":"a","id":"1","p":{}}, {"t":"a","id":"2","p":{}} ] , "epoch":"e","caller":"c","sid":7 } ',
-    ]) {
-      const { head, rows, slices } = scan(text)
-      expect(head).toEqual({ sid: 7, count: 2, epoch: 'e', caller: 'c' })
-      expect(rows.map(({ id }) => id)).toEqual(['1', '2'])
-      expect(slices).toHaveLength(1)
-    }
-  })
-
-  test('no rows', () => {
-    expect(scan('{"sid":0,"rows":[]}')).toMatchObject({ head: { sid: 0 }, rows: [], slices: [] })
-    expect(scan('{"sid":0,"rows":[ \n]}').rows).toEqual([])
-  })
-
   test('a key written with escapes counts as what it says', () => {
     expect(scan('{"\\u0073id":3,"r\\u006fws":[],"\\"sid":9}').head).toEqual({ sid: 3 })
-  })
-
-  test('of a key that comes twice the last value counts', () => {
-    expect(scan('{"sid":3,"sid":4,"rows":[]}').head).toEqual({ sid: 4 })
   })
 
   test('a byte order mark before it is passed over, also in pieces', () => {
@@ -73,17 +51,6 @@ describe('slices', () => {
     const large = Array.from({ length: 10 }, (_, index) => row(index, { body: 'x'.repeat(100_000) }))
     const { slices } = scan(JSON.stringify({ sid: 1, rows: large }))
     expect(slices.map((slice) => slice.rows.length)).toEqual([3, 3, 3, 1])
-  })
-
-  test('keep the text as it came', () => {
-    const text = '{"sid":1,"rows":[ {"t":"a",\n"id":"1", "p":{"n":1.0e3}}\t, {"t":"a","id":"2","p":{}} ]}'
-    expect(scan(text).slices[0]?.text).toBe(text.slice(text.indexOf('['), -1))
-  })
-
-  test('come as soon as they are whole', () => {
-    const text = JSON.stringify({ rows, sid: 1 })
-    const half = new TextEncoder().encode(text.slice(0, text.length / 2))
-    expect(() => scan(half)).toThrow(/broke off before its end/)
   })
 })
 
@@ -172,26 +139,10 @@ describe('a row that is too long', () => {
 describe('what is no snapshot', () => {
   test.each([
     ['a page', '<!doctype html><html></html>', 'not_json'],
-    ['an array', '[]', 'not_json'],
-    ['a string', '"rows"', 'not_json'],
     ['two documents', '{"sid":1,"rows":[]}{"sid":1,"rows":[]}', 'not_json'],
     ['a comma behind the last row', '{"sid":1,"rows":[{"t":"a","id":"1","p":{}},]}', 'not_json'],
-    ['a comma before the first row', '{"sid":1,"rows":[,{"t":"a","id":"1","p":{}}]}', 'not_json'],
-    ['nothing but a comma', '{"sid":1,"rows":[,]}', 'not_json'],
     ['a comma behind a full slice', `{"sid":1,"rows":[${Array(1000).fill('0').join()}, ]}`, 'not_json'],
     ['a comma behind much space', `{"sid":1,"rows":[${' '.repeat(300_000)},0]}`, 'not_json'],
-    ['rows that end like an object', '{"sid":1,"rows":[{"t":"a","id":"1","p":{}}}}', 'not_json'],
-    ['brackets that do not match in a row', '{"sid":1,"rows":[{"t":"a","id":"1","p":{]}]}', 'not_json'],
-    ['a comma behind the last key', '{"sid":1,"rows":[],}', 'not_json'],
-    ['nothing but a key', '{"sid"}', 'not_json'],
-    ['a key without a value', '{"sid":1,"rows":[],"a"}', 'not_json'],
-    ['a key that is no string', '{1:2,"sid":1,"rows":[]}', 'not_json'],
-    ['no colon', '{"sid" 1,"rows":[]}', 'not_json'],
-    ['two values', '{"sid":1 2,"rows":[]}', 'not_json'],
-    ['no value', '{"sid":,"rows":[]}', 'not_json'],
-    ['a word that JSON does not know', '{"x":undefined,"sid":1,"rows":[]}', 'not_json'],
-    ['a control character in a string', '{"x":"\n","sid":1,"rows":[]}', 'not_json'],
-    ['no-break space between tokens', '{"sid":1,\u00a0"rows":[]}', 'not_json'],
     ['rows that are an object', '{"sid":1,"rows":{}}', 'bad_envelope'],
     ['rows that are null', '{"sid":1,"rows":null}', 'bad_envelope'],
     ['rows twice', '{"sid":1,"rows":[],"rows":[]}', 'bad_envelope'],

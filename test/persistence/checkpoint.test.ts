@@ -2,7 +2,6 @@ import * as fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
 import { checkpointDue } from '../../src/persistence/checkpoint-due.ts'
 import type { Database } from '../../src/persistence/database.ts'
-import { journalKey } from '../../src/persistence/format.ts'
 import { openDatabase } from '../../src/persistence/open.ts'
 import type { RowOp } from '../../src/protocol/fold.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
@@ -64,25 +63,6 @@ async function pages(database: Database): Promise<string[][]> {
 }
 
 describe('a checkpoint', () => {
-  test('keeps every row and the position, and empties the journal', async () => {
-    const { store, database } = await setUp(
-      [update('a', 1), insert('e')],
-      [remove('c'), update('q', 2, 'Project')],
-    )
-    const before = await restoreState(database)
-    expect(await database.checkpoint()).toBe(true)
-    expect(plain(await restoreState(database))).toEqual(plain(before))
-    expect(await keys(store, 'journal')).toEqual([])
-    await database.append({ since: 12, sid: 13, ops: [insert('f')] })
-    expect((await restoreState(await open(store)))?.rows.size).toBe(7)
-  })
-
-  test('does nothing without a journal', async () => {
-    const { database } = await setUp()
-    expect(await database.checkpoint()).toBe(false)
-    expect(await (await open(memoryStore())).checkpoint()).toBe(false)
-  })
-
   test('rewrites only changed pages, and reads only those of changed types', async () => {
     const { store, database, steps } = await setUp([update('a', 1)])
     const before = await keys(store, 'pages')
@@ -98,19 +78,6 @@ describe('a checkpoint', () => {
     const { database } = await setUp([remove('a'), remove('b'), update('c', 1), insert('e')])
     await database.checkpoint()
     expect(await pages(database)).toEqual([['c', 'd'], ['p', 'q'], ['e']])
-  })
-
-  test('keeps the later of two rows of one record', async () => {
-    const { database } = await setUp()
-    const writer = await database.snapshot()
-    await writer.page(pageOf([row('a', { from: 1 }), row('b', { from: 1 }), row('b', { from: 2 })]))
-    await writer.page(pageOf([row('a', { from: 3 }), row('c', { from: 3 })]))
-    await writer.commit({ sid: 10 })
-    await database.append({ since: 10, sid: 11, ops: [update('a', 1), remove('b')] })
-    await database.checkpoint()
-    const state = await restoreState(database)
-    expect(plain(state)?.rows).toEqual([row('a', { from: 3, n: 1 }), row('c', { from: 3 })])
-    expect(await pages(database)).toEqual([['a', 'c']])
   })
 
   test('cuts new pages at 1 000 rows and at 256 kB', async () => {
@@ -211,37 +178,6 @@ describe('a checkpoint', () => {
       expect(await keys(store, 'pages')).toHaveLength(3)
       expect(await keys(store, 'journal')).toHaveLength(1)
     }
-  })
-
-  test('runs once at a time', async () => {
-    const { database } = await setUp([update('a', 1)])
-    expect(await Promise.all([database.checkpoint(), database.checkpoint()])).toEqual([true, false])
-  })
-
-  test('stops at a broken link', async () => {
-    const { store, database } = await setUp([update('a', 1)], [update('a', 2)], [update('a', 3)])
-    await behind(store, async (tx) => tx.put('journal', journalKey(1, journalKey(1)), null))
-    await database.checkpoint()
-    expect((await restoreState(database))?.rows.get('5:Issuea')?.p).toEqual({ title: 'a', n: 1 })
-  })
-
-  test('knows the sizes afterwards', async () => {
-    const { database } = await setUp([update('a', 1), insert('e')])
-    await database.checkpoint()
-    const { size } = database
-    await restoreState(database)
-    expect(database.size).toEqual(size)
-    expect(database.size.journalUnits).toBe(0)
-  })
-
-  test('reports the right size, even if nothing was restored, and 0 if all is dropped', async () => {
-    const { store } = await setUp([update('a', 1), insert('e')])
-    const database = await open(store)
-    await database.checkpoint()
-    expect(database.size.journalUnits).toBe(0)
-    expect(database.size.pageUnits).toBeGreaterThan(0)
-    await database.drop()
-    expect(database.size).toEqual({ pageUnits: 0, journalUnits: 0 })
   })
 
   test('changes no visible data, whatever the rows and ops', async () => {

@@ -48,20 +48,6 @@ async function dueDisk(append: Database['append'] = async () => {}) {
   return { clock, checkpoints, told, disk, taken, snapshot }
 }
 
-test('a checkpoint that ends after the disk was closed leaves no timer, whatever failed before', async () => {
-  const { clock, checkpoints, disk, taken } = await dueDisk()
-  await taken(1)
-  disk.suspend(full)
-  expect([disk.failure, clock.timers]).toEqual([full, 1])
-  disk.resume()
-  expect([disk.failure, clock.timers]).toEqual([undefined, 0])
-  disk.suspend(full)
-  await disk.close()
-  checkpoints[0]?.resolve(false)
-  await clock.advance(0)
-  expect(clock.timers).toBe(0)
-})
-
 test('a planned checkpoint does not run once the disk is closed', async () => {
   const { clock, checkpoints, disk } = await dueDisk()
   disk.record({ since: 0, sid: 1, ops: [] })
@@ -69,18 +55,6 @@ test('a planned checkpoint does not run once the disk is closed', async () => {
   expect(clock.timers).toBe(0)
   await clock.advance(10_000)
   expect(checkpoints).toEqual([])
-})
-
-test('a successful checkpoint does not hide that later changes are not stored', async () => {
-  const { clock, checkpoints, told, disk, taken } = await dueDisk(async ({ sid }) => {
-    if (sid > 1) throw full
-  })
-  await taken(1)
-  await taken(2)
-  checkpoints[0]?.resolve(true)
-  await clock.advance(0)
-  expect([told.at(-1), disk.failure]).toEqual([full, full])
-  await disk.close()
 })
 
 test('the reason of a failed checkpoint is reported until one succeeds, even if a delta fails meanwhile', async () => {
@@ -99,16 +73,6 @@ test('the reason of a failed checkpoint is reported until one succeeds, even if 
   checkpoints[1]?.resolve(true)
   await clock.advance(0)
   expect(told.at(-1)).toBeUndefined()
-  await disk.close()
-})
-
-test('a checkpoint that a snapshot ends reports no failure', async () => {
-  const { clock, checkpoints, told, disk, taken, snapshot } = await dueDisk()
-  await taken(1)
-  expect(await snapshot()).toBe('stored')
-  checkpoints[0]?.reject(full)
-  await clock.advance(0)
-  expect([told.at(-1), clock.timers]).toEqual([undefined, 0])
   await disk.close()
 })
 

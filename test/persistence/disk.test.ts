@@ -208,22 +208,3 @@ test('a late reason for a closed database does not affect the next one', async (
   await disk.replace(disk.database, async () => undefined)
   expect(told.at(-1)).toBeUndefined()
 })
-
-test('closing waits until recorded changes are written', async () => {
-  const clock = new VirtualClock()
-  const told: string[] = []
-  const database: Database = {
-    ...noDatabase,
-    append: async () => {
-      await new Promise<void>((resolve) => void clock.after(1_000, resolve))
-      told.push('written')
-    },
-    close: () => void told.push('closed'),
-  }
-  const disk = new Disk({ openDatabase: async () => database, clock, listener })
-  await disk.open()
-  disk.resume()
-  disk.record({ since: 0, sid: 1, ops: [] })
-  await clock.until(disk.close())
-  expect(told).toEqual(['written', 'closed'])
-})

@@ -1,13 +1,12 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { checkpointDue } from '../../src/persistence/checkpoint-due.ts'
 import type { Database, JournalEntry } from '../../src/persistence/database.ts'
 import { openDatabase } from '../../src/persistence/open.ts'
 import type { RowOp } from '../../src/protocol/fold.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import { name as anyName, payload } from '../support/arbitraries.ts'
 import { PacedClock } from '../support/paced-clock.ts'
-import { behind, name, open, storedAt } from '../support/store-databases.ts'
+import { name, open } from '../support/store-databases.ts'
 import { FaultyStore } from '../support/store-faults.ts'
 import {
   appended,
@@ -32,17 +31,6 @@ const entry = (since: number, sid: number, ops: readonly RowOp[] = []): JournalE
 const insert = (id: string): RowOp => ({ op: 'i', t: 'Issue', id, p: { title: id } })
 
 describe('an append', () => {
-  test('is restored with everything before it', async () => {
-    const { store, database } = await setUp()
-    const entries = [
-      entry(10, 12, [insert('d')]),
-      entry(12, 13),
-      entry(13, 20, [{ op: 'd', t: 'Issue', id: 'a' }]),
-    ]
-    for (const one of entries) await database.append(one)
-    expect(plain(await restoreState(await open(store)))).toEqual(plain(entries.reduce(appended, first)))
-  })
-
   test.each([
     ['behind', entry(9, 12, [insert('d')])],
     ['ahead', entry(11, 12, [insert('d')])],
@@ -97,85 +85,6 @@ describe('an append', () => {
     await expect(late).rejects.toMatchObject({ code: 'broken_link' })
   })
 
-  test('is refused with `broken_link` without a snapshot', async () => {
-    const database = await open(memoryStore())
-    await expect(database.append(entry(0, 1))).rejects.toMatchObject({ code: 'broken_link' })
-    expect(await restoreState(database)).toBeUndefined()
-  })
-
-  test('is refused the second time', async () => {
-    const { database } = await setUp()
-    await database.append(entry(10, 12, [insert('d')]))
-    await expect(database.append(entry(10, 12, [insert('e')]))).rejects.toMatchObject({ code: 'broken_link' })
-  })
-
-  test('started twice at once is refused the second time', async () => {
-    const { database } = await setUp()
-    await database.append(entry(10, 11))
-    const [one, two] = [database.append(entry(11, 12)), database.append(entry(11, 12))]
-    await expect(two).rejects.toMatchObject({ code: 'broken_link' })
-    await one
-  })
-
-  test('started at once with others follows them in order', async () => {
-    const { store, database } = await setUp()
-    const entries = Array.from({ length: 20 }, (_, n) => entry(10 + n, 11 + n, [insert(`n${n}`)]))
-    await Promise.all(entries.map((one) => database.append(one)))
-    expect(plain(await restoreState(await open(store)))).toEqual(plain(entries.reduce(appended, first)))
-  })
-
-  test('without changes writes nothing', async () => {
-    const { store, database } = await setUp()
-    await database.append(entry(10, 10))
-    expect(await behind(store, (tx) => tx.keys('journal'))).toEqual([])
-    expect(database.size.journalUnits).toBe(0)
-  })
-
-  test('after an empty or older one does not block the next', async () => {
-    const { store, database } = await setUp()
-    await database.append(entry(10, 11, [insert('d')]))
-    await database.append(entry(11, 11))
-    for (const wrong of [entry(11, 11, [insert('x')]), entry(11, 10)]) {
-      await expect(database.append(wrong)).rejects.toMatchObject({ code: 'broken_link' })
-    }
-    expect(await behind(store, (tx) => tx.keys('journal'))).toHaveLength(1)
-    await database.append(entry(11, 12, [insert('e')]))
-    const all = snapshotOf(12, rowsNamed('a', 'b', 'c', 'd', 'e'))
-    expect(plain(await restoreState(await open(store)))).toEqual(plain(all))
-  })
-
-  test('stores an epoch, alone or with ops', async () => {
-    const { store, database } = await setUp()
-    await database.append({ ...entry(10, 10), epoch: 'x' })
-    expect((await restoreState(await open(store)))?.epoch).toBe('x')
-    const again = await open(store)
-    await again.append({ ...entry(10, 11, [insert('d')]), epoch: 'y' })
-    await again.append(entry(11, 12))
-    expect((await restoreState(await open(store)))?.epoch).toBe('y')
-  })
-
-  test('stores an epoch right after another, too', async () => {
-    const { store, database } = await setUp()
-    await database.append(entry(10, 11))
-    await database.append({ ...entry(11, 12), epoch: 'x' })
-    await database.append({ ...entry(12, 13), epoch: 'y' })
-    expect(await restoreState(await open(store))).toMatchObject({ sid: 13, epoch: 'y' })
-  })
-
-  test('works for positions from below 0 to the last safe integer', async () => {
-    const sids = [-Number.MAX_SAFE_INTEGER, -1_000, -9, -1, 0, 1, 9, 10, 2 ** 40, Number.MAX_SAFE_INTEGER]
-    const [start = 0, ...rest] = sids
-    const { store, database } = await setUp(snapshotOf(start, []))
-    let since = start
-    for (const sid of rest) {
-      await database.append(entry(since, sid, [insert(`at ${sid}`)]))
-      since = sid
-    }
-    const state = await restoreState(await open(store))
-    expect(state?.sid).toBe(Number.MAX_SAFE_INTEGER)
-    expect([...(state?.rows.values() ?? [])].map(({ id }) => id)).toEqual(rest.map((sid) => `at ${sid}`))
-  })
-
   test('of many ops yields first', async () => {
     const clock = new PacedClock()
     const database = await openDatabase({ store: memoryStore(), name, clock })
@@ -199,15 +108,6 @@ describe('an append', () => {
     expect(clock.turns).toBe(before + 1)
   })
 
-  test('stores the op of a frame only', async () => {
-    const { store, database } = await setUp(snapshotOf(10, []))
-    const frame = { sid: 11, at: 5, tx: 'x', op: 'i', t: 'Issue', id: 'd', v: 3, p: { n: 1 } } as const
-    await database.append(entry(10, 11, [frame]))
-    const [record] = await behind(store, (tx) => tx.values('journal'))
-    const ops = '[{"op":"i","t":"Issue","id":"d","v":3,"p":{"n":1}}]'
-    expect(record).toEqual({ since: 10, sid: 11, at: storedAt, ops })
-  })
-
   test('invariant 53: types, ids and fields of any name come back as they were', async () => {
     const op: fc.Arbitrary<RowOp> = fc.oneof(
       fc.record({ op: fc.constant('i' as const), t: anyName, id: anyName, p: payload }),
@@ -226,13 +126,6 @@ describe('an append', () => {
     )
     expect(Object.keys({}.constructor.prototype)).toEqual([])
   })
-
-  test('carries payloads of 490 levels', async () => {
-    const { store, database } = await setUp()
-    const p = { deep: JSON.parse('['.repeat(490) + ']'.repeat(490)) }
-    await database.append(entry(10, 11, [{ op: 'i', t: 'Issue', id: 'deep', p }]))
-    expect((await restoreState(await open(store)))?.rows.get('5:Issuedeep')?.p).toEqual(p)
-  })
 })
 
 test('invariant 59: an append that fails, followed by one that would succeed, leaves no hole', async () => {
@@ -247,22 +140,4 @@ test('invariant 59: an append that fails, followed by one that would succeed, le
   await expect(database.append(entry(12, 13, [insert('e')]))).rejects.toMatchObject({ code: 'broken_link' })
   const expected = appended(first, entry(10, 11, [insert('d')]))
   expect(plain(await restoreState(await open(store)))).toEqual(plain(expected))
-})
-
-test('the size of the journal is the same before and after reading it', async () => {
-  const { database } = await setUp()
-  await database.append(entry(10, 11, [insert('d')]))
-  const { journalUnits, pageUnits } = database.size
-  expect(journalUnits).toBeGreaterThan('[{"op":"i","t":"Issue","id":"d","p":{"title":"d"}}]'.length)
-  expect(pageUnits).toBeGreaterThan(0)
-  await restoreState(database)
-  expect(database.size).toEqual({ journalUnits, pageUnits })
-  await storeSnapshot(database, first)
-  expect(database.size).toEqual({ journalUnits: 0, pageUnits })
-})
-
-test('a journal of many empty deltas is due to be folded', async () => {
-  const { database } = await setUp()
-  for (let sid = 10; sid < 5_010; sid += 1) await database.append(entry(sid, sid + 1))
-  expect(checkpointDue(database.size)).toBe(true)
 })

@@ -57,24 +57,6 @@ describe.each(Object.entries(stores))('the outbox on %s', (_, makeStore) => {
     expect(unreadable).toEqual([])
   })
 
-  test('cancels queued transactions, and reports those that were possibly sent', async () => {
-    const { outbox } = await open(makeStore())
-    await outbox.write({ put: [record('1'), record('2', { state: 'sending' }), record('3')] })
-    expect(await outbox.write({ put: [record('4')], cancel: ['1', '2', 'none'] })).toEqual(['2', 'none'])
-    expect((await outbox.read()).records.map(({ id }) => id)).toEqual(['2', '3', '4'])
-    expect(await outbox.write({ cancel: ['1'] })).toEqual([])
-  })
-
-  test('marks transactions as sent, except those that were cancelled or removed', async () => {
-    const { outbox } = await open(makeStore())
-    await outbox.write({ put: [record('1'), record('2'), record('3', { state: 'accepted', sid: 4 })] })
-    await outbox.write({ cancel: ['1'] })
-    const send = ['1', '2', '3', 'gone'].map((id) => record(id, { state: 'sending' }))
-    expect(await outbox.write({ send })).toEqual(['1'])
-    const { records } = await outbox.read()
-    expect(records).toEqual([record('2', { state: 'sending' }), record('3', { state: 'accepted', sid: 4 })])
-  })
-
   test('keeps a transaction unless another client discarded it, and reports that', async () => {
     const { outbox } = await open(makeStore())
     await outbox.write({ put: [record('1'), record('2', { state: 'sending' })] })
@@ -93,15 +75,6 @@ describe.each(Object.entries(stores))('the outbox on %s', (_, makeStore) => {
     expect((await outbox.read()).records.map(({ id }) => id)).toEqual(['2', '3', '4'])
     expect(await outbox.write({ cancel: ['5'] })).toEqual([])
     expect(await outbox.write({ keep: [record('5')] })).toEqual(['5'])
-  })
-
-  test('puts an existing transaction in its place', async () => {
-    const { outbox } = await open(makeStore())
-    await outbox.write({ put: [record('1')] })
-    const change = { put: [record('2')], by: '2', discard: ['1'] }
-    await outbox.write(change)
-    expect(await outbox.write(change)).toEqual([])
-    expect((await outbox.read()).records).toEqual([record('2')])
   })
 
   test('replaces both a replacement and the original', async () => {
@@ -126,15 +99,6 @@ describe.each(Object.entries(stores))('the outbox on %s', (_, makeStore) => {
     expect((await outbox.readOthers(() => true)).gone).toEqual([])
   })
 
-  test('remembers the last thousand cancelled transactions', async () => {
-    const { outbox } = await open(makeStore())
-    const ids = Array.from({ length: 1_002 }, (_, n) => `${10_000 + n}`)
-    await outbox.write({ put: ids.map((id) => record(id)) })
-    await outbox.write({ cancel: ids })
-    await outbox.write({ cancel: ids })
-    expect(await outbox.write({ send: ids.map((id) => record(id)) })).toEqual(ids.slice(2))
-  })
-
   test('reads transactions that the caller does not know', async () => {
     const { outbox } = await open(makeStore())
     await outbox.write({ put: [record('1'), record('2'), record('3')] })
@@ -144,28 +108,6 @@ describe.each(Object.entries(stores))('the outbox on %s', (_, makeStore) => {
       ids: new Set(['1', '2']),
       gone: ['3'],
     })
-  })
-
-  test('does not count a mark as a transaction, or a restored transaction as removed', async () => {
-    const { outbox } = await open(makeStore())
-    await outbox.write({ put: [record('1'), record('2')] })
-    await outbox.write({ discard: ['1', '2'] })
-    await outbox.write({ put: [record('2')] })
-    expect(await outbox.read()).toEqual({ records: [record('2')], unreadable: [] })
-    expect(await outbox.readOthers(() => true)).toEqual({ records: [], ids: new Set(['2']), gone: ['1'] })
-    const sent = record('2', { state: 'sending' })
-    expect(await outbox.write({ send: [sent] })).toEqual([])
-    expect(await outbox.find('2')).toEqual(sent)
-  })
-
-  test('reports whether a transaction is there or removed, unless it is unreadable', async () => {
-    const store = makeStore()
-    const { outbox } = await open(store)
-    await outbox.write({ put: [record('1'), record('2')] })
-    await outbox.write({ cancel: ['2'] })
-    await behind(store, async (tx) => tx.put('outbox', '3', 'nonsense'))
-    const found = await Promise.all(['1', '2', '3', '4'].map((id) => outbox.find(id)))
-    expect(found).toEqual([record('1'), 'gone', undefined, 'gone'])
   })
 
   test('invariant 35: an unreadable transaction is returned as it is stored, and kept', async () => {

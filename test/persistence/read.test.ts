@@ -31,14 +31,6 @@ describe.each(Object.entries(stores))('with a store in %s', (_, storeOf) => {
     expect(await database.read(sink)).toMatchObject({ sid: 6 })
     expect(pages).toEqual([[log], [row('2', {}, 'Issue'), row('2', {}, 'Log')]])
   })
-
-  test('reading again changes nothing, even if another client stores there now', async () => {
-    const { store, database } = await stored()
-    const other = await open(store)
-    await other.append({ since: 6, sid: 7, ops: [] })
-    expect(await database.read({ rows: () => {}, ops: () => {} })).toMatchObject({ sid: 7 })
-    await other.append({ since: 7, sid: 8, ops: [] })
-  })
 })
 
 test.each([
@@ -60,29 +52,4 @@ test.each([
   await database.read({ rows: () => {}, ops: () => steps.push('ops') })
   const taken = steps.slice(steps.indexOf('ops'), steps.indexOf('end'))
   expect(taken.join(' ')).toBe(expected)
-})
-
-test('pages are read a few at a time, in order', async () => {
-  let asked = 0
-  let most = 0
-  const listener = {
-    awaited: ({ table }: Step) => {
-      if (table === 'pages') asked += 1
-      return undefined
-    },
-    immediate: () => {},
-  }
-  const database = await open(withSteps(memoryStore(), listener))
-  const writer = await database.snapshot()
-  for (let n = 0; n < 100; n += 1) await writer.page(pageOf([row(String(n), {}, 'Issue')]))
-  await writer.commit({ sid: 5 })
-  asked = 0
-  const ids: (string | undefined)[] = []
-  const rows = ([first]: readonly WireRow[]) => {
-    most = Math.max(most, asked - ids.length)
-    ids.push(first?.id)
-  }
-  await database.read({ rows, ops: () => {} })
-  expect(ids).toEqual(Array.from({ length: 100 }, (_, n) => String(n)))
-  expect([asked, most]).toEqual([100, 16])
 })

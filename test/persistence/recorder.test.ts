@@ -41,15 +41,6 @@ describe('a recorder', () => {
     expect(stored).toEqual(['0-1: 1', '1-3: 2,3', '3-4: 4'])
   })
 
-  test('joins a due repair to waiting changes, and keeps it', async () => {
-    const { recorder, stored } = recorderOf()
-    for (const since of [0, 1]) recorder.record(entry(since))
-    recorder.record({ since: 2, sid: 2, ops: [], owesRepair: true })
-    recorder.record(entry(2))
-    await recorder.settled()
-    expect(stored).toEqual(['0-1: 1', '1-3: 2,3, owes a repair'])
-  })
-
   test('does not copy waiting changes again', async () => {
     const { recorder, stored } = recorderOf()
     let items = 0
@@ -90,39 +81,6 @@ describe('a recorder', () => {
     expect(told).toEqual(['timeout', undefined])
   })
 
-  test('repeats a failed write when somebody flushes', async () => {
-    const { recorder, stored } = recorderOf([full])
-    recorder.record(entry(0))
-    await recorder.settled()
-    await recorder.settled()
-    expect({ stored, failure: recorder.failure }).toEqual({ stored: ['0-1: 1'], failure: undefined })
-  })
-
-  test('repeats a write that failed for another reason the second time', async () => {
-    const { recorder, stored } = recorderOf([full, full])
-    recorder.record(entry(0))
-    for (const expected of [[], [], ['0-1: 1']]) {
-      await recorder.settled()
-      expect(stored).toEqual(expected)
-    }
-  })
-
-  test('clears its failure when another database is open', async () => {
-    const { recorder, told } = recorderOf()
-    recorder.suspend(full)
-    recorder.use(noDatabase)
-    expect([recorder.failure, told]).toEqual([undefined, ['quota', undefined]])
-  })
-
-  test('reports once that writing fails, and once that it works again', async () => {
-    const { recorder, told } = recorderOf([full, full, full])
-    for (const since of [0, 1, 2, 3]) {
-      recorder.record(entry(since))
-      await recorder.settled()
-    }
-    expect(told).toEqual(['quota', undefined])
-  })
-
   test.each(['fenced', 'broken_link', 'closed'] as const)(
     'writes nothing after %s until a snapshot is stored',
     async (code) => {
@@ -138,29 +96,6 @@ describe('a recorder', () => {
       expect({ stored, told }).toEqual({ stored: ['5-6: 6'], told: [code, undefined] })
     },
   )
-
-  test('writes nothing while it is suspended', async () => {
-    const { recorder, stored, told } = recorderOf()
-    for (const since of [0, 1]) recorder.record(entry(since))
-    recorder.suspend()
-    recorder.record(entry(2))
-    await recorder.settled()
-    // The first was under way.
-    expect({ stored, told }).toEqual({ stored: ['0-1: 1'], told: [] })
-  })
-
-  test('does not start writes that are planned for later', async () => {
-    const { recorder, begun, stored } = recorderOf()
-    recorder.record(entry(0), true)
-    recorder.suspend()
-    await recorder.settled()
-    recorder.resume()
-    recorder.record(entry(1), true)
-    expect(begun).toEqual([])
-    recorder.record(entry(2))
-    await recorder.settled()
-    expect(stored).toEqual(['1-3: 2,3'])
-  })
 
   test('reports a snapshot that could not be stored until one is', async () => {
     const { recorder, stored, told } = recorderOf()
@@ -187,23 +122,5 @@ describe('a recorder', () => {
     recorder.suspend(full)
     await recorder.settled()
     expect({ failure: recorder.failure, told }).toEqual({ failure: full, told: ['quota'] })
-  })
-
-  test('stores a delta of any size, but keeps only so many for a store that fails', async () => {
-    const large = { ...entry(0), ops: Array.from({ length: 60_000 }, () => entry(0).ops).flat() }
-    const healthy = recorderOf()
-    healthy.recorder.record(large)
-    await healthy.recorder.settled()
-    expect(healthy.stored).toHaveLength(1)
-
-    const failing = recorderOf([full])
-    failing.recorder.record(large)
-    await failing.recorder.settled()
-    failing.recorder.record(entry(1))
-    await failing.recorder.settled()
-    expect({ stored: failing.stored, failure: failing.recorder.failure }).toEqual({
-      stored: [],
-      failure: full,
-    })
   })
 })

@@ -32,23 +32,6 @@ describe('a snapshot', () => {
     expect(pages).toEqual([rowsNamed('a', 'b'), rowsNamed('c', 'd')])
   })
 
-  test('may be written several pages at a time', async () => {
-    const { store, database } = await setUp()
-    const writer = await database.snapshot()
-    await writer.page(pageOf(rowsNamed('a', 'b')), pageOf(rowsNamed('c')))
-    await writer.page(pageOf(rowsNamed('d')), pageOf(rowsNamed('e')))
-    await writer.commit({ sid: 20 })
-    const all = rowsNamed('a', 'b', 'c', 'd', 'e')
-    expect(plain(await restoreState(await open(store)))).toEqual(plain(snapshotOf(20, all)))
-  })
-
-  test('that is empty, at position 0, counts as a snapshot', async () => {
-    const store = memoryStore()
-    expect(await restoreState(await open(store))).toBeUndefined()
-    await storeSnapshot(await open(store), snapshotOf(0, []))
-    expect(plain(await restoreState(await open(store)))).toEqual({ sid: 0, epoch: undefined, rows: [] })
-  })
-
   test('invariant 8: replaces everything: absent rows are removed, and so is the journal', async () => {
     const { store, database } = await setUp()
     await database.append({ since: 10, sid: 30, ops: [{ op: 'i', t: 'Issue', id: 'new', p: {} }] })
@@ -59,18 +42,6 @@ describe('a snapshot', () => {
     expect(plain(await restoreState(await open(store)))).toEqual(plain(other))
   })
 
-  test('leaves no page of the previous one', async () => {
-    const { store, database } = await setUp()
-    await storeSnapshot(database, other, 1)
-    expect(await behind(store, (tx) => tx.keys('pages'))).toHaveLength(3)
-  })
-
-  test('without an epoch has none', async () => {
-    const { store, database } = await setUp()
-    await storeSnapshot(database, snapshotOf(20, []))
-    expect((await restoreState(await open(store)))?.epoch).toBeUndefined()
-  })
-
   test('leaves the data as it was until it is committed', async () => {
     const { store, database } = await setUp()
     const writer = await database.snapshot()
@@ -79,32 +50,6 @@ describe('a snapshot', () => {
     await database.append({ since: 10, sid: 11, ops: [] })
     await writer.abort()
     expect((await restoreState(database))?.sid).toBe(11)
-    expect(await behind(store, (tx) => tx.keys('pages'))).toHaveLength(2)
-  })
-
-  test('that has ended accepts no more pages', async () => {
-    const { database } = await setUp()
-    const writer = await database.snapshot()
-    await writer.commit({ sid: 20 })
-    await expect(writer.page(pageOf([]))).rejects.toMatchObject({ code: 'aborted' })
-    await expect(writer.commit({ sid: 21 })).rejects.toMatchObject({ code: 'aborted' })
-    await writer.abort()
-    expect((await restoreState(database))?.sid).toBe(20)
-  })
-
-  test('is not committed if a page failed', async () => {
-    const store = memoryStore()
-    const faulty = new FaultyStore(store)
-    const database = await open(faulty.store)
-    await storeSnapshot(database, old)
-    const writer = await database.snapshot()
-    faulty.arm(3, 'throw')
-    const failing = writer.page(pageOf(rowsNamed('x')))
-    await expect(failing).rejects.toThrow('on purpose')
-    await writer.page(pageOf(rowsNamed('y')))
-    await expect(writer.commit({ sid: 20 })).rejects.toThrow('on purpose')
-    await writer.abort()
-    expect(plain(await restoreState(await open(store)))).toEqual(plain(old))
     expect(await behind(store, (tx) => tx.keys('pages'))).toHaveLength(2)
   })
 
@@ -190,16 +135,6 @@ describe('two snapshots at once', () => {
       expect(plain(await restoreState(database))).toEqual(plain(expected))
     }
     expect(await behind(store, (tx) => tx.keys('pages'))).toHaveLength(2)
-  })
-
-  test('aborting one does not affect the other', async () => {
-    const { database } = await setUp()
-    const [one, two] = [await database.snapshot(), await database.snapshot()]
-    await one.page(pageOf(rowsNamed('one')))
-    await two.page(pageOf(rowsNamed('two')))
-    await one.abort()
-    await two.commit({ sid: 20 })
-    expect(plain(await restoreState(database))).toEqual(plain(snapshotOf(20, rowsNamed('two'))))
   })
 })
 

@@ -5,24 +5,6 @@ import { helloSchema } from '../../src/protocol/schema/hello.ts'
 import { mutilated, parsedJson } from '../support/arbitraries.ts'
 
 const read = (value: unknown) => readPush(JSON.stringify(value))
-const insert = { sid: 7, t: 'a', id: '1', op: 'i', p: { x: 1 } }
-
-test('a frame alone is a delta up to its sid', () => {
-  expect(read(insert)).toEqual({
-    kind: 'delta',
-    delta: { sid: 7, kind: 'frame', frames: [insert], broken: [] },
-  })
-})
-
-test('an array of frames is a delta up to the highest sid', () => {
-  expect(read([{ ...insert, sid: 9 }, insert])).toMatchObject({ kind: 'delta', delta: { sid: 9 } })
-})
-
-test('any delta may say since when it is whole', () => {
-  expect(read({ since: 6, ...insert })).toMatchObject({ kind: 'delta', delta: { since: 6, sid: 7 } })
-  expect(read({ since: 5, sid: 7, rows: [] })).toMatchObject({ kind: 'delta', delta: { since: 5 } })
-  expect(read({ since: 7, sid: 7, frames: [] })).toMatchObject({ kind: 'delta', delta: { since: 7 } })
-})
 
 test('hello is told apart, and what it says in a wrong type is left out', () => {
   expect(read({ hello: { sid: 3, epoch: 'e', caller: 'c', heartbeatMs: 'x' } })).toEqual({
@@ -56,10 +38,6 @@ test('hello is read where its schema accepts it, and only there', () => {
     }),
     { numRuns: 1_000 },
   )
-})
-
-test('a sid alone is a position', () => {
-  expect(read({ sid: 12 })).toEqual({ kind: 'position', sid: 12 })
 })
 
 test.each([

@@ -25,16 +25,6 @@ describe('a row', () => {
     )
   })
 
-  test('keeps its payload by reference', () => {
-    const value = JSON.parse('{"t":"a","id":"1","p":{"x":[1]}}')
-    const read = readRow(value)
-    expect(typeof read === 'string' ? undefined : read.p).toBe(value.p)
-  })
-
-  test('with a version that is no number counts as one without a version', () => {
-    expect(readRow({ t: 'a', id: '1', v: '3', p: {} })).toEqual({ t: 'a', id: '1', p: {} })
-  })
-
   test.each([
     ['no object', 'x'],
     ['no type', { id: '1', p: {} }],
@@ -92,31 +82,7 @@ describe('a frame', () => {
 })
 
 describe('a delta', () => {
-  const insert = { sid: 7, t: 'a', id: '1', op: 'i', p: { x: 1 } }
   const whole = { t: 'a', id: '1', v: 3, p: { x: 1 } }
-
-  test('of frames is read', () => {
-    expect(readDelta({ sid: 7, frames: [insert] })).toEqual({
-      sid: 7,
-      kind: 'frame',
-      frames: [insert],
-      broken: [],
-    })
-  })
-
-  test('of rows is read as of frames that put them in place at its sid', () => {
-    const frames = [{ ...whole, op: 'i', sid: 7 }]
-    expect(readDelta({ sid: 7, rows: [{ ...whole, op: 'd' }] })).toEqual({
-      sid: 7,
-      kind: 'row',
-      frames,
-      broken: [],
-    })
-  })
-
-  test('with both frames and rows is one of frames', () => {
-    expect(readDelta({ sid: 7, frames: [insert], rows: [whole] }).kind).toBe('frame')
-  })
 
   test('with `null` for what it leaves out is read as if it were left out', () => {
     const bare = { epoch: null, since: null, at: null, tx: null }
@@ -134,24 +100,6 @@ describe('a delta', () => {
     })
   })
 
-  test('without a change may be of frames or of rows', () => {
-    expect(readDelta({ sid: 7, frames: [] })).toEqual({ sid: 7, kind: 'frame', frames: [], broken: [] })
-    expect(readDelta({ sid: 7, rows: [] })).toEqual({ sid: 7, kind: 'row', frames: [], broken: [] })
-  })
-
-  test('of a single row with a sid is read', () => {
-    expect(readDelta({ sid: 7, ...whole })).toMatchObject({ sid: 7, kind: 'row', frames: [{ id: '1' }] })
-  })
-
-  test('of a single object with an op is never taken for a row', () => {
-    expect(readDelta({ ...insert, op: 'x' })).toEqual({
-      sid: 7,
-      kind: 'frame',
-      frames: [],
-      broken: ['the frame 7 has an unknown `op`'],
-    })
-  })
-
   test('keeps its items, and what is wrong with some, in the order in which they came', () => {
     const ids = ['c', 'a', 'b']
     const whole = { t: 'a', p: {} }
@@ -161,12 +109,6 @@ describe('a delta', () => {
     const { broken } = readDelta({ sid: 7, rows: ['x', { ...whole, id: 5 }] })
     expect(broken).toEqual([readRow('x'), readRow({ ...whole, id: 5 })])
     expect(broken[0]).not.toBe(broken[1])
-  })
-
-  test('leaves a broken item out and names it', () => {
-    const { frames, broken } = readDelta({ sid: 9, frames: [insert, { ...insert, sid: 'x' }] })
-    expect(frames).toEqual([insert])
-    expect(broken).toEqual(['a frame has no usable `sid`'])
   })
 
   test('carries epoch, caller and since where they have their type, and is read without them elsewhere', () => {

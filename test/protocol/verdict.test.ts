@@ -1,6 +1,5 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { isSyncError } from '../../src/base/errors.ts'
 import { txResultSchema } from '../../src/protocol/schema/tx.ts'
 import { readTxResponse } from '../../src/protocol/tx.ts'
 
@@ -45,30 +44,6 @@ test('a verdict with an error is a refusal, or none, whatever else it says', () 
     { id: 'd', error: { code: 'conflict', message: 'conflict' } },
     { id: 'e', error: { code: 'conflict', message: 'conflict' } },
   ])
-})
-
-test('an answer without a list of verdicts holds none', () => {
-  for (const results of [undefined, null, { id: 'a', sid: 5 }, 'a']) {
-    expect(readTxResponse({ sid: 5, results })).toEqual({ sid: 5, results: [] })
-  }
-})
-
-test('an answer may name the history in which it judged', () => {
-  const answer = { sid: 5, epoch: 'e', caller: 'c', results: [] }
-  expect(readTxResponse(answer)).toEqual(answer)
-})
-
-test('an answer that does not say how far it reaches is none', () => {
-  const codeOf = (value: unknown) => {
-    try {
-      return readTxResponse(value)
-    } catch (error) {
-      return isSyncError(error, 'ProtocolError') && error.code
-    }
-  }
-  const results = [{ id: 'a', sid: 5 }]
-  const answers = [{ results }, { sid: '5', results }, { sid: 1.5, results }, results]
-  expect(answers.map(codeOf)).toEqual(['bad_envelope', 'bad_sid', 'bad_sid', 'bad_envelope'])
 })
 
 test('a refusal is told without details that nest deeper than a record may, which no disk would keep', () => {

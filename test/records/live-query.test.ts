@@ -145,18 +145,6 @@ describe('a filter that throws', () => {
   })
 })
 
-test('a window that begins before the first row, or is empty, contains the existing rows', () => {
-  const { replica } = replicaOf([...rows, row('d', { n: 4 })], [['n']])
-  for (const direction of ['asc', 'desc'] as const) {
-    const after = { values: [direction === 'asc' ? 1 : 4], id: direction === 'asc' ? 'b' : 'd' }
-    const query = replica.query(t, { orderBy: [['n', direction]], limit: 2, after })
-    const ids = (from: number, to: number) => query.slice(from, to).map(({ id }) => id)
-    const [first = '', second = ''] = query.rows.map(({ id }) => id)
-    expect([ids(-2, 1), ids(-2, 9), ids(1, 9)]).toEqual([[first], [first, second], [second]])
-    expect([ids(-2, -1), ids(0, -1), ids(2, 1), ids(3, 9)]).toEqual([[], [], [], []])
-  }
-})
-
 describe('cursor', () => {
   test('is the end of the result, as data', () => {
     const { replica } = replicaOf([row('a', { n: 1, tags: [1] }), row('b', { n: 1 })])

@@ -1,56 +1,6 @@
-import * as fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
-import { fold } from '../../src/protocol/fold.ts'
-import { frame } from '../support/arbitraries.ts'
 import { PacedClock } from '../support/paced-clock.ts'
 import { apply, emptyReplica, replaceAll, replicaOf, row, t } from '../support/replica-fixtures.ts'
-
-test('a staged copy is invisible until it is swapped in', async () => {
-  const { replica } = replicaOf([row('a', { n: 1 })])
-  const staging = replica.stage()
-  staging.add([row('a', { n: 2 }), row('b', { n: 1 })])
-  await staging.prepare()
-  expect(replica.all(t)).toEqual([{ id: 'a', n: 1 }])
-  replica.swap(staging)
-  expect(replica.all(t)).toEqual([
-    { id: 'a', n: 2 },
-    { id: 'b', n: 1 },
-  ])
-})
-
-test('ops apply to the staged rows, and are read back', () => {
-  const { replica } = emptyReplica()
-  const staging = replica.stage()
-  staging.add([row('a', { n: 1, m: 1 }), row('b')])
-  staging.apply([
-    { op: 'u', t, id: 'a', p: { n: 2 } },
-    { op: 'u', t, id: 'unknown', p: { n: 2 } },
-    { op: 'd', t, id: 'b' },
-    { op: 'd', t, id: 'unknown' },
-    { op: 'i', t, id: 'c', p: {}, v: 3 },
-  ])
-  expect(staging.rows.of(t).get('a')).toEqual(row('a', { n: 2, m: 1 }))
-  expect(staging.rows.of('Other').get('a')).toBeUndefined()
-  replica.swap(staging)
-  expect(replica.all(t)).toHaveLength(2)
-  expect(replica.confirmed(t, 'c')).toEqual(row('c', {}, 3))
-})
-
-test('ops one by one report the same unknown records as all at once', () => {
-  const op = frame(fc.constant(1))
-  const there = { t: 'a', id: '1', p: {} }
-  fc.assert(
-    fc.property(fc.array(fc.array(op)), (lists) => {
-      const staging = emptyReplica().replica.stage()
-      staging.add([there])
-      for (const ops of lists) staging.apply(ops)
-      const rows = {
-        of: (t: string) => ({ get: (id: string) => (t === 'a' && id === '1' ? there : undefined) }),
-      }
-      expect(new Set(staging.unknown)).toEqual(new Set(fold(rows, lists.flat()).unknown))
-    }),
-  )
-})
 
 test('equal records, rows and results stay the same objects after a swap', () => {
   const rows = () => [row('a', { n: 1 }, 1), row('b', { id: 'b', n: 2 }, 1), row('c', { n: 3 }, 1)]
@@ -66,17 +16,6 @@ test('equal records, rows and results stay the same objects after a swap', () =>
   expect(replica.confirmed(t, 'c')?.v).toBe(2)
   expect(query.rows).toBe(shown)
   expect(listener).not.toHaveBeenCalled()
-})
-
-test('records and types that a swapped copy lacks are removed', () => {
-  const { replica } = replicaOf([row('a'), { t: 'Other', id: 'x', p: {} }])
-  const query = replica.query('Other', {})
-  const listener = vi.fn()
-  query.subscribe(listener)
-  replaceAll(replica, [row('b')])
-  expect(replica.get(t, 'a')).toBeUndefined()
-  expect(query.rows).toEqual([])
-  expect(listener).toHaveBeenCalledTimes(1)
 })
 
 test('queries that begin, end or change between preparing and swapping are right afterwards', async () => {

@@ -77,18 +77,6 @@ test('what is for tokens of one shape is asked where there is no token', async (
   expect(await routed(withKey(key.secret))).toMatchObject({ userId: 'robot' })
 })
 
-test.each([
-  [jwt, true],
-  ['eyJhbGciOiJub25lIn0.e30.', true],
-  ['abc.def.ghi', false],
-  ['x.eyJhbGciOiJub25lIn0.e30.', false],
-  ['eyJhbGciOiJSU0EtT0FFUCJ9.an.encrypted.one.of5', false],
-  ['opaque', false],
-  ['', false],
-])('%j looks like a JSON Web Token: %s', (token, looks) => {
-  expect(looksLikeJwt(token)).toBe(looks)
-})
-
 test('none at all is a mistake', () => {
   expect(() => anyOf()).toThrow(expect.objectContaining({ name: 'ConfigurationError' }))
 })

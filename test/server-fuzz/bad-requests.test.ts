@@ -1,35 +1,28 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { resolveEnvironment } from '../../src/base/environment.default.ts'
 import {
   anyOf,
   apiKeyAuthentication,
   jwtAuthentication,
+  MemoryLog,
   memoryKeyStore,
   prometheusMetrics,
 } from '../../src/server/index.ts'
-import { type Grounds, type Kind, kinds, openGrounds } from '../interface/grounds.ts'
 import { secret, serveOn, tokenOf } from '../interface/site.ts'
 import { insert } from '../server/harness.ts'
 import { type RawAnswer, sendRaw, wire } from './raw.ts'
 import { headers, lines, type Target, targets, upgrade } from './requests.ts'
 
-let grounds: Grounds
-
-beforeAll(async () => {
-  grounds = await openGrounds()
-})
-
-afterAll(() => grounds.close())
-
 const metricsToken = 'what-only-the-watcher-of-metrics-knows'
 
 /** A service with all that can be asked, whose every answer is looked at. */
-async function watched(kind: Kind) {
+async function watched() {
   const store = memoryKeyStore()
   const { secret: key } = await store.create({ userId: 'ann' })
   const token = await tokenOf('ann')
-  const site = await serveOn(await grounds.log(kind), {
+  const site = await serveOn(new MemoryLog(resolveEnvironment()), {
     authenticate: anyOf(jwtAuthentication({ secret }), apiKeyAuthentication({ store })),
     metrics: prometheusMetrics({ token: metricsToken }),
   })
@@ -96,125 +89,123 @@ function requestFor(
   return wire(line ?? `${target.method} ${target.path} HTTP/1.1`, [...proper, ...changed], target.body)
 }
 
-describe.each(kinds)('on %s', (kind) => {
-  test('whatever the first line of a request says, the answer is a refusal or a proper one', async () => {
-    const { send, settle, token } = await watched(kind)
-    for (const target of targets) {
-      const asked = lines.map((line) =>
-        send(requestFor(target, `Bearer ${token}`, [], line(target.method, target.path))),
-      )
-      await Promise.all(asked)
-    }
-    await settle()
-  })
+test('whatever the first line of a request says, the answer is a refusal or a proper one', async () => {
+  const { send, settle, token } = await watched()
+  for (const target of targets) {
+    const asked = lines.map((line) =>
+      send(requestFor(target, `Bearer ${token}`, [], line(target.method, target.path))),
+    )
+    await Promise.all(asked)
+  }
+  await settle()
+})
 
-  test('whatever the headers of a request say, the answer is a refusal or a proper one', async () => {
-    const { send, settle, token } = await watched(kind)
-    for (const target of targets) {
-      await Promise.all(headers.map((changed) => send(requestFor(target, `Bearer ${token}`, changed))))
-    }
-    await settle()
-  })
+test('whatever the headers of a request say, the answer is a refusal or a proper one', async () => {
+  const { send, settle, token } = await watched()
+  for (const target of targets) {
+    await Promise.all(headers.map((changed) => send(requestFor(target, `Bearer ${token}`, changed))))
+  }
+  await settle()
+})
 
-  test('no token is logged, whichever way a request for a socket is broken', async () => {
-    const { send, settle, token, key } = await watched(kind)
-    const target = { method: 'GET', path: `/sync/v1/ws?token=${token}`, headers: upgrade }
-    const hosts = ['[', 'a b', 'x\\y', ''].map((host) => [`Host: ${host}`, 'Authorization: '])
-    for (const changed of [...hosts, ...headers]) {
-      await send(requestFor(target, '', changed))
-      await send(requestFor({ ...target, headers: [] }, '', changed))
-      await send(requestFor({ ...target, path: `/sync/v1/ws?token=${key}` }, `Bearer ${key}`, changed))
-    }
-    for (const line of [`GET http://[/sync/v1/ws?token=${token} HTTP/1.1`, `GET x?token=${token} HTTP/1.1`]) {
-      await send(requestFor(target, '', [], line))
-      await send(requestFor({ ...target, headers: [] }, '', [], line))
-    }
-    await settle()
-  })
+test('no token is logged, whichever way a request for a socket is broken', async () => {
+  const { send, settle, token, key } = await watched()
+  const target = { method: 'GET', path: `/sync/v1/ws?token=${token}`, headers: upgrade }
+  const hosts = ['[', 'a b', 'x\\y', ''].map((host) => [`Host: ${host}`, 'Authorization: '])
+  for (const changed of [...hosts, ...headers]) {
+    await send(requestFor(target, '', changed))
+    await send(requestFor({ ...target, headers: [] }, '', changed))
+    await send(requestFor({ ...target, path: `/sync/v1/ws?token=${key}` }, `Bearer ${key}`, changed))
+  }
+  for (const line of [`GET http://[/sync/v1/ws?token=${token} HTTP/1.1`, `GET x?token=${token} HTTP/1.1`]) {
+    await send(requestFor(target, '', [], line))
+    await send(requestFor({ ...target, headers: [] }, '', [], line))
+  }
+  await settle()
+})
 
-  test('what is no HTTP at all is refused, or hung up on', async () => {
-    const { send, settle, port } = await watched(kind)
-    const garbage = [
-      '\0'.repeat(1_000),
-      '\u00ff\u00fe'.repeat(500),
-      '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
-      'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
-      '\r\n'.repeat(500),
-      '{"txs":[]}\r\n\r\n',
-      `${'x'.repeat(100_000)}`,
-      'GET /sync/v1/bootstrap HTTP/1.1\r\nHost',
-      'GET /sync/v1/bootstrap HTTP/1.1\r\nHost: x\r\n',
-    ]
-    for (const text of garbage) {
-      await send(text, { after: 'end' })
-      await sendRaw(port, text, { after: 'reset' })
-    }
-    await settle()
-  })
+test('what is no HTTP at all is refused, or hung up on', async () => {
+  const { send, settle, port } = await watched()
+  const garbage = [
+    '\0'.repeat(1_000),
+    '\u00ff\u00fe'.repeat(500),
+    '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
+    'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+    '\r\n'.repeat(500),
+    '{"txs":[]}\r\n\r\n',
+    `${'x'.repeat(100_000)}`,
+    'GET /sync/v1/bootstrap HTTP/1.1\r\nHost',
+    'GET /sync/v1/bootstrap HTTP/1.1\r\nHost: x\r\n',
+  ]
+  for (const text of garbage) {
+    await send(text, { after: 'end' })
+    await sendRaw(port, text, { after: 'reset' })
+  }
+  await settle()
+})
 
-  test('nothing that a client says on its socket is taken for anything', async () => {
-    const { listen, service, lines } = await watched(kind)
-    const { socket, pushes } = await listen()
-    const said = [
-      '',
-      '\0',
-      '{',
-      'null',
-      '{"hello":{"sid":9}}',
-      '{"since":0,"sid":9,"frames":[]}',
-      '[]',
-      'x'.repeat(4_000),
-    ]
-    const before = lines.length
-    for (const text of said) {
-      socket.send(text)
-      socket.send(Buffer.from(text))
-      socket.ping(text.slice(0, 100))
-    }
-    await service.write([insert('3')])
-    await expect.poll(() => pushes.flatMap(({ frames }) => frames)).toMatchObject([{ sid: 3, id: '3' }])
-    expect([socket.readyState, lines.slice(before)]).toEqual([1, []])
-  })
+test('nothing that a client says on its socket is taken for anything', async () => {
+  const { listen, service, lines } = await watched()
+  const { socket, pushes } = await listen()
+  const said = [
+    '',
+    '\0',
+    '{',
+    'null',
+    '{"hello":{"sid":9}}',
+    '{"since":0,"sid":9,"frames":[]}',
+    '[]',
+    'x'.repeat(4_000),
+  ]
+  const before = lines.length
+  for (const text of said) {
+    socket.send(text)
+    socket.send(Buffer.from(text))
+    socket.ping(text.slice(0, 100))
+  }
+  await service.write([insert('3')])
+  await expect.poll(() => pushes.flatMap(({ frames }) => frames)).toMatchObject([{ sid: 3, id: '3' }])
+  expect([socket.readyState, lines.slice(before)]).toEqual([1, []])
+})
 
-  test('a client that pings and takes no answer is cut before its answers pile up', async () => {
-    const { port, token } = await watched(kind)
-    const socket = connect(port, '127.0.0.1')
-    onTestFinished(() => void socket.destroy())
-    socket.write(requestFor({ method: 'GET', path: '/sync/v1/ws', headers: upgrade }, `Bearer ${token}`))
-    await once(socket, 'data')
-    socket.pause()
-    let gone = false
-    socket.on('error', () => {
-      gone = true
-    })
-    // Of 125 bytes, masked by zeros.
-    const ping = Buffer.alloc(131, 'x').fill(0, 2, 6)
-    ping.set([0x89, 0x80 | 125])
-    const pings = Buffer.alloc(131 * 1_000, ping)
-    let sent = 0
-    while (!gone && sent < 64 * 1_048_576) {
-      await new Promise((resolve) => socket.write(pings, resolve))
-      sent += pings.length
-    }
-    expect(gone).toBe(true)
+test('a client that pings and takes no answer is cut before its answers pile up', async () => {
+  const { port, token } = await watched()
+  const socket = connect(port, '127.0.0.1')
+  onTestFinished(() => void socket.destroy())
+  socket.write(requestFor({ method: 'GET', path: '/sync/v1/ws', headers: upgrade }, `Bearer ${token}`))
+  await once(socket, 'data')
+  socket.pause()
+  let gone = false
+  socket.on('error', () => {
+    gone = true
   })
+  // Of 125 bytes, masked by zeros.
+  const ping = Buffer.alloc(131, 'x').fill(0, 2, 6)
+  ping.set([0x89, 0x80 | 125])
+  const pings = Buffer.alloc(131 * 1_000, ping)
+  let sent = 0
+  while (!gone && sent < 64 * 1_048_576) {
+    await new Promise((resolve) => socket.write(pings, resolve))
+    sent += pings.length
+  }
+  expect(gone).toBe(true)
+})
 
-  test('a refused socket is not kept by a client that never hangs up', async () => {
-    const { port } = await watched(kind)
-    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
-    onTestFinished(() => void socket.destroy())
-    socket.write(requestFor({ method: 'GET', path: '/sync/v1/ws', headers: upgrade }, 'Bearer wrong'))
-    let text = ''
-    socket.on('data', (chunk) => {
-      text += chunk
-    })
-    await once(socket, 'end')
-    expect(text).toMatch(/^HTTP\/1\.1 401 /)
-    // A side that is gone answers what comes for it with a reset.
-    let failed = false
-    socket.on('error', () => {
-      failed = true
-    })
-    await expect.poll(() => failed || !socket.write('x')).toBe(true)
+test('a refused socket is not kept by a client that never hangs up', async () => {
+  const { port } = await watched()
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+  onTestFinished(() => void socket.destroy())
+  socket.write(requestFor({ method: 'GET', path: '/sync/v1/ws', headers: upgrade }, 'Bearer wrong'))
+  let text = ''
+  socket.on('data', (chunk) => {
+    text += chunk
   })
+  await once(socket, 'end')
+  expect(text).toMatch(/^HTTP\/1\.1 401 /)
+  // A side that is gone answers what comes for it with a reset.
+  let failed = false
+  socket.on('error', () => {
+    failed = true
+  })
+  await expect.poll(() => failed || !socket.write('x')).toBe(true)
 })

@@ -14,27 +14,20 @@ import fs, {
 import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { resolveEnvironment } from '../../src/base/environment.default.ts'
 import { lockFolder } from '../../src/server/log/sql/folder-lock.ts'
 import { listenIn } from '../../src/server/log/sql/folder-socket.ts'
 import { openSqlLog } from '../../src/server/log/sql/open.ts'
 import { insert } from '../server/harness.ts'
-import { type Child, runChild } from '../support/child.ts'
+import { runChild } from '../support/child.ts'
 import { asService, idsOf } from './judge.ts'
-
-interface Said {
-  readonly ready?: boolean
-  readonly error?: string
-  readonly id?: string
-}
 
 const { clock } = resolveEnvironment()
 let root = ''
 /** The history of the databases that tests begin with, which hold the record `1`. */
 let history = ''
 let folder = ''
-let children: Child<Said>[] = []
 
 /** To make a database takes seconds, so each test begins with a copy: of one that was closed, or was open. */
 beforeAll(async () => {
@@ -57,19 +50,9 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'instep-folder-'))
 })
 
-afterEach(async () => {
-  for (const child of children) await child.kill()
-  children = []
-  rmSync(folder, { recursive: true, force: true })
-})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 const begin = (state: 'closed' | 'left') => cpSync(join(root, state), folder, { recursive: true })
-
-async function hold(...args: readonly string[]): Promise<Child<Said>> {
-  const child = await runChild<Said>('test/server-sql/holder.ts', [folder, ...args])
-  children.push(child)
-  return child
-}
 
 async function historyNow(): Promise<string> {
   const log = await openSqlLog(folder)
@@ -80,7 +63,8 @@ async function historyNow(): Promise<string> {
 
 test('invariant 58: a second process on a folder fails at once and says why; after the first is killed it takes over', async () => {
   begin('closed')
-  const first = await hold()
+  const first = await runChild('test/server-sql/holder.ts', [folder])
+  onTestFinished(first.kill)
   expect(await first.next()).toEqual({ ready: true })
   await expect(openSqlLog(folder)).rejects.toMatchObject({
     name: 'ConfigurationError',
@@ -91,26 +75,6 @@ test('invariant 58: a second process on a folder fails at once and says why; aft
   await first.kill()
   expect(await historyNow()).toBe(history)
   expect(readdirSync(folder).sort()).toEqual(['complete', 'pgdata'])
-}, 120_000)
-
-test('kill -9 loses nothing that was answered', async () => {
-  begin('closed')
-  const answered = ['1']
-  for (const life of ['a', 'b']) {
-    const child = await hold(life)
-    expect(await child.next()).toEqual({ ready: true })
-    for (let count = 0; count < 20; count += 1) {
-      const { id } = await child.next()
-      if (id !== undefined) answered.push(id)
-    }
-    await child.kill()
-  }
-  const log = await openSqlLog(folder)
-  const ids = await idsOf(log)
-  expect(answered).toHaveLength(41)
-  expect(answered.filter((id) => !ids.includes(id))).toEqual([])
-  expect((await log.position()).head).toBe(ids.length)
-  await log.close()
 }, 120_000)
 
 test('a folder keeps its content and its history, until it is given a new one', async () => {

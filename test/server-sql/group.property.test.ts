@@ -97,6 +97,6 @@ test('writes that are asked at once are done as if each had been asked after the
         await log.close()
       }
     }),
-    { numRuns: 80 },
+    { numRuns: 40 },
   )
 })

@@ -37,58 +37,6 @@ const settled = async (joined: Joined<number, number>, jobs: readonly number[]) 
   return results.map((result) => (result.status === 'fulfilled' ? result.value : String(result.reason)))
 }
 
-test('jobs that arrive in one turn of the loop, or during a group, share a group', async () => {
-  const { joined, groups, go } = doubling({ held: true })
-  const first = settled(joined, [1, 2, 3])
-  await settle()
-  const rest = settled(joined, [4, 5])
-  go()
-  expect(await first).toEqual([2, 4, 6])
-  expect(await rest).toEqual([8, 10])
-  expect(groups).toEqual([
-    [1, 2, 3],
-    [4, 5],
-  ])
-})
-
-test('a group is as large as may be, and what is left over is the next', async () => {
-  const { joined, groups } = doubling()
-  const jobs = Array.from({ length: 24 }, (_, index) => index)
-  expect(await settled(joined, jobs)).toEqual(jobs.map((job) => job * 2))
-  expect(groups.map((group) => group.length)).toEqual([10, 10, 4])
-})
-
-test('jobs that a group has not done are done by the next ones, in their order', async () => {
-  const groups: (readonly number[])[] = []
-  const joined = new Joined<number, number>({
-    run: async (jobs) => {
-      groups.push(jobs)
-      return jobs.slice(0, 2)
-    },
-    sizeOf: () => 1,
-    callerOf: () => undefined,
-    isOfOne: () => true,
-    clock: new VirtualClock(),
-    maxWaitMs: 10_000,
-  })
-  expect(await settled(joined, [1, 2, 3, 4, 5])).toEqual([1, 2, 3, 4, 5])
-  expect(groups).toEqual([[1, 2, 3, 4, 5], [3, 4, 5], [5]])
-})
-
-test('where one of a group is bad, each is done alone, and that one fails', async () => {
-  const { joined, groups } = doubling({ bad: 3 })
-  expect(await settled(joined, [1, 2, 3, 4])).toEqual([2, 4, 'Error: It is bad.', 8])
-  expect(groups).toEqual([[1, 2, 3, 4], [1], [2], [3], [4]])
-})
-
-test('where a group fails for what is not of one of them, all fail', async () => {
-  const { joined, groups } = doubling({ bad: 3, isOfOne: false })
-  const bad = 'Error: It is bad.'
-  expect(await settled(joined, [1, 2, 3, 4])).toEqual([bad, bad, bad, bad])
-  expect(groups).toEqual([[1, 2, 3, 4]])
-  expect(await joined.do(5)).toBe(10)
-})
-
 test('what has waited for others too long is told to come again, and is not done', async () => {
   const { joined, groups, clock, go } = doubling({ held: true })
   const first = joined.do(1)

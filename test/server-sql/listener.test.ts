@@ -53,21 +53,6 @@ test('a connection that comes after it was undone is closed, and nothing is said
   expect([attempts.length, log, lines]).toEqual([1, ['closed'], []])
 })
 
-test('it listens until it is undone, and then not again', async () => {
-  const undo = listen()
-  attempts[0]?.listens()
-  await settle()
-  undo()
-  await settle()
-  expect(log).toEqual(['listening', 'closed'])
-  const other = listen()
-  attempts[1]?.fails()
-  await settle()
-  other()
-  await clock.advance(600_000)
-  expect([attempts.length, clock.timers]).toEqual([2, 0])
-})
-
 test('what is lost is tried again once, however often that is said, and sooner after it has listened', async () => {
   const waits: number[] = []
   const undo = listen()
@@ -88,14 +73,5 @@ test('what is lost is tried again once, however often that is said, and sooner a
   expect(lines).toHaveLength(6)
   expect(waits.slice(4)).toEqual([waits[0], waits[0]])
   expect(waits[3]).toBeGreaterThan(waits[0] ?? 0)
-  undo()
-})
-
-test('one that is lost before it listens does not count as listening', async () => {
-  const undo = listen()
-  attempts[0]?.isLost()
-  attempts[0]?.listens()
-  await settle()
-  expect(log).toEqual([])
   undo()
 })

@@ -21,7 +21,7 @@ const kinds: readonly (readonly [string, () => Promise<Log>])[] = [
 const some = (count: number, length: number) => Array.from({ length: count }, () => length)
 
 /** Short ones, long ones, and some of each. */
-const lengths = [...some(40, 10), ...some(30, 1_000_000), 10, 20_000, 10, 30_000, 1_000_000, 10]
+const lengths = [...some(40, 10), ...some(10, 1_000_000), 10, 20_000, 10, 30_000, 1_000_000, 10]
 
 async function batchesOf({ batches }: LogRead) {
   const lengths: number[] = []

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
 import type { Retention } from '../../src/server/log/retention.ts'
 import { openSqlLog } from '../../src/server/log/sql/open.ts'
 import { forgettable } from '../../src/server/log/sql/retention.ts'
@@ -19,10 +19,10 @@ afterEach(async () => {
 })
 
 /** A log into which a record was written every hour, ten times. */
-async function logWith(database: string, retention: Retention) {
+async function logWith(name: string, retention: Retention) {
   const clock = new VirtualClock()
   // On this clock the time in which a database may answer would be over before it can.
-  const made = await openSqlLog(database, { clock, retention, maxWaitMs: 1_000_000_000 })
+  const made = await openSqlLog(await postgres.database(name), { clock, retention, maxWaitMs: 1_000_000_000 })
   log = made
   for (let hour = 0; hour < 10; hour += 1) {
     await made.write([insert(String(hour))], asService)
@@ -45,22 +45,17 @@ async function passing(clock: VirtualClock, condition: () => Promise<boolean>): 
   await eventually(condition)
 }
 
-describe.each<[string, (name: string) => string | Promise<string>]>([
-  ['PGlite', () => 'memory:'],
-  ['PostgreSQL', (name) => postgres.database(name)],
-])('on %s', (_, database) => {
-  test('what is older than asked is forgotten, and the records stay', async () => {
-    const { clock, made, horizon } = await logWith(await database('aged'), { maxAgeMs: 4 * 3_600_000 - 0.5 })
-    await passing(clock, async () => (await horizon()) === 6)
-    expect(await idsOf(made)).toHaveLength(10)
-    await clock.advance(24 * 3_600_000)
-    await passing(clock, async () => (await horizon()) === 10)
-  })
+test('what is older than asked is forgotten, and the records stay', async () => {
+  const { clock, made, horizon } = await logWith('aged', { maxAgeMs: 4 * 3_600_000 - 0.5 })
+  await passing(clock, async () => (await horizon()) === 6)
+  expect(await idsOf(made)).toHaveLength(10)
+  await clock.advance(24 * 3_600_000)
+  await passing(clock, async () => (await horizon()) === 10)
+})
 
-  test('all but so many changes are forgotten', async () => {
-    const { clock, horizon } = await logWith(await database('counted'), { maxChanges: 3.5 })
-    await passing(clock, async () => (await horizon()) === 7)
-  })
+test('all but so many changes are forgotten', async () => {
+  const { clock, horizon } = await logWith('counted', { maxChanges: 3.5 })
+  await passing(clock, async () => (await horizon()) === 7)
 })
 
 test('verdicts alone may be forgotten, and the history stays', async () => {

@@ -1,7 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { MemoryLog } from '../../src/server/index.ts'
 import type { Log } from '../../src/server/log/log.ts'
 import { LateLog } from '../../src/server/log/sql/late-log.ts'
@@ -13,20 +10,9 @@ import { seededRandom } from '../support/virtual-environment.ts'
 import { asService, eventually } from './judge.ts'
 
 const postgres = ownPostgres()
-let folder = ''
 
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'instep-service-'))
-})
-
-afterAll(async () => {
-  rmSync(folder, { recursive: true, force: true })
-})
-
-describe.each(['a folder', 'PostgreSQL'])('a service on %s', (kind) => {
-  const nameOf = async (name: string) =>
-    kind === 'PostgreSQL' ? postgres.database(name) : join(folder, name)
-  const open = async () => serviceOf({ database: await nameOf('service') })
+describe('a service on a database', () => {
+  const open = async () => serviceOf({ database: await postgres.database('service') })
 
   test('keeps what is written over a restart, epoch and all', async () => {
     const first = await open()
@@ -42,7 +28,7 @@ describe.each(['a folder', 'PostgreSQL'])('a service on %s', (kind) => {
   })
 
   test('is refused with another owner field than its database was first served with, and shows nobody a record', async () => {
-    const database = await nameOf('owners')
+    const database = await postgres.database('owners')
     const first = serviceOf({ database, ownerField: 'organizationId' })
     await first.service.write([{ op: 'i', t: 'Todo', id: '1', p: { organizationId: 'ann' } }])
     await first.service.close()
@@ -70,7 +56,7 @@ describe.each(['a folder', 'PostgreSQL'])('a service on %s', (kind) => {
   })
 
   test('over a log that was open before is closed with it, though nobody has asked', async () => {
-    const log = await openSqlLog(await nameOf('unused'))
+    const log = await openSqlLog(await postgres.database('unused'))
     await serviceOf({ database: log }).service.close()
     await expect(log.position()).rejects.toThrow()
   })
@@ -211,31 +197,5 @@ describe('a log that is opened late', () => {
     expect(await claimed.position()).toMatchObject({ head: 0 })
     expect([opened, fields]).toEqual([1, ['userId', 'userId']])
     await claimed.close()
-  })
-
-  test('hints nobody who has left before it was open', async () => {
-    let open = () => {}
-    const log = late(() => new Promise((resolve) => (open = () => resolve(memory()))))
-    let hints = 0
-    const undo = log.onHint(() => {
-      hints += 1
-    })
-    undo()
-    open()
-    await log.write([insert('1')], asService)
-    expect(hints).toBe(0)
-    await log.close()
-  })
-
-  test('closes also where it fails to open meanwhile', async () => {
-    const log = late(() => Promise.reject(new Error('away')))
-    const asked = expect(log.position()).rejects.toThrow('away')
-    await log.close()
-    await asked
-  })
-
-  test('is not opened in order to be closed', async () => {
-    const log = late(() => Promise.reject(new Error('opened')))
-    await log.close()
   })
 })

@@ -1,9 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { sql } from 'kysely'
 import { Client } from 'pg'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { resolveEnvironment } from '../../src/base/environment.default.ts'
 import { silentLogger } from '../../src/base/logger.ts'
 import type { SqlDatabase } from '../../src/server/log/sql/database.ts'
@@ -27,16 +24,10 @@ const options = {
   maxReadMs: 60_000,
   retention: undefined,
 }
-let folder = ''
 let count = 0
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'instep-torn-'))
   count += 1
-})
-
-afterEach(() => {
-  rmSync(folder, { recursive: true, force: true })
 })
 
 const refused =
@@ -50,10 +41,6 @@ async function open(name: string): Promise<{ readonly database: SqlDatabase; rea
   return { database, log }
 }
 
-const kinds: readonly [string, () => string | Promise<string>][] = [
-  ['a folder', () => join(folder, 'data')],
-  ['PostgreSQL', () => postgres.database(`torn${count}`)],
-]
 const olderState = sql`update instep_state set head = 1`
 
 test.each([
@@ -71,9 +58,9 @@ test.each([
   })
 })
 
-describe.each(kinds)('tables of two moments in %s', (_, nameOf) => {
+describe('tables of two moments', () => {
   test('invariant 26: are answered with 503 while the service runs, and nothing is rejected for good', async () => {
-    const name = await nameOf()
+    const name = await postgres.database(`torn${count}`)
     const { database, log } = await open(name)
     const { logger, lines } = recorder()
     const { service, ask } = serviceOf({ database: log, logger })
@@ -97,7 +84,7 @@ describe.each(kinds)('tables of two moments in %s', (_, nameOf) => {
   }, 120_000)
 
   test('are not what a trimmed log is', async () => {
-    const name = await nameOf()
+    const name = await postgres.database(`torn${count}`)
     const { log } = await open(name)
     await log.trim(2)
     expect(await log.position()).toMatchObject({ head: 3, horizon: 2 })

@@ -23,11 +23,11 @@ function putOf(id: string, more: Partial<ClientTransaction> = {}): ClientTransac
   return txOf(id, [{ op: 'i', t: 'Todo', id: '1', p: { of: id }, put: true }], more)
 }
 
-describe.each(['PGlite', 'PostgreSQL'])('on %s', (kind) => {
+describe('a log that forgets verdicts', () => {
   let logs: Awaited<ReturnType<typeof logsIn>>
 
   beforeAll(async () => {
-    logs = await logsIn(kind === 'PGlite' ? 'memory:' : await postgres.database('verdicts'))
+    logs = await logsIn(await postgres.database('verdicts'))
   })
 
   afterAll(() => logs.close())

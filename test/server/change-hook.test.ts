@@ -1,7 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import type { Commit, OnCommit, SyncService } from '../../src/server/index.ts'
 import { createSyncService, MemoryLog } from '../../src/server/index.ts'
 import { ownPostgres } from '../support/own-postgres.ts'
@@ -11,27 +8,17 @@ import { authenticate, insert, recorder, remove, requestTo, update } from './har
 import { make, tx } from './tx-support.ts'
 
 const postgres = ownPostgres()
-let folder = ''
 let services: SyncService[] = []
-
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'instep-hook-'))
-})
 
 afterEach(async () => {
   await Promise.all(services.map((service) => service.close()))
   services = []
 })
 
-afterAll(async () => {
-  rmSync(folder, { recursive: true, force: true })
-})
-
 let count = 0
 /** Each gives one without content. */
 const databases = {
   memory: async () => new MemoryLog({ clock: new VirtualClock(), random: seededRandom(1) }),
-  'a folder': async () => join(mkdtempSync(join(folder, 'data-')), 'data'),
   PostgreSQL: () => {
     count += 1
     return postgres.database(`hook${count}`)

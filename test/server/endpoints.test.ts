@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ConfigurationError, NetworkError } from '../../src/base/errors.ts'
-import { insert, requestTo, serviceOf } from './harness.ts'
+import { requestTo, serviceOf } from './harness.ts'
 
 test.each([
   ['GET', 'elsewhere', 404, 'not_found'],
@@ -69,23 +69,6 @@ test('after close, requests and sockets are sent away with 503', async () => {
   expect((await connect()).closed).toEqual([1012, 'unavailable'])
 })
 
-test.each([
-  ['database', { database: 'mysql://localhost' }],
-  ['authenticate', { authenticate: 'jwt' }],
-  ['ownerField', { ownerField: '' }],
-  ['path', { path: '/sync/' }],
-  ['heartbeatMs', { heartbeatMs: 0 }],
-  ['maxBodyBytes', { maxBodyBytes: '1 MB' }],
-  ['maxTransactions', { maxTransactions: 0 }],
-  ['maxOps', { maxOps: -1 }],
-  ['authorize', { authorize: true }],
-  ['models', { models: 'Todo' }],
-])('a wrong %s is named when the service is made', (option, wrong) => {
-  expect(() => serviceOf(wrong as object)).toThrow(
-    expect.objectContaining({ name: 'ConfigurationError', option }),
-  )
-})
-
 test('an error inside is logged, and its words stay inside', async () => {
   const { log, ask, lines } = serviceOf()
   log.snapshot = () => Promise.reject(new Error('disk /dev/sda is full'))
@@ -119,10 +102,4 @@ test('what fails because the service has closed meanwhile is no fault', async ()
   }
   expect((await ask('bootstrap')).status).toBe(503)
   expect(lines.join()).not.toContain('A request failed.')
-})
-
-test('a write of nothing answers with the head', async () => {
-  const { service } = serviceOf()
-  await service.write([insert('1')])
-  expect(await service.write([])).toEqual({ sid: 1 })
 })

@@ -296,6 +296,6 @@ test('whatever JSON is sent, the answer is a verdict or a refusal, never a fault
         else expect(answer.error.code).toBe('bad_request')
       }
     }),
-    { numRuns: 100 },
+    { numRuns: 40 },
   )
 })

@@ -2,22 +2,6 @@ import { describe, expect, test } from 'vitest'
 import type { TxOp } from '../../src/protocol/tx.ts'
 import { insert, remove, serviceOf, update } from './harness.ts'
 
-const put = (id: string, fields: object, userId = 'ann') =>
-  ({ ...insert(id, fields, userId), put: true }) as TxOp
-
-test('each change has a sid of its own, and the answer is the last', async () => {
-  const { service } = serviceOf()
-  expect(await service.write([insert('1'), insert('2')])).toEqual({ sid: 2 })
-  expect(await service.write([remove('absent')])).toEqual({ sid: 2 })
-  expect(await service.write([remove('1')])).toEqual({ sid: 3 })
-})
-
-test('ops of one write see what those before them have done', async () => {
-  const { service, json } = serviceOf()
-  await service.write([insert('1', { n: 1 }), update('1', { n: 2 }), remove('1'), insert('1', { n: 3 })])
-  expect((await json('bootstrap')).rows).toMatchObject([{ v: 4, p: { n: 3 } }])
-})
-
 test('what is no array of ops is refused by a sentence', async () => {
   const { service } = serviceOf()
   const one: unknown = insert('1')
@@ -25,13 +9,6 @@ test('what is no array of ops is refused by a sentence', async () => {
     name: 'ConfigurationError',
     message: '`ops` must be an array of ops.',
   })
-})
-
-test('a put replaces the whole record', async () => {
-  const { service, json } = serviceOf()
-  await service.write([insert('1', { a: 1 }), put('1', { b: 2 })])
-  expect((await json('bootstrap')).rows).toMatchObject([{ p: { userId: 'ann', b: 2 } }])
-  expect((await json('delta?since=1')).frames).toMatchObject([{ op: 'i', p: { b: 2 } }])
 })
 
 test.each([
@@ -47,12 +24,6 @@ test.each([
   await expect(service.write([insert('9'), ...ops])).rejects.toMatchObject({ name: 'RejectedError', reason })
   expect(await json('bootstrap')).toEqual(before)
   expect(await json('delta?since=1')).toMatchObject({ sid: 1, frames: [] })
-})
-
-test('a record that has not changed since is no conflict', async () => {
-  const { service } = serviceOf()
-  await service.write([insert('1'), insert('2')])
-  expect(await service.write([{ ...update('1', { n: 2 }), unchangedSince: 1 }])).toEqual({ sid: 3 })
 })
 
 describe('an op that is none', () => {
@@ -102,11 +73,4 @@ test('what is written is a copy: changing it later changes nothing', async () =>
   await service.write([insert('1', { tags })])
   tags.push('b')
   expect((await json('bootstrap')).rows).toMatchObject([{ p: { tags: ['a'] } }])
-})
-
-test('names that JavaScript knows are names like all others', async () => {
-  const { service, json } = serviceOf()
-  const names = ['constructor', 'toString', 'hasOwnProperty', '', ' ']
-  await service.write(names.map((name) => ({ op: 'i', t: name, id: name, p: { userId: 'ann', [name]: 1 } })))
-  expect((await json('bootstrap')).rows.map((row) => row.t)).toEqual(names)
 })

@@ -1,11 +1,11 @@
 /**
- * Run as a process of its own: passes 500 MB through a scanner, in the shape named on the command line, and prints
+ * Run as a process of its own: passes 300 MB through a scanner, in the shape named on the command line, and prints
  * the most memory that JavaScript held meanwhile, in MB.
  */
 import { SnapshotScanner } from '../../src/network/scanner.ts'
 
 const mb = 2 ** 20
-const total = 500 * mb
+const total = 300 * mb
 const encode = (text: string) => new TextEncoder().encode(text)
 
 function* repeated(text: string, bytes: number): Generator<Uint8Array> {

@@ -11,12 +11,6 @@ beforeEach(async () => {
 })
 afterEach(() => server.close())
 
-test('a collection contains what the client shows, from the start', async () => {
-  const issues = issuesOf(await clientOf(server))
-  expect(issues.status).toBe('ready')
-  expect(titles(issues)).toEqual({ i1: 'Cable cut', i2: 'Door stuck' })
-})
-
 test('it follows changes from the server, and emits each once', async () => {
   const issues = issuesOf(await clientOf(server))
   const told = listen(issues)
@@ -76,20 +70,6 @@ test('a new snapshot changes only what is different', async () => {
   await server.settle()
   expect(titles(issues)).toEqual({ i1: 'Cable cut', i9: 'Roof leaks' })
   expect(told.sort()).toEqual(['delete i2 -', 'insert i9 Roof leaks'])
-})
-
-test('with a query, it contains the matching records', async () => {
-  const client = await clientOf(server)
-  const query = { where: { title: { startsWith: 'C' } } }
-  const issues = createCollection(instepCollectionOptions({ client, type: 'Issue', query }))
-  await issues.preload()
-  expect(titles(issues)).toEqual({ i1: 'Cable cut' })
-  await server.write([
-    { op: 'u', t: 'Issue', id: 'i1', p: { title: 'Mended' } },
-    { op: 'u', t: 'Issue', id: 'i2', p: { title: 'Closed door' } },
-  ])
-  await server.settle()
-  expect(titles(issues)).toEqual({ i2: 'Closed door' })
 })
 
 test.each([undefined, { where: { projectId: 'p1' } }])(

@@ -39,35 +39,6 @@ describe('the store contract', () => {
     expect(broken.length).toBeGreaterThan(0)
   })
 
-  test('detects a store that returns nothing for null', async () => {
-    const full = memoryStore()
-    const store: Store = {
-      ...full,
-      async open(name) {
-        const connection = await full.open(name)
-        return {
-          ...connection,
-          transaction: (options, body) =>
-            connection.transaction(options, (tx) =>
-              body({
-                get: async (table, key) => (await tx.get(table, key)) ?? undefined,
-                keys: (table, range) => tx.keys(table, range),
-                values: (table, range) => tx.values(table, range),
-                put: (table, key, value) => tx.put(table, key, value),
-                add: (table, key, value) => tx.add(table, key, value),
-                delete: (table, key) => tx.delete(table, key),
-              }),
-            ),
-        }
-      },
-    }
-    const broken: string[] = []
-    for (const [index, { name, run }] of storeContract.entries()) {
-      await run({ store, name: `contract ${index}` }).catch(() => broken.push(name))
-    }
-    expect(broken).toContain('a key that is missing gives undefined, and null is a value')
-  })
-
   test('ends with a store that ignores signals, and names the broken cases', async () => {
     const deaf = memoryStore()
     const store: Store = {

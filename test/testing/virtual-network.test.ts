@@ -35,12 +35,6 @@ test('a response takes the latency both ways, and arrives in chunks', async () =
   expect(network.calls).toBe(0)
 })
 
-test('each chunk can take time', async () => {
-  network.chunkMs = 10
-  expect(JSON.parse(await clock.until(text()))).toMatchObject({ sid: 1 })
-  expect(clock.now()).toBeGreaterThan(150)
-})
-
 test('a signal ends a request before its response, and in the middle of its body', async () => {
   const controller = new AbortController()
   const early = ask('/bootstrap', { signal: controller.signal })
@@ -54,36 +48,6 @@ test('a signal ends a request before its response, and in the middle of its body
   second.abort(new Error('enough now'))
   await expect(reader?.read()).rejects.toThrow('enough now')
   expect(network.calls).toBe(0)
-})
-
-test('a server learns that its response is not read any further', async () => {
-  const told: unknown[] = []
-  const body = () =>
-    new ReadableStream({
-      pull: (controller) => controller.enqueue(Uint8Array.of(1)),
-      cancel: (reason) => void told.push(String(reason)),
-    })
-  network.use({ fetch: async () => new Response(body()), upgrade: () => Promise.reject(new Error('None.')) })
-  const controller = new AbortController()
-  const reader = (await clock.until(ask('/', { signal: controller.signal }))).body?.getReader()
-  await reader?.read()
-  controller.abort(new Error('enough'))
-  await expect(reader?.read()).rejects.toThrow('enough')
-  await (await clock.until(ask('/'))).body?.cancel('seen all')
-  expect(told).toEqual(['Error: enough', 'seen all'])
-})
-
-describe('a cut network', () => {
-  test('fails all requests at once, even during their body', async () => {
-    const body = await clock.until(ask())
-    const underWay = ask()
-    network.cut()
-    await expect(clock.until(underWay)).rejects.toThrow(TypeError)
-    await expect(clock.until(body.text())).rejects.toThrow(TypeError)
-    await expect(clock.until(ask())).rejects.toThrow(TypeError)
-    network.mend()
-    expect((await clock.until(ask())).status).toBe(200)
-  })
 })
 
 describe('a black hole', () => {
@@ -109,27 +73,6 @@ describe('a black hole', () => {
     await expect(clock.until(lost, 60_000)).rejects.toThrow('Still pending')
     expect(server.requests).toEqual([])
   })
-
-  test('stops a body', async () => {
-    const response = await clock.until(ask())
-    network.blackHole()
-    await expect(clock.until(response.text(), 60_000)).rejects.toThrow('Still pending')
-    expect(network.calls).toBe(1)
-  })
-
-  test('lets a signal end a request', async () => {
-    network.blackHole()
-    const controller = new AbortController()
-    clock.after(500, () => controller.abort(new Error('too long')))
-    await expect(clock.until(ask('/bootstrap', { signal: controller.signal }))).rejects.toThrow('too long')
-  })
-})
-
-test('a request to a server that does not listen fails', async () => {
-  mount.down()
-  await expect(clock.until(ask())).rejects.toThrow('fetch failed')
-  mount.up()
-  expect((await clock.until(ask())).status).toBe(200)
 })
 
 test('the faults of a bare server arrive as a real fetch has them', async () => {
@@ -146,10 +89,4 @@ test('the faults of a bare server arrive as a real fetch has them', async () => 
   expect(await clock.until(text())).toContain('<title>')
   server.failNext(faults.redirect('/portal'))
   await expect(clock.until(ask('/bootstrap', { redirect: 'error' }))).rejects.toThrow(TypeError)
-})
-
-test.each([201, 400])('a response of %i with a location is not a redirect', async (status) => {
-  const answer = async () => new Response(null, { status, headers: { location: '/elsewhere' } })
-  network.use({ fetch: answer, upgrade: () => Promise.reject(new Error('None.')) })
-  expect((await clock.until(ask())).status).toBe(status)
 })

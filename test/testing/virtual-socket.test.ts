@@ -1,7 +1,5 @@
 import { beforeEach, expect, test } from 'vitest'
-import type { ServerEnd } from '../../src/testing/virtual-socket.ts'
 import { BareServer } from '../support/bare-server.ts'
-import { faults } from '../support/bare-server-faults.ts'
 import { virtualMount } from '../support/bare-server-virtual.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 import { virtualEnvironment } from '../support/virtual-environment.ts'
@@ -57,51 +55,6 @@ test('a socket opens, delivers pushes in order, and closes with a handshake', as
   expect(network.sockets).toBe(0)
 })
 
-test('a refused upgrade causes an error and 1006, without the status', async () => {
-  const { seen } = open('?token=other')
-  await clock.advance(1_000)
-  expect(seen).toEqual([
-    ['error', 100],
-    ['close', 100, 1006],
-  ])
-})
-
-test('headers are sent only if the class sends headers', async () => {
-  const { seen } = open('', true)
-  const { seen: refused } = open('', false)
-  await clock.advance(1_000)
-  expect(seen).toEqual([['open', 100]])
-  expect(refused).toContainEqual(['close', 100, 1006])
-})
-
-test('an upgrade can be answered with any status', async () => {
-  server.failNext(faults.answer(503), { path: '/ws' })
-  const { seen } = open()
-  await clock.advance(1_000)
-  expect(seen).toContainEqual(['close', 100, 1006])
-  expect(server.sockets.opened).toBe(0)
-})
-
-test('the close code of the server arrives', async () => {
-  const { seen } = open()
-  await clock.advance(100)
-  server.sockets.end(1012)
-  await clock.advance(100)
-  expect(seen).toContainEqual(['close', 150, 1012])
-  expect(server.sockets.count()).toBe(0)
-})
-
-test('a cut ends sockets at once, on both sides', async () => {
-  const { seen } = open()
-  await clock.advance(100)
-  network.cut()
-  expect(seen).toContainEqual(['close', 100, 1006])
-  expect(server.sockets.count()).toBe(0)
-  const { seen: second } = open()
-  await clock.advance(1)
-  expect(second).toContainEqual(['close', 100, 1006])
-})
-
 test('a socket in a black hole is silent, stays dead, and takes half a minute to close', async () => {
   const { socket, seen } = open()
   await clock.advance(100)
@@ -116,15 +69,6 @@ test('a socket in a black hole is silent, stays dead, and takes half a minute to
   socket.close()
   await clock.advance(30_000)
   expect(seen).toContainEqual(['close', 32_100, 1006])
-})
-
-test('a socket that is created in a black hole never opens', async () => {
-  network.blackHole()
-  const { seen } = open()
-  await clock.advance(10)
-  network.mend()
-  await clock.advance(60_000)
-  expect([seen, server.sockets.count()]).toEqual([[], 0])
 })
 
 test('a server that closes a socket in a black hole keeps it for half a minute', async () => {
@@ -160,48 +104,8 @@ test('no message comes after a close, and a second close has no effect', async (
   ])
 })
 
-test('messages of a server are buffered until they arrive, counted in bytes', async () => {
-  let end: ServerEnd | undefined
-  const upgrade = async () => (socket: ServerEnd) => {
-    end = socket
-  }
-  network.use({ fetch: () => Promise.reject(new Error('None.')), upgrade })
-  open()
-  await clock.advance(100)
-  end?.send('{"sid":"ü"}')
-  expect(end?.bufferedAmount).toBe(12)
-  await clock.advance(50)
-  expect(end?.bufferedAmount).toBe(0)
-})
-
-test('a socket that is closed while it opens never opens', async () => {
-  const { socket, seen } = open()
-  await clock.advance(30)
-  socket.close()
-  await clock.advance(1_000)
-  expect(seen).toEqual([
-    ['error', 130],
-    ['close', 130, 1006],
-  ])
-  expect(server.sockets.count()).toBe(0)
-})
-
 test('a socket refuses what a browser refuses', async () => {
   const { socket } = open()
   expect(() => socket.send('x')).toThrow('opening')
   expect(() => socket.close(1001)).toThrow('1001')
-})
-
-test('an environment emits each change of a test once', () => {
-  const { lifecycle, random } = virtualEnvironment({ seed: 3, clock, network })
-  const heard: string[] = []
-  const undo = lifecycle.subscribe((event) => heard.push(event))
-  lifecycle.set({ online: false })
-  lifecycle.set({ online: false, visible: false })
-  lifecycle.set({ online: true, visible: true })
-  undo()
-  lifecycle.set({ online: false })
-  expect(heard).toEqual(['offline', 'hidden', 'online', 'visible'])
-  expect(lifecycle.listeners).toBe(0)
-  expect(random.bytes(8)).toEqual(virtualEnvironment({ seed: 3, clock, network }).random.bytes(8))
 })

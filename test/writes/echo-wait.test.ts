@@ -36,16 +36,6 @@ test('closing at the moment of a response leaves no timer', async () => {
   expect(backend.clock.timers).toBe(0)
 })
 
-test('a write that a push contains is not counted as pending any more', async () => {
-  const { backend, client } = await oneNote()
-  backend.push = (message, send) => void backend.clock.after(500, () => send(message))
-  const tx = client.mutate((m) => m.update('Note', '1', { title: 'new' }))
-  const pending: number[] = []
-  tx.synced.then(() => pending.push(client.status.writes.pending))
-  await backend.clock.advance(900)
-  expect(pending).toEqual([0])
-})
-
 test('a write that the data contains before the response causes no fetch', async () => {
   const { backend, client } = await oneNote()
   let fetches = 0

@@ -217,16 +217,4 @@ describe('the same transaction', () => {
     expect(both.map((tx) => tx?.state)).toEqual(['synced', 'synced'])
     expect((await backend.log.position()).head).toBe(1)
   })
-
-  test('counts as accepted when a frame names it', async () => {
-    const { backend, client } = await noNotes()
-    backend.intercept = at('tx', async (_, pass) => {
-      await pass()
-      return new Promise(() => {})
-    })
-    const tx = add(client, '1')
-    await backend.clock.advance(1_000)
-    expect(tx.state).toBe('synced')
-    expect(await tx.accepted).toBe(1)
-  })
 })
