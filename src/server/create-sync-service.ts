@@ -1,5 +1,5 @@
 import { refuseUnknown } from '../base/check-options.ts'
-import { ConfigurationError } from '../base/errors.ts'
+import { ConfigurationError, wrongOption } from '../base/errors.ts'
 import { epochOf } from './log/epoch.ts'
 import type { Log } from './log/log.ts'
 import { checkLogOptions } from './log/sql/check-options.ts'
@@ -27,6 +27,9 @@ export function createSyncService(options: SyncServiceOptions & SqlLogOptions): 
       unused,
       `The option \`${unused}\` has no effect on a log that is already open.`,
     )
+  }
+  if (database === 'memory:' && options.tables) {
+    throw wrongOption('tables', 'needs a database with tables: a PostgreSQL or a folder.')
   }
   return createServiceWith(epochOf, { ...options, database: logOf(options) }, sha256)
 }
