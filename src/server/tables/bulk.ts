@@ -18,6 +18,8 @@ export async function takeInBulk(db: Db, tables: readonly MappedTable[]): Promis
     return `select ${literal(type)} as t, x.* from (${recordsIn(table, `c.${identifier(id)} in (${keys})`)}) x
       where x.owner is not null`
   })
+  // The planner takes the keys for few.
+  await sql`set local enable_nestloop = off`.execute(db)
   const { rows } = await sql<{ count: Int8 }>`
     with ${sql.raw(keysOf(tables))}, instep_states as (${sql.raw(states.join(' union all '))}),
     differing as materialized (

@@ -71,20 +71,20 @@ export async function takeChanges(
   tables: readonly MappedTable[],
 ): Promise<readonly ChangedRecord[] | undefined> {
   if (tables.length === 0) return []
+  // By key and not by joins: the planner does not know how many keys there are.
   const states = tables.map((table) => {
     const lateral = recordsIn(table, hasKey(table, 'c', 'k.id'))
-    return `select k.t, x.* from instep_keys k cross join lateral (${lateral}) x
-      where k.t = ${literal(table.mapping.type)} and x.owner is not null`
+    return `select k.t, k.id, x.owner, x.p from instep_keys k left join lateral (${lateral}) x on x.owner is not null
+      where k.t = ${literal(table.mapping.type)}`
   })
   const { rows } = await sql<FoundRow>`
     with ${sql.raw(keysOf(tables))}, instep_states as (${sql.raw(states.join(' union all '))}),
     found as (
-      select k.t, k.id, r.owner as was_owner, r.p as was, s.owner, s.p,
+      select s.t, s.id, r.owner as was_owner, r.p as was, s.owner, s.p,
         count(*) over () <= ${sql.lit(maxKeys)} and sum(coalesce(octet_length(s.p::text), 0)
           + coalesce(octet_length(r.p::text), 0)) over () <= ${sql.lit(maxBytes)} as is_small
-      from instep_keys k
-      left join instep_states s on s.t = k.t and s.id = k.id
-      left join lateral (select owner, p from instep_record r where r.t = k.t and r.id = k.id offset 0) r on true
+      from instep_states s
+      left join lateral (select owner, p from instep_record r where r.t = s.t and r.id = s.id offset 0) r on true
     )
     select t, id, was_owner as "wasOwner", owner, is_small as "isSmall",
       case when is_small then was end as was, case when is_small then p end as p
