@@ -8,6 +8,7 @@ import { logOptions, namesDatabase, openSqlLog, type SqlLogOptions } from './log
 import { expected, type SyncServiceOptions } from './options.ts'
 import { createServiceWith, type SyncService } from './service.ts'
 import { sha256 } from './sha256.ts'
+import { readMappings } from './tables/mapping.ts'
 
 const known = { ...expected, ...logOptions }
 
@@ -31,6 +32,8 @@ export function createSyncService(options: SyncServiceOptions & SqlLogOptions): 
   if (database === 'memory:' && options.tables) {
     throw wrongOption('tables', 'needs a database with tables: a PostgreSQL or a folder.')
   }
+  // So that a fault shows at once.
+  if (options.tables) readMappings(options.tables, options.ownerField)
   return createServiceWith(epochOf, { ...options, database: logOf(options) }, sha256)
 }
 

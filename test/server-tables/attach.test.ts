@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import type { TableMapping } from '../../src/server/index.ts'
+import { openSqlLog, type TableMapping } from '../../src/server/index.ts'
 import { ownershipJudge } from '../../src/server/log/ownership.ts'
 import { ownPostgres } from '../support/own-postgres.ts'
 import { kinds, openTeam, type Team, type TeamOptions, tables } from './team.ts'
@@ -104,6 +104,22 @@ describe('what cannot be attached is refused by name', () => {
   })
 })
 
+test('a table of which a policy would hide rows is refused', async () => {
+  const team = await openTeam('PostgreSQL', { postgres, name: 'policies', attach: false })
+  teams.push(team)
+  await team.run(
+    'create role limited login',
+    'alter table issues enable row level security',
+    'grant all on all tables in schema public to limited; grant create on schema public to limited',
+    'alter table comments owner to limited',
+  )
+  const [{ name = '' } = {}] = await team.run('select current_database() as name')
+  const address = (await postgres.database(String(name))).replace('//postgres@', '//limited@')
+  const log = await openSqlLog(address, { tables })
+  await expect(log.attach('teamId')).rejects.toThrow(/of which a policy hides rows/)
+  await log.close()
+})
+
 describe.each(kinds)('on %s', (kind) => {
   const open = async (options: Partial<TeamOptions> = {}) => {
     const team = await openTeam(kind, { postgres, name: 'attach', ...options })
@@ -120,11 +136,25 @@ describe.each(kinds)('on %s', (kind) => {
     )
   })
 
-  test('a service does not start with a mapping that is not attached, and reads only with an earlier one', async () => {
+  test('a service does not start with a mapping that is not attached', async () => {
     const team = await open({ attach: false })
     await expect(team.service.ready()).rejects.toThrow(/`tables.Comment` is not attached with this mapping/)
     await team.log.attach('teamId')
     await team.service.ready()
+  })
+
+  test('a service without the mapping of an attached type does not write its records', async () => {
+    const team = await open()
+    await team.service.ready()
+    const { Comment } = tables
+    if (kind === 'PGlite') return
+    const [{ name = '' } = {}] = await team.run('select current_database() as name')
+    const log = await openSqlLog(await postgres.database(String(name)), { tables: { Comment } })
+    await log.claim('teamId')
+    const judge = ownershipJudge({ ownerField: 'teamId', models: undefined })
+    const ops = [{ op: 'i', t: 'Issue', id: 'a', p: { teamId: 'red', title: 'One' } }] as const
+    await expect(log.write(ops, judge)).rejects.toThrow(/The type Issue is attached to a table/)
+    await log.close()
   })
 
   test('a trigger that is disabled keeps the service from starting, and is mended by attaching again', async () => {

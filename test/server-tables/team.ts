@@ -16,7 +16,7 @@ export const kinds = ['PGlite', 'PostgreSQL'] as const
 export type Kind = (typeof kinds)[number]
 
 /** The users, and the teams whose rows each of them sees. */
-const teams: Readonly<Record<string, readonly string[]>> = {
+export const teams: Readonly<Record<string, readonly string[]>> = {
   ann: ['red', 'blue'],
   ben: ['blue'],
   cid: ['green'],

@@ -54,7 +54,6 @@ export async function attach(
   }
   for (const table of tables) {
     const { type } = table.mapping
-    if ((await readAttachments(db)).get(type)?.filled) continue
     await fill(db, table, () => drain(tables))
     onStep(`${type}: all rows are taken.`)
   }

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { wrongOption } from '../../base/errors.ts'
 import type { Db } from '../log/sql/database.ts'
+import { isDenied } from '../log/sql/refusal.ts'
 import { type ColumnType, type Conversion, conversionOf, isKeyType } from './columns.ts'
 import type { TypeMapping } from './mapping.ts'
 import { identifier } from './quote.ts'
@@ -82,6 +83,7 @@ export async function inspect(db: Db, mapping: TypeMapping): Promise<MappedTable
     throw wrongOption(`${at}.fields`, `names the column \`${column}\` of the type ${name}; ${reason}.`)
   })
   const relation = `${identifier(table.schema)}.${identifier(table.name)}`
+  await checkReadable(db, relation, `${at}.table`)
   return { mapping, relation, isPartitioned: table.kind === 'p', key, owner, fields }
 }
 
@@ -119,6 +121,19 @@ async function findTable(db: Db, name: string, option: string): Promise<FoundTab
   }
   if (table.isTemporary) throw wrongOption(option, `names ${name}, which is a temporary table.`)
   return table
+}
+
+/** With `row_security = off`, reading a table whose policies would hide rows is an error. */
+async function checkReadable(db: Db, relation: string, option: string): Promise<void> {
+  try {
+    await sql`select from ${sql.raw(relation)} limit 0`.execute(db)
+  } catch (error) {
+    if (!isDenied(error)) throw error
+    throw wrongOption(
+      option,
+      `names ${relation}, which this role may not read, or of which a policy hides rows; grant select, or use its owner or a role with bypassrls.`,
+    )
+  }
 }
 
 /** Follows domains to their base types. */

@@ -55,6 +55,8 @@ export class Tables {
   readonly #follow: Follow
   readonly #canceled = new Map<string, number>()
   #tables: ReadonlyMap<string, MappedTable> = new Map()
+  /** The types that were attached when the log was opened. */
+  readonly #attached = new Set<string>()
   /** The name of the history when the tables were last compared with what is attached. */
   #history = ''
   /** Whether the mapping is older than the one that is attached, so that nothing may be written. */
@@ -115,8 +117,15 @@ export class Tables {
     return checks
   }
 
+  /** Reads which types are attached: without their mapping, nobody may write them. */
+  async recognize(): Promise<void> {
+    const attachments = await readAttachments(this.#database.followers)
+    for (const { t, attached } of attachments.values()) if (attached) this.#attached.add(t)
+  }
+
+  /** Whether a type is attached to a table, as far as this log knows. */
   has(type: string): boolean {
-    return this.#tables.has(type)
+    return this.#attached.has(type) || this.#tables.has(type)
   }
 
   /** Reads the records of attached types, for rules. */
@@ -148,6 +157,11 @@ export class Tables {
     for (let tries = 1; ; tries += 1) {
       if (this.#isOlder) {
         throw new NetworkError('unreachable', 'The attached tables have a newer mapping than this service.')
+      }
+      const unmapped = write.ops.find(({ t }) => this.#attached.has(t) && !this.#tables.has(t))
+      if (unmapped) {
+        const message = `The type ${unmapped.t} is attached to a table, and \`tables\` does not have its mapping.`
+        throw new NetworkError('unreachable', message)
       }
       try {
         const result = await this.#try(write)
@@ -229,6 +243,7 @@ export class Tables {
       const attachment = attachments.get(table.mapping.type)
       return !attachment?.attached || attachment.digest !== mappingDigest(table)
     })
+    for (const { t, attached } of attachments.values()) if (attached) this.#attached.add(t)
     this.#tables = new Map(tables.map((table) => [table.mapping.type, table]))
     this.#history = history
     if (this.#isOlder && !wasOlder) {

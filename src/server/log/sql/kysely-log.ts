@@ -81,7 +81,7 @@ export class KyselyLog implements SqlLog {
   readonly #hints: Emitter<{ hint: WriteResult | undefined }>
   readonly #forgetTimer: Timer
   readonly #writes: Joined<ReportedWrite, Outcome>
-  readonly #tables: Tables | undefined
+  readonly #tables: Tables
   /** One commit of this process after the other, so that they are reported in the order of their sids. */
   readonly #turns = new Turns()
   /** The number of reads that wait for a connection, or for their first batch. */
@@ -107,7 +107,7 @@ export class KyselyLog implements SqlLog {
       clock: options.clock,
       maxWaitMs: options.maxWaitMs,
     })
-    this.#tables = options.tables && this.#openTables(options.tables)
+    this.#tables = this.#makeTables(options.tables ?? {})
     this.#forgetTimer = new Timer(options.clock, () => void this.#forget())
     if (options.retention) this.#forgetTimer.set(forgetEveryMs)
   }
@@ -198,7 +198,7 @@ export class KyselyLog implements SqlLog {
 
   async claim(ownerField: string): Promise<void> {
     await this.#claimField(ownerField)
-    if (!this.#tables) return
+    if (!this.#options.tables) return
     await this.#tables.open(ownerField)
     this.#listen()
   }
@@ -229,6 +229,12 @@ export class KyselyLog implements SqlLog {
     return this.#database.appliers.transaction().execute((db) => work(queryOn(db)))
   }
 
+  /** Reads which types are attached to tables. Call it before the log is used. */
+  async recognizeTables(): Promise<this> {
+    await this.#tables.recognize()
+    return this
+  }
+
   async attach(ownerField: string, onStep: (sentence: string) => void = () => {}): Promise<void> {
     await this.#claimField(ownerField)
     await this.#requiredTables.attach(ownerField, onStep)
@@ -254,7 +260,7 @@ export class KyselyLog implements SqlLog {
     this.#forgetTimer.clear()
     this.#stopListening?.()
     this.#hints.clear()
-    await this.#tables?.stop()
+    await this.#tables.stop()
     const { clock, logger } = this.#options
     const late = () => new Error('The reads took too long.')
     await withDeadline(clock, closeMs, this.#reader.close(), late).catch((error) => {
@@ -265,22 +271,22 @@ export class KyselyLog implements SqlLog {
 
   #do(write: ReportedWrite): Promise<Outcome> {
     const isRefused = write.transaction?.refused !== undefined
-    const tables = write.ops.some(({ t }) => this.#tables?.has(t)) && !isRefused ? this.#tables : undefined
-    return tables ? this.#doOn(tables, write) : this.#writes.do(write)
+    const isOnTables = !isRefused && write.ops.some(({ t }) => this.#tables.has(t))
+    return isOnTables ? this.#doOnTables(write) : this.#writes.do(write)
   }
 
-  async #doOn(tables: Tables, write: ReportedWrite): Promise<Outcome> {
-    const { outcome, changes } = await tables.write(write)
+  async #doOnTables(write: ReportedWrite): Promise<Outcome> {
+    const { outcome, changes } = await this.#tables.write(write)
     if (changes.length > 0) write.onCommitted?.(changes)
     return outcome
   }
 
   get #requiredTables(): Tables {
-    if (this.#tables) return this.#tables
+    if (this.#options.tables) return this.#tables
     throw wrongOption('tables', 'is missing; it says which tables hold the records of which types.')
   }
 
-  #openTables(mappings: TableMappings): Tables {
+  #makeTables(mappings: TableMappings): Tables {
     const { clock, random, logger, maxWaitMs, retention = {} } = this.#options
     return new Tables(this.#database, mappings, {
       clock,
@@ -295,7 +301,7 @@ export class KyselyLog implements SqlLog {
 
   #listen(): void {
     this.#stopListening ??= this.#database.listen((notice) => {
-      if (notice === 'changed') this.#tables?.wake()
+      if (notice === 'changed') this.#tables.wake()
       else this.#hints.emit('hint', undefined)
     })
   }
@@ -319,7 +325,7 @@ export class KyselyLog implements SqlLog {
       return writeIn(db, this.#database, writes, now, {
         runner,
         verdictHorizon: verdictHorizonOf(retention, now),
-        tableReader: this.#tables?.reader,
+        tableReader: this.#tables.reader,
       })
     }
     const { outcomes, written } = await retried(() => transaction.execute(write), {

@@ -91,7 +91,7 @@ const migrations: Readonly<Record<string, Migration>> = {
     async up(db) {
       // The keys of rows that the application has changed, a list for each statement; null is all keys of a type.
       await sql`
-        create table instep_change (t text collate "C" not null, ids text[] collate "C")
+        create table instep_change (t text collate "C" not null, ids text[])
         with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000)`.execute(db)
       await sql`
         create table instep_table (

@@ -97,5 +97,5 @@ export async function openSqlLog(database: string, options: SqlLogOptions = {}):
     logger: harmless(options.logger ?? silentLogger),
   }
   const { KyselyLog, openDatabase } = await peer('kysely', () => import('./open-database.ts'))
-  return new KyselyLog(await openDatabase(database, resolved), resolved)
+  return new KyselyLog(await openDatabase(database, resolved), resolved).recognizeTables()
 }
