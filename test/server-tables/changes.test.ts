@@ -45,4 +45,23 @@ describe.each(kinds)('on %s', (kind) => {
     expect(await team.run('select * from issues')).toMatchObject([{ team_id: 'red', title: 'One', size: 3 }])
     expect(await team.frames('ann', 1)).toMatchObject([{ sid: 2, op: 'u', tx: 'tx-2', p: { size: 3 } }])
   })
+
+  test('more than 10 000 rows at once make no frames, and clients fetch a snapshot', async () => {
+    const team = await open()
+    await team.run("insert into issues (id, team_id, title) values ('a', 'red', 'One')")
+    await expect.poll(() => team.rows('ann')).toHaveLength(1)
+    await team.run(
+      "insert into issues (id, team_id, title) select n, 'red', 'Many' from generate_series(1, 12000) n",
+    )
+    await expect.poll(async () => (await team.rows('ann')).length).toBe(12_001)
+    await expect(team.frames('ann', 1)).rejects.toThrow(/^410/)
+    const since = await team.position()
+    await team.run("delete from issues where id <> 'a'")
+    await expect.poll(() => team.rows('ann')).toMatchObject([{ id: 'a' }])
+    await expect(team.frames('ann', since)).rejects.toThrow(/^410/)
+    const head = await team.position()
+    await team.run("update issues set title = 'Uno'")
+    await expect.poll(() => team.frames('ann', head)).toMatchObject([{ op: 'u', p: { title: 'Uno' } }])
+    expect(await team.log.checkTables('teamId')).toMatchObject([{ differing: 0 }, { differing: 0 }])
+  })
 })
