@@ -19,9 +19,10 @@ const notUnit = [
   'test/server-fuzz/**',
   'test/server-processes/**',
   'test/server-sql/**',
+  'test/server-tables/**',
   'test/writes/expired.test.ts',
   // Start other processes.
-  'test/cli/{demo,import,key-set,restore,serve,usage,without-jose}.test.ts',
+  'test/cli/{demo,import,key-set,restore,serve,tables,usage,without-jose}.test.ts',
   'test/network/scanner-memory.test.ts',
   'test/server/{node,upgrades}.test.ts',
   'test/sqlite/killed.test.ts',

@@ -1,6 +1,9 @@
 import type { Command } from './command.ts'
+import { attach } from './commands/attach.ts'
+import { check } from './commands/check.ts'
 import { deleteRecords } from './commands/delete.ts'
 import { demo } from './commands/demo.ts'
+import { detach } from './commands/detach.ts'
 import { epoch } from './commands/epoch.ts'
 import { get } from './commands/get.ts'
 import { importRecords } from './commands/import.ts'
@@ -18,5 +21,8 @@ export const commands: readonly Command[] = [
   list,
   deleteRecords,
   epoch,
+  attach,
+  detach,
+  check,
   demo,
 ]

@@ -6,6 +6,7 @@ import type { Retention } from '../server/log/retention.ts'
 import { isPostgres } from '../server/log/sql/address.ts'
 import { namesDatabase, openSqlLog } from '../server/log/sql/open.ts'
 import type { SqlLog } from '../server/log/sql/sql-log.ts'
+import type { TableMappings } from '../server/tables/mapping.ts'
 import { CommandError, UsageError } from './failure.ts'
 import type { Settings } from './settings.ts'
 
@@ -48,6 +49,7 @@ export function presentDatabaseIn(settings: Settings): string {
 export interface OpenOptions {
   readonly logger: Logger
   readonly retention?: Retention
+  readonly tables?: TableMappings | undefined
 }
 
 /**

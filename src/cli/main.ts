@@ -24,6 +24,6 @@ async function run([name, ...args]: readonly string[], shell: Shell, version: ()
   if (!command) throw new UsageError(`There is no command \`${name}\`; \`instep --help\` lists them.`)
   if (args.includes('--help') || args.includes('-h')) return stdout.write(helpOf(command))
   const known = new Set(commands.flatMap(({ options }) => Object.keys(options)))
-  for (const name of ['config', 'new', 'all']) known.delete(name)
-  await command.run(new Settings(parse(command, args), env, known), shell)
+  for (const name of ['config', 'new', 'all', 'repair']) known.delete(name)
+  await command.run(await Settings.read(parse(command, args), env, known), shell)
 }

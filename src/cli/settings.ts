@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { toError } from '../base/errors.ts'
 import { isObject } from '../protocol/json.ts'
+import type { TableMappings } from '../server/tables/mapping.ts'
 import { UsageError } from './failure.ts'
 import type { Shell } from './shell.ts'
 import { durationOf } from './units.ts'
@@ -9,7 +12,10 @@ import { isOfKubernetes } from './unknown-variables.ts'
 type Config = Readonly<Record<string, unknown>>
 
 /** The option that every command has. */
-export const configOption = { about: 'A JSON file with any of these options', value: 'file' }
+export const configOption = {
+  about: 'A file with any of these options: JSON, or a module that exports them',
+  value: 'file',
+}
 
 /** The parsed command line. */
 export interface Given {
@@ -37,15 +43,34 @@ export class Settings {
   readonly #configPath: string
   readonly #known: ReadonlySet<string>
 
-  /** `known` has the options of all commands, since all commands may share one file. */
-  constructor(commandLine: Given, env: Shell['env'], known: ReadonlySet<string>) {
+  /**
+   * Reads the file of `--config`, if there is one. `known` has the options of all commands, since all commands may share
+   * one file.
+   */
+  static async read(commandLine: Given, env: Shell['env'], known: ReadonlySet<string>): Promise<Settings> {
+    const path = commandLine.options.get('config')?.[0] ?? filled('INSTEP_CONFIG', env.INSTEP_CONFIG) ?? ''
+    return new Settings(commandLine, env, known, path, path === '' ? {} : await readConfig(path, known))
+  }
+
+  private constructor(
+    commandLine: Given,
+    env: Shell['env'],
+    known: ReadonlySet<string>,
+    configPath: string,
+    config: Config,
+  ) {
     this.args = commandLine.args
     this.#known = known
     this.#commandLine = commandLine
     this.#env = env
-    this.#configPath =
-      commandLine.options.get('config')?.[0] ?? filled('INSTEP_CONFIG', env.INSTEP_CONFIG) ?? ''
-    this.#config = this.#configPath === '' ? {} : readConfig(this.#configPath, known)
+    this.#configPath = configPath
+    this.#config = config
+  }
+
+  /** The tables of the application. Only a file has them. Whoever uses them checks them. */
+  get tables(): TableMappings | undefined {
+    const { tables } = this.#config
+    return isMappings(tables) ? tables : undefined
   }
 
   /** The environment variables that set options. */
@@ -178,10 +203,19 @@ function readAs<T>(
   return value
 }
 
-function readConfig(path: string, known: ReadonlySet<string>): Config {
-  const config = parseConfig(path)
+/** What {@link readMappings} checks. */
+function isMappings(value: unknown): value is TableMappings {
+  return isObject(value)
+}
+
+async function readConfig(path: string, known: ReadonlySet<string>): Promise<Config> {
+  const isModule = /\.[cm]?[jt]s$/.test(path)
+  const config = isModule ? await importConfig(path) : parseConfig(path)
   const keys = new Set([...known].map(camel))
   for (const [key, value] of Object.entries(config)) {
+    if (key === 'tables' && isObject(value)) continue
+    // A module may also have the options of `createSyncService`.
+    if (isModule && !keys.has(key)) continue
     if (!keys.has(key)) throw new UsageError(`\`${key}\` in ${path} is not an option that a file can set.`)
     const items = [value].flat()
     if (items.length > 0 && items.every(isSetting)) continue
@@ -195,6 +229,18 @@ function readConfig(path: string, known: ReadonlySet<string>): Config {
 /** Refuses `null`, which would be read as the word "null", and empty strings, which would lift a restriction. */
 function isSetting(value: unknown): boolean {
   return value !== '' && ['string', 'number', 'boolean'].includes(typeof value)
+}
+
+/** The default export of a module. */
+async function importConfig(path: string): Promise<Config> {
+  try {
+    const module: { readonly default?: unknown } = await import(pathToFileURL(resolve(path)).href)
+    if (isObject(module.default)) return module.default
+  } catch (error) {
+    const reason = toError(error).message.replace(/\.$/, '')
+    throw new UsageError(`The file ${path} cannot be loaded: ${reason}.`)
+  }
+  throw new UsageError(`The file ${path} must have an object as its default export, like { port: 8080 }.`)
 }
 
 function parseConfig(path: string): Config {

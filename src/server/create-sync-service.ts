@@ -1,5 +1,5 @@
 import { refuseUnknown } from '../base/check-options.ts'
-import { ConfigurationError } from '../base/errors.ts'
+import { ConfigurationError, wrongOption } from '../base/errors.ts'
 import { epochOf } from './log/epoch.ts'
 import type { Log } from './log/log.ts'
 import { checkLogOptions } from './log/sql/check-options.ts'
@@ -8,6 +8,7 @@ import { logOptions, namesDatabase, openSqlLog, type SqlLogOptions } from './log
 import { expected, type SyncServiceOptions } from './options.ts'
 import { createServiceWith, type SyncService } from './service.ts'
 import { sha256 } from './sha256.ts'
+import { readMappings } from './tables/mapping.ts'
 
 const known = { ...expected, ...logOptions }
 
@@ -28,6 +29,11 @@ export function createSyncService(options: SyncServiceOptions & SqlLogOptions): 
       `The option \`${unused}\` has no effect on a log that is already open.`,
     )
   }
+  if (database === 'memory:' && options.tables) {
+    throw wrongOption('tables', 'needs a database with tables: a PostgreSQL or a folder.')
+  }
+  // So that a fault shows at once.
+  if (options.tables) readMappings(options.tables, options.ownerField)
   return createServiceWith(epochOf, { ...options, database: logOf(options) }, sha256)
 }
 

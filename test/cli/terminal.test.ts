@@ -67,7 +67,7 @@ test('progress is nothing elsewhere', () => {
 
 test('a line of the log stays one line, and says nothing to the terminal, whatever a request holds', async () => {
   const { output, texts } = recorded(true)
-  const settings = new Settings({ args: [], options: new Map() }, {}, new Set())
+  const settings = await Settings.read({ args: [], options: new Map() }, {}, new Set())
   const shell: Shell = { env: {}, stdout: output, stderr: output, onEnd: () => () => {}, exit: () => {} }
   const logger = await loggerIn(settings, shell)
   logger.warn('One\ntwo.', { path: '/a\n\u001b[31m\u009b', status: 401, nothing: undefined })

@@ -26,7 +26,20 @@ test('--version says the version, and nothing else', async () => {
 test('--help lists the commands', async () => {
   const { code, stdout } = await called(['--help'])
   expect(code).toBe(0)
-  for (const command of ['serve', 'token', 'import', 'status', 'get', 'list', 'delete', 'epoch', 'demo'])
+  for (const command of [
+    'serve',
+    'token',
+    'import',
+    'status',
+    'get',
+    'list',
+    'delete',
+    'epoch',
+    'attach',
+    'detach',
+    'check',
+    'demo',
+  ])
     expect(stdout).toContain(command)
 })
 
@@ -45,6 +58,9 @@ test.each([
   ['list', ['<type>', '--owner', '--where', '--limit', '--after']],
   ['delete', ['<type>', '<id>', '--owner', '--all', '--user']],
   ['epoch', ['--new']],
+  ['attach', ['--config', 'creates triggers']],
+  ['detach', ['--config']],
+  ['check', ['--config', '--repair']],
   ['demo', ['--port', 'new secret at each start']],
 ])('%s --help says what there is, and does nothing', async (command, names) => {
   const { code, stdout, stderr } = await called([command, '--database', 'nowhere', '--help'])

@@ -10,6 +10,7 @@ import { position } from './position.ts'
 import { service } from './service.ts'
 import { sql } from './sql.ts'
 import { storage } from './storage.ts'
+import { tables } from './tables.ts'
 import { transactions } from './transactions.ts'
 import { writes } from './writes.ts'
 
@@ -26,6 +27,7 @@ export const mutations: readonly Mutation[] = [
   ...comeBack,
   ...owners,
   ...sql,
+  ...tables,
   ...writes,
   ...overHttp,
 ].sort((a, b) => a.invariant - b.invariant)

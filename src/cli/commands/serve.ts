@@ -60,7 +60,8 @@ export const serveHttp: Command = {
   notes: [
     secretNote,
     `If ${metricsToken} is set in the environment, /metrics requires it as a bearer token.`,
-    'Each option may also be set in the environment, as in INSTEP_OWNER_FIELD, or in the file, as in ownerField.',
+    'Each option may also be set in the environment, as in INSTEP_OWNER_FIELD, or in the file, as in ownerField.\n' +
+      'Only the file can have `tables`: the tables of the application that `instep attach` has attached.',
   ],
   async run(settings, shell) {
     const { clock } = resolveEnvironment()
@@ -116,8 +117,9 @@ async function serviceOf(settings: Settings, { env }: Shell, logger: Logger): Pr
     ...(settings.flag('metrics') && { metrics: prometheusMetrics(token ? { token } : {}) }),
   }
   const retention = { maxAgeMs, maxVerdictAgeMs }
-  if (name === 'memory:') return createSyncService({ ...options, database: name, retention })
-  return createSyncService({ ...options, database: await openLog(name, { logger, retention }) })
+  const { tables } = settings
+  if (name === 'memory:') return createSyncService({ ...options, database: name, retention, tables })
+  return createSyncService({ ...options, database: await openLog(name, { logger, retention, tables }) })
 }
 
 function rateIn(settings: Settings): Rate | undefined {

@@ -1,5 +1,6 @@
 import type { Kysely, RawBuilder } from 'kysely'
 import type { Unsubscribe } from '../../../base/emitter.ts'
+import type { Notice } from './channel.ts'
 import type { PageReads } from './page-reads.ts'
 
 /** Statements are plain SQL, so the tables need no types. */
@@ -11,6 +12,8 @@ export interface SqlDatabase {
   readonly migrators: Db
   /** For writes, which run one after the other. */
   readonly writers: Db
+  /** For clients' transactions on tables of the application, which may wait for others' rows. */
+  readonly appliers: Db
   /** For short tasks that must not wait for a write or a slow reader. */
   readonly followers: Db
   /** For reads that may last as long as the client reads. */
@@ -24,9 +27,9 @@ export interface SqlDatabase {
   /** An expression that notifies other processes when its statement commits. */
   readonly notify: RawBuilder<unknown>
   /**
-   * Calls `listener` when another process may have written, and after any time in which notifications may have been
-   * missed.
+   * Calls `listener` when another process may have written, or rows of an attached table have changed; and with both after
+   * any time in which notifications may have been missed.
    */
-  listen(listener: () => void): Unsubscribe
+  listen(listener: (notice: Notice) => void): Unsubscribe
   close(): Promise<void>
 }

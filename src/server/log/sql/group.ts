@@ -39,7 +39,7 @@ export interface GroupBefore {
   readonly verdictHorizon?: number
 }
 
-interface Entry {
+export interface Entry {
   readonly sid: number
   readonly owner: string
   readonly movedTo: string | undefined
@@ -52,7 +52,7 @@ interface Entry {
   readonly frame: SyncFrame
 }
 
-type NewVerdict = KeptVerdict & { readonly caller: string; readonly id: string }
+export type NewVerdict = KeptVerdict & { readonly caller: string; readonly id: string }
 
 /** Writes that are stored together. Each is decided as if the writes before it were stored already. */
 export class Group {

@@ -1,10 +1,13 @@
-import { sql } from 'kysely'
+import { CompiledQuery, sql } from 'kysely'
 import { withDeadline } from '../../../base/deadline.ts'
 import { Emitter, type Unsubscribe } from '../../../base/emitter.ts'
 import type { Random } from '../../../base/environment.ts'
 import { isSyncError, toError, wrongOption } from '../../../base/errors.ts'
 import { Timer } from '../../../base/timer.ts'
 import type { TxOp } from '../../../protocol/tx.ts'
+import type { TableCheck } from '../../tables/check-tables.ts'
+import type { TableMappings } from '../../tables/mapping.ts'
+import { Tables } from '../../tables/tables.ts'
 import type {
   Changes,
   ClientTransaction,
@@ -23,6 +26,7 @@ import type {
 import { toRejection } from '../rejection.ts'
 import { forgetEveryMs, type Retention, verdictHorizonOf } from '../retention.ts'
 import { maxRulesMs, RuleRunner } from '../rules.ts'
+import { Turns } from '../turns.ts'
 import type { Db, SqlDatabase } from './database.ts'
 import type { Outcome, Write } from './group.ts'
 import { Joined } from './joined.ts'
@@ -39,7 +43,7 @@ import {
 import { Reader, type ReaderOptions, type ReadPool } from './reader.ts'
 import { retried } from './refusal.ts'
 import { forgettable, forgetVerdicts } from './retention.ts'
-import type { SqlLog } from './sql-log.ts'
+import type { SqlLog, SqlQuery, SqlRow } from './sql-log.ts'
 import { writeIn } from './write.ts'
 
 /** The maximum number of changes that one statement deletes, so that no other statement waits for long. */
@@ -59,6 +63,8 @@ export interface LogOptions extends ReaderOptions {
   /** The number of connections for bootstraps, and for deltas. @default no limit */
   readonly maxReaders?: number
   readonly maxDeltaReaders?: number
+  /** The tables of the application that hold the records of types. @default none */
+  readonly tables?: TableMappings | undefined
 }
 
 /** This number of bytes counts as much as one op towards the size of a group. A full group has about 16 MiB. */
@@ -75,6 +81,9 @@ export class KyselyLog implements SqlLog {
   readonly #hints: Emitter<{ hint: WriteResult | undefined }>
   readonly #forgetTimer: Timer
   readonly #writes: Joined<ReportedWrite, Outcome>
+  readonly #tables: Tables
+  /** One commit of this process after the other, so that they are reported in the order of their sids. */
+  readonly #turns = new Turns()
   /** The number of reads that wait for a connection, or for their first batch. */
   readonly #opening = { readers: 0, deltas: 0 }
   #stopListening: Unsubscribe | undefined
@@ -98,12 +107,13 @@ export class KyselyLog implements SqlLog {
       clock: options.clock,
       maxWaitMs: options.maxWaitMs,
     })
+    this.#tables = this.#makeTables(options.tables ?? {})
     this.#forgetTimer = new Timer(options.clock, () => void this.#forget())
     if (options.retention) this.#forgetTimer.set(forgetEveryMs)
   }
 
   async write(ops: readonly TxOp[], judge: Judge, onCommitted?: OnCommitted): Promise<number> {
-    const outcome = await this.#writes.do({ ops, judge, onCommitted })
+    const outcome = await this.#do({ ops, judge, onCommitted })
     if ('failure' in outcome) throw outcome.failure
     if (!outcome.draft) throw outcome.thrown
     return outcome.draft.sid
@@ -111,7 +121,7 @@ export class KyselyLog implements SqlLog {
 
   async transact(transaction: ClientTransaction, judge: Judge, onCommitted?: OnCommitted): Promise<Verdict> {
     const decide = async (tx: ClientTransaction) => {
-      const outcome = await this.#writes.do({ ops: tx.ops, judge, onCommitted, transaction: tx })
+      const outcome = await this.#do({ ops: tx.ops, judge, onCommitted, transaction: tx })
       if ('failure' in outcome) throw outcome.failure
       return outcome.verdict
     }
@@ -166,7 +176,7 @@ export class KyselyLog implements SqlLog {
   }
 
   onHint(listener: (written?: WriteResult) => void): Unsubscribe {
-    this.#stopListening ??= this.#database.listen(() => this.#hints.emit('hint', undefined))
+    this.#listen()
     return this.#hints.on('hint', listener)
   }
 
@@ -187,6 +197,13 @@ export class KyselyLog implements SqlLog {
   }
 
   async claim(ownerField: string): Promise<void> {
+    await this.#claimField(ownerField)
+    if (!this.#options.tables) return
+    await this.#tables.open(ownerField)
+    this.#listen()
+  }
+
+  async #claimField(ownerField: string): Promise<void> {
     const { writers, followers } = this.#database
     const readClaimed = () => readOwnerField(followers)
     // A read-only server can still serve a database that is claimed already.
@@ -204,6 +221,36 @@ export class KyselyLog implements SqlLog {
     )
   }
 
+  sql<T>(work: (query: SqlQuery) => Promise<T>): Promise<T> {
+    const queryOn = (db: Db): SqlQuery => {
+      return async (text, values = []) =>
+        (await db.executeQuery<SqlRow>(CompiledQuery.raw(text, [...values]))).rows
+    }
+    return this.#database.appliers.transaction().execute((db) => work(queryOn(db)))
+  }
+
+  /** Reads which types are attached to tables. Call it before the log is used. */
+  async recognizeTables(): Promise<this> {
+    await this.#tables.recognize()
+    return this
+  }
+
+  async attach(ownerField: string, onStep: (sentence: string) => void = () => {}): Promise<void> {
+    await this.#claimField(ownerField)
+    await this.#requiredTables.attach(ownerField, onStep)
+  }
+
+  async detach(ownerField: string, onStep: (sentence: string) => void = () => {}): Promise<void> {
+    await this.#requiredTables.detach(ownerField, onStep)
+  }
+
+  async checkTables(
+    ownerField: string,
+    { repair = false }: { readonly repair?: boolean } = {},
+  ): Promise<readonly TableCheck[]> {
+    return this.#requiredTables.check(ownerField, repair)
+  }
+
   async newEpoch(): Promise<void> {
     await sql`update instep_state set history = gen_random_uuid()`.execute(this.#database.writers)
   }
@@ -213,6 +260,7 @@ export class KyselyLog implements SqlLog {
     this.#forgetTimer.clear()
     this.#stopListening?.()
     this.#hints.clear()
+    await this.#tables.stop()
     const { clock, logger } = this.#options
     const late = () => new Error('The reads took too long.')
     await withDeadline(clock, closeMs, this.#reader.close(), late).catch((error) => {
@@ -221,11 +269,53 @@ export class KyselyLog implements SqlLog {
     await this.#database.close()
   }
 
+  #do(write: ReportedWrite): Promise<Outcome> {
+    const isRefused = write.transaction?.refused !== undefined
+    const isOnTables = !isRefused && write.ops.some(({ t }) => this.#tables.has(t))
+    return isOnTables ? this.#doOnTables(write) : this.#writes.do(write)
+  }
+
+  async #doOnTables(write: ReportedWrite): Promise<Outcome> {
+    const { outcome, changes } = await this.#tables.write(write)
+    if (changes.length > 0) write.onCommitted?.(changes)
+    return outcome
+  }
+
+  get #requiredTables(): Tables {
+    if (this.#options.tables) return this.#tables
+    throw wrongOption('tables', 'is missing; it says which tables hold the records of which types.')
+  }
+
+  #makeTables(mappings: TableMappings): Tables {
+    const { clock, random, logger, maxWaitMs, retention = {} } = this.#options
+    return new Tables(this.#database, mappings, {
+      clock,
+      random,
+      logger,
+      maxWaitMs,
+      turns: this.#turns,
+      verdictHorizon: (now) => verdictHorizonOf(retention, now),
+      onWritten: (written) => this.#hints.emit('hint', written),
+    })
+  }
+
+  #listen(): void {
+    this.#stopListening ??= this.#database.listen((notice) => {
+      if (notice === 'changed') this.#tables.wake()
+      else this.#hints.emit('hint', undefined)
+    })
+  }
+
   /**
    * With `read committed`, each statement sees what was committed before it, and so the writes for whose lock it
    * waited.
    */
   async #commit(writes: readonly ReportedWrite[]): Promise<readonly Outcome[]> {
+    const endTurn = this.#database.pageReads ? () => {} : await this.#turns.take()
+    return this.#commitNow(writes).finally(endTurn)
+  }
+
+  async #commitNow(writes: readonly ReportedWrite[]): Promise<readonly Outcome[]> {
     const transaction = this.#database.writers.transaction().setIsolationLevel('read committed')
     const { clock, random, maxWaitMs, retention = {} } = this.#options
     const write = (db: Db) => {
@@ -235,6 +325,7 @@ export class KyselyLog implements SqlLog {
       return writeIn(db, this.#database, writes, now, {
         runner,
         verdictHorizon: verdictHorizonOf(retention, now),
+        tableReader: this.#tables.reader,
       })
     }
     const { outcomes, written } = await retried(() => transaction.execute(write), {

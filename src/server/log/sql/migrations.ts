@@ -87,6 +87,34 @@ const migrations: Readonly<Record<string, Migration>> = {
         create index instep_log_whole on instep_log (t, id, sid, owner) where frame->>'op' <> 'u'`.execute(db)
     },
   },
+  '6': {
+    async up(db) {
+      // The keys of rows that the application has changed, a list for each statement; null is all keys of a type.
+      await sql`
+        create table instep_change (t text collate "C" not null, ids text[])
+        with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000)`.execute(db)
+      await sql`
+        create table instep_table (
+          t text collate "C" primary key,
+          relation text not null,
+          digest text not null,
+          earlier text[] not null default '{}',
+          columns json not null,
+          filled boolean not null,
+          attached boolean not null
+        )`.execute(db)
+      await sql`
+        create function instep_json(value json) returns jsonb language plpgsql immutable strict as
+          $$ begin return value::jsonb; exception when others then return null; end $$`.execute(db)
+      await sql`
+        create function instep_lock(relation text) returns boolean language plpgsql as $$ begin
+          execute 'lock table ' || relation || ' in access share mode nowait';
+          return true;
+        exception when lock_not_available then return false; end $$`.execute(db)
+      // A digest of all attached mappings; `null` if there is none.
+      await sql`alter table instep_state add column mapping text`.execute(db)
+    },
+  },
 }
 
 /** Migrates the tables to the newest version. Several processes may do so at once. */

@@ -4,6 +4,7 @@ import { wrongOption } from '../../../base/errors.ts'
 import { harmless, type Logger, silentLogger } from '../../../base/logger.ts'
 import { given } from '../../defined.ts'
 import { peer } from '../../optional-peer.ts'
+import type { TableMappings } from '../../tables/mapping.ts'
 import type { Retention } from '../retention.ts'
 import { isPostgres } from './address.ts'
 import { checkLogOptions } from './check-options.ts'
@@ -35,6 +36,11 @@ export interface SqlLogOptions {
    * is kept
    */
   readonly retention?: Retention | undefined
+  /**
+   * The tables of the application that hold the records of types, by type. `instep attach` attaches them first.
+   * @default none: all records are in tables of Instep
+   */
+  readonly tables?: TableMappings | undefined
   readonly logger?: Logger | undefined
   readonly clock?: Clock | undefined
   readonly random?: Random | undefined
@@ -51,6 +57,7 @@ export const logOptions = {
   maxDeltaReaders: true,
   maxWaitMs: true,
   retention: true,
+  tables: true,
 } satisfies Record<LogOption, true>
 
 /**
@@ -90,5 +97,5 @@ export async function openSqlLog(database: string, options: SqlLogOptions = {}):
     logger: harmless(options.logger ?? silentLogger),
   }
   const { KyselyLog, openDatabase } = await peer('kysely', () => import('./open-database.ts'))
-  return new KyselyLog(await openDatabase(database, resolved), resolved)
+  return new KyselyLog(await openDatabase(database, resolved), resolved).recognizeTables()
 }

@@ -92,6 +92,24 @@ export class PageReads {
       join instep_record r on r.t = k.t and r.id = k.id where r.sid <= ${Math.max(...tills)}`.execute(db)
   }
 
+  /** As {@link keep}, for a write that may change any record of `types`, after which the head is at least `head`. */
+  async keepTypes<T>(
+    db: Kysely<unknown>,
+    types: readonly string[],
+    head: number,
+    write: () => Promise<T>,
+  ): Promise<T> {
+    if (![...this.#open].some(({ since }) => since === undefined)) return write()
+    this.#isDirty = true
+    await sql`
+      insert into instep_kept (sid, t, id, owner, p, until)
+      select sid, t, id, owner, p, ${head}::bigint from instep_record where t = any(${types}::text[])
+      on conflict (sid) do nothing`.execute(db)
+    const result = await write()
+    await sql`delete from instep_kept k using instep_record r where r.sid = k.sid`.execute(db)
+    return result
+  }
+
   /** The position up to which no open read needs changes. */
   get unneeded(): number {
     return Math.min(...[...this.#open].map(({ since = Number.POSITIVE_INFINITY }) => since))

@@ -8,12 +8,14 @@ import type { Clock } from '../../../base/environment.ts'
 import { ConfigurationError, isSyncError, type NetworkError, toError } from '../../../base/errors.ts'
 import type { Logger } from '../../../base/logger.ts'
 import { peer } from '../../optional-peer.ts'
+import { changedNotice, channel } from './channel.ts'
 import type { SqlDatabase } from './database.ts'
 import { flushEntries, flushTree } from './flush.ts'
 import { lockFolder } from './folder-lock.ts'
 import { isLeftOpen, markClosed, markOpen } from './left-open.ts'
 import { PageReads } from './page-reads.ts'
 import { startFlushed } from './pglite-disk.ts'
+import { mappingText } from './position.ts'
 import { PriorityLock } from './priority-lock.ts'
 import { shippedSeed } from './seed.ts'
 import { unpack } from './unpack.ts'
@@ -40,7 +42,7 @@ export async function openPGlite(folder: string | undefined, options: PGliteOpti
       await markClosed(folder)
       unlock()
     }
-    return databaseOf(pglite, onClosed, options)
+    return await databaseOf(pglite, onClosed, options)
   } catch (error) {
     unlock()
     throw error
@@ -133,11 +135,15 @@ async function start(path: string | undefined, seed?: Blob): Promise<PGlite> {
   return PGlite.create(seed === undefined ? {} : { loadDataDir: seed })
 }
 
-function databaseOf(
+async function databaseOf(
   pglite: PGlite,
   onClosed: () => Promise<void>,
   { clock, maxWaitMs = 10_000 }: PGliteOptions,
-): SqlDatabase {
+): Promise<SqlDatabase> {
+  const onChanged = new Set<() => void>()
+  await pglite.listen(channel, (payload) => {
+    if (payload === changedNotice) for (const listener of onChanged) listener()
+  })
   const lock = new PriorityLock({ clock, maxWaitMs })
   const session = new Session(pglite)
   const over = (length: 'soonDone' | 'long') =>
@@ -152,15 +158,21 @@ function databaseOf(
   return {
     migrators: db,
     writers: db,
+    appliers: db,
     followers: db,
     readers,
     deltas: db,
     pageReads: new PageReads(clock),
     // Every database from the same seed has the same system identifier, so the identifier is useless here.
-    history: sql<string>`history`,
+    history: sql<string>`history || ${mappingText}`,
     notify: sql`1`,
-    // No other process can write.
-    listen: () => () => {},
+    // No other process can write, but the application can, by the same session.
+    listen(listener) {
+      const changed = () => listener('changed')
+      onChanged.add(changed)
+      changed()
+      return () => onChanged.delete(changed)
+    },
     close: () => (closed ??= close()),
   }
 }

@@ -20,6 +20,12 @@ export const newestVersion = sql`order by one desc limit 1`
 /** The newest change in `instep_log`, for a {@link PositionRow}. */
 export const newestChange = sql<Int8 | null>`(select max(sid) from instep_log)`
 
+/**
+ * Which tables of the application are attached, and how, as a part of the name of the history: with another mapping, a
+ * client fetches a snapshot. For a `from instep_state`, also of a version without the column.
+ */
+export const mappingText = sql<string>`coalesce(':' || (to_jsonb(instep_state) ->> 'mapping'), '')`
+
 /** Throws a NetworkError if the tables are of different moments. The error lasts until somebody restores the tables. */
 export function positionOf(found: PositionRow | undefined): Position {
   const row = stateIn([found])

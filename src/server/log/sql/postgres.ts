@@ -6,23 +6,24 @@ import { ConfigurationError, toError } from '../../../base/errors.ts'
 import type { Logger } from '../../../base/logger.ts'
 import { peer } from '../../optional-peer.ts'
 import { checkAddress } from './address.ts'
+import { changedNotice, channel } from './channel.ts'
 import type { Db, SqlDatabase } from './database.ts'
 import { keepListening } from './listener.ts'
+import { mappingText } from './position.ts'
 import { reaching } from './reach.ts'
 import { isDenied } from './refusal.ts'
 import { Sockets } from './sockets.ts'
-
-const channel = 'instep'
 
 /**
  * Settings of each session.
  * - `jit` is off, because compiling a plan takes longer than the small queries themselves.
  * - A cached plan would keep assuming the present size of the tables, so plans are made for each query.
  * - `read committed` makes statements wait for concurrent changes rather than fail.
+ * - A policy of row-level security must not hide rows: a read that it would filter fails.
  * - Commits must be durable: if a crash undid a commit that was answered, its sids would be used twice.
  */
 const session = `
-  set jit = off; set plan_cache_mode = force_custom_plan; set default_transaction_isolation = 'read committed';
+  set jit = off; set plan_cache_mode = force_custom_plan; set default_transaction_isolation = 'read committed'; set row_security = off;
   select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`
 
 /** The time limit of a read, in ms: longer than any client waits for it. */
@@ -30,6 +31,13 @@ const readMs = 60_000
 
 /** The time limit of a migration, in ms: it may build an index of everything. */
 const migrationMs = 3_600_000
+
+/**
+ * The number of clients' transactions on tables of the application at once, and how long each waits for a row that
+ * somebody else has locked, in ms. The client sends it again later: it must not keep the connection from others.
+ */
+const maxAppliers = 8
+const rowLockMs = 2_000
 
 /** How long connections may take to close, in ms, before they are cut. */
 const closeMs = 5_000
@@ -82,12 +90,16 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
     // A process that hangs or disappears must not keep the log's lock.
     idle_in_transaction_session_timeout: maxWaitMs,
   })
+  const appliers = connect(maxAppliers, maxWaitMs, true, {
+    lock_timeout: Math.min(rowLockMs, maxWaitMs),
+    idle_in_transaction_session_timeout: maxWaitMs,
+  })
   const migrators = connect(1, migrationMs)
   const followers = connect(2, maxWaitMs)
   const [readers, deltas] = [connect(maxReaders, readMs), connect(maxDeltaReaders, readMs)]
   const close = async () => {
     const undo = clock.after(closeMs, () => sockets.cut())
-    await Promise.all([migrators, writers, followers, readers, deltas].map((db) => db.destroy()))
+    await Promise.all([migrators, writers, appliers, followers, readers, deltas].map((db) => db.destroy()))
     await sockets.closed()
     undo()
   }
@@ -122,6 +134,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
   return {
     migrators,
     writers,
+    appliers,
     followers,
     readers,
     deltas,
@@ -130,9 +143,13 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
     listen: (listener) =>
       keepListening({
         ...listenerOptions,
-        onListening: listener,
+        onListening: () => {
+          listener('written')
+          listener('changed')
+        },
         onNotice: (payload) => {
-          if (payload !== origin) listener()
+          if (payload === changedNotice) listener('changed')
+          else if (payload !== origin) listener('written')
         },
       }),
     close,
@@ -157,7 +174,7 @@ async function checkEncoding(db: Db): Promise<void> {
  * changes afterwards. `vacuum`, `cluster` and `reindex` leave all of these ids as they are.
  */
 const tableHistory = sql<string>`history || ':' || (select oid from pg_database where datname = current_database())
-  || ':' || tableoid || ':' || coalesce((select xmin::text from instep_migration where name = '1'), '')`
+  || ':' || tableoid || ':' || coalesce((select xmin::text from instep_migration where name = '1'), '') || ${mappingText}`
 
 /**
  * The name of the history. A recovery to a point in time and a promoted standby begin a new timeline; another server

@@ -84,7 +84,7 @@ function refusalOf(error: unknown): WriteRejectedError {
  * The SQLSTATE of `error` (PostgreSQL, appendix A), or '' if it has none. The codes of Node look similar, but begin
  * with an E.
  */
-function stateOf(error: unknown): string {
+export function stateOf(error: unknown): string {
   const code = codeOf(error)
   return /^[^E][0-9A-Z]{4}$/.test(code) ? code : ''
 }

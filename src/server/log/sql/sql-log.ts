@@ -1,3 +1,4 @@
+import type { TableCheck } from '../../tables/check-tables.ts'
 import type { Log } from '../log.ts'
 
 /** A log in PostgreSQL, which several processes may share, or in a folder, which belongs to one process. */
@@ -8,4 +9,30 @@ export interface SqlLog extends Log {
    */
   newEpoch(): Promise<void>
   claim(ownerField: string): Promise<void>
+  /**
+   * Runs statements of the application in a transaction of the database, and commits when `work` resolves. For a folder,
+   * whose database only this process can reach; nothing else is done meanwhile. Its statements must not change the
+   * tables of Instep.
+   */
+  sql<T>(work: (query: SqlQuery) => Promise<T>): Promise<T>
+  /**
+   * Attaches the tables of the option `tables`, or changes how they are attached. Safe to interrupt, and to run again.
+   * Rejects with a ConfigurationError, before anything is changed, if a table cannot be attached. `onStep` is called with
+   * a sentence after each step.
+   */
+  attach(ownerField: string, onStep?: (sentence: string) => void): Promise<void>
+  /** Detaches the types of the option `tables`. Their records stay in the log. Safe to interrupt, and to run again. */
+  detach(ownerField: string, onStep?: (sentence: string) => void): Promise<void>
+  /**
+   * Compares the attached tables with the records, at one moment. With `repair`, the records that differ are taken from
+   * their rows afterwards.
+   */
+  checkTables(ownerField: string, options?: { readonly repair?: boolean }): Promise<readonly TableCheck[]>
 }
+
+export interface SqlRow {
+  readonly [column: string]: unknown
+}
+
+/** Runs a statement with the parameters `$1`, `$2`, …. Resolves with its rows. */
+export type SqlQuery = (text: string, values?: readonly unknown[]) => Promise<readonly SqlRow[]>

@@ -3,7 +3,7 @@ import { rowKey } from '../../../protocol/fold.ts'
 import type { Rejection } from '../../../protocol/tx.ts'
 import type { KeptVerdict } from '../decide-on.ts'
 import { hasChanged } from '../draft.ts'
-import type { Position, ReadRecord, WriteResult } from '../log.ts'
+import type { Position, ReadRecord, StoredRecord, WriteResult } from '../log.ts'
 import { type Asked, askedBy, changesFound, changesOf, type FoundChange } from './changes.ts'
 import type { Db, SqlDatabase } from './database.ts'
 import { Group, type GroupBefore, type GroupRules, type Outcome, type Write } from './group.ts'
@@ -40,7 +40,14 @@ export interface WriteOptions {
   readonly runner?: GroupRules['runner']
   /** In ms since the epoch; the stored one counts if it is later. See {@link decideOn}. @default 0 */
   readonly verdictHorizon?: number
+  /** Returns the reader of the records of a type that is attached, and `undefined` for other types. */
+  readonly tableReader?: TableReader | undefined
 }
+
+/** See {@link WriteOptions.tableReader}. */
+export type TableReader = (
+  t: string,
+) => ((db: Db, id: string) => Promise<StoredRecord | undefined>) | undefined
 
 /**
  * Applies `writes` in the transaction of `db`, or only the first of them, if their records are too long together. Holds
@@ -51,9 +58,9 @@ export async function writeIn(
   { notify, history, pageReads }: Pick<SqlDatabase, 'notify' | 'history' | 'pageReads'>,
   writes: readonly Write[],
   at: number,
-  { runner, verdictHorizon = 0 }: WriteOptions = {},
+  { runner, verdictHorizon = 0, tableReader }: WriteOptions = {},
 ): Promise<GroupWritten> {
-  const { position, read, fitting, tooLarge, ...found } = await lockAndRead(db, history, writes)
+  const { position, read, fitting, tooLarge, ...found } = await lockAndRead(db, history, writes, tableReader)
   const horizon = Math.max(verdictHorizon, found.verdictHorizon)
   const group = new Group({ ...position, ...found, verdictHorizon: horizon }, at, runner && { runner, read })
   const outcomes = await group.decide(
@@ -93,17 +100,18 @@ interface Found extends PositionRow {
   readonly changes: readonly FoundChange[] | null
 }
 
-type LockedState = Required<Pick<GroupBefore, 'befores' | 'verdictOn' | 'verdictHorizon'>> &
+export type LockedState = Required<Pick<GroupBefore, 'befores' | 'verdictOn' | 'verdictHorizon'>> &
   Pick<ReadRecords, 'fitting' | 'tooLarge'> & { readonly position: Position; readonly read: ReadRecord }
 
 /**
  * Takes the log's lock. Reads the records of all ops, the verdicts on the transactions, and the verdicts on the
  * transactions that they require.
  */
-async function lockAndRead(
+export async function lockAndRead(
   db: Db,
   history: SqlDatabase['history'],
   writes: readonly Write[],
+  tableReader: TableReader = () => undefined,
 ): Promise<LockedState> {
   const wanted = wantedBy(writes)
   const asked = askedBy(writes)
@@ -128,6 +136,8 @@ async function lockAndRead(
   const verdictHorizon = toNumber(found?.verdictHorizon ?? 0)
   const verdictOn = (caller: string, id: string) => kept.get(rowKey(caller, id))
   const read: ReadRecord = async (t, id) => {
+    const table = tableReader(t)
+    if (table) return table(db, id)
     const loaded = records.get(rowKey(t, id))
     return loaded?.whole ? loaded : readRecord(db, t, id)
   }
@@ -169,8 +179,11 @@ async function find(
   return rows[0]
 }
 
-/** Stores the result of a group in one statement. */
-async function store(db: Db, notify: SqlDatabase['notify'], group: Group, at: number): Promise<void> {
+/** What one transaction of the database stores. */
+export type Stored = Pick<Group, 'head' | 'entries' | 'records' | 'verdicts'>
+
+/** Stores the result of a group in one statement. Must run under the log's lock. */
+export async function store(db: Db, notify: SqlDatabase['notify'], group: Stored, at: number): Promise<void> {
   const { head, entries, records } = group
   const kept = records.flatMap(({ t, id, after }) => (after ? { t, id, ...after } : []))
   const gone = records.filter(({ after }) => after === undefined)

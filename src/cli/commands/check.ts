@@ -1,0 +1,34 @@
+import type { TableCheck } from '../../server/tables/check-tables.ts'
+import type { Command } from '../command.ts'
+import { counted } from '../counted.ts'
+import { CommandError, oneLine } from '../failure.ts'
+import { tablesOptions, withTables } from '../tables.ts'
+
+export const check: Command = {
+  name: 'check',
+  about: 'Compares attached tables with the records that clients see.',
+  options: {
+    ...tablesOptions,
+    repair: { about: 'Takes the records that differ from their rows; only counts in the command line' },
+  },
+  notes: ['Changes that wait for the service are no fault. If something is wrong, the exit code is 1.'],
+  async run(settings, shell) {
+    const repair = settings.meant('repair')
+    const checks = await withTables(settings, shell, (log, { ownerField }) =>
+      log.checkTables(ownerField, { repair }),
+    )
+    for (const each of checks) shell.stdout.write(`${oneLine(sentenceOf(each))}\n`)
+    const faults = checks.filter(({ fault }) => fault !== undefined)
+    if (faults.length > 0) throw new CommandError(`${faults[0]?.type}: ${faults[0]?.fault}`)
+    const differing = checks.reduce((sum, each) => sum + each.differing, 0)
+    if (differing === 0) return
+    if (!repair)
+      throw new CommandError(`${counted(differing, 'record')} differ; \`--repair\` takes them from the rows.`)
+    shell.stdout.write(`${counted(differing, 'record')} repaired.\n`)
+  },
+}
+
+function sentenceOf({ type, rows, waiting, differing, ids }: TableCheck): string {
+  const which = differing === 0 ? '' : `: ${ids.join(', ')}${differing > ids.length ? ', …' : ''}`
+  return `${type}: ${counted(rows, 'row')}, ${counted(waiting, 'change')} waiting, ${differing} differing${which}.`
+}

@@ -1,0 +1,15 @@
+/** Whoever takes a turn waits until all turns that were taken before are over. */
+export class Turns {
+  #last: Promise<void> = Promise.resolve()
+
+  /** Resolves with the function that ends the turn. */
+  async take(): Promise<() => void> {
+    const before = this.#last
+    let end = () => {}
+    this.#last = new Promise((resolve) => {
+      end = resolve
+    })
+    await before
+    return end
+  }
+}

@@ -1,0 +1,145 @@
+import { sql } from 'kysely'
+import type { Clock } from '../../base/environment.ts'
+import { codeOf, isSyncError, wrongOption } from '../../base/errors.ts'
+import { channel } from '../log/sql/channel.ts'
+import type { Db, SqlDatabase } from '../log/sql/database.ts'
+import { mappingDigest, readAttachments, schemaOfLog } from './attached.ts'
+import { fill } from './fill.ts'
+import { columnsOf, inspect, type MappedTable } from './inspect.ts'
+import type { TypeMapping } from './mapping.ts'
+import { identifier } from './quote.ts'
+import { createTriggers, dropTriggers, functionOf } from './triggers.ts'
+
+/** How long to wait for the lock of a table at a time, in ms: the application's statements queue meanwhile. */
+const lockMs = 2_000
+const pauseMs = 1_000
+const maxTries = 30
+
+export interface AttachOptions {
+  readonly clock: Clock
+  /** Takes the changes that wait, after each batch of keys. */
+  readonly drain: (tables: readonly MappedTable[]) => Promise<void>
+  /** Reports what is done, as a sentence. */
+  readonly onStep: (sentence: string) => void
+}
+
+/**
+ * Attaches the tables of `mappings`, or changes how they are attached: creates the triggers, and takes all rows into the
+ * history. Safe to interrupt, and to run again. Rejects with a ConfigurationError, before anything is changed, if a
+ * table cannot be attached.
+ */
+export async function attach(
+  { migrators: db }: SqlDatabase,
+  mappings: readonly TypeMapping[],
+  { clock, drain, onStep }: AttachOptions,
+): Promise<void> {
+  const tables: MappedTable[] = []
+  for (const mapping of mappings) tables.push(await inspect(db, mapping))
+  const attachments = await readAttachments(db)
+  for (const { mapping, relation } of tables) {
+    if (!attachments.has(mapping.type)) await refuseOwnRecords(db, mapping.type)
+    const other = [...attachments.values()].find((each) => each.attached && each.relation === relation)
+    if (other && other.t !== mapping.type) {
+      throw wrongOption(
+        `tables.${mapping.type}.table`,
+        `names a table that is attached as ${other.t}; detach that first.`,
+      )
+    }
+  }
+  const schema = await schemaOfLog(db)
+  for (const table of tables) {
+    const { type } = table.mapping
+    await patiently(clock, () => attachOne(db, table, schema))
+    onStep(`${type}: the triggers of ${table.relation} are in place.`)
+  }
+  for (const table of tables) {
+    const { type } = table.mapping
+    await fill(db, table, () => drain(tables))
+    onStep(`${type}: all rows are taken.`)
+  }
+  await drain(tables)
+}
+
+/**
+ * Detaches types: drops the triggers. The records stay in the history, and belong to Instep from then on. Safe to
+ * interrupt, and to run again. Resolves with the types that were attached.
+ */
+export async function detach(
+  { migrators: db }: SqlDatabase,
+  types: readonly string[],
+  { clock, onStep }: Pick<AttachOptions, 'clock' | 'onStep'>,
+): Promise<void> {
+  const attachments = await readAttachments(db)
+  const schema = await schemaOfLog(db)
+  for (const type of types) {
+    const attachment = attachments.get(type)
+    if (!attachment?.attached) continue
+    await patiently(clock, () =>
+      db.transaction().execute(async (trx) => {
+        await limitLocks(trx)
+        const { rows } = await sql<{ there: boolean }>`
+          select to_regclass(${attachment.relation}) is not null as there`.execute(trx)
+        if (rows[0]?.there)
+          for (const statement of dropTriggers(attachment.relation)) await sql.raw(statement).execute(trx)
+        await sql
+          .raw(`drop function if exists ${identifier(schema)}.${identifier(functionOf(type))}()`)
+          .execute(trx)
+        await sql`update instep_table set attached = false, filled = false where t = ${type}`.execute(trx)
+        await sql`delete from instep_change where t = ${type}`.execute(trx)
+        await storeMapping(trx)
+      }),
+    )
+    onStep(`${type}: the triggers of ${attachment.relation} are gone.`)
+  }
+}
+
+async function attachOne(db: Db, table: MappedTable, schema: string): Promise<void> {
+  const { type } = table.mapping
+  const digest = mappingDigest(table)
+  await db.transaction().execute(async (trx) => {
+    await limitLocks(trx)
+    for (const statement of createTriggers(table, schema, channel)) await sql.raw(statement).execute(trx)
+    await sql`
+      insert into instep_table as a (t, relation, digest, columns, filled, attached)
+      values (${type}, ${table.relation}, ${digest}, ${JSON.stringify(columnsOf(table))}::json, false, true)
+      on conflict (t) do update set relation = excluded.relation, digest = excluded.digest, columns = excluded.columns,
+        earlier = case when a.digest = excluded.digest then a.earlier else array_append(a.earlier, a.digest) end,
+        filled = false, attached = true`.execute(trx)
+    await storeMapping(trx)
+  })
+}
+
+/** Waits for the lock of a table only for a while, so that the application's statements do not queue for longer. */
+async function limitLocks(db: Db): Promise<void> {
+  await sql`select set_config('lock_timeout', ${String(lockMs)}, true)`.execute(db)
+}
+
+/** Stores a digest of all attached mappings as a part of the name of the history. */
+async function storeMapping(db: Db): Promise<void> {
+  await sql`
+    update instep_state set mapping = (
+      select substr(md5(string_agg(t || ' ' || digest, ',' order by t)), 1, 16) from instep_table where attached
+    )`.execute(db)
+}
+
+/** Runs `work`, and again after a pause if it could not get a lock in time. */
+async function patiently(clock: Clock, work: () => Promise<void>): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await work()
+    } catch (error) {
+      const cause = isSyncError(error, 'NetworkError') ? error.cause : error
+      if (tries === maxTries || !['55P03', '40P01'].includes(codeOf(cause))) throw error
+      await new Promise<void>((resolve) => clock.after(pauseMs, resolve))
+    }
+  }
+}
+
+async function refuseOwnRecords(db: Db, type: string): Promise<void> {
+  const { rows } = await sql`select from instep_record where t = ${type} limit 1`.execute(db)
+  if (rows.length === 0) return
+  throw wrongOption(
+    `tables.${type}`,
+    'names a type that has records in Instep already; remove these, or use another name for the type.',
+  )
+}

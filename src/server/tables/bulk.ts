@@ -1,0 +1,47 @@
+import { sql } from 'kysely'
+import type { Db } from '../log/sql/database.ts'
+import { type Int8, toNumber } from '../log/sql/int8.ts'
+import { keysOf } from './drain.ts'
+import type { MappedTable } from './inspect.ts'
+import { identifier, literal } from './quote.ts'
+import { keyOf, recordsIn } from './rows.ts'
+
+/**
+ * Takes all changes that wait, without frames: stores the records, each with a sid of its own, and forgets the history
+ * before. Clients fetch a snapshot. By one statement, whose data stays in the database, however much it is. Resolves with
+ * the number of records that differ. Must run under the log's lock.
+ */
+export async function takeInBulk(db: Db, tables: readonly MappedTable[]): Promise<number> {
+  const states = tables.map((table) => {
+    const { type, id } = table.mapping
+    const keys = `select ${keyOf(table, 'k.id')} from instep_keys k where k.t = ${literal(type)}`
+    return `select ${literal(type)} as t, x.* from (${recordsIn(table, `c.${identifier(id)} in (${keys})`)}) x
+      where x.owner is not null`
+  })
+  // The planner takes the keys for few.
+  await sql`set local enable_nestloop = off`.execute(db)
+  const { rows } = await sql<{ count: Int8 }>`
+    with ${sql.raw(keysOf(tables))}, instep_states as (${sql.raw(states.join(' union all '))}),
+    differing as materialized (
+      select k.t, k.id, s.owner, s.p, row_number() over () as n
+      from instep_keys k
+      left join instep_states s on s.t = k.t and s.id = k.id
+      left join instep_record r on r.t = k.t and r.id = k.id
+      where s.owner is distinct from r.owner or s.p::jsonb is distinct from r.p::jsonb
+    ), counted as (
+      select count(*) as count from differing
+    ), state as (
+      select head from instep_state
+    ), kept as (
+      insert into instep_record (t, id, owner, sid, p)
+      select d.t, d.id, d.owner, state.head + d.n, d.p from differing d, state where d.owner is not null
+      on conflict (t, id) do update set owner = excluded.owner, sid = excluded.sid, p = excluded.p
+    ), gone as (
+      delete from instep_record r using differing d where d.owner is null and r.t = d.t and r.id = d.id
+    ), moved as (
+      update instep_state set head = head + counted.count, horizon = head + counted.count from counted
+      where counted.count > 0
+    )
+    select count from counted`.execute(db)
+  return toNumber(rows[0]?.count ?? 0)
+}

@@ -1,0 +1,161 @@
+import type { JsonValue } from '../../protocol/json.ts'
+
+/**
+ * How the values of a column become JSON and come back. An expression is text in SQL: the name of a column, or a
+ * parameter.
+ */
+export interface Conversion {
+  /** The JSON of a value, as an expression of the type `json`. */
+  toJson(column: string): string
+  /** A value of the column, from an expression of the type `text` that {@link textOf} has made. */
+  fromText(text: string): string
+  /** The text of a value from a client: `null` for null, and `undefined` if the column cannot take the value. */
+  textOf(value: JsonValue): string | null | undefined
+}
+
+/** A type of PostgreSQL. */
+export interface ColumnType {
+  /** The name in `pg_type`, of the base type if it is a domain; of the element if it is an array. */
+  readonly name: string
+  /** The name for a cast, with its schema if necessary. */
+  readonly cast: string
+  readonly isEnum: boolean
+  readonly isArray: boolean
+}
+
+const quoted = (value: JsonValue) => (typeof value === 'string' ? value : undefined)
+const whole = (value: JsonValue) => (Number.isSafeInteger(value) ? String(value) : undefined)
+const real = (value: JsonValue) => (typeof value === 'number' ? String(value) : undefined)
+const truth = (value: JsonValue) => (typeof value === 'boolean' ? String(value) : undefined)
+
+type Scalar = Omit<Conversion, 'textOf'> & { textOf(value: JsonValue): string | undefined }
+
+/** A type whose JSON is what PostgreSQL makes of it. */
+function plain(cast: string, textOf: Scalar['textOf']): Scalar {
+  return { toJson: (column) => `to_json(${column})`, fromText: (text) => `${text}::${cast}`, textOf }
+}
+
+/** A type whose JSON is its text. */
+function text(cast: string): Scalar {
+  return {
+    toJson: (column) => `to_json(${column}::text)`,
+    fromText: (value) => `${value}::${cast}`,
+    textOf: quoted,
+  }
+}
+
+/** A type with values that JSON or a client cannot hold: these become null. */
+function finite(scalar: Scalar, hasJson: (column: string) => string): Scalar {
+  return { ...scalar, toJson: (column) => `case when ${hasJson(column)} then ${scalar.toJson(column)} end` }
+}
+
+const isNumber = (column: string) => `${column}::text not in ('NaN', 'Infinity', '-Infinity')`
+const isTime = (column: string) => `isfinite(${column})`
+
+/** Milliseconds since the epoch. What is shorter than a millisecond is left out. */
+function moment(type: 'timestamp' | 'timestamptz'): Scalar {
+  return {
+    toJson: (column) => `to_json(floor(extract(epoch from ${column}) * 1000)::int8)`,
+    fromText: (value) => `(${type} 'epoch' + ${value}::float8 * interval '1 millisecond')`,
+    textOf: real,
+  }
+}
+
+const maxSafe = Number.MAX_SAFE_INTEGER
+const isSafe = (column: string) => `${column} between -${maxSafe} and ${maxSafe}`
+
+/** By the name of the type in PostgreSQL. */
+const scalars: Readonly<Record<string, Scalar>> = {
+  bool: plain('boolean', truth),
+  int2: plain('int2', whole),
+  int4: plain('int4', whole),
+  int8: text('int8'),
+  float4: finite(plain('float4', real), isNumber),
+  float8: finite(plain('float8', real), isNumber),
+  numeric: finite(text('numeric'), isNumber),
+  // Without the length of the type: a cast to it would cut a text that is too long, and the column refuses it.
+  text: text('text'),
+  varchar: text('text'),
+  bpchar: text('text'),
+  citext: text('text'),
+  name: text('text'),
+  uuid: text('uuid'),
+  date: finite({ ...text('date'), toJson: (column) => `to_json(${column})` }, isTime),
+  time: text('time'),
+  timetz: text('timetz'),
+  interval: text('interval'),
+  inet: text('inet'),
+  cidr: text('cidr'),
+  timestamp: finite(moment('timestamp'), isTime),
+  timestamptz: finite(moment('timestamptz'), isTime),
+  jsonb: {
+    toJson: (column) => `case when ${column}::text not like '%"\\_\\_proto\\_\\_"%' then ${column}::json end`,
+    fromText: (value) => `${value}::jsonb`,
+    textOf: (value) => JSON.stringify(value),
+  },
+}
+
+/** The types of a key: those of which each value has one text, and equal values have the same. */
+const keyTypes = ['text', 'varchar', 'uuid', 'int2', 'int4', 'int8']
+
+export function isKeyType({ name, isArray, isEnum }: ColumnType): boolean {
+  return !isArray && !isEnum && keyTypes.includes(name)
+}
+
+/** Whether `id` is the text that a column of a key type has for the value. */
+export function isKeyText({ name }: ColumnType, id: string): boolean {
+  if (name === 'uuid') return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id)
+  if (!name.startsWith('int')) return true
+  const bits = BigInt(8 * Number(name.slice(3)))
+  return /^(0|-?[1-9]\d{0,18})$/.test(id) && BigInt.asIntN(Number(bits), BigInt(id)) === BigInt(id)
+}
+
+export interface ConversionOptions {
+  /** Whether an `int8` is a number. */
+  readonly asNumber: boolean
+  /** The name of the function that returns a `json` as `jsonb`, or null if that is not possible. */
+  readonly jsonFunction: string
+}
+
+/** The conversion of a type, or `undefined` if the type has none. */
+export function conversionOf(type: ColumnType, options: ConversionOptions): Conversion | undefined {
+  const scalar = scalarOf(type, options)
+  if (!scalar) return undefined
+  return orNull(type.isArray ? arrayOf(scalar, type) : scalar)
+}
+
+function scalarOf(type: ColumnType, { asNumber, jsonFunction }: ConversionOptions): Scalar | undefined {
+  if (type.isEnum) return text(type.cast)
+  if (asNumber && type.name !== 'int8') return undefined
+  if (asNumber) return finite(plain('int8', whole), isSafe)
+  if (type.name === 'json') return jsonScalar(jsonFunction)
+  return Object.hasOwn(scalars, type.name) ? scalars[type.name] : undefined
+}
+
+/** A `json` may hold text that `jsonb` and clients refuse: it becomes null. */
+function jsonScalar(jsonFunction: string): Scalar {
+  const { jsonb } = scalars
+  const isSound = (column: string) => `${jsonFunction}(${column}) is not null`
+  const scalar: Scalar = { ...plain('json', (value) => JSON.stringify(value)), ...jsonb }
+  return finite({ ...scalar, fromText: (value) => `${value}::json` }, isSound)
+}
+
+function arrayOf(scalar: Scalar, { cast }: ColumnType): Scalar {
+  return {
+    toJson: (column) =>
+      `case when ${column} is not null then coalesce((select json_agg(${scalar.toJson('e.v')} order by e.n) ` +
+      `from unnest(${column}) with ordinality as e(v, n)), '[]') end`,
+    fromText: (value) =>
+      `array(select ${scalar.fromText('e.v')} from json_array_elements_text(${value}::json) with ordinality ` +
+      `as e(v, n) order by e.n)::${cast}[]`,
+    textOf(value) {
+      if (!Array.isArray(value)) return undefined
+      const items = value.map((item: JsonValue) => (item === null ? null : scalar.textOf(item)))
+      return items.includes(undefined) ? undefined : JSON.stringify(items)
+    },
+  }
+}
+
+function orNull(scalar: Scalar): Conversion {
+  return { ...scalar, textOf: (value) => (value === null ? null : scalar.textOf(value)) }
+}

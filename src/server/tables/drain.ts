@@ -1,0 +1,169 @@
+import { sql } from 'kysely'
+import { rowKey } from '../../protocol/fold.ts'
+import type { Payload } from '../../protocol/json.ts'
+import type { StoredRecord } from '../log/log.ts'
+import type { Db } from '../log/sql/database.ts'
+import type { Entry } from '../log/sql/group.ts'
+import { type Int8, toNumber } from '../log/sql/int8.ts'
+import type { Stored } from '../log/sql/write.ts'
+import { changesBetween, type RecordState } from './compare.ts'
+import type { MappedTable } from './inspect.ts'
+import { literal } from './quote.ts'
+import { hasKey, recordsIn } from './rows.ts'
+
+/** Beyond these, changes make no frames: clients fetch a snapshot instead. */
+export const maxKeys = 10_000
+const maxBytes = 16 * 1_048_576
+
+/** The key of a changed row: its record in the log, and the record that the row is now. */
+export interface ChangedRecord {
+  readonly t: string
+  readonly id: string
+  readonly was: RecordState | undefined
+  readonly is: RecordState | undefined
+}
+
+interface FoundRow {
+  readonly t: string
+  readonly id: string
+  readonly wasOwner: string | null
+  readonly was: Payload | null
+  readonly owner: string | null
+  readonly p: Payload | null
+  readonly isSmall: boolean
+}
+
+/** The types of `tables` with changes that wait, and about how many. */
+export async function waitingTypes(
+  db: Db,
+  tables: readonly MappedTable[],
+): Promise<ReadonlyMap<string, { readonly keys: number }>> {
+  const types = tables.map(({ mapping }) => mapping.type)
+  const { rows } = await sql<{ t: string; keys: Int8; records: Int8 }>`
+    select c.t, count(distinct k.id) as keys, case when bool_or(c.ids is null) then (
+      select count(*) from (select from instep_record r where r.t = c.t limit ${sql.lit(maxKeys + 1)}) n
+    ) else 0 end as records
+    from instep_change c left join lateral unnest(c.ids) as k(id) on true
+    where c.t = any(${types}::text[]) group by c.t`.execute(db)
+  return new Map(rows.map(({ t, keys, records }) => [t, { keys: toNumber(keys) + toNumber(records) }]))
+}
+
+/**
+ * Locks `tables` against a change of their columns, without waiting, and returns those that are locked. Until the
+ * transaction ends, a read of these waits for nobody.
+ */
+export async function lockTables(db: Db, tables: readonly MappedTable[]): Promise<readonly MappedTable[]> {
+  const relations = tables.map(({ relation }) => relation)
+  const { rows } = await sql<{ locked: boolean }>`
+    select instep_lock(r) as locked from unnest(${relations}::text[]) with ordinality as t(r, n) order by n`.execute(
+    db,
+  )
+  return tables.filter((_, index) => rows[index]?.locked)
+}
+
+/**
+ * Takes the changes that wait, and reads the records and rows of their keys: all by one statement, and so of one
+ * moment. A change that is not visible yet stays, and so does the row that it belongs to. `undefined` if there are too
+ * many changes, or they are too long together; the transaction must be rolled back then. Must run under the log's lock.
+ */
+export async function takeChanges(
+  db: Db,
+  tables: readonly MappedTable[],
+): Promise<readonly ChangedRecord[] | undefined> {
+  if (tables.length === 0) return []
+  // By key and not by joins: the planner does not know how many keys there are.
+  const states = tables.map((table) => {
+    const lateral = recordsIn(table, hasKey(table, 'c', 'k.id'))
+    return `select k.t, k.id, x.owner, x.p from instep_keys k left join lateral (${lateral}) x on x.owner is not null
+      where k.t = ${literal(table.mapping.type)}`
+  })
+  const { rows } = await sql<FoundRow>`
+    with ${sql.raw(keysOf(tables))}, instep_states as (${sql.raw(states.join(' union all '))}),
+    found as (
+      select s.t, s.id, r.owner as was_owner, r.p as was, s.owner, s.p,
+        count(*) over () <= ${sql.lit(maxKeys)} and sum(coalesce(octet_length(s.p::text), 0)
+          + coalesce(octet_length(r.p::text), 0)) over () <= ${sql.lit(maxBytes)} as is_small
+      from instep_states s
+      left join lateral (select owner, p from instep_record r where r.t = s.t and r.id = s.id offset 0) r on true
+    )
+    select t, id, was_owner as "wasOwner", owner, is_small as "isSmall",
+      case when is_small then was end as was, case when is_small then p end as p
+    from found where is_small or (t, id) = (select t, id from found limit 1) order by t, id`.execute(db)
+  if (rows[0]?.isSmall === false) return undefined
+  return rows.map(({ t, id, wasOwner, was, owner, p }) => {
+    return { t, id, was: stateOf(wasOwner, was), is: stateOf(owner, p) }
+  })
+}
+
+function stateOf(owner: string | null, p: Payload | null): RecordState | undefined {
+  return owner === null ? undefined : { owner, p: p ?? {} }
+}
+
+/**
+ * The parts of a `with` that take the changes of `tables`, and list their keys as `instep_keys`. The keys have the default
+ * collation, which gives way to that of a column; with another one, the index of the column could not be used.
+ */
+export function keysOf(tables: readonly MappedTable[]): string {
+  const types = tables.map(({ mapping }) => literal(mapping.type)).join()
+  return `
+    instep_gone as (delete from instep_change where t in (${types}) returning t, ids),
+    instep_keys as (
+      select g.t, k.id from instep_gone g cross join lateral unnest(g.ids) as k(id)
+      union
+      select r.t, r.id collate "default" from instep_record r where r.t in (select t from instep_gone where ids is null)
+    )`
+}
+
+/** The records that a client's transaction has changed itself, as they were when it locked their rows. */
+export interface OwnChanges {
+  readonly caller: string | undefined
+  readonly tx: string | undefined
+  readonly befores: ReadonlyMap<string, RecordState | undefined>
+}
+
+/**
+ * The frames and records of changes, after the position `head`. Changes of others come first, also those of records that
+ * the transaction of `own` has changed after them; then its own, which carry its `tx`. `own` of the result: the number of
+ * these.
+ */
+export function storedOf(
+  changed: readonly ChangedRecord[],
+  head: number,
+  at: number,
+  own?: OwnChanges,
+): Omit<Stored, 'verdicts'> & { readonly own: number } {
+  const entries: Entry[] = []
+  const records = new Map<string, Stored['records'][number]>()
+  let sid = head
+  const add = (
+    { t, id }: Pick<ChangedRecord, 't' | 'id'>,
+    before: RecordState | undefined,
+    after: RecordState | undefined,
+    by?: OwnChanges,
+  ) => {
+    for (const { owner, movedTo, change } of changesBetween(before, after)) {
+      sid += 1
+      const { caller, tx } = by ?? {}
+      const frame = { sid, t, id, ...change, at, ...(tx !== undefined && { tx }) }
+      entries.push({ sid, owner, movedTo, t, id, caller, tx, last: false, frame })
+      const record: StoredRecord | undefined = after && { ...after, sid }
+      records.set(rowKey(t, id), { t, id, after: record })
+    }
+  }
+  const befores = own?.befores ?? new Map<string, RecordState | undefined>()
+  for (const record of changed) {
+    const key = rowKey(record.t, record.id)
+    add(record, record.was, befores.has(key) ? befores.get(key) : record.is)
+  }
+  const others = entries.length
+  for (const record of changed) {
+    const key = rowKey(record.t, record.id)
+    if (befores.has(key)) add(record, befores.get(key), record.is, own)
+  }
+  return {
+    head: sid,
+    entries: entries.map((entry) => ({ ...entry, last: entry.sid === sid })),
+    records: [...records.values()],
+    own: entries.length - others,
+  }
+}

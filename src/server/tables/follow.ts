@@ -1,0 +1,82 @@
+import type { Clock } from '../../base/environment.ts'
+import { toError } from '../../base/errors.ts'
+import type { Logger } from '../../base/logger.ts'
+import { Timer } from '../../base/timer.ts'
+
+/**
+ * How often to look for changes that no notification has announced, in ms. Only one transaction at a time notifies, so
+ * after a change others may follow at once. Changes that come in a row are taken together.
+ */
+const pollMs = 250
+const soonMs = 15
+
+export interface FollowOptions {
+  /** Takes the changes that wait. Resolves with whether there were any. */
+  readonly drain: () => Promise<boolean>
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+/** Takes changes of attached tables, one drain at a time, until it is stopped. */
+export class Follow {
+  readonly #options: FollowOptions
+  readonly #timer: Timer
+  #running: Promise<void> | undefined
+  #isWoken = false
+  #isStopped = false
+  #isFailing = false
+  /** Whether a drain has just ended that has taken changes, or failed, so that the next one waits. */
+  #isResting = false
+  #waitMs = pollMs
+
+  constructor(options: FollowOptions) {
+    this.#options = options
+    this.#timer = new Timer(options.clock, () => this.#onTimer())
+  }
+
+  /** Takes what waits now, or soon after the present drain. */
+  wake(): void {
+    if (this.#isStopped) return
+    this.#isWoken = true
+    if (!this.#isResting) this.#running ??= this.#run()
+  }
+
+  /** Resolves once nothing runs any more. */
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    this.#timer.clear()
+    await this.#running
+  }
+
+  async #run(): Promise<void> {
+    this.#timer.clear()
+    this.#isWoken = false
+    const { drain, logger } = this.#options
+    try {
+      const hasTaken = await drain()
+      this.#waitMs = hasTaken ? soonMs : Math.min(pollMs, this.#waitMs * 2)
+      this.#isFailing = false
+    } catch (error) {
+      if (!this.#isFailing && !this.#isStopped) {
+        const reason = toError(error).message
+        logger.error('Changes of attached tables cannot be taken; trying again.', { reason })
+      }
+      this.#isFailing = true
+      this.#waitMs = pollMs
+    }
+    this.#running = undefined
+    if (!this.#isStopped) this.#rest()
+  }
+
+  /** Waits for a while: shortly if a drain is wanted already. */
+  #rest(): void {
+    this.#isResting = this.#waitMs === soonMs || this.#isFailing
+    this.#timer.set(this.#waitMs)
+    if (this.#isWoken && !this.#isResting) this.wake()
+  }
+
+  #onTimer(): void {
+    this.#isResting = false
+    this.wake()
+  }
+}

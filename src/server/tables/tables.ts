@@ -1,0 +1,355 @@
+import { sql } from 'kysely'
+import { backoffMs } from '../../base/backoff.ts'
+import type { Clock, Random } from '../../base/environment.ts'
+import { NetworkError, toError, wrongOption } from '../../base/errors.ts'
+import type { Logger } from '../../base/logger.ts'
+import type { ClientTransaction, Position, StoredRecord, WriteResult } from '../log/log.ts'
+import { RuleRunner } from '../log/rules.ts'
+import type { Db, SqlDatabase } from '../log/sql/database.ts'
+import type { Outcome, Write } from '../log/sql/group.ts'
+import { readPosition } from '../log/sql/read.ts'
+import { lockAndRead, store, type TableReader } from '../log/sql/write.ts'
+import type { Turns } from '../log/turns.ts'
+import { attach, detach } from './attach.ts'
+import { type Fit, fitOf, mappingDigest, readAttachments } from './attached.ts'
+import { takeInBulk } from './bulk.ts'
+import { checkTables, repairTables, type TableCheck } from './check-tables.ts'
+import { lockTables, maxKeys, storedOf, takeChanges, waitingTypes } from './drain.ts'
+import { fill } from './fill.ts'
+import { Follow } from './follow.ts'
+import { inspect, type MappedTable } from './inspect.ts'
+import { readMappings, type TableMappings } from './mapping.ts'
+import { gaveWay, isCanceled, refuseCanceled } from './refuse-op.ts'
+import { RunAgain, transactIn } from './transact.ts'
+import { readRows } from './write-row.ts'
+
+/** How often a write is tried that gave way to another. */
+const maxTries = 5
+const pace = { baseMs: 20, capMs: 500 }
+
+/** How often a transaction may exceed the time limit before it is rejected. */
+const maxCanceled = 3
+
+export interface TablesOptions {
+  readonly clock: Clock
+  readonly random: Random
+  readonly logger: Logger
+  /** How long a write may wait for the log's lock, in ms. */
+  readonly maxWaitMs: number
+  readonly turns: Turns
+  readonly verdictHorizon: (now: number) => number
+  /** Called after each commit, with what was written if it is known. */
+  readonly onWritten: (written?: WriteResult) => void
+}
+
+export interface TableOutcome {
+  readonly outcome: Outcome
+  readonly changes: WriteResult['changes']
+}
+
+/** The attached tables of one log: takes their changes into the history, and applies writes to them. */
+export class Tables {
+  readonly #database: SqlDatabase
+  readonly #mappings: TableMappings
+  readonly #options: TablesOptions
+  readonly #follow: Follow
+  readonly #canceled = new Map<string, number>()
+  #tables: ReadonlyMap<string, MappedTable> = new Map()
+  /** The types that were attached when the log was opened. */
+  readonly #attached = new Set<string>()
+  /** The name of the history when the tables were last compared with what is attached. */
+  #history = ''
+  /** Whether the mapping is older than the one that is attached, so that nothing may be written. */
+  #isOlder = false
+
+  constructor(database: SqlDatabase, mappings: TableMappings, options: TablesOptions) {
+    this.#database = database
+    this.#mappings = mappings
+    this.#options = options
+    const { clock, logger } = options
+    this.#follow = new Follow({ drain: () => this.#drainAll(), clock, logger })
+  }
+
+  /**
+   * Compares the mapping with what is attached, and begins to take changes. Rejects with a ConfigurationError if the two
+   * do not fit together, and says what to do.
+   */
+  async open(ownerField: string): Promise<void> {
+    const { followers, migrators } = this.#database
+    const attachments = await readAttachments(followers)
+    const tables = await this.#inspectAll(ownerField)
+    for (const table of tables) {
+      const { type } = table.mapping
+      const fit = await fitOf(followers, table, attachments.get(type))
+      const advice = adviceOn[fit]
+      if (advice !== undefined) throw wrongOption(`tables.${type}`, advice)
+      if (fit === 'columns') await fill(migrators, table)
+    }
+    await this.#use(tables)
+    this.wake()
+  }
+
+  /** See {@link attach}. */
+  async attach(ownerField: string, onStep: (sentence: string) => void): Promise<void> {
+    const { clock } = this.#options
+    const drain = async (tables: readonly MappedTable[]) => {
+      await this.#use(tables)
+      await this.#drainAll()
+    }
+    await attach(this.#database, readMappings(this.#mappings, ownerField), { clock, drain, onStep })
+  }
+
+  /** See {@link detach}. */
+  async detach(ownerField: string, onStep: (sentence: string) => void): Promise<void> {
+    const types = readMappings(this.#mappings, ownerField).map(({ type }) => type)
+    await detach(this.#database, types, { clock: this.#options.clock, onStep })
+  }
+
+  /** See {@link checkTables}. Repairs what differs if `repair` is true. */
+  async check(ownerField: string, repair: boolean): Promise<readonly TableCheck[]> {
+    const { migrators } = this.#database
+    const mappings = readMappings(this.#mappings, ownerField)
+    const checks = await checkTables(migrators, mappings)
+    if (!repair) return checks
+    await this.#use(await this.#inspectAll(ownerField))
+    await repairTables(migrators, mappings)
+    await this.#drainAll()
+    return checks
+  }
+
+  /** Reads which types are attached: without their mapping, nobody may write them. */
+  async recognize(): Promise<void> {
+    const attachments = await readAttachments(this.#database.followers)
+    for (const { t, attached } of attachments.values()) if (attached) this.#attached.add(t)
+  }
+
+  /** Whether a type is attached to a table, as far as this log knows. */
+  has(type: string): boolean {
+    return this.#attached.has(type) || this.#tables.has(type)
+  }
+
+  /** Reads the records of attached types, for rules. */
+  readonly reader: TableReader = (type) => {
+    const table = this.#tables.get(type)
+    return table && ((db, id) => this.#read(db, table, id))
+  }
+
+  /** Takes the changes that wait, soon. */
+  wake(): void {
+    if (this.#tables.size > 0 && !this.#isOlder) this.#follow.wake()
+  }
+
+  stop(): Promise<void> {
+    return this.#follow.stop()
+  }
+
+  /** The record of a row, as it is in the transaction of `db`. Waits for nobody. */
+  async #read(db: Db, table: MappedTable, id: string): Promise<StoredRecord | undefined> {
+    const [locked] = await lockTables(db, [table])
+    if (!locked) throw new NetworkError('timeout', `The table ${table.relation} is being changed.`)
+    const row = (await readRows(db, table, [id], false)).get(id)
+    return row && { ...row, sid: 0 }
+  }
+
+  /** Applies a write with ops on attached tables, in a transaction of its own. See {@link transactIn}. */
+  async write(write: Write): Promise<TableOutcome> {
+    const { clock, random } = this.#options
+    for (let tries = 1; ; tries += 1) {
+      if (this.#isOlder) {
+        throw new NetworkError('unreachable', 'The attached tables have a newer mapping than this service.')
+      }
+      const unmapped = write.ops.find(({ t }) => this.#attached.has(t) && !this.#tables.has(t))
+      if (unmapped) {
+        const message = `The type ${unmapped.t} is attached to a table, and \`tables\` does not have its mapping.`
+        throw new NetworkError('unreachable', message)
+      }
+      try {
+        const result = await this.#try(write)
+        this.#canceled.delete(keyOf(write.transaction))
+        return result
+      } catch (error) {
+        if (isCanceled(error) && this.#isCanceledTooOften(write.transaction)) throw refuseCanceled()
+        if (error instanceof RunAgain) await this.#prepareFor(error)
+        else if (!gaveWay(error)) throw error
+        if (tries === maxTries) {
+          const message = `The database rolled the write back ${tries} times: ${toError(error).message}`
+          throw new NetworkError('timeout', message, { cause: error })
+        }
+        await new Promise<void>((resolve) => clock.after(backoffMs(tries, random.number(), pace), resolve))
+      }
+    }
+  }
+
+  async #try(write: Write): Promise<TableOutcome> {
+    const { clock, maxWaitMs, turns, verdictHorizon, onWritten } = this.#options
+    const { appliers, pageReads } = this.#database
+    let endTurn: (() => void) | undefined
+    // With one connection for all, whoever has it has the turn.
+    const beforeLock = async () => {
+      if (!pageReads) endTurn ??= await turns.take()
+    }
+    try {
+      const at = clock.now()
+      const transacted = await appliers
+        .transaction()
+        .setIsolationLevel('read committed')
+        .execute((db) =>
+          transactIn(db, write, {
+            database: this.#database,
+            tables: this.#tables,
+            runner: new RuleRunner(clock, maxWaitMs / 2),
+            at,
+            history: this.#history,
+            verdictHorizon: verdictHorizon(at),
+            maxLogMs: Math.ceil(maxWaitMs / 2),
+            beforeLock,
+          }),
+        )
+      const { outcome, written, ownChanges } = transacted
+      if (written && written.changes.length > 0) onWritten(written)
+      const changes = written?.changes ?? []
+      return { outcome, changes: ownChanges === 0 ? [] : changes.slice(-ownChanges) }
+    } finally {
+      endTurn?.()
+    }
+  }
+
+  #isCanceledTooOften(transaction: ClientTransaction | undefined): boolean {
+    const key = keyOf(transaction)
+    const times = (this.#canceled.get(key) ?? 0) + 1
+    this.#canceled.set(key, times)
+    if (this.#canceled.size > 1_000) this.#canceled.clear()
+    return times >= maxCanceled
+  }
+
+  /** Does what has to be done before a transaction runs again. */
+  async #prepareFor({ reason }: RunAgain): Promise<void> {
+    if (reason === 'history') await this.#use([...this.#tables.values()])
+    if (reason === 'tooMany') await this.#drainAll()
+  }
+
+  #inspectAll(ownerField: string): Promise<readonly MappedTable[]> {
+    const mappings = readMappings(this.#mappings, ownerField)
+    return Promise.all(mappings.map((mapping) => inspect(this.#database.followers, mapping)))
+  }
+
+  /** Takes `tables` from now on, or only reads them if another mapping is attached. */
+  async #use(tables: readonly MappedTable[]): Promise<void> {
+    const { followers } = this.#database
+    const { history } = await readPosition(followers, this.#database)
+    const attachments = await readAttachments(followers)
+    const wasOlder = this.#isOlder
+    this.#isOlder = tables.some((table) => {
+      const attachment = attachments.get(table.mapping.type)
+      return !attachment?.attached || attachment.digest !== mappingDigest(table)
+    })
+    for (const { t, attached } of attachments.values()) if (attached) this.#attached.add(t)
+    this.#tables = new Map(tables.map((table) => [table.mapping.type, table]))
+    this.#history = history
+    if (this.#isOlder && !wasOlder) {
+      this.#options.logger.warn('Another mapping of the tables is attached: this service only reads them.')
+    }
+  }
+
+  /** Takes the changes that wait. Resolves with whether there were any. */
+  async #drainAll(): Promise<boolean> {
+    const tables = [...this.#tables.values()]
+    const waiting = await waitingTypes(this.#database.followers, tables)
+    const own = tables.filter(({ mapping }) => waiting.has(mapping.type))
+    if (own.length === 0 || this.#isOlder) return false
+    const keys = [...waiting.values()].reduce((sum, type) => sum + type.keys, 0)
+    try {
+      if (keys > maxKeys || !(await this.#drainSmall(own))) await this.#drainInBulk(own)
+      return true
+    } catch (error) {
+      if (!(error instanceof RunAgain)) throw error
+      await this.#prepareFor(error)
+      return this.#drainAll()
+    }
+  }
+
+  /** Takes the changes that wait, with frames. Resolves with `false` if there are too many. */
+  async #drainSmall(tables: readonly MappedTable[]): Promise<boolean> {
+    const { clock, onWritten } = this.#options
+    const { writers, notify, pageReads } = this.#database
+    const tooMany = new RunAgain('tooMany')
+    return this.#inTurn(async () => {
+      try {
+        const written = await writers
+          .transaction()
+          .setIsolationLevel('read committed')
+          .execute(async (db) => {
+            const locked = await lockTables(db, tables)
+            const position = await this.#lock(db)
+            const changed = await takeChanges(db, locked)
+            if (!changed) throw tooMany
+            const at = clock.now()
+            const stored = storedOf(changed, position.head, at)
+            await pageReads?.keep(db, stored.records, stored.head)
+            if (stored.entries.length > 0) await store(db, notify, { ...stored, verdicts: [] }, at)
+            const changes = stored.entries.map(({ sid, owner, movedTo, frame }) => {
+              return { sid, owner, movedTo, frame: JSON.stringify(frame) }
+            })
+            return { ...position, head: stored.head, after: position.head, changes }
+          })
+        if (written.changes.length > 0) onWritten(written)
+        return true
+      } catch (error) {
+        if (error === tooMany) return false
+        throw error
+      }
+    })
+  }
+
+  async #drainInBulk(tables: readonly MappedTable[]): Promise<void> {
+    const { migrators, notify, pageReads } = this.#database
+    const count = await this.#inTurn(() =>
+      migrators
+        .transaction()
+        .setIsolationLevel('read committed')
+        .execute(async (db) => {
+          const locked = await lockTables(db, tables)
+          if (locked.length === 0) return 0
+          const position = await this.#lock(db)
+          const types = locked.map(({ mapping }) => mapping.type)
+          const take = () => takeInBulk(db, locked)
+          const taken = await (pageReads ? pageReads.keepTypes(db, types, position.head + 1, take) : take())
+          if (taken > 0) await sql`select ${notify}`.execute(db)
+          return taken
+        }),
+    )
+    if (count === 0) return
+    this.#options.logger.warn('Many rows changed at once; clients fetch a snapshot.', { records: count })
+    this.#options.onWritten()
+  }
+
+  async #lock(db: Db): Promise<Position> {
+    const { position } = await lockAndRead(db, this.#database.history, [])
+    if (position.history !== this.#history) throw new RunAgain('history')
+    return position
+  }
+
+  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#database.pageReads) return work()
+    const end = await this.#options.turns.take()
+    try {
+      return await work()
+    } finally {
+      end()
+    }
+  }
+}
+
+/** What to do about a mapping with which a service cannot start. An earlier mapping can be read. */
+const adviceOn: Readonly<Record<Fit, string | undefined>> = {
+  same: undefined,
+  columns: undefined,
+  older: undefined,
+  unattached: 'is not attached with this mapping; run `instep attach`.',
+  unfilled: 'is attached in part; run `instep attach` again.',
+  triggers: 'names a table whose triggers are missing or disabled; run `instep attach` again.',
+}
+
+function keyOf(transaction: ClientTransaction | undefined): string {
+  return transaction ? JSON.stringify([transaction.caller, transaction.id]) : ''
+}

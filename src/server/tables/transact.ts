@@ -1,0 +1,354 @@
+import { sql } from 'kysely'
+import { NetworkError } from '../../base/errors.ts'
+import { rowKey } from '../../protocol/fold.ts'
+import type { TxOp } from '../../protocol/tx.ts'
+import { Copies } from '../log/copies.ts'
+import { decideOn, type KeptVerdict } from '../log/decide-on.ts'
+import { type Draft, draft, hasChanged } from '../log/draft.ts'
+import type { ReadRecord, Ruling, StoredRecord, WriteResult } from '../log/log.ts'
+import { RuleFailure, type RuleRunner } from '../log/rules.ts'
+import { askedBy, changesFound, changesOf, type FoundChange } from '../log/sql/changes.ts'
+import type { Db, SqlDatabase } from '../log/sql/database.ts'
+import type { NewVerdict, Outcome, Write } from '../log/sql/group.ts'
+import { readRecord } from '../log/sql/read.ts'
+import { refuseTooLarge } from '../log/sql/records.ts'
+import { lockAndRead, type Stored, store } from '../log/sql/write.ts'
+import { changesBetween, type RecordState } from './compare.ts'
+import { lockTables, storedOf, takeChanges } from './drain.ts'
+import type { MappedTable } from './inspect.ts'
+import { refusalOf } from './refuse-op.ts'
+import { checkKey, type RowOp, readRows, writeRow } from './write-row.ts'
+
+export interface TransactOptions {
+  readonly database: Pick<SqlDatabase, 'notify' | 'history' | 'pageReads'>
+  readonly tables: ReadonlyMap<string, MappedTable>
+  readonly runner: RuleRunner
+  /** The time of all changes, in ms since the epoch. */
+  readonly at: number
+  readonly verdictHorizon: number
+  /** The name of the history for which `tables` are known to be attached. */
+  readonly history: string
+  /** How long to wait for the log's lock, in ms. */
+  readonly maxLogMs: number
+  /** Called before the log's lock is taken. */
+  readonly beforeLock: () => Promise<void>
+}
+
+export type RunAgainReason =
+  /** Something that was read has changed since. */
+  | 'changed'
+  /** More changes wait than a transaction takes. */
+  | 'tooMany'
+  /** The history has another name: perhaps another mapping was attached. */
+  | 'history'
+
+/** The transaction has to run again from the start: something that it has read has changed, or too much waits. */
+export class RunAgain extends Error {
+  readonly reason: RunAgainReason
+
+  constructor(reason: RunAgainReason) {
+    super('The transaction has to run again.')
+    this.reason = reason
+  }
+}
+
+export interface Transacted {
+  readonly outcome: Outcome
+  /** What others had changed, and then the changes of the transaction. Absent if nothing was stored. */
+  readonly written?: WriteResult
+  /** The number of the transaction's own changes, which are the last of `written`. */
+  readonly ownChanges: number
+}
+
+/**
+ * Decides about a write with ops on attached tables, in the transaction of `db`. The application's tables come first,
+ * under a savepoint; then the log's lock, the changes that wait, and the ops on other types. Whoever holds the log's
+ * lock waits for nothing. Throws {@link RunAgain}, errors after which another try may succeed, and all errors of the
+ * judge other than a WriteRejectedError.
+ */
+export async function transactIn(db: Db, write: Write, options: TransactOptions): Promise<Transacted> {
+  const { transaction } = write
+  const attempt = new Attempt(db, write, options)
+  if (!transaction) {
+    const drafted = await attempt.run()
+    await attempt.store([])
+    return { outcome: { verdict: { sid: drafted.sid }, draft: drafted }, ...attempt.transacted }
+  }
+  const { caller, id, digest } = transaction
+  // The same transaction may run in another request. Not by a row of the verdict: somebody who holds the log's lock
+  // might have to wait for it.
+  await sql`select pg_advisory_xact_lock(hashtextextended(${JSON.stringify(['instep', caller, id])}, 0))`.execute(
+    db,
+  )
+  const kept = await readVerdicts(db, caller, [id, ...transaction.requires])
+  let failure: RuleFailure | undefined
+  const drafted = async () => {
+    try {
+      return await underSavepoint(db, () => attempt.run())
+    } catch (error) {
+      if (error instanceof RuleFailure) failure = error
+      throw error
+    }
+  }
+  const decided = await decideOn(
+    transaction,
+    (named) => kept.get(named),
+    drafted,
+    options.verdictHorizon,
+  ).catch((error: unknown) => {
+    if (failure) return { failure }
+    throw error
+  })
+  if ('failure' in decided || decided.unkept) return { outcome: decided, ownChanges: 0 }
+  await attempt.store([{ caller, id, digest, verdict: decided.verdict }])
+  return { outcome: decided, ...attempt.transacted }
+}
+
+/** Runs `work`. If it throws, what it has done is undone, locks included. */
+async function underSavepoint<T>(db: Db, work: () => Promise<T>): Promise<T> {
+  await sql`savepoint instep_ops`.execute(db)
+  try {
+    return await work()
+  } catch (error) {
+    // Without a connection, the database undoes everything by itself.
+    await sql`rollback to savepoint instep_ops`.execute(db).catch(() => {})
+    throw error
+  }
+}
+
+interface StoredVerdict {
+  readonly id: string
+  readonly digest: string
+  readonly sid: number | null
+  readonly error: KeptVerdict['verdict'] extends infer V ? (V extends { error: infer E } ? E : never) : never
+}
+
+async function readVerdicts(
+  db: Db,
+  caller: string,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, KeptVerdict>> {
+  const { rows } = await sql<StoredVerdict>`
+    select id, digest, sid::float8 as sid, error from instep_verdict
+    where caller = ${caller} and id = any(${[...ids]}::text[])`.execute(db)
+  return new Map(
+    rows.map(({ id, digest, sid, error }) => [id, { digest, verdict: sid === null ? { error } : { sid } }]),
+  )
+}
+
+/** One try of a write. */
+class Attempt {
+  readonly #db: Db
+  readonly #write: Write
+  readonly #options: TransactOptions
+  /** The rows that the write has locked, as they were before. */
+  readonly #befores = new Map<string, RecordState | undefined>()
+  /** The records outside of attached tables that the rules have read, with the sid of each. */
+  readonly #read = new Map<string, { readonly t: string; readonly id: string; readonly sid: number }>()
+  #locked: Locked | undefined
+  #stored: Omit<Stored, 'verdicts'> | undefined
+  #own = 0
+  #written: WriteResult | undefined
+
+  constructor(db: Db, write: Write, options: TransactOptions) {
+    this.#db = db
+    this.#write = write
+    this.#options = options
+  }
+
+  get transacted(): Pick<Transacted, 'written' | 'ownChanges'> {
+    return { ...(this.#written && { written: this.#written }), ownChanges: this.#own }
+  }
+
+  /** Applies the ops and takes the changes that wait, under the log's lock in the end. */
+  run(): Promise<Draft> {
+    const { judge, transaction } = this.#write
+    const { rules } = transaction ?? {}
+    if (!rules) return this.#apply({ judge }, this.#reader)
+    return this.#options.runner.run(this.#reader, async (read) => this.#apply(await rules(read), read))
+  }
+
+  /** Stores the result of {@link run}, if it has succeeded, and `verdicts`. */
+  async store(verdicts: readonly NewVerdict[]): Promise<void> {
+    const { database, at } = this.#options
+    // A rejection has released the lock again.
+    const { position } = (this.#stored && this.#locked) ?? (await this.#lock([]))
+    const stored = this.#stored ?? { head: position.head, entries: [], records: [] }
+    await database.pageReads?.keep(this.#db, stored.records, stored.head)
+    if (stored.entries.length + verdicts.length > 0)
+      await store(this.#db, database.notify, { ...stored, verdicts }, at)
+    const changes = stored.entries.map(({ sid, owner, movedTo, frame }) => {
+      return { sid, owner, movedTo, frame: JSON.stringify(frame) }
+    })
+    this.#written = { ...position, head: stored.head, after: position.head, changes }
+  }
+
+  readonly #reader: ReadRecord = async (t, id) => {
+    const table = this.#options.tables.get(t)
+    if (table) {
+      const row = (await readRows(this.#db, table, [id], false)).get(id)
+      return row && { ...row, sid: 0 }
+    }
+    const record = await readRecord(this.#db, t, id)
+    const key = rowKey(t, id)
+    if (!this.#read.has(key)) this.#read.set(key, { t, id, sid: record?.sid ?? 0 })
+    return record
+  }
+
+  async #apply(ruling: Ruling, read: ReadRecord): Promise<Draft> {
+    const { tables, at } = this.#options
+    const { ops, transaction } = this.#write
+    const isAttached = ({ t }: TxOp) => tables.has(t)
+    const rowOps = ops.map((op, index) => ({ op, index })).filter(({ op }) => isAttached(op))
+    await this.#applyToRows(rowOps, ruling, read)
+    const rest = ops.filter((op) => !isAttached(op))
+    const locked = await this.#lock(rest)
+    this.#locked = locked
+    if (await this.#hasReadOther()) throw new RunAgain('changed')
+    const lockable = await lockTables(this.#db, [...tables.values()])
+    if (rowOps.some(({ op }) => !lockable.some(({ mapping }) => mapping.type === op.t))) {
+      throw new NetworkError('timeout', 'A table is being changed.')
+    }
+    const changed = await takeChanges(this.#db, lockable)
+    if (!changed) throw new RunAgain('tooMany')
+    const by = { caller: transaction?.caller, tx: transaction?.id }
+    const rows = storedOf(changed, locked.position.head, at, { ...by, befores: this.#befores })
+    const ruled = locked.tooLarge.size > 0 ? { judge: refuseTooLarge } : ruling
+    const stamp = { at, ...(transaction && { tx: transaction.id }) }
+    const others = await draft(rest, locked.befores[0] ?? [], ruled, rows.head, stamp, read)
+    const entries = others.frames.map(({ owner, movedTo, frame }) => {
+      const { sid, t, id } = frame
+      return { sid, owner, movedTo, t, id, ...by, last: sid === others.sid, frame }
+    })
+    this.#stored = {
+      head: others.sid,
+      entries: [...rows.entries.map((entry) => ({ ...entry, last: entry.sid === others.sid })), ...entries],
+      records: [...rows.records, ...others.records],
+    }
+    this.#own = rows.own + entries.length
+    return { sid: others.sid, frames: [], records: [] }
+  }
+
+  async #applyToRows(rowOps: readonly RowOp[], ruling: Ruling, read: ReadRecord): Promise<void> {
+    if (rowOps.length === 0) return
+    const befores = await this.#lockRows(rowOps)
+    const touched = new Set<string>()
+    const copies = new Copies()
+    for (const { op, index } of rowOps) {
+      const table = this.#tableOf(op)
+      const key = rowKey(op.t, op.id)
+      const before = touched.has(key) ? await this.#readRow(table, op.id) : befores.row(op)
+      touched.add(key)
+      const stored: StoredRecord | undefined = before && { ...before, sid: 0 }
+      const prepared = ruling.prepare ? await ruling.prepare(op, stored, read) : op
+      const { after, told } = ruling.judge(stored, prepared, befores.changed(op), copies)
+      if (told.length === 0) continue
+      await this.#refusing(index, () =>
+        writeRow(
+          this.#db,
+          table,
+          { op: prepared, index },
+          { exists: before !== undefined, p: after?.p ?? {} },
+        ),
+      )
+    }
+    copies.checks.run()
+    await this.#refusing(undefined, () => sql`set constraints all immediate`.execute(this.#db))
+  }
+
+  #tableOf({ t }: TxOp): MappedTable {
+    const table = this.#options.tables.get(t)
+    if (!table) throw new Error(`The type ${t} is not attached.`)
+    return table
+  }
+
+  async #readRow(table: MappedTable, id: string): Promise<RecordState | undefined> {
+    return (await readRows(this.#db, table, [id], false)).get(id)
+  }
+
+  /** Locks the rows of all ops, in the order of their ids, and reads what the conditions of the ops need. */
+  async #lockRows(rowOps: readonly RowOp[]): Promise<Befores> {
+    const rows = new Map<string, RecordState>()
+    for (const [type, table] of this.#options.tables) {
+      const own = rowOps.filter(({ op }) => op.t === type)
+      for (const each of own) checkKey(table, each)
+      const ids = own.map(({ op }) => op.id)
+      const found = await this.#refusing(undefined, () => readRows(this.#db, table, ids, true))
+      for (const id of ids) {
+        const row = found.get(id)
+        if (row) rows.set(rowKey(type, id), row)
+        // A row that belongs to nobody is no record.
+        this.#befores.set(rowKey(type, id), row?.owner === '' ? undefined : row)
+      }
+    }
+    const changed = await this.#changedSince(rowOps.map(({ op }) => op))
+    return { row: ({ t, id }) => rows.get(rowKey(t, id)), changed }
+  }
+
+  /**
+   * Whether the record of an op has changed since `unchangedSince`: in the history, or by a change that waits. The rows
+   * are locked, so nobody changes them meanwhile.
+   */
+  async #changedSince(ops: readonly TxOp[]): Promise<(op: TxOp) => boolean> {
+    const conditional = ops.filter(({ unchangedSince }) => unchangedSince !== undefined)
+    if (conditional.length === 0) return () => false
+    const write: Write = { ...this.#write, ops: conditional }
+    const asked = askedBy([write])
+    const { rows } = await sql<{ changes: readonly FoundChange[] | null; head: number; horizon: number }>`
+      select (${changesOf(asked, [write])}) as changes, head::float8 as head, horizon::float8 as horizon
+      from instep_state order by one desc limit 1`.execute(this.#db)
+    const [state] = rows
+    const found = changesFound(asked, state?.changes ?? [])
+    const records = new Map<string, StoredRecord | undefined>()
+    for (const { t, id } of conditional) records.set(rowKey(t, id), await readRecord(this.#db, t, id))
+    return (op) => {
+      const key = rowKey(op.t, op.id)
+      const record = records.get(key)
+      if (op.unchangedSince === undefined) return false
+      if (op.unchangedSince > (state?.head ?? 0)) return true
+      const happened = (since: number) => found(0, op, since)
+      const waits = changesBetween(record, this.#befores.get(key)).length > 0
+      return waits || hasChanged(op.unchangedSince, state?.horizon ?? 0, record, happened)
+    }
+  }
+
+  async #lock(ops: readonly TxOp[]): Promise<Locked> {
+    const { database, maxLogMs, beforeLock } = this.#options
+    await beforeLock()
+    await sql`select set_config('lock_timeout', ${String(maxLogMs)}, true)`.execute(this.#db)
+    const { judge, transaction } = this.#write
+    const write: Write = { ops, judge, ...(transaction && { transaction: { ...transaction, ops } }) }
+    const locked = await lockAndRead(this.#db, database.history, [write])
+    if (locked.position.history !== this.#options.history) throw new RunAgain('history')
+    if (transaction && locked.verdictOn(transaction.caller, transaction.id)) throw new RunAgain('changed')
+    return locked
+  }
+
+  /** Whether a record that the rules have read has changed since. */
+  async #hasReadOther(): Promise<boolean> {
+    const read = [...this.#read.values()]
+    if (read.length === 0) return false
+    const { rows } = await sql<{ changed: boolean }>`
+      select exists (
+        select from json_to_recordset(${JSON.stringify(read)}::json) as k(t text, id text, sid bigint)
+        left join instep_record r on r.t = k.t and r.id = k.id where coalesce(r.sid, 0) <> k.sid
+      ) as changed`.execute(this.#db)
+    return rows[0]?.changed === true
+  }
+
+  /** Runs a statement for the op at `index`. Throws a WriteRejectedError if the database refuses it for good. */
+  async #refusing<T>(index: number | undefined, run: () => Promise<T>): Promise<T> {
+    try {
+      return await run()
+    } catch (error) {
+      throw refusalOf(error, index) ?? error
+    }
+  }
+}
+
+type Locked = Awaited<ReturnType<typeof lockAndRead>>
+
+interface Befores {
+  readonly row: (op: TxOp) => RecordState | undefined
+  readonly changed: (op: TxOp) => boolean
+}

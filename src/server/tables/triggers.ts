@@ -1,0 +1,103 @@
+import { changedNotice } from '../log/sql/channel.ts'
+import { sha256 } from '../sha256.ts'
+import type { MappedTable } from './inspect.ts'
+import { identifier, literal } from './quote.ts'
+
+/**
+ * The advisory lock of the transaction that notifies; the others do not wait for it. A commit with a notification lets no
+ * other such commit begin before it is on the disk, so if all notified, none could share its flush with others. What is
+ * not announced is found by looking again.
+ */
+const notifyLock = '1768846195, 1701847649'
+
+/** The triggers that an attached table has, in the order in which they are created. */
+export const triggerNames = ['instep_insert', 'instep_update', 'instep_delete', 'instep_truncate'] as const
+
+/** The name of the trigger function of a type, in the schema of Instep's tables. */
+export function functionOf(type: string): string {
+  return `instep_note_${sha256(type)
+    .slice(0, 12)
+    .replace(/[^A-Za-z0-9]/g, '_')}`
+}
+
+/**
+ * The statements that create the trigger function of a type and the triggers of its table. Safe to run again.
+ *
+ * A trigger writes the keys of changed rows in the transaction that changes them, and takes no lock that another
+ * transaction waits for. `enable always`: the triggers also run where `session_replication_role` is `replica`.
+ * `security definer`: whoever writes to the table needs no right on the tables of Instep.
+ */
+export function createTriggers(table: MappedTable, schema: string, channel: string): readonly string[] {
+  const { mapping, relation } = table
+  const note = `${identifier(schema)}.${identifier(functionOf(mapping.type))}`
+  const change = `${identifier(schema)}.instep_change`
+  const events = table.isPartitioned ? rowEvents : statementEvents
+  const body = table.isPartitioned ? rowBody(table, change) : statementBody(table, change)
+  return [
+    `create or replace function ${note}() returns trigger language plpgsql security definer
+      set search_path = pg_catalog as ${literal(`begin
+        ${body}
+        if found and current_setting('max_prepared_transactions') = '0' and pg_try_advisory_xact_lock(${notifyLock}) then
+          perform pg_notify(${literal(channel)}, ${literal(changedNotice)});
+        end if;
+        return null;
+      end`)}`,
+    ...dropTriggers(relation),
+    ...triggerNames.map((name, index) => {
+      const [event, rest] = events[index] ?? []
+      return `create trigger ${name} after ${event} on ${relation} ${rest} execute function ${note}()`
+    }),
+    ...triggerNames.map((name) => `alter table ${relation} enable always trigger ${name}`),
+  ]
+}
+
+export function dropTriggers(relation: string): readonly string[] {
+  return triggerNames.map((name) => `drop trigger if exists ${name} on ${relation}`)
+}
+
+type Event = readonly [event: string, rest: string]
+
+const statementEvents: readonly Event[] = [
+  ['insert', 'referencing new table as instep_new for each statement'],
+  ['update', 'referencing old table as instep_old new table as instep_new for each statement'],
+  ['delete', 'referencing old table as instep_old for each statement'],
+  ['truncate', 'for each statement'],
+]
+
+/** A statement that names a partition does not run the statement triggers of the partitioned table. */
+const rowEvents: readonly Event[] = [
+  ['insert', 'for each row'],
+  ['update', 'for each row'],
+  ['delete', 'for each row'],
+  ['truncate', 'for each statement'],
+]
+
+/** A list of so many keys is stored as one row. */
+const keysAtOnce = 1_000
+
+function statementBody({ mapping }: MappedTable, change: string): string {
+  const [type, id] = [literal(mapping.type), identifier(mapping.id)]
+  const numbered = (rows: string) => `(select ${id}::text as id, row_number() over () - 1 as n from ${rows})`
+  const into = (list: string, from: string) =>
+    `insert into ${change} select ${type}, ${list} from ${from} group by n / ${keysAtOnce}`
+  const [before, after] = [numbered('instep_old'), numbered('instep_new')]
+  // Each old row is beside its new row, so that almost always the keys are equal, and one of both is enough.
+  const both = 'array_agg(a.id) || coalesce(array_agg(b.id) filter (where b.id <> a.id), array[]::text[])'
+  return `if tg_op = 'INSERT' then ${into('array_agg(a.id)', `${after} a`)};
+    elsif tg_op = 'UPDATE' then ${into(both, `${after} a join ${before} b using (n)`)};
+    elsif tg_op = 'DELETE' then ${into('array_agg(a.id)', `${before} a`)};
+    else insert into ${change} values (${type}, null);
+    end if;`
+}
+
+function rowBody({ mapping }: MappedTable, change: string): string {
+  const [type, id] = [literal(mapping.type), identifier(mapping.id)]
+  const into = (...rows: readonly string[]) =>
+    `insert into ${change} values (${type}, array[${rows.map((row) => `${row}.${id}::text`).join()}])`
+  return `if tg_op = 'TRUNCATE' then insert into ${change} values (${type}, null);
+    elsif tg_op = 'DELETE' then ${into('old')};
+    elsif tg_op = 'INSERT' then ${into('new')};
+    elsif old.${id} = new.${id} then ${into('new')};
+    else ${into('old', 'new')};
+    end if;`
+}

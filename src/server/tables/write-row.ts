@@ -1,0 +1,111 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { JsonValue, Payload } from '../../protocol/json.ts'
+import type { TxOp } from '../../protocol/tx.ts'
+import { WriteRejectedError } from '../log/rejection.ts'
+import type { Db } from '../log/sql/database.ts'
+import { isKeyText } from './columns.ts'
+import type { RecordState } from './compare.ts'
+import type { MappedTable } from './inspect.ts'
+import { identifier } from './quote.ts'
+import { recordsIn } from './rows.ts'
+
+/** An op on a row, and its place among the ops of the transaction. */
+export interface RowOp {
+  readonly op: TxOp
+  readonly index: number
+}
+
+/** A record in a table: a row that belongs to nobody has no owner. */
+export type Row = RecordState & { readonly id: string }
+
+/** Reads the records of `ids`, in their order, and locks their rows if `lock` is true. */
+export async function readRows(
+  db: Db,
+  table: MappedTable,
+  ids: readonly string[],
+  lock: boolean,
+): Promise<ReadonlyMap<string, RecordState>> {
+  const own = [...new Set(ids)].filter((id) => isKeyText(table.key, id))
+  if (own.length === 0) return new Map()
+  const column = identifier(table.mapping.id)
+  const where = `c.${column} = any(KEYS::text[]::${table.key.cast}[]) order by c.${column}`
+  const [before = '', after = ''] = recordsIn(table, where, lock).split('KEYS')
+  const { rows } = await sql<{ id: string; owner: string | null; p: Payload }>`
+    ${sql.raw(before)}${own}${sql.raw(after)}`.execute(db)
+  return new Map(rows.map(({ id, owner, p }) => [id, { owner: owner ?? '', p }]))
+}
+
+/** Throws a WriteRejectedError unless the id of an op is the text of a value of the key column. */
+export function checkKey({ key, mapping }: MappedTable, { op: { t, id }, index }: RowOp): void {
+  if (isKeyText(key, id)) return
+  throw new WriteRejectedError('invalid', `The id ${id} of the ${t} is no value of \`${mapping.id}\`.`, {
+    op: index,
+  })
+}
+
+/**
+ * Applies an op to its row. `exists`: whether there is a row. `p`: the fields of the record as the op makes it. Only
+ * the fields of the op are set, so that values in other columns stay exactly as they are; `put` sets the rest to the
+ * default of each column.
+ */
+export async function writeRow(
+  db: Db,
+  table: MappedTable,
+  { op, index }: RowOp,
+  { exists, p }: { readonly exists: boolean; readonly p: Payload },
+): Promise<void> {
+  const key = sql`${sql.raw(identifier(table.mapping.id))} = ${op.id}::text::${sql.raw(table.key.cast)}`
+  const relation = sql.raw(table.relation)
+  if (op.op === 'd') {
+    await sql`delete from ${relation} where ${key}`.execute(db)
+    return
+  }
+  if (op.op === 'i' && !exists) {
+    const values = valuesOf(table, p, op, index)
+    const columns = [table.mapping.id, ...values.keys()].map((column) => sql.raw(identifier(column)))
+    const id = sql`${op.id}::text::${sql.raw(table.key.cast)}`
+    await sql`insert into ${relation} (${sql.join(columns)}) values (${sql.join([id, ...values.values()])})`.execute(
+      db,
+    )
+    return
+  }
+  const values = valuesOf(table, op.op === 'u' ? op.p : p, op, index)
+  if (op.op === 'i') {
+    for (const { column } of table.fields) if (!values.has(column)) values.set(column, sql`default`)
+  }
+  if (values.size === 0) return
+  const set = [...values].map(([column, value]) => sql`${sql.raw(identifier(column))} = ${value}`)
+  await sql`update ${relation} set ${sql.join(set)} where ${key}`.execute(db)
+}
+
+type Values = Map<string, RawBuilder<unknown>>
+
+/** The values of the columns that `p` sets. */
+function valuesOf(table: MappedTable, p: Payload, { t, id }: TxOp, index: number): Values {
+  const { mapping, owner, fields } = table
+  const refuse = (what: string) => new WriteRejectedError('invalid', `The ${t} ${id} ${what}.`, { op: index })
+  const values: Values = new Map()
+  for (const [field, value] of Object.entries(p)) {
+    if (field === mapping.ownerField) {
+      const text = ownerValue(table, value)
+      if (text === undefined) throw refuse(`has an owner in \`${field}\` that its column cannot hold`)
+      values.set(mapping.owner.column, sql`${text}::text::${sql.raw(owner.cast)}`)
+      continue
+    }
+    const known = fields.find((mapped) => mapped.field === field)
+    if (!known) throw refuse(`has a field \`${field}\` that is not mapped to a column`)
+    const text = known.conversion.textOf(value)
+    if (text === undefined) throw refuse(`has a value in \`${field}\` that its column cannot hold`)
+    const [before = '', after = ''] = known.conversion.fromText('VALUE::text').split('VALUE')
+    values.set(known.column, text === null ? sql`null` : sql`${sql.raw(before)}${text}${sql.raw(after)}`)
+  }
+  return values
+}
+
+/** The text of the owner's column, or `undefined` if the column would show another owner. */
+function ownerValue({ mapping, owner }: MappedTable, value: JsonValue): string | undefined {
+  const { prefix } = mapping.owner
+  if (typeof value !== 'string' || !value.startsWith(prefix)) return undefined
+  const text = value.slice(prefix.length)
+  return owner.isEnum || isKeyText(owner, text) ? text : undefined
+}

@@ -1,0 +1,89 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createSyncService, openSqlLog } from '../../src/server/index.ts'
+import { ownPostgres } from '../support/own-postgres.ts'
+import { called } from './command-line.ts'
+
+const postgres = ownPostgres()
+let folder: string
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'instep-tables-'))
+})
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const tables = { Issue: { table: 'issues', id: 'id', owner: 'team_id', fields: ['title'] } }
+
+describe.each(['a folder', 'PostgreSQL'])('with %s', (kind) => {
+  let database = ''
+  let config = ''
+  const run = async (...statements: readonly string[]) => {
+    const log = await openSqlLog(database)
+    for (const statement of statements) await log.sql((query) => query(statement))
+    await log.close()
+  }
+
+  beforeAll(async () => {
+    database = kind === 'PostgreSQL' ? await postgres.database('cli') : join(folder, 'data')
+    config = join(folder, `${kind.replace(' ', '-')}.mjs`)
+    writeFileSync(config, `export default ${JSON.stringify({ database, ownerField: 'teamId', tables })}`)
+    await run(
+      'create table issues (id int primary key, team_id text, title text)',
+      "insert into issues values (1, 'red', 'One'), (2, 'red', 'Two')",
+    )
+  })
+
+  test('tables are attached, checked, repaired and detached', async () => {
+    const start = async () => {
+      const service = createSyncService({
+        database,
+        ownerField: 'teamId',
+        tables,
+        authenticate: async () => null,
+      })
+      await service.ready().finally(() => service.close())
+    }
+    await expect(start()).rejects.toThrow(
+      /`tables.Issue` is not attached with this mapping; run `instep attach`/,
+    )
+    const attached = await called(['attach', '--config', config])
+    expect(attached).toMatchObject({ code: 0, stderr: '' })
+    expect(attached.stdout).toContain('Issue: all rows are taken.')
+    expect((await called(['list', 'Issue', '--database', database])).stdout).toBe(
+      '{"teamId":"red","title":"One","id":"1"}\n{"teamId":"red","title":"Two","id":"2"}\n',
+    )
+    expect(await called(['check', '--config', config])).toEqual({
+      code: 0,
+      stdout: 'Issue: 2 rows, 0 changes waiting, 0 differing.\n',
+      stderr: '',
+    })
+    await start()
+
+    await run("update instep_record set p = '{}' where id = '2'")
+    const found = await called(['check', '--config', config])
+    expect(found).toMatchObject({ code: 1, stdout: 'Issue: 2 rows, 0 changes waiting, 1 differing: 2.\n' })
+    expect(await called(['check', '--repair', '--config', config])).toMatchObject({ code: 0 })
+    expect(await called(['check', '--config', config])).toMatchObject({ code: 0 })
+
+    expect(await called(['detach', '--config', config])).toMatchObject({ code: 0 })
+    expect(await called(['check', '--config', config])).toMatchObject({
+      code: 1,
+      stderr: 'Issue: It is not attached with this mapping.\n',
+    })
+    await run('drop table issues')
+  })
+})
+
+test('what the file lacks is said in one sentence', async () => {
+  const path = join(folder, 'empty.json')
+  writeFileSync(path, '{ "database": "./data" }')
+  expect(await called(['attach', '--config', path])).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: '`tables` is missing; set it in the file that `--config` names.\n',
+  })
+  expect(await called(['attach', '--config', join(folder, 'none.mjs')])).toMatchObject({ code: 2 })
+})

@@ -1,0 +1,63 @@
+import type { Mutation } from './mutation.ts'
+
+const test = 'test/server-tables/invariants.test.ts'
+
+/** The tables of the application. */
+export const tables: readonly Mutation[] = [
+  {
+    invariant: 78,
+    test,
+    name: 'invariant 78: a change by any SQL is delivered once, and what is rolled back is not',
+    file: 'src/server/tables/triggers.ts',
+    from: 'filter (where b.id <> a.id)',
+    to: 'filter (where b.id is null)',
+  },
+  {
+    invariant: 78,
+    test,
+    name: 'invariant 78: changes of transactions that overlap are delivered in the order of their commits',
+    file: 'src/server/tables/drain.ts',
+    from: 'returning t, ids),',
+    to: 'and t is null returning t, ids),',
+  },
+  {
+    invariant: 79,
+    test,
+    name: 'invariant 79: a statement of whoever has no right on the tables of Instep succeeds, at every isolation level',
+    file: 'src/server/tables/triggers.ts',
+    from: 'language plpgsql security definer',
+    to: 'language plpgsql',
+  },
+  {
+    invariant: 79,
+    test,
+    name: 'invariant 79: no statement of the application waits for the log’s lock',
+    file: 'src/server/tables/triggers.ts',
+    from: 'as ${literal(`begin',
+    to: 'as ${literal(`begin perform from public.instep_state for update;',
+  },
+  {
+    invariant: 80,
+    test,
+    name: 'invariant 80: what the constraints and triggers of the application refuse is rejected with the constraint’s name, and changes nothing',
+    file: 'src/server/tables/transact.ts',
+    from: 'set constraints all immediate',
+    to: 'select 1',
+  },
+  {
+    invariant: 80,
+    test,
+    name: 'invariant 80: what the constraints and triggers of the application refuse is rejected with the constraint’s name, and changes nothing',
+    file: 'src/server/tables/transact.ts',
+    from: 'rollback to savepoint instep_ops',
+    to: 'release savepoint instep_ops',
+  },
+  {
+    invariant: 81,
+    test,
+    name: 'invariant 81: attaching, detaching and repairing can be interrupted at any statement and done again, while others write',
+    file: 'src/server/tables/attach.ts',
+    from: 'filled = false, attached = true`',
+    to: 'attached = true`',
+  },
+]

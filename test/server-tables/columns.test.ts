@@ -1,0 +1,155 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { JsonValue } from '../../src/protocol/json.ts'
+import { ownPostgres } from '../support/own-postgres.ts'
+import { kinds, openTeam, type Team } from './team.ts'
+
+const postgres = ownPostgres()
+
+/** A value of each type of column: as SQL, as JSON, and whether a client that writes the JSON gets the same value. */
+const values: readonly [
+  type: string,
+  value: string,
+  json: JsonValue,
+  options?: { as?: 'number'; lossy?: boolean },
+][] = [
+  ['boolean', 'true', true],
+  ['int2', '-32768', -32_768],
+  ['int4', '2147483647', 2_147_483_647],
+  ['int8', '9223372036854775807', '9223372036854775807'],
+  ['int8', '9007199254740991', 9_007_199_254_740_991, { as: 'number' }],
+  ['int8', '9007199254740993', null, { as: 'number', lossy: true }],
+  ['float4', '0.5', 0.5],
+  ['float8', '0.1', 0.1],
+  ['float8', "'NaN'", null, { lossy: true }],
+  ['float8', "'-Infinity'", null, { lossy: true }],
+  ['numeric(20, 4)', '1234567890123456.7891', '1234567890123456.7891'],
+  ['numeric', "'NaN'", null, { lossy: true }],
+  ['text', "'é\" \\ '", 'é" \\ '],
+  ['varchar(3)', "'abc'", 'abc'],
+  ['char(3)', "'ab'", 'ab'],
+  ['uuid', "'019AC1F0-5d4c-7b1e-9c55-2f0d2f6f8a10'", '019ac1f0-5d4c-7b1e-9c55-2f0d2f6f8a10'],
+  ['mood', "'sad'", 'sad'],
+  ['date', "'2026-02-03'", '2026-02-03'],
+  ['date', "'infinity'", null, { lossy: true }],
+  ['time', "'12:34:56.789'", '12:34:56.789'],
+  ['timestamptz', "'2026-01-02 03:04:05.678+02'", Date.UTC(2026, 0, 2, 1, 4, 5, 678)],
+  ['timestamptz', "'2026-01-02 03:04:05.678901+00'", Date.UTC(2026, 0, 2, 3, 4, 5, 678), { lossy: true }],
+  ['timestamptz', "'1969-12-31 23:59:59.999+00'", -1],
+  ['timestamptz', "'infinity'", null, { lossy: true }],
+  ['timestamp', "'2026-01-02 03:04:05.678'", Date.UTC(2026, 0, 2, 3, 4, 5, 678)],
+  ['interval', "'1 day 02:00'", '1 day 02:00:00'],
+  ['jsonb', '\'{"a": [1, null, {"b": "c"}]}\'', { a: [1, null, { b: 'c' }] }],
+  ['jsonb', '\'{"__proto__": 1}\'', null, { lossy: true }],
+  ['json', '\'{"b":1,"a":2}\'', { b: 1, a: 2 }],
+  ['json', '\'{"a": "\\u0000"}\'', null, { lossy: true }],
+  ['text[]', '\'{a,NULL,"b,c"}\'', ['a', null, 'b,c']],
+  ['int8[]', "'{1,9223372036854775807}'", ['1', '9223372036854775807']],
+  ['timestamptz[]', "'{1970-01-01 00:00:01+00}'", [1_000]],
+  ['float8[]', "'{1,NaN}'", [1, null], { lossy: true }],
+  ['mood[]', "'{sad,happy}'", ['sad', 'happy']],
+  ['jsonb[]', '\'{"[1]","{}"}\'', [[1], {}]],
+  ['int4[]', "'{}'", []],
+  ['small', '7', 7],
+  ['inet', "'10.0.0.1'", '10.0.0.1/32'],
+]
+
+const columns = values.map(([type, value, json, options = {}], index) => {
+  return { name: `c${index}`, type, value, json, ...options }
+})
+
+/** Values that a column cannot hold. */
+const refused: readonly [type: string, value: JsonValue][] = [
+  ['boolean', 'true'],
+  ['int4', 1.5],
+  ['int4', '1'],
+  ['int4', 2_147_483_648],
+  ['int8', 1],
+  ['numeric(20, 4)', 1.5],
+  ['text', 1],
+  ['varchar(3)', 'abcd'],
+  ['uuid', 'x'],
+  ['mood', 'angry'],
+  ['date', '2026-02-30'],
+  ['timestamptz', '2026-01-02'],
+  ['text[]', 'a'],
+  ['text[]', [1]],
+  ['small', 11],
+]
+
+describe.each(kinds)('on %s', (kind) => {
+  let team: Team
+
+  beforeAll(async () => {
+    const field = ({ name, as }: (typeof columns)[number]) => (as ? { [name]: { column: name, as } } : name)
+    const tables = { All: { table: 'all_types', id: 'id', owner: 'team', fields: columns.map(field) } }
+    team = await openTeam(kind, {
+      postgres,
+      name: 'columns',
+      log: { tables },
+      schema: [
+        "create type mood as enum ('sad', 'happy')",
+        'create domain small as int check (value < 10)',
+        `create table all_types (id uuid primary key, team text default 'red',
+          ${columns.map(({ name, type }) => `${name} ${type}`).join()})`,
+      ],
+    })
+    await team.service.ready()
+  })
+
+  afterAll(() => team.close())
+
+  const id = (n: number) => `00000000-0000-0000-0000-00000000000${n}`
+
+  test('values of columns become JSON by a stated table', async () => {
+    await team.run(
+      `insert into all_types values ('${id(1)}', 'red', ${columns.map(({ value }) => value).join()})`,
+    )
+    await expect.poll(() => team.rows('ann')).toHaveLength(1)
+    const [row] = await team.rows('ann')
+    const { teamId, ...fields } = row?.p ?? {}
+    expect(teamId).toBe('red')
+    expect(fields).toEqual(Object.fromEntries(columns.map(({ name, json }) => [name, json])))
+    await team.run('delete from all_types')
+  })
+
+  test('what a client writes is what a statement would have written', async () => {
+    const exact = columns.filter(({ lossy }) => !lossy)
+    const p = Object.fromEntries(exact.map(({ name, json }) => [name, json]))
+    const result = await team.send('ann', [{ op: 'i', t: 'All', id: id(2), p }])
+    expect(result).toMatchObject({ sid: expect.any(Number) })
+    const names = exact.map(({ name }) => `${name}::text`).join()
+    const written = await team.run(`select ${names} from all_types where id = '${id(2)}'`)
+    await team.run(
+      `insert into all_types (id, ${exact.map(({ name }) => name).join()}) values ('${id(3)}', ${exact.map(({ value }) => value).join()})`,
+    )
+    const expected = await team.run(`select ${names} from all_types where id = '${id(3)}'`)
+    expect(written).toEqual(expected)
+  })
+
+  test('a client sets a field to null, and leaves the other fields exactly as they are', async () => {
+    await team.run('delete from all_types')
+    const micros =
+      columns.find(({ type, value }) => type === 'timestamptz' && value.includes('678901'))?.name ?? ''
+    await team.run(
+      `insert into all_types (id, c0, ${micros}) values ('${id(4)}', true, '2026-01-02 03:04:05.678901+00')`,
+    )
+    await team.send('ann', [{ op: 'u', t: 'All', id: id(4), p: { c0: null } }])
+    const [row] = await team.run(`select c0, ${micros}::text as at from all_types`)
+    expect(row?.c0).toBe(null)
+    expect(row?.at).toContain('05.678901')
+  })
+
+  test.each(refused)('a client cannot write to %s the value %j', async (type, value) => {
+    const name = columns.find((column) => column.type === type && !column.as)?.name ?? ''
+    const result = await team.send('ann', [{ op: 'i', t: 'All', id: id(9), p: { [name]: value } }])
+    expect(result).toMatchObject({ error: { code: 'invalid', details: { op: 0 } } })
+  })
+
+  test.each(['00000000-0000-0000-0000-00000000000A', 'x'])(
+    'an id must be the text of its column: %s',
+    async (wrong) => {
+      const result = await team.send('ann', [{ op: 'i', t: 'All', id: wrong, p: {} }])
+      expect(result).toMatchObject({ error: { code: 'invalid' } })
+    },
+  )
+})
