@@ -1,5 +1,6 @@
 import type { Environment, LifecycleEvent, Locks } from '../base/environment.ts'
 import type { Disk } from '../persistence/disk.ts'
+import { noDatabase } from '../persistence/none.ts'
 
 /** The locks that all clients of one database share, and the name of the lock that the leader holds. */
 export interface LeaderLock {
@@ -61,6 +62,7 @@ export class Leadership {
     }
     if (event !== 'visible' || this.#isHeld) return
     if (!lock) {
+      if (disk.database === noDatabase) return
       // Another tab may lead meanwhile, unnoticed.
       disk.follow()
       disk.lead()

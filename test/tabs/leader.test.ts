@@ -179,3 +179,17 @@ test('a browser that refuses locks leaves the lead to the tab that was opened la
   expect(rolesOf(tab)).toEqual(['leader'])
   await server.close()
 })
+
+test('a client without a store fetches no snapshot when its page comes to the front', async () => {
+  const server = mockSyncServer()
+  await server.write([{ op: 'i', t: 'Item', id: 'i0', p: {} }], 'ada')
+  const device = server.device()
+  const client = device.client({ identity: 'ada' })
+  await client.start()
+  await server.settle()
+  for (const visible of [false, true]) device.environment.lifecycle.set({ visible })
+  await server.settle()
+  await server.clock.until(client.sync())
+  expect(server.requests.filter(({ endpoint }) => endpoint === 'bootstrap')).toHaveLength(1)
+  await server.close()
+})
