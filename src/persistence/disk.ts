@@ -276,7 +276,7 @@ export class Disk {
   async #lead(): Promise<void> {
     await this.open()
     while (this.#leads && !this.#isLeaders && !this.#isSealed) {
-      if (!(await this.#opener.openAgain())) return
+      if (!(await this.#opener.openAgain(true))) return
     }
     await this.#opening
     if (this.#leads && !this.#isSealed) await this.#listener.leads()

@@ -111,18 +111,21 @@ export class Opener {
     this.#database.close()
   }
 
-  /** Opens the database again. Resolves with whether it is open; never rejects. */
-  openAgain(): Promise<boolean> {
-    this.#reopening ??= this.#reopen().finally(() => {
+  /**
+   * Opens the database again. Resolves with whether it is open; never rejects. `atOnce`: the open one works, so no wait
+   * is needed.
+   */
+  openAgain(atOnce = false): Promise<boolean> {
+    this.#reopening ??= this.#reopen(atOnce).finally(() => {
       this.#reopening = undefined
     })
     return this.#reopening
   }
 
-  async #reopen(): Promise<boolean> {
+  async #reopen(atOnce: boolean): Promise<boolean> {
     const old = this.#database
     for (let tries = 0; tries < maxTries; tries += 1) {
-      await this.#wait()
+      if (!atOnce || tries > 0) await this.#wait()
       if (this.#isClosed) return false
       if (await this.open()) {
         old.close()

@@ -193,3 +193,18 @@ test('a client without a store fetches no snapshot when its page comes to the fr
   expect(server.requests.filter(({ endpoint }) => endpoint === 'bootstrap')).toHaveLength(1)
   await server.close()
 })
+
+test('a tab that comes to the front over and over shows the newest data within a second', async () => {
+  const { server, open, front } = await browser()
+  const [first, second] = [await open(), await open()]
+  for (let n = 0; n < 6; n += 1) {
+    await front(n % 2 === 0 ? first : second)
+  }
+  first.lifecycle.set({ visible: false })
+  await server.write([{ op: 'i', t: 'Item', id: 'new', p: {} }], 'ada')
+  first.lifecycle.set({ visible: true })
+  const asked = server.clock.now()
+  await server.clock.until(first.client.sync())
+  expect(server.clock.now() - asked).toBeLessThan(1_000)
+  await server.close()
+})
