@@ -10,7 +10,7 @@ const owners = Array.from({ length: 100 }, (_, n) => `owner-${n}`)
 /** Transactions a second by the service, and by their statements alone, in turns. */
 export async function measureTransactions(options) {
   const { database, rounds, say, serve, tokenOf, postgres, openSqlLog } = options
-  const tokens = await Promise.all(owners.map(tokenOf))
+  const tokens = await Promise.all(owners.map((user) => tokenOf(user)))
   const recorded = await record(options, await postgres.database('recorded'), 1_000)
   const service = await serve(database)
   const [through, alone] = [[], []]
