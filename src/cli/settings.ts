@@ -203,7 +203,7 @@ function readAs<T>(
   return value
 }
 
-/** What {@link readMappings} checks. */
+/** Whether `value` has the form of mappings. {@link readMappings} checks the rest. */
 function isMappings(value: unknown): value is TableMappings {
   return isObject(value)
 }

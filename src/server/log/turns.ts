@@ -1,4 +1,4 @@
-/** Whoever takes a turn waits until all turns that were taken before are over. */
+/** Runs callers one after another, in the order of their calls. */
 export class Turns {
   #last: Promise<void> = Promise.resolve()
 

@@ -4,7 +4,7 @@ import { columnsOf, type MappedTable } from './inspect.ts'
 import { digestOf, type TypeMapping } from './mapping.ts'
 import { triggerNames } from './triggers.ts'
 
-/** What the database knows of an attached type. */
+/** An attached type, as the database describes it. */
 export interface Attachment {
   readonly t: string
   /** The table in SQL, with its schema. */

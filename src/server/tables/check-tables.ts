@@ -20,7 +20,7 @@ export interface TableCheck {
   readonly differing: number
   /** The first of these. */
   readonly ids: readonly string[]
-  /** What is wrong with the attachment itself, as a sentence. */
+  /** The fault of the attachment itself, as a sentence. */
   readonly fault: string | undefined
 }
 

@@ -2,7 +2,7 @@ import type { JsonValue, Payload } from '../../protocol/json.ts'
 import { jsonEqual } from '../../protocol/json.ts'
 import type { CommittedChange, StoredRecord } from '../log/log.ts'
 
-/** What is known of a record at one moment. */
+/** The state of a record at one moment. */
 export type RecordState = Pick<StoredRecord, 'owner' | 'p'>
 
 /** The changes that lead from one state of a record to another; none if they are equal. */

@@ -340,7 +340,7 @@ export class Tables {
   }
 }
 
-/** What to do about a mapping with which a service cannot start. An earlier mapping can be read. */
+/** The advice for a mapping with which a service cannot start. An earlier mapping can be read. */
 const adviceOn: Readonly<Record<Fit, string | undefined>> = {
   same: undefined,
   columns: undefined,

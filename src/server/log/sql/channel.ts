@@ -4,5 +4,5 @@ export const channel = 'instep'
 /** The payload of a notification of a trigger: rows of an attached table have changed. */
 export const changedNotice = 'change'
 
-/** What a notification may mean: another process has written to the log, or rows of an attached table have changed. */
+/** The reasons for a notification: another process wrote to the log, or rows of an attached table changed. */
 export type Notice = 'written' | 'changed'

@@ -179,7 +179,7 @@ async function find(
   return rows[0]
 }
 
-/** What one transaction of the database stores. */
+/** The changes that one transaction of the database stores. */
 export type Stored = Pick<Group, 'head' | 'entries' | 'records' | 'verdicts'>
 
 /** Stores the result of a group in one statement. Must run under the log's lock. */
