@@ -120,7 +120,7 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
 
   /**
    * Fetches one bootstrap or delta. Calls that overlap share one fetch. Resolves when the result is applied and
-   * durable. Works before `start` and while syncing is paused.
+   * durable; in a follower, when it is applied. Works before `start` and while syncing is paused.
    *
    * Rejects with an UnauthenticatedError, HttpError, NetworkError, ProtocolError or ClosedError, or with a
    * ConfigurationError if a header cannot carry the credential. The data is then unchanged, and a running client tries

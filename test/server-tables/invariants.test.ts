@@ -1,14 +1,13 @@
 import { type KyselyPlugin, sql } from 'kysely'
 import { Client } from 'pg'
 import { afterEach, describe, expect, test } from 'vitest'
-import { resolveEnvironment } from '../../src/base/environment.default.ts'
-import { silentLogger } from '../../src/base/logger.ts'
 import { applyOp } from '../../src/protocol/fold.ts'
 import type { SyncFrame } from '../../src/protocol/frame.ts'
 import type { WireRow } from '../../src/protocol/row.ts'
 import { KyselyLog } from '../../src/server/log/sql/kysely-log.ts'
 import { openDatabase } from '../../src/server/log/sql/open-database.ts'
 import { ownPostgres } from '../support/own-postgres.ts'
+import { logOptions } from '../support/postgres-log.ts'
 import { kinds, openTeam, schema, type Team, type TeamOptions, tables } from './team.ts'
 
 const postgres = ownPostgres()
@@ -161,20 +160,7 @@ describe.each(kinds)('on %s', (kind) => {
   })
 
   test('invariant 81: attaching, detaching and repairing can be interrupted at any statement and done again, while others write', async () => {
-    const { clock, random } = resolveEnvironment()
-    const options = {
-      clock,
-      random,
-      logger: silentLogger,
-      readerIdleMs: 30_000,
-      spoolAfterMs: 5_000,
-      maxReadMs: 60_000,
-      retention: undefined,
-      maxReaders: 2,
-      maxDeltaReaders: 2,
-      maxWaitMs: 10_000,
-      tables,
-    }
+    const options = { ...logOptions, tables }
     const database = await openDatabase(
       kind === 'PGlite' ? 'memory:' : await postgres.database('interrupted'),
       options,

@@ -4,22 +4,25 @@ import { silentLogger } from '../../src/base/logger.ts'
 import { KyselyLog, type LogOptions } from '../../src/server/log/sql/kysely-log.ts'
 import { openDatabase } from '../../src/server/log/sql/open-database.ts'
 
+const { clock, random } = resolveEnvironment()
+
+/** The options of a log in a test. */
+export const logOptions = {
+  clock,
+  random,
+  logger: silentLogger,
+  readerIdleMs: 30_000,
+  spoolAfterMs: 5_000,
+  maxReadMs: 60_000,
+  retention: undefined,
+  maxReaders: 4,
+  maxDeltaReaders: 4,
+  maxWaitMs: 10_000,
+}
+
 /** Makes logs in one database, each empty again when the one before is closed: opening a database takes long. */
 export async function logsIn(name: string) {
-  const { clock, random } = resolveEnvironment()
-  const options = {
-    clock,
-    random,
-    logger: silentLogger,
-    readerIdleMs: 30_000,
-    spoolAfterMs: 5_000,
-    maxReadMs: 60_000,
-    retention: undefined,
-    maxReaders: 4,
-    maxDeltaReaders: 4,
-    maxWaitMs: 10_000,
-  }
-  const database = await openDatabase(name, options)
+  const database = await openDatabase(name, logOptions)
   const close = async () => {
     // A truncation makes new files, which takes longer than the few rows of a test.
     await sql`
@@ -31,7 +34,7 @@ export async function logsIn(name: string) {
   return {
     database,
     make: async (more: Partial<LogOptions> = {}) => ({
-      log: new KyselyLog({ ...database, close }, { ...options, ...more }),
+      log: new KyselyLog({ ...database, close }, { ...logOptions, ...more }),
     }),
     close: () => database.close(),
   }

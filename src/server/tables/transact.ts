@@ -54,7 +54,7 @@ export class RunAgain extends Error {
 
 export interface Transacted {
   readonly outcome: Outcome
-  /** What others had changed, and then the changes of the transaction. Absent if nothing was stored. */
+  /** The changes of others that waited, then those of the transaction. Absent if nothing was stored. */
   readonly written?: WriteResult
   /** The number of the transaction's own changes, which are the last of `written`. */
   readonly ownChanges: number
