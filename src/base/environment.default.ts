@@ -47,15 +47,16 @@ const lifecycle: Lifecycle = {
     for (const type of ['online', 'offline'] as const) {
       target.addEventListener(type, () => listener(type), controller)
     }
-    const onShow = (event: PageTransitionEvent) => {
-      if (!event.persisted) return
-      // A page from the back/forward cache has lost its sockets and may not know it yet.
+    const onResume = () => {
+      // The page may have lost its sockets and not know it yet.
       listener('offline')
       listener('online')
       if (lifecycle.visible()) listener('visible')
     }
-    target.addEventListener('pageshow', onShow, controller)
+    target.addEventListener('pageshow', (event) => event.persisted && onResume(), controller)
     target.addEventListener('pagehide', (event) => event.persisted && listener('frozen'), controller)
+    target.document?.addEventListener('freeze', () => listener('frozen'), controller)
+    target.document?.addEventListener('resume', onResume, controller)
     const onVisibility = () => listener(lifecycle.visible() ? 'visible' : 'hidden')
     target.document?.addEventListener('visibilitychange', onVisibility, controller)
     return () => controller.abort()
@@ -75,6 +76,7 @@ export function resolveEnvironment(overrides: Partial<Environment> = {}, sendsHe
     random,
     lifecycle,
     locks: globalThis.navigator?.locks,
+    BroadcastChannel: globalThis.BroadcastChannel,
     location: globalThis.location?.href,
     ...overrides,
   }

@@ -13,6 +13,8 @@ export interface Environment {
   readonly lifecycle: Lifecycle
   /** The locks that all tabs of the page's origin share; `undefined` outside a secure page. */
   readonly locks: Locks | undefined
+  /** The constructor of channels among all tabs of the page's origin; `undefined` where there are none. */
+  readonly BroadcastChannel: BroadcastChannelConstructor | undefined
   /** The URL of the page, the base of relative paths; `undefined` outside a page. */
   readonly location: string | undefined
 }
@@ -43,7 +45,7 @@ export interface Lifecycle {
   subscribe(listener: (event: LifecycleEvent) => void): Unsubscribe
 }
 
-/** `frozen`: the page goes into the back/forward cache. */
+/** `frozen`: the page goes into the back/forward cache, or the browser stops it in the background. */
 export type LifecycleEvent = 'online' | 'offline' | 'visible' | 'hidden' | 'frozen'
 
 /** The part of the standard LockManager that Instep uses (Web Locks API, section 3.2). */
@@ -58,6 +60,17 @@ export interface Locks {
     options: { readonly ifAvailable?: boolean; readonly steal?: boolean; readonly signal?: AbortSignal },
     body: (lock: unknown) => Promise<void>,
   ): Promise<unknown>
+}
+
+/** The part of the standard BroadcastChannel that Instep uses (HTML standard, section 9.5). */
+export interface BroadcastChannelLike {
+  postMessage(message: unknown): void
+  close(): void
+  onmessage: Handler<{ readonly data: unknown }>
+}
+
+export interface BroadcastChannelConstructor {
+  new (name: string): BroadcastChannelLike
 }
 
 /** The part of the standard WebSocket that Instep uses (WHATWG WebSockets, section 3.1). */

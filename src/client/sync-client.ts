@@ -48,6 +48,7 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
     this.endpoints = endpoints
     const name = databaseName(endpoints, identity ?? '')
     const { locks } = environment
+    const isOfTabs = identity !== null && store?.isPerOrigin === true
     this.#engine = new Engine({
       ...rest,
       environment,
@@ -58,7 +59,8 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
       transport: createTransport({ environment, endpoints, credentials, debug }),
       createSocket: (listener) =>
         createRealtimeSocket({ environment, wsUrl: endpoints.wsUrl, credentials, listener, debug }),
-      lock: identity !== null && store?.isPerOrigin && locks ? { locks, name } : undefined,
+      lock: isOfTabs && locks ? { locks, name } : undefined,
+      channelName: isOfTabs ? name : undefined,
       openDatabase: async (leads) =>
         store && identity !== null
           ? openDatabase({

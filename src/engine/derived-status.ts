@@ -45,6 +45,13 @@ export function dataStatus(facts: Facts, connection: ConnectionStatus): DataStat
   return { state: fetched && isConnected ? 'current' : 'stale', asOf: inStepAt }
 }
 
+/** The status of a follower's data, where `leaderData` is that of the leader's, and `isLive` whether nothing is missed. */
+export function followedStatus(facts: Facts, leaderData: DataStatus, isLive: boolean): DataStatus {
+  if (!facts.hasData) return leaderData.state === 'loading' ? leaderData : { state: 'none' }
+  if (!('asOf' in leaderData)) return { state: 'stale', asOf: facts.inStepAt ?? 0 }
+  return isLive ? leaderData : { ...leaderData, state: 'stale' }
+}
+
 /** Whether a socket may soon be open. A first failure, such as a lost socket, does not mean that the next try fails. */
 function isOpening(socket: SocketState): boolean {
   return socket.name === 'opening' || (socket.name === 'waiting' && socket.failures === 1)

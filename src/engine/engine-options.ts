@@ -25,6 +25,8 @@ export interface EngineOptions extends Shared {
   readonly openDatabase: (leads: boolean) => Promise<Database>
   /** The locks that all clients of the database share, and the name of the lock that its leader holds. */
   readonly lock: LeaderLock | undefined
+  /** The name of the channel among the tabs of one browser; `undefined` if the clients of the database are none. */
+  readonly channelName: string | undefined
   /** In ms. */
   readonly pollInterval: number
   /** Called once for each refused credential. If it returns a token, the client uses that token. */

@@ -10,10 +10,11 @@ import type { SnapshotProgress } from '../network/transport.ts'
 import { Disk, type DiskListener } from '../persistence/disk.ts'
 import type { Replica } from '../records/replica.ts'
 import { Leadership } from '../tabs/leadership.ts'
-import { connectionStatus, dataStatus, type Facts } from './derived-status.ts'
+import { connectionStatus, dataStatus, type Facts, followedStatus } from './derived-status.ts'
 import type { EngineOptions } from './engine-options.ts'
 import type { SyncEvents } from './events.ts'
 import { Fetcher } from './fetcher.ts'
+import { Following } from './following.ts'
 import { type CopyListener, LocalCopy } from './local-copy.ts'
 import { ModelCheck } from './model-check.ts'
 import { PollSchedule } from './poll-schedule.ts'
@@ -49,6 +50,7 @@ export class Engine {
   readonly #leadership: Leadership
   readonly #copy: LocalCopy
   readonly #fetcher: Fetcher
+  readonly #following: Following
   readonly #realtime: Realtime
   readonly #scheduler: Schedule<SyncResult>
   readonly #pollSchedule: PollSchedule
@@ -96,6 +98,8 @@ export class Engine {
       position: () => this.#copy.position,
       use: (t) => this.use(t),
       isReached: () => this.#isReached,
+      hears: () => this.#following.hears,
+      follows: () => this.#following.leader !== undefined,
       isClosed: () => this.#lifecycle === 'closed',
       reporter,
       commit: this.#commit,
@@ -109,6 +113,7 @@ export class Engine {
         // The server has just answered: end a wait after a NetworkError, but not a wait that the server asked for.
         missing: () =>
           this.#scheduler.tell(isSyncError(this.#scheduler.failure, 'NetworkError') ? 'hurry' : 'want'),
+        stored: (news) => this.#following.tellOutbox(news),
         unreached: () => {
           this.#isReached = false
           if (this.#scheduler.phase !== 'fetching') this.#scheduler.tell('want')
@@ -157,6 +162,30 @@ export class Engine {
         heard: () => this.#heard(),
       },
     })
+    this.#following = new Following({
+      ...options,
+      disk,
+      copy: this.#copy,
+      version: models.version,
+      debug: logger.debug,
+      reporter,
+      isRunning: () => this.#lifecycle === 'running',
+      status: () => this.status,
+      listener: {
+        missing: (urgency) => this.#pollSchedule.missing(urgency),
+        heard: () => {
+          this.#pollSchedule.heard()
+          this.#commit.mark()
+        },
+        followed: () => this.#followed(),
+        overtaken: () => this.#leadership.overtaken(),
+        silent: () => this.#leadership.lead(),
+        outbox: (news) => this.mutations.heard(news),
+        outboxUnknown: () => this.mutations.readAgain(),
+        sync: () => this.sync(),
+        resume: (token) => this.resume(token),
+      },
+    })
     this.#scheduler = new Schedule({
       environment,
       name: 'fetch',
@@ -170,7 +199,7 @@ export class Engine {
     this.#pollSchedule = new PollSchedule({
       clock,
       pollInterval,
-      realtime: this.#realtime,
+      realtime: () => this.#source,
       fetch: (type) => this.#scheduler.tell(type),
     })
   }
@@ -200,6 +229,7 @@ export class Engine {
   /** Fetches one bootstrap or delta. Calls that overlap share one fetch. */
   async sync(): Promise<SyncResult> {
     this.#refuseClosed()
+    if (this.#following.leader) await this.#following.sync()
     const asked = this.#scheduler.ask()
     this.#commit.now()
     const result = await asked
@@ -215,6 +245,7 @@ export class Engine {
   /** Ends the pause after a 401, with `token` or with the current result of the token function. */
   resume(token?: string): void {
     this.#refuseClosed()
+    this.#following.resume(token)
     this.#options.credentials.forget()
     this.#resume('resume', token)
     this.#commit.now()
@@ -229,6 +260,7 @@ export class Engine {
   async #close(): Promise<void> {
     this.#modelCheck.stop()
     await this.#halt('closed')
+    this.#following.close()
     // Transactions that are not stored yet may have to open the disk first.
     await this.mutations.settled()
     await this.#disk.seal()
@@ -247,6 +279,7 @@ export class Engine {
     this.#lifecycle = 'running'
     this.#unsubscribe = this.#options.environment.lifecycle.subscribe((event) => this.#onLifecycle(event))
     this.#leadership.start()
+    if (this.#disk.isOpen) this.#following.begin()
     this.#pollSchedule.start()
     this.#notifySchedules('start')
     this.#commit.now()
@@ -255,6 +288,7 @@ export class Engine {
   async #halt(lifecycle: Status['lifecycle']): Promise<void> {
     this.#lifecycle = lifecycle
     this.#unsubscribe()
+    this.#following.end()
     this.#pollSchedule.stop()
     this.#progress = undefined
     const halted = Promise.all([this.#scheduler.stop(), this.mutations.stop()])
@@ -267,7 +301,16 @@ export class Engine {
     await this.#disk.ready()
     signal.throwIfAborted()
     const suspicious = this.#pollSchedule.began()
-    this.#realtime.began()
+    this.#source.began()
+    if (this.#following.leader) {
+      const read = await this.#following.fetch()
+      signal.throwIfAborted()
+      if (read) {
+        if (suspicious && read.changes > 0) this.#following.feed.socket.renew()
+        this.#pollSchedule.fetched(Boolean(this.#copy.position?.unconfirmed.length))
+        return read
+      }
+    }
     const result = await this.#fetcher.fetch(signal, asked).finally(() => {
       this.#progress = undefined
     })
@@ -305,6 +348,8 @@ export class Engine {
   #onLifecycle(event: LifecycleEvent): void {
     if (event === 'offline') this.#isReached = false
     this.#leadership.onLifecycle(event)
+    if (event === 'frozen') this.#following.close()
+    if (event === 'visible' && !this.#following.hears) this.#following.begin()
     if (event === 'online' || event === 'visible') this.#notifySchedules('hurry')
     this.#commit.now()
   }
@@ -315,7 +360,7 @@ export class Engine {
   }
 
   /** Passes `type` to the schedules of fetching and of sending. */
-  #notifySchedules(type: 'start' | 'hurry' | 'resume' | 'renew'): void {
+  #notifySchedules(type: 'start' | 'want' | 'hurry' | 'resume' | 'renew'): void {
     this.#scheduler.tell(type)
     this.mutations.tell(type)
   }
@@ -323,12 +368,16 @@ export class Engine {
   #dataListener(): DiskListener & CopyListener {
     return {
       opening: () => this.#leadership.begin(),
-      leads: () => this.#copy.lead(),
+      leads: async () => {
+        await this.#copy.lead()
+        this.#following.begin()
+      },
       fenced: () => this.#leadership.fenced(),
       diverged: () => this.#scheduler.tell('want'),
       opened: async () => {
         await this.mutations.transactions.opened()
         await this.#copy.restore()
+        this.#following.begin()
       },
       reopened: () => {
         this.mutations.transactions.reopened()
@@ -352,13 +401,31 @@ export class Engine {
       shownInPart: () => this.#commit.now(),
       replaced: (types) => {
         this.#commit.mark()
+        // The leader checks the data that all tabs have.
+        if (this.#following.leader) return
         void this.#modelCheck.replaced(types)
+        if (!types) void this.#following.announce()
       },
+      applied: (delta) => this.#following.forward(delta),
       restored: (repair) => this.#fetcher.restored(repair),
       missing: (ops) => {
         if (this.#fetcher.missing(ops)) this.#scheduler.tell('want')
       },
     }
+  }
+
+  /** Where changes come from: the server's socket, or the leader. */
+  get #source(): Realtime {
+    return this.#following.leader ? this.#following.feed : this.#realtime
+  }
+
+  /** Following has begun or ended, or the leader's status has changed. */
+  #followed(): void {
+    if (!this.#following.leader) {
+      this.#isReached = undefined
+      this.#notifySchedules('want')
+    }
+    this.#commit.mark()
   }
 
   /** Runs `emit` with the next commit, after changes of data and status were emitted. */
@@ -384,7 +451,8 @@ export class Engine {
     if (!failure) this.#isRefused = false
     else if (isSyncError(failure, 'UnauthenticatedError')) this.#isRefused = true
     // After a 401, only HTTP requests try the next credentials: they wait between tries, and a socket would not.
-    if (isWanted && !this.#isRefused) socket.start()
+    const { leader } = this.#following
+    if (isWanted && !this.#isRefused && !leader) socket.start()
     else this.#realtime.stop()
     const { state } = this.#realtime
     const facts: Facts = {
@@ -399,15 +467,17 @@ export class Engine {
       inStepAt: this.#inStepAt ?? this.#copy.placedAt,
       fetched: this.#fetched,
     }
-    const connection = connectionStatus(facts)
+    const connection = isWanted && leader ? leader.connection : connectionStatus(facts)
+    const isLive = this.#following.feed.state === 'live'
     this.#board.update({
       lifecycle: this.#lifecycle,
       role: this.#disk.leads ? 'leader' : 'follower',
       connection,
-      data: dataStatus(facts, connection),
-      writes: this.mutations.status(connection),
+      data: leader ? followedStatus(facts, leader.data, isLive) : dataStatus(facts, connection),
+      writes: { ...this.mutations.status(connection), ...(leader?.paused && { paused: leader.paused }) },
       lastSyncId: this.#copy.position?.shown ?? 0,
     })
+    this.#following.tellStatus()
   }
 
   #refuseClosed(): void {

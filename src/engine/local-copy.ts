@@ -11,12 +11,13 @@ import type { Repair } from '../persistence/repair.ts'
 import type { HistoryPosition, SnapshotHead } from '../protocol/bootstrap.ts'
 import { type DeltaMessage, framesOf } from '../protocol/delta.ts'
 import type { RowOp } from '../protocol/fold.ts'
-import { isOtherEpoch } from '../protocol/guards.ts'
+import { isOtherEpoch, namesOf } from '../protocol/guards.ts'
 import type { Replica } from '../records/replica.ts'
 import type { Staging } from '../records/staging.ts'
 import { LazyTypes } from './lazy-types.ts'
 import { PartialSnapshot } from './partial-snapshot.ts'
 import { fetched, joined, type Outcome, type Position, positionAt, pushed } from './position.ts'
+import type { SyncResult } from './sync-result.ts'
 
 export interface LocalCopyOptions {
   readonly disk: Disk
@@ -40,6 +41,8 @@ export interface CopyListener {
   restored(repair: Restored['repair']): void
   /** The stored data ends at another position than memory: fetch a delta from `since` on. */
   diverged(): void
+  /** A delta was applied: the response to a request from `delta.since` on, or a push. */
+  applied(delta: DeltaMessage): void
   /** After a restore or a load, `ops` turned out to be updates of records that do not exist here. */
   missing(ops: readonly RowOp[]): void
 }
@@ -73,6 +76,7 @@ export class LocalCopy {
    */
   #storedTo: number | undefined
   #placedAt: number | undefined
+  #name: string | undefined
 
   constructor(options: LocalCopyOptions) {
     this.#options = options
@@ -99,6 +103,11 @@ export class LocalCopy {
   /** `undefined` until there is data. */
   get position(): Position | undefined {
     return this.#position
+  }
+
+  /** The name of the stored copy that the data in memory continues; `undefined` if that is not known. */
+  get name(): string | undefined {
+    return this.#name
   }
 
   /** When the last snapshot was fetched or, for restored data, stored, in ms since the epoch. */
@@ -136,10 +145,29 @@ export class LocalCopy {
     try {
       const stored = await this.disk.database.position()
       if (!stored || isOtherEpoch(this.#position, stored.epoch)) this.disk.lose()
-      else this.#continue(stored.sid)
+      else {
+        this.#name = stored.copy
+        this.#continue(stored.sid)
+      }
     } catch (error) {
       this.disk.lose(toStorageError(error))
     }
+  }
+
+  /**
+   * Brings the data in memory to where the leader has stored it. Resolves with `undefined` if what is stored is older
+   * than the data in memory and does not continue it: read it later. Rejects with a StorageError if it cannot be read.
+   */
+  async readStored(): Promise<SyncResult | undefined> {
+    const { confirmed: since, epoch } = this.#position ?? {}
+    if (since === undefined) return this.#readAll()
+    const stored = await this.disk.database.since({ sid: since, epoch }, this.#name)
+    if (!stored) return this.#readAll()
+    this.#name = stored.copy
+    const { sid, frames } = stored
+    const delta: DeltaMessage = { sid, kind: 'frame', frames, broken: [], ...namesOf({ ...stored }) }
+    const outcome = this.take(delta, { since, results: 0 })
+    return { kind: 'delta', sid, changes: outcome?.changes().length ?? 0 }
   }
 
   /** Marks the type `t` as used. Its records are loaded if they are on the disk only. */
@@ -180,6 +208,7 @@ export class LocalCopy {
     else if (entry) this.disk.record(entry, !asked)
     // A message of another history acknowledges none of the transactions that were sent to the current one.
     if (reset || isOtherEpoch(state, delta.epoch)) return outcome
+    this.#options.listener.applied(since === undefined ? delta : { ...delta, since })
     acknowledgements.heard(delta)
     acknowledgements.change(changes(), state.confirmed, asked?.results ?? 0)
     return outcome
@@ -209,6 +238,7 @@ export class LocalCopy {
       return false
     }
     this.#storedTo = undefined
+    this.#name = replaced === 'stored' ? pages.copy : undefined
     const { confirmed: sid, epoch } = this.#position ?? {}
     this.#place(staging, head, sid === undefined ? undefined : { sid, epoch }, clock.now(), results)
     return true
@@ -251,20 +281,41 @@ export class LocalCopy {
     return this.disk.database.storeCaller(this.callerCheck.caller).catch(() => {})
   }
 
-  async #restore(): Promise<void> {
-    const { listener } = this.#options
+  /** Reads all that is stored into a second copy. */
+  async #readStaging() {
     const staging = this.stage()
+    let count = 0
     const restored = await this.disk.database.restore({
-      rows: (rows) => staging.add(rows),
+      rows: (rows) => {
+        staging.add(rows)
+        count += rows.length
+      },
       ops: (ops) => staging.apply(ops),
       holds: (t) => !staging.unloaded.has(t),
     })
+    if (restored) await staging.prepare()
+    return { staging, restored, count }
+  }
+
+  async #readAll(): Promise<SyncResult | undefined> {
+    const { staging, restored, count } = await this.#readStaging()
+    const data = this.#position && { ...this.#position, sid: this.#position.confirmed }
+    if (!restored) return data ? undefined : { kind: 'delta', sid: 0, changes: 0 }
+    if (data && !isOtherEpoch(data, restored.epoch) && restored.sid < data.sid) return undefined
+    this.#name = restored.copy
+    this.#place(staging, restored, data, restored.at, 0)
+    return { kind: 'bootstrap', sid: restored.sid, changes: count }
+  }
+
+  async #restore(): Promise<void> {
+    const { listener } = this.#options
+    const { staging, restored } = await this.#readStaging()
     if (!restored) return
-    await staging.prepare()
     const { owed, at } = restored.repair
     listener.restored({ owed: owed && !this.#position, at })
     // Data that was fetched during the restore is newer.
     if (this.#position) return
+    this.#name = restored.copy
     if (restored.failure) this.disk.suspend(restored.failure)
     else this.disk.resume()
     this.#place(staging, restored, restored, restored.at, 0)

@@ -12,7 +12,8 @@ export interface PollScheduleOptions {
   readonly clock: Clock
   /** In ms. */
   readonly pollInterval: number
-  readonly realtime: Pick<Realtime, 'state' | 'hasHeartbeat'>
+  /** Where changes come from. */
+  readonly realtime: () => Pick<Realtime, 'state' | 'hasHeartbeat'>
   /** Starts a fetch. `hurry`: end the wait after a failure. */
   readonly fetch: (urgency: 'hurry' | 'want') => void
 }
@@ -81,7 +82,7 @@ export class PollSchedule {
 
   #pollNow(): void {
     this.heard()
-    const { state, hasHeartbeat } = this.#options.realtime
+    const { state, hasHeartbeat } = this.#options.realtime()
     if (hasHeartbeat) return
     this.#suspicious = state === 'live'
     this.#options.fetch('want')

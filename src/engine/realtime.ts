@@ -1,7 +1,7 @@
 import type { Debug } from '../base/logger.ts'
 import type { RealtimeSocket, RealtimeSocketListener } from '../network/realtime-socket.ts'
 import type { DeltaMessage } from '../protocol/delta.ts'
-import { type Hello, readPush } from '../protocol/push.ts'
+import { type Hello, type Push, readPush } from '../protocol/push.ts'
 import { ofBroken } from './anomalies.ts'
 import type { Fetcher } from './fetcher.ts'
 import type { LocalCopy } from './local-copy.ts'
@@ -16,7 +16,7 @@ const unauthenticated = 4401
 
 export interface RealtimeOptions {
   readonly copy: LocalCopy
-  readonly fetcher: Fetcher
+  readonly fetcher: Pick<Fetcher, 'bootstrapping' | 'taken'>
   readonly reporter: Pick<Reporter, 'anomalies'>
   readonly debug: Debug
   readonly listener: RealtimeListener
@@ -129,9 +129,13 @@ export class Realtime {
   }
 
   #message(data: unknown): void {
+    if (this.#state !== 'closed') this.hear(readPush(data))
+  }
+
+  /** Handles one message. */
+  hear(push: Push): void {
     const { copy, fetcher, reporter, debug, listener } = this.#options
     if (this.#state === 'closed') return
-    const push = readPush(data)
     debug(`push: ${push.kind}`)
     // Any readable message shows that the socket works, even without data.
     if (push.kind !== 'garbage') listener.heard()

@@ -11,12 +11,12 @@ import type { Replica } from '../records/replica.ts'
 import type { DataPosition } from './data-position.ts'
 import { effectsIn } from './inverse.ts'
 import type { OptimisticUpdates } from './optimistic-updates.ts'
-import type { Outbox } from './outbox.ts'
+import { isUnsent, type Outbox } from './outbox.ts'
 import type { OutboxLog } from './outbox-log.ts'
 import type { Rollback, RollbackListener } from './rollback.ts'
 import type { SenderListener } from './sender.ts'
 import type { StoredTransactions } from './stored-transactions.ts'
-import type { LocalTransaction } from './transaction.ts'
+import { type LocalTransaction, rejectionOf } from './transaction.ts'
 
 /** The maximum number of ids to remember of other clients' transactions. */
 const maxOtherIds = 1_000
@@ -32,6 +32,8 @@ export interface AcknowledgementsOptions {
   readonly log: OutboxLog
   readonly rollback: Rollback
   readonly transactions: StoredTransactions
+  /** See `MutationsOptions.follows`. */
+  readonly follows: () => boolean
   /** Time in ms for the data to show the effect of a result; after that, the client fetches the data. */
   readonly echoTimeout: number
   readonly listener: AcknowledgementsListener
@@ -95,6 +97,24 @@ export class Acknowledgements implements SenderListener {
     if (!this.#options.outbox.accept(transaction, sid, epoch)) return
     this.#store(transaction)
     this.#awaitEcho(sid)
+  }
+
+  /** Another tab has stored `record` as what has become of `transaction`. */
+  settle(transaction: LocalTransaction, record: OutboxRecord): void {
+    const { outbox, rollback } = this.#options
+    const { state, sid = 0, acceptedEpoch, error } = record
+    // What another version of the application cannot migrate, this one may be able to send.
+    if (state === 'rejected' && error?.code !== 'migration')
+      rollback.rejectedElsewhere(transaction, rejectionOf(record))
+    else if (state === 'sending' && isUnsent(transaction)) {
+      for (const type of ['send', 'unsent'] as const) transaction.dispatch({ type })
+    } else if (state === 'accepted' && outbox.accept(transaction, sid, acceptedEpoch)) this.#awaitEcho(sid)
+  }
+
+  /** Another tab has removed `transaction` from the disk, because the stored data up to `sid` contains it. */
+  settleRemoved(transaction: LocalTransaction, sid: number): void {
+    const { epoch } = this.#options.position() ?? {}
+    if (this.#options.outbox.accept(transaction, sid, epoch, true)) this.#awaitEcho(sid)
   }
 
   async rejected(transaction: LocalTransaction, error: RejectedError, sid: number): Promise<void> {
@@ -217,7 +237,9 @@ export class Acknowledgements implements SenderListener {
    * restart shows them, too. If this client does not store the data, they are marked as seen.
    */
   #removeStored(records: readonly OutboxRecord[]): void {
-    const { disk, log } = this.#options
+    const { disk, log, follows } = this.#options
+    // The leader sees the same data.
+    if (follows()) return
     for (const record of records) this.#toRemove.set(record.id, record)
     const remove = async () => {
       const canRemove = await disk.stored().then(
@@ -225,7 +247,12 @@ export class Acknowledgements implements SenderListener {
         () => false,
       )
       const remaining = [...this.#toRemove.values()]
-      if (!canRemove) return log.change({ update: remaining.map((record) => ({ ...record, seen: true })) })
+      if (!canRemove) {
+        const unseen = remaining.filter(({ seen }) => !seen).map((record) => ({ ...record, seen: true }))
+        if (unseen.length > 0) await log.change({ update: unseen })
+        for (const record of unseen) if (this.#toRemove.has(record.id)) this.#toRemove.set(record.id, record)
+        return
+      }
       await log.change({ remove: remaining.map(({ id }) => id) })
       for (const { id } of remaining) this.#toRemove.delete(id)
     }

@@ -12,6 +12,7 @@ import { noTxUrl } from '../network/http.ts'
 import { Schedule } from '../network/schedule.ts'
 import type { Transport } from '../network/transport.ts'
 import type { Disk } from '../persistence/disk.ts'
+import { newsOf, type OutboxNews } from '../persistence/outbox.ts'
 import type { TxCodec } from '../protocol/tx.ts'
 import type { Replica } from '../records/replica.ts'
 import { Acknowledgements, type AcknowledgementsListener } from './acknowledgements.ts'
@@ -68,6 +69,10 @@ export interface MutationsOptions {
   readonly isReached: () => boolean | undefined
   /** Loads the records of a lazy type. */
   readonly use: (t: string) => void
+  /** Whether changes of the outbox by other tabs are heard of. */
+  readonly hears: () => boolean
+  /** Whether another tab, the leader, sends for this one, and settles what was rejected. */
+  readonly follows: () => boolean
   /** Whether the client is closed: calls are then refused. */
   readonly isClosed: () => boolean
   readonly reporter: ErrorReporter
@@ -83,6 +88,8 @@ export interface MutationsListener {
    * The data does not yet show a result, or the server has another history, or the credentials may have ended: fetch.
    */
   missing(): void
+  /** The stored transactions were changed: other tabs have to know. */
+  stored(news: OutboxNews): void
   /** A transaction waits to be sent, and the server is not reachable or not known to be. */
   unreached(): void
 }
@@ -100,6 +107,8 @@ export class Mutations {
   readonly #scheduler: Schedule<boolean>
   readonly #undoStack: UndoStack
   readonly #others: Timer
+  /** Whether other tabs may have changed stored transactions unheard. */
+  #mayDiffer = true
 
   constructor(options: MutationsOptions) {
     const { environment, disk, replica, use, reporter, commit, listener } = options
@@ -109,7 +118,9 @@ export class Mutations {
     this.#others = new Timer(environment.clock, () => this.transactions.readOthers().catch(() => {}))
     this.#log = new OutboxLog(async (change) => {
       await disk.open()
-      return disk.outbox.write(change)
+      const exempt = await disk.outbox.write(change)
+      listener.stored(newsOf(change, exempt))
+      return exempt
     })
     const shared = {
       ...options,
@@ -134,6 +145,8 @@ export class Mutations {
       rollback,
       host: maker,
       take: (record) => this.acknowledgements.take(record),
+      settle: (...told) => this.acknowledgements.settle(...told),
+      settleRemoved: (...told) => this.acknowledgements.settleRemoved(...told),
     })
     this.acknowledgements = new Acknowledgements({ ...shared, rollback, transactions: this.transactions })
     const sender = new Sender({
@@ -150,9 +163,11 @@ export class Mutations {
         await this.transactions.open()
         // Send older transactions of other clients first. If reading them fails, send the rest: it is safer at the
         // server.
-        await this.transactions.readOthers().catch(() => {})
+        if (this.#mayDiffer) await this.#catchUp()
+        else if (!options.hears()) await this.transactions.readOthers().catch(() => {})
         signal.throwIfAborted()
         this.acknowledgements.awaitData()
+        if (options.follows()) return false
         const isReached = options.isReached() === true
         if (isReached) await sender.flush(signal)
         else if (outbox.pending > 0) listener.unreached()
@@ -226,6 +241,17 @@ export class Mutations {
     this.#scheduler.tell(type === 'renew' && isPause(this.#scheduler.failure) ? 'resume' : type)
   }
 
+  /** Another tab has changed the stored transactions. */
+  heard(news: OutboxNews): void {
+    if (this.transactions.heard(news)) this.readAgain()
+  }
+
+  /** Other tabs may have changed stored transactions unheard: reads them, and sends what is to be sent. */
+  readAgain(): void {
+    this.#mayDiffer = true
+    this.#scheduler.tell('want')
+  }
+
   /** Calls the subscribers of the outbox and of its transactions, if anything has changed since the last call. */
   notify(): void {
     this.#outbox.notify()
@@ -292,13 +318,23 @@ export class Mutations {
     return redone
   }
 
+  /** Reads what other tabs have changed. Never rejects: the next run tries again. */
+  async #catchUp(): Promise<void> {
+    this.#mayDiffer = false
+    await this.transactions.catchUp().catch(() => {
+      this.#mayDiffer = true
+    })
+  }
+
   /** Connects the events of the parts with each other and with the engine. */
   #listener(): RollbackListener & RejectedTransactionsListener & AcknowledgementsListener {
     const { listener } = this.#options
     return {
       ...listener,
       queued: () => this.#scheduler.tell('want'),
-      others: () => this.#others.within(othersMs),
+      others: () => {
+        if (!this.#options.hears()) this.#others.within(othersMs)
+      },
       restored: (transaction, lost) => {
         this.#undoStack.replace(lost, transaction)
         this.#rejected.restored(transaction)

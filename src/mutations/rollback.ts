@@ -43,6 +43,12 @@ export class Rollback {
     this.#rejectAll([[transaction, error], ...dependents], sid)
   }
 
+  /** Rejects `transaction` as another client of the same data has rejected it, which also does what follows from it. */
+  rejectedElsewhere(transaction: LocalTransaction, error: RejectedError): void {
+    const { optimisticUpdates, listener } = this.#options
+    for (const rejected of optimisticUpdates.reject([[transaction, error]])) listener.rejectionShown(rejected)
+  }
+
   /** Cancels an unsent transaction. If another client of the same data may have sent it, it is kept as a sent one. */
   async cancel(transaction: LocalTransaction): Promise<void> {
     const written = this.#options.log.change({ cancel: [transaction.id] })

@@ -4,7 +4,7 @@ import type { Ids } from '../base/ids.ts'
 import { migrateOp, migrateRow } from '../models/migrate.ts'
 import type { Models } from '../models/models.ts'
 import type { Disk } from '../persistence/disk.ts'
-import type { OutboxRecord, RecordImage, StoredOutbox } from '../persistence/outbox.ts'
+import type { OutboxNews, OutboxRecord, RecordImage, StoredOutbox } from '../persistence/outbox.ts'
 import type { OptimisticUpdates } from './optimistic-updates.ts'
 import type { Outbox } from './outbox.ts'
 import type { OutboxLog } from './outbox-log.ts'
@@ -25,6 +25,10 @@ export interface StoredTransactionsOptions {
   readonly ids: Ids
   /** See `Acknowledgements.take`. */
   readonly take: (record: OutboxRecord) => OutboxRecord | undefined
+  /** See `Acknowledgements.settle`. */
+  readonly settle: (transaction: LocalTransaction, record: OutboxRecord) => void
+  /** See `Acknowledgements.settleRemoved`. */
+  readonly settleRemoved: (transaction: LocalTransaction, sid: number) => void
   readonly reporter: Pick<ErrorReporter, 'error'>
   readonly listener: Pick<RollbackListener, 'queued'>
 }
@@ -77,6 +81,40 @@ export class StoredTransactions {
     // marks.
     for (const id of gone) this.#options.ids.follow(id)
     this.#remove(gone)
+  }
+
+  /** As {@link readOthers}, and learns what has become of the transactions that are here, too. */
+  async catchUp(): Promise<void> {
+    const { disk, outbox, settle, settleRemoved } = this.#options
+    await this.readOthers()
+    const here = outbox.list().filter(({ isStored }) => isStored)
+    if (here.length === 0) return
+    const { database } = disk
+    const { records, unreadable } = await database.outbox.read()
+    const position = await database.position()
+    const byId = new Map(records.map((record) => [record.id, record]))
+    const canBeRemoved = position && unreadable.length === 0 && !this.#mayBeLost
+    for (const transaction of here) {
+      const record = byId.get(transaction.id)
+      if (outbox.get(transaction.id) !== transaction) continue
+      if (record) settle(transaction, record)
+      else if (canBeRemoved) settleRemoved(transaction, position.sid)
+    }
+  }
+
+  /** Another tab has changed stored transactions. Returns whether that leaves questions for {@link catchUp}. */
+  heard({ records, gone, removed }: OutboxNews): boolean {
+    const { outbox, settle } = this.#options
+    this.#found(records.filter(({ id }) => !outbox.knows(id)))
+    for (const record of records) {
+      const transaction = outbox.get(record.id)
+      if (transaction) settle(transaction, record)
+    }
+    this.#remove(gone)
+    return removed.some((id) => {
+      const transaction = outbox.get(id)
+      return transaction !== undefined && transaction.state !== 'accepted'
+    })
   }
 
   /** The record of a transaction on the disk; `gone` if another client has settled it. */

@@ -299,9 +299,15 @@ function recordOf(record: OutboxRecord, state: TransactionState): OutboxRecord {
 }
 
 /** The state of a transaction that was stored as `record`. */
-export function stateOf({ state, sid = 0, acceptedEpoch: epoch, error }: OutboxRecord): TransactionState {
+export function stateOf(record: OutboxRecord): TransactionState {
+  const { state, sid = 0, acceptedEpoch: epoch } = record
   if (state === 'accepted') return { name: 'accepted', sid, epoch }
   if (state === 'queued' || state === 'sending') return { name: 'queued' }
+  return { name: 'rejected', error: rejectionOf(record) }
+}
+
+/** Why a transaction that was stored as rejected was rejected. */
+export function rejectionOf({ error }: OutboxRecord): RejectedError {
   const { code = 'unknown', message = 'The server rejected it.', details } = error ?? {}
-  return { name: 'rejected', error: new RejectedError(code, message, details) }
+  return new RejectedError(code, message, details)
 }

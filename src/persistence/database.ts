@@ -1,6 +1,7 @@
 import type { Unsubscribe } from '../base/emitter.ts'
 import type { StorageError, SyncError } from '../base/errors.ts'
 import type { HistoryPosition } from '../protocol/bootstrap.ts'
+import type { DeltaFrame } from '../protocol/delta.ts'
 import type { RowOp } from '../protocol/fold.ts'
 import type { WireRow } from '../protocol/row.ts'
 import type { OutboxStore } from './outbox.ts'
@@ -33,7 +34,15 @@ export interface Database {
    * Resolves with the position at the end of the stored data; with `undefined` if there is no data that a client of
    * these models can continue.
    */
-  position(): Promise<HistoryPosition | undefined>
+  position(): Promise<StoredPosition | undefined>
+  /**
+   * Resolves with what the journal has after `position`; with `undefined` if the journal begins later, or the stored
+   * data is of another history, or of another snapshot than `copy`: then read all of it. Never rejects because of
+   * what it finds.
+   */
+  since(position: HistoryPosition, copy: string | undefined): Promise<StoredChanges | undefined>
+  /** The number of the leader, which is higher than that of every leader before; 0 if this client does not lead. */
+  readonly term: number
   /**
    * The user who owns the data, as the service names the user; `undefined` if no user was ever stored. Like the outbox,
    * the name is kept when the data is dropped.
@@ -75,9 +84,17 @@ export interface RestoreSink {
   readonly holds?: (t: string) => boolean
 }
 
-export interface Restored {
-  readonly sid: number
-  readonly epoch?: string | undefined
+/** The end of the stored data. `copy`: the name of the snapshot that the data began with. */
+export interface StoredPosition extends HistoryPosition {
+  readonly copy?: string | undefined
+}
+
+/** Changes up to the end of the stored data, in order. */
+export interface StoredChanges extends StoredPosition {
+  readonly frames: readonly DeltaFrame[]
+}
+
+export interface Restored extends StoredPosition {
   /** When the position was stored, in ms since the epoch. */
   readonly at: number
   /** The error, if migrated data could not be stored. Do not append a delta to the stored data then. */
@@ -99,9 +116,9 @@ export interface SnapshotWriter {
   page(...pages: readonly Page[]): Promise<void>
   /**
    * Switches to the new generation in one transaction, which also removes the journal and the pages of older
-   * generations.
+   * generations. Resolves with the name of the new copy.
    */
-  commit(position: HistoryPosition, repair?: Partial<Repair>): Promise<void>
+  commit(position: HistoryPosition, repair?: Partial<Repair>): Promise<string>
   /** Removes the pages written so far. The current generation is unchanged. */
   abort(): Promise<void>
 }

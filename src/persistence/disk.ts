@@ -168,6 +168,10 @@ export class Disk {
     return this.#opening
   }
 
+  get isOpen(): boolean {
+    return this.database !== noDatabase
+  }
+
   get isSealed(): boolean {
     return this.#isSealed
   }

@@ -29,6 +29,8 @@ export type Head = {
   readonly at: number
   /** The version of the models for which pages and journal are written. */
   readonly version: number
+  /** The name of the snapshot that the data began with: checkpoints keep it. */
+  readonly copy?: string
   readonly epoch?: string
 }
 
@@ -63,14 +65,22 @@ export function isOtherFormat(value: StoreValue | undefined): boolean {
 export function readHead(value: StoreValue | undefined): Head | undefined {
   if (value === undefined || isOtherFormat(value)) return undefined
   if (isObject(value) && value.format === format) {
-    const { generation, base, at, version = 1 } = value
+    const { generation, base, at, version = 1, copy } = value
     if (
       typeof generation === 'string' &&
       isSid(base) &&
       typeof at === 'number' &&
       typeof version === 'number'
     )
-      return { format, generation, base, at, version, ...namesOf(value) }
+      return {
+        format,
+        generation,
+        base,
+        at,
+        version,
+        ...(typeof copy === 'string' && { copy }),
+        ...namesOf(value),
+      }
   }
   throw unreadable('The position')
 }

@@ -1,10 +1,11 @@
 import { StorageError } from '../base/errors.ts'
 import type { HistoryPosition } from '../protocol/bootstrap.ts'
+import type { DeltaFrame } from '../protocol/delta.ts'
 import { isOp, type RowOp } from '../protocol/fold.ts'
-import { isSid } from '../protocol/guards.ts'
+import { isOtherEpoch, isSid } from '../protocol/guards.ts'
 import { isObject } from '../protocol/json.ts'
 import type { KeySpan, StoreTransaction, StoreValue } from '../storage/store.ts'
-import type { JournalEntry } from './database.ts'
+import type { JournalEntry, StoredChanges, StoredPosition } from './database.ts'
 import type { FencedConnection } from './fence.ts'
 import { after, type Head, journalKey, journalStart, metaKeys, readHead, taken } from './format.ts'
 import { parseArray } from './pages.ts'
@@ -102,9 +103,27 @@ async function readEnd(tx: StoreTransaction) {
 export async function readPosition(
   tx: StoreTransaction,
   version: number,
-): Promise<HistoryPosition | undefined> {
+): Promise<StoredPosition | undefined> {
   const end = await readEnd(tx)
-  return end?.head.version === version ? { sid: end.sid, epoch: end.head.epoch } : undefined
+  const { version: stored, epoch, copy } = end?.head ?? {}
+  return end && stored === version ? { sid: end.sid, epoch, copy } : undefined
+}
+
+/** See `Database.since`. `version`: the version of the models. */
+export async function readSince(
+  tx: StoreTransaction,
+  version: number,
+  { sid: since, epoch }: HistoryPosition,
+  copy: string | undefined,
+): Promise<StoredChanges | undefined> {
+  const head = readHead(await tx.get('meta', metaKeys.head))
+  if (head?.version !== version || isOtherEpoch({ epoch }, head.epoch) || head.base > since) return undefined
+  if (copy !== undefined && head.copy !== copy) return undefined
+  const frames: DeltaFrame[] = []
+  const { sid } = await readJournal(tx, head, (ops, at) => {
+    if (at > since) for (const op of ops) frames.push({ ...op, sid: at })
+  })
+  return { sid: Math.max(sid, since), epoch: head.epoch, copy: head.copy, frames }
 }
 
 function brokenLink({ since, sid }: JournalEntry): StorageError {
@@ -138,11 +157,14 @@ export interface Journal {
   readonly brokenAt: string | undefined
 }
 
-/** Reads the journal that continues `head`, and passes the ops of each record to `visit`, in short turns. */
+/**
+ * Reads the journal that continues `head`, and passes the ops of each record, and the position after them, to `visit`,
+ * in short turns.
+ */
 export async function readJournal(
   tx: StoreTransaction,
   head: Head,
-  visit: (ops: readonly RowOp[]) => void,
+  visit: (ops: readonly RowOp[], sid: number) => void,
 ): Promise<Journal> {
   let { base: sid, at } = head
   let size = 0
@@ -155,8 +177,8 @@ export async function readJournal(
       const value = values[index]
       const record = value === taken ? { since: sid, sid, at, ops: [], size: recordUnits } : readRecord(value)
       if (record?.since !== sid) return { sid, at, size, to: from, brokenAt: key }
-      visit(record.ops)
       sid = record.sid
+      visit(record.ops, sid)
       at = record.at
       size += record.size
       from = after(key)

@@ -2,7 +2,7 @@ import type { Database, SnapshotWriter } from './database.ts'
 
 const nowhere: SnapshotWriter = {
   page: async () => {},
-  commit: async () => {},
+  commit: async () => '',
   abort: async () => {},
 }
 
@@ -12,6 +12,8 @@ export const noDatabase: Database = {
   restore: async () => undefined,
   read: async () => undefined,
   position: async () => undefined,
+  since: async () => undefined,
+  term: 0,
   readCaller: async () => undefined,
   storeCaller: async () => {},
   snapshot: async () => nowhere,

@@ -8,7 +8,7 @@ import type { Database, DatabaseSize, Restored, RestoreSink, SnapshotWriter } fr
 import { FencedConnection } from './fence.ts'
 import { metaKeys, sizeOf } from './format.ts'
 import { generationsOf } from './generations.ts'
-import { journalOf, readPosition } from './journal.ts'
+import { journalOf, readPosition, readSince } from './journal.ts'
 import { type MigratingSink, migratingSink } from './migrate.ts'
 import { openOutbox } from './outbox.ts'
 import { pagesOf } from './pages.ts'
@@ -124,6 +124,12 @@ function databaseIn(
     },
 
     position: () => database.read(['journal'], (tx) => readPosition(tx, version)),
+
+    since: (position, copy) => database.read(['journal'], (tx) => readSince(tx, version, position, copy)),
+
+    get term() {
+      return Math.max(0, database.fence)
+    },
 
     async readCaller() {
       caller = namesOf({ caller: await database.read([], (tx) => tx.get('meta', metaKeys.caller)) }).caller

@@ -78,8 +78,8 @@ export interface OtherTransactions {
 }
 
 /**
- * The transactions of one identity on disk. Each write is one transaction of the store and is flushed to the disk when
- * it resolves.
+ * The transactions of one identity on disk. Each write is one transaction of the store, and is flushed to the disk when
+ * it resolves unless it only tells what has become of stored transactions.
  */
 export interface OutboxStore {
   read(): Promise<StoredOutbox>
@@ -128,6 +128,28 @@ export interface OutboxChange {
   readonly send?: readonly OutboxRecord[]
 }
 
+/** What a change did, for the other clients of the same data. */
+export interface OutboxNews {
+  /** Transactions that are stored now as they are here. */
+  readonly records: readonly OutboxRecord[]
+  /** The ids of transactions that were cancelled or discarded. */
+  readonly gone: readonly string[]
+  /** The ids of transactions that the data contains. */
+  readonly removed: readonly string[]
+}
+
+/** What `change` did. `exempt`: what {@link OutboxStore.write} resolved with. */
+export function newsOf(change: OutboxChange, exempt: readonly string[]): OutboxNews {
+  const { put = [], keep = [], restore = [], update = [], send = [] } = change
+  const { cancel = [], discard = [], remove = [] } = change
+  const isExempt = new Set(exempt)
+  // Another client has discarded first what `put` was to replace.
+  if (discard.some((id) => isExempt.has(id))) return { records: [], gone: [], removed: remove }
+  const kept = [...keep, ...restore, ...update, ...send].filter(({ id }) => !isExempt.has(id))
+  const cancelled = cancel.filter((id) => !isExempt.has(id))
+  return { records: [...put, ...kept], gone: [...cancelled, ...discard], removed: remove }
+}
+
 /**
  * The prefix of a mark: the key is this prefix and the id of a cancelled or discarded transaction. It sorts after all
  * ids. The value is the id of the transaction that replaces it, or `true`.
@@ -144,8 +166,11 @@ const maxMarks = 1_000
  * writes.
  */
 export function openOutbox(connection: StoreConnection): OutboxStore {
-  const transact = <T>(mode: 'read' | 'write', body: (tx: StoreTransaction) => T | Promise<T>) =>
-    connection.transaction({ tables: ['outbox'], mode, durability: 'strict' }, body)
+  const transact = <T>(
+    mode: 'read' | 'write',
+    body: (tx: StoreTransaction) => T | Promise<T>,
+    durability: 'strict' | 'relaxed' = 'strict',
+  ) => connection.transaction({ tables: ['outbox'], mode, durability }, body)
   return {
     read: () =>
       transact('read', async (tx) => {
@@ -188,7 +213,7 @@ export function openOutbox(connection: StoreConnection): OutboxStore {
         cancel = [],
         send = [],
       } = rest
-      return transact('write', async (tx) => {
+      const body = async (tx: StoreTransaction) => {
         const stored = new Set<string>()
         const queued = new Set<string>()
         const marked = new Map<string, StoreValue>()
@@ -227,7 +252,10 @@ export function openOutbox(connection: StoreConnection): OutboxStore {
         for (const key of marks.slice(0, -maxMarks)) tx.delete('outbox', key)
         const sent = cancel.filter((id) => !queued.has(id) && !marked.has(id))
         return [...sent, ...toStay.filter((id) => marked.has(id))]
-      })
+      }
+      // If a power cut takes these back, the server or the data brings them again.
+      const isKnownElsewhere = [...put, ...discard, ...keep, ...restore, ...cancel].length === 0
+      return transact('write', body, isKnownElsewhere ? 'relaxed' : 'strict')
     },
   }
 }

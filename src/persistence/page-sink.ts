@@ -13,6 +13,7 @@ export class PageSink {
   readonly #batches: PageBatches
   #writer: Promise<SnapshotWriter> | undefined
   #failure: SyncError | undefined
+  #copy: string | undefined
 
   constructor(database: Database) {
     this.database = database
@@ -26,6 +27,11 @@ export class PageSink {
     return this.#failure
   }
 
+  /** The name of the stored copy; `undefined` before it is stored. */
+  get copy(): string | undefined {
+    return this.#copy
+  }
+
   /** Resolves when the next slice may be added. */
   async add({ text, rows }: SnapshotSlice): Promise<void> {
     if (this.#failure || rows.length === 0) return
@@ -35,7 +41,11 @@ export class PageSink {
   /** Makes the snapshot the stored copy. Resolves with the error if that failed, and with `undefined` otherwise. */
   async commit(head: SnapshotHead, repair?: Partial<Repair>): Promise<SyncError | undefined> {
     if (!this.#failure) await this.#batches.flush()
-    if (!this.#failure) await this.#attempt(async () => (await this.#beginOnce()).commit(head, repair))
+    if (!this.#failure) {
+      await this.#attempt(async () => {
+        this.#copy = await (await this.#beginOnce()).commit(head, repair)
+      })
+    }
     if (this.#failure) await this.abort()
     return this.#failure
   }

@@ -45,7 +45,7 @@ export function readStored(
     await Promise.all(Array.from({ length: pagesAhead }, readPages))
     const { sid, at, size, brokenAt } = await readJournal(tx, head, (ops) => sink.ops(ops))
     return {
-      restored: { sid, epoch: head.epoch, at, repair },
+      restored: { sid, epoch: head.epoch, copy: head.copy, at, repair },
       size: { pageUnits: sizeOf(manifest), journalUnits: size },
       brokenAt,
     }

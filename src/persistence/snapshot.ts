@@ -37,6 +37,7 @@ export function beginSnapshot(
         base: sid,
         at: clock.now(),
         version,
+        copy: pages.id,
         ...(epoch === undefined ? undefined : { epoch }),
       }
       await database.write(['pages', 'journal'], async (tx) => {
@@ -47,6 +48,7 @@ export function beginSnapshot(
       })
       pages.end()
       onCommit(manifest)
+      return pages.id
     },
 
     async abort() {

@@ -45,7 +45,10 @@ export class Leadership {
 
   /** The client starts syncing, for the first time or again. */
   start(): void {
-    if (this.#hasBegun) this.onLifecycle('visible')
+    if (!this.#hasBegun) return
+    // Another tab may have led meanwhile.
+    if (this.#options.lock) this.#options.disk.follow()
+    this.onLifecycle('visible')
   }
 
   /** The client stops syncing: lets another client lead. Without another client, this one goes on storing. */
@@ -54,20 +57,32 @@ export class Leadership {
   }
 
   onLifecycle(event: LifecycleEvent): void {
-    const { lock, disk, environment } = this.#options
+    const { disk } = this.#options
     if (event === 'frozen') {
       // A page that holds a lock is not kept in the back/forward cache.
       this.#end()
       disk.follow()
     }
-    if (event !== 'visible' || this.#isHeld) return
-    if (!lock) {
+    if (event === 'visible') this.lead()
+  }
+
+  /** Leads if the tab is visible; otherwise, once no other tab does. */
+  lead(): void {
+    const { lock, disk, environment } = this.#options
+    if (this.#isHeld) disk.lead()
+    else if (!lock) {
       if (disk.database === noDatabase) return
       // Another tab may lead meanwhile, unnoticed.
       disk.follow()
       disk.lead()
     } else if (environment.lifecycle.visible()) this.#leadOnce(this.#request(lock, { steal: true }))
     else this.#wait()
+  }
+
+  /** Another tab leads, and says so. A page that seems to hold the lock all the same does not fight with it. */
+  overtaken(): void {
+    this.#options.disk.follow()
+    if (!this.#isHeld) this.#wait()
   }
 
   /** Another client has raised the fence. */

@@ -1,4 +1,5 @@
 import type { Clock, Environment, Lifecycle, LifecycleEvent } from '../base/environment.ts'
+import { VirtualChannels } from './virtual-channels.ts'
 import type { VirtualClock } from './virtual-clock.ts'
 import { VirtualLocks } from './virtual-locks.ts'
 import type { VirtualNetwork } from './virtual-network.ts'
@@ -32,6 +33,7 @@ export function virtualEnvironment<C extends Clock>({
     random: seededRandom(seed),
     lifecycle: new VirtualLifecycle(),
     locks: new VirtualLocks().page(),
+    BroadcastChannel: new VirtualChannels().page(),
     location: undefined,
   }
 }

@@ -1,10 +1,11 @@
 import type { BreakableSocket, MockDevice, MockSyncServer, VirtualClock } from 'instep/testing'
+import { VirtualChannels } from '../../src/testing/virtual-channels.ts'
 import { VirtualLocks } from '../../src/testing/virtual-locks.ts'
 import { JumpingClock } from '../support/jumping-clock.ts'
 import type { Answer } from './answers.ts'
 import { Translator } from './dialect.ts'
 import type { Result } from './oracle.ts'
-import type { Plan } from './plan.ts'
+import { Dice, type Plan } from './plan.ts'
 import { Disk } from './stores.ts'
 import type { Tab } from './tab.ts'
 
@@ -43,6 +44,8 @@ export class Device {
   readonly disk = new Disk()
   /** The locks that its tabs share. */
   readonly locks = new VirtualLocks()
+  /** The channels among its tabs. */
+  readonly channels: VirtualChannels
   readonly plan: Plan
   readonly tabs = new Map<number, Tab>()
   /** Whose credentials the session that all tabs share holds. */
@@ -79,6 +82,15 @@ export class Device {
     this.machineClock = new JumpingClock(this.clock)
     this.mock = server.device()
     this.mock.network.chunkMs = plan.pieceMs
+    const dice = new Dice(plan.seed)
+    const carry = (deliver: () => void) => {
+      const fault = dice.roll(10)
+      if (fault === 0) return
+      for (let times = fault === 1 ? 2 : 1; times > 0; times -= 1) {
+        this.clock.after(dice.roll(4) === 0 ? dice.roll(3_000) : 0, deliver)
+      }
+    }
+    this.channels = new VirtualChannels(plan.channel === 'faulty' ? { carry } : {})
     const translator = plan.dialect && new Translator(plan.dialect, server, sidOf)
     this.mock.network.use({
       fetch: (request) => this.#answer(request, translator),

@@ -157,6 +157,8 @@ export interface Plan {
   readonly hasSockets: boolean
   /** Whether its tabs share locks, as in a secure page. */
   readonly hasLocks: boolean
+  /** Whether its tabs hear each other. `faulty`: messages are late, lost and doubled. */
+  readonly channel: 'none' | 'fine' | 'faulty'
   /** The time that each piece of a response takes, in ms. 0: responses come whole. */
   readonly pieceMs: number
   /** What the application does after a 401. */
@@ -174,6 +176,7 @@ export function planOf(seed: number, mode: Mode = families.tabs[seed % families.
     seed,
     mode,
     hasLocks: seed % 3 > 0,
+    channel: (['none', 'fine', 'fine', 'faulty'] as const)[seed % 4] ?? 'fine',
     tabs: dice.pick(mode === 'undo' ? [1, 1, 2] : [1, 2, 2, 3]),
     hasSecondDevice: rarely(),
     undoesInSteps: dice.roll(2) === 0,
@@ -233,6 +236,7 @@ export function told(options: Partial<Omit<Plan, 'steps'>>, steps: readonly stri
     seed: 1,
     mode: 'all',
     hasLocks: false,
+    channel: 'none',
     tabs: 1,
     hasSecondDevice: false,
     opened: [],

@@ -1,4 +1,5 @@
 import type { SyncClient, Transaction } from 'instep'
+import type { VirtualChannels } from '../../src/testing/virtual-channels.ts'
 import type { VirtualLocks } from '../../src/testing/virtual-locks.ts'
 import type { Fault } from '../support/store-faults.ts'
 import type { Write } from './acts.ts'
@@ -35,6 +36,7 @@ export class Tab {
   readonly #store: StoreOfTab
   readonly #mirror: Mirror
   readonly #locks: ReturnType<VirtualLocks['page']>
+  readonly #channels: ReturnType<VirtualChannels['page']>
 
   constructor(device: Device, name: string, onFault: (text: string) => void) {
     const { mock, clock, machineClock, plan, identity } = device
@@ -43,6 +45,7 @@ export class Tab {
     this.openedAt = clock.now()
     this.surroundings = new Surroundings(mock.environment.lifecycle)
     this.#locks = device.locks.page()
+    this.#channels = device.channels.page()
     this.#store = storeOfTab({ disk: device.disk, clock, ms: plan.storeMs, onFault })
     void this.#store.faulty.crashed.then(() => this.crash())
     this.client = mock.client({
@@ -55,6 +58,7 @@ export class Tab {
         lifecycle: this.surroundings,
         clock: machineClock,
         locks: plan.hasLocks ? this.#locks : undefined,
+        BroadcastChannel: plan.channel === 'none' ? undefined : this.#channels,
         ...(plan.hasSockets ? {} : { WebSocket: undefined }),
       },
     })
@@ -124,6 +128,7 @@ export class Tab {
     this.isOpen = false
     this.#store.crash()
     this.#locks.crash()
+    this.#channels.crash()
     void this.client.close().catch(() => {})
   }
 }

@@ -1,0 +1,339 @@
+import type { Environment } from '../base/environment.ts'
+import { type SyncError, toSyncError } from '../base/errors.ts'
+import type { Debug } from '../base/logger.ts'
+import { Timer } from '../base/timer.ts'
+import type { RealtimeSocketListener, SocketState } from '../network/realtime-socket.ts'
+import type { Disk } from '../persistence/disk.ts'
+import { noDatabase } from '../persistence/none.ts'
+import type { OutboxNews } from '../persistence/outbox.ts'
+import type { DeltaMessage } from '../protocol/delta.ts'
+import { type Lead, TabChannel, type TabMessage } from '../tabs/channel.ts'
+import {
+  errorFrom,
+  type LeaderStatus,
+  type SharedStatus,
+  shareError,
+  shareStatus,
+  statusFrom,
+} from './leader-status.ts'
+import { Realtime, type RealtimeListener, type RealtimeOptions } from './realtime.ts'
+import type { Status } from './status.ts'
+import type { SyncResult } from './sync-result.ts'
+
+/** How often a visible follower asks whether the leader is still there, in ms. A leader that misses two is gone. */
+const askEveryMs = 2_000
+
+/** A delta of more frames is not sent to the other tabs: they read it from the disk once it is stored. */
+const maxFrames = 200
+
+export interface FollowingOptions extends Pick<RealtimeOptions, 'copy' | 'reporter'> {
+  readonly environment: Pick<Environment, 'BroadcastChannel' | 'clock' | 'lifecycle' | 'random'>
+  /** The name of the channel; `undefined` if the clients of the database are not tabs of one browser. */
+  readonly channelName: string | undefined
+  readonly disk: Disk
+  /** The version of the application's models. */
+  readonly version: number
+  readonly debug: Debug
+  readonly isRunning: () => boolean
+  readonly status: () => Status
+  readonly listener: FollowingListener
+}
+
+export interface FollowingListener extends RealtimeListener {
+  /** Following has begun or ended, or the leader's status has changed. */
+  followed(): void
+  /** Another tab has taken the lead from this one. */
+  overtaken(): void
+  /** The leader does not answer. */
+  silent(): void
+  /** Another tab has changed the stored transactions. */
+  outbox(news: OutboxNews): void
+  /** Some changes of the stored transactions may not have been heard of. */
+  outboxUnknown(): void
+  /** A follower asks for a fetch. Resolves once its result is stored. */
+  sync(): Promise<unknown>
+  /** A follower continues after a 401. */
+  resume(token: string | undefined): void
+}
+
+interface Leader {
+  readonly id: string
+  readonly term: number
+  status: LeaderStatus
+}
+
+/**
+ * Connects this tab with the others of the same database. A follower shows what the leader has received and stored:
+ * `feed` handles what the leader sends as if it were the server's socket, and `fetch` reads the disk in place of the
+ * server. A tab that hears no leader, or cannot read what it stores, does not follow: it asks the server itself.
+ */
+export class Following {
+  readonly feed: Realtime
+  readonly #options: FollowingOptions
+  readonly #channel: TabChannel<SharedStatus>
+  readonly #asking: Timer
+  #feedListener: RealtimeSocketListener | undefined
+  #leader: Leader | undefined
+  /** The highest term that was heard of. */
+  #term = 0
+  #unanswered = 0
+  /** What other tabs were last told of the status. */
+  #told: Status | undefined
+  readonly #syncs = new Map<number, (error: SyncError | undefined) => void>()
+  #count = 0
+
+  constructor(options: FollowingOptions) {
+    const { environment, channelName, copy, reporter, debug, listener } = options
+    const { BroadcastChannel, clock, random } = environment
+    this.#options = options
+    this.#channel = new TabChannel({
+      BroadcastChannel: channelName === undefined ? undefined : BroadcastChannel,
+      name: channelName ?? '',
+      random,
+      onMessage: (message, from) => this.#hear(message, from),
+    })
+    this.feed = new Realtime({
+      copy,
+      reporter,
+      debug,
+      listener,
+      // Only the leader repairs the data.
+      fetcher: { bootstrapping: false, taken: () => false },
+      createSocket: (feedListener) => {
+        this.#feedListener = feedListener
+        const state = (): SocketState => (this.#leader ? { name: 'open' } : { name: 'off' })
+        return {
+          get state() {
+            return state()
+          },
+          start: () => {},
+          stop: () => {},
+          renew: () => this.#follow(),
+          expectHeartbeat: () => {},
+        }
+      },
+    })
+    this.#asking = new Timer(clock, () => this.#askAgain())
+  }
+
+  /** The status of the leader that this tab follows; `undefined` if it follows none. */
+  get leader(): LeaderStatus | undefined {
+    return this.#leader?.status
+  }
+
+  /** Whether messages of other tabs are heard. */
+  get hears(): boolean {
+    return this.#channel.isOpen
+  }
+
+  /** Call when the database is open, when this tab has taken or lost the lead, and when its page is back. */
+  begin(): void {
+    const { disk, isRunning, listener } = this.#options
+    if (!isRunning()) return
+    this.#channel.open()
+    listener.outboxUnknown()
+    if (disk.leads) {
+      this.#leave()
+      void this.announce()
+    }
+    this.#follow()
+  }
+
+  /** The client has stopped. What it writes is still told. */
+  end(): void {
+    this.#leave()
+  }
+
+  /** The client is closed, or the page goes into the back/forward cache, where a channel would not let it stay. */
+  close(): void {
+    this.#leave()
+    this.#channel.close()
+  }
+
+  /** Tells the other tabs where this one is, if it leads, once what it has is stored. */
+  async announce(): Promise<void> {
+    const { disk, copy, version, isRunning, status } = this.#options
+    const { confirmed = 0 } = copy.position ?? {}
+    const isStored = await disk.stored().then(
+      () => true,
+      () => false,
+    )
+    if (!disk.leads || !isRunning()) return
+    const { term } = disk.database
+    this.#term = Math.max(term, this.#term)
+    const isStoring = disk.database.kind === 'durable' && !disk.failure
+    const sid = isStored ? confirmed : 0
+    const lead = { term, version, sid, copy: copy.name, isStoring, status: shareStatus(status()) }
+    this.#channel.post({ type: 'lead', lead })
+  }
+
+  /** Passes a delta that was applied here on to the followers. */
+  forward(delta: DeltaMessage): void {
+    const { disk } = this.#options
+    const isEmpty = delta.frames.length === 0 && delta.sid === delta.since
+    if (!disk.leads || !this.#channel.hasPeers || isEmpty) return
+    if (delta.frames.length > maxFrames) void this.announce()
+    else this.#channel.post({ type: 'delta', term: disk.database.term, delta })
+  }
+
+  /** Tells the other tabs of a change of the stored transactions. */
+  tellOutbox(news: OutboxNews): void {
+    this.#channel.post({ type: 'outbox', news })
+  }
+
+  /** Tells the followers of the status, if it has changed. */
+  tellStatus(): void {
+    const { disk, status } = this.#options
+    if (!disk.leads || !this.#channel.hasPeers) return
+    const told = this.#told
+    const { connection, data, writes } = status()
+    if (told?.connection === connection && told.data === data && told.writes === writes) return
+    this.#told = status()
+    this.#channel.post({ type: 'status', term: disk.database.term, status: shareStatus(this.#told) })
+  }
+
+  /** Reads what the leader has stored. Resolves with `undefined` if that fails: this tab then follows no longer. */
+  async fetch(): Promise<SyncResult | undefined> {
+    const { copy, listener } = this.#options
+    try {
+      const result = await copy.readStored()
+      if (!this.#leader) return undefined
+      if (result) this.feed.fetched('delta')
+      // The disk is behind what the leader has sent.
+      else listener.missing('hint')
+      return result ?? { kind: 'delta', sid: copy.position?.confirmed ?? 0, changes: 0 }
+    } catch {
+      this.#leave()
+      return undefined
+    }
+  }
+
+  /**
+   * Lets the leader fetch. Resolves when its result is stored, and when there is no leader any more. Rejects with the
+   * error of the fetch.
+   */
+  async sync(): Promise<void> {
+    if (!this.#leader) return
+    this.#count += 1
+    const n = this.#count
+    const error = await new Promise<SyncError | undefined>((resolve) => {
+      this.#syncs.set(n, resolve)
+      this.#channel.post({ type: 'sync', n })
+    })
+    if (error) throw error
+  }
+
+  /** Lets the leader continue after a 401. */
+  resume(token: string | undefined): void {
+    if (this.#leader) this.#channel.post({ type: 'resume', token })
+  }
+
+  #follow(): void {
+    this.#unanswered = 0
+    if (this.#leader) this.#leader = { ...this.#leader, term: -1 }
+    this.#channel.post({ type: 'ask' })
+  }
+
+  /** Only a visible tab asks: the timers of a hidden one stand still, and it asks when it comes to the front. */
+  #askAgain(): void {
+    const { environment, listener } = this.#options
+    if (!this.#leader) return
+    this.#asking.set(askEveryMs)
+    if (!environment.lifecycle.visible()) {
+      this.#unanswered = 0
+      return
+    }
+    this.#unanswered += 1
+    if (this.#unanswered > 2) {
+      this.#leave()
+      listener.silent()
+    } else this.#channel.post({ type: 'ask' })
+  }
+
+  #hear(message: TabMessage<SharedStatus>, from: string): void {
+    const { disk, isRunning, listener } = this.#options
+    const isFromLeader = from === this.#leader?.id
+    if (isFromLeader) this.#unanswered = 0
+    switch (message.type) {
+      case 'ask':
+        if (disk.leads) void this.announce()
+        return
+      case 'lead':
+        this.#onLead(message.lead, from)
+        return
+      case 'delta':
+        if (isFromLeader) this.feed.hear({ kind: 'delta', delta: message.delta })
+        return
+      case 'status':
+        if (!isFromLeader || !this.#leader) return
+        this.#leader.status = statusFrom(message.status)
+        listener.followed()
+        return
+      case 'outbox':
+        listener.outbox(message.news)
+        return
+      case 'sync':
+        if (disk.leads && isRunning()) void this.#answerSync(from, message.n)
+        return
+      case 'synced':
+        if (message.to === this.#channel.id) this.#endSync(message.n, errorFrom(message.error))
+        return
+      case 'resume':
+        if (disk.leads && isRunning()) listener.resume(message.token)
+    }
+  }
+
+  #onLead(lead: Lead<SharedStatus>, from: string): void {
+    const { disk, copy, version, isRunning, status, listener } = this.#options
+    if (lead.term < this.#term || !isRunning()) return
+    this.#term = lead.term
+    if (disk.leads) {
+      if (lead.term > disk.database.term) listener.overtaken()
+      return
+    }
+    const canRead = disk.database !== noDatabase && !disk.outbox.refused && lead.version === version
+    if (!canRead || !lead.isStoring) {
+      this.#leave()
+      return
+    }
+    const { id, term } = this.#leader ?? {}
+    const isOther = id !== from || term !== lead.term
+    this.#leader = { id: from, term: lead.term, status: statusFrom(lead.status) }
+    if (this.#asking.at === Number.POSITIVE_INFINITY) this.#asking.set(askEveryMs)
+    const isReplaced = copy.name !== undefined && lead.copy !== copy.name
+    if (isOther || isReplaced || this.feed.state === 'closed') {
+      this.feed.stop()
+      this.#feedListener?.opened()
+      this.feed.hear({ kind: 'hello', hello: { sid: lead.sid } })
+    } else this.feed.hear({ kind: 'position', sid: lead.sid })
+    // The leader then knows that it is heard.
+    if (isOther) this.#channel.post({ type: 'ask' })
+    // A message may have been lost.
+    if (isOther || status().writes.pending > 0) listener.outboxUnknown()
+    listener.followed()
+  }
+
+  /** Follows no longer. */
+  #leave(): void {
+    const { listener } = this.#options
+    this.#asking.clear()
+    if (!this.#leader) return
+    this.#leader = undefined
+    this.feed.stop()
+    for (const n of [...this.#syncs.keys()]) this.#endSync(n, undefined)
+    listener.followed()
+  }
+
+  async #answerSync(to: string, n: number): Promise<void> {
+    const error = await this.#options.listener.sync().then(
+      () => undefined,
+      (thrown: unknown) => shareError(toSyncError(thrown)),
+    )
+    this.#channel.post({ type: 'synced', to, n, ...(error && { error }) })
+  }
+
+  #endSync(n: number, error: SyncError | undefined): void {
+    this.#syncs.get(n)?.(error)
+    this.#syncs.delete(n)
+  }
+}

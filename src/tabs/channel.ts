@@ -1,0 +1,102 @@
+import type { BroadcastChannelConstructor, BroadcastChannelLike, Random } from '../base/environment.ts'
+import type { SyncError } from '../base/errors.ts'
+import type { OutboxNews } from '../persistence/outbox.ts'
+import type { DeltaMessage } from '../protocol/delta.ts'
+import { isObject } from '../protocol/json.ts'
+
+/** The version of the messages. Tabs of another version are not heard. */
+const protocol = 1
+
+/** An error as it is sent to other tabs. */
+export type SharedError = Pick<SyncError, 'name' | 'code' | 'message'>
+
+/** Where the leader is. */
+export interface Lead<Status> {
+  /** The number of the leader. A leader with a higher number has taken the lead later. */
+  readonly term: number
+  /** The version of the application's models. */
+  readonly version: number
+  /** The position at the end of the stored data; 0 if it is not known. */
+  readonly sid: number
+  /** The name of the stored copy. */
+  readonly copy?: string | undefined
+  /** Whether the leader stores the data, so that others can read it. */
+  readonly isStoring: boolean
+  readonly status: Status
+}
+
+/** The messages among the tabs of one database: see docs/tabs.md. */
+export type TabMessage<Status> =
+  | { readonly type: 'ask' }
+  | { readonly type: 'lead'; readonly lead: Lead<Status> }
+  | { readonly type: 'delta'; readonly term: number; readonly delta: DeltaMessage }
+  | { readonly type: 'status'; readonly term: number; readonly status: Status }
+  | { readonly type: 'outbox'; readonly news: OutboxNews }
+  | { readonly type: 'sync'; readonly n: number }
+  | { readonly type: 'synced'; readonly to: string; readonly n: number; readonly error?: SharedError }
+  | { readonly type: 'resume'; readonly token?: string | undefined }
+
+export interface TabChannelOptions<Status> {
+  /** `undefined` where tabs cannot hear each other. */
+  readonly BroadcastChannel: BroadcastChannelConstructor | undefined
+  readonly name: string
+  readonly random: Random
+  readonly onMessage: (message: TabMessage<Status>, from: string) => void
+}
+
+/** The channel among the tabs of one database. Without other tabs, nothing but `ask` and `lead` is sent. */
+export class TabChannel<Status> {
+  readonly #options: TabChannelOptions<Status>
+  /** The name of this tab among the others. */
+  #id = ''
+  #channel: BroadcastChannelLike | undefined
+  #hasPeers = false
+
+  constructor(options: TabChannelOptions<Status>) {
+    this.#options = options
+  }
+
+  /** The name of this tab among the others. */
+  get id(): string {
+    return this.#id
+  }
+
+  get isOpen(): boolean {
+    return this.#channel !== undefined
+  }
+
+  /** Whether another tab was heard since the channel was opened. */
+  get hasPeers(): boolean {
+    return this.#hasPeers
+  }
+
+  open(): void {
+    const { BroadcastChannel, name, random } = this.#options
+    if (this.#channel || !BroadcastChannel) return
+    this.#id = random.bytes(16).join('.')
+    this.#hasPeers = false
+    this.#channel = new BroadcastChannel(name)
+    this.#channel.onmessage = ({ data }) => this.#hear(data)
+  }
+
+  close(): void {
+    this.#channel?.close()
+    this.#channel = undefined
+  }
+
+  post(message: TabMessage<Status>): void {
+    const isForAll = message.type === 'ask' || message.type === 'lead'
+    if (isForAll || this.#hasPeers) this.#channel?.postMessage({ ...message, protocol, from: this.#id })
+  }
+
+  #hear(data: unknown): void {
+    if (!isTabMessage<Status>(data)) return
+    this.#hasPeers = true
+    this.#options.onMessage(data, data.from)
+  }
+}
+
+/** Messages of one version come from the same code as this, and so are what they say. */
+function isTabMessage<Status>(data: unknown): data is TabMessage<Status> & { readonly from: string } {
+  return isObject(data) && data.protocol === protocol && typeof data.from === 'string'
+}
