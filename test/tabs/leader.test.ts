@@ -1,56 +1,6 @@
-import { memoryStore, type Store, type SyncClient } from 'instep'
 import { mockSyncServer } from 'instep/testing'
 import { expect, test } from 'vitest'
-import { VirtualLifecycle } from '../../src/testing/virtual-environment.ts'
-import { VirtualLocks } from '../../src/testing/virtual-locks.ts'
-
-interface Tab {
-  readonly client: SyncClient
-  readonly lifecycle: VirtualLifecycle
-}
-
-/** The tabs of one browser. Somebody else writes as the service. `hasLocks`: whether the page is a secure one. */
-async function browser({ hasLocks = true } = {}) {
-  const server = mockSyncServer()
-  await server.write([{ op: 'i', t: 'Item', id: 'i0', p: {} }], 'ada')
-  const device = server.device()
-  const store: Store = { ...memoryStore(), kind: 'durable', isPerOrigin: true }
-  const locks = new VirtualLocks()
-  const open = async ({ visible = true, page = locks.page() } = {}): Promise<Tab> => {
-    const lifecycle = new VirtualLifecycle()
-    lifecycle.set({ visible })
-    const environment = { lifecycle, locks: hasLocks ? page : undefined }
-    const client = device.client({ identity: 'ada', store, environment, pollInterval: 600_000 })
-    await client.start()
-    await server.settle()
-    return { client, lifecycle }
-  }
-  return {
-    server,
-    device,
-    open,
-    insert: async (id: string) => {
-      await server.write([{ op: 'i', t: 'Item', id, p: {} }], 'ada')
-      await server.settle()
-    },
-    front: async ({ lifecycle }: Tab) => {
-      lifecycle.set({ visible: false })
-      lifecycle.set({ visible: true })
-      await server.settle()
-    },
-    close: ({ client }: Tab) => server.clock.until(client.close()),
-    /** The records that a tab shows which is opened offline. */
-    async stored() {
-      device.disconnect()
-      const { client } = await open()
-      const ids = client.query('Item', {}).rows.map(({ id }) => id)
-      await server.close()
-      return ids.sort()
-    },
-  }
-}
-
-const rolesOf = (...tabs: readonly Tab[]) => tabs.map(({ client }) => client.status.role)
+import { browser, rolesOf } from './browser.ts'
 
 test.each([true, false])('the tab that was opened last leads (locks: %s)', async (hasLocks) => {
   const { server, open, insert } = await browser({ hasLocks })
@@ -90,11 +40,8 @@ test('another tab leads when the leader is closed', async () => {
 
 test('invariant 40: another tab leads when the process of the leader ends', async () => {
   const { server, open } = await browser()
-  const locks = new VirtualLocks()
-  const first = await open({ page: locks.page() })
-  const page = locks.page()
-  await open({ page })
-  page.crash()
+  const [first, second] = [await open(), await open()]
+  second.kill()
   await server.settle()
   expect(rolesOf(first)).toEqual(['leader'])
   await server.close()
@@ -175,7 +122,7 @@ test('a removal that a follower has seen is not forgotten when it leads', async 
 test('a browser that refuses locks leaves the lead to the tab that was opened last', async () => {
   const { server, open } = await browser()
   const refusing = { request: () => Promise.reject(new Error('Not here.')), crash() {} }
-  const tab = await open({ page: refusing })
+  const tab = await open({ environment: { locks: refusing } })
   expect(rolesOf(tab)).toEqual(['leader'])
   await server.close()
 })

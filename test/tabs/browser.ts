@@ -1,0 +1,93 @@
+import { memoryStore, type Store, type SyncClient, type SyncClientOptions } from 'instep'
+import { mockSyncServer } from 'instep/testing'
+import { VirtualChannels } from '../../src/testing/virtual-channels.ts'
+import { VirtualLifecycle } from '../../src/testing/virtual-environment.ts'
+import { VirtualLocks } from '../../src/testing/virtual-locks.ts'
+
+export interface Tab {
+  readonly client: SyncClient
+  readonly lifecycle: VirtualLifecycle
+  /** Its process ends: its lock is free, and it says nothing more. */
+  readonly kill: () => void
+  /** It stands still: it keeps its lock, and says nothing more. */
+  readonly freeze: () => void
+}
+
+export interface BrowserOptions {
+  /** Whether the page is a secure one. */
+  readonly hasLocks?: boolean
+  readonly hasChannel?: boolean
+  readonly store?: Store
+}
+
+export type OpenOptions = Partial<Pick<SyncClientOptions, 'models' | 'merge' | 'onUnauthenticated'>> & {
+  readonly visible?: boolean
+  readonly environment?: SyncClientOptions['environment']
+  readonly token?: () => string
+}
+
+/** The tabs of one browser. Somebody else writes as the service. */
+export async function browser({ hasLocks = true, hasChannel = true, store }: BrowserOptions = {}) {
+  const server = mockSyncServer()
+  await server.write([{ op: 'i', t: 'Item', id: 'i0', p: {} }], 'ada')
+  const device = server.device()
+  const shared: Store = store ?? { ...memoryStore(), kind: 'durable', isPerOrigin: true }
+  const locks = new VirtualLocks()
+  const channels = new VirtualChannels()
+  const open = async ({ visible = true, environment, ...options }: OpenOptions = {}): Promise<Tab> => {
+    const lifecycle = new VirtualLifecycle()
+    lifecycle.set({ visible })
+    const page = { locks: locks.page(), channel: channels.page() }
+    const client = device.client({
+      identity: 'ada',
+      store: shared,
+      pollInterval: 600_000,
+      ...options,
+      environment: {
+        lifecycle,
+        locks: hasLocks ? page.locks : undefined,
+        BroadcastChannel: hasChannel ? page.channel : undefined,
+        ...environment,
+      },
+    })
+    await client.start()
+    await server.settle()
+    const freeze = () => page.channel.crash()
+    return {
+      client,
+      lifecycle,
+      freeze,
+      kill: () => {
+        freeze()
+        page.locks.crash()
+      },
+    }
+  }
+  return {
+    server,
+    device,
+    open,
+    insert: async (id: string) => {
+      await server.write([{ op: 'i', t: 'Item', id, p: {} }], 'ada')
+      await server.settle()
+    },
+    front: async ({ lifecycle }: Tab) => {
+      lifecycle.set({ visible: false })
+      lifecycle.set({ visible: true })
+      await server.settle()
+    },
+    close: ({ client }: Tab) => server.clock.until(client.close()),
+    /** How often the endpoint was asked. */
+    asked: (endpoint: string) => server.requests.filter((request) => request.endpoint === endpoint).length,
+    /** The records that a tab shows which is opened offline. */
+    async stored() {
+      device.disconnect()
+      const { client } = await open()
+      const ids = client.query('Item', {}).rows.map(({ id }) => id)
+      await server.close()
+      return ids.sort()
+    },
+  }
+}
+
+export const rolesOf = (...tabs: readonly Tab[]) => tabs.map(({ client }) => client.status.role)

@@ -1,0 +1,274 @@
+import { defineModels, memoryStore, type Store } from 'instep'
+import { expect, test } from 'vitest'
+import { browser, rolesOf } from './browser.ts'
+
+const insert = (id: string) => (m: { insert(t: string, record: { readonly id: string }): unknown }) =>
+  m.insert('Item', { id })
+const idsIn = ({ client }: { readonly client: { all(t: string): readonly { readonly id: string }[] } }) =>
+  client.all('Item').map(({ id }) => id)
+
+test('five tabs hold one socket, and a change is fetched for all of them at once', async () => {
+  const { server, open, insert, asked } = await browser()
+  const tabs = [await open(), await open(), await open(), await open(), await open()]
+  const before = asked('delta')
+  const sockets = asked('ws')
+  await insert('i1')
+  expect(tabs.map(idsIn)).toEqual(tabs.map(() => ['i0', 'i1']))
+  expect(asked('delta') - before).toBeLessThanOrEqual(1)
+  expect(asked('ws')).toBe(sockets)
+  await server.close()
+})
+
+test('a tab that follows shows what the leader shows: role aside, one status', async () => {
+  const { server, open } = await browser()
+  const [first, second] = [await open(), await open()]
+  const { role: _, ...shown } = first.client.status
+  expect(second.client.status).toMatchObject(shown)
+  await server.close()
+})
+
+test('invariant 68: a write in a follower is durable at once, and sent once by the leader', async () => {
+  const { server, open, asked } = await browser()
+  const [first, second] = [await open(), await open()]
+  const written = first.client.mutate(insert('i1'))
+  await server.clock.until(written.durable)
+  await server.settle()
+  expect(written.state).toBe('synced')
+  expect(asked('tx')).toBe(1)
+  expect(idsIn(second)).toEqual(['i0', 'i1'])
+  await server.close()
+})
+
+test('what one tab writes offline, another tab shows', async () => {
+  const { server, device, open } = await browser()
+  const [first, second] = [await open(), await open()]
+  device.disconnect()
+  first.client.mutate(insert('i1'))
+  await server.settle()
+  expect(idsIn(second)).toEqual(['i0', 'i1'])
+  expect(second.client.status.writes.pending).toBe(1)
+  await server.close()
+})
+
+test('what one tab undoes offline is gone in another, and never reaches the server', async () => {
+  const { server, device, open, asked } = await browser()
+  const [first, second] = [await open(), await open()]
+  device.disconnect()
+  await server.settle()
+  const written = first.client.mutate(insert('i1'))
+  await server.settle()
+  await server.clock.until(written.undo())
+  await server.settle()
+  expect(idsIn(second)).toEqual(['i0'])
+  device.reconnect()
+  await server.settle()
+  expect(asked('tx')).toBe(0)
+  await server.close()
+})
+
+test('a write that one tab synced does not count as pending in another', async () => {
+  const { server, device, open } = await browser()
+  const [first, second] = [await open(), await open()]
+  await server.clock.until(first.client.mutate(insert('i1')).synced)
+  device.disconnect()
+  await server.settle()
+  second.client.mutate(insert('i2'))
+  await server.settle()
+  expect(second.client.status.writes.pending).toBe(1)
+  await server.close()
+})
+
+test('a refusal is in the inbox of every tab, and leaves them all when one discards it', async () => {
+  const { server, open } = await browser()
+  const [first, second] = [await open(), await open()]
+  server.reject('forbidden')
+  const written = first.client.mutate(insert('i1'))
+  await server.settle()
+  expect([first, second].map(({ client }) => client.status.writes.rejected)).toEqual([1, 1])
+  await server.clock.until(second.client.outbox.discard(written.id))
+  await server.settle()
+  expect(first.client.status.writes.rejected).toBe(0)
+  expect(written.state).toBe('discarded')
+  await server.close()
+})
+
+test('`merge` is asked in one tab only', async () => {
+  const { server, open } = await browser()
+  let merges = 0
+  const merge = () => {
+    merges += 1
+    return undefined
+  }
+  const first = await open({ merge })
+  await open({ merge })
+  server.reject('conflict')
+  first.client.mutate(insert('i1'))
+  await server.settle()
+  expect(merges).toBe(1)
+  await server.close()
+})
+
+test('the later write wins, although the clock was set back an hour between two tabs', async () => {
+  const { server, open } = await browser()
+  const clock = (aheadMs: number) => ({
+    now: () => server.clock.now() + aheadMs,
+    after: (ms: number, callback: () => void) => server.clock.after(ms, callback),
+    pause: () => server.clock.pause(),
+  })
+  const first = await open({ environment: { clock: clock(3_600_000) } })
+  const second = await open({ environment: { clock: clock(0) } })
+  await server.clock.until(first.client.mutate((m) => m.update('Item', 'i0', { n: 1 })).durable)
+  await server.clock.advance(50)
+  second.client.mutate((m) => m.update('Item', 'i0', { n: 2 }))
+  await server.settle()
+  expect((await server.rows('ada'))[0]?.p).toMatchObject({ n: 2 })
+  await server.close()
+})
+
+test('invariant 71: a refresh token that works once is redeemed once for all tabs', async () => {
+  const { server, open } = await browser()
+  let token = server.token('ada')
+  let redeemed = 0
+  const options = {
+    token: () => token,
+    onUnauthenticated: () => {
+      redeemed += 1
+      token = server.token('ada')
+      return token
+    },
+  }
+  const tabs = [await open(options), await open(options), await open(options)]
+  server.revoke('ada')
+  await server.settle()
+  expect(redeemed).toBe(1)
+  expect(tabs.map(({ client }) => client.status.connection.state)).toEqual(['socket', 'socket', 'socket'])
+  await server.close()
+})
+
+test('`resume` in a follower gives the leader the new token', async () => {
+  const { server, open } = await browser()
+  let token = server.token('ada')
+  const options = { token: () => token }
+  const [first, second] = [await open(options), await open(options)]
+  server.revoke('ada')
+  await server.settle()
+  expect(first.client.status.connection.state).toBe('unauthenticated')
+  token = server.token('ada')
+  first.client.resume(token)
+  await server.settle()
+  expect(second.client.status.connection.state).toBe('socket')
+  await server.close()
+})
+
+test('`sync` in a follower resolves once the leader has fetched and stored', async () => {
+  const { server, open, asked } = await browser()
+  const [first] = [await open(), await open()]
+  const before = asked('delta')
+  await server.clock.until(first.client.sync())
+  expect(asked('delta') - before).toBe(1)
+  await server.close()
+})
+
+test('`sync` in a follower rejects with the error of the leader', async () => {
+  const { server, device, open } = await browser()
+  const [first] = [await open(), await open()]
+  device.disconnect()
+  await server.settle()
+  await expect(server.clock.until(first.client.sync())).rejects.toMatchObject({ code: 'unreachable' })
+  await server.close()
+})
+
+test('a large delta is read from the disk by the tabs that follow', async () => {
+  const { server, open, asked } = await browser()
+  const [first] = [await open(), await open()]
+  const before = asked('delta')
+  const ops = Array.from({ length: 500 }, (_, n) => ({ op: 'i' as const, t: 'Item', id: `x${n}`, p: {} }))
+  await server.write(ops, 'ada')
+  await server.settle()
+  expect(first.client.count('Item')).toBe(501)
+  expect(asked('delta') - before).toBeLessThanOrEqual(1)
+  await server.close()
+})
+
+test('a new history at the server reaches every tab by one snapshot', async () => {
+  const { server, open, insert, asked } = await browser()
+  const tabs = [await open(), await open()]
+  await insert('i1')
+  const before = asked('bootstrap')
+  server.changeEpoch()
+  await server.settle()
+  await insert('i2')
+  expect(tabs.map(idsIn)).toEqual([
+    ['i0', 'i1', 'i2'],
+    ['i0', 'i1', 'i2'],
+  ])
+  expect(asked('bootstrap') - before).toBe(1)
+  await server.close()
+})
+
+test('invariant 40: a tab leads within 5 s when the leader stands still', async () => {
+  const { server, open } = await browser()
+  const [first, second] = [await open(), await open()]
+  second.freeze()
+  await server.clock.advance(5_000)
+  expect(rolesOf(first)).toEqual(['leader'])
+  await server.close()
+})
+
+test('invariant 70: what a follower wrote is sent by the next leader when the leader dies', async () => {
+  const { server, device, open } = await browser()
+  const [first, second] = [await open(), await open()]
+  device.disconnect()
+  const written = first.client.mutate(insert('i1'))
+  await server.clock.until(written.durable)
+  second.kill()
+  void second.client.close()
+  device.reconnect()
+  await server.settle()
+  expect(written.state).toBe('synced')
+  await server.close()
+})
+
+test('a tab with another version of the models follows nobody, and is in step all the same', async () => {
+  const { server, open, insert } = await browser()
+  const older = await open({ models: defineModels({}, { version: 1 }) })
+  await open({ models: defineModels({}, { version: 2, migrate: { 2: {} } }) })
+  await insert('i1')
+  expect(idsIn(older)).toEqual(['i0', 'i1'])
+  await server.close()
+})
+
+test('tabs whose leader cannot store follow nobody, and are in step all the same', async () => {
+  const inner: Store = { ...memoryStore(), kind: 'durable', isPerOrigin: true }
+  let isFull = false
+  const store: Store = {
+    ...inner,
+    open: async (name) => {
+      const connection = await inner.open(name)
+      return {
+        ...connection,
+        transaction: (options, body) => {
+          if (isFull && options.mode === 'write') return Promise.reject(new Error('There is no room.'))
+          return connection.transaction(options, body)
+        },
+      }
+    },
+  }
+  const { server, open, insert } = await browser({ store })
+  const [first] = [await open(), await open()]
+  isFull = true
+  await insert('i1')
+  await insert('i2')
+  expect(idsIn(first)).toEqual(['i0', 'i1', 'i2'])
+  await server.close()
+})
+
+test('a tab that is opened while the leader fetches its first data shows how far it is, and then the data', async () => {
+  const { server, device, open } = await browser()
+  device.disconnect()
+  const [first] = [await open(), await open()]
+  device.reconnect()
+  await server.settle()
+  expect(idsIn(first)).toEqual(['i0'])
+  await server.close()
+})
