@@ -26,7 +26,9 @@ const askEveryMs = 2_000
 /** A delta of more frames is not sent to the other tabs: they read it from the disk once it is stored. */
 const maxFrames = 200
 
-export interface FollowingOptions extends Pick<RealtimeOptions, 'copy' | 'reporter'> {
+export interface FollowingOptions {
+  readonly copy: RealtimeOptions['copy']
+  readonly reporter: RealtimeOptions['reporter']
   readonly environment: Pick<Environment, 'BroadcastChannel' | 'clock' | 'lifecycle' | 'random'>
   /** The name of the channel; `undefined` if the clients of the database are not tabs of one browser. */
   readonly channelName: string | undefined

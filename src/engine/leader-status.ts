@@ -11,7 +11,9 @@ export interface LeaderStatus {
 }
 
 /** The same, as it is sent to other tabs. */
-export interface SharedStatus extends Pick<LeaderStatus, 'data' | 'paused'> {
+export interface SharedStatus {
+  readonly data: DataStatus
+  readonly paused?: string | undefined
   readonly connection: Omit<ConnectionStatus, 'error'>
   readonly error?: SharedError | undefined
 }

@@ -12,8 +12,8 @@ export interface Status {
   readonly writes: WritesStatus
   readonly storage: StorageStatus
   /**
-   * The `leader` stores the data for all clients of one database, such as the tabs of an application. A `follower`
-   * stores its own transactions only.
+   * The `leader` syncs for all clients of one database, such as the tabs of an application. A `follower` shows what the
+   * leader has received, and stores its own transactions only.
    */
   readonly role: 'leader' | 'follower'
   /** The position that is shown. The stored position, from which a restart continues, may be a little lower. */

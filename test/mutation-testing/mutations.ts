@@ -11,6 +11,7 @@ import { service } from './service.ts'
 import { sql } from './sql.ts'
 import { storage } from './storage.ts'
 import { tables } from './tables.ts'
+import { tabs } from './tabs.ts'
 import { transactions } from './transactions.ts'
 import { writes } from './writes.ts'
 
@@ -28,6 +29,7 @@ export const mutations: readonly Mutation[] = [
   ...owners,
   ...sql,
   ...tables,
+  ...tabs,
   ...writes,
   ...overHttp,
 ].sort((a, b) => a.invariant - b.invariant)

@@ -183,7 +183,7 @@ export const storage: readonly Mutation[] = [
     test: 'test/tabs/leader.test.ts',
     name: 'invariant 40: another tab leads when the process of the leader ends',
     file: 'src/tabs/leadership.ts',
-    from: 'if (this.#isHeld) disk.lead()',
-    to: 'if (disk) {}',
+    from: 'isHeld && this.#options.disk.lead()',
+    to: 'isHeld && undefined',
   },
 ]

@@ -61,10 +61,10 @@ export const writes: readonly Mutation[] = [
   {
     invariant: 18,
     test: 'test/persistence/outbox.test.ts',
-    name: 'invariant 18: writes to the outbox are flushed to disk',
+    name: 'invariant 18: a transaction is flushed to disk; what only tells what became of it is not',
     file: 'src/persistence/outbox.ts',
-    from: "durability: 'strict'",
-    to: "durability: 'relaxed'",
+    from: "'strict' | 'relaxed' = 'strict'",
+    to: "'strict' | 'relaxed' = 'relaxed'",
   },
   {
     invariant: 18,

@@ -17,6 +17,7 @@ export interface BrowserOptions {
   /** Whether the page is a secure one. */
   readonly hasLocks?: boolean
   readonly hasChannel?: boolean
+  readonly carry?: (deliver: () => void) => void
   readonly store?: Store
 }
 
@@ -27,13 +28,14 @@ export type OpenOptions = Partial<Pick<SyncClientOptions, 'models' | 'merge' | '
 }
 
 /** The tabs of one browser. Somebody else writes as the service. */
-export async function browser({ hasLocks = true, hasChannel = true, store }: BrowserOptions = {}) {
+export async function browser(options: BrowserOptions = {}) {
+  const { hasLocks = true, hasChannel = true, store, carry } = options
   const server = mockSyncServer()
   await server.write([{ op: 'i', t: 'Item', id: 'i0', p: {} }], 'ada')
   const device = server.device()
   const shared: Store = store ?? { ...memoryStore(), kind: 'durable', isPerOrigin: true }
   const locks = new VirtualLocks()
-  const channels = new VirtualChannels()
+  const channels = new VirtualChannels(carry ? { carry } : {})
   const open = async ({ visible = true, environment, ...options }: OpenOptions = {}): Promise<Tab> => {
     const lifecycle = new VirtualLifecycle()
     lifecycle.set({ visible })

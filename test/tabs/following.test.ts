@@ -7,7 +7,7 @@ const insert = (id: string) => (m: { insert(t: string, record: { readonly id: st
 const idsIn = ({ client }: { readonly client: { all(t: string): readonly { readonly id: string }[] } }) =>
   client.all('Item').map(({ id }) => id)
 
-test('five tabs hold one socket, and a change is fetched for all of them at once', async () => {
+test('invariant 42: five tabs hold one socket, and a change is fetched for all of them at once', async () => {
   const { server, open, insert, asked } = await browser()
   const tabs = [await open(), await open(), await open(), await open(), await open()]
   const before = asked('delta')
@@ -27,7 +27,7 @@ test('a tab that follows shows what the leader shows: role aside, one status', a
   await server.close()
 })
 
-test('invariant 68: a write in a follower is durable at once, and sent once by the leader', async () => {
+test('invariant 39, invariant 68: a write in a follower is durable at once, and sent once by the leader', async () => {
   const { server, open, asked } = await browser()
   const [first, second] = [await open(), await open()]
   const written = first.client.mutate(insert('i1'))
@@ -178,6 +178,20 @@ test('`sync` in a follower rejects with the error of the leader', async () => {
   await server.close()
 })
 
+test('invariant 69: a tab that misses most messages is in step within 5 s', async () => {
+  let n = 0
+  const carry = (deliver: () => void) => {
+    n += 1
+    if (n % 3 === 0) void Promise.resolve().then(deliver)
+  }
+  const { server, open, insert } = await browser({ carry })
+  const [first] = [await open(), await open()]
+  await insert('i1')
+  await server.clock.advance(5_000)
+  expect(idsIn(first)).toEqual(['i0', 'i1'])
+  await server.close()
+})
+
 test('a large delta is read from the disk by the tabs that follow', async () => {
   const { server, open, asked } = await browser()
   const [first] = [await open(), await open()]
@@ -229,7 +243,7 @@ test('invariant 70: what a follower wrote is sent by the next leader when the le
   await server.close()
 })
 
-test('a tab with another version of the models follows nobody, and is in step all the same', async () => {
+test('invariant 41: a tab with another version of the models follows nobody, and is in step all the same', async () => {
   const { server, open, insert } = await browser()
   const older = await open({ models: defineModels({}, { version: 1 }) })
   await open({ models: defineModels({}, { version: 2, migrate: { 2: {} } }) })

@@ -1,0 +1,70 @@
+import type { Mutation } from './mutation.ts'
+
+const test = 'test/tabs/following.test.ts'
+
+export const tabs: readonly Mutation[] = [
+  {
+    invariant: 39,
+    test,
+    name: 'invariant 39, invariant 68: a write in a follower is durable at once, and sent once by the leader',
+    file: 'src/mutations/mutations.ts',
+    from: 'if (options.follows()) return false',
+    to: '',
+  },
+  {
+    invariant: 40,
+    test,
+    name: 'invariant 40: a tab leads within 5 s when the leader stands still',
+    file: 'src/engine/following.ts',
+    from: 'this.#unanswered += 1',
+    to: '',
+  },
+  {
+    invariant: 41,
+    test,
+    name: 'invariant 41: a tab with another version of the models follows nobody, and is in step all the same',
+    file: 'src/engine/following.ts',
+    from: 'lead.version === version',
+    to: 'lead.version > 0',
+  },
+  {
+    invariant: 42,
+    test,
+    name: 'invariant 42: five tabs hold one socket, and a change is fetched for all of them at once',
+    file: 'src/engine/engine.ts',
+    from: '&& !this.#isRefused && !leader',
+    to: '&& !this.#isRefused',
+  },
+  {
+    invariant: 68,
+    test,
+    name: 'invariant 39, invariant 68: a write in a follower is durable at once, and sent once by the leader',
+    file: 'src/engine/following.ts',
+    from: 'listener.outbox(message.news)',
+    to: '',
+  },
+  {
+    invariant: 69,
+    test,
+    name: 'invariant 69: a tab that misses most messages is in step within 5 s',
+    file: 'src/engine/following.ts',
+    from: "else this.feed.hear({ kind: 'position', sid: lead.sid })",
+    to: '',
+  },
+  {
+    invariant: 70,
+    test,
+    name: 'invariant 70: what a follower wrote is sent by the next leader when the leader dies',
+    file: 'src/engine/engine.ts',
+    from: 'follows: () => this.#following.leader !== undefined',
+    to: 'follows: () => this.#following.hears',
+  },
+  {
+    invariant: 71,
+    test,
+    name: 'invariant 71: a refresh token that works once is redeemed once for all tabs',
+    file: 'src/engine/engine.ts',
+    from: 'if (this.#following.leader) {',
+    to: 'if (!this.#following) {',
+  },
+]
