@@ -4,6 +4,7 @@ import { readOptions } from './options.mjs'
 import { bench } from './service/bench.mjs'
 import { measureBootstrap } from './service/bootstrap.mjs'
 import { measureFanOut } from './service/fan-out.mjs'
+import { measureOthers } from './service/others.mjs'
 import { measureOwners, measureTeams } from './service/owners.mjs'
 import { measureStart } from './service/start.mjs'
 import { measureTransactions } from './service/transactions.mjs'
@@ -15,6 +16,7 @@ const parts = {
   teams: (options) => measureTeams(options),
   many: (options) => measureOwners(options),
   transactions: (options) => measureTransactions(options),
+  others: (options) => measureOthers(options),
   start: (options) => measureStart(options),
 }
 
@@ -32,6 +34,8 @@ const help = `Usage: node service.mjs [options]
   teams          500 sockets of callers with 20 owners each at 100 writes a second: from the POST to the last message
   many           deltas and snapshots of a caller with 20 owners, beside one owner with as much, in turns
   transactions   transactions a second, beside the same statements, recorded and sent again without the service
+  others         how long another user's writes, its socket and /healthz wait meanwhile, on a folder and on PostgreSQL,
+                 median and maximum: with nothing else, long records changed, many inserts, and a snapshot of \`--rows\`
   start          from the command to \`listening\`, embedded, on a folder that is not there yet and on one that is
 
 It starts a PostgreSQL with its default settings (fsync is on), the service, and what loads it, each in a process of its

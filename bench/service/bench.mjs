@@ -75,14 +75,15 @@ async function serve(cli, database) {
   throw new Error('The service did not start.')
 }
 
-/** Runs one job of `load.mjs` in a process of its own. */
-export async function load(job) {
+/** Runs one job of `load.mjs` in a process of its own. A job without an end of its own ends once `until` resolves. */
+export async function load(job, until) {
   const child = fork(here('load.mjs'))
   const ended = once(child, 'exit').then(([code]) => {
     throw new Error(`The load ended with ${code}.`)
   })
   ended.catch(() => {})
   child.send(job)
+  until?.finally(() => child.send('end'))
   try {
     return (await Promise.race([once(child, 'message'), ended]))[0]
   } finally {

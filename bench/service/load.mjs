@@ -9,7 +9,10 @@ const agent = new Agent({ keepAlive: true })
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 
 async function ask(url, token, body) {
-  const headers = { Authorization: `Bearer ${token}`, ...(body && { 'Content-Type': 'application/json' }) }
+  const headers = {
+    ...(token && { Authorization: `Bearer ${token}` }),
+    ...(body && { 'Content-Type': 'application/json' }),
+  }
   const asked = request(url, { agent, method: body ? 'POST' : 'GET', headers })
   asked.end(body)
   const [answer] = await once(asked, 'response')
@@ -107,6 +110,68 @@ const jobs = {
     }
     await Promise.all(Array.from({ length: lanes }, (_, number) => lane(number)))
     return { perSecond: (done * 1_000) / (performance.now() - began) }
+  },
+
+  /**
+   * Until the parent process says `end`: the times of writes of one user and of requests for `/healthz`, at a pace that
+   * waits for nothing, and the times until the user's socket receives the writes.
+   */
+  async watch({ url, token, prefix }) {
+    let isEnded = false
+    process.once('message', () => {
+      isEnded = true
+    })
+    const [sent, sockets, writes, healths, failures] = [new Map(), [], [], [], []]
+    const socket = new WebSocket(`${url.replace('http', 'ws')}/ws`, {
+      headers: { Authorization: `Bearer ${token}` },
+    })
+    await once(socket, 'message')
+    socket.on('message', (data) => {
+      for (const [, id] of data.toString().matchAll(/"tx":"([^"]+)"/g)) {
+        sockets.push(performance.now() - sent.get(id))
+      }
+    })
+    const every = async (ms, times, request) => {
+      const answers = []
+      const start = performance.now()
+      for (let n = 0; !isEnded; n += 1) {
+        while (performance.now() < start + n * ms) await pause(start + n * ms - performance.now())
+        const began = performance.now()
+        const answered = request(n)
+          .then(() => times.push(performance.now() - began))
+          .catch((error) => failures.push(String(error)))
+        answers.push(answered)
+      }
+      await Promise.all(answers)
+    }
+    const health = new URL('/healthz', url).href
+    await Promise.all([
+      every(50, writes, async (n) => {
+        sent.set(`${prefix}-${n}`, performance.now())
+        await write(url, token, `${prefix}-${n}`)
+      }),
+      every(100, healths, async () => void (await (await ask(health)).toArray())),
+    ])
+    await pause(1_000)
+    socket.close()
+    return { writes, healths, sockets, failures, unsent: sent.size - sockets.length }
+  },
+
+  /** Sends `bodies` at once. Returns how often each result came, and the longest time. */
+  async post({ url, token, bodies }) {
+    const results = {}
+    const began = performance.now()
+    const send = async (body) => {
+      const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' }
+      const asked = request(`${url}/tx`, { agent, method: 'POST', headers })
+      asked.end(body)
+      const [answer] = await once(asked, 'response')
+      const text = Buffer.concat(await answer.toArray()).toString()
+      const [, code = answer.statusCode] = /"code":"(\w+)"/.exec(text) ?? []
+      results[code] = (results[code] ?? 0) + 1
+    }
+    await Promise.all(bodies.map(send))
+    return { results, ms: performance.now() - began }
   },
 
   /** Sends recorded transactions to the database itself, over as many connections as `lanes`. */

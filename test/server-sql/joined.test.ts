@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { Joined } from '../../src/server/log/sql/joined.ts'
 import { settle, VirtualClock } from '../support/virtual-clock.ts'
 
@@ -169,4 +169,48 @@ describe('of several callers', () => {
     await heavy
     expect(groups).toHaveLength(22)
   })
+
+  test('a caller whose writes do not fit into a group delays the others by two of them', async () => {
+    const groups: (readonly string[])[] = []
+    const joined = new Joined<string, string>({
+      run: async (jobs) => {
+        groups.push(jobs)
+        const fitting = jobs.findIndex((job, n) => n > 0 && job === 'heavy')
+        return fitting < 0 ? jobs : jobs.slice(0, fitting)
+      },
+      sizeOf: () => 15,
+      callerOf: (job) => job,
+      isOfOne: () => true,
+      clock: new VirtualClock(),
+      maxWaitMs: 10_000,
+    })
+    const heavy = Promise.all(Array.from({ length: 20 }, () => joined.do('heavy')))
+    await turn()
+    await turn()
+    const before = groups.length
+    expect(before).toBeLessThan(10)
+    await joined.do('ann')
+    expect(groups.length - before).toBeLessThanOrEqual(3)
+    await heavy
+  })
+})
+
+test('other tasks run several times between two groups', async () => {
+  const clock = new VirtualClock()
+  const pause = vi.spyOn(clock, 'pause')
+  const pausesBefore: number[] = []
+  const joined = new Joined<number, number>({
+    run: async (jobs) => {
+      pausesBefore.push(pause.mock.calls.length)
+      return jobs
+    },
+    sizeOf: () => 1_000,
+    callerOf: () => undefined,
+    isOfOne: () => true,
+    pauses: 16,
+    clock,
+    maxWaitMs: 10_000,
+  })
+  await Promise.all([joined.do(1), joined.do(2)])
+  expect(pausesBefore).toEqual([16, 32])
 })

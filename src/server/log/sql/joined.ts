@@ -13,6 +13,8 @@ interface Waiting<Job, Result> {
   turn: number
   /** Whether the job needs a group of its own. */
   isAlone: boolean
+  /** Whether its group has not done it. */
+  isPutBack: boolean
   readonly resolve: (result: Result) => void
   readonly reject: (error: unknown) => void
   /** Cancels the time limit of the wait. */
@@ -31,6 +33,11 @@ export interface JoinedOptions<Job, Result> {
   readonly callerOf: (job: Job) => string | undefined
   /** Whether an error may be caused by a single job, so that each job of the group should be tried alone. */
   readonly isOfOne: (error: unknown) => boolean
+  /**
+   * How often other tasks may run before a group. Node accepts one connection in each turn of its loop, so jobs that keep
+   * the process busy need several: otherwise new connections would wait for as many groups. @default 1
+   */
+  readonly pauses?: number
   readonly clock: Clock
   /** How long a job may wait for earlier ones, in ms. */
   readonly maxWaitMs: number
@@ -41,13 +48,14 @@ export interface JoinedOptions<Job, Result> {
  * group share its fixed cost: for a commit, a write to the disk.
  *
  * Callers share the time by the sizes of their jobs (start-time fair queuing): a caller's job waits for the caller's own
- * earlier jobs, and for about as much of each other caller. Within a group, jobs run in the order of their arrival.
+ * earlier jobs, and for about as much of each other caller. Within a group, jobs run in the order of their arrival; but first
+ * come those that an earlier group has not done, by their turns.
  */
 export class Joined<Job, Result> {
   readonly #options: JoinedOptions<Job, Result>
   /** Ordered by turn. */
   readonly #waiting: Waiting<Job, Result>[] = []
-  /** The turn of the last job that began. */
+  /** The turn of the last job that was done, or of the first job of the current group. */
   #turn = 0
   /** The earliest turn of each caller's next job, if that is later than `#turn`. */
   readonly #nextTurns = new Map<string | undefined, number>()
@@ -66,7 +74,8 @@ export class Joined<Job, Result> {
     return new Promise((resolve, reject) => {
       const size = this.#options.sizeOf(job)
       const arrival = this.#arrivals++
-      const waiting = { job, size, arrival, turn: 0, isAlone: false, resolve, reject, start: () => {} }
+      const flags = { isAlone: false, isPutBack: false }
+      const waiting = { job, size, arrival, turn: 0, ...flags, resolve, reject, start: () => {} }
       this.#enqueue(waiting)
       if (this.#working) this.#limit(waiting)
       void this.#work()
@@ -83,6 +92,7 @@ export class Joined<Job, Result> {
 
   /** Puts a job back that its group has not done, before the others of its turn. */
   #putBack(waiting: Waiting<Job, Result>): void {
+    waiting.isPutBack = true
     const after = this.#waiting.findIndex(({ turn }) => turn >= waiting.turn)
     this.#waiting.splice(after < 0 ? this.#waiting.length : after, 0, waiting)
     this.#limit(waiting)
@@ -101,7 +111,7 @@ export class Joined<Job, Result> {
     this.#working = true
     while (this.#waiting.length > 0) {
       // A database within this process keeps the process busy. So requests that came during a group arrive only now.
-      await this.#options.clock.pause()
+      for (let left = this.#options.pauses ?? 1; left > 0; left -= 1) await this.#options.clock.pause()
       await this.#run(this.#next())
     }
     this.#working = false
@@ -116,9 +126,17 @@ export class Joined<Job, Result> {
     })
     const group = this.#waiting.splice(0, end < 0 ? this.#waiting.length : end)
     for (const { start } of group) start()
-    this.#turn = group.at(-1)?.turn ?? this.#turn
+    // Jobs that arrive during the group come before those that it does not do.
+    this.#turn = group[0]?.turn ?? this.#turn
+    const putBack = group.filter(({ isPutBack }) => isPutBack)
+    const fresh = group.filter(({ isPutBack }) => !isPutBack)
+    return [...putBack, ...fresh.sort((one, other) => one.arrival - other.arrival)]
+  }
+
+  /** Ends the turns of jobs that were done. */
+  #endTurns(done: readonly Waiting<Job, Result>[]): void {
+    this.#turn = Math.max(this.#turn, ...done.map(({ turn }) => turn))
     for (const [caller, turn] of this.#nextTurns) if (turn <= this.#turn) this.#nextTurns.delete(caller)
-    return group.sort((one, other) => one.arrival - other.arrival)
   }
 
   async #run(group: readonly Waiting<Job, Result>[]): Promise<void> {
@@ -126,9 +144,11 @@ export class Joined<Job, Result> {
     try {
       const results = await this.#options.run(group.map(({ job }) => job))
       if (results.length === 0) throw new Error('No write of the group was decided.')
+      this.#endTurns(group.slice(0, results.length))
       for (const [index, result] of results.entries()) group[index]?.resolve(result)
       for (const waiting of group.slice(results.length).reverse()) this.#putBack(waiting)
     } catch (error) {
+      this.#endTurns(group)
       if (group.length > 1 && this.#options.isOfOne(error)) this.#retryEach(group)
       else for (const { reject } of group) reject(error)
     }

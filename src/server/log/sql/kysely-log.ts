@@ -104,6 +104,7 @@ export class KyselyLog implements SqlLog {
       sizeOf: ({ ops }) => 1 + Math.max(ops.length, JSON.stringify(ops).length / opBytes),
       callerOf: ({ transaction }) => transaction?.caller,
       isOfOne: (error) => !isSyncError(error) || !error.retryable,
+      pauses: database.pageReads ? 16 : 1,
       clock: options.clock,
       maxWaitMs: options.maxWaitMs,
     })

@@ -2,10 +2,13 @@ import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Clock } from '../../../base/environment.ts'
 import type { RecordKey } from '../log.ts'
 import { type Item, itemsAt, rowsOf, SqlCursor } from './cursor.ts'
-import { toNumber } from './int8.ts'
+import { type Int8, toNumber } from './int8.ts'
 
 /** The approximate length of a page, in bytes: a page takes some milliseconds, and others wait for it. */
 const pageBytes = 262_144
+
+/** The number of records that one statement counts. */
+const countedAtOnce = 10_000
 
 /** Makes the statement for the first `limit` items whose sid is above `after`, in order. */
 export type ItemsAfter = (after: number, limit: number) => RawBuilder<Item>
@@ -49,13 +52,13 @@ export class PageReads {
     return read
   }
 
-  /** Ends a read whose transaction was rolled back, with everything that {@link begin} did in it. */
+  /** Ends a read that could not be opened, perhaps because the transaction of {@link begin} was rolled back. */
   undo(read: PageRead): void {
     this.#open.delete(read)
     this.#isDirty = true
   }
 
-  /** Opens a cursor over the items of `read`. `db` must not be in a transaction. */
+  /** Opens a cursor over the items of `read`. `db` must not be in a transaction. If it fails, call {@link undo}. */
   async cursor(db: Kysely<unknown>, read: PageRead, items: ItemsAfter): Promise<SqlCursor> {
     let after = read.since ?? 0
     const end = async () => void this.#open.delete(read)
@@ -71,12 +74,37 @@ export class PageReads {
       for (const sid of sids) rows.push(...(await itemsAt(items(sid - 1, 1), [sid]).execute(db)).rows)
       return rows
     }
-    try {
-      return await SqlCursor.over({ fetchBytes: pageBytes, fetch, itemsAt: longItems, end })
-    } catch (error) {
-      await end()
-      throw error
+    return SqlCursor.over({ fetchBytes: pageBytes, fetch, itemsAt: longItems, end })
+  }
+
+  /**
+   * The number of records that `owners` have at the position of `read`, counted in slices. `db` must not be in a
+   * transaction. Without `vacuum`, which nothing does in a PGlite, the database reads each record to count it.
+   */
+  async count(db: Kysely<unknown>, { till }: PageRead, owners: readonly string[]): Promise<number> {
+    let total = 0
+    let left = [...new Set(owners)].map((owner) => ({ owner, after: 0 }))
+    while (left.length > 0) {
+      const limit = Math.ceil(countedAtOnce / left.length)
+      await this.#clock.pause()
+      const { rows } = await sql<{ owner: string; count: Int8; sid: Int8 }>`
+        select o.owner, count(*) as count, max(r.sid) as sid
+        from json_to_recordset(${JSON.stringify(left)}::json) as o(owner text, after bigint) cross join lateral (
+          select sid from (
+            (select sid from instep_record
+              where owner = o.owner and sid > o.after and sid <= ${till} order by sid limit ${limit})
+            union all
+            (select sid from instep_kept
+              where owner = o.owner and sid > o.after and sid <= ${till} and until > ${till} order by sid limit ${limit})
+          ) r order by sid limit ${limit}
+        ) r group by o.owner`.execute(db)
+      left = []
+      for (const { owner, count, sid } of rows) {
+        total += toNumber(count)
+        if (toNumber(count) === limit) left.push({ owner, after: toNumber(sid) })
+      }
     }
+    return total
   }
 
   /** Keeps copies of `changing` for the open reads. Must run before a write that changes them, after which the head is `head`. */

@@ -141,6 +141,9 @@ async function databaseOf(
   { clock, maxWaitMs = 10_000 }: PGliteOptions,
 ): Promise<SqlDatabase> {
   const onChanged = new Set<() => void>()
+  // Nothing collects statistics in a PGlite. Without them, the planner expects few rows for a page of a read, and sorts
+  // all that is left for each page, instead of following the index.
+  await pglite.query('set enable_bitmapscan = off')
   await pglite.listen(channel, (payload) => {
     if (payload === changedNotice) for (const listener of onChanged) listener()
   })

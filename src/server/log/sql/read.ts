@@ -48,26 +48,26 @@ export async function readRecord(db: Db, t: string, id: string): Promise<StoredR
 /** The records of `owners`, in the order of their last changes for each owner. */
 export async function openSnapshot(database: SqlDatabase, owners: readonly string[]): Promise<OpenRead> {
   const own = stored(owners)
-  const open = async (db: Db) => {
-    const position = await readPosition(db, database)
-    const { rows } = await sql<{ count: Int8 }>`
-      select count(*) as count from instep_record where owner = any(${own})`.execute(db)
-    return { position, count: toNumber(rows[0]?.count ?? 0) }
-  }
   const { pageReads, readers } = database
   if (!pageReads) {
     return inSnapshot(readers, async (trx) => {
+      const position = await readPosition(trx, database)
+      const { rows } = await sql<{ count: Int8 }>`
+        select count(*) as count from instep_record where owner = any(${own})`.execute(trx)
       const items = sql<Item>`
         select r.sid, r.item from unnest(${own}) as o(owner) cross join lateral (
           select sid, ${rowText} as item from instep_record where owner = o.owner order by sid
         ) r`
-      return { ...(await open(trx)), items }
+      return { position, count: toNumber(rows[0]?.count ?? 0), items }
     })
   }
-  return inPages(readers, pageReads, async (trx) => {
-    const opened = await open(trx)
-    const till = opened.position.head
-    const items: ItemsAfter = (after, limit) => sql`
+  return inPages(
+    readers,
+    pageReads,
+    async (trx) => {
+      const position = await readPosition(trx, database)
+      const till = position.head
+      const items: ItemsAfter = (after, limit) => sql`
       select sid, ${rowText} as item from (
         select r.* from unnest(${own}) as o(owner) cross join lateral (
           (select t, id, sid, p from instep_record
@@ -78,8 +78,10 @@ export async function openSnapshot(database: SqlDatabase, owners: readonly strin
             order by sid limit ${limit})
         ) r
       ) r order by sid limit ${limit}`
-    return { ...opened, items, read: await pageReads.begin(trx, till) }
-  })
+      return { position, items, read: await pageReads.begin(trx, till) }
+    },
+    (read) => pageReads.count(readers, read, owners.filter(isStorable)),
+  )
 }
 
 /** The frames that `owners` receive after `since`; none if the horizon has passed `since`. */
@@ -90,13 +92,13 @@ export async function openDelta(
 ): Promise<OpenRead> {
   const open = async (db: Db) => {
     const position = await readPosition(db, database)
-    return { position, count: 0, from: since < position.horizon ? position.head : since }
+    return { position, from: since < position.horizon ? position.head : since }
   }
   const { pageReads, deltas } = database
   if (!pageReads) {
     return inSnapshot(deltas, async (trx) => {
       const { from, ...opened } = await open(trx)
-      return { ...opened, items: framesOf(owners, from, opened.position.head) }
+      return { ...opened, count: 0, items: framesOf(owners, from, opened.position.head) }
     })
   }
   return inPages(deltas, pageReads, async (trx) => {
@@ -115,11 +117,12 @@ export async function openDelta(
 function framesOf(owners: readonly string[], from: number, till: number, limit?: number): RawBuilder<Item> {
   const own = stored(owners)
   const limited = limit === undefined ? sql`` : sql`limit ${limit}`
-  // The index returns the changes of one owner in order: no sort delays the first of them.
+  // The index returns the changes of one owner in order. With `= any(…)`, the planner may sort all that is left for each
+  // page.
   if (owners.length === 1) {
     return sql`
       select sid, ${frameText} as item from instep_log l cross join lateral (select ${isCurrent(till)} as is_current) c
-      where owner = any(${own}) and sid > ${from} and sid <= ${till} and (is_current or tx is not null)
+      where owner = (${own})[1] and sid > ${from} and sid <= ${till} and (is_current or tx is not null)
       order by sid ${limited}`
   }
   return sql`
@@ -220,23 +223,33 @@ async function inSnapshot(db: Db, open: (trx: Db) => Promise<Opening>): Promise<
   }
 }
 
-/** Runs `open` in a transaction, and then reads the pages of its items. */
+/** A read in pages, and the statement for its items. */
+interface PagedOpening {
+  readonly position: Position
+  readonly read: PageRead
+  readonly items: ItemsAfter
+}
+
+/** Runs `open` in a transaction, counts the items with `countOf`, and then reads their pages. */
 async function inPages(
   db: Db,
   pageReads: PageReads,
-  open: (trx: Db) => Promise<Omit<Opening, 'items'> & { items: ItemsAfter; read: PageRead }>,
+  open: (trx: Db) => Promise<PagedOpening>,
+  countOf: (read: PageRead) => Promise<number> = async () => 0,
 ): Promise<OpenRead> {
   const begun: PageRead[] = []
-  const opening = db.transaction().execute(async (trx) => {
-    const opened = await open(trx)
-    begun.push(opened.read)
-    return opened
-  })
-  const { position, count, items, read } = await opening.catch((error) => {
+  try {
+    const { position, read, items } = await db.transaction().execute(async (trx) => {
+      const opened = await open(trx)
+      begun.push(opened.read)
+      return opened
+    })
+    const count = await countOf(read)
+    return { position, count, cursor: await pageReads.cursor(db, read, items) }
+  } catch (error) {
     for (const undone of begun) pageReads.undo(undone)
     throw error
-  })
-  return { position, count, cursor: await pageReads.cursor(db, read, items) }
+  }
 }
 
 /**
