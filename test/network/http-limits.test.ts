@@ -5,7 +5,7 @@ import { createCredentials } from '../../src/network/credentials.ts'
 import type { Transport } from '../../src/network/transport.ts'
 import { ListSink, outcomeOf, setup } from '../support/transport-calls.ts'
 import { json, ManualBody } from '../support/transport-fetch.ts'
-import { settle } from '../support/virtual-clock.ts'
+import { settle } from '../support/virtual.ts'
 
 const delta = { sid: 9, frames: [] }
 const never = () => new Promise<never>(() => {})

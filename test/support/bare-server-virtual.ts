@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib'
 import type { BareServer } from './bare-server.ts'
 import { type BareRequest, type BareResponse, bytesOf } from './bare-server-faults.ts'
-import type { VirtualServer } from './virtual-network.ts'
+import type { VirtualServer } from './virtual.ts'
 
 /** A bare server on a virtual network. */
 export interface VirtualBareServer extends VirtualServer {

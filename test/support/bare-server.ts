@@ -8,9 +8,9 @@ import {
   FaultPlan,
 } from './bare-server-faults.ts'
 import { type BarePeer, BareSockets, type HeldPush, type PushShape, pushesOf } from './bare-server-sockets.ts'
-import { looseJson, objectText, oddChunks } from './bare-server-text.ts'
 import { BareTokens } from './bare-server-tokens.ts'
-import { mulberry32 } from './virtual-random.ts'
+import { oddChunks, oddJson, oddObject } from './odd-json.ts'
+import { mulberry32 } from './virtual.ts'
 
 /** What the interface document leaves open, each a choice of the test that may change at any time. */
 export interface BareBehaviour {
@@ -84,7 +84,7 @@ export class BareServer {
   write(owner: string, ops: readonly BareOp[], options?: BareWriteOptions): number {
     const written = this.data.write(owner, ops, this.#now(), options)
     for (const { owner: to, message } of pushesOf(written, this.behaviour.push)) {
-      const text = looseJson(message, this.#random)
+      const text = oddJson(message, this.#random)
       const send = () => this.sockets.send(to, text)
       if (this.behaviour.hold) this.held.push({ owner: to, text, send })
       else send()
@@ -162,7 +162,7 @@ export class BareServer {
   #json(request: BareRequest, entries: [string, unknown][]): BareResponse {
     const { text: style, gzip, chunkBytes } = this.behaviour
     const text =
-      style === 'loose' ? objectText(entries, this.#random) : JSON.stringify(Object.fromEntries(entries))
+      style === 'loose' ? oddObject(entries, this.#random) : JSON.stringify(Object.fromEntries(entries))
     const body = chunkBytes > 0 ? oddChunks(text, chunkBytes, this.#random) : [text]
     const answer = { status: 200, headers: { 'content-type': 'application/json' }, body }
     if (!gzip || !request.headers['accept-encoding']?.includes('gzip')) return answer

@@ -3,9 +3,7 @@ import { BareServer } from './bare-server.ts'
 import { type VirtualBareServer, virtualMount } from './bare-server-virtual.ts'
 import { busiestSecond } from './busiest-second.ts'
 import { baseUrl } from './device.ts'
-import { VirtualClock } from './virtual-clock.ts'
-import { virtualEnvironment } from './virtual-environment.ts'
-import { VirtualNetwork, type VirtualServer } from './virtual-network.ts'
+import { VirtualClock, VirtualNetwork, type VirtualServer, virtualEnvironment } from './virtual.ts'
 
 /** Many clients before one bare server, in virtual time. */
 export class Crowd {

@@ -3,9 +3,7 @@ import { memoryStore } from '../../src/storage/memory.ts'
 import type { Store } from '../../src/storage/store.ts'
 import { BareServer, type BareServerOptions } from './bare-server.ts'
 import { type VirtualBareServer, virtualMount } from './bare-server-virtual.ts'
-import { VirtualClock } from './virtual-clock.ts'
-import { type VirtualEnvironment, virtualEnvironment } from './virtual-environment.ts'
-import { VirtualNetwork } from './virtual-network.ts'
+import { VirtualClock, type VirtualEnvironment, VirtualNetwork, virtualEnvironment } from './virtual.ts'
 
 export const baseUrl = 'https://api.example.com/sync/v1'
 

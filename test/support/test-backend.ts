@@ -11,9 +11,14 @@ import {
 import type { ServerSocket } from '../../src/server/realtime/server-socket.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import type { Store } from '../../src/storage/store.ts'
-import { VirtualClock } from './virtual-clock.ts'
-import { seededRandom, type VirtualEnvironment, virtualEnvironment } from './virtual-environment.ts'
-import { VirtualNetwork, type VirtualServer } from './virtual-network.ts'
+import {
+  seededRandom,
+  VirtualClock,
+  type VirtualEnvironment,
+  VirtualNetwork,
+  type VirtualServer,
+  virtualEnvironment,
+} from './virtual.ts'
 
 export const backendUrl = 'https://sync.test/sync/v1'
 

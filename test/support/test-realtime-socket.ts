@@ -6,8 +6,7 @@ import {
   type RealtimeSocketOptions,
 } from '../../src/network/realtime-socket.ts'
 import { type ManualSockets, manualSockets } from './transport-sockets.ts'
-import { settle, VirtualClock } from './virtual-clock.ts'
-import { seededRandom, VirtualLifecycle } from './virtual-environment.ts'
+import { seededRandom, settle, VirtualClock, VirtualLifecycle } from './virtual.ts'
 
 export interface RealtimeSocketSetup {
   readonly socket: RealtimeSocket

@@ -3,7 +3,7 @@ import { createCredentials } from '../../src/network/credentials.ts'
 import { createTransport } from '../../src/network/http.ts'
 import type { SnapshotProgress, SnapshotSink, SnapshotSlice, Transport } from '../../src/network/transport.ts'
 import { type FetchCall, type ManualFetch, manualFetch } from './transport-fetch.ts'
-import { VirtualClock } from './virtual-clock.ts'
+import { VirtualClock } from './virtual.ts'
 
 export const endpoints = {
   bootstrapUrl: 'https://api.test/sync/v1/bootstrap',
