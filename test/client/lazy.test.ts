@@ -194,7 +194,7 @@ describe('loading', () => {
 
 describe('writing on a lazy type', () => {
   async function device() {
-    const backend = await TestBackend.open()
+    const backend = new TestBackend()
     await backend.insert('1', { title: 'Milk' })
     const one = backend.device()
     await one.live({ models })
@@ -221,7 +221,7 @@ describe('writing on a lazy type', () => {
   })
 
   test('before there is data works as with any type', async () => {
-    const backend = await TestBackend.open()
+    const backend = new TestBackend()
     const client = backend.device().client({ models })
     const tx = client.mutate((m) => m.insert('Note', { id: '1', title: 'Milk' }))
     expect(notes(client)).toEqual({ 1: { title: 'Milk' } })

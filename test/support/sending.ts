@@ -1,5 +1,5 @@
 import type { SyncClient } from '../../src/index.ts'
-import { at, type Intercept, TestBackend, type TestDevice } from './test-backend.ts'
+import { at, type Intercept, type TestBackend } from './test-backend.ts'
 
 /** Inserts a note. */
 export const add = (client: SyncClient, id: string, label = id) =>
@@ -8,16 +8,6 @@ export const add = (client: SyncClient, id: string, label = id) =>
 /** Ids in the order in which their transactions are made. */
 export const names = (count: number) =>
   Array.from({ length: count }, (_, n) => `n${String(n).padStart(3, '0')}`)
-
-/** A client of an backend without notes. */
-export async function noNotes(
-  options: Parameters<TestDevice['live']>[0] = {},
-  service: Parameters<typeof TestBackend.open>[0] = {},
-) {
-  const backend = await TestBackend.open(service)
-  const device = backend.device()
-  return { backend, device, client: await device.live(options) }
-}
 
 /** Counts the requests for transactions, and answers them with `answer`. */
 export function counting(backend: TestBackend, answer: Intercept) {

@@ -6,7 +6,7 @@ import { notes, TestBackend } from '../support/test-backend.ts'
 
 /** A client with one note, whose disk takes 10 ms to begin and to end a transaction. */
 async function open() {
-  const backend = await TestBackend.open()
+  const backend = new TestBackend()
   await backend.insert('1', { title: 'Milk', n: 1 })
   const device = backend.device({ store: slowStore(memoryStore(), backend.clock, 10) })
   const client = device.client()

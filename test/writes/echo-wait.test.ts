@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { oneNote } from '../support/one-note.ts'
+import { oneNote } from '../support/test-backend.ts'
 
 test('a later acceptance does not delay the fetch for an earlier one', async () => {
   const { backend, client } = await oneNote()
@@ -31,7 +31,7 @@ test('closing at the moment of a response leaves no timer', async () => {
   })
   await backend.clock.until(tx.accepted)
   await closed
-  await backend.service.close()
+  await backend.server.close()
   await backend.clock.advance(1_000)
   expect(backend.clock.timers).toBe(0)
 })

@@ -4,7 +4,7 @@ import { at, notes, TestBackend } from '../support/test-backend.ts'
 import { watching, writesOutbox } from '../support/watching-store.ts'
 
 test('a write that one tab undoes just before another sends it is not sent, and is shown in neither', async () => {
-  const backend = await TestBackend.open()
+  const backend = new TestBackend()
   let requests = 0
   backend.intercept = at('tx', (_, pass) => {
     requests += 1

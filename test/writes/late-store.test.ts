@@ -24,7 +24,7 @@ class StuckStore {
 
 /** A client with one record from the server and one write of its own on its disk, which does not open at first. */
 async function stuck(opening = silent) {
-  const backend = await TestBackend.open()
+  const backend = new TestBackend()
   await backend.insert('1', { title: 'Milk' })
   const disk = new StuckStore()
   const device = backend.device({ store: disk.store })

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { oneNote } from '../support/one-note.ts'
-import { notes, TestBackend } from '../support/test-backend.ts'
+import { inStep, notes, oneNote, TestBackend } from '../support/test-backend.ts'
 
 test('a change is shown at once, is sent, and stays when the data has it', async () => {
   const { backend, client } = await oneNote()
@@ -29,17 +28,13 @@ test('a change is shown at once, is sent, and stays when the data has it', async
 })
 
 test('an offline write is sent once the network is back, even after a restart', async () => {
-  const backend = await TestBackend.open()
+  const backend = new TestBackend()
   const device = backend.device()
   const first = await device.live()
   device.network.cut()
   const tx = first.mutate((m) => m.insert('Note', { id: '1', title: 'Milk' }), { label: 'Add' })
   await backend.clock.until(tx.durable)
-  await device.kill()
-  device.network.cut()
-
-  const second = device.client()
-  await second.start()
+  const second = await device.offline()
   expect(notes(second)).toEqual({ 1: { title: 'Milk' } })
   expect(second.outbox.get(tx.id)?.label).toBe('Add')
   device.network.mend()
@@ -50,11 +45,7 @@ test('an offline write is sent once the network is back, even after a restart', 
 })
 
 test('a rejected write is undone with its dependents, and no other', async () => {
-  const backend = await TestBackend.open()
-  await backend.insert('1', { title: 'Milk' })
-  await backend.insert('2', { title: 'Bread' })
-  const device = backend.device()
-  const client = await device.live()
+  const { backend, device, client } = await inStep({ 1: { title: 'Milk' }, 2: { title: 'Bread' } })
   device.network.cut()
   const poison = client.mutate((m) => m.insert('Note', { id: '3', title: 'Cake' }), { label: 'poison' })
   const dependent = client.mutate((m) => m.update('Note', '3', { title: 'Pie' }), { label: 'dependent' })

@@ -5,7 +5,7 @@ import { at, failure, TestBackend } from '../support/test-backend.ts'
 import { watching, writesOutbox } from '../support/watching-store.ts'
 
 test('a dependent that is rejected while the disk fails stays in the inbox, even after a restart', async () => {
-  const backend = await TestBackend.open()
+  const backend = new TestBackend()
   const wait = (ms: number) => new Promise<void>((resolve) => void backend.clock.after(ms, resolve))
   let refusing = false
   const store = watching(memoryStore(), async (options) => {

@@ -1,12 +1,17 @@
 import { describe, expect, test } from 'vitest'
 import type { SyncClient, Transaction } from '../../src/index.ts'
-import { conflict, oneNote } from '../support/one-note.ts'
-import { at, notes, TestBackend, type TestDevice } from '../support/test-backend.ts'
+import {
+  at,
+  type ClientOptions,
+  conflict,
+  inStep,
+  notes,
+  oneNote,
+  TestBackend,
+  type TestDevice,
+} from '../support/test-backend.ts'
 
-async function restarted(
-  device: TestDevice,
-  options: Parameters<TestDevice['live']>[0] = {},
-): Promise<SyncClient> {
+async function restarted(device: TestDevice, options: ClientOptions = {}): Promise<SyncClient> {
   await device.kill()
   return device.live(options)
 }
@@ -180,11 +185,9 @@ describe('a rejected transaction', () => {
 
 describe('a transaction that requires another', () => {
   /** A poisoned insert, what builds on it in two steps, and something else. */
-  async function chain(options: Parameters<TestDevice['live']>[0] = {}) {
-    const backend = await TestBackend.open()
-    await backend.insert('other', { n: 1 })
-    const device = backend.device()
-    const client = await device.live(options)
+  async function chain(options: ClientOptions = {}) {
+    const { backend, device, client } = await inStep({ other: { n: 1 } }, options)
+    await backend.insert('x', {}, 'bob')
     device.network.cut()
     const root = client.mutate((m) => m.insert('Note', { id: 'x', n: 1 }), { label: 'root' })
     const child = client.mutate((m) => m.update('Note', 'x', { n: 2 }), { label: 'child' })
@@ -193,7 +196,6 @@ describe('a transaction that requires another', () => {
       requires: [child],
     })
     const other = client.mutate((m) => m.update('Note', 'other', { m: 1 }), { label: 'other' })
-    await backend.insert('x', {}, 'bob')
     return { backend, device, client, all: [root, child, grandchild, other] }
   }
 
@@ -261,7 +263,7 @@ describe('a transaction that requires another', () => {
 
 describe('a transaction whose requirement is gone', () => {
   async function open() {
-    const backend = await TestBackend.open({
+    const backend = new TestBackend({
       authorize: ({ ops }) =>
         ops.some((op) => op.op === 'i' && op.p.n === 1) ? { message: 'No.' } : undefined,
     })
@@ -305,10 +307,13 @@ describe('a transaction whose requirement is gone', () => {
 })
 
 test('a retried transaction requires the retry of its requirement', async () => {
-  const backend = await TestBackend.open({
-    authorize: ({ ops }) => (ops.some(({ id }) => id === 'payment') ? { message: 'No.' } : undefined),
-  })
-  const client = await backend.device().live()
+  const { backend, client } = await inStep(
+    {},
+    {},
+    {
+      authorize: ({ ops }) => (ops.some(({ id }) => id === 'payment') ? { message: 'No.' } : undefined),
+    },
+  )
   const payment = client.mutate((m) => m.insert('Note', { id: 'payment' }))
   const order = client.mutate((m) => m.insert('Note', { id: 'order' }), { requires: [payment] })
   await backend.clock.advance(5_000)
@@ -322,7 +327,7 @@ test.each([
   ['', false],
   [', also after a restart', true],
 ])('what is tried anew requires the last try of what it required%s', async (_, restarts) => {
-  const backend = await TestBackend.open({
+  const backend = new TestBackend({
     authorize: ({ ops }) => (ops.some(({ id }) => id === 'payment') ? { message: 'No.' } : undefined),
   })
   const device = backend.device()
@@ -347,11 +352,13 @@ test.each([
 })
 
 test('a retried transaction requires the redo of its requirement', async () => {
-  const backend = await TestBackend.open({
-    authorize: ({ ops }) => (ops.some(({ id }) => id === 'payment') ? { message: 'No.' } : undefined),
-  })
-  const device = backend.device()
-  const client = await device.live()
+  const { backend, device, client } = await inStep(
+    {},
+    {},
+    {
+      authorize: ({ ops }) => (ops.some(({ id }) => id === 'payment') ? { message: 'No.' } : undefined),
+    },
+  )
   const payment = client.mutate((m) => m.insert('Note', { id: 'payment' }))
   const order = client.mutate((m) => m.insert('Note', { id: 'order' }), { requires: [payment] })
   await backend.clock.advance(5_000)
@@ -366,9 +373,7 @@ test('a retried transaction requires the redo of its requirement', async () => {
 })
 
 test('a rejection that a listener settles at once leaves nothing in the inbox', async () => {
-  const backend = await TestBackend.open()
-  const device = backend.device()
-  const client = await device.live()
+  const { backend, device, client } = await inStep()
   device.network.cut()
   const tx = client.mutate((m) => m.insert('Note', { id: 'x', n: 1 }))
   const given = client.mutate((m) => m.insert('Note', { id: 'y', n: 1 }))

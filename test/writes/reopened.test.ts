@@ -6,7 +6,7 @@ import { type Step, withSteps } from '../support/store-steps.ts'
 import { at, failure, notes, TestBackend, type TestDevice } from '../support/test-backend.ts'
 
 async function open() {
-  const backend = await TestBackend.open()
+  const backend = new TestBackend()
   await backend.insert('1', { title: 'Milk' })
   const disk = new ClosableStore()
   const device = backend.device({ store: disk.store })
@@ -37,7 +37,7 @@ describe.each(['all', 'nothing'] as const)(
       expect([disk.opened, client.status.storage]).toEqual([2, { kind: 'memory' }])
       expect(notes(await restarted(device))).toEqual({ 1: { title: 'Milk' }, 2: {} })
       expect(backend.received).toEqual([tx.id])
-      expect(device.log).toEqual(left === 'all' ? [] : ['reset repair'])
+      expect(device.log).toEqual(left === 'all' ? [] : ['reset repair since 1'])
     })
 
     test('invariant 32: an earlier offline write is there after a restart, and is sent once', async () => {
@@ -54,7 +54,7 @@ describe.each(['all', 'nothing'] as const)(
       device.network.mend()
       await backend.clock.advance(60_000)
       expect(notes(again)).toEqual({ 1: { title: 'Milk' }, 2: {}, 3: {} })
-      expect((await backend.log.position()).head).toBe(3)
+      expect(backend.head).toBe(3)
       expect(Object.keys(notes(await restarted(device)))).toEqual(['1', '2', '3'])
     })
 
@@ -87,7 +87,7 @@ describe.each(['all', 'nothing'] as const)(
     ])('%s, it is fetched again, and is durable', async (_, writes) => {
       const { backend, disk, device } = await open()
       await device.kill()
-      await backend.startOver()
+      await backend.server.restore()
       await backend.insert('2')
       const client = device.client()
       backend.intercept = at('bootstrap', async (_, pass) => {
@@ -129,7 +129,7 @@ test('a client that lost its database to another does not take it back when the 
 })
 
 test('a rejected write stays in the inbox if the database comes back empty and cannot be written', async () => {
-  const backend = await TestBackend.open()
+  const backend = new TestBackend()
   await backend.insert('2', {}, 'bob')
   const disk = new ClosableStore()
   let isFull = false
@@ -155,7 +155,7 @@ describe('opening the database again', () => {
   test.each([3_000, 12_000, 60_000])(
     'does not block a wait of %i ms, even if the engine closes it each time',
     async (ms) => {
-      const backend = await TestBackend.open()
+      const backend = new TestBackend()
       await backend.insert('1', { title: 'Milk' })
       const disk = new ClosableStore()
       let fetched = 0
@@ -210,7 +210,7 @@ describe('opening the database again', () => {
     device.network.mend()
     await backend.clock.advance(60_000)
     expect([disk.opened, client.status.storage.reason]).toEqual([5, undefined])
-    expect(device.log).toEqual(['error StorageError closed', 'reset repair'])
+    expect(device.log).toEqual(['error StorageError closed', 'reset repair since 1'])
   })
 
   test('is tried again for the next change in a client that only reads', async () => {

@@ -4,7 +4,7 @@ import type { Transaction } from '../../src/index.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import type { Store, StoreConnection } from '../../src/storage/store.ts'
 import { FaultyStore, faults } from '../support/store-faults.ts'
-import { at, failure, notes, TestBackend } from '../support/test-backend.ts'
+import { at, failure, inStep, notes, TestBackend } from '../support/test-backend.ts'
 import { watching, writesOutbox } from '../support/watching-store.ts'
 
 const full = () => new StorageError('quota', 'The disk is full.')
@@ -19,7 +19,6 @@ const told = (tx: Transaction) => {
 }
 
 test('invariant 18: a transaction is reported as durable only once it is on disk', async () => {
-  const backend = await TestBackend.open()
   const inner = memoryStore()
   let release = () => {}
   let held = false
@@ -29,8 +28,7 @@ test('invariant 18: a transaction is reported as durable only once it is on disk
       release = resolve
     })
   })
-  const device = backend.device({ store })
-  const client = await device.live()
+  const { backend, device, client } = await inStep({}, { store })
   held = true
   const tx = client.mutate((m) => m.insert('Note', { id: '1' }))
   const heard = told(tx)
@@ -51,12 +49,9 @@ test('invariant 18: a transaction is reported as durable only once it is on disk
 describe.each(faults)('where a store fails once by %s', (fault) => {
   test('at each step of writing, whatever was durable happens once, and whatever failed does not', async () => {
     for (let step = 0; step < 40; step += 1) {
-      const backend = await TestBackend.open()
-      await backend.insert('0', { n: 0 })
       const inner = memoryStore()
       const faulty = new FaultyStore(inner)
-      const device = backend.device({ store: faulty.store })
-      const client = await device.live()
+      const { backend, device, client } = await inStep({ 0: { n: 0 } }, { store: faulty.store })
       faulty.arm(step, fault)
       const write = (n: number) => client.mutate((m) => m.update('Note', '0', { [`f${n}`]: n }))
       const made = [write(1)]
@@ -73,7 +68,7 @@ describe.each(faults)('where a store fails once by %s', (fault) => {
       await backend.clock.advance(300_000)
       expect(notes(next)).toEqual(await backend.rows())
       expect(next.status.writes).toEqual({ pending: 0, rejected: 0 })
-      expect((await backend.log.position()).head).toBe(1 + new Set(backend.received).size)
+      expect(backend.head).toBe(1 + new Set(backend.received).size)
       for (const [n, tx] of made.entries()) {
         const happened = Object.hasOwn(next.get('Note', '0') ?? {}, `f${n + 1}`)
         if (heard[n]?.durable) expect([fault, step, n, happened]).toEqual([fault, step, n, true])
@@ -91,7 +86,7 @@ describe.each(faults)('where a store fails once by %s', (fault) => {
 describe('a store that fails', () => {
   /** A client that runs on a store whose writes to the outbox fail while `is.failing`. */
   async function failing(error = full) {
-    const backend = await TestBackend.open()
+    const backend = new TestBackend()
     await backend.insert('1', { title: 'Milk' })
     const is = { failing: false }
     const inner = memoryStore()
@@ -194,11 +189,11 @@ describe('a store that fails', () => {
     await device.kill()
     const next = await device.live()
     await backend.clock.advance(10_000)
-    expect([next.outbox.list(), (await backend.log.position()).head]).toEqual([[], 2])
+    expect([next.outbox.list(), backend.head]).toEqual([[], 2])
   })
 
   test('invariant 33: without room the data goes first, and the outbox still gets room', async () => {
-    const backend = await TestBackend.open()
+    const backend = new TestBackend()
     for (const id of ['1', '2', '3']) await backend.insert(id, { title: id })
     const inner = memoryStore()
     const is = { full: false }
@@ -258,7 +253,7 @@ describe('a store that fails', () => {
     const connection = await device.store.open(name)
     await connection.transaction({ tables: ['meta'], mode: 'write' }, async (tx) => tx.delete('meta', 'head'))
     connection.close()
-    await backend.startOver()
+    await backend.server.restore()
     await backend.insert('1', { title: 'Milk' })
     const next = await device.live()
     await backend.clock.advance(60_000)

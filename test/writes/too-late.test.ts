@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { SyncClient } from '../../src/index.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import type { Store } from '../../src/storage/store.ts'
-import { at, failure, TestBackend } from '../support/test-backend.ts'
+import { at, failure, inStep } from '../support/test-backend.ts'
 import { writesOutbox } from '../support/watching-store.ts'
 
 /** A disk that does all that it is told, and never says that the next write to the outbox is done once it is `silent`. */
@@ -41,11 +41,8 @@ const changes: readonly (readonly [what: string, state: 'queued' | 'rejected', c
 test.each(changes)(
   'invariant 18: a transaction that was to be %s, when the disk did so without confirming in time, is restored on disk',
   async (_, state, change) => {
-    const backend = await TestBackend.open()
-    await backend.insert('1', { title: 'Milk' })
     const { is, store, inner } = disk()
-    const device = backend.device({ store })
-    const client = await device.live()
+    const { backend, client } = await inStep({ 1: { title: 'Milk' } }, { store })
     if (state === 'queued') await backend.clock.until(client.stop())
     else backend.intercept = at('tx', async () => failure(422, 'invalid'))
     const tx = write(client, 1)

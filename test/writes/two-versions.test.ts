@@ -7,7 +7,7 @@ import { modelsOf } from './tabs-models.ts'
 
 /** Two tabs offline, the second of a newer version of the application: both have what was written in the first. */
 async function twoVersions() {
-  const backend = await TestBackend.open()
+  const backend = new TestBackend()
   await backend.insert('1', { version: 2 })
   const store = memoryStore()
   const devices = [backend.device({ store }), backend.device({ store })] as const
@@ -63,13 +63,13 @@ test('the older version does not send a write that the newer one sent and saw, e
   expect(older.outbox.list().map(({ state }) => state)).toEqual(['accepted'])
   const sent = backend.received.length
   backend.intercept = (_, pass) => pass()
-  await backend.startOver()
+  await backend.server.restore()
   await backend.clock.advance(60_000)
   expect([backend.received.length, older.outbox.list(), notes(older)]).toEqual([sent, [], {}])
 })
 
 test('the older version without data counts a write that the newer one sent and saw as done', async () => {
-  const backend = await TestBackend.open()
+  const backend = new TestBackend()
   const store = memoryStore()
   const devices = [backend.device({ store }), backend.device({ store })] as const
   for (const { network } of devices) network.cut()
@@ -105,7 +105,7 @@ test('the older version asks for a write that the newer one sent without respons
 })
 
 test('a write that the newer version sent and saw is done if the disk kept the older one from undoing it', async () => {
-  const backend = await TestBackend.open()
+  const backend = new TestBackend()
   const store = memoryStore()
   let hangs = false
   const disk = watching(store, (options) => {
@@ -137,7 +137,7 @@ test('a write that the newer version sent and saw is done if the disk kept the o
 describe('a write that the newer version cannot migrate, and the older one has not sent', () => {
   /** The older one does not send. */
   async function parked() {
-    const backend = await TestBackend.open()
+    const backend = new TestBackend()
     const store = memoryStore()
     const older = await backend.device({ store }).live(modelsOf(1))
     await backend.clock.until(older.stop())

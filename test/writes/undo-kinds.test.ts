@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { oneNote } from '../support/one-note.ts'
-import { at, failure, notes } from '../support/test-backend.ts'
+import { at, failure, notes, oneNote } from '../support/test-backend.ts'
 
 type Writing = Parameters<Awaited<ReturnType<typeof oneNote>>['client']['mutate']>[0]
 

@@ -1,13 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { StorageError } from '../../src/base/errors.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
-import { at, failure, notes, TestBackend } from '../support/test-backend.ts'
+import { at, failure, inStep, notes } from '../support/test-backend.ts'
 import { watching, writesOutbox } from '../support/watching-store.ts'
 
 /** A client whose disk takes so many of the next writes to the outbox, and then refuses so many. */
 async function open() {
-  const backend = await TestBackend.open()
-  await backend.insert('1', { title: 'Milk', n: 1 })
   const disk = { passing: 0, failing: 0 }
   const store = watching(memoryStore(), (options) => {
     if (!writesOutbox(options) || disk.failing === 0) return
@@ -18,8 +16,7 @@ async function open() {
     disk.failing -= 1
     throw new StorageError('aborted', 'Not now.')
   })
-  const device = backend.device({ store })
-  const client = await device.live()
+  const { backend, device, client } = await inStep({ 1: { title: 'Milk', n: 1 } }, { store })
   const refuse = () => {
     backend.intercept = at('tx', async () => failure(422, 'invalid'))
   }

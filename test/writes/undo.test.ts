@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { conflict, oneNote } from '../support/one-note.ts'
-import { at, failure, notes, TestBackend } from '../support/test-backend.ts'
+import { at, conflict, failure, inStep, notes, oneNote } from '../support/test-backend.ts'
 
 describe('undo', () => {
   test('of a write that another client of the same database sent undoes it there, too', async () => {
@@ -190,9 +189,7 @@ describe('undo', () => {
 })
 
 test('a redone transaction requires what the original required', async () => {
-  const backend = await TestBackend.open()
-  await backend.insert('1', { n: 0 })
-  const client = await backend.device().live()
+  const { backend, client } = await inStep({ 1: { n: 0 } })
   await client.stop()
   const first = client.mutate((m) => m.insert('Note', { id: '2', title: 'mine' }))
   client.mutate((m) => m.update('Note', '1', { n: 5 }), { requires: [first] })
@@ -209,10 +206,13 @@ test('a redone transaction requires what the original required', async () => {
 })
 
 test('a redone group keeps the requirements between its transactions', async () => {
-  const backend = await TestBackend.open({
-    authorize: ({ ops }) => (ops.some(({ id }) => id === 'payment') ? { message: 'No.' } : undefined),
-  })
-  const client = await backend.device().live()
+  const { backend, client } = await inStep(
+    {},
+    {},
+    {
+      authorize: ({ ops }) => (ops.some(({ id }) => id === 'payment') ? { message: 'No.' } : undefined),
+    },
+  )
   await client.stop()
   const payment = client.mutate((m) => m.insert('Note', { id: 'payment' }), { group: 'buy' })
   client.mutate((m) => m.insert('Note', { id: 'order' }), { group: 'buy', requires: [payment] })
