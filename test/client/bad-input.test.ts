@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { isSyncError, type WebSocketLike } from '../../src/index.ts'
 import { type BareFault, faults } from '../support/bare-server-faults.ts'
-import { Device, shown } from '../support/device.ts'
+import { Device, inStep, shown } from '../support/device.ts'
 
 const json = (body: unknown) => faults.answer(200, typeof body === 'string' ? body : JSON.stringify(body))
 const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
@@ -92,10 +92,7 @@ describe('one row with', () => {
     expect(Object.keys(shown(client))).toEqual(['1', '2'])
     expect(device.log).toEqual([expect.stringMatching(/^anomaly row: Left out: /)])
     expect(Object.keys(Object.prototype)).toEqual([])
-    await device.quit()
-    device.network.cut()
-    const again = device.client()
-    await again.start()
+    const again = await device.offline()
     expect(Object.keys(shown(again))).toEqual(['1', '2'])
   })
 
@@ -174,11 +171,9 @@ describe('one frame with', () => {
   test.each(brokenFrames)(
     '%s on the socket is reported, and the missing change is fetched',
     async (_, text) => {
-      const device = new Device({ push: 'none' })
-      device.insert('1')
-      const client = await device.live()
+      const { device, client } = await inStep({ 1: {} }, {}, { push: 'none' })
       device.insert('2')
-      device.server.sockets.send('ada', `[${text},{"sid":2,"t":"Issue","id":"2","op":"i","p":{}}]`)
+      device.push(`[${text},{"sid":2,"t":"Issue","id":"2","op":"i","p":{}}]`)
       await device.clock.advance(2_000)
       expect(Object.keys(shown(client))).toEqual(['1', '2'])
       expect(device.log[0]).toMatch(/^anomaly frame: Left out: /)

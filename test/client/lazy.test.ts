@@ -70,7 +70,7 @@ describe('a lazy type that nobody has used', () => {
     const { device, client } = await restarted()
     const pushed = { sid: 2, op: 'i', t: 'Issue', id: '2', p: {} }
     device.server.failNext(faults.answer(500, ''), { path: '/delta', times: 3 })
-    device.server.sockets.send('ada', JSON.stringify(pushed))
+    device.push(pushed)
     await device.clock.advance(100)
     client.count('Issue')
     await device.clock.advance(1)
@@ -84,7 +84,7 @@ describe('a lazy type that nobody has used', () => {
     const { device, client } = await restarted()
     const pushed = { sid: 2, op: 'i', t: 'Project', id: '2', p: {} }
     device.server.failNext(faults.answer(500, ''), { path: '/delta', times: 3 })
-    device.server.sockets.send('ada', JSON.stringify(pushed))
+    device.push(pushed)
     await device.clock.advance(100)
     client.count('Issue')
     await device.clock.advance(1)

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events'
 import { describe, expect, test } from 'vitest'
-import { Device, shown } from '../support/device.ts'
+import { Device, inStep, shown } from '../support/device.ts'
 
 describe('a client', () => {
   test('does nothing before start', async () => {
@@ -16,9 +16,7 @@ describe('a client', () => {
   })
 
   test('bootstraps, opens a socket, and shows what is pushed', async () => {
-    const device = new Device()
-    device.insert('1', { title: 'one' })
-    const client = await device.live()
+    const { device, client } = await inStep({ 1: { title: 'one' } })
     expect(shown(client)).toEqual({ 1: { title: 'one' } })
     expect(client.status).toMatchObject({
       lifecycle: 'running',
@@ -56,9 +54,7 @@ describe('a client', () => {
   })
 
   test('still reads, but sends no request, while it is stopped', async () => {
-    const device = new Device()
-    device.insert('1')
-    const client = await device.live()
+    const { device, client } = await inStep({ 1: {} })
     await device.clock.until(client.stop())
     const asked = device.requests.length
     device.insert('2')
@@ -73,8 +69,7 @@ describe('a client', () => {
   })
 
   test('leaves no timer, request, socket or listener after close', async () => {
-    const device = new Device()
-    const client = await device.live()
+    const { device, client } = await inStep()
     await device.clock.until(client.close())
     await device.clock.advance(100)
     expect(device.clock.timers).toBe(0)
@@ -104,8 +99,7 @@ describe('ready', () => {
   })
 
   test('leaves no listener behind on its signal', async () => {
-    const device = new Device()
-    const client = await device.live()
+    const { client } = await inStep()
     const { signal } = new AbortController()
     await client.ready({ signal })
     expect(getEventListeners(signal, 'abort')).toEqual([])
@@ -171,10 +165,7 @@ describe('sync', () => {
     await device.clock.until(client.sync())
     device.update('1', { title: 'two' })
     await device.clock.until(client.sync())
-    await device.quit()
-    device.network.cut()
-    const again = device.client()
-    await again.start()
+    const again = await device.offline()
     expect(shown(again)).toEqual({ 1: { title: 'two' } })
     expect(again.lastSyncId).toBe(2)
   })

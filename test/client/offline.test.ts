@@ -1,11 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { Device, shown } from '../support/device.ts'
+import { Device, inStep, shown } from '../support/device.ts'
 
 describe('offline', () => {
   test('is reported with the time of the next try, and ends with catching up', async () => {
-    const device = new Device()
-    device.insert('1')
-    const client = await device.live()
+    const { device, client } = await inStep({ 1: {} })
     device.network.cut()
     // The socket is gone at once; what else is, its next opening tells.
     await device.clock.advance(4_500)
@@ -38,9 +36,7 @@ describe('offline', () => {
   })
 
   test('a restart continues with a delta, not a bootstrap', async () => {
-    const device = new Device()
-    device.insert('1')
-    await device.live()
+    const { device } = await inStep({ 1: {} })
     await device.quit()
     device.insert('2')
     const asked = device.requests.length
@@ -50,12 +46,8 @@ describe('offline', () => {
   })
 
   test('an empty copy is remembered as bootstrapped', async () => {
-    const device = new Device()
-    await device.live()
-    await device.quit()
-    device.network.cut()
-    const client = device.client()
-    await client.start()
+    const { device } = await inStep()
+    const client = await device.offline()
     expect(client.status).toMatchObject({ data: { state: 'stale' }, lastSyncId: 0 })
     await client.ready()
   })
@@ -90,14 +82,9 @@ describe('without a usable store', () => {
   })
 
   test('with the identity null nothing is stored', async () => {
-    const device = new Device()
-    device.insert('1')
-    const client = await device.live({ identity: null })
+    const { device, client } = await inStep({ 1: {} }, { identity: null })
     expect(client.status.storage).toEqual({ kind: 'memory' })
-    await device.quit()
-    device.network.cut()
-    const again = device.client({ identity: null })
-    await again.start()
+    const again = await device.offline({ identity: null })
     expect(again.status.data.state).toBe('none')
   })
 })
@@ -114,10 +101,7 @@ describe('two clients on one database', () => {
     expect(shown(second)).toEqual({ 1: {}, 2: {} })
     expect(first.status.role).toBe('follower')
     expect(second.status.role).toBe('leader')
-    await device.quit()
-    device.network.cut()
-    const again = device.client()
-    await again.start()
+    const again = await device.offline()
     expect(shown(again)).toEqual({ 1: {}, 2: {} })
   })
 })

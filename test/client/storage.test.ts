@@ -13,10 +13,7 @@ function deviceOn(faulty: FaultyStore): Device {
 
 /** What a restart without the network shows. */
 async function afterRestart(device: Device) {
-  await device.quit()
-  device.network.cut()
-  const client = device.client()
-  await client.start()
+  const client = await device.offline()
   return { shown: shown(client), lastSyncId: client.lastSyncId }
 }
 

@@ -1,17 +1,18 @@
 import { describe, expect, test } from 'vitest'
 import type { SyncClient } from '../../src/index.ts'
 import { faults } from '../support/bare-server-faults.ts'
-import { Device, shown } from '../support/device.ts'
+import { Device, inStep, shown } from '../support/device.ts'
 
 /** How often a socket was asked for. */
 const upgradesOf = ({ requests }: Device) => requests.filter((path) => path === 'ws').length
 
 describe('a 401', () => {
   test('runs the handler once for a credential, pauses, and loses nothing', async () => {
-    const device = new Device()
-    device.insert('1')
     const errors: string[] = []
-    const client = await device.live({ onUnauthenticated: (error) => errors.push(error.message) })
+    const { device, client } = await inStep(
+      { 1: {} },
+      { onUnauthenticated: (error) => errors.push(error.message) },
+    )
     device.server.tokens.revoke(device.token)
     device.server.sockets.end()
     await device.clock.advance(5_000)
@@ -65,9 +66,7 @@ describe('a 401', () => {
   })
 
   test('changes to connecting after `resume`', async () => {
-    const device = new Device()
-    device.insert('1')
-    const client = await device.live()
+    const { device, client } = await inStep({ 1: {} })
     device.server.tokens.revoke(device.token)
     device.server.sockets.end()
     await device.clock.advance(5_000)
@@ -79,9 +78,7 @@ describe('a 401', () => {
   })
 
   test('ends with a `resume` during a request with the old token', async () => {
-    const device = new Device()
-    device.insert('1')
-    const client = await device.live()
+    const { device, client } = await inStep({ 1: {} })
     device.server.tokens.revoke(device.token)
     const sync = client.sync()
     const refused = expect(sync).rejects.toMatchObject({ name: 'UnauthenticatedError' })
@@ -94,29 +91,33 @@ describe('a 401', () => {
   })
 
   test('does not loop if the handler returns the same bad token', async () => {
-    const device = new Device()
     let calls = 0
-    await device.live({
-      token: 'bad',
-      onUnauthenticated: () => {
-        calls += 1
-        return 'bad'
+    const { device } = await inStep(
+      {},
+      {
+        token: 'bad',
+        onUnauthenticated: () => {
+          calls += 1
+          return 'bad'
+        },
       },
-    })
+    )
     await device.clock.advance(600_000)
     expect(calls).toBe(1)
     expect(device.requests.length).toBeLessThan(10)
   })
 
   test('calls a handler that returns one bad token after another seldom, even with writes to send', async () => {
-    const device = new Device()
     let calls = 0
-    const client = await device.live({
-      onUnauthenticated: () => {
-        calls += 1
-        return `bad-${calls}`
+    const { device, client } = await inStep(
+      {},
+      {
+        onUnauthenticated: () => {
+          calls += 1
+          return `bad-${calls}`
+        },
       },
-    })
+    )
     device.server.tokens.revoke(device.token)
     client.mutate((m) => m.insert('Issue', {}))
     await device.clock.advance(600_000)
@@ -129,14 +130,16 @@ describe('a 401', () => {
   })
 
   test('over HTTP makes the socket wait for other credentials, and the status says why', async () => {
-    const device = new Device()
     let calls = 0
-    const client = await device.live({
-      onUnauthenticated: () => {
-        calls += 1
-        return `bad-${calls}`
+    const { device, client } = await inStep(
+      {},
+      {
+        onUnauthenticated: () => {
+          calls += 1
+          return `bad-${calls}`
+        },
       },
-    })
+    )
     const states = new Set<string>()
     client.on('status', ({ connection }) => states.add(connection.state))
     const before = upgradesOf(device)
@@ -152,8 +155,7 @@ describe('a 401', () => {
   })
 
   test('keeps the socket waiting if the next request fails for another reason', async () => {
-    const device = new Device()
-    const client = await device.live({ onUnauthenticated: () => 'second' })
+    const { device, client } = await inStep({}, { onUnauthenticated: () => 'second' })
     const before = upgradesOf(device)
     device.server.tokens.expire(device.token)
     device.server.sockets.end(4401)
@@ -188,18 +190,16 @@ describe('a 401', () => {
     ['resume', (client) => client.resume()],
     ['start, after a stop,', (client) => client.stop().then(() => client.start())],
   ])('%s asks the handler anew about a credential that was refused before', async (_, again) => {
-    const device = new Device()
     let calls = 0
-    const client = await device.live({ token: 'bad', onUnauthenticated: () => (calls += 1) })
+    const { device, client } = await inStep({}, { token: 'bad', onUnauthenticated: () => (calls += 1) })
     await device.clock.until(Promise.resolve(again(client)))
     await device.clock.advance(1_000)
     expect(calls).toBe(2)
   })
 
   test('for a write is handled as for a read', async () => {
-    const device = new Device()
     let calls = 0
-    const client = await device.live({ onUnauthenticated: () => (calls += 1) })
+    const { device, client } = await inStep({}, { onUnauthenticated: () => (calls += 1) })
     device.server.failNext(faults.answer(401, ''), { path: 'tx', times: 100 })
     client.mutate((m) => m.insert('Issue', {}))
     await device.clock.advance(1_000)
@@ -207,14 +207,15 @@ describe('a 401', () => {
   })
 
   test('on the upgrade of a socket, which a browser cannot see, is detected over HTTP', async () => {
-    const device = new Device()
-    device.insert('1')
     let calls = 0
-    const client = await device.live({
-      onUnauthenticated: () => {
-        calls += 1
+    const { device, client } = await inStep(
+      { 1: {} },
+      {
+        onUnauthenticated: () => {
+          calls += 1
+        },
       },
-    })
+    )
     device.server.tokens.expire(device.token)
     device.server.sockets.end(4401)
     await device.clock.advance(2_000)
@@ -223,14 +224,16 @@ describe('a 401', () => {
   })
 
   test('is not needed without a token: no request is sent, and the handler runs', async () => {
-    const device = new Device()
     let calls = 0
-    await device.live({
-      token: () => null,
-      onUnauthenticated: () => {
-        calls += 1
+    const { device } = await inStep(
+      {},
+      {
+        token: () => null,
+        onUnauthenticated: () => {
+          calls += 1
+        },
       },
-    })
+    )
     expect({ calls, requests: device.requests }).toEqual({ calls: 1, requests: [] })
   })
 })
@@ -253,9 +256,7 @@ describe('credentials', () => {
   })
 
   test('invariant 43: a refreshed token keeps everything: the same database, and a delta', async () => {
-    const device = new Device()
-    device.insert('1')
-    await device.live()
+    const { device } = await inStep({ 1: {} })
     await device.quit()
     device.token = device.server.tokens.issue('ada')
     const asked = device.requests.length
@@ -265,13 +266,8 @@ describe('credentials', () => {
   })
 
   test('invariant 43: another identity has another database', async () => {
-    const device = new Device()
-    device.insert('1')
-    await device.live()
-    await device.quit()
-    device.network.cut()
-    const client = device.client({ identity: 'ben' })
-    await client.start()
+    const { device } = await inStep({ 1: {} })
+    const client = await device.offline({ identity: 'ben' })
     expect(client.status.data.state).toBe('none')
   })
 })
