@@ -90,6 +90,11 @@ export class TestBackend {
     return new TestDevice({ clock: this.clock, network, environment, store, token: this.tokens.ada })
   }
 
+  /** Resolves after `ms` of virtual time. */
+  wait(ms: number): Promise<void> {
+    return new Promise((resolve) => void this.clock.after(ms, resolve))
+  }
+
   /** Writes as the service. */
   async insert(id: string, p: { readonly [field: string]: unknown } = {}, userId = 'ada'): Promise<void> {
     await this.server.write([{ op: 'i', t: 'Note', id, p: { userId, ...p } as never }])

@@ -42,7 +42,7 @@ test('a write that the data contains before the response causes no fetch', async
   backend.intercept = async (request, pass) => {
     const response = await pass()
     if (!request.url.endsWith('/tx')) fetches += 1
-    await new Promise<void>((resolve) => void backend.clock.after(500, resolve))
+    await backend.wait(500)
     return response
   }
   // As by a server that does not say whose they are.

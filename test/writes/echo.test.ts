@@ -21,16 +21,13 @@ interface Scene {
 const withoutPushes = ({ backend }: Scene) => {
   backend.push = () => {}
 }
-const afterMs = (backend: TestBackend, ms: number) =>
-  new Promise<void>((resolve) => void backend.clock.after(ms, resolve))
-
 /** How the server's own comes back: each changes the scene before the write. */
 const ways: { readonly [name: string]: (scene: Scene) => void } = {
   'with the answer': () => {},
   'before the answer': ({ backend }) => {
     backend.intercept = at('tx', async (_, pass) => {
       const response = await pass()
-      await afterMs(backend, 5_000)
+      await backend.wait(5_000)
       return response
     })
   },
@@ -65,7 +62,7 @@ const ways: { readonly [name: string]: (scene: Scene) => void } = {
       await backend.insert('other')
       await backend.server.trim(99)
       device.network.killSockets()
-      await afterMs(backend, 40_000)
+      await backend.wait(40_000)
       return pass()
     })
   },
@@ -162,7 +159,7 @@ test('invariant 28: a delta that began before the response proves nothing about 
   let held = true
   backend.intercept = at('delta', async (_, pass) => {
     const response = await pass()
-    if (held) await afterMs(backend, 3_000)
+    if (held) await backend.wait(3_000)
     held = false
     return response
   })
@@ -181,7 +178,7 @@ test('a snapshot that began before the response proves nothing about a write', a
   const gone = at('delta', async () => failure(410, 'gone'))
   const late = at('bootstrap', async (_, pass) => {
     const response = await pass()
-    await afterMs(backend, 3_000)
+    await backend.wait(3_000)
     return response
   })
   backend.intercept = (request, pass) => {

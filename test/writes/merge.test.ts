@@ -42,8 +42,7 @@ describe('the option merge', () => {
     await backend.insert('1', { title: 'Milk' })
     let waitMs = 0
     const store = watching(memoryStore(), async (options) => {
-      if (waitMs > 0 && readsPages(options))
-        await new Promise<void>((resolve) => void backend.clock.after(waitMs, resolve))
+      if (waitMs > 0 && readsPages(options)) await backend.wait(waitMs)
     })
     const [device, other] = [backend.device({ store }), backend.device({ store })]
     const client = await device.live({

@@ -6,16 +6,15 @@ import { watching, writesOutbox } from '../support/watching-store.ts'
 
 test('a dependent that is rejected while the disk fails stays in the inbox, even after a restart', async () => {
   const backend = new TestBackend()
-  const wait = (ms: number) => new Promise<void>((resolve) => void backend.clock.after(ms, resolve))
   let refusing = false
   const store = watching(memoryStore(), async (options) => {
     if (!refusing || !writesOutbox(options)) return
     refusing = false
-    await wait(1_000)
+    await backend.wait(1_000)
     throw new StorageError('aborted', 'Not now.')
   })
   backend.intercept = at('tx', async () => {
-    await wait(500)
+    await backend.wait(500)
     return failure(422, 'invalid')
   })
   const device = backend.device({ store })

@@ -161,7 +161,7 @@ describe('opening the database again', () => {
       let fetched = 0
       backend.intercept = at('bootstrap', async (_, pass) => {
         fetched += 1
-        await new Promise<void>((resolve) => void backend.clock.after(ms, resolve))
+        await backend.wait(ms)
         disk.close('nothing')
         return pass()
       })

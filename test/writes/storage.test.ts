@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { StorageError } from '../../src/base/errors.ts'
 import type { Transaction } from '../../src/index.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
-import type { Store, StoreConnection } from '../../src/storage/store.ts'
+import type { StoreConnection } from '../../src/storage/store.ts'
 import { FaultyStore, faults } from '../support/store-faults.ts'
 import { at, failure, inStep, notes, TestBackend } from '../support/test-backend.ts'
-import { watching, writesOutbox } from '../support/watching-store.ts'
+import { around, watching, writesOutbox } from '../support/watching-store.ts'
 
 const full = () => new StorageError('quota', 'The disk is full.')
 
@@ -195,25 +195,15 @@ describe('a store that fails', () => {
   test('invariant 33: without room the data goes first, and the outbox still gets room', async () => {
     const backend = new TestBackend()
     for (const id of ['1', '2', '3']) await backend.insert(id, { title: id })
-    const inner = memoryStore()
     const is = { full: false }
     const pages = async (connection: StoreConnection) =>
       connection.transaction({ tables: ['pages'], mode: 'read' }, (tx) => tx.keys('pages'))
     let underneath: StoreConnection | undefined
-    const store: Store = {
-      ...inner,
-      open: async (name) => {
-        const connection = await inner.open(name)
-        underneath = connection
-        return {
-          ...connection,
-          transaction: async (options, body) => {
-            if (is.full && writesOutbox(options) && (await pages(connection)).length > 0) throw full()
-            return connection.transaction(options, body)
-          },
-        }
-      },
-    }
+    const store = around(memoryStore(), async (options, run, connection) => {
+      underneath = connection
+      if (is.full && writesOutbox(options) && (await pages(connection)).length > 0) throw full()
+      return run()
+    })
     const device = backend.device({ store })
     const client = await device.live()
     is.full = true

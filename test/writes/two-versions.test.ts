@@ -81,7 +81,7 @@ test('the older version without data counts a write that the newer one sent and 
   const newer = await devices[1].live(modelsOf(2))
   expect(newer.outbox.list()).toEqual([])
   backend.intercept = at('bootstrap', async (_, pass) => {
-    await new Promise<void>((resolve) => void backend.clock.after(5_000, resolve))
+    await backend.wait(5_000)
     return pass()
   })
   devices[0].network.mend()

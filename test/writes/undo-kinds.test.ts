@@ -121,7 +121,7 @@ describe.each(Object.keys(kinds))('undoing %s', (kind) => {
     if (state !== 'synced') backend.push = () => {}
     if (state === 'sending') {
       backend.intercept = at('tx', async (_, pass) => {
-        await new Promise<void>((resolve) => void backend.clock.after(500, resolve))
+        await backend.wait(500)
         return pass()
       })
     }

@@ -1,12 +1,12 @@
 import { memoryStore, type SyncClientOptions, standardTxCodec, type TxCodec } from 'instep'
-import { mockSyncServer } from 'instep/testing'
 import { describe, expect, test } from 'vitest'
+import { ownServer } from '../support/own-server.ts'
 
 const old = { title: 'old', note: 'n' }
 
 /** One record, a client of Ada's that shows it, and somebody else who writes it as the service. */
 async function oneItem(options: Pick<SyncClientOptions, 'transactionCodec'> = {}) {
-  const server = mockSyncServer()
+  const server = ownServer()
   await server.write([{ op: 'i', t: 'Item', id: 'i1', p: old }], 'ada')
   const device = server.device()
   const client = device.client({ identity: 'ada', store: memoryStore(), ...options })
@@ -41,7 +41,7 @@ const withoutConditions: TxCodec = {
     ),
 }
 
-const posts = (server: ReturnType<typeof mockSyncServer>) =>
+const posts = (server: ReturnType<typeof ownServer>) =>
   server.requests.filter(({ endpoint }) => endpoint === 'tx').length
 
 describe.each([0, 50, 3_000])('a write that is undone offline, %i ms later,', (undoneAfter) => {
@@ -62,7 +62,6 @@ describe.each([0, 50, 3_000])('a write that is undone offline, %i ms later,', (u
     device.reconnect()
     await server.settle()
     expect(await stored()).toEqual({ title: 'theirs', note: 'long work' })
-    await server.close()
   })
 
   test('invariant 74: never reaches the server', async () => {
@@ -71,7 +70,6 @@ describe.each([0, 50, 3_000])('a write that is undone offline, %i ms later,', (u
     await server.settle()
     expect(tx.state).toBe('cancelled')
     expect(posts(server)).toBe(0)
-    await server.close()
   })
 
   test('leaves what somebody else writes to a record that it was to remove', async () => {
@@ -80,7 +78,6 @@ describe.each([0, 50, 3_000])('a write that is undone offline, %i ms later,', (u
     device.reconnect()
     await server.settle()
     expect(await stored()).toEqual({ title: 'theirs', note: 'n' })
-    await server.close()
   })
 
   test('leaves nothing in the inbox where somebody else removes the record', async () => {
@@ -89,7 +86,6 @@ describe.each([0, 50, 3_000])('a write that is undone offline, %i ms later,', (u
     device.reconnect()
     await server.settle()
     expect(inbox()).toEqual([])
-    await server.close()
   })
 })
 
@@ -111,11 +107,10 @@ test('a write that was made offline before a restart, and undone after it, never
   device.reconnect()
   await server.settle()
   expect(posts(server)).toBe(0)
-  await server.close()
 })
 
 test('no transaction counts as sent while there is no token', async () => {
-  const server = mockSyncServer()
+  const server = ownServer()
   let token = Promise.resolve(server.token('ada'))
   const client = server.client({ identity: 'ada', store: memoryStore(), token: () => token })
   await client.start()
@@ -125,7 +120,6 @@ test('no transaction counts as sent while there is no token', async () => {
   await server.clock.advance(1_000)
   await server.clock.until(tx.undo())
   expect(tx.state).toBe('cancelled')
-  await server.close()
 })
 
 describe('undo', () => {
@@ -141,7 +135,6 @@ describe('undo', () => {
     await server.clock.until(client.undo())
     await server.settle()
     expect((await stored()).title).toBe('theirs')
-    await server.close()
   })
 
   test('invariant 74: brings a removed record back with what somebody else wrote before the removal arrived', async () => {
@@ -154,7 +147,6 @@ describe('undo', () => {
     await server.clock.until(client.undo())
     await server.settle()
     expect(await stored()).toEqual({ title: 'old', note: 'theirs' })
-    await server.close()
   })
 
   async function undoneOfflineAfterAnotherWrite(transactionCodec: TxCodec) {
@@ -168,7 +160,6 @@ describe('undo', () => {
     device.reconnect()
     await server.settle()
     const { title } = await stored()
-    await server.close()
     return title
   }
 
@@ -191,7 +182,6 @@ describe('undo', () => {
     server.release()
     await server.settle()
     expect((await stored()).title).toBe('theirs')
-    await server.close()
   })
 
   test('leaves nothing in the inbox where somebody else has removed the record', async () => {
@@ -205,7 +195,6 @@ describe('undo', () => {
     await server.settle()
     expect(await stored()).toEqual({})
     expect(inbox()).toEqual([])
-    await server.close()
   })
 
   test('invariant 74: of an added record leaves it where somebody else has added a field', async () => {
@@ -221,7 +210,6 @@ describe('undo', () => {
     expect((await server.rows('ada')).map(({ id }) => id)).toContain('i2')
     await others({})
     expect(await stored()).toMatchObject({ mine: 1 })
-    await server.close()
   })
 })
 
@@ -237,7 +225,6 @@ test('redo, while the undo is on its way and somebody else writes another field,
   await server.settle()
   expect(await stored()).toEqual({ title: 'mine', note: 'theirs' })
   expect(client.canUndo).toBe(true)
-  await server.close()
 })
 
 test('redo after an undo that a change of somebody else prevented leaves nothing in the inbox', async () => {
@@ -252,7 +239,6 @@ test('redo after an undo that a change of somebody else prevented leaves nothing
   await server.settle()
   expect(inbox()).toEqual([])
   expect((await stored()).title).toBe('theirs')
-  await server.close()
 })
 
 describe('redo of a write that was undone before it was sent', () => {
@@ -273,7 +259,6 @@ describe('redo of a write that was undone before it was sent', () => {
     await server.clock.until(client.redo())
     await server.settle()
     expect((await stored()).title).toBe('mine')
-    await server.close()
   })
 
   test('leaves what somebody else has written meanwhile', async () => {
@@ -284,7 +269,6 @@ describe('redo of a write that was undone before it was sent', () => {
     await server.clock.until(client.redo())
     await server.settle()
     expect((await stored()).title).toBe('theirs')
-    await server.close()
   })
 
   test('invariant 74: does not bring back a record that somebody else has removed meanwhile', async () => {
@@ -295,7 +279,6 @@ describe('redo of a write that was undone before it was sent', () => {
     await server.clock.until(client.redo())
     await server.settle()
     expect(await stored()).toEqual({})
-    await server.close()
   })
 
   test('does not remove a record that somebody else has changed meanwhile', async () => {
@@ -306,7 +289,6 @@ describe('redo of a write that was undone before it was sent', () => {
     await server.clock.until(client.redo())
     await server.settle()
     expect(await stored()).toEqual({ title: 'old', note: 'theirs' })
-    await server.close()
   })
 
   test('leaves what somebody else has written, though that comes after the redo', async () => {
@@ -316,6 +298,5 @@ describe('redo of a write that was undone before it was sent', () => {
     await client.start()
     await server.settle()
     expect((await stored()).title).toBe('theirs')
-    await server.close()
   })
 })

@@ -205,7 +205,7 @@ describe('a rejected transaction', () => {
     const { backend, client, both, n } = await open()
     backend.push = () => {}
     backend.intercept = at('tx', async () => {
-      await new Promise<void>((resolve) => void backend.clock.after(500, resolve))
+      await backend.wait(500)
       return failure(422, 'invalid')
     })
     const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }))

@@ -126,7 +126,7 @@ describe('undo', () => {
   test('of a transaction that is rejected later is dropped with it', async () => {
     const { backend, client } = await oneNote()
     backend.intercept = at('tx', async () => {
-      await new Promise<void>((resolve) => void backend.clock.after(500, resolve))
+      await backend.wait(500)
       return failure(422, 'invalid')
     })
     const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }))

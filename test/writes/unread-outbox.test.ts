@@ -2,9 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { StorageError } from '../../src/base/errors.ts'
 import type { SyncClient } from '../../src/index.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
-import type { Store } from '../../src/storage/store.ts'
 import { inStep, notes, oneNote, TestBackend } from '../support/test-backend.ts'
-import { watching, writesOutbox } from '../support/watching-store.ts'
+import { around, watching, writesOutbox } from '../support/watching-store.ts'
 
 const unreadable = () => new StorageError('aborted', 'It broke.')
 
@@ -47,25 +46,13 @@ describe('an outbox on disk', () => {
   test('does not bring back what was undone while it was read', async () => {
     const backend = new TestBackend()
     const is = { failing: true }
-    const inner = memoryStore()
-    const store: Store = {
-      ...inner,
-      open: async (name) => {
-        const connection = await inner.open(name)
-        return {
-          ...connection,
-          transaction: async (options, body) => {
-            if (writesOutbox(options) || !options.tables.includes('outbox')) {
-              return connection.transaction(options, body)
-            }
-            if (is.failing) throw unreadable()
-            const read = await connection.transaction(options, body)
-            await new Promise<void>((resolve) => void backend.clock.after(2_000, resolve))
-            return read
-          },
-        }
-      },
-    }
+    const store = around(memoryStore(), async (options, run) => {
+      if (writesOutbox(options) || !options.tables.includes('outbox')) return run()
+      if (is.failing) throw unreadable()
+      const read = await run()
+      await backend.wait(2_000)
+      return read
+    })
     const device = backend.device({ store })
     const client = await device.live()
     const tx = client.mutate((m) => m.insert('Note', { id: '1' }))
