@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { isSyncError, type WebSocketLike } from '../../src/index.ts'
 import { type BareFault, faults } from '../support/bare-server-faults.ts'
-import { Device, inStep, shown } from '../support/device.ts'
+import { Device, dataOf, inStep, shown } from '../support/device.ts'
 
 const json = (body: unknown) => faults.answer(200, typeof body === 'string' ? body : JSON.stringify(body))
 const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
@@ -39,13 +39,13 @@ describe.each(['bootstrap', 'delta'])('a %s', (path) => {
       const client = device.client()
       if (path === 'delta') await device.clock.until(client.sync())
       device.server.failNext(fault, { path: `/${path}` })
-      const before = { shown: shown(client), lastSyncId: client.lastSyncId }
+      const before = dataOf(client)
       device.insert('2')
       const error = await device.clock.until(client.sync().catch((thrown: unknown) => thrown))
       if (!isSyncError(error)) throw new Error('There was no typed error.', { cause: error })
       expect(`${error.name} ${error.code}`).toMatch(expected)
       expect(error.retryable).toBe(true)
-      expect({ shown: shown(client), lastSyncId: client.lastSyncId }).toEqual(before)
+      expect(dataOf(client)).toEqual(before)
       device.log.length = 0
       device.server.failNext(fault, { path: `/${path}` })
       await client.start()
@@ -220,10 +220,10 @@ describe('garbage on the socket', () => {
         },
       },
     })
-    const before = { shown: shown(client), lastSyncId: client.lastSyncId }
+    const before = dataOf(client)
     socket?.onmessage?.({ data })
     await device.clock.advance(3_000)
-    expect({ shown: shown(client), lastSyncId: client.lastSyncId }).toEqual(before)
+    expect(dataOf(client)).toEqual(before)
     expect(device.log.map((line) => line.replace(/^anomaly (\w+): .*/, '$1'))).toEqual(told)
     device.insert('2')
     await device.clock.advance(50)

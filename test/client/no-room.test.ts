@@ -28,12 +28,6 @@ async function fullDevice(code: 'quota' | 'aborted' = 'quota') {
   return { device, disk, client }
 }
 
-/** What a restart without the network shows. */
-async function restarted(device: Device) {
-  const client = await device.offline()
-  return shown(client)
-}
-
 test.each(['quota', 'aborted'] as const)(
   'a first sync that the disk refuses with `%s` is stored an hour later',
   async (code) => {
@@ -44,7 +38,7 @@ test.each(['quota', 'aborted'] as const)(
     expect(client.status.storage.reason).toBeUndefined()
     device.insert('2')
     await device.clock.advance(1_000)
-    expect(await restarted(device)).toEqual({ 1: {}, 2: {} })
+    expect(shown(await device.offline())).toEqual({ 1: {}, 2: {} })
   },
 )
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type BareFault, faults } from '../support/bare-server-faults.ts'
-import { Device, inStep, shown } from '../support/device.ts'
+import { Device, dataOf, inStep, shown } from '../support/device.ts'
 
 /** What another device would show that had this one's disk, and no network. */
 async function storedBy(device: Device) {
@@ -8,7 +8,7 @@ async function storedBy(device: Device) {
   const fetch = () => Promise.reject(new TypeError('fetch failed'))
   const client = device.client({ store, environment: { ...environment, fetch, WebSocket: undefined } })
   await client.start()
-  const stored = { shown: shown(client), lastSyncId: client.lastSyncId }
+  const stored = dataOf(client)
   await clock.until(client.close())
   return stored
 }

@@ -4,8 +4,7 @@ import { isSyncError } from '../../src/base/errors.ts'
 import { createCredentials } from '../../src/network/credentials.ts'
 import { createTransport } from '../../src/network/http.ts'
 import { oddChunks } from '../support/odd-json.ts'
-import { endpoints, ListSink, outcomeOf, setup } from '../support/transport-calls.ts'
-import { json, ManualBody } from '../support/transport-fetch.ts'
+import { endpoints, json, ListSink, ManualBody, outcomeOf, setup } from '../support/transport-calls.ts'
 import { settle } from '../support/virtual.ts'
 
 const delta = { sid: 9, frames: [] }

@@ -2,7 +2,7 @@ import type { SyncClient } from '../../src/index.ts'
 import type { Store } from '../../src/storage/store.ts'
 import { BareServer, type BareServerOptions } from './bare-server.ts'
 import { faults } from './bare-server-faults.ts'
-import { type VirtualBareServer, virtualMount } from './bare-server-virtual.ts'
+import { type VirtualBareServer, virtualMount } from './bare-server-listen.ts'
 import { type ClientOptions, shown, TestDevice } from './test-device.ts'
 import { VirtualClock, VirtualNetwork, virtualEnvironment } from './virtual.ts'
 

@@ -90,6 +90,11 @@ export class TestBackend {
     return new TestDevice({ clock: this.clock, network, environment, store, token: this.tokens.ada })
   }
 
+  /** How many requests to an endpoint have reached the server. */
+  count(endpoint: Endpoint): number {
+    return this.server.requests.filter((request) => request.endpoint === endpoint).length
+  }
+
   /** Resolves after `ms` of virtual time. */
   wait(ms: number): Promise<void> {
     return new Promise((resolve) => void this.clock.after(ms, resolve))
@@ -156,4 +161,24 @@ export function watched(client: SyncClient, id: string, field: string): unknown[
   client.on('status', look)
   client.outbox.subscribe(look)
   return seen
+}
+
+/** Inserts a note. */
+export const add = (client: SyncClient, id: string, label = id) =>
+  client.mutate((m) => m.insert('Note', { id }), { label })
+
+/** Ids in the order in which their transactions are made. */
+export const names = (count: number) =>
+  Array.from({ length: count }, (_, n) => `n${String(n).padStart(3, '0')}`)
+
+/** Counts the requests for transactions, and answers them with `answer`. */
+export function counting(backend: TestBackend, answer: Intercept) {
+  const times: number[] = []
+  const sizes: number[] = []
+  backend.intercept = at('tx', async (request, pass) => {
+    times.push(backend.clock.now())
+    sizes.push(JSON.parse(await request.clone().text()).txs.length)
+    return answer(request, pass)
+  })
+  return { times, sizes }
 }

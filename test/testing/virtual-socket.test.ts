@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest'
 import { BareServer } from '../support/bare-server.ts'
-import { virtualMount } from '../support/bare-server-virtual.ts'
+import { virtualMount } from '../support/bare-server-listen.ts'
 import { VirtualClock, VirtualNetwork, virtualEnvironment } from '../support/virtual.ts'
 
 let clock: VirtualClock

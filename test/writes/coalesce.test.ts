@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { MutateOptions } from '../../src/index.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
-import { slowStore } from '../support/slow-store.ts'
+import { slowStore } from '../support/store-steps.ts'
 import { notes, TestBackend } from '../support/test-backend.ts'
 
 /** A client with one note, whose disk takes 10 ms to begin and to end a transaction. */

@@ -4,7 +4,6 @@ import { Outbox } from '../../src/mutations/outbox.ts'
 import {
   at,
   type ClientOptions,
-  failure,
   inStep,
   notes,
   rewriting,
@@ -25,11 +24,7 @@ const withoutPushes = ({ backend }: Scene) => {
 const ways: { readonly [name: string]: (scene: Scene) => void } = {
   'with the answer': () => {},
   'before the answer': ({ backend }) => {
-    backend.intercept = at('tx', async (_, pass) => {
-      const response = await pass()
-      await backend.wait(5_000)
-      return response
-    })
+    backend.server.late(5_000, { endpoint: 'tx', times: Number.POSITIVE_INFINITY })
   },
   'after the answer': ({ backend }) => {
     backend.push = (message, send) => void backend.clock.after(700, () => send(message))
@@ -156,13 +151,7 @@ test('a delta that was requested after the response is enough, even if it ends b
 
 test('invariant 28: a delta that began before the response proves nothing about a write', async () => {
   const { backend, client, seen } = await open(withoutPushes)
-  let held = true
-  backend.intercept = at('delta', async (_, pass) => {
-    const response = await pass()
-    if (held) await backend.wait(3_000)
-    held = false
-    return response
-  })
+  backend.server.late(3_000, { endpoint: 'delta' })
   void client.sync()
   await backend.clock.advance(50)
   const tx = client.mutate((m) => m.update('Note', '1', { title: 'new' }))
@@ -175,16 +164,8 @@ test('invariant 28: a delta that began before the response proves nothing about 
 
 test('a snapshot that began before the response proves nothing about a write', async () => {
   const { backend, client, seen } = await open(withoutPushes)
-  const gone = at('delta', async () => failure(410, 'gone'))
-  const late = at('bootstrap', async (_, pass) => {
-    const response = await pass()
-    await backend.wait(3_000)
-    return response
-  })
-  backend.intercept = (request, pass) => {
-    backend.intercept = late
-    return gone(request, pass)
-  }
+  backend.server.wrong(410, { endpoint: 'delta' })
+  backend.server.late(3_000, { endpoint: 'bootstrap' })
   const fetched = client.sync()
   await backend.clock.advance(50)
   const tx = client.mutate((m) => m.update('Note', '1', { title: 'new' }))

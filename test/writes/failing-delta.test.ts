@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { add } from '../support/sending.ts'
-import { failure, inStep } from '../support/test-backend.ts'
+import { add, failure, inStep } from '../support/test-backend.ts'
 
 test('a server that accepts writes but fails to send data is not asked for data after each write', async () => {
   const { backend, device, client } = await inStep()

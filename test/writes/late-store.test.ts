@@ -2,8 +2,7 @@ import { expect, test } from 'vitest'
 import { StorageError } from '../../src/base/errors.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import type { Store } from '../../src/storage/store.ts'
-import { add } from '../support/sending.ts'
-import { notes, TestBackend } from '../support/test-backend.ts'
+import { add, notes, TestBackend } from '../support/test-backend.ts'
 
 /** What opening a store comes to, while it opens none. */
 type Opening = () => Promise<never>

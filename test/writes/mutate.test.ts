@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { inStep, notes, oneNote, TestBackend } from '../support/test-backend.ts'
+import { notes, oneNote, TestBackend } from '../support/test-backend.ts'
 
 test('a change is shown at once, is sent, and stays when the data has it', async () => {
   const { backend, client } = await oneNote()
@@ -42,22 +42,4 @@ test('an offline write is sent once the network is back, even after a restart', 
   if (!again) throw new Error('It is gone.')
   await backend.clock.until(again.synced)
   expect(await backend.rows()).toEqual({ 1: { title: 'Milk' } })
-})
-
-test('a rejected write is undone with its dependents, and no other', async () => {
-  const { backend, device, client } = await inStep({ 1: { title: 'Milk' }, 2: { title: 'Bread' } })
-  device.network.cut()
-  const poison = client.mutate((m) => m.insert('Note', { id: '3', title: 'Cake' }), { label: 'poison' })
-  const dependent = client.mutate((m) => m.update('Note', '3', { title: 'Pie' }), { label: 'dependent' })
-  const other = client.mutate((m) => m.update('Note', '2', { title: 'Rye' }), { label: 'other' })
-  await backend.insert('3', { title: 'Foreign' }, 'bob')
-  expect(notes(client)).toMatchObject({ 3: { title: 'Pie' } })
-  device.network.mend()
-  await backend.clock.until(other.synced)
-  await backend.clock.advance(60_000)
-  expect(notes(client)).toEqual({ 1: { title: 'Milk' }, 2: { title: 'Rye' } })
-  expect([poison.state, dependent.state]).toEqual(['rejected', 'rejected'])
-  expect(device.log).toEqual(['rejected poison exists', 'rejected dependent dependency_rejected'])
-  expect(client.status.writes).toEqual({ pending: 0, rejected: 2 })
-  await expect(poison.accepted).rejects.toMatchObject({ name: 'RejectedError', reason: 'exists' })
 })

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { StorageError } from '../../src/base/errors.ts'
 import type { Transaction } from '../../src/index.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
-import { FullStore } from '../support/full-store.ts'
+import { FullStore } from '../support/store-steps.ts'
 import { inStep, notes, TestBackend } from '../support/test-backend.ts'
 import { watching, writesOutbox } from '../support/watching-store.ts'
 

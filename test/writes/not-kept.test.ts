@@ -13,10 +13,7 @@ test('a dependent that is rejected while the disk fails stays in the inbox, even
     await backend.wait(1_000)
     throw new StorageError('aborted', 'Not now.')
   })
-  backend.intercept = at('tx', async () => {
-    await backend.wait(500)
-    return failure(422, 'invalid')
-  })
+  backend.intercept = at('tx', () => backend.wait(500).then(() => failure(422, 'invalid')))
   const device = backend.device({ store })
   const client = await device.live()
   const root = client.mutate((m) => m.insert('Note', { id: '1' }))

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { SyncClient, Transaction } from '../../src/index.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
-import { slowStore } from '../support/slow-store.ts'
 import { FaultyStore } from '../support/store-faults.ts'
+import { slowStore } from '../support/store-steps.ts'
 import { at, failure, inStep, notes, TestBackend } from '../support/test-backend.ts'
 
 const unhandled: unknown[] = []

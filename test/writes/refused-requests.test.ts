@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { SyncClient } from '../../src/index.ts'
-import { add, counting, names } from '../support/sending.ts'
-import { at, failure, inStep } from '../support/test-backend.ts'
+import { add, at, counting, failure, inStep, names } from '../support/test-backend.ts'
 
 describe('an endpoint that takes no transactions', () => {
   test.each([

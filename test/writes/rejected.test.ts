@@ -211,6 +211,7 @@ describe('a transaction that requires another', () => {
       'rejected child dependency_rejected',
       'rejected grand dependency_rejected',
     ])
+    await expect(all[0]?.accepted).rejects.toMatchObject({ name: 'RejectedError', reason: 'exists' })
     // All of it in one step.
     expect(seen).toEqual([[['other', 1, 1]]])
     const again = await restarted(device)
@@ -391,14 +392,10 @@ test('a rejection that a listener settles at once leaves nothing in the inbox', 
   await expect(given.accepted).rejects.toBe(given.rejection)
   expect(client.status.writes).toEqual({ pending: 0, rejected: 0 })
   // No verdict is left that the data would have to show.
-  let fetches = 0
-  backend.intercept = at('delta', (_, pass) => {
-    fetches += 1
-    return pass()
-  })
+  const fetches = backend.count('delta')
   client.mutate((m) => m.update('Note', 'z', { n: 2 }))
   await backend.clock.advance(10_000)
-  expect(fetches).toBe(0)
+  expect(backend.count('delta')).toBe(fetches)
   const again = await restarted(device)
   await backend.clock.advance(60_000)
   expect(again.outbox.list()).toEqual([])

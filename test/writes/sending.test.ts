@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { memoryStore } from '../../src/storage/memory.ts'
-import { add, counting, names } from '../support/sending.ts'
-import { at, failure, inStep, notes, TestBackend } from '../support/test-backend.ts'
+import { add, at, counting, failure, inStep, names, notes, TestBackend } from '../support/test-backend.ts'
 
 describe('sending', () => {
   test('invariant 27: transactions are sent in order, across restarts and lost responses, and none is skipped', async () => {

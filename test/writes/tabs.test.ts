@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { memoryStore } from '../../src/storage/memory.ts'
 import { JumpingClock } from '../support/jumping-clock.ts'
-import { slowStore } from '../support/slow-store.ts'
+import { slowStore } from '../support/store-steps.ts'
 import { at, failure, notes, TestBackend } from '../support/test-backend.ts'
 
 /** A tab that has no network, and waits for its next try to send; others of its user that send, or have just read. */

@@ -1,9 +1,21 @@
 import { describe, expect, test } from 'vitest'
-import { defineModels } from '../../src/index.ts'
+import * as z from 'zod/mini'
+import { defineModels, model } from '../../src/index.ts'
+import type { WireRow } from '../../src/protocol/row.ts'
+import type { TxOp } from '../../src/protocol/tx.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import { at, failure, notes, TestBackend, type TestDevice, watched } from '../support/test-backend.ts'
 import { watching, writesOutbox } from '../support/watching-store.ts'
-import { modelsOf } from './tabs-models.ts'
+
+const Note = z.looseObject({})
+
+/** The option of a client with the models of an application whose each version notes itself in what it migrates. */
+function modelsOf(version: number, load: 'eager' | 'lazy' = 'eager'): object {
+  const step = <T extends TxOp | WireRow>(value: T): T =>
+    'p' in value ? { ...value, p: { ...value.p, version } } : value
+  const options = version > 1 ? { version, migrate: { [version]: { row: step, op: step } } } : {}
+  return { models: defineModels({ Note: model(Note, { load }) }, options) }
+}
 
 /** Two tabs offline, the second of a newer version of the application: both have what was written in the first. */
 async function twoVersions() {
@@ -80,10 +92,7 @@ test('the older version without data counts a write that the newer one sent and 
   devices[1].network.mend()
   const newer = await devices[1].live(modelsOf(2))
   expect(newer.outbox.list()).toEqual([])
-  backend.intercept = at('bootstrap', async (_, pass) => {
-    await backend.wait(5_000)
-    return pass()
-  })
+  backend.server.late(5_000, { endpoint: 'bootstrap' })
   devices[0].network.mend()
   await backend.clock.advance(60_000)
   expect([written.state, older.outbox.list()]).toEqual(['synced', []])

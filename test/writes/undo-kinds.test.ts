@@ -41,11 +41,9 @@ describe.each(Object.keys(kinds))('undoing %s', (kind) => {
   test('after it was possibly sent takes another transaction', async () => {
     const { backend, device, client } = await oneNote()
     const before = notes(client)
-    let lost = false
     backend.intercept = at('tx', async (_, pass) => {
-      const response = await pass()
-      if (lost) return response
-      lost = true
+      await pass()
+      backend.intercept = (_request, next) => next()
       return failure(503)
     })
     backend.push = () => {}
@@ -119,12 +117,7 @@ describe.each(Object.keys(kinds))('undoing %s', (kind) => {
     const { backend, client } = await oneNote()
     const before = notes(client)
     if (state !== 'synced') backend.push = () => {}
-    if (state === 'sending') {
-      backend.intercept = at('tx', async (_, pass) => {
-        await backend.wait(500)
-        return pass()
-      })
-    }
+    if (state === 'sending') backend.server.late(500, { endpoint: 'tx', times: Number.POSITIVE_INFINITY })
     const tx = client.mutate(body, { label: 'Write' })
     await backend.clock.until<unknown>(
       state === 'sending' ? tx.durable : state === 'accepted' ? tx.accepted : tx.synced,

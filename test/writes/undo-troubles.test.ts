@@ -204,10 +204,7 @@ describe('a rejected transaction', () => {
   test('whose undo was rejected with it cannot be redone, but retried, and then undone', async () => {
     const { backend, client, both, n } = await open()
     backend.push = () => {}
-    backend.intercept = at('tx', async () => {
-      await backend.wait(500)
-      return failure(422, 'invalid')
-    })
+    backend.intercept = at('tx', () => backend.wait(500).then(() => failure(422, 'invalid')))
     const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }))
     await backend.clock.until(tx.durable)
     await backend.clock.until(client.undo())

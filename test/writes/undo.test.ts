@@ -125,10 +125,7 @@ describe('undo', () => {
 
   test('of a transaction that is rejected later is dropped with it', async () => {
     const { backend, client } = await oneNote()
-    backend.intercept = at('tx', async () => {
-      await backend.wait(500)
-      return failure(422, 'invalid')
-    })
+    backend.intercept = at('tx', () => backend.wait(500).then(() => failure(422, 'invalid')))
     const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }))
     await backend.clock.until(tx.durable)
     const inverse = await tx.undo()

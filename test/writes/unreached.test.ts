@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { add } from '../support/sending.ts'
-import { at, inStep } from '../support/test-backend.ts'
+import { add, at, inStep } from '../support/test-backend.ts'
 
 /** As a browser fails where the service lets other origins read, and not write. */
 const blocked = at('tx', () => Promise.reject(new TypeError('Failed to fetch')))
@@ -26,11 +25,7 @@ test('a single lost response is not reported', async () => {
   const { backend, device, client } = await inStep()
   const told = new Set<unknown>()
   client.on('status', ({ writes }) => told.add(writes.paused))
-  backend.intercept = at('tx', async (_, pass) => {
-    await pass()
-    backend.intercept = (_request, next) => next()
-    throw new TypeError('Failed to fetch')
-  })
+  backend.server.loseAnswer({ endpoint: 'tx' })
   await backend.clock.until(add(client, '1').synced)
   expect([...told]).toEqual([undefined])
   expect(device.log).toEqual([])

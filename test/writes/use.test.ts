@@ -182,19 +182,6 @@ describe('mutate', () => {
   })
 })
 
-test.each([
-  ['transactionCodec', {}],
-  ['transactionCodec', { encode: () => {}, decode: () => {}, maxTransactions: 0 }],
-  ['merge', 'mine'],
-  ['echoTimeout', -1],
-])('a wrong option %s is named', (option, value) => {
-  const options = { baseUrl: backendUrl, [option]: value } as never
-  const { device } = { device: async () => new TestBackend().device() }
-  return expect(device().then((made) => made.client(options))).rejects.toThrow(
-    named('ConfigurationError', { option }),
-  )
-})
-
 test.each<[string, MutateOptions]>([
   ['mutate.lable', { lable: 'Rename' } as never],
   ['mutate.requires', { requires: ['0198'] as never }],
