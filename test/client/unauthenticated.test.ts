@@ -1,20 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import type { SyncClient } from '../../src/index.ts'
-import { faults } from '../support/bare-server-faults.ts'
-import { Device, inStep, shown } from '../support/device.ts'
-
-/** How often a socket was asked for. */
-const upgradesOf = ({ requests }: Device) => requests.filter((path) => path === 'ws').length
+import { inStep, newDevice, notes } from '../support/test-backend.ts'
 
 describe('a 401', () => {
   test('runs the handler once for a credential, pauses, and loses nothing', async () => {
     const errors: string[] = []
-    const { device, client } = await inStep(
+    const { backend, device, client } = await inStep(
       { 1: {} },
       { onUnauthenticated: (error) => errors.push(error.message) },
     )
-    device.server.tokens.revoke(device.token)
-    device.server.sockets.end()
+    backend.server.revoke('ada')
     await device.clock.advance(5_000)
     await expect(device.clock.until(client.sync())).rejects.toMatchObject({ name: 'UnauthenticatedError' })
     await device.clock.advance(120_000)
@@ -24,30 +19,30 @@ describe('a 401', () => {
       connection: { state: 'unauthenticated' },
       data: { state: 'stale' },
     })
-    expect(shown(client)).toEqual({ 1: {} })
+    expect(notes(client)).toEqual({ 1: {} })
   })
 
   test('sends no request while it is paused', async () => {
-    const device = new Device()
+    const { backend, device } = newDevice()
     device.token = 'wrong'
     await device.live()
-    const asked = device.requests.length
+    const asked = backend.requests.length
     await device.clock.advance(600_000)
-    expect(device.requests.length).toBe(asked)
+    expect(backend.requests.length).toBe(asked)
   })
 
   test('uses a token from the handler at once', async () => {
-    const device = new Device()
-    device.insert('1')
-    const fresh = device.server.tokens.issue('ada')
+    const { backend, device } = newDevice()
+    await backend.insert('1')
+    const fresh = backend.server.token('ada')
     const client = await device.live({ token: 'stale', onUnauthenticated: async () => fresh })
-    expect(shown(client)).toEqual({ 1: {} })
+    expect(notes(client)).toEqual({ 1: {} })
     expect(client.status.connection.state).toBe('socket')
   })
 
   test('ends with `resume`, with its token or one of the token function', async () => {
-    const device = new Device()
-    device.insert('1')
+    const { backend, device } = newDevice()
+    await backend.insert('1')
     const good = device.token
     device.token = 'stale'
     const client = await device.live()
@@ -56,34 +51,32 @@ describe('a 401', () => {
     client.resume()
     await device.clock.advance(1_000)
     expect(client.status.connection.state).toBe('socket')
-    device.server.tokens.revoke(good)
-    device.server.sockets.end()
+    backend.server.revoke('ada')
     await device.clock.advance(5_000)
     expect(client.status.connection.state).toBe('unauthenticated')
-    client.resume(device.server.tokens.issue('ada'))
+    client.resume(backend.server.token('ada'))
     await device.clock.advance(1_000)
     expect(client.status.connection.state).toBe('socket')
   })
 
   test('changes to connecting after `resume`', async () => {
-    const { device, client } = await inStep({ 1: {} })
-    device.server.tokens.revoke(device.token)
-    device.server.sockets.end()
+    const { backend, device, client } = await inStep({ 1: {} })
+    backend.server.revoke('ada')
     await device.clock.advance(5_000)
     const seen: string[] = []
     client.on('status', ({ connection, data }) => seen.push(`${connection.state} ${data.state}`))
-    client.resume(device.server.tokens.issue('ada'))
+    client.resume(backend.server.token('ada'))
     await device.clock.advance(1_000)
     expect([...new Set(seen)]).toEqual(['connecting stale', 'connecting current', 'socket current'])
   })
 
   test('ends with a `resume` during a request with the old token', async () => {
-    const { device, client } = await inStep({ 1: {} })
-    device.server.tokens.revoke(device.token)
+    const { backend, device, client } = await inStep({ 1: {} })
+    backend.server.revoke('ada')
     const sync = client.sync()
     const refused = expect(sync).rejects.toMatchObject({ name: 'UnauthenticatedError' })
     await device.clock.advance(30)
-    device.token = device.server.tokens.issue('ada')
+    device.token = backend.server.token('ada')
     client.resume()
     await device.clock.advance(1_000)
     await refused
@@ -92,7 +85,7 @@ describe('a 401', () => {
 
   test('does not loop if the handler returns the same bad token', async () => {
     let calls = 0
-    const { device } = await inStep(
+    const { backend, device } = await inStep(
       {},
       {
         token: 'bad',
@@ -104,12 +97,12 @@ describe('a 401', () => {
     )
     await device.clock.advance(600_000)
     expect(calls).toBe(1)
-    expect(device.requests.length).toBeLessThan(10)
+    expect(backend.requests.length).toBeLessThan(10)
   })
 
   test('calls a handler that returns one bad token after another seldom, even with writes to send', async () => {
     let calls = 0
-    const { device, client } = await inStep(
+    const { backend, device, client } = await inStep(
       {},
       {
         onUnauthenticated: () => {
@@ -118,20 +111,20 @@ describe('a 401', () => {
         },
       },
     )
-    device.server.tokens.revoke(device.token)
-    client.mutate((m) => m.insert('Issue', {}))
+    backend.server.revoke('ada')
+    client.mutate((m) => m.insert('Note', {}))
     await device.clock.advance(600_000)
     // Two that ask, each less and less often up to every 15 s.
     expect(calls).toBeGreaterThan(20)
     expect(calls).toBeLessThan(120)
-    client.resume(device.server.tokens.issue('ada'))
+    client.resume(backend.server.token('ada'))
     await device.clock.advance(1_000)
     expect(client.status.connection.state).not.toBe('unauthenticated')
   })
 
   test('over HTTP makes the socket wait for other credentials, and the status says why', async () => {
     let calls = 0
-    const { device, client } = await inStep(
+    const { backend, device, client } = await inStep(
       {},
       {
         onUnauthenticated: () => {
@@ -142,39 +135,37 @@ describe('a 401', () => {
     )
     const states = new Set<string>()
     client.on('status', ({ connection }) => states.add(connection.state))
-    const before = upgradesOf(device)
-    device.server.tokens.expire(device.token)
-    device.server.sockets.end(4401)
+    const before = backend.count('ws')
+    backend.server.expire('ada')
     await device.clock.advance(600_000)
     expect(calls).toBeGreaterThan(20)
-    expect(upgradesOf(device)).toBe(before)
+    expect(backend.count('ws')).toBe(before)
     expect([...states]).toEqual(['connecting', 'unauthenticated'])
-    client.resume(device.server.tokens.issue('ada'))
+    client.resume(backend.server.token('ada'))
     await device.clock.advance(1_000)
     expect(client.status.connection.state).toBe('socket')
   })
 
   test('keeps the socket waiting if the next request fails for another reason', async () => {
-    const { device, client } = await inStep({}, { onUnauthenticated: () => 'second' })
-    const before = upgradesOf(device)
-    device.server.tokens.expire(device.token)
-    device.server.sockets.end(4401)
-    device.server.failNext(faults.answer(401, ''), { path: 'bootstrap' })
-    device.server.failNext(faults.answer(503, ''), { path: 'bootstrap', times: 100 })
+    const { backend, device, client } = await inStep({}, { onUnauthenticated: () => 'second' })
+    const before = backend.count('ws')
+    backend.server.expire('ada')
+    backend.server.wrong(401, { endpoint: 'bootstrap' })
+    backend.server.wrong(503, { endpoint: 'bootstrap', times: 100 })
     await device.clock.advance(60_000)
     expect(client.status.connection.state).toBe('failed')
-    expect(upgradesOf(device)).toBe(before)
+    expect(backend.count('ws')).toBe(before)
   })
 
   test('reports a handler that throws as an error, and calls it less and less often', async () => {
-    const device = new Device()
+    const { backend, device } = newDevice()
     let calls = 0
     const client = await device.live({
       token: 'bad',
       onUnauthenticated: () => {
         calls += 1
         if (calls < 30) throw new Error('no network to refresh it by')
-        return device.server.tokens.issue('ada')
+        return backend.server.token('ada')
       },
     })
     await device.clock.advance(60_000)
@@ -199,16 +190,16 @@ describe('a 401', () => {
 
   test('for a write is handled as for a read', async () => {
     let calls = 0
-    const { device, client } = await inStep({}, { onUnauthenticated: () => (calls += 1) })
-    device.server.failNext(faults.answer(401, ''), { path: 'tx', times: 100 })
-    client.mutate((m) => m.insert('Issue', {}))
+    const { backend, device, client } = await inStep({}, { onUnauthenticated: () => (calls += 1) })
+    backend.server.wrong(401, { endpoint: 'tx', times: 100 })
+    client.mutate((m) => m.insert('Note', {}))
     await device.clock.advance(1_000)
     expect(calls).toBe(1)
   })
 
   test('on the upgrade of a socket, which a browser cannot see, is detected over HTTP', async () => {
     let calls = 0
-    const { device, client } = await inStep(
+    const { backend, device, client } = await inStep(
       { 1: {} },
       {
         onUnauthenticated: () => {
@@ -216,8 +207,7 @@ describe('a 401', () => {
         },
       },
     )
-    device.server.tokens.expire(device.token)
-    device.server.sockets.end(4401)
+    backend.server.expire('ada')
     await device.clock.advance(2_000)
     expect(calls).toBe(1)
     expect(client.status.connection.state).toBe('unauthenticated')
@@ -225,7 +215,7 @@ describe('a 401', () => {
 
   test('is not needed without a token: no request is sent, and the handler runs', async () => {
     let calls = 0
-    const { device } = await inStep(
+    const { backend } = await inStep(
       {},
       {
         token: () => null,
@@ -234,14 +224,14 @@ describe('a 401', () => {
         },
       },
     )
-    expect({ calls, requests: device.requests }).toEqual({ calls: 1, requests: [] })
+    expect({ calls, requests: backend.requests }).toEqual({ calls: 1, requests: [] })
   })
 })
 
 describe('credentials', () => {
   test('are read again for every request and every socket', async () => {
-    const device = new Device()
-    device.insert('1')
+    const { backend, device } = newDevice()
+    await backend.insert('1')
     let asked = 0
     const client = await device.live({
       token: () => {
@@ -252,17 +242,17 @@ describe('credentials', () => {
     const before = asked
     await device.clock.until(client.sync())
     expect(asked).toBe(before + 1)
-    expect(asked).toBe(device.requests.length)
+    expect(asked).toBe(backend.requests.length)
   })
 
   test('invariant 43: a refreshed token keeps everything: the same database, and a delta', async () => {
-    const { device } = await inStep({ 1: {} })
+    const { backend, device } = await inStep({ 1: {} })
     await device.quit()
-    device.token = device.server.tokens.issue('ada')
-    const asked = device.requests.length
+    device.token = backend.server.token('ada')
+    const asked = backend.requests.length
     const client = await device.live()
-    expect(device.requests.slice(asked)).toEqual(['ws', 'delta 1', 'delta 1'])
-    expect(shown(client)).toEqual({ 1: {} })
+    expect(backend.requests.slice(asked)).toEqual(['ws', 'delta 1', 'delta 1'])
+    expect(notes(client)).toEqual({ 1: {} })
   })
 
   test('invariant 43: another identity has another database', async () => {

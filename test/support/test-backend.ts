@@ -90,8 +90,15 @@ export class TestBackend {
     return new TestDevice({ clock: this.clock, network, environment, store, token: this.tokens.ada })
   }
 
+  /** The endpoints that were asked for, with their `since`. */
+  get requests(): string[] {
+    return this.server.requests.map(({ endpoint, query: { since } }) =>
+      since === undefined ? endpoint : `${endpoint} ${since}`,
+    )
+  }
+
   /** How many requests to an endpoint have reached the server. */
-  count(endpoint: Endpoint): number {
+  count(endpoint: Endpoint | 'ws'): number {
     return this.server.requests.filter((request) => request.endpoint === endpoint).length
   }
 
@@ -118,6 +125,12 @@ export class TestBackend {
     const rows = await this.server.rows(user)
     return Object.fromEntries(rows.map(({ id, p: { userId: _, ...fields } }) => [id, fields]))
   }
+}
+
+/** A server without notes, and a device of Ada's. */
+export function newDevice() {
+  const backend = new TestBackend()
+  return { backend, device: backend.device() }
 }
 
 /** A server with these notes of Ada's, and her client, which is in step. `store` is of the device. */
