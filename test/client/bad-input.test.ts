@@ -121,10 +121,8 @@ describe('a snapshot with a wrong count', () => {
     device.server.failNext(snapshot, { path: '/bootstrap' })
     const client = await device.live()
     expect(shown(client)).toEqual({ 1: {}, 2: {} })
-    expect([device.requests.filter((path) => path === 'bootstrap'), device.log]).toEqual([
-      ['bootstrap', 'bootstrap'],
-      [],
-    ])
+    expect(device.requests.filter((path) => path === 'bootstrap')).toEqual(['bootstrap', 'bootstrap'])
+    expect(device.log).toEqual([])
   })
 
   test('twice is accepted, and reported', async () => {
@@ -133,10 +131,8 @@ describe('a snapshot with a wrong count', () => {
     device.server.failNext(snapshot, { path: '/bootstrap', times: 2 })
     const client = await device.live()
     expect(shown(client)).toEqual({ 1: {} })
-    expect([device.requests.filter((path) => path === 'bootstrap'), device.log]).toEqual([
-      ['bootstrap', 'bootstrap'],
-      ['anomaly count: The snapshot declared 2 rows and had 1, twice.'],
-    ])
+    expect(device.requests.filter((path) => path === 'bootstrap')).toEqual(['bootstrap', 'bootstrap'])
+    expect(device.log).toEqual(['anomaly count: The snapshot declared 2 rows and had 1, twice.'])
   })
 })
 
