@@ -214,10 +214,6 @@ class BareTokens {
     if (known) this.#tokens.set(token, { ...known, expiresAt: this.#now() })
   }
 
-  revoke(token: string): void {
-    this.#tokens.delete(token)
-  }
-
   /** The token that `request` brings, in its header or, for a socket, in its query; or what is wrong with it. */
   of({ path, query, headers }: BareRequest): BareToken | string {
     const { authorization = '' } = headers

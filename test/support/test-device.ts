@@ -61,6 +61,12 @@ export class TestDevice {
     return client
   }
 
+  /** A client after a restart. */
+  async restart(options: ClientOptions = {}): Promise<SyncClient> {
+    await this.kill()
+    return this.live(options)
+  }
+
   /** A client after a restart without the network. */
   async offline(options: ClientOptions = {}): Promise<SyncClient> {
     await this.kill()

@@ -104,8 +104,7 @@ describe('the promises of a transaction', () => {
         settled: 'resolved',
       })
     }
-    await device.kill()
-    const again = await device.live()
+    const again = await device.restart()
     expect(notes(again)).toEqual({ 1: {}, 2: {} })
   })
 

@@ -8,13 +8,7 @@ import {
   notes,
   oneNote,
   TestBackend,
-  type TestDevice,
 } from '../support/test-backend.ts'
-
-async function restarted(device: TestDevice, options: ClientOptions = {}): Promise<SyncClient> {
-  await device.kill()
-  return device.live(options)
-}
 
 const rejectedOf = (client: SyncClient) => client.outbox.list({ state: 'rejected' })
 
@@ -34,7 +28,7 @@ describe('a rejected transaction', () => {
     expect(device.log).toEqual(['rejected Rename conflict'])
     expect([tx.state, await tx.settled]).toEqual(['rejected', 'rejected'])
     expect(notes(client)).toEqual({ 1: { title: 'theirs', n: 2 } })
-    const again = await restarted(device)
+    const again = await device.restart()
     const [kept, ...others] = rejectedOf(again)
     expect(others).toEqual([])
     expect(kept).toMatchObject({ id: tx.id, label: 'Rename', at: tx.at, rejection: { reason: 'conflict' } })
@@ -74,7 +68,7 @@ describe('a rejected transaction', () => {
     })
     const tx = client.mutate((m) => m.update('Note', '1', { title: '' }))
     await backend.clock.advance(1_000)
-    const [kept] = rejectedOf(await restarted(device))
+    const [kept] = rejectedOf(await device.restart())
     for (const { rejection } of [tx, kept ?? tx]) expect(rejection?.details).toEqual({ field: 'title' })
     expect(kept?.id).toBe(tx.id)
   })
@@ -97,13 +91,13 @@ describe('a rejected transaction', () => {
     expect([tx.state, client.outbox.get(tx.id), made.state]).toEqual(['discarded', undefined, 'writing'])
     expect(notes(client)).toEqual({ 1: { title: 'mine', n: 2 } })
     await backend.clock.until(made.synced)
-    expect(rejectedOf(await restarted(device))).toEqual([])
+    expect(rejectedOf(await device.restart())).toEqual([])
     expect(await backend.rows()).toEqual({ 1: { title: 'mine', n: 2 } })
   })
 
   test('is retried with an edit after a restart', async () => {
     const { backend, device, tx } = await conflict()
-    const client = await restarted(device)
+    const client = await device.restart()
     const made = client.outbox.retry(tx.id, (m) => {
       m.update('Note', '1', { title: `${m.get('Note', '1')?.title} and mine` })
     })
@@ -132,7 +126,7 @@ describe('a rejected transaction', () => {
     expect([made.state, await made.settled, tx.state]).toEqual(['synced', 'synced', 'discarded'])
     expect(client.status.writes).toEqual({ pending: 0, rejected: 0 })
     await backend.clock.advance(1_000)
-    expect(rejectedOf(await restarted(device))).toEqual([])
+    expect(rejectedOf(await device.restart())).toEqual([])
   })
 
   test('restores a whole record that somebody deleted', async () => {
@@ -154,7 +148,7 @@ describe('a rejected transaction', () => {
     expect(tx.state).toBe('discarded')
     expect(client.outbox.list()).toEqual([])
     expect(client.status.writes).toEqual({ pending: 0, rejected: 0 })
-    expect((await restarted(device)).outbox.list()).toEqual([])
+    expect((await device.restart()).outbox.list()).toEqual([])
   })
 
   test('is the only kind that retry and discard accept', async () => {
@@ -212,7 +206,7 @@ describe('a transaction that requires another', () => {
     await expect(all[0]?.accepted).rejects.toMatchObject({ name: 'RejectedError', reason: 'exists' })
     // All of it in one step.
     expect(seen).toEqual([[['other', 1, 1]]])
-    const again = await restarted(device)
+    const again = await device.restart()
     expect(notes(again)).toEqual({ other: { n: 1, m: 1 } })
     expect(again.status.writes).toEqual({ pending: 0, rejected: 3 })
   })
@@ -336,7 +330,7 @@ test.each([
   await backend.clock.advance(5_000)
   const second = client.outbox.retry(payment.id)
   await backend.clock.advance(5_000)
-  if (restarts) client = await restarted(device)
+  if (restarts) client = await device.restart()
   device.network.cut()
   const third = client.outbox.retry(second.id)
   const again = client.outbox.retry(order.id)
@@ -394,7 +388,7 @@ test('a rejection that a listener settles at once leaves nothing in the inbox', 
   client.mutate((m) => m.update('Note', 'z', { n: 2 }))
   await backend.clock.advance(10_000)
   expect(backend.count('delta')).toBe(fetches)
-  const again = await restarted(device)
+  const again = await device.restart()
   await backend.clock.advance(60_000)
   expect(again.outbox.list()).toEqual([])
   expect(await backend.rows()).toEqual({ z: { n: 2 } })

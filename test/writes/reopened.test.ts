@@ -3,7 +3,7 @@ import { StorageError } from '../../src/base/errors.ts'
 import type { SyncClient } from '../../src/index.ts'
 import { ClosableStore } from '../support/closable-store.ts'
 import { type Step, withSteps } from '../support/store-steps.ts'
-import { at, failure, notes, TestBackend, type TestDevice } from '../support/test-backend.ts'
+import { at, failure, notes, TestBackend } from '../support/test-backend.ts'
 
 async function open() {
   const backend = new TestBackend()
@@ -11,15 +11,6 @@ async function open() {
   const disk = new ClosableStore()
   const device = backend.device({ store: disk.store })
   return { backend, disk, device, client: await device.live() }
-}
-
-/** A client that starts without the network, from what is on the disk. */
-async function restarted(device: TestDevice): Promise<SyncClient> {
-  await device.kill()
-  device.network.cut()
-  const client = device.client()
-  await device.clock.until(client.start())
-  return client
 }
 
 const insert = (client: SyncClient, id: string) => client.mutate((m) => m.insert('Note', { id }))
@@ -35,7 +26,7 @@ describe.each(['all', 'nothing'] as const)(
       await backend.clock.until(tx.synced)
       await backend.clock.advance(5_000)
       expect([disk.opened, client.status.storage]).toEqual([2, { kind: 'memory' }])
-      expect(notes(await restarted(device))).toEqual({ 1: { title: 'Milk' }, 2: {} })
+      expect(notes(await device.offline())).toEqual({ 1: { title: 'Milk' }, 2: {} })
       expect(backend.received).toEqual([tx.id])
       expect(device.log).toEqual(left === 'all' ? [] : ['reset repair since 1'])
     })
@@ -49,13 +40,13 @@ describe.each(['all', 'nothing'] as const)(
       const after = insert(client, '3')
       await backend.clock.until(after.durable)
       await backend.clock.advance(1_000)
-      const again = await restarted(device)
+      const again = await device.offline()
       expect(again.outbox.list().map(({ id }) => id)).toEqual([before.id, after.id])
       device.network.mend()
       await backend.clock.advance(60_000)
       expect(notes(again)).toEqual({ 1: { title: 'Milk' }, 2: {}, 3: {} })
       expect(backend.head).toBe(3)
-      expect(Object.keys(notes(await restarted(device)))).toEqual(['1', '2', '3'])
+      expect(Object.keys(notes(await device.offline()))).toEqual(['1', '2', '3'])
     })
 
     test('later changes are stored in the database that is opened again', async () => {
@@ -66,7 +57,7 @@ describe.each(['all', 'nothing'] as const)(
       expect([disk.opened, client.status.storage]).toEqual([2, { kind: 'memory' }])
       await backend.insert('3')
       await backend.clock.advance(1_000)
-      expect(Object.keys(notes(await restarted(device)))).toEqual(['1', '2', '3'])
+      expect(Object.keys(notes(await device.offline()))).toEqual(['1', '2', '3'])
     })
 
     test('invariant 32: pending writes and data are there after a restart, even if nothing changed since', async () => {
@@ -76,7 +67,7 @@ describe.each(['all', 'nothing'] as const)(
       await backend.clock.until(tx.durable)
       disk.close(left)
       await backend.clock.advance(1_000)
-      const again = await restarted(device)
+      const again = await device.offline()
       expect([disk.opened, again.outbox.list().map(({ id }) => id)]).toEqual([3, [tx.id]])
       expect(notes(again)).toEqual({ 1: { title: 'Milk' }, 2: {} })
     })
@@ -98,7 +89,7 @@ describe.each(['all', 'nothing'] as const)(
       })
       expect(await backend.clock.until(client.sync())).toMatchObject({ kind: 'bootstrap' })
       expect([disk.opened, client.status.storage]).toEqual([3, { kind: 'memory' }])
-      expect(notes(await restarted(device))).toEqual({ 2: {}, ...(writes && { 3: {} }) })
+      expect(notes(await device.offline())).toEqual({ 2: {}, ...(writes && { 3: {} }) })
     })
   },
 )
@@ -223,7 +214,7 @@ describe('opening the database again', () => {
     await backend.insert('3')
     await backend.clock.advance(30_000)
     expect([disk.opened, client.status.storage.reason]).toEqual([5, undefined])
-    expect(notes(await restarted(device))).toEqual(await backend.rows())
+    expect(notes(await device.offline())).toEqual(await backend.rows())
   })
 
   test('works for a client that only reads, however often the engine closes it', async () => {
@@ -235,7 +226,7 @@ describe('opening the database again', () => {
     }
     await backend.clock.advance(60_000)
     expect(client.status.storage).toEqual({ kind: 'memory' })
-    expect(notes(await restarted(device))).toEqual(await backend.rows())
+    expect(notes(await device.offline())).toEqual(await backend.rows())
   })
 
   test('keeps what is written while the engine closes it once a second', async () => {
@@ -261,7 +252,7 @@ describe('opening the database again', () => {
     await backend.clock.advance(100)
     expect(disk.opened).toBe(2)
     await backend.clock.until(client.close())
-    const again = await restarted(device)
+    const again = await device.offline()
     expect(again.outbox.list().map(({ id }) => id)).toEqual([tx.id])
   })
 
