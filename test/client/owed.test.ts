@@ -25,14 +25,12 @@ test.each([
   let client = await device.live()
   for (const quarter of [1, 2, 3]) {
     await device.clock.advance(hour / 6)
-    await device.quit()
-    client = await device.live()
+    client = await device.restart()
     expect([quarter, shown(client)]).toEqual([quarter, { 1: {}, 2: {} }])
   }
   await device.clock.advance(hour / 2 + 120_000)
   expect(shown(client)).toEqual({ 1: {}, 2: {}, 3: {} })
-  await device.quit()
-  await device.live()
+  await device.restart()
   await device.clock.advance(2 * hour)
   expect(device.bootstraps).toBe(before + 1)
 })
@@ -122,8 +120,7 @@ test('a snapshot for another reason serves as a due repair, but does not delay t
   await device.clock.until(client.sync())
   expect(shown(client)).toEqual({ 1: {}, 2: {}, 3: {} })
   const before = device.bootstraps
-  await device.quit()
-  const again = await device.live()
+  const again = await device.restart()
   await mislead(device, again, '4')
   expect([device.bootstraps - before, shown(again)]).toEqual([0, { 1: {}, 2: {}, 3: {} }])
   await device.clock.advance(hour + 120_000)

@@ -45,8 +45,7 @@ describe('a repair', () => {
     device.server.failNext(json({ sid, frames: [frame] }), { path: 'delta' })
     device.server.failNext(faults.answer(500, ''), { path: 'bootstrap' })
     await device.clock.until(client.sync().catch(() => {}))
-    await device.quit()
-    const again = await device.live()
+    const again = await device.restart()
     expect(shown(again)).toEqual({ 1: {}, 2: {} })
   })
 
