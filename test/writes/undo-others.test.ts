@@ -25,6 +25,11 @@ async function oneItem(options: Pick<SyncClientOptions, 'transactionCodec'> = {}
       const { userId: _, ...fields } = (await server.rows('ada')).find(({ id }) => id === 'i1')?.p ?? {}
       return fields
     },
+    /** Connects the device again, and waits until all is sent. */
+    back: async () => {
+      device.reconnect()
+      await server.settle()
+    },
     inbox: () => client.outbox.list({ state: 'rejected' }).map(({ rejection }) => rejection?.reason),
   }
 }
@@ -57,40 +62,36 @@ describe.each([0, 50, 3_000])('a write that is undone offline, %i ms later,', (u
   }
 
   test('leaves what somebody else writes', async () => {
-    const { server, device, others, stored } = await undoneOffline('rename')
+    const { others, stored, back } = await undoneOffline('rename')
     await others({ title: 'theirs', note: 'long work' })
-    device.reconnect()
-    await server.settle()
+    await back()
     expect(await stored()).toEqual({ title: 'theirs', note: 'long work' })
   })
 
   test('invariant 74: never reaches the server', async () => {
-    const { server, device, tx } = await undoneOffline('rename')
-    device.reconnect()
-    await server.settle()
+    const { server, tx, back } = await undoneOffline('rename')
+    await back()
     expect(tx.state).toBe('cancelled')
     expect(posts(server)).toBe(0)
   })
 
   test('leaves what somebody else writes to a record that it was to remove', async () => {
-    const { server, device, others, stored } = await undoneOffline('remove')
+    const { others, stored, back } = await undoneOffline('remove')
     await others({ title: 'theirs' })
-    device.reconnect()
-    await server.settle()
+    await back()
     expect(await stored()).toEqual({ title: 'theirs', note: 'n' })
   })
 
   test('leaves nothing in the inbox where somebody else removes the record', async () => {
-    const { server, device, othersRemove, inbox } = await undoneOffline('rename')
+    const { othersRemove, inbox, back } = await undoneOffline('rename')
     await othersRemove()
-    device.reconnect()
-    await server.settle()
+    await back()
     expect(inbox()).toEqual([])
   })
 })
 
 test('a write that was made offline before a restart, and undone after it, never reaches the server', async () => {
-  const { server, device } = await oneItem()
+  const { server, device, back } = await oneItem()
   const store = memoryStore()
   const before = device.client({ identity: 'ada', store })
   await before.start()
@@ -104,8 +105,7 @@ test('a write that was made offline before a restart, and undone after it, never
   await after.start()
   await server.clock.advance(60_000)
   await server.clock.until(after.outbox.get(tx.id)?.undo() ?? Promise.reject(new Error('It is gone.')))
-  device.reconnect()
-  await server.settle()
+  await back()
   expect(posts(server)).toBe(0)
 })
 
@@ -124,13 +124,12 @@ test('no transaction counts as sent while there is no token', async () => {
 
 describe('undo', () => {
   test('invariant 74: restores what somebody else wrote before the write arrived', async () => {
-    const { server, device, client, rename, others, stored } = await oneItem()
+    const { server, device, client, rename, others, stored, back } = await oneItem()
     device.disconnect()
     const tx = rename('mine')
     await server.clock.until(tx.durable)
     await others({ title: 'theirs' })
-    device.reconnect()
-    await server.settle()
+    await back()
     expect((await stored()).title).toBe('mine')
     await server.clock.until(client.undo())
     await server.settle()
@@ -138,27 +137,25 @@ describe('undo', () => {
   })
 
   test('invariant 74: brings a removed record back with what somebody else wrote before the removal arrived', async () => {
-    const { server, device, client, remove, others, stored } = await oneItem()
+    const { server, device, client, remove, others, stored, back } = await oneItem()
     device.disconnect()
     await server.clock.until(remove().durable)
     await others({ note: 'theirs' })
-    device.reconnect()
-    await server.settle()
+    await back()
     await server.clock.until(client.undo())
     await server.settle()
     expect(await stored()).toEqual({ title: 'old', note: 'theirs' })
   })
 
   async function undoneOfflineAfterAnotherWrite(transactionCodec: TxCodec) {
-    const { server, device, client, rename, others, stored } = await oneItem({ transactionCodec })
+    const { server, device, client, rename, others, stored, back } = await oneItem({ transactionCodec })
     rename('mine')
     await server.settle()
     device.disconnect()
     await server.clock.advance(1_000)
     await server.clock.until(client.undo())
     await others({ title: 'theirs' })
-    device.reconnect()
-    await server.settle()
+    await back()
     const { title } = await stored()
     return title
   }
@@ -185,14 +182,13 @@ describe('undo', () => {
   })
 
   test('leaves nothing in the inbox where somebody else has removed the record', async () => {
-    const { server, device, client, rename, othersRemove, stored, inbox } = await oneItem()
+    const { server, device, client, rename, othersRemove, stored, inbox, back } = await oneItem()
     rename('mine')
     await server.settle()
     device.disconnect()
     await server.clock.until(client.undo())
     await othersRemove()
-    device.reconnect()
-    await server.settle()
+    await back()
     expect(await stored()).toEqual({})
     expect(inbox()).toEqual([])
   })
