@@ -7,7 +7,7 @@ import { main } from '../../src/cli/main.ts'
 import { Progress } from '../../src/cli/progress.ts'
 import { Settings } from '../../src/cli/settings.ts'
 import type { Output, Shell } from '../../src/cli/shell.ts'
-import { VirtualClock } from '../support/virtual-clock.ts'
+import { VirtualClock } from '../support/virtual.ts'
 
 function recorded(isTerminal: boolean): { readonly output: Output; readonly texts: string[] } {
   const texts: string[] = []

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { isSyncError, type WebSocketLike } from '../../src/index.ts'
 import { type BareFault, faults } from '../support/bare-server-faults.ts'
-import { Device, shown } from '../support/device.ts'
+import { Device, dataOf, inStep, shown } from '../support/device.ts'
 
 const json = (body: unknown) => faults.answer(200, typeof body === 'string' ? body : JSON.stringify(body))
 const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
@@ -39,13 +39,13 @@ describe.each(['bootstrap', 'delta'])('a %s', (path) => {
       const client = device.client()
       if (path === 'delta') await device.clock.until(client.sync())
       device.server.failNext(fault, { path: `/${path}` })
-      const before = { shown: shown(client), lastSyncId: client.lastSyncId }
+      const before = dataOf(client)
       device.insert('2')
       const error = await device.clock.until(client.sync().catch((thrown: unknown) => thrown))
       if (!isSyncError(error)) throw new Error('There was no typed error.', { cause: error })
       expect(`${error.name} ${error.code}`).toMatch(expected)
       expect(error.retryable).toBe(true)
-      expect({ shown: shown(client), lastSyncId: client.lastSyncId }).toEqual(before)
+      expect(dataOf(client)).toEqual(before)
       device.log.length = 0
       device.server.failNext(fault, { path: `/${path}` })
       await client.start()
@@ -92,10 +92,7 @@ describe('one row with', () => {
     expect(Object.keys(shown(client))).toEqual(['1', '2'])
     expect(device.log).toEqual([expect.stringMatching(/^anomaly row: Left out: /)])
     expect(Object.keys(Object.prototype)).toEqual([])
-    await device.quit()
-    device.network.cut()
-    const again = device.client()
-    await again.start()
+    const again = await device.offline()
     expect(Object.keys(shown(again))).toEqual(['1', '2'])
   })
 
@@ -124,10 +121,8 @@ describe('a snapshot with a wrong count', () => {
     device.server.failNext(snapshot, { path: '/bootstrap' })
     const client = await device.live()
     expect(shown(client)).toEqual({ 1: {}, 2: {} })
-    expect([device.requests.filter((path) => path === 'bootstrap'), device.log]).toEqual([
-      ['bootstrap', 'bootstrap'],
-      [],
-    ])
+    expect(device.bootstraps).toBe(2)
+    expect(device.log).toEqual([])
   })
 
   test('twice is accepted, and reported', async () => {
@@ -136,10 +131,8 @@ describe('a snapshot with a wrong count', () => {
     device.server.failNext(snapshot, { path: '/bootstrap', times: 2 })
     const client = await device.live()
     expect(shown(client)).toEqual({ 1: {} })
-    expect([device.requests.filter((path) => path === 'bootstrap'), device.log]).toEqual([
-      ['bootstrap', 'bootstrap'],
-      ['anomaly count: The snapshot declared 2 rows and had 1, twice.'],
-    ])
+    expect(device.bootstraps).toBe(2)
+    expect(device.log).toEqual(['anomaly count: The snapshot declared 2 rows and had 1, twice.'])
   })
 })
 
@@ -174,11 +167,9 @@ describe('one frame with', () => {
   test.each(brokenFrames)(
     '%s on the socket is reported, and the missing change is fetched',
     async (_, text) => {
-      const device = new Device({ push: 'none' })
-      device.insert('1')
-      const client = await device.live()
+      const { device, client } = await inStep({ 1: {} }, {}, { push: 'none' })
       device.insert('2')
-      device.server.sockets.send('ada', `[${text},{"sid":2,"t":"Issue","id":"2","op":"i","p":{}}]`)
+      device.push(`[${text},{"sid":2,"t":"Issue","id":"2","op":"i","p":{}}]`)
       await device.clock.advance(2_000)
       expect(Object.keys(shown(client))).toEqual(['1', '2'])
       expect(device.log[0]).toMatch(/^anomaly frame: Left out: /)
@@ -225,10 +216,10 @@ describe('garbage on the socket', () => {
         },
       },
     })
-    const before = { shown: shown(client), lastSyncId: client.lastSyncId }
+    const before = dataOf(client)
     socket?.onmessage?.({ data })
     await device.clock.advance(3_000)
-    expect({ shown: shown(client), lastSyncId: client.lastSyncId }).toEqual(before)
+    expect(dataOf(client)).toEqual(before)
     expect(device.log.map((line) => line.replace(/^anomaly (\w+): .*/, '$1'))).toEqual(told)
     device.insert('2')
     await device.clock.advance(50)

@@ -22,8 +22,7 @@ describe.each([
     const { device, clock, client } = await setUp({ push: 'none' })
     device.network.latencyMs = 0
     for (let time = 0; time < 6; time += 1) {
-      device.environment.lifecycle.set({ visible: false })
-      device.environment.lifecycle.set({ visible: true })
+      device.toFront()
       await device.clock.advance(0)
     }
     clock.jump(ms)
@@ -47,10 +46,7 @@ describe.each([
     clock.jump(ms)
     device.insert('2')
     await device.clock.advance(2_000)
-    await device.quit()
-    device.network.cut()
-    const again = device.client()
-    await again.start()
+    const again = await device.offline()
     expect(again.lastSyncId).toBe(2)
   })
 

@@ -1,14 +1,11 @@
 import { expect, test } from 'vitest'
 import { silentLogger } from '../../src/index.ts'
-import { memoryStore } from '../../src/storage/memory.ts'
 import { TestBackend } from '../support/test-backend.ts'
-
-const secret = 'secret-token'
 
 /** The debug log of a client from its start until one write is synced. */
 async function logOfOneWrite() {
-  const backend = await TestBackend.open()
-  const device = backend.device({ store: memoryStore(), user: secret })
+  const backend = new TestBackend()
+  const device = backend.device()
   const lines: string[] = []
   const client = device.client({
     logger: {
@@ -22,7 +19,7 @@ async function logOfOneWrite() {
   const tx = client.mutate((m) => m.insert('Note', { id: '1', title: 'private text' }))
   await backend.clock.until(tx.synced)
   await backend.clock.advance(1_000)
-  return { start, write: lines }
+  return { start, write: lines, token: device.token }
 }
 
 test('the debug log shows states, requests, store transactions and pushes of a start', async () => {
@@ -40,8 +37,8 @@ test('the debug log shows the states of a write in their order', async () => {
 })
 
 test('the debug log has neither tokens nor fields of records', async () => {
-  const { start, write } = await logOfOneWrite()
+  const { start, write, token } = await logOfOneWrite()
   const text = [...start, ...write].join('\n')
-  expect(text).not.toContain(secret)
+  expect(text).not.toContain(token)
   expect(text).not.toContain('private')
 })

@@ -1,14 +1,16 @@
 import { describe, expect, test } from 'vitest'
 import { faults } from '../support/bare-server-faults.ts'
-import { Device, shown } from '../support/device.ts'
+import { Device, inStep, shown } from '../support/device.ts'
 
 describe.each(['frames', 'rows', 'row', 'both'] as const)('a delta as %s', (delta) => {
   test.each(['frames', 'head'] as const)(
     'brings one or more changes, and a restart continues from it (its sid that of the %s)',
     async (deltaSid) => {
-      const device = new Device({ delta, deltaSid, push: 'none', snapshotSid: 'last', chunkBytes: 7 })
-      device.insert('1', { n: 1 })
-      const client = await device.live()
+      const { device, client } = await inStep(
+        { 1: { n: 1 } },
+        {},
+        { delta, deltaSid, push: 'none', snapshotSid: 'last', chunkBytes: 7 },
+      )
       device.update('1', { n: 2 })
       await device.clock.until(client.sync())
       expect(shown(client)).toEqual({ 1: { n: 2 } })
@@ -16,10 +18,7 @@ describe.each(['frames', 'rows', 'row', 'both'] as const)('a delta as %s', (delt
       device.insert('2')
       const { kind, sid } = await device.clock.until(client.sync())
       expect([kind, sid]).toEqual(['delta', 4])
-      await device.quit()
-      device.network.cut()
-      const again = device.client()
-      await again.start()
+      const again = await device.offline()
       expect([again.lastSyncId, shown(again)]).toEqual([4, { 1: { n: 2, m: 3 }, 2: {} }])
     },
   )
@@ -28,17 +27,12 @@ describe.each(['frames', 'rows', 'row', 'both'] as const)('a delta as %s', (delt
 test.each(['frame', 'frames', 'delta', 'sid', 'hint'] as const)(
   'a push as %s is shown and stored',
   async (push) => {
-    const device = new Device({ push })
-    device.insert('1')
-    const client = await device.live()
+    const { device, client } = await inStep({ 1: {} }, {}, { push })
     device.update('1', { n: 2 })
     device.insert('2')
     await device.clock.advance(2_000)
     expect(shown(client)).toEqual({ 1: { n: 2 }, 2: {} })
-    await device.quit()
-    device.network.cut()
-    const again = device.client()
-    await again.start()
+    const again = await device.offline()
     expect([again.lastSyncId, shown(again)]).toEqual([3, { 1: { n: 2 }, 2: {} }])
   },
 )
@@ -54,10 +48,7 @@ test.each(['rows', 'row'] as const)(
     device.insert('2', { n: 2 })
     await device.clock.advance(2_000)
     expect([client.lastSyncId, shown(client)]).toEqual([6, { 2: { n: 2 }, 3: {} }])
-    await device.quit()
-    device.network.cut()
-    const again = device.client()
-    await again.start()
+    const again = await device.offline()
     expect([again.lastSyncId, shown(again)]).toEqual([6, { 2: { n: 2 }, 3: {} }])
   },
 )

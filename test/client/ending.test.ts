@@ -2,15 +2,13 @@ import { describe, expect, test } from 'vitest'
 import { memoryStore } from '../../src/storage/memory.ts'
 import type { TransactionOptions } from '../../src/storage/store.ts'
 import { faults } from '../support/bare-server-faults.ts'
-import { Device, shown } from '../support/device.ts'
+import { Device, inStep, shown } from '../support/device.ts'
 import { withSteps } from '../support/store-steps.ts'
 import { watching } from '../support/watching-store.ts'
 
 describe('stop and close', () => {
   test('after a stop, the status names no socket until the next one opens', async () => {
-    const device = new Device()
-    device.insert('1')
-    const client = await device.live()
+    const { device, client } = await inStep({ 1: {} })
     await device.clock.until(client.stop())
     device.network.blackHole()
     await client.start()

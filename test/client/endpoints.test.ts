@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { SyncClientOptions } from '../../src/index.ts'
 import { barePrefix } from '../support/bare-server.ts'
 import { Device, shown } from '../support/device.ts'
-import type { VirtualServer } from '../support/virtual-network.ts'
+import type { VirtualServer } from '../support/virtual.ts'
 
 /** Where a client is to ask; the query of each is to come along. */
 interface Places {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { faults } from '../support/bare-server-faults.ts'
-import { Device } from '../support/device.ts'
+import { Device, inStep } from '../support/device.ts'
 
 /** A client that polls, and what a delta of no changes with each of these epochs makes it do. */
 async function resetsAfter(...epochs: (string | undefined)[]) {
@@ -25,13 +25,9 @@ describe('an epoch', () => {
   })
 
   test('of another type is ignored', async () => {
-    const device = new Device({ push: 'none' })
-    device.insert('1')
-    const client = await device.live()
+    const { device, client } = await inStep({ 1: {} }, {}, { push: 'none' })
     for (const epoch of ['one', 7, null, ['two']]) {
-      device.server.failNext(faults.answer(200, JSON.stringify({ sid: 1, frames: [], epoch })), {
-        path: '/delta',
-      })
+      device.answer('delta', { sid: 1, frames: [], epoch })
       await device.clock.until(client.sync())
     }
     expect(device.log).toEqual([])
@@ -44,7 +40,7 @@ describe('an epoch', () => {
     device.server.failNext(delta, { path: '/delta', times: 3 })
     const client = await device.live()
     const asked = device.requests.length
-    device.server.sockets.send('ada', '{"since":1,"sid":1,"frames":[],"epoch":"two"}')
+    device.push('{"since":1,"sid":1,"frames":[],"epoch":"two"}')
     await device.clock.advance(2_000)
     expect(device.requests.slice(asked)).toEqual(['delta 1'])
     expect(device.log).toEqual([])

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { SyncClient } from '../../src/index.ts'
-import { notes, TestBackend, type TestDevice } from '../support/test-backend.ts'
+import { inStep, notes, TestBackend, type TestDevice } from '../support/test-backend.ts'
 
 /** What `device` holds open. */
 function left({ network, environment }: TestDevice) {
@@ -29,7 +29,7 @@ async function withOneToSend(backend: TestBackend): Promise<TestDevice> {
 
 describe('a listener of the status that', () => {
   test.each(['stop', 'close'] as const)('calls %s on a start leaves nothing running', async (end) => {
-    const backend = await TestBackend.open()
+    const backend = new TestBackend()
     const device = await withOneToSend(backend)
     const client = device.client()
     once(client, 'running', () => void client[end]())
@@ -41,9 +41,7 @@ describe('a listener of the status that', () => {
   })
 
   test('calls start on a stop keeps the client running, and close ends it', async () => {
-    const backend = await TestBackend.open()
-    const device = backend.device()
-    const client = await device.live()
+    const { backend, device, client } = await inStep()
     once(client, 'stopped', () => void client.start())
     await backend.clock.until(client.stop())
     client.mutate((m) => m.insert('Note', { id: 'mine', userId: 'ada' }))
@@ -60,7 +58,7 @@ describe('a listener of the status that', () => {
 test.each(['stop', 'close'] as const)(
   'a token function that calls %s at its first call causes no request',
   async (end) => {
-    const backend = await TestBackend.open()
+    const backend = new TestBackend()
     const device = await withOneToSend(backend)
     let asked = 0
     const client: SyncClient = device.client({
@@ -78,8 +76,7 @@ test.each(['stop', 'close'] as const)(
 )
 
 test('a listener that writes each time it is called ends in an error, and the client goes on', async () => {
-  const backend = await TestBackend.open()
-  const client = await backend.device().live()
+  const { backend, client } = await inStep()
   const codes: string[] = []
   client.on('error', ({ code }) => codes.push(code))
   let isLooping = true

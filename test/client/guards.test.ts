@@ -1,13 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { type BareFault, faults } from '../support/bare-server-faults.ts'
-import { Device, shown } from '../support/device.ts'
+import { Device, inStep, shown } from '../support/device.ts'
 
 /** A client whose socket the server has forgotten, without a word, with a change that it was not told of. */
 async function forgotten() {
-  const device = new Device({ push: 'none' })
-  device.insert('1')
-  const client = await device.live({ pollInterval: 3_600_000 })
-  device.server.sockets.send('ada', '{"hello":{"sid":1,"heartbeatMs":5000}}')
+  const { device, client } = await inStep({ 1: {} }, { pollInterval: 3_600_000 }, { push: 'none' })
+  device.push('{"hello":{"sid":1,"heartbeatMs":5000}}')
   await device.clock.advance(100)
   device.server.sockets.silent = true
   device.insert('2')
@@ -58,9 +56,7 @@ describe.each(Object.entries(causes))('where every delta says that %s', (_, faul
 })
 
 test('invariant 52: every explicit sync of the application is sent, however often', async () => {
-  const device = new Device({ push: 'none' })
-  device.insert('1')
-  const client = await device.live()
+  const { device, client } = await inStep({ 1: {} }, {}, { push: 'none' })
   device.network.latencyMs = 0
   const asked = device.requests.length
   for (let time = 0; time < 20; time += 1) await device.clock.until(client.sync())

@@ -35,7 +35,7 @@ describe('a hello', () => {
     device.insert('2')
     await device.live()
     await device.clock.advance(5_000)
-    device.server.sockets.send('ada', '{"hello":{"sid":2}}')
+    device.push('{"hello":{"sid":2}}')
     await device.clock.advance(5_000)
     expect(device.requests).toEqual(['ws', 'bootstrap', 'delta 2'])
     device.server.sockets.end()

@@ -18,9 +18,9 @@ async function onUnreliable() {
 
 /** Pushes a change to a record that the client does not have. */
 function mislead(device: Device, t: string): void {
-  const sid = device.server.write('ada', [{ op: 'i', t: 'Project', id: 'p', p: {} }])
+  const sid = device.insert('p', {}, 'Project')
   const frame = { sid, op: 'u', t, id: 'nobody', p: {} }
-  device.server.sockets.send('ada', JSON.stringify({ since: sid - 1, sid, frames: [frame] }))
+  device.push({ since: sid - 1, sid, frames: [frame] })
 }
 
 describe('a disk that fails to read a lazy type', () => {
@@ -76,7 +76,7 @@ describe('a disk that fails to read a lazy type', () => {
 describe('a snapshot that replaces the data', () => {
   test('keeps the loaded types while it is stored', async () => {
     const { device, client, disk } = await onUnreliable()
-    device.server.write('ada', [{ op: 'i', t: 'Note', id: 'n', p: {} }])
+    device.insert('n', {}, 'Note')
     await device.clock.advance(1_000)
     device.server.failNext(faults.gone(), { path: '/delta' })
     device.network.latencyMs = 100

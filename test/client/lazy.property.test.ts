@@ -7,7 +7,7 @@ import type { Store } from '../../src/storage/store.ts'
 import type { BareServerOptions } from '../support/bare-server.ts'
 import { faults } from '../support/bare-server-faults.ts'
 import { Device, shown } from '../support/device.ts'
-import { slowStore } from '../support/slow-store.ts'
+import { slowStore } from '../support/store-steps.ts'
 
 const schema: StandardSchema<{ [field: string]: unknown }> = {
   '~standard': { version: 1, vendor: 'test', validate: (value) => ({ value: Object(value) }) },

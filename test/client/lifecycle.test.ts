@@ -1,13 +1,13 @@
 import { getEventListeners } from 'node:events'
 import { describe, expect, test } from 'vitest'
-import { Device, shown } from '../support/device.ts'
+import { inStep, newDevice, notes } from '../support/test-backend.ts'
 
 describe('a client', () => {
   test('does nothing before start', async () => {
-    const device = new Device()
+    const { backend, device } = newDevice()
     const client = device.client()
     await device.clock.advance(60_000)
-    expect(device.requests).toEqual([])
+    expect(backend.requests).toEqual([])
     expect(client.status).toMatchObject({
       lifecycle: 'idle',
       data: { state: 'none' },
@@ -16,24 +16,22 @@ describe('a client', () => {
   })
 
   test('bootstraps, opens a socket, and shows what is pushed', async () => {
-    const device = new Device()
-    device.insert('1', { title: 'one' })
-    const client = await device.live()
-    expect(shown(client)).toEqual({ 1: { title: 'one' } })
+    const { backend, device, client } = await inStep({ 1: { title: 'one' } })
+    expect(notes(client)).toEqual({ 1: { title: 'one' } })
     expect(client.status).toMatchObject({
       lifecycle: 'running',
       data: { state: 'current' },
       connection: { state: 'socket' },
       lastSyncId: 1,
     })
-    device.insert('2')
+    await backend.insert('2')
     await device.clock.advance(100)
-    expect(Object.keys(shown(client))).toEqual(['1', '2'])
+    expect(Object.keys(notes(client))).toEqual(['1', '2'])
   })
 
   test('never reports its first data as stale', async () => {
-    const device = new Device()
-    device.insert('1')
+    const { backend, device } = newDevice()
+    await backend.insert('1')
     const client = device.client()
     const moments: number[] = []
     client.on('status', ({ data }) => {
@@ -47,38 +45,36 @@ describe('a client', () => {
   })
 
   test('started, stopped and started in one turn opens one socket', async () => {
-    const device = new Device()
+    const { backend, device } = newDevice()
     const client = device.client()
     const all = [client.start(), client.stop(), client.start()]
     await device.clock.advance(1_000)
     await Promise.all(all)
-    expect(device.server.sockets.opened).toBe(1)
+    expect(backend.count('ws')).toBe(1)
   })
 
   test('still reads, but sends no request, while it is stopped', async () => {
-    const device = new Device()
-    device.insert('1')
-    const client = await device.live()
+    const { backend, device, client } = await inStep({ 1: {} })
     await device.clock.until(client.stop())
-    const asked = device.requests.length
-    device.insert('2')
+    const asked = backend.requests.length
+    await backend.insert('2')
     await device.clock.advance(120_000)
-    expect(device.requests.length).toBe(asked)
-    expect(Object.keys(shown(client))).toEqual(['1'])
+    expect(backend.requests.length).toBe(asked)
+    expect(Object.keys(notes(client))).toEqual(['1'])
     expect(client.status).toMatchObject({ lifecycle: 'stopped', connection: { state: 'idle' } })
     await client.start()
     expect(client.status.connection).toEqual({ state: 'connecting' })
     await device.clock.advance(1_000)
-    expect(Object.keys(shown(client))).toEqual(['1', '2'])
+    expect(Object.keys(notes(client))).toEqual(['1', '2'])
   })
 
   test('leaves no timer, request, socket or listener after close', async () => {
-    const device = new Device()
-    const client = await device.live()
+    const { backend, device, client } = await inStep()
     await device.clock.until(client.close())
     await device.clock.advance(100)
-    expect(device.clock.timers).toBe(0)
     expect(device.network).toMatchObject({ calls: 0, sockets: 0 })
+    await backend.server.close()
+    expect(device.clock.timers).toBe(0)
     expect(device.environment.lifecycle.listeners).toBe(0)
     await expect(client.start()).rejects.toMatchObject({ name: 'ClosedError' })
     await expect(client.sync()).rejects.toMatchObject({ name: 'ClosedError' })
@@ -87,7 +83,7 @@ describe('a client', () => {
   })
 
   test('start never waits for the network', async () => {
-    const device = new Device()
+    const { device } = newDevice()
     device.network.blackHole()
     await device.client().start()
   })
@@ -95,7 +91,7 @@ describe('a client', () => {
 
 describe('ready', () => {
   test('resolves when there is data', async () => {
-    const device = new Device()
+    const { device } = newDevice()
     const client = device.client()
     const ready = client.ready()
     await client.start()
@@ -104,15 +100,14 @@ describe('ready', () => {
   })
 
   test('leaves no listener behind on its signal', async () => {
-    const device = new Device()
-    const client = await device.live()
+    const { client } = await inStep()
     const { signal } = new AbortController()
     await client.ready({ signal })
     expect(getEventListeners(signal, 'abort')).toEqual([])
   })
 
   test('stays pending offline, and rejects on close', async () => {
-    const device = new Device()
+    const { device } = newDevice()
     device.network.cut()
     const client = device.client()
     let settled = false
@@ -128,7 +123,7 @@ describe('ready', () => {
   })
 
   test('rejects with the reason of its signal', async () => {
-    const device = new Device()
+    const { device } = newDevice()
     const abort = new AbortController()
     const ready = device.client().ready({ signal: abort.signal })
     abort.abort(new Error('enough'))
@@ -138,59 +133,56 @@ describe('ready', () => {
 
 describe('sync', () => {
   test('works before start: a bootstrap first, then deltas', async () => {
-    const device = new Device()
-    device.insert('1')
+    const { backend, device } = newDevice()
+    await backend.insert('1')
     const client = device.client()
     expect(await device.clock.until(client.sync())).toEqual({ kind: 'bootstrap', sid: 1, changes: 1 })
-    device.insert('2')
+    await backend.insert('2')
     expect(await device.clock.until(client.sync())).toEqual({ kind: 'delta', sid: 2, changes: 1 })
-    expect(device.requests).toEqual(['bootstrap', 'delta 1'])
+    expect(backend.requests).toEqual(['bootstrap', 'delta 1'])
     expect(client.status).toMatchObject({ lifecycle: 'idle', connection: { state: 'idle' }, lastSyncId: 2 })
   })
 
   test('of a client that does not run leaves no timer behind', async () => {
-    const device = new Device()
+    const { device } = newDevice()
     const client = device.client()
     await device.clock.until(client.sync())
     expect(device.clock.timers).toBe(0)
   })
 
   test('shares one request', async () => {
-    const device = new Device()
-    device.insert('1')
+    const { backend, device } = newDevice()
+    await backend.insert('1')
     const client = device.client()
     const [one, other] = await device.clock.until(Promise.all([client.sync(), client.sync()]))
     expect(one).toBe(other)
-    expect(device.requests).toEqual(['bootstrap'])
+    expect(backend.requests).toEqual(['bootstrap'])
   })
 
   test('resolves with durable data: an offline restart shows it', async () => {
-    const device = new Device()
-    device.insert('1', { title: 'one' })
+    const { backend, device } = newDevice()
+    await backend.insert('1', { title: 'one' })
     const client = device.client()
     await device.clock.until(client.sync())
-    device.update('1', { title: 'two' })
+    await backend.update('1', { title: 'two' })
     await device.clock.until(client.sync())
-    await device.quit()
-    device.network.cut()
-    const again = device.client()
-    await again.start()
-    expect(shown(again)).toEqual({ 1: { title: 'two' } })
+    const again = await device.offline()
+    expect(notes(again)).toEqual({ 1: { title: 'two' } })
     expect(again.lastSyncId).toBe(2)
   })
 
   test('rejects if the server cannot be reached, and leaves the data unchanged', async () => {
-    const device = new Device()
-    device.insert('1')
+    const { backend, device } = newDevice()
+    await backend.insert('1')
     const client = device.client()
     await device.clock.until(client.sync())
     device.network.cut()
     await expect(device.clock.until(client.sync())).rejects.toMatchObject({ name: 'NetworkError' })
-    expect(Object.keys(shown(client))).toEqual(['1'])
+    expect(Object.keys(notes(client))).toEqual(['1'])
   })
 
   test('rejects when the client is stopped', async () => {
-    const device = new Device()
+    const { device } = newDevice()
     const client = device.client()
     const sync = client.sync()
     const outcome = expect(sync).rejects.toMatchObject({ name: 'NetworkError', code: 'stopped' })

@@ -1,15 +1,12 @@
 import { expect, test } from 'vitest'
-import { Device, shown } from '../support/device.ts'
+import { inStep, shown } from '../support/device.ts'
 
 test('invariant 52: a client in a request loop stops, reports an error, and continues later', async () => {
-  const device = new Device({ push: 'none' })
-  device.insert('1')
-  const client = await device.live()
+  const { device, client } = await inStep({ 1: {} }, {}, { push: 'none' })
   device.network.latencyMs = 0
   const asked = device.requests.length
   for (let time = 0; time < 40; time += 1) {
-    device.environment.lifecycle.set({ visible: false })
-    device.environment.lifecycle.set({ visible: true })
+    device.toFront()
     await device.clock.advance(10)
   }
   expect(device.requests.length - asked).toBeLessThanOrEqual(5)

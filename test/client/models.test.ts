@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod/mini'
 import { model, type StandardSchema } from '../../src/index.ts'
-import { Device, shown } from '../support/device.ts'
+import { Device, inStep, shown } from '../support/device.ts'
 
 const models = { Issue: model(z.object({ title: z.string() }), { indexes: ['title'] }) }
 
@@ -38,9 +38,7 @@ describe('a record that breaks its model is kept and shown, and reported once pe
   })
 
   test('in a push', async () => {
-    const device = new Device()
-    device.insert('1', { title: 'good' })
-    const client = await device.live({ models })
+    const { device, client } = await inStep({ 1: { title: 'good' } }, { models })
     device.insert('2', { title: 7 })
     await device.clock.advance(50)
     expect(shown(client)).toEqual({ 1: { title: 'good' }, 2: { title: 7 } })
@@ -51,9 +49,7 @@ describe('a record that breaks its model is kept and shown, and reported once pe
   })
 
   test('in restored data', async () => {
-    const device = new Device()
-    device.insert('1', { title: 7 })
-    await device.live({ models })
+    const { device } = await inStep({ 1: { title: 7 } }, { models })
     await device.quit()
     device.log.length = 0
     device.network.cut()
@@ -65,7 +61,7 @@ describe('a record that breaks its model is kept and shown, and reported once pe
 
 test('types without a model are accepted, and their changes emitted', async () => {
   const device = new Device()
-  device.server.write('ada', [{ op: 'i', t: 'Note', id: '1', p: { title: 7 } }])
+  device.insert('1', { title: 7 }, 'Note')
   const client = await device.live({ models })
   expect(client.all('Note')).toHaveLength(1)
   client.on('change', (event) => {
@@ -94,9 +90,7 @@ test.each([
     /^anomaly model: Issue \d breaks its model: The schema threw: no\.$/,
   ],
 ])('a schema that %s is told, and syncing goes on', async (_, validate, told) => {
-  const device = new Device()
-  device.insert('1')
-  const client = await device.live({ models: { Issue: schemaBy(validate) } })
+  const { device, client } = await inStep({ 1: {} }, { models: { Issue: schemaBy(validate) } })
   expect(device.log).toEqual([expect.stringMatching(told)])
   device.insert('2')
   await device.clock.advance(2_000)

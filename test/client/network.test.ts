@@ -3,9 +3,68 @@ import { WebSocket } from 'ws'
 import type { WebSocketConstructor } from '../../src/base/environment.ts'
 import { fallbackWebSocket } from '../../src/base/websocket.node.ts'
 import { indexedDbStore, SyncClient, silentLogger } from '../../src/index.ts'
+import { createSyncService, jwtAuthentication, serve, signToken } from '../../src/server/index.ts'
+import { BareServer } from '../support/bare-server.ts'
+import { listen } from '../support/bare-server-listen.ts'
 import { shown } from '../support/device.ts'
 import { fakeIndexedDb } from '../support/store-fake-indexeddb.ts'
-import { bareOnNetwork, type NetworkServer, serviceOnNetwork } from './network-servers.ts'
+
+/** A server on a real network, at one address as long as it lives. */
+interface NetworkServer {
+  readonly baseUrl: string
+  /** How the token of each socket came. */
+  readonly carriers: string[]
+  token(): string | Promise<string>
+  /** Writes an empty record of Ada's, whether it listens or not. */
+  insert(id: string): Promise<void>
+  down(): Promise<void>
+  up(): Promise<void>
+  close(): Promise<void>
+}
+
+async function bareOnNetwork(): Promise<NetworkServer> {
+  const server = new BareServer()
+  const token = server.tokens.issue('ada')
+  return {
+    ...(await listen(server)),
+    get carriers() {
+      const sockets = server.requests.filter(({ path }) => path.endsWith('/ws'))
+      return sockets.map(({ query }) => (query.has('token') ? 'query' : 'header'))
+    },
+    token: () => token,
+    insert: async (id) => void server.write('ada', [{ op: 'i', t: 'Issue', id, p: {} }]),
+  }
+}
+
+async function serviceOnNetwork(): Promise<NetworkServer> {
+  const secret = 'a secret that is long enough to sign with'
+  const authenticate = jwtAuthentication({ secret })
+  const service = createSyncService({ database: 'memory:', authenticate, ownerField: 'userId' })
+  const carriers: string[] = []
+  const observed: typeof service = {
+    ...service,
+    upgrade(request) {
+      carriers.push(new URL(request.url).searchParams.has('token') ? 'query' : 'header')
+      return service.upgrade(request)
+    },
+  }
+  let served = await serve(observed, { port: 0, graceMs: 50 })
+  const baseUrl = served.url
+  return {
+    baseUrl,
+    carriers,
+    token: () => signToken({ secret, userId: 'ada' }),
+    insert: async (id) => void (await service.write([{ op: 'i', t: 'Issue', id, p: { userId: 'ada' } }])),
+    down: () => served.close(),
+    async up() {
+      served = await serve(observed, { port: Number(new URL(baseUrl).port), graceMs: 50 })
+    },
+    async close() {
+      await served.close()
+      await service.close()
+    },
+  }
+}
 
 /** What Node before 22 brings: it sends headers. */
 const withHeaders = fallbackWebSocket

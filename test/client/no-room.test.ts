@@ -25,17 +25,7 @@ async function fullDevice(code: 'quota' | 'aborted' = 'quota') {
   await client.start()
   disk.full = true
   await device.clock.advance(1_000)
-  const bootstraps = () => device.requests.filter((path) => path === 'bootstrap').length
-  return { device, disk, client, bootstraps }
-}
-
-/** What a restart without the network shows. */
-async function restarted(device: Device) {
-  await device.quit()
-  device.network.cut()
-  const client = device.client()
-  await client.start()
-  return shown(client)
+  return { device, disk, client }
 }
 
 test.each(['quota', 'aborted'] as const)(
@@ -48,25 +38,25 @@ test.each(['quota', 'aborted'] as const)(
     expect(client.status.storage.reason).toBeUndefined()
     device.insert('2')
     await device.clock.advance(1_000)
-    expect(await restarted(device)).toEqual({ 1: {}, 2: {} })
+    expect(shown(await device.offline())).toEqual({ 1: {}, 2: {} })
   },
 )
 
 test('while there is no room, a snapshot is fetched less and less often', async () => {
-  const { device, bootstraps } = await fullDevice()
+  const { device } = await fullDevice()
   const counts: number[] = []
   for (const hours of [2, 4, 16, 64]) {
     await device.clock.advance(hours * anHour)
-    counts.push(bootstraps())
+    counts.push(device.bootstraps)
   }
   expect(counts).toEqual([2, 3, 4, 5])
 })
 
 test('data that is stored is not fetched again, whatever failed before', async () => {
-  const { device, disk, bootstraps } = await fullDevice()
+  const { device, disk } = await fullDevice()
   disk.full = false
   await device.clock.advance(100 * anHour)
-  expect(bootstraps()).toBe(2)
+  expect(device.bootstraps).toBe(2)
 })
 
 test('a start with a new version of the models shows the stored data if there is no room to migrate', async () => {
@@ -88,10 +78,7 @@ test('a start with a new version of the models shows the stored data if there is
   expect(client.status.storage.reason).toBeUndefined()
   device.insert('2')
   await device.clock.advance(1_000)
-  await device.quit()
-  device.network.cut()
-  const again = device.client({ models, pollInterval })
-  await again.start()
+  const again = await device.offline({ models, pollInterval })
   expect(shown(again)).toEqual({ 1: {}, 2: {} })
 })
 
@@ -112,26 +99,26 @@ test('a checkpoint without room is dropped with the next snapshot', async () => 
 })
 
 test('a client that lost its database to another fetches no snapshot for that', async () => {
-  const { device, disk, client, bootstraps } = await fullDevice()
+  const { device, disk, client } = await fullDevice()
   disk.full = false
   await device.clock.advance(anHour + 1_000)
   await device.live({ pollInterval })
   device.insert('2')
   await device.clock.advance(1_000)
   expect(client.status.role).toBe('follower')
-  const before = bootstraps()
+  const before = device.bootstraps
   await device.clock.advance(100 * anHour)
-  expect(bootstraps()).toBe(before)
+  expect(device.bootstraps).toBe(before)
 })
 
 test('a snapshot that loses its room to writes is fetched less and less often', async () => {
-  const { device, disk, client, bootstraps } = await fullDevice()
+  const { device, disk, client } = await fullDevice()
   const counts: number[] = []
   for (const hours of [2, 5, 17, 65]) {
     disk.full = false
     await device.clock.advance(hours * anHour)
     expect(client.status.storage.reason).toBeUndefined()
-    counts.push(bootstraps())
+    counts.push(device.bootstraps)
     disk.full = true
     device.server.failNext(faults.gone(), { path: '/delta' })
     await device.clock.until(client.sync().catch(() => {}))
@@ -141,7 +128,7 @@ test('a snapshot that loses its room to writes is fetched less and less often', 
 })
 
 test('earlier failures of the disk do not delay the next snapshot', async () => {
-  const { device, disk, client, bootstraps } = await fullDevice()
+  const { device, disk, client } = await fullDevice()
   disk.full = false
   await device.clock.advance(anHour + 1_000)
   disk.full = true
@@ -152,9 +139,9 @@ test('earlier failures of the disk do not delay the next snapshot', async () => 
   expect(client.status.storage.reason).toBe('No room.')
   device.server.failNext(faults.gone(), { path: '/delta' })
   await device.clock.until(client.sync().catch(() => {}))
-  const before = bootstraps()
+  const before = device.bootstraps
   await device.clock.advance(4 * anHour + 60_000)
-  expect(bootstraps()).toBe(before + 1)
+  expect(device.bootstraps).toBe(before + 1)
 })
 
 test('a write that fits only without pages is not lost while a snapshot is stored', async () => {

@@ -25,6 +25,7 @@ test.each<[string, unknown]>([
   ['pollInterval', '500'],
   ['pollInterval', 99],
   ['pollInterval', Number.NaN],
+  ['transactionCodec', {}],
   ['transactionCodec', noFunction],
   ['transactionCodec', { encode: true, decode: () => [] }],
   ['transactionCodec', { encode: () => '', decode: () => [], maxTransactions: 0 }],

@@ -13,10 +13,7 @@ function setUp() {
   answer('bootstrap', { sid: 2, epoch: 'A', rows: [issue('A1')] })
   answer('delta', { sid: 2, epoch: 'A', frames: [] }, { sid: 2, epoch: 'A', frames: [] })
   const push = (sid: number, id: string) =>
-    device.server.sockets.send(
-      'ada',
-      JSON.stringify({ since: 2, sid, frames: [{ sid, op: 'i', ...issue(id) }] }),
-    )
+    device.push({ since: 2, sid, frames: [{ sid, op: 'i', ...issue(id) }] })
   return { device, answer, push }
 }
 
@@ -68,10 +65,7 @@ describe('after a change of history', () => {
     await client.start()
     await clock.advance(1_000)
     expect([shown(client), client.lastSyncId]).toEqual([{ B1: {} }, 5])
-    await device.quit()
-    device.network.cut()
-    const again = device.client()
-    await again.start()
+    const again = await device.offline()
     expect(again.lastSyncId).toBe(5)
   })
 
@@ -85,7 +79,7 @@ describe('after a change of history', () => {
     const client = await device.live()
     device.server.heal()
     const frames = [{ sid: 1, op: 'i', ...issue('A1') }]
-    device.server.sockets.send('ada', JSON.stringify({ since: 0, sid: 1, frames }))
+    device.push({ since: 0, sid: 1, frames })
     await device.clock.advance(100)
     expect(shown(client)).toEqual({ A1: {} })
     next('delta', { sid: 5, epoch: 'B', frames: [] })
@@ -112,10 +106,7 @@ describe('after a change of history', () => {
     device.insert('1')
     const environment = { ...device.environment, WebSocket: undefined }
     const client = await device.live({ environment: environment })
-    const next = (epoch: string) =>
-      device.server.failNext(faults.answer(200, JSON.stringify({ sid: 1, epoch, frames: [] })), {
-        path: 'delta',
-      })
+    const next = (epoch: string) => device.answer('delta', { sid: 1, epoch, frames: [] })
     next('one')
     await device.clock.until(client.sync())
     await device.quit()

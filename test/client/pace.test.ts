@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { faults } from '../support/bare-server-faults.ts'
-import { Device, shown } from '../support/device.ts'
+import { Device, inStep, shown } from '../support/device.ts'
 
 describe('the pace of asking', () => {
   test.each([
@@ -29,8 +29,7 @@ describe('the pace of asking', () => {
     await expect(device.clock.until(client.sync())).rejects.toThrow('429')
     const asked = device.requests.length
     for (let time = 0; time < 10; time += 1) {
-      device.environment.lifecycle.set({ visible: false })
-      device.environment.lifecycle.set({ visible: true })
+      device.toFront()
       await device.clock.advance(2_000)
     }
     expect(device.requests.length).toBe(asked)
@@ -67,12 +66,10 @@ describe('the pace of asking', () => {
   })
 
   test('a server that pushes nothing is polled at the normal pace', async () => {
-    const device = new Device({ push: 'none' })
-    device.insert('1')
-    const client = await device.live()
+    const { device, client } = await inStep({ 1: {} }, {}, { push: 'none' })
     device.insert('2')
     for (let time = 0; time < 10; time += 1) {
-      device.server.sockets.send('ada', 'ping')
+      device.push('ping')
       await device.clock.advance(20_000)
     }
     expect(shown(client)).toEqual({ 1: {}, 2: {} })
@@ -84,12 +81,10 @@ describe('the pace of asking', () => {
     ['a broken frame', { since: 0, sid: 1_001, frames: [{ op: 'i' }] }],
     ['a hello', { hello: { sid: 1_001 } }],
   ])('pushes of what no delta brings are asked about once a second: %s', async (_, message) => {
-    const device = new Device()
-    device.insert('1')
-    await device.live()
+    const { device } = await inStep({ 1: {} })
     const asked = device.requests.length
     for (let time = 0; time < 200; time += 1) {
-      device.server.sockets.send('ada', JSON.stringify(message))
+      device.push(message)
       await device.clock.advance(50)
     }
     expect(device.requests.length - asked).toBeGreaterThan(5)
@@ -98,9 +93,7 @@ describe('the pace of asking', () => {
   })
 
   test('a push that the confirming delta does not reach is confirmed a second later', async () => {
-    const device = new Device()
-    device.insert('1')
-    await device.live()
+    const { device } = await inStep({ 1: {} })
     for (let sid = 1; sid < 5; sid += 1) {
       const asked = device.requests.length
       device.server.failNext(faults.answer(200, `{"sid":${sid},"frames":[]}`), { path: 'delta' })
@@ -111,14 +104,12 @@ describe('the pace of asking', () => {
   })
 
   test('a change that another fetch confirms is not requested again', async () => {
-    const device = new Device()
-    device.insert('1')
-    const client = await device.live()
+    const { device, client } = await inStep({ 1: {} })
     const asked = device.requests.length
     device.insert('2')
     await device.clock.advance(100)
     await device.clock.until(client.sync())
-    device.server.sockets.send('ada', '{"anything":true}')
+    device.push('{"anything":true}')
     await device.clock.advance(100)
     await device.clock.until(client.sync())
     await device.clock.advance(10_000)
@@ -126,9 +117,7 @@ describe('the pace of asking', () => {
   })
 
   test('unconfirmed pushes are dropped beyond a thousand', async () => {
-    const device = new Device()
-    device.insert('1')
-    const client = await device.live()
+    const { device, client } = await inStep({ 1: {} })
     device.server.failNext(faults.answer(500), { times: 1_000, path: 'delta' })
     for (let n = 0; n < 1_500; n += 1) device.update('1', { n })
     await device.clock.advance(1_000)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type BareFault, faults } from '../support/bare-server-faults.ts'
-import { Device, shown } from '../support/device.ts'
+import { Device, dataOf, inStep, shown } from '../support/device.ts'
 
 /** What another device would show that had this one's disk, and no network. */
 async function storedBy(device: Device) {
@@ -8,7 +8,7 @@ async function storedBy(device: Device) {
   const fetch = () => Promise.reject(new TypeError('fetch failed'))
   const client = device.client({ store, environment: { ...environment, fetch, WebSocket: undefined } })
   await client.start()
-  const stored = { shown: shown(client), lastSyncId: client.lastSyncId }
+  const stored = dataOf(client)
   await clock.until(client.close())
   return stored
 }
@@ -21,9 +21,7 @@ async function afterRestart(device: Device) {
 
 describe('after every opening of the socket', () => {
   test('invariant 4: one delta is fetched from the position, even if nothing changed', async () => {
-    const device = new Device()
-    device.insert('1')
-    await device.live()
+    const { device } = await inStep({ 1: {} })
     expect(device.requests).toEqual(['ws', 'bootstrap', 'delta 1'])
     device.server.sockets.end()
     await device.clock.advance(5_000)
@@ -32,9 +30,7 @@ describe('after every opening of the socket', () => {
   })
 
   test('invariant 3: a push during catch-up waits for the delta, and its sid is not stored before', async () => {
-    const device = new Device()
-    device.insert('1')
-    const client = await device.live()
+    const { device, client } = await inStep({ 1: {} })
     device.server.sockets.end()
     device.insert('2')
     device.server.failNext(faults.silent(), { path: '/delta', times: 9 })
@@ -51,8 +47,7 @@ describe('after every opening of the socket', () => {
   })
 
   test('a change during the outage is shown', async () => {
-    const device = new Device()
-    const client = await device.live()
+    const { device, client } = await inStep()
     device.server.sockets.end()
     device.insert('1')
     await device.clock.advance(5_000)
@@ -92,22 +87,18 @@ describe('a push during a fetch', () => {
   })
 
   test('is shown after the snapshot that replaces the data, and not removed by it', async () => {
-    const device = new Device()
-    device.insert('1')
-    const client = await device.live()
+    const { device, client } = await inStep({ 1: {} })
     const seen: string[] = []
     client.on('change', () => seen.push(Object.keys(shown(client)).join()))
     device.server.failNext(faults.gone(), { path: '/delta' })
     insertBehind(device, '/bootstrap')
-    device.server.sockets.send('ada', '{"hint":true}')
+    device.push('{"hint":true}')
     await device.clock.advance(2_000)
     expect(seen).toEqual(['1', '1,2'])
   })
 
   test('is shown once a replacing snapshot has failed', async () => {
-    const device = new Device()
-    device.insert('1')
-    const client = await device.live()
+    const { device, client } = await inStep({ 1: {} })
     device.server.failNext(faults.gone(), { path: '/delta' })
     insertBehind(device, '/bootstrap', 503)
     await device.clock.until(client.sync().catch(() => {}))
@@ -117,9 +108,7 @@ describe('a push during a fetch', () => {
 
 describe('pushes without since', () => {
   test('invariant 2: 105 pushed before 103 loses nothing, shown or stored', async () => {
-    const device = new Device({ hold: true })
-    device.insert('1', { n: 0 })
-    const client = await device.live()
+    const { device, client } = await inStep({ 1: { n: 0 } }, {}, { hold: true })
     device.server.held.length = 0
     device.update('1', { n: 1, m: 1 })
     device.update('1', { n: 2 })
@@ -135,9 +124,7 @@ describe('pushes without since', () => {
   })
 
   test('invariant 2: 103 never pushed loses nothing', async () => {
-    const device = new Device({ hold: true })
-    device.insert('1')
-    await device.live()
+    const { device } = await inStep({ 1: {} }, {}, { hold: true })
     device.server.held.length = 0
     device.insert('2')
     device.insert('3')
@@ -147,9 +134,7 @@ describe('pushes without since', () => {
   })
 
   test('invariant 2: a crash before the confirming delta goes back to what is proven', async () => {
-    const device = new Device({ hold: true })
-    device.insert('1')
-    const client = await device.live()
+    const { device, client } = await inStep({ 1: {} }, {}, { hold: true })
     device.server.held.length = 0
     device.insert('2')
     device.insert('3')
@@ -160,9 +145,7 @@ describe('pushes without since', () => {
   })
 
   test('do not count as durable by an earlier fetch', async () => {
-    const device = new Device()
-    device.insert('1')
-    const client = await device.live()
+    const { device, client } = await inStep({ 1: {} })
     const insertBehind: BareFault = (answer) => {
       device.insert('2')
       return answer
@@ -174,9 +157,7 @@ describe('pushes without since', () => {
   })
 
   test('are confirmed by one delta per burst, within a second', async () => {
-    const device = new Device()
-    device.insert('0')
-    await device.live()
+    const { device } = await inStep({ 0: {} })
     const asked = device.requests.length
     for (let id = 1; id <= 20; id += 1) device.insert(`${id}`)
     await device.clock.advance(1_000)
@@ -184,9 +165,7 @@ describe('pushes without since', () => {
   })
 
   test('of several that share a sid, the first applies at once, the others by the delta', async () => {
-    const device = new Device({ push: 'frames' })
-    device.insert('0')
-    const client = await device.live()
+    const { device, client } = await inStep({ 0: {} }, {}, { push: 'frames' })
     device.server.write(
       'ada',
       [
@@ -202,9 +181,7 @@ describe('pushes without since', () => {
   })
 
   test('that come twice apply once', async () => {
-    const device = new Device({ hold: true })
-    device.insert('1', { n: 0 })
-    const client = await device.live()
+    const { device, client } = await inStep({ 1: { n: 0 } }, {}, { hold: true })
     let changes = 0
     client.on('change', () => {
       changes += 1
@@ -219,9 +196,7 @@ describe('pushes without since', () => {
 
 describe('other messages', () => {
   test.each(['sid', 'hint'] as const)('a %s alone is followed by a delta', async (push) => {
-    const device = new Device({ push })
-    device.insert('1')
-    const client = await device.live()
+    const { device, client } = await inStep({ 1: {} }, {}, { push })
     await device.clock.advance(2_000)
     device.insert('2')
     await device.clock.advance(200)
@@ -229,23 +204,19 @@ describe('other messages', () => {
   })
 
   test('hints make a client ask at most once a second', async () => {
-    const device = new Device({ push: 'none' })
-    device.insert('1')
-    await device.live()
+    const { device } = await inStep({ 1: {} }, {}, { push: 'none' })
     await device.clock.advance(5_000)
     const asked = device.requests.length
     for (let time = 0; time < 50; time += 1) {
-      device.server.sockets.send('ada', '{"anything":true}')
+      device.push('{"anything":true}')
       await device.clock.advance(100)
     }
     expect(device.requests.length - asked).toBeLessThanOrEqual(6)
   })
 
   test('what is not JSON is an anomaly, and syncing goes on', async () => {
-    const device = new Device()
-    device.insert('1')
-    const client = await device.live()
-    device.server.sockets.send('ada', '<ping>')
+    const { device, client } = await inStep({ 1: {} })
+    device.push('<ping>')
     device.insert('2')
     await device.clock.advance(2_000)
     expect(device.log).toEqual(['anomaly push: Ignored a socket message that is not JSON.'])
@@ -261,7 +232,7 @@ describe('other messages', () => {
     while (device.server.sockets.count() === 0) await device.clock.advance(100)
     const frame = (sid: number) => ({ sid, t: 'Issue', id: `${sid}`, op: 'i', p: {} })
     const flood = Array.from({ length: 25_000 }, (_, index) => frame(index + 2))
-    device.server.sockets.send('ada', JSON.stringify(flood))
+    device.push(flood)
     // The delta that is to catch up has been answered without these.
     while (!device.requests.includes('delta 1')) await device.clock.advance(100)
     for (let id = 2; id <= 5; id += 1) device.insert(`${id}`)
@@ -272,8 +243,7 @@ describe('other messages', () => {
 
 describe('without a socket', () => {
   test('after a loss, a client is connecting and not polling until the next one opens', async () => {
-    const device = new Device()
-    const client = await device.live()
+    const { device, client } = await inStep()
     const seen: string[] = []
     client.on('status', ({ connection }) => seen.push(connection.state))
     device.server.sockets.end()
@@ -324,9 +294,7 @@ describe('without a socket', () => {
 
 describe('a socket that says nothing', () => {
   test('is replaced when a poll finds changes', async () => {
-    const device = new Device({ push: 'none' })
-    device.insert('1')
-    const client = await device.live({ pollInterval: 10_000 })
+    const { device, client } = await inStep({ 1: {} }, { pollInterval: 10_000 }, { push: 'none' })
     device.insert('2')
     await device.clock.advance(11_000)
     expect(shown(client)).toEqual({ 1: {}, 2: {} })
@@ -334,13 +302,11 @@ describe('a socket that says nothing', () => {
   })
 
   test('is not supplemented by polls before it was silent for a while', async () => {
-    const device = new Device({ push: 'none' })
-    device.insert('1')
-    await device.live({ pollInterval: 10_000 })
+    const { device } = await inStep({ 1: {} }, { pollInterval: 10_000 }, { push: 'none' })
     const asked = device.requests.length
     for (let time = 0; time < 10; time += 1) {
       await device.clock.advance(6_000)
-      device.server.sockets.send('ada', '{"sid":1}')
+      device.push('{"sid":1}')
     }
     expect(device.requests.length).toBe(asked)
     await device.clock.advance(11_000)
@@ -348,9 +314,7 @@ describe('a socket that says nothing', () => {
   })
 
   test('is kept if a poll finds no changes, whatever is fetched afterwards', async () => {
-    const device = new Device({ push: 'none' })
-    device.insert('1')
-    const client = await device.live({ pollInterval: 10_000 })
+    const { device, client } = await inStep({ 1: {} }, { pollInterval: 10_000 }, { push: 'none' })
     await device.clock.advance(11_000)
     device.insert('2')
     await device.clock.until(client.sync())
@@ -362,9 +326,7 @@ describe('a socket that says nothing', () => {
 
 describe('the environment', () => {
   test('a client catches up when the page becomes visible, and when the network comes back', async () => {
-    const device = new Device({ push: 'none' })
-    device.insert('1')
-    const client = await device.live()
+    const { device, client } = await inStep({ 1: {} }, {}, { push: 'none' })
     device.environment.lifecycle.set({ visible: false })
     device.insert('2')
     device.environment.lifecycle.set({ visible: true })

@@ -1,14 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { faults } from '../support/bare-server-faults.ts'
-import { Device, shown } from '../support/device.ts'
+import { Device, inStep, shown } from '../support/device.ts'
 
 const json = (body: object) => faults.answer(200, JSON.stringify(body))
 
 describe('a repair', () => {
   test('invariant 65: that comes too early is made later, so that nothing stays missing', async () => {
-    const device = new Device({ push: 'none' })
-    device.insert('1')
-    const client = await device.live()
+    const { device, client } = await inStep({ 1: {} }, {}, { push: 'none' })
     const moved = async (id: string) => {
       const sid = device.insert(id)
       const frame = { sid, t: 'Issue', id, op: 'u', p: {} }
@@ -36,31 +34,23 @@ describe('a repair', () => {
     await device.clock.advance(1_000)
     expect([client.lastSyncId, shown(client)]).toEqual([3, { 1: {}, 2: {}, 3: {} }])
     expect(client.status.storage.reason).toBeUndefined()
-    await device.quit()
-    device.network.cut()
-    const again = device.client()
-    await again.start()
+    const again = await device.offline()
     expect([again.lastSyncId, shown(again)]).toEqual([3, { 1: {}, 2: {}, 3: {} }])
   })
 
   test('that a restart interrupts is still made', async () => {
-    const device = new Device({ push: 'none' })
-    device.insert('1')
-    const client = await device.live()
+    const { device, client } = await inStep({ 1: {} }, {}, { push: 'none' })
     const sid = device.insert('2')
     const frame = { sid, t: 'Issue', id: '2', op: 'u', p: {} }
     device.server.failNext(json({ sid, frames: [frame] }), { path: 'delta' })
     device.server.failNext(faults.answer(500, ''), { path: 'bootstrap' })
     await device.clock.until(client.sync().catch(() => {}))
-    await device.quit()
-    const again = await device.live()
+    const again = await device.restart()
     expect(shown(again)).toEqual({ 1: {}, 2: {} })
   })
 
   test('a field `op` of a row has no meaning', async () => {
-    const device = new Device({ push: 'none' })
-    device.insert('1')
-    const client = await device.live()
+    const { device, client } = await inStep({ 1: {} }, {}, { push: 'none' })
     const sid = device.insert('1', { n: 2 })
     const row = { t: 'Issue', id: '1', p: { n: 2 }, op: 'd' }
     device.server.failNext(json({ sid, rows: [row] }), { path: 'delta' })
@@ -69,9 +59,7 @@ describe('a repair', () => {
   })
 
   test('an unchanged row emits no `change`', async () => {
-    const device = new Device({ delta: 'rows', push: 'none' })
-    device.insert('1', { a: 1 })
-    const client = await device.live()
+    const { device, client } = await inStep({ 1: { a: 1 } }, {}, { delta: 'rows', push: 'none' })
     const changes: unknown[] = []
     client.on('change', (change) => changes.push(change))
     device.update('1', {})
@@ -92,10 +80,7 @@ describe('a snapshot whose position is below the last removal', () => {
   })
 
   test('repairs what is missing', async () => {
-    const device = new Device({ snapshotTo: 'rows' })
-    device.insert('1')
-    device.insert('2')
-    const client = await device.live()
+    const { device, client } = await inStep({ 1: {}, 2: {} }, {}, { snapshotTo: 'rows' })
     const sid = device.insert('9')
     const moved = { sid, t: 'Issue', id: '9', op: 'u', p: {} }
     const removal = { sid: sid + 1, t: 'Issue', id: '2', op: 'd' }

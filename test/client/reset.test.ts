@@ -1,13 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { faults } from '../support/bare-server-faults.ts'
-import { Device, shown } from '../support/device.ts'
+import { Device, inStep, shown } from '../support/device.ts'
 
 describe('a bootstrap', () => {
   test('invariant 8, invariant 10: removes absent records in the same step in which the position changes', async () => {
-    const device = new Device()
-    device.insert('1')
-    device.insert('2')
-    const client = await device.live()
+    const { device, client } = await inStep({ 1: {}, 2: {} })
     const steps: unknown[] = []
     client.on('status', ({ lastSyncId }) => steps.push([lastSyncId, ...Object.keys(shown(client))]))
     device.server.sockets.end()
@@ -50,7 +47,7 @@ describe('another history', () => {
     expect(shown(client)).toEqual({ 1: {} })
     expect(client.lastSyncId).toBe(1)
     expect(device.log).toEqual(['reset restored since 3'])
-    expect(device.requests.filter((path) => path === 'bootstrap').length).toBe(2)
+    expect(device.bootstraps).toBe(2)
   })
 
   test('invariant 66: a 410 right after a bootstrap does not loop, and is reported as an error', async () => {
@@ -71,32 +68,27 @@ describe('another history', () => {
 
 describe('repair', () => {
   test('a change to a missing record causes one bootstrap, at most one per hour', async () => {
-    const device = new Device()
-    device.insert('1')
-    const client = await device.live()
-    const bootstraps = () => device.requests.filter((path) => path === 'bootstrap').length
+    const { device, client } = await inStep({ 1: {} })
     device.update('9', { n: 1 })
     await device.clock.advance(2_000)
     expect(device.log).toEqual([
       'anomaly unknown_record: Update of an unknown record: Issue 9.',
       'reset repair since 2',
     ])
-    expect(bootstraps()).toBe(2)
+    expect(device.bootstraps).toBe(2)
     device.update('8', { n: 1 })
     device.insert('2')
     await device.clock.advance(2_000)
-    expect(bootstraps()).toBe(2)
+    expect(device.bootstraps).toBe(2)
     expect(shown(client)).toEqual({ 1: {}, 2: {} })
     await device.clock.advance(3_600_000)
     device.update('7', { n: 1 })
     await device.clock.advance(2_000)
-    expect(bootstraps()).toBe(3)
+    expect(device.bootstraps).toBe(3)
   })
 
   test('invariant 65: an unreadable frame is repaired once, then skipped, and syncing continues', async () => {
-    const device = new Device()
-    device.insert('1')
-    const client = await device.live()
+    const { device, client } = await inStep({ 1: {} })
     const broken = { sid: 2, t: 'Issue', id: 'x', op: 'explode', p: {} }
     const poison = faults.answer(200, JSON.stringify({ sid: 3, frames: [broken] }))
     device.server.failNext(poison, { path: '/delta', times: 2 })

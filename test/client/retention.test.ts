@@ -1,13 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { faults } from '../support/bare-server-faults.ts'
-import { Device, shown } from '../support/device.ts'
+import { Device, inStep, shown } from '../support/device.ts'
 
 /** A device that has stored `1` and `2`, and was off while `2` became `3`. */
 async function away(options: ConstructorParameters<typeof Device>[0] = {}) {
-  const device = new Device(options)
-  device.insert('1')
-  device.insert('2')
-  await device.live()
+  const { device } = await inStep({ 1: {}, 2: {} }, {}, options)
   await device.quit()
   device.remove('2')
   device.insert('3')
@@ -42,8 +39,7 @@ describe('a client that was away longer than the server keeps changes', () => {
     const client = await device.live()
     await device.clock.advance(120_000)
     expect(shown(client)).toEqual({ 1: {}, 2: {} })
-    await device.quit()
-    const again = await device.live()
+    const again = await device.restart()
     expect([again.lastSyncId, shown(again)]).toEqual([2, { 1: {}, 2: {} }])
     expect(device.log.filter((line) => line.startsWith('reset'))).toEqual([])
     device.server.heal()
@@ -118,10 +114,7 @@ describe('a server that was restored from a backup', () => {
     expect(device.log).toEqual(['reset restored since 3'])
     device.insert('4')
     await device.clock.advance(2_000)
-    await device.quit()
-    device.network.cut()
-    const again = device.client()
-    await again.start()
+    const again = await device.offline()
     expect([again.lastSyncId, shown(again)]).toEqual([2, { 1: {}, 4: {} }])
   })
 

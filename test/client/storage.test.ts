@@ -1,32 +1,21 @@
 import { describe, expect, test } from 'vitest'
 import { memoryStore } from '../../src/storage/memory.ts'
 import { faults } from '../support/bare-server-faults.ts'
-import { Device, shown } from '../support/device.ts'
+import { dataOf, inStep, shown } from '../support/device.ts'
 import { FaultyStore } from '../support/store-faults.ts'
 
-/** A device with one record, whose disk can be made to fail. */
-function deviceOn(faulty: FaultyStore): Device {
-  const device = new Device({ store: faulty.store, push: 'none' })
-  device.insert('1')
-  return device
-}
-
-/** What a restart without the network shows. */
-async function afterRestart(device: Device) {
-  await device.quit()
-  device.network.cut()
-  const client = device.client()
-  await client.start()
-  return { shown: shown(client), lastSyncId: client.lastSyncId }
+/** A client with one record, on a disk that can be made to fail. */
+async function onFaulty() {
+  const faulty = new FaultyStore(memoryStore())
+  const { device, client } = await inStep({ 1: {} }, {}, { store: faulty.store, push: 'none' })
+  return { faulty, device, client }
 }
 
 const notDurable = { name: 'StorageError', code: 'aborted' }
 
 describe('a store that fails', () => {
   test('while a snapshot is stored: the snapshot is shown, sync rejects, and the next one is stored', async () => {
-    const faulty = new FaultyStore(memoryStore())
-    const device = deviceOn(faulty)
-    const client = await device.live()
+    const { faulty, device, client } = await onFaulty()
     device.server.failNext(faults.gone(), { path: '/delta' })
     device.insert('2')
     faulty.arm(0, 'throw')
@@ -39,36 +28,30 @@ describe('a store that fails', () => {
     device.server.failNext(faults.gone(), { path: '/delta' })
     expect(await device.clock.until(client.sync())).toMatchObject({ kind: 'bootstrap', sid: 3 })
     expect(client.status.storage.reason).toBeUndefined()
-    expect(await afterRestart(device)).toEqual({ shown: { 1: {}, 2: {}, 3: {} }, lastSyncId: 3 })
+    expect(dataOf(await device.offline())).toEqual({ shown: { 1: {}, 2: {}, 3: {} }, lastSyncId: 3 })
   })
 
   test('while a delta is stored: sync rejects, and the next sync stores it', async () => {
-    const faulty = new FaultyStore(memoryStore())
-    const device = deviceOn(faulty)
-    const client = await device.live()
+    const { faulty, device, client } = await onFaulty()
     device.insert('2')
     faulty.arm(0, 'throw')
     await expect(device.clock.until(client.sync())).rejects.toMatchObject(notDurable)
     expect(client.status.storage.reason).toBe('A fault on purpose.')
     expect(await device.clock.until(client.sync())).toEqual({ kind: 'delta', sid: 2, changes: 0 })
     expect(client.status.storage.reason).toBeUndefined()
-    expect(await afterRestart(device)).toEqual({ shown: { 1: {}, 2: {} }, lastSyncId: 2 })
+    expect(dataOf(await device.offline())).toEqual({ shown: { 1: {}, 2: {} }, lastSyncId: 2 })
   })
 
   test('while a delta is stored, is tried once more when the client is closed', async () => {
-    const faulty = new FaultyStore(memoryStore())
-    const device = deviceOn(faulty)
-    const client = await device.live()
+    const { faulty, device, client } = await onFaulty()
     device.insert('2')
     faulty.arm(0, 'throw')
     await expect(device.clock.until(client.sync())).rejects.toMatchObject(notDurable)
-    expect(await afterRestart(device)).toEqual({ shown: { 1: {}, 2: {} }, lastSyncId: 2 })
+    expect(dataOf(await device.offline())).toEqual({ shown: { 1: {}, 2: {} }, lastSyncId: 2 })
   })
 
   test('while it is read: the client fetches a snapshot, and recovers', async () => {
-    const faulty = new FaultyStore(memoryStore())
-    const device = deviceOn(faulty)
-    await device.live()
+    const { faulty, device } = await onFaulty()
     await device.quit()
     device.network.cut()
     const client = device.client()
@@ -84,13 +67,11 @@ describe('a store that fails', () => {
     await device.clock.advance(5_000)
     expect(shown(client)).toEqual({ 1: {} })
     expect(client.status.storage.reason).toBeUndefined()
-    expect(await afterRestart(device)).toEqual({ shown: { 1: {} }, lastSyncId: 1 })
+    expect(dataOf(await device.offline())).toEqual({ shown: { 1: {} }, lastSyncId: 1 })
   })
 
   test('while a checkpoint is made: nothing is lost, and the next one succeeds', async () => {
-    const faulty = new FaultyStore(memoryStore())
-    const device = deviceOn(faulty)
-    const client = await device.live()
+    const { faulty, device, client } = await onFaulty()
     const text = 'x'.repeat(600_000)
     const insert = async (id: string, fields: object) => {
       device.insert(id, { ...fields })
@@ -104,7 +85,7 @@ describe('a store that fails', () => {
     await insert('4', {})
     await device.clock.advance(3_000)
     expect(client.status.storage.reason).toBeUndefined()
-    expect(await afterRestart(device)).toMatchObject({
+    expect(dataOf(await device.offline())).toMatchObject({
       shown: { 1: {}, 2: { text }, 3: {}, 4: {} },
       lastSyncId: 4,
     })
@@ -112,10 +93,7 @@ describe('a store that fails', () => {
 })
 
 test('every call of close waits until all changes are stored', async () => {
-  const store = memoryStore()
-  const faulty = new FaultyStore(store)
-  const device = deviceOn(faulty)
-  const client = await device.live()
+  const { faulty, device, client } = await onFaulty()
   device.insert('2')
   faulty.arm(0, 'hang')
   const sync = expect(client.sync()).rejects.toMatchObject({ name: 'StorageError', code: 'timeout' })

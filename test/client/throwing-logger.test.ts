@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { TestBackend } from '../support/test-backend.ts'
 
 test('a logger that throws does not stop a client', async () => {
-  const backend = await TestBackend.open()
+  const backend = new TestBackend()
   const fails = () => {
     throw new Error('No log.')
   }

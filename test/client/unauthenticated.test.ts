@@ -1,19 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import type { SyncClient } from '../../src/index.ts'
-import { faults } from '../support/bare-server-faults.ts'
-import { Device, shown } from '../support/device.ts'
-
-/** How often a socket was asked for. */
-const upgradesOf = ({ requests }: Device) => requests.filter((path) => path === 'ws').length
+import { inStep, newDevice, notes } from '../support/test-backend.ts'
 
 describe('a 401', () => {
   test('runs the handler once for a credential, pauses, and loses nothing', async () => {
-    const device = new Device()
-    device.insert('1')
     const errors: string[] = []
-    const client = await device.live({ onUnauthenticated: (error) => errors.push(error.message) })
-    device.server.tokens.revoke(device.token)
-    device.server.sockets.end()
+    const { backend, device, client } = await inStep(
+      { 1: {} },
+      { onUnauthenticated: (error) => errors.push(error.message) },
+    )
+    backend.server.revoke('ada')
     await device.clock.advance(5_000)
     await expect(device.clock.until(client.sync())).rejects.toMatchObject({ name: 'UnauthenticatedError' })
     await device.clock.advance(120_000)
@@ -23,30 +19,30 @@ describe('a 401', () => {
       connection: { state: 'unauthenticated' },
       data: { state: 'stale' },
     })
-    expect(shown(client)).toEqual({ 1: {} })
+    expect(notes(client)).toEqual({ 1: {} })
   })
 
   test('sends no request while it is paused', async () => {
-    const device = new Device()
+    const { backend, device } = newDevice()
     device.token = 'wrong'
     await device.live()
-    const asked = device.requests.length
+    const asked = backend.requests.length
     await device.clock.advance(600_000)
-    expect(device.requests.length).toBe(asked)
+    expect(backend.requests.length).toBe(asked)
   })
 
   test('uses a token from the handler at once', async () => {
-    const device = new Device()
-    device.insert('1')
-    const fresh = device.server.tokens.issue('ada')
+    const { backend, device } = newDevice()
+    await backend.insert('1')
+    const fresh = backend.server.token('ada')
     const client = await device.live({ token: 'stale', onUnauthenticated: async () => fresh })
-    expect(shown(client)).toEqual({ 1: {} })
+    expect(notes(client)).toEqual({ 1: {} })
     expect(client.status.connection.state).toBe('socket')
   })
 
   test('ends with `resume`, with its token or one of the token function', async () => {
-    const device = new Device()
-    device.insert('1')
+    const { backend, device } = newDevice()
+    await backend.insert('1')
     const good = device.token
     device.token = 'stale'
     const client = await device.live()
@@ -55,38 +51,32 @@ describe('a 401', () => {
     client.resume()
     await device.clock.advance(1_000)
     expect(client.status.connection.state).toBe('socket')
-    device.server.tokens.revoke(good)
-    device.server.sockets.end()
+    backend.server.revoke('ada')
     await device.clock.advance(5_000)
     expect(client.status.connection.state).toBe('unauthenticated')
-    client.resume(device.server.tokens.issue('ada'))
+    client.resume(backend.server.token('ada'))
     await device.clock.advance(1_000)
     expect(client.status.connection.state).toBe('socket')
   })
 
   test('changes to connecting after `resume`', async () => {
-    const device = new Device()
-    device.insert('1')
-    const client = await device.live()
-    device.server.tokens.revoke(device.token)
-    device.server.sockets.end()
+    const { backend, device, client } = await inStep({ 1: {} })
+    backend.server.revoke('ada')
     await device.clock.advance(5_000)
     const seen: string[] = []
     client.on('status', ({ connection, data }) => seen.push(`${connection.state} ${data.state}`))
-    client.resume(device.server.tokens.issue('ada'))
+    client.resume(backend.server.token('ada'))
     await device.clock.advance(1_000)
     expect([...new Set(seen)]).toEqual(['connecting stale', 'connecting current', 'socket current'])
   })
 
   test('ends with a `resume` during a request with the old token', async () => {
-    const device = new Device()
-    device.insert('1')
-    const client = await device.live()
-    device.server.tokens.revoke(device.token)
+    const { backend, device, client } = await inStep({ 1: {} })
+    backend.server.revoke('ada')
     const sync = client.sync()
     const refused = expect(sync).rejects.toMatchObject({ name: 'UnauthenticatedError' })
     await device.clock.advance(30)
-    device.token = device.server.tokens.issue('ada')
+    device.token = backend.server.token('ada')
     client.resume()
     await device.clock.advance(1_000)
     await refused
@@ -94,85 +84,88 @@ describe('a 401', () => {
   })
 
   test('does not loop if the handler returns the same bad token', async () => {
-    const device = new Device()
     let calls = 0
-    await device.live({
-      token: 'bad',
-      onUnauthenticated: () => {
-        calls += 1
-        return 'bad'
+    const { backend, device } = await inStep(
+      {},
+      {
+        token: 'bad',
+        onUnauthenticated: () => {
+          calls += 1
+          return 'bad'
+        },
       },
-    })
+    )
     await device.clock.advance(600_000)
     expect(calls).toBe(1)
-    expect(device.requests.length).toBeLessThan(10)
+    expect(backend.requests.length).toBeLessThan(10)
   })
 
   test('calls a handler that returns one bad token after another seldom, even with writes to send', async () => {
-    const device = new Device()
     let calls = 0
-    const client = await device.live({
-      onUnauthenticated: () => {
-        calls += 1
-        return `bad-${calls}`
+    const { backend, device, client } = await inStep(
+      {},
+      {
+        onUnauthenticated: () => {
+          calls += 1
+          return `bad-${calls}`
+        },
       },
-    })
-    device.server.tokens.revoke(device.token)
-    client.mutate((m) => m.insert('Issue', {}))
+    )
+    backend.server.revoke('ada')
+    client.mutate((m) => m.insert('Note', {}))
     await device.clock.advance(600_000)
     // Two that ask, each less and less often up to every 15 s.
     expect(calls).toBeGreaterThan(20)
     expect(calls).toBeLessThan(120)
-    client.resume(device.server.tokens.issue('ada'))
+    client.resume(backend.server.token('ada'))
     await device.clock.advance(1_000)
     expect(client.status.connection.state).not.toBe('unauthenticated')
   })
 
   test('over HTTP makes the socket wait for other credentials, and the status says why', async () => {
-    const device = new Device()
     let calls = 0
-    const client = await device.live({
-      onUnauthenticated: () => {
-        calls += 1
-        return `bad-${calls}`
+    const { backend, device, client } = await inStep(
+      {},
+      {
+        onUnauthenticated: () => {
+          calls += 1
+          return `bad-${calls}`
+        },
       },
-    })
+    )
     const states = new Set<string>()
     client.on('status', ({ connection }) => states.add(connection.state))
-    const before = upgradesOf(device)
-    device.server.tokens.expire(device.token)
-    device.server.sockets.end(4401)
+    const before = backend.count('ws')
+    backend.server.expire('ada')
     await device.clock.advance(600_000)
     expect(calls).toBeGreaterThan(20)
-    expect(upgradesOf(device)).toBe(before)
+    expect(backend.count('ws')).toBe(before)
     expect([...states]).toEqual(['connecting', 'unauthenticated'])
-    client.resume(device.server.tokens.issue('ada'))
+    client.resume(backend.server.token('ada'))
     await device.clock.advance(1_000)
     expect(client.status.connection.state).toBe('socket')
   })
 
   test('keeps the socket waiting if the next request fails for another reason', async () => {
-    const device = new Device()
-    const client = await device.live({ onUnauthenticated: () => 'second' })
-    const before = upgradesOf(device)
-    device.server.tokens.expire(device.token)
-    device.server.sockets.end(4401)
-    device.server.failNext(faults.answer(401, ''), { path: 'bootstrap' })
-    device.server.failNext(faults.answer(503, ''), { path: 'bootstrap', times: 100 })
+    const { backend, device, client } = await inStep({}, { onUnauthenticated: () => 'second' })
+    const before = backend.count('ws')
+    backend.server.expire('ada')
+    backend.server.wrong(401, { endpoint: 'bootstrap' })
+    backend.server.wrong(503, { endpoint: 'bootstrap', times: 100 })
     await device.clock.advance(60_000)
     expect(client.status.connection.state).toBe('failed')
-    expect(upgradesOf(device)).toBe(before)
+    expect(backend.count('ws')).toBe(before)
   })
 
   test('reports a handler that throws as an error, and calls it less and less often', async () => {
-    const device = new Device()
+    const { backend, device } = newDevice()
     let calls = 0
     const client = await device.live({
       token: 'bad',
       onUnauthenticated: () => {
         calls += 1
         if (calls < 30) throw new Error('no network to refresh it by')
-        return device.server.tokens.issue('ada')
+        return backend.server.token('ada')
       },
     })
     await device.clock.advance(60_000)
@@ -188,57 +181,57 @@ describe('a 401', () => {
     ['resume', (client) => client.resume()],
     ['start, after a stop,', (client) => client.stop().then(() => client.start())],
   ])('%s asks the handler anew about a credential that was refused before', async (_, again) => {
-    const device = new Device()
     let calls = 0
-    const client = await device.live({ token: 'bad', onUnauthenticated: () => (calls += 1) })
+    const { device, client } = await inStep({}, { token: 'bad', onUnauthenticated: () => (calls += 1) })
     await device.clock.until(Promise.resolve(again(client)))
     await device.clock.advance(1_000)
     expect(calls).toBe(2)
   })
 
   test('for a write is handled as for a read', async () => {
-    const device = new Device()
     let calls = 0
-    const client = await device.live({ onUnauthenticated: () => (calls += 1) })
-    device.server.failNext(faults.answer(401, ''), { path: 'tx', times: 100 })
-    client.mutate((m) => m.insert('Issue', {}))
+    const { backend, device, client } = await inStep({}, { onUnauthenticated: () => (calls += 1) })
+    backend.server.wrong(401, { endpoint: 'tx', times: 100 })
+    client.mutate((m) => m.insert('Note', {}))
     await device.clock.advance(1_000)
     expect(calls).toBe(1)
   })
 
   test('on the upgrade of a socket, which a browser cannot see, is detected over HTTP', async () => {
-    const device = new Device()
-    device.insert('1')
     let calls = 0
-    const client = await device.live({
-      onUnauthenticated: () => {
-        calls += 1
+    const { backend, device, client } = await inStep(
+      { 1: {} },
+      {
+        onUnauthenticated: () => {
+          calls += 1
+        },
       },
-    })
-    device.server.tokens.expire(device.token)
-    device.server.sockets.end(4401)
+    )
+    backend.server.expire('ada')
     await device.clock.advance(2_000)
     expect(calls).toBe(1)
     expect(client.status.connection.state).toBe('unauthenticated')
   })
 
   test('is not needed without a token: no request is sent, and the handler runs', async () => {
-    const device = new Device()
     let calls = 0
-    await device.live({
-      token: () => null,
-      onUnauthenticated: () => {
-        calls += 1
+    const { backend } = await inStep(
+      {},
+      {
+        token: () => null,
+        onUnauthenticated: () => {
+          calls += 1
+        },
       },
-    })
-    expect({ calls, requests: device.requests }).toEqual({ calls: 1, requests: [] })
+    )
+    expect({ calls, requests: backend.requests }).toEqual({ calls: 1, requests: [] })
   })
 })
 
 describe('credentials', () => {
   test('are read again for every request and every socket', async () => {
-    const device = new Device()
-    device.insert('1')
+    const { backend, device } = newDevice()
+    await backend.insert('1')
     let asked = 0
     const client = await device.live({
       token: () => {
@@ -249,29 +242,22 @@ describe('credentials', () => {
     const before = asked
     await device.clock.until(client.sync())
     expect(asked).toBe(before + 1)
-    expect(asked).toBe(device.requests.length)
+    expect(asked).toBe(backend.requests.length)
   })
 
   test('invariant 43: a refreshed token keeps everything: the same database, and a delta', async () => {
-    const device = new Device()
-    device.insert('1')
-    await device.live()
+    const { backend, device } = await inStep({ 1: {} })
     await device.quit()
-    device.token = device.server.tokens.issue('ada')
-    const asked = device.requests.length
+    device.token = backend.server.token('ada')
+    const asked = backend.requests.length
     const client = await device.live()
-    expect(device.requests.slice(asked)).toEqual(['ws', 'delta 1', 'delta 1'])
-    expect(shown(client)).toEqual({ 1: {} })
+    expect(backend.requests.slice(asked)).toEqual(['ws', 'delta 1', 'delta 1'])
+    expect(notes(client)).toEqual({ 1: {} })
   })
 
   test('invariant 43: another identity has another database', async () => {
-    const device = new Device()
-    device.insert('1')
-    await device.live()
-    await device.quit()
-    device.network.cut()
-    const client = device.client({ identity: 'ben' })
-    await client.start()
+    const { device } = await inStep({ 1: {} })
+    const client = await device.offline({ identity: 'ben' })
     expect(client.status.data.state).toBe('none')
   })
 })

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { mockSyncServer } from '../../src/testing/index.ts'
+import { ownServer } from '../support/own-server.ts'
 
 test('a push that no delta confirms is shown, and requested less and less often, up to the pace of polling', async () => {
-  const server = mockSyncServer()
+  const server = ownServer()
   await server.write([{ op: 'i', t: 'Issue', id: '1', p: { n: 1 } }], 'ada')
   const client = server.client({ identity: 'ada' })
   await client.start()
@@ -15,11 +15,10 @@ test('a push that no delta confirms is shown, and requested less and less often,
   const then = server.requests.length
   await server.clock.advance(3_600_000)
   expect(server.requests.length - then).toBeGreaterThan(110)
-  await server.close()
 })
 
 test('a stopped client that syncs leaves no timer, even with an unconfirmed push', async () => {
-  const server = mockSyncServer()
+  const server = ownServer()
   await server.write([{ op: 'i', t: 'Issue', id: '1', p: { n: 1 } }], 'ada')
   const client = server.client({ identity: 'ada' })
   await client.start()
@@ -32,5 +31,4 @@ test('a stopped client that syncs leaves no timer, even with an unconfirmed push
   await server.clock.until(client.sync())
   await server.clock.advance(10)
   expect([client.get('Issue', '1')?.n, server.clock.timers]).toEqual([9, timers])
-  await server.close()
 })

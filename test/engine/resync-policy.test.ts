@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ResyncPolicy } from '../../src/engine/resync-policy.ts'
-import { VirtualClock } from '../support/virtual-clock.ts'
+import { VirtualClock } from '../support/virtual.ts'
 
 const minute = 60_000
 

@@ -2,8 +2,7 @@ import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { isSyncError } from '../../src/base/errors.ts'
 import { failureOf } from '../../src/network/failure.ts'
-import { ListSink, setup } from '../support/transport-calls.ts'
-import { ManualBody } from '../support/transport-fetch.ts'
+import { ListSink, ManualBody, setup } from '../support/transport-calls.ts'
 
 const page = '<!doctype html><title>Sign in to Wi-Fi</title>'
 const broken = (error: unknown, text = '') => {

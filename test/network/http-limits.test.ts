@@ -3,9 +3,8 @@ import { describe, expect, test, vi } from 'vitest'
 import { isSyncError } from '../../src/base/errors.ts'
 import { createCredentials } from '../../src/network/credentials.ts'
 import type { Transport } from '../../src/network/transport.ts'
-import { ListSink, outcomeOf, setup } from '../support/transport-calls.ts'
-import { json, ManualBody } from '../support/transport-fetch.ts'
-import { settle } from '../support/virtual-clock.ts'
+import { json, ListSink, ManualBody, outcomeOf, setup } from '../support/transport-calls.ts'
+import { settle } from '../support/virtual.ts'
 
 const delta = { sid: 9, frames: [] }
 const never = () => new Promise<never>(() => {})

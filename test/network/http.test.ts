@@ -3,10 +3,9 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { isSyncError } from '../../src/base/errors.ts'
 import { createCredentials } from '../../src/network/credentials.ts'
 import { createTransport } from '../../src/network/http.ts'
-import { oddChunks } from '../support/bare-server-text.ts'
-import { endpoints, ListSink, outcomeOf, setup } from '../support/transport-calls.ts'
-import { json, ManualBody } from '../support/transport-fetch.ts'
-import { settle } from '../support/virtual-clock.ts'
+import { oddChunks } from '../support/odd-json.ts'
+import { endpoints, json, ListSink, ManualBody, outcomeOf, setup } from '../support/transport-calls.ts'
+import { settle } from '../support/virtual.ts'
 
 const delta = { sid: 9, frames: [] }
 const snapshot = { sid: 9, count: 1, rows: [{ t: 'a', id: '1', p: {} }] }

@@ -7,7 +7,7 @@ import { resolveEndpoints } from '../../src/network/endpoints.ts'
 import { createTransport } from '../../src/network/http.ts'
 import { ListSink } from '../support/transport-calls.ts'
 import { type LocalServer, localServer } from '../support/transport-servers.ts'
-import { VirtualClock } from '../support/virtual-clock.ts'
+import { VirtualClock } from '../support/virtual.ts'
 
 const rows = Array.from({ length: 20_000 }, (_, index) => ({
   t: 'Issue',

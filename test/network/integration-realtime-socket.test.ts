@@ -6,8 +6,7 @@ import { fallbackWebSocket } from '../../src/base/websocket.node.ts'
 import { createCredentials } from '../../src/network/credentials.ts'
 import { createRealtimeSocket, type RealtimeSocket } from '../../src/network/realtime-socket.ts'
 import { type LocalServer, localServer } from '../support/transport-servers.ts'
-import { VirtualClock } from '../support/virtual-clock.ts'
-import { seededRandom, VirtualLifecycle } from '../support/virtual-environment.ts'
+import { seededRandom, VirtualClock, VirtualLifecycle } from '../support/virtual.ts'
 
 let server: LocalServer | undefined
 let link: RealtimeSocket | undefined

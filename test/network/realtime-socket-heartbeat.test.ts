@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { linkSetup } from '../support/test-realtime-socket.ts'
-import { settle } from '../support/virtual-clock.ts'
+import { settle } from '../support/virtual.ts'
 
 describe('invariant 50: a black-holed socket is noticed', () => {
   test('within two heartbeats: it is closed, told as lost, and opened again', async () => {

@@ -1,8 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { linkSetup } from '../support/test-realtime-socket.ts'
-import { settle } from '../support/virtual-clock.ts'
-import { mulberry32 } from '../support/virtual-random.ts'
+import { mulberry32, settle } from '../support/virtual.ts'
 
 type Setup = ReturnType<typeof linkSetup>
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { WebSocketConstructor } from '../../src/base/environment.ts'
 import { linkSetup } from '../support/test-realtime-socket.ts'
-import { settle } from '../support/virtual-clock.ts'
+import { settle } from '../support/virtual.ts'
 
 describe('a socket that opens', () => {
   test('sends the token in the query if a socket cannot send headers', async () => {

@@ -3,7 +3,7 @@ import type { Clock } from '../../src/base/environment.ts'
 import { HttpError } from '../../src/base/errors.ts'
 import { Schedule } from '../../src/network/schedule.ts'
 import { JumpingClock } from '../support/jumping-clock.ts'
-import { VirtualClock } from '../support/virtual-clock.ts'
+import { VirtualClock } from '../support/virtual.ts'
 
 interface Setup {
   readonly clock: Clock

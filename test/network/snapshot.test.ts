@@ -1,8 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { PacedClock } from '../support/paced-clock.ts'
-import { ListSink, outcomeOf, setup } from '../support/transport-calls.ts'
-import { json, ManualBody } from '../support/transport-fetch.ts'
-import { settle } from '../support/virtual-clock.ts'
+import { json, ListSink, ManualBody, outcomeOf, setup } from '../support/transport-calls.ts'
+import { settle } from '../support/virtual.ts'
 
 const row = (id: number) => JSON.stringify({ t: 'a', id: String(id), p: { body: 'x'.repeat(80) } })
 const rows = (from: number, count: number) =>

@@ -18,7 +18,7 @@ import {
   storeSnapshot,
 } from '../support/store-state.ts'
 import { type Step, withSteps } from '../support/store-steps.ts'
-import { VirtualClock } from '../support/virtual-clock.ts'
+import { VirtualClock } from '../support/virtual.ts'
 
 const first = snapshotOf(
   10,

@@ -4,7 +4,7 @@ import { StorageError } from '../../src/base/errors.ts'
 import type { Database } from '../../src/persistence/database.ts'
 import { Disk } from '../../src/persistence/disk.ts'
 import { noDatabase } from '../../src/persistence/none.ts'
-import { VirtualClock } from '../support/virtual-clock.ts'
+import { VirtualClock } from '../support/virtual.ts'
 
 const full = new StorageError('quota', 'Full.')
 

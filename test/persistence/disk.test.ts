@@ -5,7 +5,7 @@ import { Disk, type DiskListener } from '../../src/persistence/disk.ts'
 import { noDatabase } from '../../src/persistence/none.ts'
 import { openDatabase } from '../../src/persistence/open.ts'
 import { ClosableStore } from '../support/closable-store.ts'
-import { VirtualClock } from '../support/virtual-clock.ts'
+import { VirtualClock } from '../support/virtual.ts'
 
 const listener: DiskListener = {
   opening: async () => {},

@@ -4,9 +4,9 @@ import type { Database } from '../../src/persistence/database.ts'
 import { journalKey } from '../../src/persistence/format.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import type { Store } from '../../src/storage/store.ts'
-import { FullStore } from '../support/full-store.ts'
 import { behind, open, stores } from '../support/store-databases.ts'
 import { pageOf, plain, restoreState, rowsNamed, snapshotOf, storeSnapshot } from '../support/store-state.ts'
+import { FullStore } from '../support/store-steps.ts'
 
 const first = snapshotOf(10, rowsNamed('a', 'b', 'c'))
 const delta = { since: 10, sid: 11, ops: [{ op: 'd', t: 'Issue', id: 'a' }] } as const

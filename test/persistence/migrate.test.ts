@@ -8,7 +8,7 @@ import type { TxOp } from '../../src/protocol/tx.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import type { Store } from '../../src/storage/store.ts'
 import { name } from '../support/store-databases.ts'
-import { VirtualClock } from '../support/virtual-clock.ts'
+import { VirtualClock } from '../support/virtual.ts'
 import { watching } from '../support/watching-store.ts'
 
 const open = (store: Store, version: number, migrate: Migrations = {}) =>

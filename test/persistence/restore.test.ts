@@ -14,7 +14,7 @@ import {
   storeSnapshot,
 } from '../support/store-state.ts'
 import { withSteps } from '../support/store-steps.ts'
-import { settle } from '../support/virtual-clock.ts'
+import { settle } from '../support/virtual.ts'
 
 const first = snapshotOf(10, rowsNamed('a', 'b', 'c', 'd'), 'x')
 const entries: readonly JournalEntry[] = [11, 12, 13, 14].map((sid) => ({

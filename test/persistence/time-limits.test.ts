@@ -6,7 +6,7 @@ import { memoryStore } from '../../src/storage/memory.ts'
 import { name, open } from '../support/store-databases.ts'
 import { FaultyStore } from '../support/store-faults.ts'
 import { restoreState, rowsNamed, snapshotOf, storeSnapshot } from '../support/store-state.ts'
-import { VirtualClock } from '../support/virtual-clock.ts'
+import { VirtualClock } from '../support/virtual.ts'
 
 const limits = { openMs: 1_000, transactionMs: 1_000 }
 const first = snapshotOf(10, rowsNamed('a', 'b', 'c'))

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { pendingSource } from '../../src/react/use-pending.ts'
-import { mockSyncServer } from '../../src/testing/index.ts'
+import { ownServer } from '../support/own-server.ts'
 
 const started = async () => {
-  const server = mockSyncServer()
+  const server = ownServer()
   const client = server.client({ identity: 'ada' })
   await client.start()
   await server.settle()
@@ -21,7 +21,6 @@ test('pending changes are the same lists until one of them changes', async () =>
   expect(source.get().rejected).toBe(rejected)
   client.mutate((m) => m.insert('Issue', { id: '2' }))
   expect(source.get().pending).toHaveLength(2)
-  await server.close()
 })
 
 test('who has read a change as pending is shown that it was rejected before anybody subscribed', async () => {
@@ -33,7 +32,6 @@ test('who has read a change as pending is shown that it was rejected before anyb
   source.subscribe(() => {})
   const { pending, rejected } = source.get()
   expect([pending.length, rejected.length]).toEqual([0, 1])
-  await server.close()
 })
 
 test.each(['pending', 'rejected'] as const)(
@@ -47,6 +45,5 @@ test.each(['pending', 'rejected'] as const)(
     if (name === 'rejected') await server.settle()
     source.subscribe(() => {})
     expect(source.get()[name]).toHaveLength(1)
-    await server.close()
   },
 )

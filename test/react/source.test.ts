@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { readResult } from '../../src/react/query-result.ts'
 import { Source } from '../../src/react/source.ts'
-import { mockSyncServer } from '../../src/testing/index.ts'
+import { ownServer } from '../support/own-server.ts'
 
 test('what changes while nobody is subscribed is shown to whoever subscribes again, as a hidden part does', () => {
   const now = { n: 1 }
@@ -26,7 +26,7 @@ test('what changes while nobody is subscribed is shown to whoever subscribes aga
 })
 
 test('a query that becomes ready without rows before anybody subscribes is another result then', async () => {
-  const server = mockSyncServer()
+  const server = ownServer()
   const client = server.client({ identity: 'ada' })
   const query = client.query('Issue')
   const source = new Source({
@@ -39,5 +39,4 @@ test('a query that becomes ready without rows before anybody subscribes is anoth
   await server.settle()
   source.subscribe(() => {})
   expect([source.get() === first, source.get().status]).toEqual([false, 'ready'])
-  await server.close()
 })

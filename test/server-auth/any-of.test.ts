@@ -11,7 +11,7 @@ import {
   sessionAuthentication,
 } from '../../src/server/index.ts'
 import { bearing, claims, forged, nowSeconds, secret } from '../support/auth-tokens.ts'
-import { VirtualClock } from '../support/virtual-clock.ts'
+import { VirtualClock } from '../support/virtual.ts'
 
 const clock = new VirtualClock()
 const sessions = memorySessionStore()

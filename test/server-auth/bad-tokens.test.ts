@@ -21,7 +21,7 @@ import {
   secret,
   setOf,
 } from '../support/auth-tokens.ts'
-import { VirtualClock } from '../support/virtual-clock.ts'
+import { VirtualClock } from '../support/virtual.ts'
 
 const clock = new VirtualClock()
 const header = { alg: 'HS256' }

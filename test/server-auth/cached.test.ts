@@ -10,7 +10,7 @@ import {
 } from '../../src/server/index.ts'
 import { bearing } from '../support/auth-tokens.ts'
 import { JumpingClock } from '../support/jumping-clock.ts'
-import { VirtualClock } from '../support/virtual-clock.ts'
+import { VirtualClock } from '../support/virtual.ts'
 
 let clock: VirtualClock
 /** The tokens that were asked for, in order. */

@@ -3,7 +3,7 @@ import type { Fetch } from '../../src/base/environment.ts'
 import { type JwtKeySet, type JwtRules, jwtAuthentication } from '../../src/server/index.ts'
 import { serviceOf } from '../server/harness.ts'
 import { audience, bearing, claims, forged, issuer, keyPair, setOf } from '../support/auth-tokens.ts'
-import { VirtualClock } from '../support/virtual-clock.ts'
+import { VirtualClock } from '../support/virtual.ts'
 
 const url = 'https://login.test/jwks'
 

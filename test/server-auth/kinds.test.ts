@@ -4,7 +4,7 @@ import { WebSocket } from 'ws'
 import { createSyncService, type Served, type SyncService, serve } from '../../src/server/index.ts'
 import { FakeSocket, insert, recorder, serviceOf } from '../server/harness.ts'
 import { type Kind, kinds } from '../support/auth-kinds.ts'
-import { VirtualClock } from '../support/virtual-clock.ts'
+import { VirtualClock } from '../support/virtual.ts'
 
 const endpoints = [
   ['GET', 'bootstrap'],

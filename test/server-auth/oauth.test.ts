@@ -17,7 +17,7 @@ import { serveOn } from '../interface/site.ts'
 import { FakeSocket, insert, serviceOf } from '../server/harness.ts'
 import { type AuthProvider, audience, startAuthProvider } from '../support/auth-provider.ts'
 import { bearing } from '../support/auth-tokens.ts'
-import { VirtualClock } from '../support/virtual-clock.ts'
+import { VirtualClock } from '../support/virtual.ts'
 
 let provider: AuthProvider
 

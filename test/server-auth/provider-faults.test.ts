@@ -9,7 +9,7 @@ import {
 } from '../../src/server/index.ts'
 import { serviceOf } from '../server/harness.ts'
 import { bearing } from '../support/auth-tokens.ts'
-import { VirtualClock } from '../support/virtual-clock.ts'
+import { VirtualClock } from '../support/virtual.ts'
 
 const token = 'an-access-token-of-ann'
 const clientSecret = 'the-secret-of-the-service'

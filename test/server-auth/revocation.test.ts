@@ -9,7 +9,7 @@ import {
   sessionAuthentication,
 } from '../../src/server/index.ts'
 import { FakeSocket, serviceOf } from '../server/harness.ts'
-import { VirtualClock } from '../support/virtual-clock.ts'
+import { VirtualClock } from '../support/virtual.ts'
 
 /** A service that lets in sessions and keys, and a way to end the right of those whom `match` names. */
 function setUp() {

@@ -15,7 +15,7 @@ import {
 } from '../../src/server/index.ts'
 import { bearing } from '../support/auth-tokens.ts'
 import { ownPostgres } from '../support/own-postgres.ts'
-import { VirtualClock } from '../support/virtual-clock.ts'
+import { VirtualClock } from '../support/virtual.ts'
 
 const clock = new VirtualClock()
 const anHour = 3_600_000

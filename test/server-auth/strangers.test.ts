@@ -3,7 +3,7 @@ import type { Fetch } from '../../src/base/environment.ts'
 import { cached, introspection, jwtAuthentication, oauthAuthentication } from '../../src/server/index.ts'
 import { serviceOf } from '../server/harness.ts'
 import { audience, claims, keyPair, setOf } from '../support/auth-tokens.ts'
-import { VirtualClock } from '../support/virtual-clock.ts'
+import { VirtualClock } from '../support/virtual.ts'
 
 let clock: VirtualClock
 

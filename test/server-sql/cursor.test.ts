@@ -4,7 +4,7 @@ import { resolveEnvironment } from '../../src/base/environment.default.ts'
 import { silentLogger } from '../../src/base/logger.ts'
 import { type Item, SqlCursor } from '../../src/server/log/sql/cursor.ts'
 import { openPGlite } from '../../src/server/log/sql/pglite.ts'
-import { settle } from '../support/virtual-clock.ts'
+import { settle } from '../support/virtual.ts'
 
 test('a batch that fails before anybody asks for it is told to whoever does, and to nobody else', async () => {
   const database = await openPGlite(undefined, { clock: resolveEnvironment().clock, logger: silentLogger })

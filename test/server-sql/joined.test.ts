@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import { Joined } from '../../src/server/log/sql/joined.ts'
-import { settle, VirtualClock } from '../support/virtual-clock.ts'
+import { settle, VirtualClock } from '../support/virtual.ts'
 
 /** Doubles numbers, in groups that it keeps. One group that holds `bad` fails. */
 function doubling({

@@ -2,8 +2,7 @@ import { expect, test } from 'vitest'
 import { silentLogger } from '../../src/base/logger.ts'
 import type { SqlDatabase } from '../../src/server/log/sql/database.ts'
 import { KyselyLog } from '../../src/server/log/sql/kysely-log.ts'
-import { VirtualClock } from '../support/virtual-clock.ts'
-import { seededRandom } from '../support/virtual-environment.ts'
+import { seededRandom, VirtualClock } from '../support/virtual.ts'
 
 test('all who ask for hints share one way to hear of others, which ends with the log', async () => {
   const listeners = new Set<() => void>()

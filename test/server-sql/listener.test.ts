@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest'
 import { keepListening } from '../../src/server/log/sql/listener.ts'
 import { recorder } from '../server/harness.ts'
-import { settle, VirtualClock } from '../support/virtual-clock.ts'
+import { settle, VirtualClock } from '../support/virtual.ts'
 
 interface Attempt {
   readonly listens: () => void

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { openSqlLog } from '../../src/server/log/sql/open.ts'
 import { insert } from '../server/harness.ts'
 import { as, txOf } from '../server/log-contract/support.ts'
-import { seededRandom } from '../support/virtual-environment.ts'
+import { seededRandom } from '../support/virtual.ts'
 import { type Flushed, FlushedView, restoreTo } from './flushed-view.ts'
 
 /*

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import { expect, test } from 'vitest'
 import { reaching } from '../../src/server/log/sql/reach.ts'
-import { VirtualClock } from '../support/virtual-clock.ts'
+import { VirtualClock } from '../support/virtual.ts'
 
 /** What comes of a statement that the server answers with an error of these fields. */
 async function refusedWith(fields: object): Promise<unknown> {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { silentLogger } from '../../src/base/logger.ts'
 import { Reader } from '../../src/server/log/sql/reader.ts'
-import { VirtualClock } from '../support/virtual-clock.ts'
+import { VirtualClock } from '../support/virtual.ts'
 
 test('a read that fails lets go of what it holds', async () => {
   const clock = new VirtualClock()

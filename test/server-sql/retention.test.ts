@@ -8,7 +8,7 @@ import { txOf } from '../server/log-contract/support.ts'
 import { idAt } from '../support/ids-at.ts'
 import { ownPostgres } from '../support/own-postgres.ts'
 import { logsIn } from '../support/postgres-log.ts'
-import { VirtualClock } from '../support/virtual-clock.ts'
+import { VirtualClock } from '../support/virtual.ts'
 import { asService, eventually, idsOf } from './judge.ts'
 
 let log: SqlLog | undefined

@@ -5,8 +5,7 @@ import { LateLog } from '../../src/server/log/sql/late-log.ts'
 import { namesDatabase, openSqlLog } from '../../src/server/log/sql/open.ts'
 import { insert, serviceOf } from '../server/harness.ts'
 import { ownPostgres } from '../support/own-postgres.ts'
-import { VirtualClock } from '../support/virtual-clock.ts'
-import { seededRandom } from '../support/virtual-environment.ts'
+import { seededRandom, VirtualClock } from '../support/virtual.ts'
 import { asService, eventually } from './judge.ts'
 
 const postgres = ownPostgres()

@@ -4,7 +4,7 @@ import { openSqlLog, type SqlLogOptions } from '../../src/server/log/sql/open.ts
 import type { SqlLog } from '../../src/server/log/sql/sql-log.ts'
 import { insert } from '../server/harness.ts'
 import { ownPostgres } from '../support/own-postgres.ts'
-import { VirtualClock } from '../support/virtual-clock.ts'
+import { VirtualClock } from '../support/virtual.ts'
 import { asService, idsOf } from './judge.ts'
 
 const postgres = ownPostgres()

@@ -6,7 +6,7 @@ import { writeIn } from '../../src/server/log/sql/write.ts'
 import { insert, remove, update } from '../server/harness.ts'
 import { ownPostgres } from '../support/own-postgres.ts'
 import { logsIn } from '../support/postgres-log.ts'
-import { VirtualClock } from '../support/virtual-clock.ts'
+import { VirtualClock } from '../support/virtual.ts'
 import { asService, eventually, idsOf } from './judge.ts'
 
 const postgres = ownPostgres()

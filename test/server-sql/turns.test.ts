@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { silentLogger } from '../../src/base/logger.ts'
 import { openPGlite } from '../../src/server/log/sql/pglite.ts'
-import { settle, VirtualClock } from '../support/virtual-clock.ts'
+import { settle, VirtualClock } from '../support/virtual.ts'
 
 async function inUse() {
   const clock = new VirtualClock()

@@ -6,7 +6,7 @@ import { as, framesOf, txOf } from '../server/log-contract/support.ts'
 import { idAt } from '../support/ids-at.ts'
 import { JumpingClock } from '../support/jumping-clock.ts'
 import { logsIn } from '../support/postgres-log.ts'
-import { VirtualClock } from '../support/virtual-clock.ts'
+import { VirtualClock } from '../support/virtual.ts'
 
 const hour = 3_600_000
 const day = 24 * hour

@@ -10,7 +10,7 @@ import { idAt } from '../support/ids-at.ts'
 import { JumpingClock } from '../support/jumping-clock.ts'
 import { ownPostgres } from '../support/own-postgres.ts'
 import { logsIn } from '../support/postgres-log.ts'
-import { VirtualClock } from '../support/virtual-clock.ts'
+import { VirtualClock } from '../support/virtual.ts'
 import { eventually } from './judge.ts'
 
 const hour = 3_600_000

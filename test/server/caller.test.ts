@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
 import { anyOf, type Caller, createSyncService, MemoryLog } from '../../src/server/index.ts'
 import { kinds } from '../support/auth-kinds.ts'
-import { VirtualClock } from '../support/virtual-clock.ts'
-import { seededRandom } from '../support/virtual-environment.ts'
+import { seededRandom, VirtualClock } from '../support/virtual.ts'
 import { authenticate, FakeSocket, requestTo, serviceOf } from './harness.ts'
 
 type Service = Pick<ReturnType<typeof serviceOf>, 'json' | 'connect'>

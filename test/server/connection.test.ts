@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { Deferred } from '../../src/base/deferred.ts'
 import { Connection, Push, type Standing } from '../../src/server/realtime/connection.ts'
-import { settle, VirtualClock } from '../support/virtual-clock.ts'
+import { settle, VirtualClock } from '../support/virtual.ts'
 import { FakeSocket } from './harness.ts'
 
 const limits = { heartbeatMs: 15_000, recheckMs: 60_000, maxBufferedBytes: 1_000 }

@@ -10,8 +10,7 @@ import {
   MemoryLog,
   type ServerSocket,
 } from '../../src/server/index.ts'
-import { VirtualClock } from '../support/virtual-clock.ts'
-import { seededRandom } from '../support/virtual-environment.ts'
+import { seededRandom, VirtualClock } from '../support/virtual.ts'
 
 /** Whoever these tokens name; `late` has expired, `lonely` belongs to no organization. */
 const callers: { readonly [token: string]: Caller | 'expired' } = {

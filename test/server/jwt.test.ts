@@ -8,7 +8,7 @@ import {
   type SignTokenOptions,
   signToken,
 } from '../../src/server/index.ts'
-import { VirtualClock } from '../support/virtual-clock.ts'
+import { VirtualClock } from '../support/virtual.ts'
 import { serviceOf } from './harness.ts'
 
 const secret = 'a secret that is long enough to sign with'

@@ -1,6 +1,5 @@
 import { MemoryLog } from '../../src/server/log/memory-log.ts'
-import { VirtualClock } from '../support/virtual-clock.ts'
-import { seededRandom } from '../support/virtual-environment.ts'
+import { seededRandom, VirtualClock } from '../support/virtual.ts'
 import { describeLog } from './log-contract.ts'
 
 describeLog('the log in memory', async () => ({

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { memoryStore, SyncClient } from '../../src/index.ts'
 import type { TxOp } from '../../src/protocol/tx.ts'
-import { virtualEnvironment } from '../support/virtual-environment.ts'
-import { VirtualNetwork } from '../support/virtual-network.ts'
+import { VirtualNetwork, virtualEnvironment } from '../support/virtual.ts'
 import { serviceOf } from './harness.ts'
 
 test('invariant 62: who moves to another organization keeps no row of the old one, and gets all of the new one', async () => {

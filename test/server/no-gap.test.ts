@@ -2,9 +2,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createSyncService, MemoryLog } from '../../src/server/index.ts'
 import { NaiveCopy, Oracle } from '../support/oracle.ts'
-import { VirtualClock } from '../support/virtual-clock.ts'
-import { seededRandom } from '../support/virtual-environment.ts'
-import { mulberry32 } from '../support/virtual-random.ts'
+import { mulberry32, seededRandom, VirtualClock } from '../support/virtual.ts'
 import { type Answer, authenticate, FakeSocket, insert, requestTo } from './harness.ts'
 
 /** A log whose every answer takes its time, before it reads and after. */

@@ -297,12 +297,10 @@ test('a request whose body was read before is answered where it needs none, and 
     }
     return (await fetch(`http://127.0.0.1:${port}/sync/v1/${endpoint}`, init)).status
   }
-  expect([
-    await asked('OPTIONS', 'tx'),
-    await asked('POST', 'bootstrap'),
-    await asked('POST', 'bootstrap', '{}'),
-    await asked('POST', 'nowhere', '{}'),
-    await asked('POST', 'tx', '{}'),
-    await asked('POST', 'tx', '{}', 'bad'),
-  ]).toEqual([204, 200, 200, 404, 500, 401])
+  expect(await asked('OPTIONS', 'tx')).toBe(204)
+  expect(await asked('POST', 'bootstrap')).toBe(200)
+  expect(await asked('POST', 'bootstrap', '{}')).toBe(200)
+  expect(await asked('POST', 'nowhere', '{}')).toBe(404)
+  expect(await asked('POST', 'tx', '{}')).toBe(500)
+  expect(await asked('POST', 'tx', '{}', 'bad')).toBe(401)
 })

@@ -8,8 +8,7 @@ import {
   type SyncServiceOptions,
 } from '../../src/server/index.ts'
 import { resolveOptions } from '../../src/server/options.ts'
-import { VirtualClock } from '../support/virtual-clock.ts'
-import { seededRandom } from '../support/virtual-environment.ts'
+import { seededRandom, VirtualClock } from '../support/virtual.ts'
 import { serviceOf } from './harness.ts'
 
 const serviceWith = (options: object) =>

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { MemoryLog } from '../../src/server/index.ts'
-import { VirtualClock } from '../support/virtual-clock.ts'
-import { seededRandom } from '../support/virtual-environment.ts'
+import { seededRandom, VirtualClock } from '../support/virtual.ts'
 import { insert, serviceOf, update } from './harness.ts'
 import { make, tx, txServiceOf } from './tx-support.ts'
 

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { Deferred } from '../../src/base/deferred.ts'
 import { readPush } from '../../src/protocol/push.ts'
 import { type Caller, createSyncService, type WriteResult } from '../../src/server/index.ts'
-import { settle } from '../support/virtual-clock.ts'
+import { settle } from '../support/virtual.ts'
 import { FakeSocket, insert, remove, requestTo, serviceOf, update } from './harness.ts'
 import { asService } from './log-contract/support.ts'
 

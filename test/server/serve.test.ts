@@ -13,8 +13,7 @@ import {
   serve,
   signToken,
 } from '../../src/server/index.ts'
-import { VirtualClock } from '../support/virtual-clock.ts'
-import { seededRandom } from '../support/virtual-environment.ts'
+import { seededRandom, VirtualClock } from '../support/virtual.ts'
 import { insert, recorder, update } from './harness.ts'
 
 const secret = 'a secret that is long enough to sign with'

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { MemoryLog } from '../../src/server/index.ts'
-import { settle, VirtualClock } from '../support/virtual-clock.ts'
-import { seededRandom } from '../support/virtual-environment.ts'
+import { seededRandom, settle, VirtualClock } from '../support/virtual.ts'
 import { make, tx, txServiceOf } from './tx-support.ts'
 
 /** A service whose log decides nothing until `go` is called. */

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { Device, shown } from '../support/device.ts'
+import { Device, inStep, shown } from '../support/device.ts'
 import { ownFolder, ownSqliteStore } from '../support/sqlite.ts'
 
 test('a client in Node shows what is stored after a restart without a network, and goes on with a delta', async () => {
@@ -31,9 +31,7 @@ test('a client in Node shows what is stored after a restart without a network, a
 
 test('a client whose file is damaged works in memory, says which file, and leaves it', async () => {
   const folder = ownFolder()
-  const device = new Device({ store: ownSqliteStore(folder) })
-  device.insert('1')
-  await device.live()
+  const { device } = await inStep({ 1: {} }, {}, { store: ownSqliteStore(folder) })
   await device.quit()
   const files = readdirSync(folder).map((name) => join(folder, name))
   for (const file of files) writeFileSync(file, 'damaged '.repeat(1_000))

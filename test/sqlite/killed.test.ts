@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { runChild } from '../support/child.ts'
 import { ownFolder, ownSqliteStore } from '../support/sqlite.ts'
-import { TestBackend } from '../support/test-backend.ts'
+import { inStep } from '../support/test-backend.ts'
 
 interface Said {
   readonly found?: number
@@ -21,9 +21,7 @@ test('offline writes of killed processes arrive once', async () => {
     for (let n = 0; n < writes; n += 1) durable = Number((await child.next()).id) + 1
     await child.kill()
   }
-  const backend = await TestBackend.open()
-  const device = backend.device({ store: ownSqliteStore(folder) })
-  const client = await device.live({ baseUrl })
+  const { backend, device, client } = await inStep({}, { store: ownSqliteStore(folder), baseUrl })
   await backend.clock.advance(5_000)
   const count = client.count('Note')
   expect(count).toBeGreaterThanOrEqual(durable)

@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { withTimeLimits } from '../../src/storage/deadline.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import type { Store, StoreConnection } from '../../src/storage/store.ts'
-import { settle, VirtualClock } from '../support/virtual-clock.ts'
+import { settle, VirtualClock } from '../support/virtual.ts'
 
 const limits = { openMs: 1_000, transactionMs: 2_000 }
 const writing = { tables: ['meta'], mode: 'write' } as const

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { exportJWK, exportSPKI, generateKeyPair, type JSONWebKeySet, SignJWT } from 'jose'
-import { VirtualClock } from './virtual-clock.ts'
+import { VirtualClock } from './virtual.ts'
 
 export const secret = 'a secret that is long enough to sign with'
 export const issuer = 'https://login.test/'

@@ -1,5 +1,11 @@
 import { gzipSync } from 'node:zlib'
-import { BareData, type BareOp, type BareWriteOptions } from './bare-server-data.ts'
+import {
+  BareData,
+  type BareFrame,
+  type BareOp,
+  type BareWriteOptions,
+  type OwnedFrame,
+} from './bare-server-data.ts'
 import {
   type BareFault,
   type BareRequest,
@@ -7,10 +13,8 @@ import {
   bytesOf,
   FaultPlan,
 } from './bare-server-faults.ts'
-import { type BarePeer, BareSockets, type HeldPush, type PushShape, pushesOf } from './bare-server-sockets.ts'
-import { looseJson, objectText, oddChunks } from './bare-server-text.ts'
-import { BareTokens } from './bare-server-tokens.ts'
-import { mulberry32 } from './virtual-random.ts'
+import { oddChunks, oddJson, oddObject } from './odd-json.ts'
+import { mulberry32 } from './virtual.ts'
 
 /** What the interface document leaves open, each a choice of the test that may change at any time. */
 export interface BareBehaviour {
@@ -84,7 +88,7 @@ export class BareServer {
   write(owner: string, ops: readonly BareOp[], options?: BareWriteOptions): number {
     const written = this.data.write(owner, ops, this.#now(), options)
     for (const { owner: to, message } of pushesOf(written, this.behaviour.push)) {
-      const text = looseJson(message, this.#random)
+      const text = oddJson(message, this.#random)
       const send = () => this.sockets.send(to, text)
       if (this.behaviour.hold) this.held.push({ owner: to, text, send })
       else send()
@@ -162,7 +166,7 @@ export class BareServer {
   #json(request: BareRequest, entries: [string, unknown][]): BareResponse {
     const { text: style, gzip, chunkBytes } = this.behaviour
     const text =
-      style === 'loose' ? objectText(entries, this.#random) : JSON.stringify(Object.fromEntries(entries))
+      style === 'loose' ? oddObject(entries, this.#random) : JSON.stringify(Object.fromEntries(entries))
     const body = chunkBytes > 0 ? oddChunks(text, chunkBytes, this.#random) : [text]
     const answer = { status: 200, headers: { 'content-type': 'application/json' }, body }
     if (!gzip || !request.headers['accept-encoding']?.includes('gzip')) return answer
@@ -180,4 +184,115 @@ function keyOf({ t, id }: { readonly t: string; readonly id: string }): string {
 
 function plain(status: number, text: string): BareResponse {
   return { status, headers: { 'content-type': 'text/plain' }, body: [text] }
+}
+
+interface BareToken {
+  readonly userId: string
+  readonly expiresAt: number
+}
+
+/** Opaque tokens, each of one user. */
+class BareTokens {
+  readonly #tokens = new Map<string, BareToken>()
+  readonly #random: () => number
+  readonly #now: () => number
+
+  constructor(random: () => number, now: () => number) {
+    this.#random = random
+    this.#now = now
+  }
+
+  /** A new token of `userId`. */
+  issue(userId: string, expiresAt = Number.POSITIVE_INFINITY): string {
+    const token = `token-${this.#tokens.size}-${Math.floor(this.#random() * 2 ** 32).toString(36)}`
+    this.#tokens.set(token, { userId, expiresAt })
+    return token
+  }
+
+  expire(token: string): void {
+    const known = this.#tokens.get(token)
+    if (known) this.#tokens.set(token, { ...known, expiresAt: this.#now() })
+  }
+
+  /** The token that `request` brings, in its header or, for a socket, in its query; or what is wrong with it. */
+  of({ path, query, headers }: BareRequest): BareToken | string {
+    const { authorization = '' } = headers
+    const bearer = /^Bearer (.+)$/.exec(authorization)?.[1]
+    const text = bearer ?? (path.endsWith('/ws') ? query.get('token') : null)
+    if (!text) return 'No token provided'
+    const token = this.#tokens.get(text)
+    if (!token) return 'Invalid token'
+    return token.expiresAt > this.#now() ? token : 'Token expired'
+  }
+}
+
+/** The server's hold on one socket. */
+export interface BarePeer {
+  send(text: string): void
+  close(code: number, reason: string): void
+  /** Ends it without a word, so that the other side sees 1006. */
+  drop(): void
+}
+
+/**
+ * What is pushed on each write, none of it with a `since`: nothing; each frame alone; an array of frames; a delta;
+ * the position alone; or JSON that means nothing here. The interface shows no message of the socket.
+ */
+type PushShape = 'none' | 'frame' | 'frames' | 'delta' | 'sid' | 'hint'
+
+/** A message that waits to be sent: sent twice it is a duplicate, never sent it is lost. */
+interface HeldPush {
+  readonly owner: string
+  readonly text: string
+  send(): void
+}
+
+class BareSockets {
+  readonly #open = new Map<BarePeer, string>()
+  /** How many have been opened so far. */
+  opened = 0
+  /** Accepts sockets and says nothing on any. */
+  silent = false
+
+  /** How many are open, of `owner` or of all. */
+  count(owner?: string): number {
+    return [...this.#open.values()].filter((own) => owner === undefined || own === owner).length
+  }
+
+  /** Gives what to call when the socket is gone. */
+  add(owner: string, peer: BarePeer): () => void {
+    this.#open.set(peer, owner)
+    this.opened += 1
+    return () => this.#open.delete(peer)
+  }
+
+  /** Sends any text, JSON or not, on every socket of `owner`. */
+  send(owner: string, text: string): void {
+    if (this.silent) return
+    for (const [peer, own] of [...this.#open]) if (own === owner) peer.send(text)
+  }
+
+  /** Ends all of them, without a word or with a code. */
+  end(code?: number): void {
+    for (const peer of [...this.#open.keys()]) {
+      if (code === undefined) peer.drop()
+      else peer.close(code, '')
+    }
+  }
+}
+
+/** The messages that one write makes. */
+function pushesOf(written: readonly OwnedFrame[], shape: PushShape): { owner: string; message: unknown }[] {
+  if (shape === 'none') return []
+  if (shape === 'frame') return written.map(({ owner, frame }) => ({ owner, message: frame }))
+  const framesByOwner = new Map<string, BareFrame[]>()
+  for (const { owner, frame } of written)
+    framesByOwner.set(owner, [...(framesByOwner.get(owner) ?? []), frame])
+  return [...framesByOwner].map(([owner, frames]) => {
+    const sid = Math.max(...frames.map((frame) => frame.sid))
+    return {
+      owner,
+      message: { frames, delta: { sid, frames }, sid: { sid }, hint: { changed: true } }[shape],
+    }
+  })
 }

@@ -1,68 +1,29 @@
-import { SyncClient, type SyncClientOptions } from '../../src/index.ts'
-import { memoryStore } from '../../src/storage/memory.ts'
+import type { SyncClient } from '../../src/index.ts'
 import type { Store } from '../../src/storage/store.ts'
 import { BareServer, type BareServerOptions } from './bare-server.ts'
-import { type VirtualBareServer, virtualMount } from './bare-server-virtual.ts'
-import { VirtualClock } from './virtual-clock.ts'
-import { type VirtualEnvironment, virtualEnvironment } from './virtual-environment.ts'
-import { VirtualNetwork } from './virtual-network.ts'
+import { faults } from './bare-server-faults.ts'
+import { type VirtualBareServer, virtualMount } from './bare-server-listen.ts'
+import { type ClientOptions, shown, TestDevice } from './test-device.ts'
+import { VirtualClock, VirtualNetwork, virtualEnvironment } from './virtual.ts'
 
-export const baseUrl = 'https://api.example.com/sync/v1'
+export { baseUrl, type ClientOptions, shown } from './test-device.ts'
+
+export type DeviceOptions = BareServerOptions & { readonly store?: Store | undefined }
 
 /** A bare server and Ada's device before it, in virtual time. */
-export class Device {
-  readonly clock: VirtualClock
+export class Device extends TestDevice {
   readonly server: BareServer
   readonly mount: VirtualBareServer
-  readonly network: VirtualNetwork
-  readonly environment: VirtualEnvironment
-  /** What outlives a client, as a disk does. */
-  readonly store: Store
-  token: string
-  /** Everything that its clients told, in order. */
-  readonly log: string[] = []
-  readonly #clients: SyncClient[] = []
 
-  constructor({ store = memoryStore(), ...options }: BareServerOptions & { readonly store?: Store } = {}) {
-    this.clock = new VirtualClock()
-    this.server = new BareServer({ now: () => this.clock.now(), ...options })
-    this.mount = virtualMount(this.server)
-    this.network = new VirtualNetwork({ clock: this.clock, server: this.mount })
-    this.environment = virtualEnvironment({ seed: 1, clock: this.clock, network: this.network })
-    this.store = store
-    this.token = this.server.tokens.issue('ada')
-  }
-
-  /** A new client on this device, as after a reload. */
-  client(options: Partial<SyncClientOptions> = {}): SyncClient {
-    const where = options.endpoints ? {} : { baseUrl }
-    const client = new SyncClient({
-      ...where,
-      token: () => this.token,
-      identity: 'ada',
-      store: this.store,
-      environment: this.environment,
-      logger: { debug() {}, info() {}, warn() {}, error: (message) => this.log.push(`log ${message}`) },
-      ...options,
-    })
-    client.on('anomaly', ({ kind, message }) => this.log.push(`anomaly ${kind}: ${message}`))
-    client.on('error', ({ name, code }) => this.log.push(`error ${name} ${code}`))
-    client.on('reset', ({ reason, since }) => this.log.push(`reset ${reason} since ${since}`))
-    this.#clients.push(client)
-    return client
-  }
-
-  /** A client that has started, and is in step over a socket. */
-  async live(options: Partial<SyncClientOptions> = {}): Promise<SyncClient> {
-    const client = this.client(options)
-    await client.start()
-    await this.clock.advance(1_000)
-    return client
-  }
-
-  /** Ends every client, as when the tab is closed. */
-  async quit(): Promise<void> {
-    await this.clock.until(Promise.all(this.#clients.splice(0).map((client) => client.close())))
+  constructor({ store, ...options }: DeviceOptions = {}) {
+    const clock = new VirtualClock()
+    const server = new BareServer({ now: () => clock.now(), ...options })
+    const mount = virtualMount(server)
+    const network = new VirtualNetwork({ clock, server: mount })
+    const environment = virtualEnvironment({ seed: 1, clock, network })
+    super({ clock, network, environment, store, token: server.tokens.issue('ada') })
+    this.server = server
+    this.mount = mount
   }
 
   /** The paths that were asked for, with their `since`. */
@@ -73,9 +34,14 @@ export class Device {
     })
   }
 
+  /** How many snapshots were asked for. */
+  get bootstraps(): number {
+    return this.requests.filter((path) => path === 'bootstrap').length
+  }
+
   /** Writes for Ada. */
-  insert(id: string, p: { readonly [field: string]: unknown } = {}): number {
-    return this.server.write('ada', [{ op: 'i', t: 'Issue', id, p }])
+  insert(id: string, p: { readonly [field: string]: unknown } = {}, t = 'Issue'): number {
+    return this.server.write('ada', [{ op: 'i', t, id, p }])
   }
 
   update(id: string, p: { readonly [field: string]: unknown }): number {
@@ -85,13 +51,28 @@ export class Device {
   remove(id: string): number {
     return this.server.write('ada', [{ op: 'd', t: 'Issue', id }])
   }
+
+  /** Sends `message` on the sockets of Ada: text as it is, anything else as JSON. */
+  push(message: unknown): void {
+    this.server.sockets.send('ada', typeof message === 'string' ? message : JSON.stringify(message))
+  }
+
+  /** Answers the next `times` requests of an endpoint with `body`. */
+  answer(path: 'bootstrap' | 'delta', body: object, times = 1): void {
+    this.server.failNext(faults.answer(200, JSON.stringify(body)), { path, times })
+  }
 }
 
-/** What a client shows, by type and id; whose it is left out. */
-export function shown(client: SyncClient, t = 'Issue'): { [id: string]: unknown } {
-  return Object.fromEntries(
-    [...client.all(t)]
-      .sort((a, b) => (a.id < b.id ? -1 : 1))
-      .map(({ id, userId: _, ...fields }) => [id, fields]),
-  )
+/** A bare server with these issues of Ada's, and her client, which is in step over a socket. */
+export async function inStep(
+  issues: { readonly [id: string]: { readonly [field: string]: unknown } } = {},
+  options: ClientOptions = {},
+  server: DeviceOptions = {},
+) {
+  const device = new Device(server)
+  for (const [id, fields] of Object.entries(issues)) device.insert(id, fields)
+  return { device, client: await device.live(options) }
 }
+
+/** The data of a client, to compare it with that of another moment. */
+export const dataOf = (client: SyncClient) => ({ shown: shown(client), lastSyncId: client.lastSyncId })

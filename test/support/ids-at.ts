@@ -1,5 +1,5 @@
 import { createIds } from '../../src/base/ids.ts'
-import { seededRandom } from './virtual-environment.ts'
+import { seededRandom } from './virtual.ts'
 
 let seed = 0
 

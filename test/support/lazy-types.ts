@@ -20,8 +20,7 @@ export const models = { Issue: model(schema, { load: 'lazy' }), Note: model(sche
 export async function restarted(options: Partial<SyncClientOptions> = {}, device = new Device()) {
   device.insert('1', { title: 'Milk' })
   await device.live({ models })
-  await device.quit()
-  const client = await device.live({ models, ...options })
+  const client = await device.restart({ models, ...options })
   return { device, client }
 }
 

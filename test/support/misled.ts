@@ -16,7 +16,7 @@ export async function misleadLazily(device: Device) {
   const id = `p${device.server.requests.length}`
   const sid = device.server.write('ada', [{ op: 'i', t: 'Project', id, p: {} }])
   const frames = ['d', 'u', 'u'].map((op) => ({ sid, op, t: 'Issue', id: '1', p: { n: 1 } }))
-  device.server.sockets.send('ada', JSON.stringify({ since: sid - 1, sid, frames }))
+  device.push({ since: sid - 1, sid, frames })
   await device.clock.advance(1_000)
 }
 
@@ -27,8 +27,4 @@ export async function foldJournal(device: Device, client: SyncClient) {
     await device.clock.until(client.sync())
   }
   await device.clock.advance(10_000)
-}
-
-export function bootstraps(device: Device): number {
-  return device.requests.filter((path) => path === 'bootstrap').length
 }

@@ -1,4 +1,4 @@
-import { VirtualClock } from './virtual-clock.ts'
+import { VirtualClock } from './virtual.ts'
 
 /** A clock on which each look at it takes `cost` ms, and which counts the turns that others get. */
 export class PacedClock extends VirtualClock {

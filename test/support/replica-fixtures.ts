@@ -3,7 +3,7 @@ import { type RowChange, reuse } from '../../src/protocol/fold.ts'
 import type { Payload } from '../../src/protocol/json.ts'
 import type { WireRow } from '../../src/protocol/row.ts'
 import { Replica, type ReplicaOptions } from '../../src/records/replica.ts'
-import { VirtualClock } from './virtual-clock.ts'
+import { VirtualClock } from './virtual.ts'
 
 /** Of all tests of the replica that need no second one. */
 export const t = 'Issue'

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check'
 import { maxDepth } from '../../src/protocol/json.ts'
 import { mutilated, parsedJson, row } from './arbitraries.ts'
-import { writtenOddly } from './transport-snapshots.ts'
-import { mulberry32 } from './virtual-random.ts'
+import { oddJson } from './odd-json.ts'
+import { mulberry32 } from './virtual.ts'
 
 const known = fc.record(
   {
@@ -23,10 +23,8 @@ export const document = fc
   .tuple(known, fc.dictionary(fc.string(), parsedJson, { maxKeys: 3 }), fc.nat())
   .map(([values, unknown, seed]) => {
     const dice = mulberry32(seed)
-    const entries = [...Object.entries(unknown), ...Object.entries(values)]
-    entries.sort(() => dice() - 0.5)
     const bom = dice() < 0.1 ? '\uFEFF' : ''
-    return new TextEncoder().encode(bom + writtenOddly(Object.fromEntries(entries), dice))
+    return new TextEncoder().encode(bom + oddJson({ ...unknown, ...values }, dice))
   })
 
 const level = (depth: number): unknown => JSON.parse(`${'['.repeat(depth)}${']'.repeat(depth)}`)

@@ -5,7 +5,7 @@ import { memoryStore } from '../../src/storage/memory.ts'
 import type { Store, StoreTransaction } from '../../src/storage/store.ts'
 import { ownSqliteStore } from './sqlite.ts'
 import { fakeIndexedDb } from './store-fake-indexeddb.ts'
-import { VirtualClock } from './virtual-clock.ts'
+import { VirtualClock } from './virtual.ts'
 
 export const name = 'test'
 

@@ -1,3 +1,6 @@
+import type { Clock } from '../../src/base/environment.ts'
+import { StorageError } from '../../src/base/errors.ts'
+import { memoryStore } from '../../src/storage/memory.ts'
 import type {
   Store,
   StoreConnection,
@@ -86,5 +89,30 @@ function stepping(connection: StoreConnection, { awaited, immediate }: StepListe
     },
     close: () => connection.close(),
     onLost: (lost) => connection.onLost(lost),
+  }
+}
+
+/** `store`, whose transactions each begin and end with a wait of `ms`. */
+export function slowStore(store: Store, clock: Clock, ms: number): Store {
+  const wait = () => new Promise<void>((resolve) => void clock.after(ms, resolve))
+  return withSteps(store, {
+    awaited: ({ name }) => (ms > 0 && (name === 'begin' || name === 'complete') ? wait() : undefined),
+    immediate() {},
+  })
+}
+
+/** A store in which nothing can be put while it is full. Removing the pages makes room. */
+export class FullStore {
+  full = false
+  readonly store: Store
+
+  constructor(inner = memoryStore()) {
+    this.store = withSteps(inner, {
+      awaited: () => undefined,
+      immediate: ({ name, table }) => {
+        if (name === 'put' && this.full) throw new StorageError('quota', 'The disk is full.')
+        if (name === 'delete' && table === 'pages') this.full = false
+      },
+    })
   }
 }

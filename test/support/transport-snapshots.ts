@@ -62,26 +62,6 @@ export function verdict<T>(body: () => T): T | 'refused' {
   }
 }
 
-/** `value` as JSON text, written as nobody would: white space anywhere, any character escaped. Seeded by `dice`. */
-export function writtenOddly(value: unknown, dice: () => number): string {
-  const space = () => (dice() < 0.8 ? '' : ' \n\t\r'.slice(Math.floor(dice() * 4)))
-  const quoted = (text: string) => `"${[...JSON.stringify(text).slice(1, -1)].map(escaped).join('')}"`
-  let inEscape = false
-  const escaped = (char: string) => {
-    const plain = inEscape || char === '\\' || char.length > 1 || dice() < 0.9
-    inEscape = !inEscape && char === '\\'
-    return plain ? char : `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
-  }
-  const write = (item: unknown): string => {
-    if (typeof item === 'string') return `${space()}${quoted(item)}${space()}`
-    if (Array.isArray(item)) return `${space()}[${item.map(write).join(',') || space()}]${space()}`
-    if (!isObject(item)) return `${space()}${JSON.stringify(item)}${space()}`
-    const entries = Object.entries(item).map(([key, child]) => `${write(key)}:${write(child)}`)
-    return `${space()}{${entries.join(',') || space()}}${space()}`
-  }
-  return write(value)
-}
-
 /** Where a document is cut into chunks: into a few large ones, or now and then into many of one byte. */
 export const cuts = fc.oneof(
   { weight: 9, arbitrary: fc.array(fc.nat(3000), { maxLength: 12 }) },

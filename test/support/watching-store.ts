@@ -1,18 +1,29 @@
 import type { Store, StoreConnection, TransactionOptions } from '../../src/storage/store.ts'
 
+type Run = (options?: TransactionOptions) => Promise<unknown>
+
+/** `inner`, whose transactions `act` runs by calling `run`, or does not. */
+export function around(
+  inner: Store,
+  act: (options: TransactionOptions, run: Run, connection: StoreConnection) => Promise<unknown>,
+): Store {
+  const wrapped = (connection: StoreConnection): StoreConnection => ({
+    ...connection,
+    transaction: (options, body) =>
+      act(options, (own = options) => connection.transaction(own, body), connection) as Promise<never>,
+  })
+  return { ...inner, open: async (name) => wrapped(await inner.open(name)) }
+}
+
 /** `inner`, which before each transaction does what `before` does: waits with it, or fails with it. */
 export function watching(
   inner: Store,
   before: (options: TransactionOptions) => void | Promise<void> | undefined,
 ): Store {
-  const wrapped = (connection: StoreConnection): StoreConnection => ({
-    ...connection,
-    transaction: async (options, body) => {
-      await before(options)
-      return connection.transaction(options, body)
-    },
+  return around(inner, async (options, run) => {
+    await before(options)
+    return run()
   })
-  return { ...inner, open: async (name) => wrapped(await inner.open(name)) }
 }
 
 /** Whether it writes the user's transactions. */

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
-import { mockSyncServer } from '../../src/testing/index.ts'
 import { shown } from '../support/device.ts'
+import { ownServer } from '../support/own-server.ts'
 import { issue, setScene } from './scene.ts'
 
 const scene = setScene()
@@ -99,7 +99,7 @@ test('a token is valid for its lifetime, and an unknown token never', async () =
 
 test('a caller can set when its tokens expire, and an expired one stays invalid', async () => {
   const expiresAt = Date.parse('2026-01-01T00:01:00Z')
-  const server = mockSyncServer({ callerOf: (identity) => ({ userId: identity, expiresAt }) })
+  const server = ownServer({ callerOf: (identity) => ({ userId: identity, expiresAt }) })
   const headers = { Authorization: `Bearer ${server.token('ada')}` }
   const ask = async () => {
     const response = await server.clock.until(
@@ -113,7 +113,6 @@ test('a caller can set when its tokens expire, and an expired one stays invalid'
   server.expire('ada')
   server.revoke('ada')
   expect(await ask()).toEqual([401, 'token_expired'])
-  await server.close()
 })
 
 test('an API key counts like a token', async () => {
@@ -127,7 +126,7 @@ test('an API key counts like a token', async () => {
 })
 
 test('records may belong to an organization', async () => {
-  const server = mockSyncServer({
+  const server = ownServer({
     ownerField: 'organizationId',
     callerOf: (identity) => ({ userId: identity, organizationId: 'acme' }),
   })
@@ -137,14 +136,12 @@ test('records may belong to an organization', async () => {
   await server.settle()
   expect(client.count('Issue')).toBe(1)
   expect(await server.rows('acme:bob')).toHaveLength(1)
-  await server.close()
 })
 
 test('an identity is also the organization of its name', async () => {
-  const server = mockSyncServer({ ownerField: 'organizationId' })
+  const server = ownServer({ ownerField: 'organizationId' })
   await server.write([issue('1')], 'acme')
   expect(await server.rows('acme')).toMatchObject([{ p: { organizationId: 'acme' } }])
-  await server.close()
 })
 
 test('a client of the server logs nothing to the console', async () => {

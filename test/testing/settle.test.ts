@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { mockSyncServer } from '../../src/testing/index.ts'
+import { ownServer } from '../support/own-server.ts'
 import { issue, setScene, update } from './scene.ts'
 
 const scene = setScene()
@@ -112,7 +113,7 @@ test('settle rejects if requests keep coming', async () => {
 })
 
 test('settle waits for the effects of a slow message', async () => {
-  const server = mockSyncServer({ latencyMs: 3_000 })
+  const server = ownServer({ latencyMs: 3_000 })
   await server.write([issue('1')], 'ada')
   const client = server.client({ identity: 'ada' })
   await client.start()
@@ -125,7 +126,6 @@ test('settle waits for the effects of a slow message', async () => {
   await server.settle()
   expect(client.get('Issue', '1')?.n).toBe(2)
   expect(server.requests.slice(before).map(({ endpoint }) => endpoint)).toEqual(['delta'])
-  await server.close()
 })
 
 test('two simultaneous advances never turn time back', async () => {
@@ -151,20 +151,18 @@ test('time stops while the service does real work', async () => {
     await readFile(new URL(import.meta.url))
     return undefined
   }
-  const server = mockSyncServer({ rateLimit: { take } })
+  const server = ownServer({ rateLimit: { take } })
   const headers = { Authorization: `Bearer ${server.token('ada')}` }
   const begun = server.clock.now()
   const { status } = await server.clock.until(
     server.environment.fetch(`${server.baseUrl}/bootstrap`, { headers }),
   )
   expect([status, server.clock.now() - begun]).toEqual([200, 40])
-  await server.close()
 })
 
 test('settle reports why the service does not answer, such as a missing package', async () => {
   const ready = () => Promise.reject(new Error('A package is missing.'))
-  const server = mockSyncServer({ rateLimit: { take: async () => undefined, ready } })
+  const server = ownServer({ rateLimit: { take: async () => undefined, ready } })
   await server.client({ identity: 'ada' }).start()
   await expect(server.settle()).rejects.toThrow('A package is missing.')
-  await server.close()
 })

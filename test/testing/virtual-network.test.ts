@@ -1,9 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { BareServer } from '../support/bare-server.ts'
 import { faults } from '../support/bare-server-faults.ts'
-import { type VirtualBareServer, virtualMount } from '../support/bare-server-virtual.ts'
-import { VirtualClock } from '../support/virtual-clock.ts'
-import { VirtualNetwork } from '../support/virtual-network.ts'
+import { type VirtualBareServer, virtualMount } from '../support/bare-server-listen.ts'
+import { VirtualClock, VirtualNetwork } from '../support/virtual.ts'
 
 let clock: VirtualClock
 let server: BareServer

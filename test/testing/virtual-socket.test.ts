@@ -1,9 +1,7 @@
 import { beforeEach, expect, test } from 'vitest'
 import { BareServer } from '../support/bare-server.ts'
-import { virtualMount } from '../support/bare-server-virtual.ts'
-import { VirtualClock } from '../support/virtual-clock.ts'
-import { virtualEnvironment } from '../support/virtual-environment.ts'
-import { VirtualNetwork } from '../support/virtual-network.ts'
+import { virtualMount } from '../support/bare-server-listen.ts'
+import { VirtualClock, VirtualNetwork, virtualEnvironment } from '../support/virtual.ts'
 
 let clock: VirtualClock
 let server: BareServer

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import type { MutateOptions } from '../../src/index.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
-import { slowStore } from '../support/slow-store.ts'
+import { slowStore } from '../support/store-steps.ts'
 import { notes, TestBackend } from '../support/test-backend.ts'
 
 /** A client with one note, whose disk takes 10 ms to begin and to end a transaction. */
 async function open() {
-  const backend = await TestBackend.open()
+  const backend = new TestBackend()
   await backend.insert('1', { title: 'Milk', n: 1 })
   const device = backend.device({ store: slowStore(memoryStore(), backend.clock, 10) })
   const client = device.client()

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { TxCodec } from '../../src/index.ts'
-import { notes, TestBackend } from '../support/test-backend.ts'
+import { inStep, notes, TestBackend } from '../support/test-backend.ts'
 
 /** What its codec makes of a transaction. */
 interface Body {
@@ -23,7 +23,7 @@ function restLike(backend: TestBackend) {
     if (refuses === body.key) return Response.json({ ok: false, why: 'No such shelf.' })
     for (const { verb, table, row, fields } of body.changes) {
       const op = { create: 'i', change: 'u', drop: 'd' }[verb]
-      await backend.service.write([
+      await backend.server.write([
         { op, t: table, id: row, ...(fields && { p: { userId: 'ada', ...fields } }) } as never,
       ])
     }
@@ -61,7 +61,7 @@ const restCodec: TxCodec = {
 }
 
 async function open(codec: TxCodec) {
-  const backend = await TestBackend.open()
+  const backend = new TestBackend()
   await backend.insert('1', { title: 'Milk' })
   const server = restLike(backend)
   const device = backend.device()
@@ -102,8 +102,7 @@ describe('a server with its own body format', () => {
     await backend.clock.until(tx.accepted)
     expect(tx.state).toBe('accepted')
     await backend.clock.advance(50)
-    await device.kill()
-    const next = await device.live({ transactionCodec: restCodec })
+    const next = await device.restart({ transactionCodec: restCodec })
     await backend.clock.advance(5_000)
     expect([next.outbox.list(), notes(next)]).toEqual([[], { 1: { title: 'Oat milk' } }])
   })
@@ -125,9 +124,7 @@ describe('a codec', () => {
   }
 
   async function three(codec: TxCodec) {
-    const backend = await TestBackend.open()
-    const device = backend.device()
-    const client = await device.live({ transactionCodec: codec })
+    const { backend, device, client } = await inStep({}, { transactionCodec: codec })
     device.network.cut()
     const made = [
       client.mutate((m) => m.insert('Note', { id: '1' })),

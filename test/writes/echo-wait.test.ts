@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { oneNote } from '../support/one-note.ts'
+import { oneNote } from '../support/test-backend.ts'
 
 test('a later acceptance does not delay the fetch for an earlier one', async () => {
   const { backend, client } = await oneNote()
@@ -31,7 +31,7 @@ test('closing at the moment of a response leaves no timer', async () => {
   })
   await backend.clock.until(tx.accepted)
   await closed
-  await backend.service.close()
+  await backend.server.close()
   await backend.clock.advance(1_000)
   expect(backend.clock.timers).toBe(0)
 })
@@ -42,7 +42,7 @@ test('a write that the data contains before the response causes no fetch', async
   backend.intercept = async (request, pass) => {
     const response = await pass()
     if (!request.url.endsWith('/tx')) fetches += 1
-    await new Promise<void>((resolve) => void backend.clock.after(500, resolve))
+    await backend.wait(500)
     return response
   }
   // As by a server that does not say whose they are.

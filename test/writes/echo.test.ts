@@ -3,7 +3,8 @@ import type { SyncClient } from '../../src/index.ts'
 import { Outbox } from '../../src/mutations/outbox.ts'
 import {
   at,
-  failure,
+  type ClientOptions,
+  inStep,
   notes,
   rewriting,
   TestBackend,
@@ -19,18 +20,11 @@ interface Scene {
 const withoutPushes = ({ backend }: Scene) => {
   backend.push = () => {}
 }
-const afterMs = (backend: TestBackend, ms: number) =>
-  new Promise<void>((resolve) => void backend.clock.after(ms, resolve))
-
 /** How the server's own comes back: each changes the scene before the write. */
 const ways: { readonly [name: string]: (scene: Scene) => void } = {
   'with the answer': () => {},
   'before the answer': ({ backend }) => {
-    backend.intercept = at('tx', async (_, pass) => {
-      const response = await pass()
-      await afterMs(backend, 5_000)
-      return response
-    })
+    backend.server.late(5_000, { endpoint: 'tx', times: Number.POSITIVE_INFINITY })
   },
   'after the answer': ({ backend }) => {
     backend.push = (message, send) => void backend.clock.after(700, () => send(message))
@@ -49,10 +43,7 @@ const ways: { readonly [name: string]: (scene: Scene) => void } = {
     withoutPushes(scene)
     const { backend } = scene
     backend.intercept = rewriting('delta', async ({ sid }) => {
-      const rows: unknown[] = []
-      for await (const batch of (await backend.log.snapshot(['ada'])).batches)
-        rows.push(...JSON.parse(`[${batch}]`))
-      return { sid, rows }
+      return { sid, rows: await backend.server.rows('ada') }
     })
   },
   'by a bootstrap': (scene) => {
@@ -64,9 +55,9 @@ const ways: { readonly [name: string]: (scene: Scene) => void } = {
     const { backend, device } = scene
     backend.intercept = at('tx', async (_, pass) => {
       await backend.insert('other')
-      await backend.log.trim(99)
+      await backend.server.trim(99)
       device.network.killSockets()
-      await afterMs(backend, 40_000)
+      await backend.wait(40_000)
       return pass()
     })
   },
@@ -90,17 +81,14 @@ const ways: { readonly [name: string]: (scene: Scene) => void } = {
   },
 }
 
-async function open(prepare: (scene: Scene) => void, options: Parameters<TestDevice['live']>[0] = {}) {
-  const backend = await TestBackend.open()
-  await backend.insert('1', { title: 'old', n: 1 })
-  const device = backend.device()
-  const client = await device.live(options)
+async function open(prepare: (scene: Scene) => void, options: ClientOptions = {}) {
+  const { backend, device, client } = await inStep({ 1: { title: 'old', n: 1 } }, options)
   prepare({ backend, device })
   const seen = watched(client, '1', 'title')
   return { backend, device, client, seen }
 }
 
-async function inStep(backend: TestBackend, client: SyncClient): Promise<void> {
+async function expectInStep(backend: TestBackend, client: SyncClient): Promise<void> {
   await backend.clock.advance(200_000)
   expect(client.status.writes).toEqual({ pending: 0, rejected: 0 })
   expect(notes(client)).toEqual(await backend.rows())
@@ -124,7 +112,7 @@ describe.each([
       const tx = chosen.mutate((m) => m.update('Note', '1', { title: 'new' }))
       chosen.mutate((m) => m.update('Note', '1', { tag: 'x' }))
       await backend.clock.until(tx.synced)
-      await inStep(backend, chosen)
+      await expectInStep(backend, chosen)
       expect(all).toEqual(['new'])
       expect(chosen.get('Note', '1')).toMatchObject({ title: 'new', tag: 'x' })
     },
@@ -163,13 +151,7 @@ test('a delta that was requested after the response is enough, even if it ends b
 
 test('invariant 28: a delta that began before the response proves nothing about a write', async () => {
   const { backend, client, seen } = await open(withoutPushes)
-  let held = true
-  backend.intercept = at('delta', async (_, pass) => {
-    const response = await pass()
-    if (held) await afterMs(backend, 3_000)
-    held = false
-    return response
-  })
+  backend.server.late(3_000, { endpoint: 'delta' })
   void client.sync()
   await backend.clock.advance(50)
   const tx = client.mutate((m) => m.update('Note', '1', { title: 'new' }))
@@ -182,16 +164,8 @@ test('invariant 28: a delta that began before the response proves nothing about 
 
 test('a snapshot that began before the response proves nothing about a write', async () => {
   const { backend, client, seen } = await open(withoutPushes)
-  const gone = at('delta', async () => failure(410, 'gone'))
-  const late = at('bootstrap', async (_, pass) => {
-    const response = await pass()
-    await afterMs(backend, 3_000)
-    return response
-  })
-  backend.intercept = (request, pass) => {
-    backend.intercept = late
-    return gone(request, pass)
-  }
+  backend.server.wrong(410, { endpoint: 'delta' })
+  backend.server.late(3_000, { endpoint: 'bootstrap' })
   const fetched = client.sync()
   await backend.clock.advance(50)
   const tx = client.mutate((m) => m.update('Note', '1', { title: 'new' }))
@@ -243,20 +217,20 @@ test('invariant 11: a write that a lost history had accepted is shown, and sent 
   })
   const tx = client.mutate((m) => m.update('Note', '1', { title: 'new' }))
   await backend.clock.until(tx.accepted)
-  await backend.startOver()
+  await backend.server.restore()
   await backend.insert('1', { title: 'old', n: 1 })
   expect(tx.state).toBe('accepted')
   await backend.clock.until(client.sync())
   await backend.clock.until(tx.synced)
-  await inStep(backend, client)
+  await expectInStep(backend, client)
   expect(backend.received).toEqual([tx.id, tx.id])
   expect(seen).toEqual(['new'])
-  expect(device.log).toContain('reset epoch')
+  expect(device.log).toContain('reset epoch since 1')
 })
 
 test('invariant 11: without an epoch, another history is noticed by its lower position', async () => {
   const without = ({ epoch: _, ...body }: { epoch?: string }) => body
-  const backend = await TestBackend.open()
+  const backend = new TestBackend()
   for (const id of ['a', 'b', 'c']) await backend.insert(id)
   await backend.insert('1', { title: 'old' })
   backend.push = () => {}
@@ -266,10 +240,10 @@ test('invariant 11: without an epoch, another history is noticed by its lower po
   const client = await device.live({ echoTimeout: 3_600_000, pollInterval: 3_600_000 })
   const tx = client.mutate((m) => m.update('Note', '1', { title: 'new' }))
   await backend.clock.until(tx.accepted)
-  await backend.startOver()
+  await backend.server.restore()
   await backend.insert('1', { title: 'old' })
   await backend.clock.until(client.sync())
-  expect(device.log).toContain('reset restored')
+  expect(device.log).toContain('reset restored since 4')
   await backend.clock.until(tx.synced)
   await backend.clock.until(client.sync())
   expect(await backend.rows()).toEqual({ 1: { title: 'new' } })
@@ -277,23 +251,21 @@ test('invariant 11: without an epoch, another history is noticed by its lower po
 })
 
 test('invariant 11: a result from another history does not count, and that history is fetched first', async () => {
-  const backend = await TestBackend.open()
+  const backend = new TestBackend()
   for (const id of ['a', 'b', 'c']) await backend.insert(id)
   await backend.insert('1', { title: 'old' })
   const device = backend.device()
   const client = await device.live({ echoTimeout: 3_600_000, pollInterval: 3_600_000 })
   backend.push = () => {}
   const seen = watched(client, '1', 'title')
-  await backend.startOver()
+  await backend.server.restore()
   await backend.insert('1', { title: 'old' })
   const tx = client.mutate((m) => m.update('Note', '1', { title: 'new' }))
   expect(await backend.clock.until(tx.synced)).toBe(2)
-  expect(device.log).toEqual(['reset restored'])
-  expect([seen, notes(client), await backend.rows()]).toEqual([
-    ['new'],
-    { 1: { title: 'new' } },
-    { 1: { title: 'new' } },
-  ])
+  expect(device.log).toEqual(['reset restored since 4'])
+  expect(seen).toEqual(['new'])
+  expect(notes(client)).toEqual({ 1: { title: 'new' } })
+  expect(await backend.rows()).toEqual({ 1: { title: 'new' } })
 })
 
 test('invariant 10: the outbox survives a position that is too old for the server', async () => {
@@ -302,20 +274,16 @@ test('invariant 10: the outbox survives a position that is too old for the serve
   const tx = client.mutate((m) => m.update('Note', '1', { title: 'new' }))
   await backend.clock.until(tx.durable)
   for (const id of ['a', 'b', 'c']) await backend.insert(id)
-  await backend.log.trim(3)
-  await device.kill()
-  const again = await device.live()
+  await backend.server.trim(3)
+  const again = await device.restart()
   await backend.clock.advance(60_000)
-  expect(device.log).toContain('reset gone')
-  await inStep(backend, again)
+  expect(device.log).toContain('reset gone since 1')
+  await expectInStep(backend, again)
   expect(again.get('Note', '1')?.title).toBe('new')
 })
 
 test('while the data does not come, accepting one write does not inspect all waiting ones', async () => {
-  const backend = await TestBackend.open()
-  await backend.insert('1')
-  const device = backend.device()
-  const client = await device.live()
+  const { backend, device, client } = await inStep({ 1: {} })
   await client.stop()
   withoutPushes({ backend, device })
   backend.intercept = at('delta', async () => new Response(null, { status: 503 }))

@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest'
-import { add, noNotes } from '../support/sending.ts'
-import { failure } from '../support/test-backend.ts'
+import { add, failure, inStep } from '../support/test-backend.ts'
 
 test('a server that accepts writes but fails to send data is not asked for data after each write', async () => {
-  const { backend, device, client } = await noNotes()
+  const { backend, device, client } = await inStep()
   await backend.clock.until(add(client, 'first').synced)
   let asked = 0
   backend.intercept = (request, pass) => {

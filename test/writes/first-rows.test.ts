@@ -5,14 +5,14 @@ const count = 4_000
 
 /** A device where the first snapshot is on its way, and a part of it is shown. */
 async function partlyLoaded() {
-  const backend = await TestBackend.open()
+  const backend = new TestBackend()
   const ops = Array.from({ length: count }, (_, n) => ({
     op: 'i' as const,
     t: 'Note',
     id: `${n}`,
     p: { userId: 'ada', name: 'Milk', text: 'x'.repeat(100) },
   }))
-  for (let n = 0; n < count; n += 500) await backend.service.write(ops.slice(n, n + 500))
+  for (let n = 0; n < count; n += 500) await backend.server.write(ops.slice(n, n + 500))
   const device = backend.device()
   device.network.chunkMs = 700
   const client = device.client()
@@ -57,10 +57,7 @@ describe('a record of an incomplete first snapshot', () => {
     const tx = client.mutate((m) => m.update('Note', '0', { name: 'Oat milk' }))
     device.network.cut()
     await backend.clock.until(tx.durable)
-    await device.kill()
-    device.network.cut()
-    const again = device.client()
-    await again.start()
+    const again = await device.offline()
     expect(notes(again)).toEqual({})
     expect(again.outbox.list()).toMatchObject([{ id: tx.id, state: 'queued' }])
     device.network.mend()

@@ -8,7 +8,7 @@ test.each([
 ])(
   'a transaction whose response was lost is accepted when its last frame arrives, frames %s order',
   async (_, order) => {
-    const backend = await TestBackend.open()
+    const backend = new TestBackend()
     const device = backend.device()
     const client = device.client()
     await client.start()

@@ -1,15 +1,10 @@
 import { expect, test } from 'vitest'
 import { memoryStore } from '../../src/storage/memory.ts'
-import { at, notes, TestBackend } from '../support/test-backend.ts'
+import { notes, TestBackend } from '../support/test-backend.ts'
 import { watching, writesOutbox } from '../support/watching-store.ts'
 
 test('a write that one tab undoes just before another sends it is not sent, and is shown in neither', async () => {
-  const backend = await TestBackend.open()
-  let requests = 0
-  backend.intercept = at('tx', (_, pass) => {
-    requests += 1
-    return pass()
-  })
+  const backend = new TestBackend()
   let before = async () => {}
   const store = watching(memoryStore(), async (options) => {
     if (!writesOutbox(options)) return
@@ -26,6 +21,6 @@ test('a write that one tab undoes just before another sends it is not sent, and 
   before = async () => void (await tx.undo())
   const other = await device.live()
   await backend.clock.advance(10_000)
-  expect([tx.state, requests, device.log]).toEqual(['cancelled', 0, []])
+  expect([tx.state, backend.received, device.log]).toEqual(['cancelled', [], []])
   expect([other.outbox.list(), notes(other), notes(writing)]).toEqual([[], {}, {}])
 })

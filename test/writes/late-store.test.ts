@@ -2,8 +2,7 @@ import { expect, test } from 'vitest'
 import { StorageError } from '../../src/base/errors.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import type { Store } from '../../src/storage/store.ts'
-import { add } from '../support/sending.ts'
-import { notes, TestBackend } from '../support/test-backend.ts'
+import { add, notes, TestBackend } from '../support/test-backend.ts'
 
 /** What opening a store comes to, while it opens none. */
 type Opening = () => Promise<never>
@@ -24,7 +23,7 @@ class StuckStore {
 
 /** A client with one record from the server and one write of its own on its disk, which does not open at first. */
 async function stuck(opening = silent) {
-  const backend = await TestBackend.open()
+  const backend = new TestBackend()
   await backend.insert('1', { title: 'Milk' })
   const disk = new StuckStore()
   const device = backend.device({ store: disk.store })

@@ -2,10 +2,9 @@ import { describe, expect, test } from 'vitest'
 import { StorageError, type Transaction } from '../../src/index.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import { models } from '../support/lazy-types.ts'
-import { conflict, oneNote } from '../support/one-note.ts'
 import { FaultyStore } from '../support/store-faults.ts'
 import { withSteps } from '../support/store-steps.ts'
-import { at, failure, TestBackend } from '../support/test-backend.ts'
+import { at, conflict, failure, inStep, oneNote, TestBackend } from '../support/test-backend.ts'
 import { readsPages, watching } from '../support/watching-store.ts'
 
 /** A store that refuses what is written to the outbox while it `refuses`. */
@@ -39,12 +38,11 @@ describe('the option merge', () => {
   })
 
   test('is called once the records are loaded, however slow the disk is', async () => {
-    const backend = await TestBackend.open()
+    const backend = new TestBackend()
     await backend.insert('1', { title: 'Milk' })
     let waitMs = 0
     const store = watching(memoryStore(), async (options) => {
-      if (waitMs > 0 && readsPages(options))
-        await new Promise<void>((resolve) => void backend.clock.after(waitMs, resolve))
+      if (waitMs > 0 && readsPages(options)) await backend.wait(waitMs)
     })
     const [device, other] = [backend.device({ store }), backend.device({ store })]
     const client = await device.live({
@@ -98,15 +96,17 @@ describe('the option merge', () => {
   })
 
   test('whose result cannot be stored keeps the transaction in the inbox, and reports it', async () => {
-    const backend = await TestBackend.open()
     const faulty = new FaultyStore(memoryStore())
-    const device = backend.device({ store: faulty.store })
-    const client = await device.live({
-      merge: () => {
-        faulty.arm(0, 'throw')
-        return (m) => m.insert('Note', { id: '2' })
+    const { backend, device, client } = await inStep(
+      {},
+      {
+        store: faulty.store,
+        merge: () => {
+          faulty.arm(0, 'throw')
+          return (m) => m.insert('Note', { id: '2' })
+        },
       },
-    })
+    )
     backend.intercept = at('tx', async () => failure(422, 'invalid'))
     const tx = client.mutate((m) => m.insert('Note', { id: '1' }), { label: 'Add' })
     await backend.clock.advance(10_000)
@@ -117,17 +117,19 @@ describe('the option merge', () => {
   test.each(['discard', 'retry'] as const)(
     'whose result cannot be stored emits nothing if the application already chose to %s the transaction',
     async (choice) => {
-      const backend = await TestBackend.open()
       const disk = refusingDisk()
-      const device = backend.device({ store: disk.store })
       const told: Transaction[] = []
-      const client = await device.live({
-        merge: ({ retryOf }) => {
-          if (retryOf !== undefined) return undefined
-          disk.refuses = true
-          return (m) => m.insert('Note', { id: '2' })
+      const { backend, client } = await inStep(
+        {},
+        {
+          store: disk.store,
+          merge: ({ retryOf }) => {
+            if (retryOf !== undefined) return undefined
+            disk.refuses = true
+            return (m) => m.insert('Note', { id: '2' })
+          },
         },
-      })
+      )
       client.on('rejected', (rejected) => told.push(rejected))
       client.outbox.subscribe(() => {
         const [rejected] = disk.refuses ? client.outbox.list({ state: 'rejected' }) : []
@@ -154,17 +156,19 @@ describe('the option merge', () => {
       },
     })
     device.network.cut()
-    const made = [1, 2].map((n) => client.mutate((m) => m.update('Note', '1', { n }), { label: `${n}` }))
     await backend.remove('1')
+    const made = [1, 2].map((n) => client.mutate((m) => m.update('Note', '1', { n }), { label: `${n}` }))
     device.network.mend()
     await backend.clock.advance(60_000)
     expect([asked, device.log]).toEqual([made.slice(0, 1), ['rejected 1 not_found']])
   })
 
   test('whose result is rejected again and again ends in the inbox', async () => {
-    const backend = await TestBackend.open({ authorize: () => ({ message: 'Never.' }) })
-    const device = backend.device()
-    const client = await device.live({ merge: () => (m) => m.insert('Note', { id: 'x' }) })
+    const { backend, device, client } = await inStep(
+      {},
+      { merge: () => (m) => m.insert('Note', { id: 'x' }) },
+      { authorize: () => ({ message: 'Never.' }) },
+    )
     client.mutate((m) => m.insert('Note', { id: 'x' }), { label: 'Add' })
     await backend.clock.advance(600_000)
     expect(backend.received).toHaveLength(6)

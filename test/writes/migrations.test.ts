@@ -3,7 +3,15 @@ import * as z from 'zod/mini'
 import { defineModels, type ModelsOptions, model } from '../../src/index.ts'
 import type { WireRow } from '../../src/protocol/row.ts'
 import type { TxOp } from '../../src/protocol/tx.ts'
-import { at, failure, notes, TestBackend, type TestDevice } from '../support/test-backend.ts'
+import {
+  at,
+  type ClientOptions,
+  failure,
+  inStep,
+  notes,
+  TestBackend,
+  type TestDevice,
+} from '../support/test-backend.ts'
 
 const Note = z.looseObject({})
 const modelsOf = (options: ModelsOptions = {}) => ({ models: defineModels({ Note }, options) }) as object
@@ -18,11 +26,8 @@ const counted = <T extends TxOp | WireRow>(value: T): T =>
 const two = { version: 2, migrate: { 2: { row: renamed, op: renamed } } }
 
 /** A version 1 that wrote offline, and is gone. */
-async function leftBehind(options: Parameters<TestDevice['live']>[0] = modelsOf()) {
-  const backend = await TestBackend.open()
-  await backend.insert('1', { name: 'Milk' })
-  const device = backend.device()
-  const client = await device.live(options)
+async function leftBehind(options: ClientOptions = modelsOf()) {
+  const { backend, device, client } = await inStep({ 1: { name: 'Milk' } }, options)
   await backend.clock.until(client.stop())
   const update = client.mutate((m) => m.update('Note', '1', { name: 'Oat milk' }), { label: 'Rename' })
   const insert = client.mutate((m) => m.insert('Note', { id: '2', name: 'Bread' }), { label: 'Add' })
@@ -137,7 +142,7 @@ describe('queued transactions of an older version', () => {
   })
 
   test('are rejected with their dependents', async () => {
-    const backend = await TestBackend.open()
+    const backend = new TestBackend()
     const device = backend.device()
     const first = await device.live(modelsOf())
     await backend.clock.until(first.stop())
@@ -153,7 +158,7 @@ describe('queued transactions of an older version', () => {
   })
 
   test('are kept if the server has accepted them', async () => {
-    const backend = await TestBackend.open()
+    const backend = new TestBackend()
     await backend.insert('1', { name: 'Milk' })
     const device = backend.device()
     const first = await device.live({ ...modelsOf(), echoTimeout: 3_600_000, pollInterval: 3_600_000 })
@@ -173,7 +178,7 @@ describe('queued transactions of an older version', () => {
   })
 
   test('that were sent and got no response happen once: the client asks in each shape that was possibly sent', async () => {
-    const backend = await TestBackend.open()
+    const backend = new TestBackend()
     await backend.insert('1', { name: 'Milk' })
     const device = backend.device()
     const first = await device.live(modelsOf())
@@ -202,11 +207,11 @@ describe('queued transactions of an older version', () => {
     await backend.clock.advance(60_000)
     expect(sent?.state).toBe('synced')
     expect(await backend.rows()).toEqual({ 1: { name: 'Oat milk' } })
-    expect((await backend.log.position()).head).toBe(2)
+    expect(backend.head).toBe(2)
   })
 
   test('that were rejected keep their reason', async () => {
-    const backend = await TestBackend.open()
+    const backend = new TestBackend()
     await backend.insert('1', { name: 'Milk' })
     const device = backend.device()
     const first = await device.live(modelsOf())

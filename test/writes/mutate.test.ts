@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { oneNote } from '../support/one-note.ts'
-import { notes, TestBackend } from '../support/test-backend.ts'
+import { notes, oneNote, TestBackend } from '../support/test-backend.ts'
 
 test('a change is shown at once, is sent, and stays when the data has it', async () => {
   const { backend, client } = await oneNote()
@@ -29,17 +28,13 @@ test('a change is shown at once, is sent, and stays when the data has it', async
 })
 
 test('an offline write is sent once the network is back, even after a restart', async () => {
-  const backend = await TestBackend.open()
+  const backend = new TestBackend()
   const device = backend.device()
   const first = await device.live()
   device.network.cut()
   const tx = first.mutate((m) => m.insert('Note', { id: '1', title: 'Milk' }), { label: 'Add' })
   await backend.clock.until(tx.durable)
-  await device.kill()
-  device.network.cut()
-
-  const second = device.client()
-  await second.start()
+  const second = await device.offline()
   expect(notes(second)).toEqual({ 1: { title: 'Milk' } })
   expect(second.outbox.get(tx.id)?.label).toBe('Add')
   device.network.mend()
@@ -47,26 +42,4 @@ test('an offline write is sent once the network is back, even after a restart', 
   if (!again) throw new Error('It is gone.')
   await backend.clock.until(again.synced)
   expect(await backend.rows()).toEqual({ 1: { title: 'Milk' } })
-})
-
-test('a rejected write is undone with its dependents, and no other', async () => {
-  const backend = await TestBackend.open()
-  await backend.insert('1', { title: 'Milk' })
-  await backend.insert('2', { title: 'Bread' })
-  const device = backend.device()
-  const client = await device.live()
-  device.network.cut()
-  const poison = client.mutate((m) => m.insert('Note', { id: '3', title: 'Cake' }), { label: 'poison' })
-  const dependent = client.mutate((m) => m.update('Note', '3', { title: 'Pie' }), { label: 'dependent' })
-  const other = client.mutate((m) => m.update('Note', '2', { title: 'Rye' }), { label: 'other' })
-  await backend.insert('3', { title: 'Foreign' }, 'bob')
-  expect(notes(client)).toMatchObject({ 3: { title: 'Pie' } })
-  device.network.mend()
-  await backend.clock.until(other.synced)
-  await backend.clock.advance(60_000)
-  expect(notes(client)).toEqual({ 1: { title: 'Milk' }, 2: { title: 'Rye' } })
-  expect([poison.state, dependent.state]).toEqual(['rejected', 'rejected'])
-  expect(device.log).toEqual(['rejected poison exists', 'rejected dependent dependency_rejected'])
-  expect(client.status.writes).toEqual({ pending: 0, rejected: 2 })
-  await expect(poison.accepted).rejects.toMatchObject({ name: 'RejectedError', reason: 'exists' })
 })

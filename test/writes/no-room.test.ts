@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
 import { StorageError } from '../../src/base/errors.ts'
-import type { SyncClient, Transaction } from '../../src/index.ts'
+import type { Transaction } from '../../src/index.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
-import { FullStore } from '../support/full-store.ts'
-import { notes, TestBackend } from '../support/test-backend.ts'
+import { FullStore } from '../support/store-steps.ts'
+import { inStep, notes, TestBackend } from '../support/test-backend.ts'
 import { watching, writesOutbox } from '../support/watching-store.ts'
 
-/** An backend with enough data for several pages, and a device whose disk lacks room for one write to the outbox. */
+/** A backend with enough data for several pages, and a device whose disk lacks room for one write to the outbox. */
 async function open() {
-  const backend = await TestBackend.open()
+  const backend = new TestBackend()
   for (const id of ['1', '2', '3', '4', '5']) await backend.insert(id, { text: 'x'.repeat(600_000) })
   const is = { full: false }
   const store = watching(memoryStore(), (options) => {
@@ -25,20 +25,8 @@ async function open() {
   return { backend, device, client, write }
 }
 
-type Scene = Awaited<ReturnType<typeof open>>
-
-/** What is there after a restart without the network. */
-async function restarted({ backend, device }: Scene): Promise<SyncClient> {
-  await device.kill()
-  device.network.cut()
-  const again = device.client()
-  await backend.clock.until(again.start())
-  return again
-}
-
 test('invariant 33: a write that takes the room of a snapshot being stored leaves no incomplete snapshot', async () => {
-  const scene = await open()
-  const { backend, client, write } = scene
+  const { backend, device, client, write } = await open()
   let tx: Transaction | undefined
   client.on('status', ({ data }) => {
     if (!tx && data.state === 'loading' && (data.progress?.rows ?? 0) >= 4) tx = write()
@@ -46,12 +34,12 @@ test('invariant 33: a write that takes the room of a snapshot being stored leave
   await expect(backend.clock.until(client.sync())).rejects.toMatchObject({ name: 'StorageError' })
   await backend.clock.until(tx?.durable ?? Promise.reject(new Error('Nothing was written.')))
   expect(Object.keys(notes(client))).toEqual(['1', '2', '3', '4', '5', 'mine'])
-  const again = await restarted(scene)
+  const again = await device.offline()
   expect([Object.keys(notes(again)), again.status.storage.reason]).toEqual([['mine'], undefined])
 })
 
 test('a write that finds no room beside the data of another tab fails with a quota error', async () => {
-  const backend = await TestBackend.open()
+  const backend = new TestBackend()
   const is = { full: false }
   const store = watching(memoryStore(), (options) => {
     if (is.full && writesOutbox(options)) throw new StorageError('quota', 'The disk is full.')
@@ -67,11 +55,8 @@ test('a write that finds no room beside the data of another tab fails with a quo
 
 /** A device that has lost its network and all room on its disk, on which a transaction waits to be sent. */
 async function fullDesk() {
-  const backend = await TestBackend.open()
-  await backend.insert('1')
   const disk = new FullStore()
-  const device = backend.device({ store: disk.store })
-  const client = await device.live()
+  const { backend, device, client } = await inStep({ 1: {} }, { store: disk.store })
   device.network.cut()
   const waiting = client.mutate((m) => m.insert('Note', { id: '2' }))
   await backend.clock.until(waiting.durable)
@@ -97,9 +82,6 @@ test('invariant 33: what is written after a start without room takes the room of
   await client.start()
   const tx = client.mutate((m) => m.insert('Note', { id: '3' }))
   await backend.clock.until(tx.durable)
-  await device.kill()
-  device.network.cut()
-  const again = device.client()
-  await again.start()
+  const again = await device.offline()
   expect(notes(again)).toEqual({ 2: {}, 3: {} })
 })

@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest'
 import { memoryStore } from '../../src/storage/memory.ts'
 import { withSteps } from '../support/store-steps.ts'
-import { TestBackend } from '../support/test-backend.ts'
+import { inStep } from '../support/test-backend.ts'
 
 test('a write that the disk dropped silently is shown, and stored again', async () => {
-  const backend = await TestBackend.open()
   let silent = false
   const store = withSteps(memoryStore(), {
     awaited: ({ name, mode }) => {
@@ -14,8 +13,7 @@ test('a write that the disk dropped silently is shown, and stored again', async 
     },
     immediate() {},
   })
-  const device = backend.device({ store })
-  const client = await device.live()
+  const { backend, device, client } = await inStep({}, { store })
   await client.stop()
   const tx = client.mutate((m) => m.insert('Note', { id: '1' }))
   await backend.clock.until(tx.durable)

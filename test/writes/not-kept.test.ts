@@ -5,19 +5,15 @@ import { at, failure, TestBackend } from '../support/test-backend.ts'
 import { watching, writesOutbox } from '../support/watching-store.ts'
 
 test('a dependent that is rejected while the disk fails stays in the inbox, even after a restart', async () => {
-  const backend = await TestBackend.open()
-  const wait = (ms: number) => new Promise<void>((resolve) => void backend.clock.after(ms, resolve))
+  const backend = new TestBackend()
   let refusing = false
   const store = watching(memoryStore(), async (options) => {
     if (!refusing || !writesOutbox(options)) return
     refusing = false
-    await wait(1_000)
+    await backend.wait(1_000)
     throw new StorageError('aborted', 'Not now.')
   })
-  backend.intercept = at('tx', async () => {
-    await wait(500)
-    return failure(422, 'invalid')
-  })
+  backend.intercept = at('tx', () => backend.wait(500).then(() => failure(422, 'invalid')))
   const device = backend.device({ store })
   const client = await device.live()
   const root = client.mutate((m) => m.insert('Note', { id: '1' }))

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { StorageError } from '../../src/base/errors.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
-import { notes, TestBackend } from '../support/test-backend.ts'
+import { inStep, notes } from '../support/test-backend.ts'
 import { watching } from '../support/watching-store.ts'
 
 test('invariant 18: an accepted write stays on disk until the stored data contains it', async () => {
@@ -11,10 +11,7 @@ test('invariant 18: an accepted write stays on disk until the stored data contai
       throw new StorageError('timeout', 'The disk is slow.')
     }
   })
-  const backend = await TestBackend.open()
-  await backend.insert('1', { title: 'Milk', n: 1 })
-  const device = backend.device({ store })
-  const client = await device.live()
+  const { backend, device, client } = await inStep({ 1: { title: 'Milk', n: 1 } }, { store })
   isSlow = true
   const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }))
   await backend.clock.advance(20_000)

@@ -1,12 +1,8 @@
 import { expect, test } from 'vitest'
-import { oneNote } from '../support/one-note.ts'
-import { at, failure, TestBackend, watched } from '../support/test-backend.ts'
+import { at, failure, inStep, oneNote, watched } from '../support/test-backend.ts'
 
 test('invariant 28: a push of another history does not hide a pending change', async () => {
-  const backend = await TestBackend.open()
-  await backend.insert('1', { n: 1 })
-  const device = backend.device()
-  const client = await device.live()
+  const { backend, client } = await inStep({ 1: { n: 1 } })
   const seen = watched(client, '1', 'n')
   let push: ((message: unknown) => void) | undefined
   backend.push = (message, send) => {
@@ -27,13 +23,10 @@ test('invariant 28: a push of another history does not hide a pending change', a
 })
 
 test('results that keep coming from another history than the data are reported as a fault', async () => {
-  const backend = await TestBackend.open()
-  await backend.insert('1', { n: 1 })
-  const device = backend.device()
-  const client = await device.live()
+  const { backend, device, client } = await inStep({ 1: { n: 1 } })
   backend.intercept = at('tx', async () => Response.json({ epoch: 'other', sid: 9, results: [] }))
   const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }))
-  await backend.clock.advance(200)
+  await backend.clock.advance(100)
   expect(device.log).toEqual([])
   await backend.clock.advance(10_000)
   expect(device.log).toContain('error ProtocolError discontinuous')
@@ -47,7 +40,7 @@ test('a write that a lost history had accepted is sent again, even after a resta
   backend.push = () => {}
   const tx = client.mutate((m) => m.update('Note', '1', { title: 'new' }))
   await backend.clock.until(tx.accepted)
-  await backend.startOver()
+  await backend.server.restore()
   await backend.insert('1', { title: 'old' })
   backend.intercept = at('tx', async () => failure(503))
   await backend.clock.until(client.sync())
@@ -64,7 +57,7 @@ test('a condition on a position of a lost history fails, even after a restart', 
   device.network.cut()
   const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }, { ifUnchanged: true }), { label: 'Count' })
   await backend.clock.until(tx.durable)
-  await backend.startOver()
+  await backend.server.restore()
   await backend.insert('1', { title: 'theirs', n: 7 })
   await device.kill()
   await device.live()

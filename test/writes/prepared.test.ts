@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Prepare } from '../../src/server/index.ts'
-import { mockSyncServer } from '../../src/testing/index.ts'
+import { ownServer } from '../support/own-server.ts'
 
 const stamp: Prepare = (op, { before, caller, now }) => {
   if (op.op === 'd') return op
@@ -9,7 +9,7 @@ const stamp: Prepare = (op, { before, caller, now }) => {
 }
 
 test('a write shows at once as it was made, and then with the fields that the server set', async () => {
-  const server = mockSyncServer({ prepare: stamp })
+  const server = ownServer({ prepare: stamp })
   const client = server.client({ identity: 'ann' })
   client.start()
   await server.settle()
@@ -21,11 +21,10 @@ test('a write shows at once as it was made, and then with the fields that the se
     author: 'ann',
     changedAt: expect.any(Number),
   })
-  await server.close()
 })
 
 test('an undo of a prepared write is prepared in its turn', async () => {
-  const server = mockSyncServer({ prepare: stamp })
+  const server = ownServer({ prepare: stamp })
   const client = server.client({ identity: 'ann' })
   client.start()
   client.mutate((m) => m.insert('Note', { id: '1', text: 'First.' }))
@@ -40,5 +39,4 @@ test('an undo of a prepared write is prepared in its turn', async () => {
   expect(row?.p).toMatchObject({ text: 'First.', author: 'ann' })
   expect(Number(row?.p.changedAt)).toBeGreaterThan(Number(made))
   expect(client.get('Note', '1')).toMatchObject(row?.p ?? {})
-  await server.close()
 })

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { SyncClient, Transaction } from '../../src/index.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
-import { slowStore } from '../support/slow-store.ts'
 import { FaultyStore } from '../support/store-faults.ts'
-import { at, failure, notes, TestBackend } from '../support/test-backend.ts'
+import { slowStore } from '../support/store-steps.ts'
+import { at, failure, inStep, notes, TestBackend } from '../support/test-backend.ts'
 
 const unhandled: unknown[] = []
 const note = (reason: unknown) => void unhandled.push(reason)
@@ -37,8 +37,7 @@ function unheard(tx: Transaction): Transaction {
 
 describe('the promises of a transaction', () => {
   test('resolve in order, with the sid of the server', async () => {
-    const backend = await TestBackend.open()
-    const client = await backend.device().live()
+    const { backend, client } = await inStep()
     const order: string[] = []
     const tx = client.mutate((m) => m.insert('Note', { id: '1' }))
     for (const name of ['durable', 'accepted', 'synced', 'settled'] as const) {
@@ -55,9 +54,8 @@ describe('the promises of a transaction', () => {
   })
 
   test('invariant 36: cause no unhandled rejections if nobody handles them', async () => {
-    const backend = await TestBackend.open()
     const faulty = new FaultyStore(memoryStore())
-    const client = await backend.device({ store: faulty.store }).live()
+    const { backend, client } = await inStep({}, { store: faulty.store })
     backend.intercept = at('tx', async () => failure(422, 'invalid'))
     const rejected = unheard(client.mutate((m) => m.insert('Note', { id: '1' })))
     const dependent = client.mutate((m) => m.update('Note', '1', {}), { requires: [rejected] })
@@ -91,9 +89,7 @@ describe('the promises of a transaction', () => {
   })
 
   test('close settles all promises, and stores the writes', async () => {
-    const backend = await TestBackend.open()
-    const device = backend.device()
-    const client = await device.live()
+    const { backend, device, client } = await inStep()
     device.network.cut()
     const queued = client.mutate((m) => m.insert('Note', { id: '1' }))
     await backend.clock.until(queued.durable)
@@ -108,8 +104,7 @@ describe('the promises of a transaction', () => {
         settled: 'resolved',
       })
     }
-    await device.kill()
-    const again = await device.live()
+    const again = await device.restart()
     expect(notes(again)).toEqual({ 1: {}, 2: {} })
   })
 
@@ -117,7 +112,7 @@ describe('the promises of a transaction', () => {
     ['start', (client: SyncClient) => client.start()],
     ['outbox.export', (client: SyncClient) => client.outbox.export()],
   ])('close leaves nobody waiting for what `%s` is about to bring from the disk', async (_, open) => {
-    const backend = await TestBackend.open()
+    const backend = new TestBackend()
     const device = backend.device({ store: slowStore(memoryStore(), backend.clock, 20) })
     const first = device.client()
     await backend.clock.until(first.mutate((m) => m.insert('Note', { id: '1' })).durable)
@@ -131,7 +126,7 @@ describe('the promises of a transaction', () => {
   })
 
   test('close waits until the effects of an undo are stored', async () => {
-    const backend = await TestBackend.open()
+    const backend = new TestBackend()
     const device = backend.device({ store: slowStore(memoryStore(), backend.clock, 20) })
     const client = device.client()
     const undone = client.mutate((m) => m.insert('Note', { id: '1' }))
@@ -146,7 +141,7 @@ describe('the promises of a transaction', () => {
   })
 
   test('close does not open a disk that was not opened', async () => {
-    const backend = await TestBackend.open()
+    const backend = new TestBackend()
     const inner = memoryStore()
     let opened = 0
     const open = (name: string) => {
@@ -160,9 +155,8 @@ describe('the promises of a transaction', () => {
   })
 
   test('close settles what an unresponsive store blocks', async () => {
-    const backend = await TestBackend.open()
     const faulty = new FaultyStore(memoryStore())
-    const client = await backend.device({ store: faulty.store }).live()
+    const { backend, client } = await inStep({}, { store: faulty.store })
     faulty.arm(0, 'hang')
     const tx = client.mutate((m) => m.insert('Note', { id: '1' }))
     await backend.clock.until(client.close())
@@ -173,8 +167,7 @@ describe('the promises of a transaction', () => {
   })
 
   test('of a transaction that writes nothing are settled at once, and nothing is sent', async () => {
-    const backend = await TestBackend.open()
-    const client = await backend.device().live()
+    const { backend, client } = await inStep()
     const tx = client.mutate(() => {})
     expect(await stateOf(tx)).toEqual({
       state: 'synced',

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { SyncClient } from '../../src/index.ts'
-import { add, counting, names, noNotes } from '../support/sending.ts'
-import { at, failure } from '../support/test-backend.ts'
+import { add, at, counting, failure, inStep, names } from '../support/test-backend.ts'
 
 describe('an endpoint that takes no transactions', () => {
   test.each([
@@ -14,7 +13,7 @@ describe('an endpoint that takes no transactions', () => {
   ])(
     'invariant 23, invariant 24: %s rejects and loses no transaction, and is asked again later',
     async (_, answer) => {
-      const { backend, device, client } = await noNotes()
+      const { backend, device, client } = await inStep()
       const { times } = counting(backend, async () => answer())
       const tx = add(client, '1')
       await backend.clock.advance(10_000)
@@ -25,8 +24,7 @@ describe('an endpoint that takes no transactions', () => {
       })
       expect([tx.state, client.get('Note', '1'), times.length]).toEqual(['queued', { id: '1' }, 1])
       add(client, '2')
-      device.environment.lifecycle.set({ visible: false })
-      device.environment.lifecycle.set({ visible: true })
+      device.toFront()
       await backend.clock.advance(280_000)
       expect(times).toHaveLength(1)
       await backend.clock.advance(60_000)
@@ -41,7 +39,7 @@ describe('an endpoint that takes no transactions', () => {
   )
 
   test('a web page with status 200 is no response: nothing is lost, and the client asks again soon', async () => {
-    const { backend, device, client } = await noNotes()
+    const { backend, device, client } = await inStep()
     const { times } = counting(backend, async () => new Response('<html>Sign in</html>'))
     const tx = add(client, '1')
     await backend.clock.advance(120_000)
@@ -56,7 +54,7 @@ describe('an endpoint that takes no transactions', () => {
     ['resume', async (client: SyncClient) => client.resume()],
     ['start after stop', async (client: SyncClient) => client.stop().then(() => client.start())],
   ])('%s asks at once', async (_, act) => {
-    const { backend, client } = await noNotes()
+    const { backend, client } = await inStep()
     backend.intercept = at('tx', async () => failure(404))
     const tx = add(client, '1')
     await backend.clock.advance(1_000)
@@ -67,13 +65,12 @@ describe('an endpoint that takes no transactions', () => {
   })
 
   test('a token from the handler is used at once', async () => {
-    const { backend, device, client } = await noNotes({ onUnauthenticated: () => 'ada' })
+    const { backend, client } = await inStep({}, { onUnauthenticated: () => backend.server.token('ada') })
     backend.intercept = at('tx', async () => failure(403, 'forbidden'))
     const tx = add(client, '1')
     await backend.clock.advance(1_000)
     backend.intercept = (_request, pass) => pass()
-    device.token = 'expired'
-    backend.service.revoke(() => true)
+    backend.server.expire('ada')
     await backend.clock.advance(20_000)
     expect(tx.state).toBe('synced')
   })
@@ -88,7 +85,7 @@ describe('a server that fails', () => {
     ['an error body of 500', async () => failure(500, 'internal')],
     ['nothing', async () => Promise.reject(new TypeError('fetch failed'))],
   ])('invariant 25: %s keeps all, and is asked again after waits that grow', async (_, answer) => {
-    const { backend, client } = await noNotes()
+    const { backend, client } = await inStep()
     const { times } = counting(backend, answer)
     const tx = add(client, '1')
     await backend.clock.advance(600_000)
@@ -104,7 +101,7 @@ describe('a server that fails', () => {
   })
 
   test('invariant 25: the client waits at least as long as Retry-After says, whatever happens meanwhile', async () => {
-    const { backend, device, client } = await noNotes()
+    const { backend, device, client } = await inStep()
     const { times } = counting(backend, async () => failure(503, undefined, { 'Retry-After': '120' }))
     add(client, '1')
     await backend.clock.advance(1_000)
@@ -118,7 +115,7 @@ describe('a server that fails', () => {
   })
 
   test('the network that comes back is used at once', async () => {
-    const { backend, device, client } = await noNotes()
+    const { backend, device, client } = await inStep()
     device.network.cut()
     const tx = add(client, '1')
     await backend.clock.advance(600_000)
@@ -130,7 +127,7 @@ describe('a server that fails', () => {
   })
 
   test('a response without results of the sent transactions counts as none', async () => {
-    const { backend, device, client } = await noNotes()
+    const { backend, device, client } = await inStep()
     backend.intercept = at('tx', async () =>
       Response.json({ sid: 5, results: [{ id: 'another', sid: 5 }, 'x'] }),
     )
@@ -143,7 +140,7 @@ describe('a server that fails', () => {
   })
 
   test('a result that is missing from a response is asked for again at once', async () => {
-    const { backend, device, client } = await noNotes()
+    const { backend, device, client } = await inStep()
     device.network.cut()
     const all = names(3).map((name) => add(client, name))
     const { sizes } = counting(backend, async (_, pass) => {
@@ -157,7 +154,7 @@ describe('a server that fails', () => {
   })
 
   test('a result with an error is a rejection, even with a `sid`', async () => {
-    const { backend, client } = await noNotes()
+    const { backend, client } = await inStep()
     const error = { code: 'conflict', message: 'No.' }
     backend.intercept = at('tx', async (request) => {
       const { txs } = JSON.parse(await request.clone().text())
@@ -172,7 +169,7 @@ describe('a server that fails', () => {
 describe('a proxy that refuses requests because of their size', () => {
   /** Refuses bodies of more than `maxChars` characters. */
   async function behindProxy(maxChars: number) {
-    const scene = await noNotes()
+    const scene = await inStep()
     scene.backend.intercept = at('tx', async (request, pass) =>
       (await request.clone().text()).length > maxChars
         ? new Response('<html>Too large</html>', { status: 413 })
@@ -213,7 +210,7 @@ describe('a proxy that refuses requests because of their size', () => {
 })
 
 test('a pause ends when a read succeeds after one has failed', async () => {
-  const { backend, device, client } = await noNotes()
+  const { backend, device, client } = await inStep()
   const portal = async () => new Response('<html>Sign in</html>', { status: 403 })
   backend.intercept = portal
   device.network.killSockets()

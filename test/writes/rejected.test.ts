@@ -1,15 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import type { SyncClient, Transaction } from '../../src/index.ts'
-import { conflict, oneNote } from '../support/one-note.ts'
-import { at, notes, TestBackend, type TestDevice } from '../support/test-backend.ts'
-
-async function restarted(
-  device: TestDevice,
-  options: Parameters<TestDevice['live']>[0] = {},
-): Promise<SyncClient> {
-  await device.kill()
-  return device.live(options)
-}
+import {
+  at,
+  type ClientOptions,
+  conflict,
+  inStep,
+  notes,
+  oneNote,
+  TestBackend,
+} from '../support/test-backend.ts'
 
 const rejectedOf = (client: SyncClient) => client.outbox.list({ state: 'rejected' })
 
@@ -29,7 +28,7 @@ describe('a rejected transaction', () => {
     expect(device.log).toEqual(['rejected Rename conflict'])
     expect([tx.state, await tx.settled]).toEqual(['rejected', 'rejected'])
     expect(notes(client)).toEqual({ 1: { title: 'theirs', n: 2 } })
-    const again = await restarted(device)
+    const again = await device.restart()
     const [kept, ...others] = rejectedOf(again)
     expect(others).toEqual([])
     expect(kept).toMatchObject({ id: tx.id, label: 'Rename', at: tx.at, rejection: { reason: 'conflict' } })
@@ -69,7 +68,7 @@ describe('a rejected transaction', () => {
     })
     const tx = client.mutate((m) => m.update('Note', '1', { title: '' }))
     await backend.clock.advance(1_000)
-    const [kept] = rejectedOf(await restarted(device))
+    const [kept] = rejectedOf(await device.restart())
     for (const { rejection } of [tx, kept ?? tx]) expect(rejection?.details).toEqual({ field: 'title' })
     expect(kept?.id).toBe(tx.id)
   })
@@ -92,13 +91,13 @@ describe('a rejected transaction', () => {
     expect([tx.state, client.outbox.get(tx.id), made.state]).toEqual(['discarded', undefined, 'writing'])
     expect(notes(client)).toEqual({ 1: { title: 'mine', n: 2 } })
     await backend.clock.until(made.synced)
-    expect(rejectedOf(await restarted(device))).toEqual([])
+    expect(rejectedOf(await device.restart())).toEqual([])
     expect(await backend.rows()).toEqual({ 1: { title: 'mine', n: 2 } })
   })
 
   test('is retried with an edit after a restart', async () => {
     const { backend, device, tx } = await conflict()
-    const client = await restarted(device)
+    const client = await device.restart()
     const made = client.outbox.retry(tx.id, (m) => {
       m.update('Note', '1', { title: `${m.get('Note', '1')?.title} and mine` })
     })
@@ -127,7 +126,7 @@ describe('a rejected transaction', () => {
     expect([made.state, await made.settled, tx.state]).toEqual(['synced', 'synced', 'discarded'])
     expect(client.status.writes).toEqual({ pending: 0, rejected: 0 })
     await backend.clock.advance(1_000)
-    expect(rejectedOf(await restarted(device))).toEqual([])
+    expect(rejectedOf(await device.restart())).toEqual([])
   })
 
   test('restores a whole record that somebody deleted', async () => {
@@ -146,12 +145,10 @@ describe('a rejected transaction', () => {
   test('is discarded, and does not come back', async () => {
     const { backend, device, client, tx } = await conflict()
     await backend.clock.until(client.outbox.discard(tx.id))
-    expect([tx.state, client.outbox.list(), client.status.writes]).toEqual([
-      'discarded',
-      [],
-      { pending: 0, rejected: 0 },
-    ])
-    expect((await restarted(device)).outbox.list()).toEqual([])
+    expect(tx.state).toBe('discarded')
+    expect(client.outbox.list()).toEqual([])
+    expect(client.status.writes).toEqual({ pending: 0, rejected: 0 })
+    expect((await device.restart()).outbox.list()).toEqual([])
   })
 
   test('is the only kind that retry and discard accept', async () => {
@@ -180,11 +177,9 @@ describe('a rejected transaction', () => {
 
 describe('a transaction that requires another', () => {
   /** A poisoned insert, what builds on it in two steps, and something else. */
-  async function chain(options: Parameters<TestDevice['live']>[0] = {}) {
-    const backend = await TestBackend.open()
-    await backend.insert('other', { n: 1 })
-    const device = backend.device()
-    const client = await device.live(options)
+  async function chain(options: ClientOptions = {}) {
+    const { backend, device, client } = await inStep({ other: { n: 1 } }, options)
+    await backend.insert('x', {}, 'bob')
     device.network.cut()
     const root = client.mutate((m) => m.insert('Note', { id: 'x', n: 1 }), { label: 'root' })
     const child = client.mutate((m) => m.update('Note', 'x', { n: 2 }), { label: 'child' })
@@ -193,7 +188,6 @@ describe('a transaction that requires another', () => {
       requires: [child],
     })
     const other = client.mutate((m) => m.update('Note', 'other', { m: 1 }), { label: 'other' })
-    await backend.insert('x', {}, 'bob')
     return { backend, device, client, all: [root, child, grandchild, other] }
   }
 
@@ -209,9 +203,10 @@ describe('a transaction that requires another', () => {
       'rejected child dependency_rejected',
       'rejected grand dependency_rejected',
     ])
+    await expect(all[0]?.accepted).rejects.toMatchObject({ name: 'RejectedError', reason: 'exists' })
     // All of it in one step.
     expect(seen).toEqual([[['other', 1, 1]]])
-    const again = await restarted(device)
+    const again = await device.restart()
     expect(notes(again)).toEqual({ other: { n: 1, m: 1 } })
     expect(again.status.writes).toEqual({ pending: 0, rejected: 3 })
   })
@@ -261,7 +256,7 @@ describe('a transaction that requires another', () => {
 
 describe('a transaction whose requirement is gone', () => {
   async function open() {
-    const backend = await TestBackend.open({
+    const backend = new TestBackend({
       authorize: ({ ops }) =>
         ops.some((op) => op.op === 'i' && op.p.n === 1) ? { message: 'No.' } : undefined,
     })
@@ -305,10 +300,13 @@ describe('a transaction whose requirement is gone', () => {
 })
 
 test('a retried transaction requires the retry of its requirement', async () => {
-  const backend = await TestBackend.open({
-    authorize: ({ ops }) => (ops.some(({ id }) => id === 'payment') ? { message: 'No.' } : undefined),
-  })
-  const client = await backend.device().live()
+  const { backend, client } = await inStep(
+    {},
+    {},
+    {
+      authorize: ({ ops }) => (ops.some(({ id }) => id === 'payment') ? { message: 'No.' } : undefined),
+    },
+  )
   const payment = client.mutate((m) => m.insert('Note', { id: 'payment' }))
   const order = client.mutate((m) => m.insert('Note', { id: 'order' }), { requires: [payment] })
   await backend.clock.advance(5_000)
@@ -322,7 +320,7 @@ test.each([
   ['', false],
   [', also after a restart', true],
 ])('what is tried anew requires the last try of what it required%s', async (_, restarts) => {
-  const backend = await TestBackend.open({
+  const backend = new TestBackend({
     authorize: ({ ops }) => (ops.some(({ id }) => id === 'payment') ? { message: 'No.' } : undefined),
   })
   const device = backend.device()
@@ -332,7 +330,7 @@ test.each([
   await backend.clock.advance(5_000)
   const second = client.outbox.retry(payment.id)
   await backend.clock.advance(5_000)
-  if (restarts) client = await restarted(device)
+  if (restarts) client = await device.restart()
   device.network.cut()
   const third = client.outbox.retry(second.id)
   const again = client.outbox.retry(order.id)
@@ -347,11 +345,13 @@ test.each([
 })
 
 test('a retried transaction requires the redo of its requirement', async () => {
-  const backend = await TestBackend.open({
-    authorize: ({ ops }) => (ops.some(({ id }) => id === 'payment') ? { message: 'No.' } : undefined),
-  })
-  const device = backend.device()
-  const client = await device.live()
+  const { backend, device, client } = await inStep(
+    {},
+    {},
+    {
+      authorize: ({ ops }) => (ops.some(({ id }) => id === 'payment') ? { message: 'No.' } : undefined),
+    },
+  )
   const payment = client.mutate((m) => m.insert('Note', { id: 'payment' }))
   const order = client.mutate((m) => m.insert('Note', { id: 'order' }), { requires: [payment] })
   await backend.clock.advance(5_000)
@@ -366,9 +366,7 @@ test('a retried transaction requires the redo of its requirement', async () => {
 })
 
 test('a rejection that a listener settles at once leaves nothing in the inbox', async () => {
-  const backend = await TestBackend.open()
-  const device = backend.device()
-  const client = await device.live()
+  const { backend, device, client } = await inStep()
   device.network.cut()
   const tx = client.mutate((m) => m.insert('Note', { id: 'x', n: 1 }))
   const given = client.mutate((m) => m.insert('Note', { id: 'y', n: 1 }))
@@ -386,15 +384,11 @@ test('a rejection that a listener settles at once leaves nothing in the inbox', 
   await expect(given.accepted).rejects.toBe(given.rejection)
   expect(client.status.writes).toEqual({ pending: 0, rejected: 0 })
   // No verdict is left that the data would have to show.
-  let fetches = 0
-  backend.intercept = at('delta', (_, pass) => {
-    fetches += 1
-    return pass()
-  })
+  const fetches = backend.count('delta')
   client.mutate((m) => m.update('Note', 'z', { n: 2 }))
   await backend.clock.advance(10_000)
-  expect(fetches).toBe(0)
-  const again = await restarted(device)
+  expect(backend.count('delta')).toBe(fetches)
+  const again = await device.restart()
   await backend.clock.advance(60_000)
   expect(again.outbox.list()).toEqual([])
   expect(await backend.rows()).toEqual({ z: { n: 2 } })

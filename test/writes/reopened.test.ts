@@ -3,23 +3,14 @@ import { StorageError } from '../../src/base/errors.ts'
 import type { SyncClient } from '../../src/index.ts'
 import { ClosableStore } from '../support/closable-store.ts'
 import { type Step, withSteps } from '../support/store-steps.ts'
-import { at, failure, notes, TestBackend, type TestDevice } from '../support/test-backend.ts'
+import { at, failure, notes, TestBackend } from '../support/test-backend.ts'
 
 async function open() {
-  const backend = await TestBackend.open()
+  const backend = new TestBackend()
   await backend.insert('1', { title: 'Milk' })
   const disk = new ClosableStore()
   const device = backend.device({ store: disk.store })
   return { backend, disk, device, client: await device.live() }
-}
-
-/** A client that starts without the network, from what is on the disk. */
-async function restarted(device: TestDevice): Promise<SyncClient> {
-  await device.kill()
-  device.network.cut()
-  const client = device.client()
-  await device.clock.until(client.start())
-  return client
 }
 
 const insert = (client: SyncClient, id: string) => client.mutate((m) => m.insert('Note', { id }))
@@ -35,9 +26,9 @@ describe.each(['all', 'nothing'] as const)(
       await backend.clock.until(tx.synced)
       await backend.clock.advance(5_000)
       expect([disk.opened, client.status.storage]).toEqual([2, { kind: 'memory' }])
-      expect(notes(await restarted(device))).toEqual({ 1: { title: 'Milk' }, 2: {} })
+      expect(notes(await device.offline())).toEqual({ 1: { title: 'Milk' }, 2: {} })
       expect(backend.received).toEqual([tx.id])
-      expect(device.log).toEqual(left === 'all' ? [] : ['reset repair'])
+      expect(device.log).toEqual(left === 'all' ? [] : ['reset repair since 1'])
     })
 
     test('invariant 32: an earlier offline write is there after a restart, and is sent once', async () => {
@@ -49,13 +40,13 @@ describe.each(['all', 'nothing'] as const)(
       const after = insert(client, '3')
       await backend.clock.until(after.durable)
       await backend.clock.advance(1_000)
-      const again = await restarted(device)
+      const again = await device.offline()
       expect(again.outbox.list().map(({ id }) => id)).toEqual([before.id, after.id])
       device.network.mend()
       await backend.clock.advance(60_000)
       expect(notes(again)).toEqual({ 1: { title: 'Milk' }, 2: {}, 3: {} })
-      expect((await backend.log.position()).head).toBe(3)
-      expect(Object.keys(notes(await restarted(device)))).toEqual(['1', '2', '3'])
+      expect(backend.head).toBe(3)
+      expect(Object.keys(notes(await device.offline()))).toEqual(['1', '2', '3'])
     })
 
     test('later changes are stored in the database that is opened again', async () => {
@@ -66,7 +57,7 @@ describe.each(['all', 'nothing'] as const)(
       expect([disk.opened, client.status.storage]).toEqual([2, { kind: 'memory' }])
       await backend.insert('3')
       await backend.clock.advance(1_000)
-      expect(Object.keys(notes(await restarted(device)))).toEqual(['1', '2', '3'])
+      expect(Object.keys(notes(await device.offline()))).toEqual(['1', '2', '3'])
     })
 
     test('invariant 32: pending writes and data are there after a restart, even if nothing changed since', async () => {
@@ -76,7 +67,7 @@ describe.each(['all', 'nothing'] as const)(
       await backend.clock.until(tx.durable)
       disk.close(left)
       await backend.clock.advance(1_000)
-      const again = await restarted(device)
+      const again = await device.offline()
       expect([disk.opened, again.outbox.list().map(({ id }) => id)]).toEqual([3, [tx.id]])
       expect(notes(again)).toEqual({ 1: { title: 'Milk' }, 2: {} })
     })
@@ -87,7 +78,7 @@ describe.each(['all', 'nothing'] as const)(
     ])('%s, it is fetched again, and is durable', async (_, writes) => {
       const { backend, disk, device } = await open()
       await device.kill()
-      await backend.startOver()
+      await backend.server.restore()
       await backend.insert('2')
       const client = device.client()
       backend.intercept = at('bootstrap', async (_, pass) => {
@@ -98,7 +89,7 @@ describe.each(['all', 'nothing'] as const)(
       })
       expect(await backend.clock.until(client.sync())).toMatchObject({ kind: 'bootstrap' })
       expect([disk.opened, client.status.storage]).toEqual([3, { kind: 'memory' }])
-      expect(notes(await restarted(device))).toEqual({ 2: {}, ...(writes && { 3: {} }) })
+      expect(notes(await device.offline())).toEqual({ 2: {}, ...(writes && { 3: {} }) })
     })
   },
 )
@@ -129,7 +120,7 @@ test('a client that lost its database to another does not take it back when the 
 })
 
 test('a rejected write stays in the inbox if the database comes back empty and cannot be written', async () => {
-  const backend = await TestBackend.open()
+  const backend = new TestBackend()
   await backend.insert('2', {}, 'bob')
   const disk = new ClosableStore()
   let isFull = false
@@ -155,13 +146,13 @@ describe('opening the database again', () => {
   test.each([3_000, 12_000, 60_000])(
     'does not block a wait of %i ms, even if the engine closes it each time',
     async (ms) => {
-      const backend = await TestBackend.open()
+      const backend = new TestBackend()
       await backend.insert('1', { title: 'Milk' })
       const disk = new ClosableStore()
       let fetched = 0
       backend.intercept = at('bootstrap', async (_, pass) => {
         fetched += 1
-        await new Promise<void>((resolve) => void backend.clock.after(ms, resolve))
+        await backend.wait(ms)
         disk.close('nothing')
         return pass()
       })
@@ -210,7 +201,7 @@ describe('opening the database again', () => {
     device.network.mend()
     await backend.clock.advance(60_000)
     expect([disk.opened, client.status.storage.reason]).toEqual([5, undefined])
-    expect(device.log).toEqual(['error StorageError closed', 'reset repair'])
+    expect(device.log).toEqual(['error StorageError closed', 'reset repair since 1'])
   })
 
   test('is tried again for the next change in a client that only reads', async () => {
@@ -223,7 +214,7 @@ describe('opening the database again', () => {
     await backend.insert('3')
     await backend.clock.advance(30_000)
     expect([disk.opened, client.status.storage.reason]).toEqual([5, undefined])
-    expect(notes(await restarted(device))).toEqual(await backend.rows())
+    expect(notes(await device.offline())).toEqual(await backend.rows())
   })
 
   test('works for a client that only reads, however often the engine closes it', async () => {
@@ -235,7 +226,7 @@ describe('opening the database again', () => {
     }
     await backend.clock.advance(60_000)
     expect(client.status.storage).toEqual({ kind: 'memory' })
-    expect(notes(await restarted(device))).toEqual(await backend.rows())
+    expect(notes(await device.offline())).toEqual(await backend.rows())
   })
 
   test('keeps what is written while the engine closes it once a second', async () => {
@@ -261,7 +252,7 @@ describe('opening the database again', () => {
     await backend.clock.advance(100)
     expect(disk.opened).toBe(2)
     await backend.clock.until(client.close())
-    const again = await restarted(device)
+    const again = await device.offline()
     expect(again.outbox.list().map(({ id }) => id)).toEqual([tx.id])
   })
 

@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { memoryStore } from '../../src/storage/memory.ts'
-import { add, counting, names, noNotes } from '../support/sending.ts'
-import { at, failure, notes, TestBackend } from '../support/test-backend.ts'
+import { add, at, counting, failure, inStep, names, notes, TestBackend } from '../support/test-backend.ts'
 
 describe('sending', () => {
   test('invariant 27: transactions are sent in order, across restarts and lost responses, and none is skipped', async () => {
-    const { backend, device, client } = await noNotes()
+    const { backend, device, client } = await inStep()
     const accepted: string[] = []
     const made: string[] = []
     let turn = 0
@@ -38,7 +37,7 @@ describe('sending', () => {
   })
 
   test('queued transactions are sent in batches of at most a hundred, within the size limit of a request', async () => {
-    const { backend, device, client } = await noNotes()
+    const { backend, device, client } = await inStep()
     device.network.cut()
     for (const name of names(250)) add(client, name)
     for (const n of [1, 2, 3])
@@ -51,7 +50,7 @@ describe('sending', () => {
   })
 
   test('a transaction is sent in one batch with its requirement', async () => {
-    const { backend, device, client } = await noNotes()
+    const { backend, device, client } = await inStep()
     device.network.cut()
     const required = add(client, '1')
     client.mutate((m) => m.insert('Note', { id: '2' }), { requires: [required] })
@@ -62,7 +61,7 @@ describe('sending', () => {
   })
 
   test('a transaction that exceeds the size limit of a request is sent alone', async () => {
-    const { backend, device, client } = await noNotes()
+    const { backend, device, client } = await inStep()
     device.network.cut()
     const texts = ['', 'x'.repeat(400_000), '']
     const all = texts.map((text) => client.mutate((m) => m.insert('Note', { text })))
@@ -73,7 +72,7 @@ describe('sending', () => {
   })
 
   test('a transaction that is not stored yet is not sent, and blocks later ones', async () => {
-    const { backend, client } = await noNotes()
+    const { backend, client } = await inStep()
     const tx = add(client, '1')
     expect(tx.state).toBe('writing')
     expect(backend.received).toEqual([])
@@ -86,7 +85,7 @@ describe('sending', () => {
     ['of 413', 413, 'too_large'],
     ['with the error of one of them', 422, 'invalid'],
   ])('a batch that is refused by an answer %s is sent in halves', async (_, status, code) => {
-    const { backend, device, client } = await noNotes()
+    const { backend, device, client } = await inStep()
     device.network.cut()
     const all = names(9).map((name) => add(client, name))
     const { sizes } = counting(backend, async (request, pass) =>
@@ -99,7 +98,7 @@ describe('sending', () => {
   })
 
   test('invariant 23: an error response to a single transaction rejects it, and the others are sent', async () => {
-    const { backend, device, client } = await noNotes()
+    const { backend, device, client } = await inStep()
     device.network.cut()
     const made = names(5).map((name) => add(client, name))
     const poison = made[2]
@@ -120,18 +119,20 @@ describe('sending', () => {
 describe('credentials that ended', () => {
   test('invariant 24: a 401 runs the handler once and keeps all, which is sent with the new token', async () => {
     const told: string[] = []
-    const { backend, device, client } = await noNotes({
-      onUnauthenticated: ({ message }) => told.push(message),
-    })
-    device.token = 'expired'
-    backend.service.revoke(() => true)
+    const { backend, device, client } = await inStep(
+      {},
+      {
+        onUnauthenticated: ({ message }) => told.push(message),
+      },
+    )
+    backend.server.expire('ada')
     const all = names(3).map((name) => add(client, name))
     await backend.clock.advance(600_000)
     expect(told).toHaveLength(1)
-    expect(told[0]).not.toContain('expired token')
+    expect(told[0]).not.toContain(device.token)
     expect(all.map(({ state }) => state)).toEqual(['queued', 'queued', 'queued'])
     expect(client.status.writes).toMatchObject({ pending: 3, paused: expect.stringContaining('401') })
-    device.token = 'ada'
+    device.token = backend.server.token('ada')
     client.resume()
     await backend.clock.advance(5_000)
     expect(all.map(({ state }) => state)).toEqual(['synced', 'synced', 'synced'])
@@ -140,15 +141,18 @@ describe('credentials that ended', () => {
 
   test('a 401 to a transaction pauses all syncing, including the open socket, until there are new credentials', async () => {
     const told: string[] = []
-    const { backend, device, client } = await noNotes({
-      onUnauthenticated: ({ message }) => told.push(message),
-    })
+    const { backend, device, client } = await inStep(
+      {},
+      {
+        onUnauthenticated: ({ message }) => told.push(message),
+      },
+    )
     device.token = 'expired'
     const tx = add(client, '1')
     await backend.clock.advance(5_000)
     expect(client.status.connection.state).toBe('unauthenticated')
     expect(told).toHaveLength(1)
-    device.token = 'ada'
+    device.token = backend.tokens.ada
     client.resume()
     await backend.clock.advance(5_000)
     expect([tx.state, client.status.connection.state]).toEqual(['synced', 'socket'])
@@ -156,12 +160,15 @@ describe('credentials that ended', () => {
 
   test('a token from the handler is used at once for sending', async () => {
     let asked = 0
-    const { backend, device, client } = await noNotes({
-      onUnauthenticated: async () => {
-        asked += 1
-        return 'ada'
+    const { backend, device, client } = await inStep(
+      {},
+      {
+        onUnauthenticated: async () => {
+          asked += 1
+          return backend.tokens.ada
+        },
       },
-    })
+    )
     device.token = 'expired'
     const tx = add(client, '1')
     await backend.clock.advance(5_000)
@@ -171,7 +178,7 @@ describe('credentials that ended', () => {
 
 describe('the same transaction', () => {
   test('invariant 21: is sent again after a restart if its response was lost, and gets the same result', async () => {
-    const { backend, device, client } = await noNotes()
+    const { backend, device, client } = await inStep()
     const answers: unknown[] = []
     backend.intercept = at('tx', async (_, pass) => {
       const response = await pass()
@@ -194,12 +201,12 @@ describe('the same transaction', () => {
     await backend.clock.advance(60_000)
     expect(backend.received).toEqual([tx.id, tx.id])
     expect(answers[1]).toEqual(answers[0])
-    expect((await backend.log.position()).head).toBe(1)
+    expect(backend.head).toBe(1)
     expect(notes(again)).toEqual({ 1: {} })
   })
 
   test('invariant 19, invariant 39: happens once if two clients of one disk send it, and both get the result', async () => {
-    const backend = await TestBackend.open()
+    const backend = new TestBackend()
     const store = memoryStore()
     const first = backend.device({ store })
     first.network.cut()
@@ -215,6 +222,6 @@ describe('the same transaction', () => {
     expect(backend.received.length).toBe(2)
     expect(new Set(backend.received).size).toBe(1)
     expect(both.map((tx) => tx?.state)).toEqual(['synced', 'synced'])
-    expect((await backend.log.position()).head).toBe(1)
+    expect(backend.head).toBe(1)
   })
 })

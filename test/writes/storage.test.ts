@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { StorageError } from '../../src/base/errors.ts'
 import type { Transaction } from '../../src/index.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
-import type { Store, StoreConnection } from '../../src/storage/store.ts'
+import type { StoreConnection } from '../../src/storage/store.ts'
 import { FaultyStore, faults } from '../support/store-faults.ts'
-import { at, failure, notes, TestBackend } from '../support/test-backend.ts'
-import { watching, writesOutbox } from '../support/watching-store.ts'
+import { at, failure, inStep, notes, TestBackend } from '../support/test-backend.ts'
+import { around, watching, writesOutbox } from '../support/watching-store.ts'
 
 const full = () => new StorageError('quota', 'The disk is full.')
 
@@ -19,7 +19,6 @@ const told = (tx: Transaction) => {
 }
 
 test('invariant 18: a transaction is reported as durable only once it is on disk', async () => {
-  const backend = await TestBackend.open()
   const inner = memoryStore()
   let release = () => {}
   let held = false
@@ -29,8 +28,7 @@ test('invariant 18: a transaction is reported as durable only once it is on disk
       release = resolve
     })
   })
-  const device = backend.device({ store })
-  const client = await device.live()
+  const { backend, device, client } = await inStep({}, { store })
   held = true
   const tx = client.mutate((m) => m.insert('Note', { id: '1' }))
   const heard = told(tx)
@@ -51,12 +49,9 @@ test('invariant 18: a transaction is reported as durable only once it is on disk
 describe.each(faults)('where a store fails once by %s', (fault) => {
   test('at each step of writing, whatever was durable happens once, and whatever failed does not', async () => {
     for (let step = 0; step < 40; step += 1) {
-      const backend = await TestBackend.open()
-      await backend.insert('0', { n: 0 })
       const inner = memoryStore()
       const faulty = new FaultyStore(inner)
-      const device = backend.device({ store: faulty.store })
-      const client = await device.live()
+      const { backend, device, client } = await inStep({ 0: { n: 0 } }, { store: faulty.store })
       faulty.arm(step, fault)
       const write = (n: number) => client.mutate((m) => m.update('Note', '0', { [`f${n}`]: n }))
       const made = [write(1)]
@@ -73,7 +68,7 @@ describe.each(faults)('where a store fails once by %s', (fault) => {
       await backend.clock.advance(300_000)
       expect(notes(next)).toEqual(await backend.rows())
       expect(next.status.writes).toEqual({ pending: 0, rejected: 0 })
-      expect((await backend.log.position()).head).toBe(1 + new Set(backend.received).size)
+      expect(backend.head).toBe(1 + new Set(backend.received).size)
       for (const [n, tx] of made.entries()) {
         const happened = Object.hasOwn(next.get('Note', '0') ?? {}, `f${n + 1}`)
         if (heard[n]?.durable) expect([fault, step, n, happened]).toEqual([fault, step, n, true])
@@ -91,7 +86,7 @@ describe.each(faults)('where a store fails once by %s', (fault) => {
 describe('a store that fails', () => {
   /** A client that runs on a store whose writes to the outbox fail while `is.failing`. */
   async function failing(error = full) {
-    const backend = await TestBackend.open()
+    const backend = new TestBackend()
     await backend.insert('1', { title: 'Milk' })
     const is = { failing: false }
     const inner = memoryStore()
@@ -184,41 +179,28 @@ describe('a store that fails', () => {
     const tx = client.mutate((m) => m.update('Note', '1', { n: 1 }))
     await backend.clock.until(tx.synced)
     await backend.clock.advance(10_000)
-    expect([tx.state, await tx.accepted, notes(client)]).toEqual([
-      'synced',
-      2,
-      { 1: { title: 'Milk', n: 1 } },
-    ])
+    expect(tx.state).toBe('synced')
+    expect(await tx.accepted).toBe(2)
+    expect(notes(client)).toEqual({ 1: { title: 'Milk', n: 1 } })
     expect(device.log).toEqual([])
     is.failing = false
-    await device.kill()
-    const next = await device.live()
+    const next = await device.restart()
     await backend.clock.advance(10_000)
-    expect([next.outbox.list(), (await backend.log.position()).head]).toEqual([[], 2])
+    expect([next.outbox.list(), backend.head]).toEqual([[], 2])
   })
 
   test('invariant 33: without room the data goes first, and the outbox still gets room', async () => {
-    const backend = await TestBackend.open()
+    const backend = new TestBackend()
     for (const id of ['1', '2', '3']) await backend.insert(id, { title: id })
-    const inner = memoryStore()
     const is = { full: false }
     const pages = async (connection: StoreConnection) =>
       connection.transaction({ tables: ['pages'], mode: 'read' }, (tx) => tx.keys('pages'))
     let underneath: StoreConnection | undefined
-    const store: Store = {
-      ...inner,
-      open: async (name) => {
-        const connection = await inner.open(name)
-        underneath = connection
-        return {
-          ...connection,
-          transaction: async (options, body) => {
-            if (is.full && writesOutbox(options) && (await pages(connection)).length > 0) throw full()
-            return connection.transaction(options, body)
-          },
-        }
-      },
-    }
+    const store = around(memoryStore(), async (options, run, connection) => {
+      underneath = connection
+      if (is.full && writesOutbox(options) && (await pages(connection)).length > 0) throw full()
+      return run()
+    })
     const device = backend.device({ store })
     const client = await device.live()
     is.full = true
@@ -228,8 +210,7 @@ describe('a store that fails', () => {
     expect(underneath && (await pages(underneath))).toEqual([])
     expect(client.status.storage.reason).toContain('full')
     expect(Object.keys(notes(client))).toEqual(['1', '2', '3', '4'])
-    await device.kill()
-    const next = await device.live()
+    const next = await device.restart()
     await backend.clock.advance(10_000)
     expect(next.outbox.list()).toEqual([])
     expect(Object.keys(await backend.rows())).toEqual(['1', '2', '3', '4'])
@@ -258,7 +239,7 @@ describe('a store that fails', () => {
     const connection = await device.store.open(name)
     await connection.transaction({ tables: ['meta'], mode: 'write' }, async (tx) => tx.delete('meta', 'head'))
     connection.close()
-    await backend.startOver()
+    await backend.server.restore()
     await backend.insert('1', { title: 'Milk' })
     const next = await device.live()
     await backend.clock.advance(60_000)

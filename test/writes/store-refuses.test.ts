@@ -1,8 +1,9 @@
 import { memoryStore, StorageError, type Store } from 'instep'
-import { mockSyncServer } from 'instep/testing'
 import { describe, expect, test } from 'vitest'
+import { ownServer } from '../support/own-server.ts'
+import { watching } from '../support/watching-store.ts'
 
-type Refusal = () => unknown
+type Refusal = () => void | Promise<void>
 
 const aborts: Refusal = () => {
   throw new StorageError('aborted', 'UnknownError: Internal error committing transaction')
@@ -21,24 +22,13 @@ const refusals: { readonly [kind: string]: Refusal } = {
 
 /** A client in step, whose store takes no writes from then on, for as long as `is.refusing`. */
 async function onStoreThat(refuse: Refusal) {
-  const server = mockSyncServer()
+  const server = ownServer()
   await server.write([{ op: 'i', t: 'Item', id: 'i1', p: { title: 'old' } }], 'ada')
-  const inner = memoryStore()
   const is = { refusing: false }
-  const store: Store = {
-    kind: 'durable',
-    destroy: (name) => inner.destroy(name),
-    async open(name) {
-      const connection = await inner.open(name)
-      return {
-        ...connection,
-        transaction: (options, body) =>
-          is.refusing && options.mode === 'write'
-            ? Promise.resolve().then(refuse as () => never)
-            : connection.transaction(options, body),
-      }
-    },
-  }
+  const refusing = watching(memoryStore(), ({ mode }) =>
+    is.refusing && mode === 'write' ? refuse() : undefined,
+  )
+  const store: Store = { ...refusing, kind: 'durable' }
   const device = server.device()
   const client = device.client({ identity: 'ada', store })
   await client.start()
@@ -56,14 +46,12 @@ describe.each(Object.entries(refusals))('with a network, and a store that %s,', 
     await server.clock.advance(120_000)
     expect(tx.state).toBe('synced')
     expect(await stored()).toBe('mine')
-    await server.close()
   })
 
   test('`durable` resolves once the server has accepted the write', async () => {
     const { server, rename, stored } = await onStoreThat(refuse)
     await server.clock.until(rename('mine').durable)
     expect(await stored()).toBe('mine')
-    await server.close()
   })
 })
 
@@ -75,7 +63,6 @@ test('invariant 33: a write in the first moment of a tab waits for the server’
   await server.settle()
   expect(tx.state).toBe('synced')
   expect(await stored()).toBe('early')
-  await server.close()
 })
 
 test('a write that neither the store nor the server accepted is undone, with the reason', async () => {
@@ -84,7 +71,6 @@ test('a write that neither the store nor the server accepted is undone, with the
   const tx = rename('mine')
   await expect(server.clock.until(tx.durable)).rejects.toMatchObject({ name: 'StorageError' })
   expect(client.get('Item', 'i1')?.title).toBe('old')
-  await server.close()
 })
 
 test('invariant 33: a write that is sent from memory, and gets no answer, is stored once the store takes writes again', async () => {
@@ -99,7 +85,6 @@ test('invariant 33: a write that is sent from memory, and gets no answer, is sto
   const again = device.client({ identity: 'ada', store })
   await again.start()
   expect(again.outbox.list().map(({ id }) => id)).toEqual([tx.id])
-  await server.close()
 })
 
 test('a write that is sent from memory, and gets no answer, is given up with the store’s error when the client closes', async () => {
@@ -110,7 +95,6 @@ test('a write that is sent from memory, and gets no answer, is given up with the
   await server.clock.advance(1_000)
   await server.clock.until(client.close())
   await durable
-  await server.close()
 })
 
 test('a write that the store removed late does not come back after a reload', async () => {
@@ -130,5 +114,4 @@ test('a write that the store removed late does not come back after a reload', as
   expect(again.outbox.list()).toEqual([])
   expect(again.get('Item', 'i1')?.title).toBe('theirs')
   expect(await stored()).toBe('theirs')
-  await server.close()
 })

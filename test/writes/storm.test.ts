@@ -1,6 +1,6 @@
 import { memoryStore } from 'instep'
-import { mockSyncServer } from 'instep/testing'
 import { expect, test } from 'vitest'
+import { ownServer } from '../support/own-server.ts'
 
 const answers: readonly (readonly [string, (body: string) => Response])[] = [
   [
@@ -16,7 +16,7 @@ const answers: readonly (readonly [string, (body: string) => Response])[] = [
 ]
 
 test.each(answers)('a server that answers reads, but %s to writes, is asked seldom', async (_, answer) => {
-  const server = mockSyncServer()
+  const server = ownServer()
   await server.write([{ op: 'i', t: 'Item', id: 'i1', p: { title: 'old' } }], 'ada')
   const { fetch } = server.environment
   const wait = (ms: number) => new Promise<void>((resolve) => server.clock.after(ms, resolve))
@@ -40,5 +40,4 @@ test.each(answers)('a server that answers reads, but %s to writes, is asked seld
   await server.clock.advance(600_000)
   expect(posts).toBeGreaterThan(5)
   expect(posts).toBeLessThan(80)
-  await server.close()
 })

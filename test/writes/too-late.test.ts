@@ -1,30 +1,20 @@
 import { expect, test } from 'vitest'
 import type { SyncClient } from '../../src/index.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
-import type { Store } from '../../src/storage/store.ts'
-import { at, failure, TestBackend } from '../support/test-backend.ts'
-import { writesOutbox } from '../support/watching-store.ts'
+import { at, failure, inStep } from '../support/test-backend.ts'
+import { around, writesOutbox } from '../support/watching-store.ts'
 
 /** A disk that does all that it is told, and never says that the next write to the outbox is done once it is `silent`. */
 function disk() {
   const inner = memoryStore()
   const is = { silent: false }
-  const store: Store = {
-    ...inner,
-    open: async (name) => {
-      const connection = await inner.open(name)
-      return {
-        ...connection,
-        transaction: async (options, body) => {
-          if (!is.silent || !writesOutbox(options)) return connection.transaction(options, body)
-          is.silent = false
-          const { signal: _, ...unlimited } = options
-          await connection.transaction(unlimited, body)
-          return new Promise<never>(() => {})
-        },
-      }
-    },
-  }
+  const store = around(inner, async (options, run) => {
+    if (!is.silent || !writesOutbox(options)) return run()
+    is.silent = false
+    const { signal: _, ...unlimited } = options
+    await run(unlimited)
+    return new Promise(() => {})
+  })
   return { is, store, inner }
 }
 
@@ -41,11 +31,8 @@ const changes: readonly (readonly [what: string, state: 'queued' | 'rejected', c
 test.each(changes)(
   'invariant 18: a transaction that was to be %s, when the disk did so without confirming in time, is restored on disk',
   async (_, state, change) => {
-    const backend = await TestBackend.open()
-    await backend.insert('1', { title: 'Milk' })
     const { is, store, inner } = disk()
-    const device = backend.device({ store })
-    const client = await device.live()
+    const { backend, client } = await inStep({ 1: { title: 'Milk' } }, { store })
     if (state === 'queued') await backend.clock.until(client.stop())
     else backend.intercept = at('tx', async () => failure(422, 'invalid'))
     const tx = write(client, 1)

@@ -1,11 +1,12 @@
 import { memoryStore, type Store, type SyncClient } from 'instep'
-import { mockSyncServer } from 'instep/testing'
 import { describe, expect, test } from 'vitest'
 import { ClosableStore } from '../support/closable-store.ts'
+import { ownServer } from '../support/own-server.ts'
+import { watching } from '../support/watching-store.ts'
 
 /** Two tabs of one browser: A was opened first, so that it does not store the data. Somebody else writes as the service. */
 async function twoTabs(store = memoryStore()) {
-  const server = mockSyncServer()
+  const server = ownServer()
   await server.write([{ op: 'i', t: 'Item', id: 'i1', p: { n: 0 } }], 'ada')
   await server.write([{ op: 'i', t: 'Item', id: 'i2', p: { n: 0 } }], 'ada')
   const device = server.device()
@@ -60,7 +61,6 @@ describe.each(['online', 'offline'] as const)('a write that another tab has sync
     await server.clock.advance(5_000)
     expect(b.get('Item', 'i1')?.n).toBe(10)
     expect(shown).not.toContain(1)
-    await server.close()
   })
 
   test('is not shown over newer data when the tab writes something else', async () => {
@@ -68,7 +68,6 @@ describe.each(['online', 'offline'] as const)('a write that another tab has sync
     b.mutate((m) => m.update('Item', 'i2', { n: 1 }))
     await server.clock.advance(5_000)
     expect(shown).not.toContain(1)
-    await server.close()
   })
 
   test('is not the base of a later write of the tab', async () => {
@@ -79,7 +78,6 @@ describe.each(['online', 'offline'] as const)('a write that another tab has sync
     device.reconnect()
     await server.settle()
     expect(await stored()).toBe(11)
-    await server.close()
   })
 })
 
@@ -103,7 +101,6 @@ test('invariant 21: a write that a follower has seen in the data is removed from
   await server.clock.until(a.close())
   const { transaction } = await inner.open(name)
   expect(await transaction({ tables: ['outbox'], mode: 'read' }, (tx) => tx.keys('outbox'))).toEqual([])
-  await server.close()
 })
 
 test('a write that was seen in the data is not sent again after a restore of the server', async () => {
@@ -117,28 +114,14 @@ test('a write that was seen in the data is not sent again after a restore of the
   const again = await open()
   expect(await stored()).toBe(7)
   expect(again.get('Item', 'i1')?.n).toBe(7)
-  await server.close()
 })
 
 test('invariant 11: a write that was seen in the data is not sent again, even if the disk failed to remove it', async () => {
   const { server, device, write, stored } = await twoTabs()
-  const inner = memoryStore()
   let isSlow = false
-  const store: typeof inner = {
-    ...inner,
-    async open(name) {
-      const connection = await inner.open(name)
-      const isData = ({ mode, tables }: { readonly mode: string; readonly tables: readonly string[] }) =>
-        mode === 'write' && tables.includes('journal')
-      return {
-        ...connection,
-        transaction: (options, body) =>
-          isSlow && isData(options)
-            ? Promise.reject(new Error('The disk is slow.'))
-            : connection.transaction(options, body),
-      }
-    },
-  }
+  const store = watching(memoryStore(), ({ mode, tables }) => {
+    if (isSlow && mode === 'write' && tables.includes('journal')) throw new Error('The disk is slow.')
+  })
   const tab = device.client({ identity: 'ada', store })
   await tab.start()
   await server.settle()
@@ -152,7 +135,6 @@ test('invariant 11: a write that was seen in the data is not sent again, even if
   await again.start()
   await server.settle()
   expect(await stored()).toBe(7)
-  await server.close()
 })
 
 test('a tab does not put back on the disk what another tab has synced and removed', async () => {
@@ -170,7 +152,6 @@ test('a tab does not put back on the disk what another tab has synced and remove
   front()
   await server.clock.advance(5_000)
   expect(shown).not.toContain(1)
-  await server.close()
 })
 
 describe.each(['all', 'nothing'] as const)(
@@ -194,9 +175,8 @@ describe.each(['all', 'nothing'] as const)(
     }
 
     test('goes on writing', async () => {
-      const { server, after } = await closed('online')
+      const { after } = await closed('online')
       expect(after.state).toBe('synced')
-      await server.close()
     })
 
     test('invariant 31, invariant 32: keeps what it wrote before, and what it writes then', async () => {
@@ -204,7 +184,6 @@ describe.each(['all', 'nothing'] as const)(
       await server.clock.until(a.close())
       const again = await open()
       expect(again.outbox.list().map(({ records }) => records[0]?.id)).toEqual(['before', 'after'])
-      await server.close()
     })
   },
 )

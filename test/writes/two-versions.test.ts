@@ -1,13 +1,25 @@
 import { describe, expect, test } from 'vitest'
-import { defineModels } from '../../src/index.ts'
+import * as z from 'zod/mini'
+import { defineModels, model } from '../../src/index.ts'
+import type { WireRow } from '../../src/protocol/row.ts'
+import type { TxOp } from '../../src/protocol/tx.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import { at, failure, notes, TestBackend, type TestDevice, watched } from '../support/test-backend.ts'
 import { watching, writesOutbox } from '../support/watching-store.ts'
-import { modelsOf } from './tabs-models.ts'
+
+const Note = z.looseObject({})
+
+/** The option of a client with the models of an application whose each version notes itself in what it migrates. */
+function modelsOf(version: number, load: 'eager' | 'lazy' = 'eager'): object {
+  const step = <T extends TxOp | WireRow>(value: T): T =>
+    'p' in value ? { ...value, p: { ...value.p, version } } : value
+  const options = version > 1 ? { version, migrate: { [version]: { row: step, op: step } } } : {}
+  return { models: defineModels({ Note: model(Note, { load }) }, options) }
+}
 
 /** Two tabs offline, the second of a newer version of the application: both have what was written in the first. */
 async function twoVersions() {
-  const backend = await TestBackend.open()
+  const backend = new TestBackend()
   await backend.insert('1', { version: 2 })
   const store = memoryStore()
   const devices = [backend.device({ store }), backend.device({ store })] as const
@@ -63,13 +75,13 @@ test('the older version does not send a write that the newer one sent and saw, e
   expect(older.outbox.list().map(({ state }) => state)).toEqual(['accepted'])
   const sent = backend.received.length
   backend.intercept = (_, pass) => pass()
-  await backend.startOver()
+  await backend.server.restore()
   await backend.clock.advance(60_000)
   expect([backend.received.length, older.outbox.list(), notes(older)]).toEqual([sent, [], {}])
 })
 
 test('the older version without data counts a write that the newer one sent and saw as done', async () => {
-  const backend = await TestBackend.open()
+  const backend = new TestBackend()
   const store = memoryStore()
   const devices = [backend.device({ store }), backend.device({ store })] as const
   for (const { network } of devices) network.cut()
@@ -80,10 +92,7 @@ test('the older version without data counts a write that the newer one sent and 
   devices[1].network.mend()
   const newer = await devices[1].live(modelsOf(2))
   expect(newer.outbox.list()).toEqual([])
-  backend.intercept = at('bootstrap', async (_, pass) => {
-    await new Promise<void>((resolve) => void backend.clock.after(5_000, resolve))
-    return pass()
-  })
+  backend.server.late(5_000, { endpoint: 'bootstrap' })
   devices[0].network.mend()
   await backend.clock.advance(60_000)
   expect([written.state, older.outbox.list()]).toEqual(['synced', []])
@@ -105,7 +114,7 @@ test('the older version asks for a write that the newer one sent without respons
 })
 
 test('a write that the newer version sent and saw is done if the disk kept the older one from undoing it', async () => {
-  const backend = await TestBackend.open()
+  const backend = new TestBackend()
   const store = memoryStore()
   let hangs = false
   const disk = watching(store, (options) => {
@@ -137,7 +146,7 @@ test('a write that the newer version sent and saw is done if the disk kept the o
 describe('a write that the newer version cannot migrate, and the older one has not sent', () => {
   /** The older one does not send. */
   async function parked() {
-    const backend = await TestBackend.open()
+    const backend = new TestBackend()
     const store = memoryStore()
     const older = await backend.device({ store }).live(modelsOf(1))
     await backend.clock.until(older.stop())

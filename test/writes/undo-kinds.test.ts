@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { oneNote } from '../support/one-note.ts'
-import { at, failure, notes } from '../support/test-backend.ts'
+import { at, failure, notes, oneNote } from '../support/test-backend.ts'
 
 type Writing = Parameters<Awaited<ReturnType<typeof oneNote>>['client']['mutate']>[0]
 
@@ -33,8 +32,7 @@ describe.each(Object.keys(kinds))('undoing %s', (kind) => {
     expect(await backend.clock.until(tx.undo())).toBeUndefined()
     expect([tx.state, client.outbox.list(), notes(client)]).toEqual(['cancelled', [], before])
     await expect(tx.accepted).rejects.toMatchObject({ name: 'RejectedError', reason: 'cancelled' })
-    await device.kill()
-    const again = await device.live()
+    const again = await device.restart()
     await backend.clock.advance(10_000)
     expect([notes(again), backend.received]).toEqual([before, []])
   })
@@ -42,11 +40,9 @@ describe.each(Object.keys(kinds))('undoing %s', (kind) => {
   test('after it was possibly sent takes another transaction', async () => {
     const { backend, device, client } = await oneNote()
     const before = notes(client)
-    let lost = false
     backend.intercept = at('tx', async (_, pass) => {
-      const response = await pass()
-      if (lost) return response
-      lost = true
+      await pass()
+      backend.intercept = (_request, next) => next()
       return failure(503)
     })
     backend.push = () => {}
@@ -120,12 +116,7 @@ describe.each(Object.keys(kinds))('undoing %s', (kind) => {
     const { backend, client } = await oneNote()
     const before = notes(client)
     if (state !== 'synced') backend.push = () => {}
-    if (state === 'sending') {
-      backend.intercept = at('tx', async (_, pass) => {
-        await new Promise<void>((resolve) => void backend.clock.after(500, resolve))
-        return pass()
-      })
-    }
+    if (state === 'sending') backend.server.late(500, { endpoint: 'tx', times: Number.POSITIVE_INFINITY })
     const tx = client.mutate(body, { label: 'Write' })
     await backend.clock.until<unknown>(
       state === 'sending' ? tx.durable : state === 'accepted' ? tx.accepted : tx.synced,

@@ -1,12 +1,12 @@
 import { memoryStore, type SyncClientOptions, standardTxCodec, type TxCodec } from 'instep'
-import { mockSyncServer } from 'instep/testing'
 import { describe, expect, test } from 'vitest'
+import { ownServer } from '../support/own-server.ts'
 
 const old = { title: 'old', note: 'n' }
 
 /** One record, a client of Ada's that shows it, and somebody else who writes it as the service. */
 async function oneItem(options: Pick<SyncClientOptions, 'transactionCodec'> = {}) {
-  const server = mockSyncServer()
+  const server = ownServer()
   await server.write([{ op: 'i', t: 'Item', id: 'i1', p: old }], 'ada')
   const device = server.device()
   const client = device.client({ identity: 'ada', store: memoryStore(), ...options })
@@ -25,6 +25,11 @@ async function oneItem(options: Pick<SyncClientOptions, 'transactionCodec'> = {}
       const { userId: _, ...fields } = (await server.rows('ada')).find(({ id }) => id === 'i1')?.p ?? {}
       return fields
     },
+    /** Connects the device again, and waits until all is sent. */
+    back: async () => {
+      device.reconnect()
+      await server.settle()
+    },
     inbox: () => client.outbox.list({ state: 'rejected' }).map(({ rejection }) => rejection?.reason),
   }
 }
@@ -41,7 +46,7 @@ const withoutConditions: TxCodec = {
     ),
 }
 
-const posts = (server: ReturnType<typeof mockSyncServer>) =>
+const posts = (server: ReturnType<typeof ownServer>) =>
   server.requests.filter(({ endpoint }) => endpoint === 'tx').length
 
 describe.each([0, 50, 3_000])('a write that is undone offline, %i ms later,', (undoneAfter) => {
@@ -57,44 +62,36 @@ describe.each([0, 50, 3_000])('a write that is undone offline, %i ms later,', (u
   }
 
   test('leaves what somebody else writes', async () => {
-    const { server, device, others, stored } = await undoneOffline('rename')
+    const { others, stored, back } = await undoneOffline('rename')
     await others({ title: 'theirs', note: 'long work' })
-    device.reconnect()
-    await server.settle()
+    await back()
     expect(await stored()).toEqual({ title: 'theirs', note: 'long work' })
-    await server.close()
   })
 
   test('invariant 74: never reaches the server', async () => {
-    const { server, device, tx } = await undoneOffline('rename')
-    device.reconnect()
-    await server.settle()
+    const { server, tx, back } = await undoneOffline('rename')
+    await back()
     expect(tx.state).toBe('cancelled')
     expect(posts(server)).toBe(0)
-    await server.close()
   })
 
   test('leaves what somebody else writes to a record that it was to remove', async () => {
-    const { server, device, others, stored } = await undoneOffline('remove')
+    const { others, stored, back } = await undoneOffline('remove')
     await others({ title: 'theirs' })
-    device.reconnect()
-    await server.settle()
+    await back()
     expect(await stored()).toEqual({ title: 'theirs', note: 'n' })
-    await server.close()
   })
 
   test('leaves nothing in the inbox where somebody else removes the record', async () => {
-    const { server, device, othersRemove, inbox } = await undoneOffline('rename')
+    const { othersRemove, inbox, back } = await undoneOffline('rename')
     await othersRemove()
-    device.reconnect()
-    await server.settle()
+    await back()
     expect(inbox()).toEqual([])
-    await server.close()
   })
 })
 
 test('a write that was made offline before a restart, and undone after it, never reaches the server', async () => {
-  const { server, device } = await oneItem()
+  const { server, device, back } = await oneItem()
   const store = memoryStore()
   const before = device.client({ identity: 'ada', store })
   await before.start()
@@ -108,14 +105,12 @@ test('a write that was made offline before a restart, and undone after it, never
   await after.start()
   await server.clock.advance(60_000)
   await server.clock.until(after.outbox.get(tx.id)?.undo() ?? Promise.reject(new Error('It is gone.')))
-  device.reconnect()
-  await server.settle()
+  await back()
   expect(posts(server)).toBe(0)
-  await server.close()
 })
 
 test('no transaction counts as sent while there is no token', async () => {
-  const server = mockSyncServer()
+  const server = ownServer()
   let token = Promise.resolve(server.token('ada'))
   const client = server.client({ identity: 'ada', store: memoryStore(), token: () => token })
   await client.start()
@@ -125,50 +120,43 @@ test('no transaction counts as sent while there is no token', async () => {
   await server.clock.advance(1_000)
   await server.clock.until(tx.undo())
   expect(tx.state).toBe('cancelled')
-  await server.close()
 })
 
 describe('undo', () => {
   test('invariant 74: restores what somebody else wrote before the write arrived', async () => {
-    const { server, device, client, rename, others, stored } = await oneItem()
+    const { server, device, client, rename, others, stored, back } = await oneItem()
     device.disconnect()
     const tx = rename('mine')
     await server.clock.until(tx.durable)
     await others({ title: 'theirs' })
-    device.reconnect()
-    await server.settle()
+    await back()
     expect((await stored()).title).toBe('mine')
     await server.clock.until(client.undo())
     await server.settle()
     expect((await stored()).title).toBe('theirs')
-    await server.close()
   })
 
   test('invariant 74: brings a removed record back with what somebody else wrote before the removal arrived', async () => {
-    const { server, device, client, remove, others, stored } = await oneItem()
+    const { server, device, client, remove, others, stored, back } = await oneItem()
     device.disconnect()
     await server.clock.until(remove().durable)
     await others({ note: 'theirs' })
-    device.reconnect()
-    await server.settle()
+    await back()
     await server.clock.until(client.undo())
     await server.settle()
     expect(await stored()).toEqual({ title: 'old', note: 'theirs' })
-    await server.close()
   })
 
   async function undoneOfflineAfterAnotherWrite(transactionCodec: TxCodec) {
-    const { server, device, client, rename, others, stored } = await oneItem({ transactionCodec })
+    const { server, device, client, rename, others, stored, back } = await oneItem({ transactionCodec })
     rename('mine')
     await server.settle()
     device.disconnect()
     await server.clock.advance(1_000)
     await server.clock.until(client.undo())
     await others({ title: 'theirs' })
-    device.reconnect()
-    await server.settle()
+    await back()
     const { title } = await stored()
-    await server.close()
     return title
   }
 
@@ -191,21 +179,18 @@ describe('undo', () => {
     server.release()
     await server.settle()
     expect((await stored()).title).toBe('theirs')
-    await server.close()
   })
 
   test('leaves nothing in the inbox where somebody else has removed the record', async () => {
-    const { server, device, client, rename, othersRemove, stored, inbox } = await oneItem()
+    const { server, device, client, rename, othersRemove, stored, inbox, back } = await oneItem()
     rename('mine')
     await server.settle()
     device.disconnect()
     await server.clock.until(client.undo())
     await othersRemove()
-    device.reconnect()
-    await server.settle()
+    await back()
     expect(await stored()).toEqual({})
     expect(inbox()).toEqual([])
-    await server.close()
   })
 
   test('invariant 74: of an added record leaves it where somebody else has added a field', async () => {
@@ -221,7 +206,6 @@ describe('undo', () => {
     expect((await server.rows('ada')).map(({ id }) => id)).toContain('i2')
     await others({})
     expect(await stored()).toMatchObject({ mine: 1 })
-    await server.close()
   })
 })
 
@@ -237,7 +221,6 @@ test('redo, while the undo is on its way and somebody else writes another field,
   await server.settle()
   expect(await stored()).toEqual({ title: 'mine', note: 'theirs' })
   expect(client.canUndo).toBe(true)
-  await server.close()
 })
 
 test('redo after an undo that a change of somebody else prevented leaves nothing in the inbox', async () => {
@@ -252,7 +235,6 @@ test('redo after an undo that a change of somebody else prevented leaves nothing
   await server.settle()
   expect(inbox()).toEqual([])
   expect((await stored()).title).toBe('theirs')
-  await server.close()
 })
 
 describe('redo of a write that was undone before it was sent', () => {
@@ -273,7 +255,6 @@ describe('redo of a write that was undone before it was sent', () => {
     await server.clock.until(client.redo())
     await server.settle()
     expect((await stored()).title).toBe('mine')
-    await server.close()
   })
 
   test('leaves what somebody else has written meanwhile', async () => {
@@ -284,7 +265,6 @@ describe('redo of a write that was undone before it was sent', () => {
     await server.clock.until(client.redo())
     await server.settle()
     expect((await stored()).title).toBe('theirs')
-    await server.close()
   })
 
   test('invariant 74: does not bring back a record that somebody else has removed meanwhile', async () => {
@@ -295,7 +275,6 @@ describe('redo of a write that was undone before it was sent', () => {
     await server.clock.until(client.redo())
     await server.settle()
     expect(await stored()).toEqual({})
-    await server.close()
   })
 
   test('does not remove a record that somebody else has changed meanwhile', async () => {
@@ -306,7 +285,6 @@ describe('redo of a write that was undone before it was sent', () => {
     await server.clock.until(client.redo())
     await server.settle()
     expect(await stored()).toEqual({ title: 'old', note: 'theirs' })
-    await server.close()
   })
 
   test('leaves what somebody else has written, though that comes after the redo', async () => {
@@ -316,6 +294,5 @@ describe('redo of a write that was undone before it was sent', () => {
     await client.start()
     await server.settle()
     expect((await stored()).title).toBe('theirs')
-    await server.close()
   })
 })

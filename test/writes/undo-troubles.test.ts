@@ -1,13 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { StorageError } from '../../src/base/errors.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
-import { at, failure, notes, TestBackend } from '../support/test-backend.ts'
+import { at, failure, inStep, notes } from '../support/test-backend.ts'
 import { watching, writesOutbox } from '../support/watching-store.ts'
 
 /** A client whose disk takes so many of the next writes to the outbox, and then refuses so many. */
 async function open() {
-  const backend = await TestBackend.open()
-  await backend.insert('1', { title: 'Milk', n: 1 })
   const disk = { passing: 0, failing: 0 }
   const store = watching(memoryStore(), (options) => {
     if (!writesOutbox(options) || disk.failing === 0) return
@@ -18,8 +16,7 @@ async function open() {
     disk.failing -= 1
     throw new StorageError('aborted', 'Not now.')
   })
-  const device = backend.device({ store })
-  const client = await device.live()
+  const { backend, device, client } = await inStep({ 1: { title: 'Milk', n: 1 } }, { store })
   const refuse = () => {
     backend.intercept = at('tx', async () => failure(422, 'invalid'))
   }
@@ -54,17 +51,13 @@ describe('an undo that the disk refuses', () => {
     disk.passing = 1
     disk.failing = 1
     await expect(backend.clock.until(client.undo())).rejects.toMatchObject(notNow)
-    expect([Object.keys(notes(client)), both()]).toEqual([
-      ['1', '2'],
-      [true, true],
-    ])
+    expect(Object.keys(notes(client))).toEqual(['1', '2'])
+    expect(both()).toEqual([true, true])
     while (client.canUndo) await backend.clock.until(client.undo())
     expect(Object.keys(notes(client))).toEqual(['1'])
     while (client.canRedo) await backend.clock.until(client.redo())
-    expect([Object.keys(notes(client)), both()]).toEqual([
-      ['1', '2', '3'],
-      [true, false],
-    ])
+    expect(Object.keys(notes(client))).toEqual(['1', '2', '3'])
+    expect(both()).toEqual([true, false])
   })
 
   test('reports the true state of the transaction', async () => {
@@ -207,10 +200,7 @@ describe('a rejected transaction', () => {
   test('whose undo was rejected with it cannot be redone, but retried, and then undone', async () => {
     const { backend, client, both, n } = await open()
     backend.push = () => {}
-    backend.intercept = at('tx', async () => {
-      await new Promise<void>((resolve) => void backend.clock.after(500, resolve))
-      return failure(422, 'invalid')
-    })
+    backend.intercept = at('tx', () => backend.wait(500).then(() => failure(422, 'invalid')))
     const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }))
     await backend.clock.until(tx.durable)
     await backend.clock.until(client.undo())

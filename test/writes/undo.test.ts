@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { conflict, oneNote } from '../support/one-note.ts'
-import { at, failure, notes, TestBackend } from '../support/test-backend.ts'
+import { at, conflict, failure, inStep, notes, oneNote } from '../support/test-backend.ts'
 
 describe('undo', () => {
   test('of a write that another client of the same database sent undoes it there, too', async () => {
@@ -46,10 +45,8 @@ describe('undo', () => {
     await backend.clock.advance(1_000)
     expect([await tx.undo(), client.outbox.list()]).toEqual([undefined, [tx]])
     await backend.clock.advance(1_000)
-    expect([device.log, await backend.rows()]).toEqual([
-      ['rejected Rename conflict'],
-      { 1: { title: 'mine', n: 2 } },
-    ])
+    expect(device.log).toEqual(['rejected Rename conflict'])
+    expect(await backend.rows()).toEqual({ 1: { title: 'mine', n: 2 } })
   })
 
   test('is available at once in a listener that hears of the transaction', async () => {
@@ -126,10 +123,7 @@ describe('undo', () => {
 
   test('of a transaction that is rejected later is dropped with it', async () => {
     const { backend, client } = await oneNote()
-    backend.intercept = at('tx', async () => {
-      await new Promise<void>((resolve) => void backend.clock.after(500, resolve))
-      return failure(422, 'invalid')
-    })
+    backend.intercept = at('tx', () => backend.wait(500).then(() => failure(422, 'invalid')))
     const tx = client.mutate((m) => m.update('Note', '1', { n: 2 }))
     await backend.clock.until(tx.durable)
     const inverse = await tx.undo()
@@ -190,9 +184,7 @@ describe('undo', () => {
 })
 
 test('a redone transaction requires what the original required', async () => {
-  const backend = await TestBackend.open()
-  await backend.insert('1', { n: 0 })
-  const client = await backend.device().live()
+  const { backend, client } = await inStep({ 1: { n: 0 } })
   await client.stop()
   const first = client.mutate((m) => m.insert('Note', { id: '2', title: 'mine' }))
   client.mutate((m) => m.update('Note', '1', { n: 5 }), { requires: [first] })
@@ -209,10 +201,13 @@ test('a redone transaction requires what the original required', async () => {
 })
 
 test('a redone group keeps the requirements between its transactions', async () => {
-  const backend = await TestBackend.open({
-    authorize: ({ ops }) => (ops.some(({ id }) => id === 'payment') ? { message: 'No.' } : undefined),
-  })
-  const client = await backend.device().live()
+  const { backend, client } = await inStep(
+    {},
+    {},
+    {
+      authorize: ({ ops }) => (ops.some(({ id }) => id === 'payment') ? { message: 'No.' } : undefined),
+    },
+  )
   await client.stop()
   const payment = client.mutate((m) => m.insert('Note', { id: 'payment' }), { group: 'buy' })
   client.mutate((m) => m.insert('Note', { id: 'order' }), { group: 'buy', requires: [payment] })

@@ -1,12 +1,11 @@
 import { expect, test } from 'vitest'
-import { add, noNotes } from '../support/sending.ts'
-import { at } from '../support/test-backend.ts'
+import { add, at, inStep } from '../support/test-backend.ts'
 
 /** As a browser fails where the service lets other origins read, and not write. */
 const blocked = at('tx', () => Promise.reject(new TypeError('Failed to fetch')))
 
 test('transactions that cannot be sent while data arrives are reported in the status', async () => {
-  const { backend, client } = await noNotes()
+  const { backend, client } = await inStep()
   backend.intercept = blocked
   const tx = add(client, '1')
   await backend.clock.advance(60_000)
@@ -23,21 +22,17 @@ test('transactions that cannot be sent while data arrives are reported in the st
 })
 
 test('a single lost response is not reported', async () => {
-  const { backend, device, client } = await noNotes()
+  const { backend, device, client } = await inStep()
   const told = new Set<unknown>()
   client.on('status', ({ writes }) => told.add(writes.paused))
-  backend.intercept = at('tx', async (_, pass) => {
-    await pass()
-    backend.intercept = (_request, next) => next()
-    throw new TypeError('Failed to fetch')
-  })
+  backend.server.loseAnswer({ endpoint: 'tx' })
   await backend.clock.until(add(client, '1').synced)
   expect([...told]).toEqual([undefined])
   expect(device.log).toEqual([])
 })
 
 test('offline, the connection state says it', async () => {
-  const { backend, device, client } = await noNotes()
+  const { backend, device, client } = await inStep()
   device.network.cut()
   add(client, '1')
   await backend.clock.advance(120_000)
@@ -46,7 +41,7 @@ test('offline, the connection state says it', async () => {
 })
 
 test('once the server is reachable, reading and writing do not wait for each other', async () => {
-  const { backend, device, client } = await noNotes()
+  const { backend, device, client } = await inStep()
   for (const id of ['1', '2', '3', '4', '5', '6', '7', '8']) {
     device.network.cut()
     const tx = add(client, id)

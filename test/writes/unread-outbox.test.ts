@@ -2,16 +2,14 @@ import { describe, expect, test } from 'vitest'
 import { StorageError } from '../../src/base/errors.ts'
 import type { SyncClient } from '../../src/index.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
-import type { Store } from '../../src/storage/store.ts'
-import { oneNote } from '../support/one-note.ts'
-import { notes, TestBackend } from '../support/test-backend.ts'
-import { watching, writesOutbox } from '../support/watching-store.ts'
+import { inStep, notes, oneNote, TestBackend } from '../support/test-backend.ts'
+import { around, watching, writesOutbox } from '../support/watching-store.ts'
 
 const unreadable = () => new StorageError('aborted', 'It broke.')
 
 describe('an outbox on disk', () => {
   test('invariant 27: that cannot be read at first blocks sending', async () => {
-    const backend = await TestBackend.open()
+    const backend = new TestBackend()
     const inner = memoryStore()
     const before = backend.device({ store: inner })
     const writer = await before.live()
@@ -33,13 +31,11 @@ describe('an outbox on disk', () => {
   })
 
   test('that cannot be read at first contains later writes once, with their results', async () => {
-    const backend = await TestBackend.open()
     const is = { failing: true }
     const store = watching(memoryStore(), ({ tables, mode }) => {
       if (is.failing && tables.includes('outbox') && mode === 'read') throw unreadable()
     })
-    const device = backend.device({ store })
-    const client = await device.live()
+    const { backend, client } = await inStep({}, { store })
     const tx = client.mutate((m) => m.insert('Note', { id: '1' }))
     await backend.clock.until(tx.durable)
     is.failing = false
@@ -48,27 +44,15 @@ describe('an outbox on disk', () => {
   })
 
   test('does not bring back what was undone while it was read', async () => {
-    const backend = await TestBackend.open()
+    const backend = new TestBackend()
     const is = { failing: true }
-    const inner = memoryStore()
-    const store: Store = {
-      ...inner,
-      open: async (name) => {
-        const connection = await inner.open(name)
-        return {
-          ...connection,
-          transaction: async (options, body) => {
-            if (writesOutbox(options) || !options.tables.includes('outbox')) {
-              return connection.transaction(options, body)
-            }
-            if (is.failing) throw unreadable()
-            const read = await connection.transaction(options, body)
-            await new Promise<void>((resolve) => void backend.clock.after(2_000, resolve))
-            return read
-          },
-        }
-      },
-    }
+    const store = around(memoryStore(), async (options, run) => {
+      if (writesOutbox(options) || !options.tables.includes('outbox')) return run()
+      if (is.failing) throw unreadable()
+      const read = await run()
+      await backend.wait(2_000)
+      return read
+    })
     const device = backend.device({ store })
     const client = await device.live()
     const tx = client.mutate((m) => m.insert('Note', { id: '1' }))

@@ -1,2 +1,0 @@
-export { settle } from '../../src/testing/turns.ts'
-export { VirtualClock } from '../../src/testing/virtual-clock.ts'

@@ -1,1 +1,0 @@
-export { VirtualNetwork, type VirtualServer } from '../../src/testing/virtual-network.ts'
