@@ -3,6 +3,7 @@ import { backoffMs } from '../../base/backoff.ts'
 import type { Clock, Random } from '../../base/environment.ts'
 import { NetworkError, toError, wrongOption } from '../../base/errors.ts'
 import type { Logger } from '../../base/logger.ts'
+import type { DatabaseRole } from '../log/database-role.ts'
 import type { ClientTransaction, Position, StoredRecord, WriteResult } from '../log/log.ts'
 import { RuleRunner } from '../log/rules.ts'
 import type { Db, SqlDatabase } from '../log/sql/database.ts'
@@ -154,6 +155,7 @@ export class Tables {
   /** Applies a write with ops on attached tables, in a transaction of its own. See {@link transactIn}. */
   async write(write: Write): Promise<TableOutcome> {
     const { clock, random } = this.#options
+    const role = await write.transaction?.as?.()
     for (let tries = 1; ; tries += 1) {
       if (this.#isOlder) {
         throw new NetworkError('unreachable', 'The attached tables have a newer mapping than this service.')
@@ -164,7 +166,7 @@ export class Tables {
         throw new NetworkError('unreachable', message)
       }
       try {
-        const result = await this.#try(write)
+        const result = await this.#try(write, role)
         this.#canceled.delete(keyOf(write.transaction))
         return result
       } catch (error) {
@@ -180,7 +182,7 @@ export class Tables {
     }
   }
 
-  async #try(write: Write): Promise<TableOutcome> {
+  async #try(write: Write, role: DatabaseRole | undefined): Promise<TableOutcome> {
     const { clock, maxWaitMs, turns, verdictHorizon, onWritten } = this.#options
     const { appliers, pageReads } = this.#database
     let endTurn: (() => void) | undefined
@@ -198,6 +200,7 @@ export class Tables {
             database: this.#database,
             tables: this.#tables,
             runner: new RuleRunner(clock, maxWaitMs / 2),
+            role,
             at,
             history: this.#history,
             verdictHorizon: verdictHorizon(at),
