@@ -37,6 +37,12 @@ export interface RefusalOptions {
   readonly isOfCaller?: boolean
 }
 
+/** Whether another try may succeed, by the SQLSTATE. */
+export function isTemporary(error: unknown): boolean {
+  const state = stateOf(causeOf(error))
+  return temporary.some((known) => state === known || state.slice(0, 2) === known)
+}
+
 /**
  * The rejection of a client's transaction whose op at `index`, or whose end, raised `error`. `undefined` if another try
  * may succeed. Does not quote the database's message, which may contain data of others.
@@ -44,8 +50,7 @@ export interface RefusalOptions {
 export function refusalOf(error: unknown, options: RefusalOptions = {}): WriteRejectedError | undefined {
   const cause = causeOf(error)
   const state = stateOf(cause)
-  if (state === '' || temporary.some((known) => state === known || state.slice(0, 2) === known))
-    return undefined
+  if (state === '' || isTemporary(cause)) return undefined
   return refusal(state, constraintOf(cause), options)
 }
 

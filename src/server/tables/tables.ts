@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { backoffMs } from '../../base/backoff.ts'
 import type { Clock, Random } from '../../base/environment.ts'
-import { NetworkError, toError, wrongOption } from '../../base/errors.ts'
+import { isSyncError, NetworkError, toError, wrongOption } from '../../base/errors.ts'
 import type { Logger } from '../../base/logger.ts'
 import type { DatabaseRole } from '../log/database-role.ts'
 import type { ClientTransaction, Position, StoredRecord, WriteResult } from '../log/log.ts'
@@ -20,7 +20,7 @@ import { fill } from './fill.ts'
 import { Follow } from './follow.ts'
 import { inspect, type MappedTable } from './inspect.ts'
 import { readMappings, type TableMappings } from './mapping.ts'
-import { gaveWay, isCanceled, refuseCanceled } from './refuse-op.ts'
+import { gaveWay, isCanceled, isTemporary, refuseCanceled } from './refuse-op.ts'
 import { RunAgain, transactIn } from './transact.ts'
 import { readRows } from './write-row.ts'
 
@@ -172,7 +172,7 @@ export class Tables {
       } catch (error) {
         if (isCanceled(error) && this.#isCanceledTooOften(write.transaction)) throw refuseCanceled()
         if (error instanceof RunAgain) await this.#prepareFor(error)
-        else if (!gaveWay(error)) throw error
+        else if (!gaveWay(error)) throw unavailable(error)
         if (tries === maxTries) {
           const message = `The database rolled the write back ${tries} times: ${toError(error).message}`
           throw new NetworkError('timeout', message, { cause: error })
@@ -351,6 +351,13 @@ const adviceOn: Readonly<Record<Fit, string | undefined>> = {
   unattached: 'is not attached with this mapping; run `instep attach`.',
   unfilled: 'is attached in part; run `instep attach` again.',
   triggers: 'names a table whose triggers are missing or disabled; run `instep attach` again.',
+}
+
+/** A NetworkError if another try may succeed, so that the client sends the transaction again; else `error` itself. */
+function unavailable(error: unknown): unknown {
+  if (isSyncError(error) || !isTemporary(error)) return error
+  const message = `The database could not run the transaction: ${toError(error).message}`
+  return new NetworkError('unreachable', message, { cause: error })
 }
 
 function keyOf(transaction: ClientTransaction | undefined): string {

@@ -307,11 +307,14 @@ class Attempt {
 
   /**
    * Whether the record of an op has changed since `unchangedSince`: in the history, or by a change that waits. The rows
-   * are locked, so nobody changes them meanwhile.
+   * are locked, so nobody changes them meanwhile, but a change that waits may be taken. So the records are read before
+   * the history: a change that they do not have yet is still found by comparing with the row.
    */
   async #changedSince(ops: readonly TxOp[]): Promise<(op: TxOp) => boolean> {
     const conditional = ops.filter(({ unchangedSince }) => unchangedSince !== undefined)
     if (conditional.length === 0) return () => false
+    const records = new Map<string, StoredRecord | undefined>()
+    for (const { t, id } of conditional) records.set(rowKey(t, id), await readRecord(this.#db, t, id))
     const write: Write = { ...this.#write, ops: conditional }
     const asked = askedBy([write])
     const { rows } = await sql<{ changes: readonly FoundChange[] | null; head: number; horizon: number }>`
@@ -319,8 +322,6 @@ class Attempt {
       from instep_state order by one desc limit 1`.execute(this.#db)
     const [state] = rows
     const found = changesFound(asked, state?.changes ?? [])
-    const records = new Map<string, StoredRecord | undefined>()
-    for (const { t, id } of conditional) records.set(rowKey(t, id), await readRecord(this.#db, t, id))
     return (op) => {
       const key = rowKey(op.t, op.id)
       const record = records.get(key)
