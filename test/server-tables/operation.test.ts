@@ -4,7 +4,7 @@ import { memoryStore, SyncClient, silentLogger } from '../../src/index.ts'
 import { openSqlLog, serve } from '../../src/server/index.ts'
 import { ownPostgres } from '../support/own-postgres.ts'
 import { runPostgres } from '../support/postgres.ts'
-import { openTeam, type Team, tables } from './team.ts'
+import { openTeam, type Team, type TeamOptions, tables } from './team.ts'
 
 const postgres = ownPostgres()
 const teams: Team[] = []
@@ -13,8 +13,8 @@ afterEach(async () => {
   for (const team of teams.splice(0)) await team.close()
 })
 
-async function open(on: typeof postgres = postgres) {
-  const team = await openTeam('PostgreSQL', { postgres: on, name: 'operation' })
+async function open({ on = postgres, ...options }: Partial<TeamOptions> & { on?: typeof postgres } = {}) {
+  const team = await openTeam('PostgreSQL', { name: 'operation', ...options, postgres: on })
   teams.push(team)
   await team.service.ready()
   const [{ name = '' } = {}] = await team.run('select current_database() as name')
@@ -76,6 +76,27 @@ test('a transaction that somebody has left open holds up only writes to its rows
   expect(await titlesOf(team)).toMatchObject({ a: 'Uno' })
 })
 
+test('the time for many changes does not grow with the square of their number', async () => {
+  const team = await open({ log: { maxWaitMs: 3_000 } })
+  await team.run(
+    "insert into issues (id, team_id, title) select n, 'red', 'One' from generate_series(1, 20000) n",
+  )
+  await expect.poll(() => team.rows('ann')).toHaveLength(20_000)
+  const since = await team.position()
+  // A session keeps the plans that it has made for the first statement.
+  await team.run(`
+    set statement_timeout = 5000;
+    update issues set title = 'First' where id = '1';
+    update issues set title = 'Many' where id::int <= 9000`)
+  await expect.poll(async () => (await team.frames('ann', since)).length).toBeGreaterThanOrEqual(9_000)
+  const later = await team.position()
+  // Many single keys wait, beside many records, and the database has no statistics.
+  await team.run(`do $$ begin
+    for n in 1..2000 loop update issues set title = 'Single' where id = n::text; end loop;
+  end $$`)
+  await expect.poll(async () => (await team.frames('ann', later)).length).toBe(2_000)
+})
+
 test('clients end with what psql copies in, with frames or by a snapshot', async () => {
   const team = await open()
   const { url, close } = await serve(team.service, { port: 0 })
@@ -100,7 +121,7 @@ describe('with `max_prepared_transactions` above 0', () => {
   const own = ownPostgres('max_prepared_transactions=5')
 
   test('changes are found without a notification, and those of a prepared transaction once it is committed', async () => {
-    const team = await open(own)
+    const team = await open({ on: own })
     const insertion = (id: string) =>
       `insert into issues (id, team_id, title) values ('${id}', 'red', '${id}')`
     const notices: unknown[] = []
