@@ -6,6 +6,7 @@ import { measureBootstrap } from './service/bootstrap.mjs'
 import { measureFanOut } from './service/fan-out.mjs'
 import { measureOwners, measureTeams } from './service/owners.mjs'
 import { measureStart } from './service/start.mjs'
+import { measureTables } from './service/tables.mjs'
 import { measureTransactions } from './service/transactions.mjs'
 
 const parts = {
@@ -16,6 +17,7 @@ const parts = {
   many: (options) => measureOwners(options),
   transactions: (options) => measureTransactions(options),
   start: (options) => measureStart(options),
+  tables: (options) => measureTables(options),
 }
 
 const help = `Usage: node service.mjs [options]
@@ -32,6 +34,7 @@ const help = `Usage: node service.mjs [options]
   teams          500 sockets of callers with 20 owners each at 100 writes a second: from the POST to the last message
   many           deltas and snapshots of a caller with 20 owners, beside one owner with as much, in turns
   transactions   transactions a second, beside the same statements, recorded and sent again without the service
+  tables         what attached tables cost the application, and how soon a client has a change of theirs
   start          from the command to \`listening\`, embedded, on a folder that is not there yet and on one that is
 
 It starts a PostgreSQL with its default settings (fsync is on), the service, and what loads it, each in a process of its
