@@ -7,6 +7,7 @@ import { measureFanOut } from './service/fan-out.mjs'
 import { measureOthers } from './service/others.mjs'
 import { measureOwners, measureTeams } from './service/owners.mjs'
 import { measureStart } from './service/start.mjs'
+import { measureTables } from './service/tables.mjs'
 import { measureTransactions } from './service/transactions.mjs'
 
 const parts = {
@@ -18,6 +19,7 @@ const parts = {
   transactions: (options) => measureTransactions(options),
   others: (options) => measureOthers(options),
   start: (options) => measureStart(options),
+  tables: (options) => measureTables(options),
 }
 
 const help = `Usage: node service.mjs [options]
@@ -36,6 +38,7 @@ const help = `Usage: node service.mjs [options]
   transactions   transactions a second, beside the same statements, recorded and sent again without the service
   others         how long another user's writes, its socket and /healthz wait meanwhile, on a folder and on PostgreSQL,
                  median and maximum: with nothing else, long records changed, many inserts, and a snapshot of \`--rows\`
+  tables         what attached tables cost the application, and how soon a client has a change of theirs
   start          from the command to \`listening\`, embedded, on a folder that is not there yet and on one that is
 
 It starts a PostgreSQL with its default settings (fsync is on), the service, and what loads it, each in a process of its

@@ -12,7 +12,8 @@ const secret = 'a secret that is long enough to sign with'
 
 const contents = `
   export { startPostgres } from '../../test/support/postgres.ts'
-  export { createSyncService, openSqlLog, signToken } from '../../src/server/index.ts'`
+  export { createSyncService, openSqlLog, signToken } from '../../src/server/index.ts'
+  export { SyncClient } from '../../src/index.ts'`
 
 /** What the parts of the benchmark work with. */
 export async function bench() {
@@ -29,7 +30,7 @@ export async function bench() {
     ...server,
     postgres,
     tokenOf: (userId, owners) => signToken({ secret, userId, ...(owners && { owners }) }),
-    serve: (database) => serve(cli, database),
+    serve: (database, ...more) => serve(cli, database, more),
     stop: () => postgres.stop(),
   }
 }
@@ -51,8 +52,8 @@ async function bundle(entry, name) {
 }
 
 /** `instep serve` in a process of its own. */
-async function serve(cli, database) {
-  const child = spawn(process.execPath, [cli, 'serve', '--database', database, '--port', '0'], {
+async function serve(cli, database, more) {
+  const child = spawn(process.execPath, [cli, 'serve', '--database', database, '--port', '0', ...more], {
     cwd: dirname(cli),
     env: { ...process.env, INSTEP_JWT_SECRET: secret },
     stdio: ['ignore', 'pipe', 'inherit'],

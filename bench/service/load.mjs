@@ -174,6 +174,25 @@ const jobs = {
     return { results, ms: performance.now() - began }
   },
 
+  /** Updates of single rows, each a transaction, over as many connections as `lanes`. */
+  async updates({ database, table, rows, lanes, seconds, prefix }) {
+    const clients = Array.from({ length: lanes }, () => new Client({ connectionString: database }))
+    await Promise.all(clients.map((client) => client.connect()))
+    const began = performance.now()
+    let done = 0
+    const lane = async (client, number) => {
+      for (let n = number; performance.now() - began < seconds * 1_000; n += lanes) {
+        const text = `update ${table} set title = $1 where id = $2`
+        await client.query({ name: 'update', text, values: [`${prefix} ${n}`, (n % rows) + 1] })
+        done += 1
+      }
+    }
+    await Promise.all(clients.map(lane))
+    const perSecond = (done * 1_000) / (performance.now() - began)
+    await Promise.all(clients.map((client) => client.end()))
+    return { perSecond }
+  },
+
   /** Sends recorded transactions to the database itself, over as many connections as `lanes`. */
   async replay({ database, recorded, lanes }) {
     const clients = Array.from({ length: lanes }, () => new Client({ connectionString: database }))

@@ -32,6 +32,9 @@ export function createSyncService(options: SyncServiceOptions & SqlLogOptions): 
   if (database === 'memory:' && options.tables) {
     throw wrongOption('tables', 'needs a database with tables: a PostgreSQL or a folder.')
   }
+  if (typeof database === 'string' && options.as && !options.tables) {
+    throw wrongOption('as', 'needs `tables`: it is for ops on tables of the application.')
+  }
   // So that a fault shows at once.
   if (options.tables) readMappings(options.tables, options.ownerField)
   return createServiceWith(epochOf, { ...options, database: logOf(options) }, sha256)

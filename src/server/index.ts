@@ -42,9 +42,11 @@ export { type SignTokenOptions, signToken } from './auth/sign-token.ts'
 export { createAuthTables, type RunSql } from './auth/sql-secret-table.ts'
 export type { Commit, CommittedBy, OnCommit } from './change-hook.ts'
 export { createSyncService } from './create-sync-service.ts'
+export type { ActAs } from './http/act-as.ts'
 export type { Authorization, Authorize, AuthorizeContext } from './http/authorize.ts'
 export type { Endpoint } from './http/env.ts'
 export type { Prepare, PrepareContext } from './http/prepare.ts'
+export type { DatabaseRole } from './log/database-role.ts'
 export type {
   Changes,
   ClientTransaction,

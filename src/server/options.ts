@@ -9,6 +9,7 @@ import type { Authenticate } from './auth/caller.ts'
 import { isOwner } from './auth/owners.ts'
 import type { OnCommit } from './change-hook.ts'
 import { type Given, given } from './defined.ts'
+import type { ActAs } from './http/act-as.ts'
 import type { Authorize } from './http/authorize.ts'
 import type { Prepare } from './http/prepare.ts'
 import { defaultRecordBytes, maxRecordBytes } from './log/check-size.ts'
@@ -39,6 +40,11 @@ export interface SyncServiceOptions {
    * fields. @default leaves the ops as they are
    */
   readonly prepare?: Prepare | undefined
+  /**
+   * Returns the role and the settings of the database under which a client's ops on the tables of `tables` run, so that
+   * the policies of these tables apply. @default the role of the service, to which no policies apply
+   */
+  readonly as?: ActAs | undefined
   /**
    * The types and their schemas, as passed to {@link defineModels} or returned by it. A write that breaks a schema is
    * rejected.
@@ -90,6 +96,7 @@ export interface SyncServiceOptions {
 
 type Undefaulted =
   | 'allowedOrigins'
+  | 'as'
   | 'authorize'
   | 'metrics'
   | 'models'
@@ -99,6 +106,7 @@ type Undefaulted =
 
 export type ResolvedOptions = Required<Given<Omit<SyncServiceOptions, Undefaulted>>> & {
   readonly allowedOrigins: readonly string[] | undefined
+  readonly as: ActAs | undefined
   readonly authorize: Authorize | undefined
   readonly metrics: Metrics | undefined
   readonly models: Models | undefined
@@ -132,6 +140,7 @@ export const expected: {
   ownerField: [isOwner, "the name of a field, such as 'userId' or 'owner'"],
   authorize: [orNone(isFunction), 'a function'],
   prepare: [orNone(isFunction), 'a function'],
+  as: [orNone(isFunction), 'a function'],
   models: [orNone(isObject), 'the result of defineModels, or an object of schemas'],
   onCommit: [orNone(isFunction), 'a function'],
   path: [
@@ -187,6 +196,7 @@ export function resolveOptions(options: SyncServiceOptions): ResolvedOptions {
     allowedOrigins: undefined,
     authorize: undefined,
     prepare: undefined,
+    as: undefined,
     onCommit: undefined,
     rateLimit: undefined,
     healthPath: '/healthz',

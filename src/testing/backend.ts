@@ -12,10 +12,10 @@ import { type Answer, FaultPlan } from './faults.ts'
 import { type BreakableSocket, Sockets } from './sockets.ts'
 import { Tokens } from './tokens.ts'
 
-/** The options of the service that a test may set. */
+/** The options of the service that a test may set. It has no tables, so no role is needed for them. */
 export type ServiceOptions = Omit<
   SyncServiceOptions,
-  'database' | 'authenticate' | 'ownerField' | 'path' | 'allowedOrigins' | 'clock' | 'random'
+  'database' | 'authenticate' | 'ownerField' | 'path' | 'allowedOrigins' | 'as' | 'clock' | 'random'
 >
 
 export interface BackendOptions {

@@ -9,8 +9,8 @@ export const tables: readonly Mutation[] = [
     test,
     name: 'invariant 78: a change by any SQL is delivered once, and what is rolled back is not',
     file: 'src/server/tables/triggers.ts',
-    from: 'filter (where b.id <> a.id)',
-    to: 'filter (where b.id is null)',
+    from: ' union ',
+    to: ' except ',
   },
   {
     invariant: 78,

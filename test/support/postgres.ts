@@ -23,7 +23,7 @@ interface User {
 }
 
 /** What makes it quick, and gives up only what a loss of power would need. */
-const quick = ['fsync=off', 'autovacuum=off']
+export const quick = ['fsync=off', 'autovacuum=off']
 
 /** Starts one with `settings`, which are a test's unless they are given. The port is part of its socket's name, too. */
 export async function startPostgres(

@@ -9,6 +9,7 @@ import type { Log, OnCommitted, Verdict } from '../log/log.ts'
 import { ownershipJudge, ownRecord } from '../log/ownership.ts'
 import { toRejection } from '../log/rejection.ts'
 import { RuleFailure } from '../log/rules.ts'
+import { type ActAs, roleFor } from './act-as.ts'
 import { ApplicationRules } from './application-rules.ts'
 import type { Authorize } from './authorize.ts'
 import { unavailable } from './failure.ts'
@@ -24,6 +25,7 @@ export interface DecideOptions {
   readonly maxRecordBytes: number
   readonly authorize: Authorize | undefined
   readonly prepare: Prepare | undefined
+  readonly as: ActAs | undefined
   /** Shortens a text that is only compared. */
   readonly digest: (text: string) => string
   /** Returns the function to call with the changes of a transaction. */
@@ -47,7 +49,7 @@ export async function decide(
   { caller, owners }: Identity,
   options: Deciding,
 ): Promise<Verdict> {
-  const { log, ownerField, models, maxRecordBytes, digest } = options
+  const { log, ownerField, models, maxRecordBytes, digest, as } = options
   const checked = checkedOps(ops)
   const transaction = { id, since, ops: checked.ops, bases: [...bases], requires: [...requires] }
   const rules = new ApplicationRules(transaction, {
@@ -63,8 +65,10 @@ export async function decide(
   const comparableOps = await toComparableOps(checked.ops, epoch, owners, options)
   try {
     const { judge, ...begun } = await rules.begin(checked.refused)
+    const role = as && { as: () => roleFor(as, caller) }
+    const sent = { caller: caller.userId, owners, id, digest: body, ops: comparableOps, bases, requires }
     return await log.transact(
-      { caller: caller.userId, owners, id, digest: body, ops: comparableOps, bases, requires, ...begun },
+      { ...sent, ...role, ...begun },
       judge,
       options.listenerFor({ tx: id, userId: caller.userId }),
     )

@@ -2,6 +2,7 @@ import type { Unsubscribe } from '../../base/emitter.ts'
 import type { Payload } from '../../protocol/json.ts'
 import type { Rejection, TxOp } from '../../protocol/tx.ts'
 import type { Copies } from './copies.ts'
+import type { DatabaseRole } from './database-role.ts'
 
 /**
  * The history of all changes, the records that result from them, and the verdicts on transactions. A log knows the
@@ -231,6 +232,8 @@ export interface ClientTransaction {
   readonly refused?: Rejection | undefined
   /** Replace the judge of the ops. */
   readonly rules?: Rules | undefined
+  /** Resolves with the role for ops on tables of the application. Rejects with a RuleFailure. @default that of the log */
+  readonly as?: (() => Promise<DatabaseRole>) | undefined
   readonly ops: readonly TxOp[]
   /** Ids of the caller's transactions whose changes are no conflict. */
   readonly bases: readonly string[]

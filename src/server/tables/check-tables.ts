@@ -97,8 +97,8 @@ function differing(table: MappedTable): RawBuilder<unknown> {
     ), differing as (
       select coalesce(x.id, r.id) as id from present x
       full join (select * from instep_record where t = ${type}) r on r.id = x.id
-      where (x.owner is distinct from r.owner or x.p::jsonb is distinct from r.p::jsonb) and not exists (
-        select from waiting w where w.id is null or w.id = coalesce(x.id, r.id)
-      )
+      where (x.owner is distinct from r.owner or x.p::jsonb is distinct from r.p::jsonb)
+        and not exists (select from waiting where id is null)
+        and not exists (select from waiting w where w.id = coalesce(x.id, r.id))
     )`
 }

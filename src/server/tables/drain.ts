@@ -101,7 +101,8 @@ function stateOf(owner: string | null, p: Payload | null): RecordState | undefin
 
 /**
  * The parts of a `with` that take the changes of `tables`, and list their keys as `instep_keys`. The keys have the default
- * collation, which gives way to that of a column; with another one, the index of the column could not be used.
+ * collation, which gives way to that of a column; with another one, the index of the column could not be used. The types
+ * with all keys are an array, which is made once: the planner might look for each record in all changes.
  */
 export function keysOf(tables: readonly MappedTable[]): string {
   const types = tables.map(({ mapping }) => literal(mapping.type)).join()
@@ -110,7 +111,8 @@ export function keysOf(tables: readonly MappedTable[]): string {
     instep_keys as (
       select g.t, k.id from instep_gone g cross join lateral unnest(g.ids) as k(id)
       union
-      select r.t, r.id collate "default" from instep_record r where r.t in (select t from instep_gone where ids is null)
+      select r.t, r.id collate "default" from instep_record r
+      where r.t = any(array(select t from instep_gone where ids is null))
     )`
 }
 

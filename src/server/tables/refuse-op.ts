@@ -27,30 +27,51 @@ export function gaveWay(error: unknown): boolean {
   return stateOf(causeOf(error)).startsWith('40')
 }
 
+/** A policy, or a right of the role. */
+const denied = '42501'
+
+export interface RefusalOptions {
+  /** The place of the op. */
+  readonly index?: number | undefined
+  /** Whether the op ran under the role of its caller, so that what the role may not do is forbidden. */
+  readonly isOfCaller?: boolean
+}
+
+/** Whether another try may succeed, by the SQLSTATE. */
+export function isTemporary(error: unknown): boolean {
+  const state = stateOf(causeOf(error))
+  return temporary.some((known) => state === known || state.slice(0, 2) === known)
+}
+
 /**
  * The rejection of a client's transaction whose op at `index`, or whose end, raised `error`. `undefined` if another try
  * may succeed. Does not quote the database's message, which may contain data of others.
  */
-export function refusalOf(error: unknown, index?: number): WriteRejectedError | undefined {
+export function refusalOf(error: unknown, options: RefusalOptions = {}): WriteRejectedError | undefined {
   const cause = causeOf(error)
   const state = stateOf(cause)
-  if (state === '' || temporary.some((known) => state === known || state.slice(0, 2) === known))
-    return undefined
-  return refusal(state, constraintOf(cause), index)
+  if (state === '' || isTemporary(cause)) return undefined
+  return refusal(state, constraintOf(cause), options)
 }
 
 /** The rejection of a transaction that took too long each time. */
 export function refuseCanceled(): WriteRejectedError {
-  return refusal(canceled, undefined, undefined)
+  return refusal(canceled, undefined)
+}
+
+/** The rejection of the op at `index`, whose row a policy hides from the role of the caller. */
+export function refuseHidden(index: number): WriteRejectedError {
+  return refusal(denied, undefined, { index, isOfCaller: true })
 }
 
 function refusal(
   state: string,
   constraint: string | undefined,
-  index: number | undefined,
+  { index, isOfCaller = false }: RefusalOptions = {},
 ): WriteRejectedError {
   const by = constraint === undefined ? 'The database' : `The constraint ${constraint}`
-  return new WriteRejectedError('invalid', `${by} refused the data with SQLSTATE ${state}.`, {
+  const code = isOfCaller && state === denied ? 'forbidden' : 'invalid'
+  return new WriteRejectedError(code, `${by} refused the data with SQLSTATE ${state}.`, {
     state,
     ...(constraint !== undefined && { constraint }),
     ...(index !== undefined && { op: index }),

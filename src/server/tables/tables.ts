@@ -1,8 +1,9 @@
 import { sql } from 'kysely'
 import { backoffMs } from '../../base/backoff.ts'
 import type { Clock, Random } from '../../base/environment.ts'
-import { NetworkError, toError, wrongOption } from '../../base/errors.ts'
+import { isSyncError, NetworkError, toError, wrongOption } from '../../base/errors.ts'
 import type { Logger } from '../../base/logger.ts'
+import type { DatabaseRole } from '../log/database-role.ts'
 import type { ClientTransaction, Position, StoredRecord, WriteResult } from '../log/log.ts'
 import { RuleRunner } from '../log/rules.ts'
 import type { Db, SqlDatabase } from '../log/sql/database.ts'
@@ -19,7 +20,7 @@ import { fill } from './fill.ts'
 import { Follow } from './follow.ts'
 import { inspect, type MappedTable } from './inspect.ts'
 import { readMappings, type TableMappings } from './mapping.ts'
-import { gaveWay, isCanceled, refuseCanceled } from './refuse-op.ts'
+import { gaveWay, isCanceled, isTemporary, refuseCanceled } from './refuse-op.ts'
 import { RunAgain, transactIn } from './transact.ts'
 import { readRows } from './write-row.ts'
 
@@ -154,6 +155,7 @@ export class Tables {
   /** Applies a write with ops on attached tables, in a transaction of its own. See {@link transactIn}. */
   async write(write: Write): Promise<TableOutcome> {
     const { clock, random } = this.#options
+    const role = await write.transaction?.as?.()
     for (let tries = 1; ; tries += 1) {
       if (this.#isOlder) {
         throw new NetworkError('unreachable', 'The attached tables have a newer mapping than this service.')
@@ -164,13 +166,13 @@ export class Tables {
         throw new NetworkError('unreachable', message)
       }
       try {
-        const result = await this.#try(write)
+        const result = await this.#try(write, role)
         this.#canceled.delete(keyOf(write.transaction))
         return result
       } catch (error) {
         if (isCanceled(error) && this.#isCanceledTooOften(write.transaction)) throw refuseCanceled()
         if (error instanceof RunAgain) await this.#prepareFor(error)
-        else if (!gaveWay(error)) throw error
+        else if (!gaveWay(error)) throw unavailable(error)
         if (tries === maxTries) {
           const message = `The database rolled the write back ${tries} times: ${toError(error).message}`
           throw new NetworkError('timeout', message, { cause: error })
@@ -180,7 +182,7 @@ export class Tables {
     }
   }
 
-  async #try(write: Write): Promise<TableOutcome> {
+  async #try(write: Write, role: DatabaseRole | undefined): Promise<TableOutcome> {
     const { clock, maxWaitMs, turns, verdictHorizon, onWritten } = this.#options
     const { appliers, pageReads } = this.#database
     let endTurn: (() => void) | undefined
@@ -198,6 +200,7 @@ export class Tables {
             database: this.#database,
             tables: this.#tables,
             runner: new RuleRunner(clock, maxWaitMs / 2),
+            role,
             at,
             history: this.#history,
             verdictHorizon: verdictHorizon(at),
@@ -348,6 +351,13 @@ const adviceOn: Readonly<Record<Fit, string | undefined>> = {
   unattached: 'is not attached with this mapping; run `instep attach`.',
   unfilled: 'is attached in part; run `instep attach` again.',
   triggers: 'names a table whose triggers are missing or disabled; run `instep attach` again.',
+}
+
+/** A NetworkError if another try may succeed, so that the client sends the transaction again; else `error` itself. */
+function unavailable(error: unknown): unknown {
+  if (isSyncError(error) || !isTemporary(error)) return error
+  const message = `The database could not run the transaction: ${toError(error).message}`
+  return new NetworkError('unreachable', message, { cause: error })
 }
 
 function keyOf(transaction: ClientTransaction | undefined): string {

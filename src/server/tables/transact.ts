@@ -3,6 +3,7 @@ import { NetworkError } from '../../base/errors.ts'
 import { rowKey } from '../../protocol/fold.ts'
 import type { TxOp } from '../../protocol/tx.ts'
 import { Copies } from '../log/copies.ts'
+import type { DatabaseRole } from '../log/database-role.ts'
 import { decideOn, type KeptVerdict } from '../log/decide-on.ts'
 import { type Draft, draft, hasChanged } from '../log/draft.ts'
 import type { ReadRecord, Ruling, StoredRecord, WriteResult } from '../log/log.ts'
@@ -13,16 +14,19 @@ import type { NewVerdict, Outcome, Write } from '../log/sql/group.ts'
 import { readRecord } from '../log/sql/read.ts'
 import { refuseTooLarge } from '../log/sql/records.ts'
 import { lockAndRead, type Stored, store } from '../log/sql/write.ts'
+import { AssumedRole } from './assume-role.ts'
 import { changesBetween, type RecordState } from './compare.ts'
 import { lockTables, storedOf, takeChanges } from './drain.ts'
 import type { MappedTable } from './inspect.ts'
-import { refusalOf } from './refuse-op.ts'
+import { type RefusalOptions, refusalOf, refuseHidden } from './refuse-op.ts'
 import { checkKey, type RowOp, readRows, writeRow } from './write-row.ts'
 
 export interface TransactOptions {
   readonly database: Pick<SqlDatabase, 'notify' | 'history' | 'pageReads'>
   readonly tables: ReadonlyMap<string, MappedTable>
   readonly runner: RuleRunner
+  /** The role under which the ops on attached tables run, if not under that of the service. */
+  readonly role: DatabaseRole | undefined
   /** The time of all changes, in ms since the epoch. */
   readonly at: number
   readonly verdictHorizon: number
@@ -141,6 +145,7 @@ class Attempt {
   readonly #db: Db
   readonly #write: Write
   readonly #options: TransactOptions
+  readonly #role: AssumedRole | undefined
   /** The rows that the write has locked, as they were before. */
   readonly #befores = new Map<string, RecordState | undefined>()
   /** The records outside of attached tables that the rules have read, with the sid of each. */
@@ -154,6 +159,7 @@ class Attempt {
     this.#db = db
     this.#write = write
     this.#options = options
+    this.#role = options.role && new AssumedRole(db, options.role)
   }
 
   get transacted(): Pick<Transacted, 'written' | 'ownChanges'> {
@@ -243,17 +249,31 @@ class Attempt {
       const prepared = ruling.prepare ? await ruling.prepare(op, stored, read) : op
       const { after, told } = ruling.judge(stored, prepared, befores.changed(op), copies)
       if (told.length === 0) continue
-      await this.#refusing(index, () =>
-        writeRow(
-          this.#db,
-          table,
-          { op: prepared, index },
-          { exists: before !== undefined, p: after?.p ?? {} },
-        ),
+      const outcome = { exists: before !== undefined, p: after?.p ?? {} }
+      const isWritten = await this.#asCaller(index, () =>
+        writeRow(this.#db, table, { op: prepared, index }, outcome),
       )
+      if (!isWritten && this.#role) await this.#refuseHidden(table, { op: prepared, index }, before)
     }
     copies.checks.run()
-    await this.#refusing(undefined, () => sql`set constraints all immediate`.execute(this.#db))
+    await this.#asCaller(undefined, () => sql`set constraints all immediate`.execute(this.#db))
+  }
+
+  /** As {@link #refusing}, under the role of the caller if there is one. */
+  #asCaller<T>(index: number | undefined, run: () => Promise<T>): Promise<T> {
+    const role = this.#role
+    if (!role) return this.#refusing({ index }, run)
+    return role.run(() => this.#refusing({ index, isOfCaller: true }, run))
+  }
+
+  /** Refuses an op that has written no row, unless a trigger has changed the record instead. */
+  async #refuseHidden(
+    table: MappedTable,
+    { op, index }: RowOp,
+    before: RecordState | undefined,
+  ): Promise<void> {
+    const now = await this.#readRow(table, op.id)
+    if (changesBetween(before, now).length === 0) throw refuseHidden(index)
   }
 
   #tableOf({ t }: TxOp): MappedTable {
@@ -273,7 +293,7 @@ class Attempt {
       const own = rowOps.filter(({ op }) => op.t === type)
       for (const each of own) checkKey(table, each)
       const ids = own.map(({ op }) => op.id)
-      const found = await this.#refusing(undefined, () => readRows(this.#db, table, ids, true))
+      const found = await this.#refusing({}, () => readRows(this.#db, table, ids, true))
       for (const id of ids) {
         const row = found.get(id)
         if (row) rows.set(rowKey(type, id), row)
@@ -287,11 +307,14 @@ class Attempt {
 
   /**
    * Whether the record of an op has changed since `unchangedSince`: in the history, or by a change that waits. The rows
-   * are locked, so nobody changes them meanwhile.
+   * are locked, so nobody changes them meanwhile, but a change that waits may be taken. So the records are read before
+   * the history: a change that they do not have yet is still found by comparing with the row.
    */
   async #changedSince(ops: readonly TxOp[]): Promise<(op: TxOp) => boolean> {
     const conditional = ops.filter(({ unchangedSince }) => unchangedSince !== undefined)
     if (conditional.length === 0) return () => false
+    const records = new Map<string, StoredRecord | undefined>()
+    for (const { t, id } of conditional) records.set(rowKey(t, id), await readRecord(this.#db, t, id))
     const write: Write = { ...this.#write, ops: conditional }
     const asked = askedBy([write])
     const { rows } = await sql<{ changes: readonly FoundChange[] | null; head: number; horizon: number }>`
@@ -299,8 +322,6 @@ class Attempt {
       from instep_state order by one desc limit 1`.execute(this.#db)
     const [state] = rows
     const found = changesFound(asked, state?.changes ?? [])
-    const records = new Map<string, StoredRecord | undefined>()
-    for (const { t, id } of conditional) records.set(rowKey(t, id), await readRecord(this.#db, t, id))
     return (op) => {
       const key = rowKey(op.t, op.id)
       const record = records.get(key)
@@ -336,12 +357,12 @@ class Attempt {
     return rows[0]?.changed === true
   }
 
-  /** Runs a statement for the op at `index`. Throws a WriteRejectedError if the database refuses it for good. */
-  async #refusing<T>(index: number | undefined, run: () => Promise<T>): Promise<T> {
+  /** Runs a statement of an op. Throws a WriteRejectedError if the database refuses it for good. */
+  async #refusing<T>(options: RefusalOptions, run: () => Promise<T>): Promise<T> {
     try {
       return await run()
     } catch (error) {
-      throw refusalOf(error, index) ?? error
+      throw refusalOf(error, options) ?? error
     }
   }
 }

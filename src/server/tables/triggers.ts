@@ -77,15 +77,15 @@ const keysAtOnce = 1_000
 
 function statementBody({ mapping }: MappedTable, change: string): string {
   const [type, id] = [literal(mapping.type), identifier(mapping.id)]
-  const numbered = (rows: string) => `(select ${id}::text as id, row_number() over () - 1 as n from ${rows})`
-  const into = (list: string, from: string) =>
-    `insert into ${change} select ${type}, ${list} from ${from} group by n / ${keysAtOnce}`
-  const [before, after] = [numbered('instep_old'), numbered('instep_new')]
-  // Each old row is beside its new row, so that almost always the keys are equal, and one of both is enough.
-  const both = 'array_agg(a.id) || coalesce(array_agg(b.id) filter (where b.id <> a.id), array[]::text[])'
-  return `if tg_op = 'INSERT' then ${into('array_agg(a.id)', `${after} a`)};
-    elsif tg_op = 'UPDATE' then ${into(both, `${after} a join ${before} b using (n)`)};
-    elsif tg_op = 'DELETE' then ${into('array_agg(a.id)', `${before} a`)};
+  const [before, after] = [`select ${id} as id from instep_old`, `select ${id} as id from instep_new`]
+  const into = (keys: string) =>
+    `insert into ${change} select ${type}, array_agg(id::text)
+      from (select id, row_number() over () - 1 as n from (${keys}) k) numbered group by n / ${keysAtOnce}`
+  // Not by a join of old and new rows: the session keeps the plan that it made for its first statement, and a plan for
+  // one row takes a time for many that grows with their square.
+  return `if tg_op = 'INSERT' then ${into(after)};
+    elsif tg_op = 'UPDATE' then ${into(`${after} union ${before}`)};
+    elsif tg_op = 'DELETE' then ${into(before)};
     else insert into ${change} values (${type}, null);
     end if;`
 }

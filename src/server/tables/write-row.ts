@@ -46,19 +46,19 @@ export function checkKey({ key, mapping }: MappedTable, { op: { t, id }, index }
 /**
  * Applies an op to its row. `exists`: whether there is a row. `p`: the fields of the record as the op makes it. Only
  * the fields of the op are set, so that values in other columns stay exactly as they are; `put` sets the rest to the
- * default of each column.
+ * default of each column. Resolves with whether a row was written: a policy may hide it, and a trigger may leave it as it is.
  */
 export async function writeRow(
   db: Db,
   table: MappedTable,
   { op, index }: RowOp,
   { exists, p }: { readonly exists: boolean; readonly p: Payload },
-): Promise<void> {
+): Promise<boolean> {
   const key = sql`${sql.raw(identifier(table.mapping.id))} = ${op.id}::text::${sql.raw(table.key.cast)}`
   const relation = sql.raw(table.relation)
   if (op.op === 'd') {
-    await sql`delete from ${relation} where ${key}`.execute(db)
-    return
+    const { rows } = await sql`delete from ${relation} where ${key} returning 1`.execute(db)
+    return rows.length > 0
   }
   if (op.op === 'i' && !exists) {
     const values = valuesOf(table, p, op, index)
@@ -67,15 +67,16 @@ export async function writeRow(
     await sql`insert into ${relation} (${sql.join(columns)}) values (${sql.join([id, ...values.values()])})`.execute(
       db,
     )
-    return
+    return true
   }
   const values = valuesOf(table, op.op === 'u' ? op.p : p, op, index)
   if (op.op === 'i') {
     for (const { column } of table.fields) if (!values.has(column)) values.set(column, sql`default`)
   }
-  if (values.size === 0) return
+  if (values.size === 0) return true
   const set = [...values].map(([column, value]) => sql`${sql.raw(identifier(column))} = ${value}`)
-  await sql`update ${relation} set ${sql.join(set)} where ${key}`.execute(db)
+  const { rows } = await sql`update ${relation} set ${sql.join(set)} where ${key} returning 1`.execute(db)
+  return rows.length > 0
 }
 
 type Values = Map<string, RawBuilder<unknown>>

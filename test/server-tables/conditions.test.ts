@@ -1,0 +1,125 @@
+import type { KyselyPlugin } from 'kysely'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { ownershipJudge } from '../../src/server/log/ownership.ts'
+import { KyselyLog } from '../../src/server/log/sql/kysely-log.ts'
+import { openDatabase } from '../../src/server/log/sql/open-database.ts'
+import { ownPostgres } from '../support/own-postgres.ts'
+import { logOptions } from '../support/postgres-log.ts'
+import { kinds, openTeam, schema, type Team, tables } from './team.ts'
+
+const postgres = ownPostgres()
+
+describe.each(kinds)('on %s', (kind) => {
+  let team: Team
+  const update = (id: string, p: object, more: object = {}) => ({ op: 'u', t: 'Issue', id, p, ...more })
+  const note = (id: string, issue: string) => ({ op: 'i', t: 'Note', id, p: { teamId: 'red', issue } })
+  const accepted = { sid: expect.any(Number) }
+
+  beforeAll(async () => {
+    team = await openTeam(kind, {
+      postgres,
+      name: 'conditions',
+      schema: [
+        ...schema,
+        // As if each statement took longer than the time limit.
+        "create function late() returns trigger language plpgsql as $$ begin raise exception using errcode = '57014'; end $$",
+        "create trigger late before update on issues for each row when (new.title = 'Late') execute function late()",
+      ],
+      service: {
+        async authorize({ ops }, _, { read }) {
+          for (const { t, id, op, ...rest } of ops) {
+            const issue = t === 'Issue' ? id : 'p' in rest ? String(rest.p.issue) : ''
+            if ((await read('Issue', issue))?.status === 'closed') return { message: `${issue} is closed.` }
+          }
+          return undefined
+        },
+      },
+    })
+    await team.service.ready()
+  })
+
+  afterAll(() => team.close())
+
+  beforeEach(async () => {
+    await team.run(
+      'truncate issues cascade',
+      "insert into issues (id, team_id, title) values ('a', 'red', 'One'), ('b', 'red', 'Two')",
+    )
+  })
+
+  /** The position once no change waits. */
+  const settled = async () => {
+    await expect.poll(async () => (await team.run('select from instep_change')).length).toBe(0)
+    return team.position()
+  }
+
+  test('a rule reads the row itself, however soon after a statement, and also for records of Instep', async () => {
+    await team.run("update issues set status = 'closed' where id = 'a'")
+    expect(await team.send('ann', [update('a', { title: 'Uno' })])).toMatchObject({
+      error: { code: 'forbidden', message: 'a is closed.' },
+    })
+    await team.run("update issues set status = 'closed' where id = 'b'")
+    expect(await team.send('ann', [note('n', 'b')])).toMatchObject({
+      error: { code: 'forbidden', message: 'b is closed.' },
+    })
+    await team.run("update issues set status = 'open'")
+    expect(await team.send('ann', [note('n', 'b'), update('a', { title: 'Uno' })])).toMatchObject(accepted)
+  })
+
+  test('`unchangedSince` counts a statement that nobody has taken yet', async () => {
+    const unchangedSince = await settled()
+    await team.run("update issues set size = 7 where id = 'b'")
+    const result = await team.send('ann', [update('b', { title: 'Uno' }, { unchangedSince })])
+    expect(result).toMatchObject({ error: { code: 'conflict' } })
+  })
+
+  test('`unchangedSince` does not count a statement that clients do not see', async () => {
+    const unchangedSince = await settled()
+    await team.run(
+      "update issues set internal = 'changed', title = 'Due' where id = 'b'",
+      'update issues set internal = title',
+    )
+    expect(await team.send('ann', [update('a', { size: 1 }, { unchangedSince })])).toMatchObject(accepted)
+  })
+
+  test('a transaction that takes too long is sent again, and rejected the third time', async () => {
+    const send = () => team.send('ann', [update('a', { title: 'Late' })], { id: 'late' })
+    await expect(send()).rejects.toThrow(/^503/)
+    await expect(send()).rejects.toThrow(/^503/)
+    const refused = { error: { code: 'invalid', details: { state: '57014' } } }
+    expect(await send()).toMatchObject(refused)
+    expect(await send()).toMatchObject(refused)
+  })
+})
+
+test('`unchangedSince` counts a statement that is taken while the write is decided', async () => {
+  const options = { ...logOptions, tables }
+  const database = await openDatabase(await postgres.database('taken'), options)
+  let statements = 0
+  let takenAfter = 0
+  const plugin: KyselyPlugin = {
+    transformQuery: ({ node }) => node,
+    async transformResult({ result }) {
+      statements += 1
+      if (statements === takenAfter) await log.checkTables('teamId', { repair: true })
+      return result
+    },
+  }
+  const log = new KyselyLog({ ...database, appliers: database.appliers.withPlugin(plugin) }, options)
+  await postgres.run(
+    'taken',
+    [...schema, "insert into issues (id, team_id, title) values ('a', 'red', 'One')"].join(';'),
+  )
+  await log.attach('teamId')
+  const judge = ownershipJudge({ ownerField: 'teamId', models: undefined })
+  // By each of the three reads before the log is locked.
+  for (takenAfter of [1, 2, 3]) {
+    const { head: unchangedSince } = await log.position()
+    await postgres.run('taken', `update issues set size = ${takenAfter}`)
+    statements = 0
+    const op = { op: 'u', t: 'Issue', id: 'a', p: { title: 'Uno' }, unchangedSince } as const
+    await expect(log.write([op], judge)).rejects.toThrow(/The Issue a has changed/)
+    expect(statements).toBeGreaterThanOrEqual(takenAfter)
+  }
+  await log.close()
+})
