@@ -46,7 +46,7 @@ export const tabs: readonly Mutation[] = [
   {
     invariant: 69,
     test,
-    name: 'invariant 69: a tab that misses most messages is in step within 5 s',
+    name: 'invariant 69: a tab that misses the messages about changes is in step within 5 s',
     file: 'src/engine/following.ts',
     from: "else this.feed.hear({ kind: 'position', sid: lead.sid })",
     to: '',
@@ -63,8 +63,8 @@ export const tabs: readonly Mutation[] = [
     invariant: 71,
     test,
     name: 'invariant 71: a refresh token that works once is redeemed once for all tabs',
-    file: 'src/engine/engine.ts',
-    from: 'if (this.#following.leader) {',
-    to: 'if (!this.#following) {',
+    file: 'src/engine/following.ts',
+    from: 'if (!canRead || !lead.isStoring) {',
+    to: 'if (canRead) {',
   },
 ]

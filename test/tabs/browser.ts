@@ -17,7 +17,8 @@ export interface BrowserOptions {
   /** Whether the page is a secure one. */
   readonly hasLocks?: boolean
   readonly hasChannel?: boolean
-  readonly carry?: (deliver: () => void) => void
+  /** See `VirtualChannels`. */
+  readonly carry?: (deliver: () => void, message: unknown) => void
   readonly store?: Store
 }
 
