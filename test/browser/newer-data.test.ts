@@ -87,6 +87,33 @@ describe.each(engineNames)('in %s', (engineName) => {
     expect(await ask('later', 'startOffline'), 'the stored number').toBe(1)
   })
 
+  test('invariant 42: five tabs hold one socket and show the same, and what each of them writes is sent once', async () => {
+    const five = ['a', 'b', 'c', 'd', 'e']
+    await open(...five)
+    for (const tab of five) await ask(tab, 'start')
+    await service.write(update('note', { n: 1 }))
+    for (const tab of five) await ask(tab, 'shows', 1)
+    const sockets = await Promise.all(five.map((tab) => ask(tab, 'sockets')))
+    expect(sockets.filter((count) => count > 0)).toEqual([1])
+    for (const tab of five) await ask(tab, 'addOne')
+    for (const tab of five) await ask(tab, 'synced')
+    for (const tab of five) await ask(tab, 'shows', 6)
+    const counts = [...(await service.changes())].flatMap(([tx, count]) => (tx === undefined ? [] : count))
+    expect(counts).toEqual([1, 1, 1, 1, 1])
+  })
+
+  test('invariant 40: another tab leads within a second after the leader was closed', async () => {
+    await open('first', 'second')
+    await ask('first', 'start')
+    await ask('second', 'start')
+    const leader = (await ask('first', 'role')) === 'leader' ? 'first' : 'second'
+    const follower = leader === 'first' ? 'second' : 'first'
+    await ask(leader, 'close')
+    const closed = performance.now()
+    await ask(follower, 'leads')
+    expect(performance.now() - closed).toBeLessThan(1_000)
+  })
+
   // Of the engines, only Chromium has means to set `navigator.onLine`. What each of them stores is shown by other tests.
   if (engineName !== 'chromium') return
 

@@ -3,7 +3,20 @@ import { command, tell, tellFailures } from '../in-page.ts'
 
 const params = new URLSearchParams(location.search)
 const tab = params.get('tab')
+let sockets = 0
+/** Counts the sockets that are open or opening. */
+class CountedSocket extends WebSocket {
+  constructor(url: string, protocols?: string[]) {
+    super(url, protocols)
+    sockets += 1
+    this.addEventListener('close', () => {
+      sockets -= 1
+    })
+  }
+}
+
 const client = new SyncClient({
+  environment: { WebSocket: CountedSocket },
   baseUrl: params.get('service') ?? '',
   token: 'ada',
   identity: 'ada',
@@ -88,6 +101,7 @@ const steps = {
     return client.outbox.list({ state: 'rejected' }).map(({ rejection }) => rejection?.reason)
   },
   role: () => client.status.role,
+  sockets: () => sockets,
   /** Resolves when the client stores the data for all tabs. */
   leads: () => until(() => client.status.role === 'leader'),
   close: () => client.close(),
