@@ -1,4 +1,4 @@
-import type { RejectedError, SyncError } from '../base/errors.ts'
+import { RejectedError, type SyncError } from '../base/errors.ts'
 import { type Step, type TransitionTable, transitionOf } from '../base/machine.ts'
 
 /**
@@ -14,7 +14,7 @@ export type TransactionState =
   | { readonly name: 'accepted'; readonly sid: number; readonly epoch?: string | undefined }
   | { readonly name: 'synced'; readonly sid: number }
   /** It could not be stored, and its optimistic update was removed. */
-  | { readonly name: 'failed'; readonly error: SyncError }
+  | { readonly name: 'failed'; readonly error: SyncError; readonly rejection: RejectedError }
   /** It was undone, or replaced, before it was sent. */
   | { readonly name: 'cancelled' }
   /** The server rejected it or a transaction that it requires. It waits in the outbox. */
@@ -48,12 +48,14 @@ const to = (state: TransactionState): Next => ({ state, effects: [] })
 const queued: TransactionState = { name: 'queued' }
 const accept = (_: unknown, { sid, epoch }: Extract<TransactionEvent, { type: 'accept' }>) =>
   to({ name: 'accepted', sid, epoch })
+const fail = (_: unknown, { error }: Extract<TransactionEvent, { type: 'lost' }>) =>
+  to({ name: 'failed', error, rejection: new RejectedError(error.code, error.message) })
 const reject = (_: unknown, { error }: { readonly error: RejectedError }) => to({ name: 'rejected', error })
 
 const table: TransitionTable<TransactionState, TransactionEvent, never> = {
   writing: {
     stored: () => to(queued),
-    lost: (_, { error }) => to({ name: 'failed', error }),
+    lost: fail,
     unstored: () => to(queued),
     reject,
     cancel: () => to({ name: 'cancelled' }),
@@ -81,7 +83,7 @@ const table: TransitionTable<TransactionState, TransactionEvent, never> = {
   failed: {},
   cancelled: {
     // It was cancelled while it was being stored: nothing is on the disk to be restored.
-    lost: (_, { error }) => to({ name: 'failed', error }),
+    lost: fail,
     restore: () => to(queued),
   },
   discarded: { restore: ({ error }) => to({ name: 'rejected', error }) },

@@ -17,7 +17,10 @@ export interface Transaction {
   /** The time when it was made, in ms since the epoch. */
   readonly at: number
   readonly state: TransactionState['name']
-  /** Why it was rejected; `undefined` unless it is `rejected` or `discarded`. */
+  /**
+   * Why it was rejected, or why it `failed`, with the code of the StorageError as `reason`; `undefined` unless it is
+   * `rejected`, `discarded` or `failed`.
+   */
   readonly rejection: RejectedError | undefined
   /** The id of the rejected transaction that this one replaces. */
   readonly retryOf: string | undefined
@@ -122,6 +125,7 @@ export class LocalTransaction implements Transaction {
 
   get rejection(): RejectedError | undefined {
     const state = this.#state
+    if (state.name === 'failed') return state.rejection
     return state.name === 'rejected' || state.name === 'discarded' ? state.error : undefined
   }
 

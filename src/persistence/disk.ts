@@ -303,7 +303,9 @@ export class Disk {
       this.#listener.fenced()
       return
     }
-    const { kind } = this.database
+    // Another tab has deleted the database: nothing is stored until the page is loaded again.
+    const isGone = failure?.code === 'closed' && !failure.retryable
+    const kind = isGone ? 'memory' : this.database.kind
     this.#listener.storage(failure ? { kind, reason: failure.message } : { kind }, failure)
   }
 }

@@ -283,3 +283,17 @@ test('a tab that is opened while the leader fetches its first data shows how far
   expect(idsIn(first)).toEqual(['i0'])
   await server.close()
 })
+
+test('a tab whose database another tab has deleted says that it works in memory, and why a write failed', async () => {
+  const store: Store = { ...memoryStore(), kind: 'durable', isPerOrigin: true }
+  const { server, device, open } = await browser({ store })
+  const { client } = await open()
+  device.disconnect()
+  await server.settle()
+  await store.destroy(`instep:${JSON.stringify([client.endpoints.bootstrapUrl, 'ada'])}`)
+  const written = client.mutate(insert('i1'))
+  await server.clock.until(written.settled)
+  expect(client.status.storage).toMatchObject({ kind: 'memory', reason: expect.any(String) })
+  expect(written.rejection).toMatchObject({ reason: 'closed' })
+  await server.close()
+})
