@@ -91,6 +91,11 @@ export class Following {
       name: channelName ?? '',
       random,
       onMessage: (message, from) => this.#hear(message, from),
+      onLoss: (from) => {
+        listener.outboxUnknown()
+        // The answer says where the leader is.
+        if (from === this.#leader?.id) this.#channel.post({ type: 'ask' })
+      },
     })
     this.feed = new Realtime({
       copy,

@@ -6,14 +6,17 @@ interface Member {
 }
 
 export interface VirtualChannelsOptions {
-  /** Called for each message and each page that it is for. `deliver` may be called later, again, or never. */
-  readonly carry?: (deliver: () => void) => void
+  /**
+   * Called for each message and each page that it is for. `deliver` may be called later, again, or never. `message`:
+   * what is said.
+   */
+  readonly carry?: (deliver: () => void, message: unknown) => void
 }
 
 /** The channels among the pages of one origin on a device, as a browser has them (HTML standard, section 9.5). */
 export class VirtualChannels {
   readonly #members = new Set<Member>()
-  readonly #carry: (deliver: () => void) => void
+  readonly #carry: (deliver: () => void, message: unknown) => void
 
   constructor({ carry = (deliver) => void Promise.resolve().then(deliver) }: VirtualChannelsOptions = {}) {
     this.#carry = carry
@@ -41,7 +44,7 @@ export class VirtualChannels {
         for (const member of members) {
           if (member === this.#member || member.name !== this.#member.name) continue
           const data = structuredClone(message)
-          carry(() => members.has(member) && member.hear(data))
+          carry(() => members.has(member) && member.hear(data), data)
         }
       }
 

@@ -1,9 +1,24 @@
 import { defineModels, memoryStore, type Store } from 'instep'
 import { expect, test } from 'vitest'
+import { isObject } from '../../src/protocol/json.ts'
 import { browser, rolesOf } from './browser.ts'
 
 const insert = (id: string) => (m: { insert(t: string, record: { readonly id: string }): unknown }) =>
   m.insert('Item', { id })
+/** Messages between tabs, of which `lose` loses the next one of `type`. */
+function losing(type: string) {
+  let isLosing = false
+  return {
+    lose: () => {
+      isLosing = true
+    },
+    carry: (deliver: () => void, message: unknown) => {
+      if (!isLosing || !JSON.stringify(message).startsWith(`{"type":"${type}"`))
+        void Promise.resolve().then(deliver)
+      else isLosing = false
+    },
+  }
+}
 const idsIn = ({ client }: { readonly client: { all(t: string): readonly { readonly id: string }[] } }) =>
   client.all('Item').map(({ id }) => id)
 
@@ -270,5 +285,30 @@ test('a tab that is opened while the leader fetches its first data shows how far
   device.reconnect()
   await server.settle()
   expect(idsIn(first)).toEqual(['i0'])
+  await server.close()
+})
+
+test('a write is sent although the leader missed the message that tells of it', async () => {
+  const { carry, lose } = losing('outbox')
+  const { server, open } = await browser({ carry })
+  const [first] = [await open(), await open()]
+  lose()
+  const written = first.client.mutate(insert('i1'))
+  await server.clock.advance(5_000)
+  expect(written.state).toBe('synced')
+  await server.close()
+})
+
+test('what was discarded leaves the inbox of a tab that missed the message, too', async () => {
+  const { carry, lose } = losing('outbox')
+  const { server, open } = await browser({ carry })
+  const [first, second] = [await open(), await open()]
+  server.reject('forbidden')
+  const { id } = first.client.mutate(insert('i1'))
+  await server.settle()
+  lose()
+  await server.clock.until(second.client.outbox.discard(id))
+  await server.clock.advance(5_000)
+  expect(first.client.status.writes.rejected).toBe(0)
   await server.close()
 })
