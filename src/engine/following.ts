@@ -239,12 +239,15 @@ export class Following {
     this.#channel.post({ type: 'ask' })
   }
 
-  /** Only a visible tab asks: the timers of a hidden one stand still, and it asks when it comes to the front. */
+  /**
+   * Only a visible tab asks, and one that waits for a `sync`: the timers of a hidden one stand still, and it asks when it
+   * comes to the front.
+   */
   #askAgain(): void {
     const { environment, listener } = this.#options
     if (!this.#leader) return
     this.#asking.set(askEveryMs)
-    if (!environment.lifecycle.visible()) {
+    if (!environment.lifecycle.visible() && this.#syncs.size === 0) {
       this.#unanswered = 0
       return
     }
@@ -252,7 +255,11 @@ export class Following {
     if (this.#unanswered > 2) {
       this.#leave()
       listener.silent()
-    } else this.#channel.post({ type: 'ask' })
+      return
+    }
+    this.#channel.post({ type: 'ask' })
+    // The request or its answer may be lost, and the leader may have changed. Requests that overlap share one fetch.
+    for (const n of this.#syncs.keys()) this.#channel.post({ type: 'sync', n })
   }
 
   #hear(message: TabMessage<SharedStatus>, from: string): void {

@@ -312,3 +312,28 @@ test('what was discarded leaves the inbox of a tab that missed the message, too'
   expect(first.client.status.writes.rejected).toBe(0)
   await server.close()
 })
+
+test.each(['sync', 'synced'])(
+  '`sync` in a follower resolves although the message `%s` was lost',
+  async (type) => {
+    const { carry, lose } = losing(type)
+    const { server, open } = await browser({ carry })
+    const [first] = [await open(), await open()]
+    lose()
+    await expect(server.clock.until(first.client.sync())).resolves.toMatchObject({ kind: 'delta' })
+    await server.close()
+  },
+)
+
+test('`sync` in a follower resolves although another tab takes the lead before it is answered', async () => {
+  const { carry, lose } = losing('synced')
+  const { server, open, front } = await browser({ carry })
+  const [first, second, third] = [await open(), await open(), await open()]
+  lose()
+  const synced = first.client.sync()
+  await server.clock.advance(500)
+  await front(second)
+  third.kill()
+  await expect(server.clock.until(synced)).resolves.toMatchObject({ kind: 'delta' })
+  await server.close()
+})
