@@ -163,8 +163,8 @@ export class Following {
       () => true,
       () => false,
     )
-    if (!disk.leads || !isRunning()) return
-    const { term } = disk.database
+    const { term } = disk
+    if (term === undefined || !isRunning()) return
     this.#term = Math.max(term, this.#term)
     const isStoring = disk.database.kind === 'durable' && !disk.failure
     const sid = isStored ? confirmed : 0
@@ -178,7 +178,7 @@ export class Following {
     const isEmpty = delta.frames.length === 0 && delta.sid === delta.since
     if (!disk.leads || !this.#channel.hasPeers || isEmpty) return
     if (delta.frames.length > maxFrames) void this.announce()
-    else this.#channel.post({ type: 'delta', term: disk.database.term, delta })
+    else this.#channel.post({ type: 'delta', delta })
   }
 
   /** Tells the other tabs of a change of the stored transactions. */
@@ -194,7 +194,7 @@ export class Following {
     const { connection, data, writes } = status()
     if (told?.connection === connection && told.data === data && told.writes === writes) return
     this.#told = status()
-    this.#channel.post({ type: 'status', term: disk.database.term, status: shareStatus(this.#told) })
+    this.#channel.post({ type: 'status', status: shareStatus(this.#told) })
   }
 
   /** Reads what the leader has stored. Resolves with `undefined` if that fails: this tab then follows no longer. */
@@ -298,11 +298,12 @@ export class Following {
   #onLead(lead: Lead<SharedStatus>, from: string): void {
     const { disk, copy, version, isRunning, status, listener } = this.#options
     if (lead.term < this.#term || !isRunning()) return
-    this.#term = lead.term
     if (disk.leads) {
-      if (lead.term > disk.database.term) listener.overtaken()
+      // A tab that is about to take the lead still hears the leader before it.
+      if (disk.term !== undefined && lead.term > disk.term) listener.overtaken()
       return
     }
+    this.#term = lead.term
     const canRead = disk.database !== noDatabase && !disk.outbox.refused && lead.version === version
     if (!canRead || !lead.isStoring) {
       this.#leave()

@@ -29,8 +29,8 @@ export interface Lead<Status> {
 export type TabMessage<Status> =
   | { readonly type: 'ask' }
   | { readonly type: 'lead'; readonly lead: Lead<Status> }
-  | { readonly type: 'delta'; readonly term: number; readonly delta: DeltaMessage }
-  | { readonly type: 'status'; readonly term: number; readonly status: Status }
+  | { readonly type: 'delta'; readonly delta: DeltaMessage }
+  | { readonly type: 'status'; readonly status: Status }
   | { readonly type: 'outbox'; readonly news: OutboxNews }
   | { readonly type: 'sync'; readonly n: number }
   | { readonly type: 'synced'; readonly to: string; readonly n: number; readonly error?: SharedError }
