@@ -165,7 +165,7 @@ export class Following {
     )
     const { term } = disk
     if (term === undefined || !isRunning()) return
-    this.#term = Math.max(term, this.#term)
+    this.#term = term
     const isStoring = disk.database.kind === 'durable' && !disk.failure
     const sid = isStored ? confirmed : 0
     const lead = { term, version, sid, copy: copy.name, isStoring, status: shareStatus(status()) }
@@ -297,7 +297,9 @@ export class Following {
 
   #onLead(lead: Lead<SharedStatus>, from: string): void {
     const { disk, copy, version, isRunning, status, listener } = this.#options
-    if (lead.term < this.#term || !isRunning()) return
+    // When the browser has deleted the stored data, the terms of the same leader begin anew.
+    const isEarlier = lead.term < this.#term && from !== this.#leader?.id
+    if (isEarlier || !isRunning()) return
     if (disk.leads) {
       // A tab that is about to take the lead still hears the leader before it.
       if (disk.term !== undefined && lead.term > disk.term) listener.overtaken()

@@ -1,6 +1,7 @@
 import { defineModels, memoryStore, type Store } from 'instep'
 import { expect, test } from 'vitest'
 import { isObject } from '../../src/protocol/json.ts'
+import { ClosableStore } from '../support/closable-store.ts'
 import { browser, rolesOf } from './browser.ts'
 
 const insert = (id: string) => (m: { insert(t: string, record: { readonly id: string }): unknown }) =>
@@ -362,5 +363,20 @@ test('a tab that is looked at leads, although the last message of the former lea
   await front(tabs[0])
   await third
   expect(rolesOf(...tabs)).toEqual(['leader', 'follower'])
+  await server.close()
+})
+
+test('tabs follow a leader again after the user has deleted the stored data', async () => {
+  const closable = new ClosableStore()
+  const store: Store = { ...closable.store, kind: 'durable', isPerOrigin: true }
+  const { server, open, front } = await browser({ store })
+  const [first, second] = [await open(), await open()]
+  await front(first)
+  closable.close('nothing')
+  await server.clock.advance(10_000)
+  const ops = Array.from({ length: 500 }, (_, n) => ({ op: 'i' as const, t: 'Item', id: `x${n}`, p: {} }))
+  await server.write(ops, 'ada')
+  await server.settle()
+  expect(second.client.count('Item')).toBe(501)
   await server.close()
 })
