@@ -76,6 +76,8 @@ export class Following {
   #leader: Leader | undefined
   /** The highest term that was heard of. */
   #term = 0
+  /** The term whose data this tab could not read. */
+  #unreadable: number | undefined
   #unanswered = 0
   /** What other tabs were last told of the status. */
   #told: Status | undefined
@@ -135,6 +137,7 @@ export class Following {
   begin(): void {
     const { disk, isRunning, listener } = this.#options
     if (!isRunning()) return
+    this.#unreadable = undefined
     this.#channel.open()
     listener.outboxUnknown()
     if (disk.leads) {
@@ -208,6 +211,8 @@ export class Following {
       else listener.missing('hint')
       return result ?? { kind: 'delta', sid: copy.position?.confirmed ?? 0, changes: 0 }
     } catch {
+      // Whoever followed again would fail again, at each message of the leader.
+      this.#unreadable = this.#leader?.term
       this.#leave()
       return undefined
     }
@@ -306,8 +311,9 @@ export class Following {
       return
     }
     this.#term = lead.term
-    const canRead = disk.database !== noDatabase && !disk.outbox.refused && lead.version === version
-    if (!canRead || !lead.isStoring) {
+    const isOpen = disk.database !== noDatabase && !disk.outbox.refused
+    const canRead = isOpen && lead.isStoring && lead.version === version && lead.term !== this.#unreadable
+    if (!canRead) {
       this.#leave()
       return
     }

@@ -380,3 +380,36 @@ test('tabs follow a leader again after the user has deleted the stored data', as
   expect(second.client.count('Item')).toBe(501)
   await server.close()
 })
+
+test('a tab that cannot read the disk opens one socket, however often others ask who leads', async () => {
+  const inner: Store = { ...memoryStore(), kind: 'durable', isPerOrigin: true }
+  let isBroken = false
+  const broken: Store = {
+    ...inner,
+    open: async (name) => {
+      const connection = await inner.open(name)
+      return {
+        ...connection,
+        transaction: (options, body) => {
+          const isRead = options.mode === 'read' && options.tables.includes('journal')
+          if (isBroken && isRead) return Promise.reject(new Error('It cannot be read.'))
+          return connection.transaction(options, body)
+        },
+      }
+    },
+  }
+  const { server, open, insert, front, asked } = await browser({ store: inner })
+  const first = await open({ store: broken })
+  const second = await open()
+  await open()
+  await front(second)
+  isBroken = true
+  const before = asked('ws')
+  const ops = Array.from({ length: 500 }, (_, n) => ({ op: 'i' as const, t: 'Item', id: `x${n}`, p: {} }))
+  await server.write(ops, 'ada')
+  await server.clock.advance(60_000)
+  expect(asked('ws') - before).toBe(1)
+  await insert('i1')
+  expect(first.client.count('Item')).toBe(502)
+  await server.close()
+})
