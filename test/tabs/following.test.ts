@@ -413,3 +413,17 @@ test('a tab that cannot read the disk opens one socket, however often others ask
   expect(first.client.count('Item')).toBe(502)
   await server.close()
 })
+
+test('what a closing tab wrote last is sent when another tab is looked at, although nobody was told', async () => {
+  const { carry, lose } = losing('outbox')
+  const { server, open, front } = await browser({ carry })
+  const [first, second] = [await open({ visible: false }), await open()]
+  lose()
+  await server.clock.until(first.client.mutate(insert('i1')).durable)
+  first.kill()
+  void first.client.close()
+  await front(second)
+  expect(idsIn(second)).toEqual(['i0', 'i1'])
+  expect(await server.rows('ada')).toHaveLength(2)
+  await server.close()
+})
