@@ -371,6 +371,7 @@ export class Engine {
       leads: async () => {
         await this.#copy.lead()
         this.#following.begin()
+        this.mutations.acknowledgements.leaveAgain()
       },
       fenced: () => this.#leadership.fenced(),
       diverged: () => this.#scheduler.tell('want'),

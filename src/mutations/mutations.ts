@@ -245,6 +245,7 @@ export class Mutations {
 
   /** Another tab has changed the stored transactions. */
   heard(news: OutboxNews): void {
+    this.acknowledgements.left(news.removed)
     if (this.transactions.heard(news)) this.readAgain()
   }
 

@@ -427,3 +427,34 @@ test('what a closing tab wrote last is sent when another tab is looked at, altho
   expect(await server.rows('ada')).toHaveLength(2)
   await server.close()
 })
+
+test('what a dead leader did not remove from the disk is not sent again to a restored server', async () => {
+  const inner: Store = { ...memoryStore(), kind: 'durable', isPerOrigin: true }
+  let isDead = false
+  const dying: Store = {
+    ...inner,
+    open: async (name) => {
+      const connection = await inner.open(name)
+      return {
+        ...connection,
+        transaction: (options, body) => {
+          if (isDead && options.tables.includes('outbox')) return new Promise(() => {})
+          return connection.transaction(options, body)
+        },
+      }
+    },
+  }
+  const { server, open, asked } = await browser({ store: inner })
+  const [first, second] = [await open(), await open({ store: dying })]
+  const written = first.client.mutate(insert('i1'))
+  while (asked('tx') === 0) await server.clock.advance(1)
+  isDead = true
+  await server.clock.until(written.synced)
+  second.kill()
+  void second.client.close()
+  await server.clock.advance(1_000)
+  await server.restore([{ op: 'i', t: 'Item', id: 'i0', p: {} }], 'ada')
+  await server.settle()
+  expect(idsIn(await open())).toEqual(['i0'])
+  await server.close()
+})
