@@ -301,7 +301,8 @@ export class Acknowledgements implements SenderListener {
    * same result.
    */
   #store({ isStored, record }: LocalTransaction): void {
-    if (!isStored) return
+    // The leader hears the same, and stores it.
+    if (!isStored || this.#options.follows()) return
     this.#toStore.push(record)
     if (this.#toStore.length > 1) return
     // Write everything that is added in the meantime together.

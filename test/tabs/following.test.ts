@@ -458,3 +458,28 @@ test('what a dead leader did not remove from the disk is not sent again to a res
   expect(idsIn(await open())).toEqual(['i0'])
   await server.close()
 })
+
+test('a tab that follows writes nothing to the disk for a write of another tab', async () => {
+  const inner: Store = { ...memoryStore(), kind: 'durable', isPerOrigin: true }
+  let writes = 0
+  const counting: Store = {
+    ...inner,
+    open: async (name) => {
+      const connection = await inner.open(name)
+      return {
+        ...connection,
+        transaction: (options, body) => {
+          if (options.mode === 'write') writes += 1
+          return connection.transaction(options, body)
+        },
+      }
+    },
+  }
+  const { server, open } = await browser({ store: inner })
+  const [, second] = [await open({ store: counting }), await open()]
+  writes = 0
+  await server.clock.until(second.client.mutate(insert('i1')).synced)
+  await server.settle()
+  expect(writes).toBe(0)
+  await server.close()
+})
