@@ -97,7 +97,10 @@ export class Engine {
       disk,
       position: () => this.#copy.position,
       use: (t) => this.use(t),
-      isReached: () => this.#isReached,
+      isReached: () => {
+        const { leader } = this.#following
+        return leader ? leader.connection.state !== 'offline' && undefined : this.#isReached
+      },
       hears: () => this.#following.hears,
       follows: () => this.#following.leader !== undefined,
       isClosed: () => this.#lifecycle === 'closed',

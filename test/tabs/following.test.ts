@@ -483,3 +483,31 @@ test('a tab that follows writes nothing to the disk for a write of another tab',
   expect(writes).toBe(0)
   await server.close()
 })
+
+test('a tab that follows sends what it finds no room for, also after it was offline', async () => {
+  const inner: Store = { ...memoryStore(), kind: 'durable', isPerOrigin: true }
+  let isFull = false
+  const full: Store = {
+    ...inner,
+    open: async (name) => {
+      const connection = await inner.open(name)
+      return {
+        ...connection,
+        transaction: (options, body) => {
+          if (isFull && options.mode === 'write')
+            return Promise.reject(new DOMException('There is no room.', 'QuotaExceededError'))
+          return connection.transaction(options, body)
+        },
+      }
+    },
+  }
+  const { server, open } = await browser({ store: inner })
+  const [first] = [await open({ store: full }), await open()]
+  for (const online of [false, true]) first.lifecycle.set({ online })
+  await server.settle()
+  isFull = true
+  const written = first.client.mutate(insert('i1'))
+  await server.clock.advance(5_000)
+  expect(written.state).toBe('synced')
+  await server.close()
+})
