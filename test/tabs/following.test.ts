@@ -511,3 +511,41 @@ test('a tab that follows sends what it finds no room for, also after it was offl
   expect(written.state).toBe('synced')
   await server.close()
 })
+
+test('what another tab undoes while this one reads the disk is undone here, too', async () => {
+  const inner: Store = { ...memoryStore(), kind: 'durable', isPerOrigin: true }
+  let reads = 0
+  let onRead = (_: number): unknown => undefined
+  const watched: Store = {
+    ...inner,
+    open: async (name) => {
+      const connection = await inner.open(name)
+      return {
+        ...connection,
+        transaction: async (options, body) => {
+          if (options.mode === 'read' && options.tables.includes('outbox')) {
+            reads += 1
+            await onRead(reads)
+          }
+          return connection.transaction(options, body)
+        },
+      }
+    },
+  }
+  const { carry, lose } = losing('outbox')
+  const { server, device, open } = await browser({ store: inner, carry })
+  const [first, second] = [await open({ store: watched }), await open()]
+  device.disconnect()
+  await server.settle()
+  const written = first.client.mutate(insert('i1'))
+  await server.settle()
+  reads = 0
+  onRead = (n) => {
+    if (n !== 2) return undefined
+    lose()
+    return second.client.outbox.get(written.id)?.undo()
+  }
+  await server.clock.advance(5_000)
+  expect(written.state).toBe('cancelled')
+  await server.close()
+})
