@@ -97,7 +97,10 @@ export class Engine {
       disk,
       position: () => this.#copy.position,
       use: (t) => this.use(t),
-      isReached: () => this.#isReached,
+      isReached: () => {
+        const { leader } = this.#following
+        return leader ? leader.connection.state !== 'offline' && undefined : this.#isReached
+      },
       hears: () => this.#following.hears,
       follows: () => this.#following.leader !== undefined,
       isClosed: () => this.#lifecycle === 'closed',
@@ -371,6 +374,7 @@ export class Engine {
       leads: async () => {
         await this.#copy.lead()
         this.#following.begin()
+        this.mutations.acknowledgements.leaveAgain()
       },
       fenced: () => this.#leadership.fenced(),
       diverged: () => this.#scheduler.tell('want'),

@@ -78,6 +78,8 @@ export class Following {
   #leader: Leader | undefined
   /** The highest term that was heard of. */
   #term = 0
+  /** The term whose data this tab could not read. */
+  #unreadable: number | undefined
   #unanswered = 0
   /** What other tabs were last told of the status. */
   #told: Status | undefined
@@ -93,6 +95,11 @@ export class Following {
       name: channelName ?? '',
       random,
       onMessage: (message, from) => this.#hear(message, from),
+      onLoss: (from) => {
+        listener.outboxUnknown()
+        // The answer says where the leader is.
+        if (from === this.#leader?.id) this.#channel.post({ type: 'ask' })
+      },
     })
     this.feed = new Realtime({
       copy,
@@ -132,6 +139,7 @@ export class Following {
   begin(): void {
     const { disk, isRunning, listener } = this.#options
     if (!isRunning()) return
+    this.#unreadable = undefined
     this.#channel.open()
     listener.outboxUnknown()
     if (disk.leads) {
@@ -160,9 +168,9 @@ export class Following {
       () => true,
       () => false,
     )
-    if (!disk.leads || !isRunning()) return
-    const { term } = disk.database
-    this.#term = Math.max(term, this.#term)
+    const { term } = disk
+    if (term === undefined || !isRunning()) return
+    this.#term = term
     const isStoring = disk.database.kind === 'durable' && !disk.failure
     const sid = isStored ? confirmed : 0
     const lead = { term, version, sid, copy: copy.name, isStoring, status: shareStatus(status()) }
@@ -175,7 +183,7 @@ export class Following {
     const isEmpty = delta.frames.length === 0 && delta.sid === delta.since
     if (!disk.leads || !this.#channel.hasPeers || isEmpty) return
     if (delta.frames.length > maxFrames) void this.announce()
-    else this.#channel.post({ type: 'delta', term: disk.database.term, delta })
+    else this.#channel.post({ type: 'delta', delta })
   }
 
   /** Tells the other tabs of a change of the stored transactions. */
@@ -191,7 +199,7 @@ export class Following {
     const { connection, data, writes } = status()
     if (told?.connection === connection && told.data === data && told.writes === writes) return
     this.#told = status()
-    this.#channel.post({ type: 'status', term: disk.database.term, status: shareStatus(this.#told) })
+    this.#channel.post({ type: 'status', status: shareStatus(this.#told) })
   }
 
   /** Reads what the leader has stored. Resolves with `undefined` if that fails: this tab then follows no longer. */
@@ -205,6 +213,8 @@ export class Following {
       else listener.missing('hint')
       return result ?? { kind: 'delta', sid: copy.position?.confirmed ?? 0, changes: 0 }
     } catch {
+      // Whoever followed again would fail again, at each message of the leader.
+      this.#unreadable = this.#leader?.term
       this.#leave()
       return undefined
     }
@@ -236,12 +246,15 @@ export class Following {
     this.#channel.post({ type: 'ask' })
   }
 
-  /** Only a visible tab asks: the timers of a hidden one stand still, and it asks when it comes to the front. */
+  /**
+   * Only a visible tab asks, and one that waits for a `sync`: the timers of a hidden one stand still, and it asks when it
+   * comes to the front.
+   */
   #askAgain(): void {
     const { environment, listener } = this.#options
     if (!this.#leader) return
     this.#asking.set(askEveryMs)
-    if (!environment.lifecycle.visible()) {
+    if (!environment.lifecycle.visible() && this.#syncs.size === 0) {
       this.#unanswered = 0
       return
     }
@@ -249,7 +262,11 @@ export class Following {
     if (this.#unanswered > 2) {
       this.#leave()
       listener.silent()
-    } else this.#channel.post({ type: 'ask' })
+      return
+    }
+    this.#channel.post({ type: 'ask' })
+    // The request or its answer may be lost, and the leader may have changed. Requests that overlap share one fetch.
+    for (const n of this.#syncs.keys()) this.#channel.post({ type: 'sync', n })
   }
 
   #hear(message: TabMessage<SharedStatus>, from: string): void {
@@ -287,14 +304,18 @@ export class Following {
 
   #onLead(lead: Lead<SharedStatus>, from: string): void {
     const { disk, copy, version, isRunning, status, listener } = this.#options
-    if (lead.term < this.#term || !isRunning()) return
-    this.#term = lead.term
+    // When the browser has deleted the stored data, the terms of the same leader begin anew.
+    const isEarlier = lead.term < this.#term && from !== this.#leader?.id
+    if (isEarlier || !isRunning()) return
     if (disk.leads) {
-      if (lead.term > disk.database.term) listener.overtaken()
+      // A tab that is about to take the lead still hears the leader before it.
+      if (disk.term !== undefined && lead.term > disk.term) listener.overtaken()
       return
     }
-    const canRead = disk.database !== noDatabase && !disk.outbox.refused && lead.version === version
-    if (!canRead || !lead.isStoring) {
+    this.#term = lead.term
+    const isOpen = disk.database !== noDatabase && !disk.outbox.refused
+    const canRead = isOpen && lead.isStoring && lead.version === version && lead.term !== this.#unreadable
+    if (!canRead) {
       this.#leave()
       return
     }

@@ -238,9 +238,9 @@ export class Acknowledgements implements SenderListener {
    */
   #removeStored(records: readonly OutboxRecord[]): void {
     const { disk, log, follows } = this.#options
-    // The leader sees the same data.
-    if (follows()) return
     for (const record of records) this.#toRemove.set(record.id, record)
+    // The leader sees the same data, and removes them.
+    if (follows()) return
     const remove = async () => {
       const canRemove = await disk.stored().then(
         () => disk.leads,
@@ -260,7 +260,15 @@ export class Acknowledgements implements SenderListener {
     remove().catch(() => {})
   }
 
-  /** Tries again to remove transactions from the disk. To be called when the disk may accept writes again. */
+  /** Another tab has removed transactions from the disk. */
+  left(ids: readonly string[]): void {
+    for (const id of ids) this.#toRemove.delete(id)
+  }
+
+  /**
+   * Tries again to remove transactions from the disk. To be called when the disk may accept writes again, and when this
+   * client begins to lead.
+   */
   leaveAgain(): void {
     if (this.#toRemove.size > 0) this.#removeStored([])
   }
@@ -293,7 +301,8 @@ export class Acknowledgements implements SenderListener {
    * same result.
    */
   #store({ isStored, record }: LocalTransaction): void {
-    if (!isStored) return
+    // The leader hears the same, and stores it.
+    if (!isStored || this.#options.follows()) return
     this.#toStore.push(record)
     if (this.#toStore.length > 1) return
     // Write everything that is added in the meantime together.

@@ -237,12 +237,15 @@ export class Mutations {
 
   /** Starts sending, or sends again, as the event `type` asks. */
   tell(type: 'start' | 'want' | 'hurry' | 'resume' | 'renew'): void {
+    // A tab that was closed in the middle of a write has told nobody.
+    if (type === 'hurry') this.#mayDiffer = true
     // The server may accept transactions from another caller.
     this.#scheduler.tell(type === 'renew' && isPause(this.#scheduler.failure) ? 'resume' : type)
   }
 
   /** Another tab has changed the stored transactions. */
   heard(news: OutboxNews): void {
+    this.acknowledgements.left(news.removed)
     if (this.transactions.heard(news)) this.readAgain()
   }
 

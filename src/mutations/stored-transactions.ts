@@ -85,13 +85,15 @@ export class StoredTransactions {
 
   /** As {@link readOthers}, and learns what has become of the transactions that are here, too. */
   async catchUp(): Promise<void> {
-    const { disk, outbox, settle, settleRemoved } = this.#options
-    await this.readOthers()
+    const { disk, outbox, log, settle, settleRemoved } = this.#options
+    await log.settled()
     const here = outbox.list().filter(({ isStored }) => isStored)
-    if (here.length === 0) return
+    if (here.length === 0) return this.readOthers()
     const { database } = disk
     const { records, unreadable } = await database.outbox.read()
     const position = await database.position()
+    // What was cancelled or discarded is not stored either: read that last.
+    await this.readOthers()
     const byId = new Map(records.map((record) => [record.id, record]))
     const canBeRemoved = position && unreadable.length === 0 && !this.#mayBeLost
     for (const transaction of here) {

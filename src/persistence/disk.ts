@@ -128,6 +128,11 @@ export class Disk {
     return this.#leads
   }
 
+  /** The number of this leader; `undefined` if it does not lead, or not yet. */
+  get term(): number | undefined {
+    return this.#isLeaders ? this.database.term : undefined
+  }
+
   /** Stores the data from now on, and locks out the previous leader. */
   lead(): void {
     if (this.#leads) return

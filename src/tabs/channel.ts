@@ -29,8 +29,8 @@ export interface Lead<Status> {
 export type TabMessage<Status> =
   | { readonly type: 'ask' }
   | { readonly type: 'lead'; readonly lead: Lead<Status> }
-  | { readonly type: 'delta'; readonly term: number; readonly delta: DeltaMessage }
-  | { readonly type: 'status'; readonly term: number; readonly status: Status }
+  | { readonly type: 'delta'; readonly delta: DeltaMessage }
+  | { readonly type: 'status'; readonly status: Status }
   | { readonly type: 'outbox'; readonly news: OutboxNews }
   | { readonly type: 'sync'; readonly n: number }
   | { readonly type: 'synced'; readonly to: string; readonly n: number; readonly error?: SharedError }
@@ -42,6 +42,8 @@ export interface TabChannelOptions<Status> {
   readonly name: string
   readonly random: Random
   readonly onMessage: (message: TabMessage<Status>, from: string) => void
+  /** Messages from the tab `from` were lost. */
+  readonly onLoss: (from: string) => void
 }
 
 /** The channel among the tabs of one database. Without other tabs, nothing but `ask` and `lead` is sent. */
@@ -50,7 +52,10 @@ export class TabChannel<Status> {
   /** The name of this tab among the others. */
   #id = ''
   #channel: BroadcastChannelLike | undefined
-  #hasPeers = false
+  /** The number of messages that were posted since the channel was opened. */
+  #posted = 0
+  /** The number of the last message from each other tab that was heard since the channel was opened. */
+  readonly #heard = new Map<string, number>()
 
   constructor(options: TabChannelOptions<Status>) {
     this.#options = options
@@ -67,14 +72,15 @@ export class TabChannel<Status> {
 
   /** Whether another tab was heard since the channel was opened. */
   get hasPeers(): boolean {
-    return this.#hasPeers
+    return this.#heard.size > 0
   }
 
   open(): void {
     const { BroadcastChannel, name, random } = this.#options
     if (this.#channel || !BroadcastChannel) return
     this.#id = random.bytes(16).join('.')
-    this.#hasPeers = false
+    this.#posted = 0
+    this.#heard.clear()
     this.#channel = new BroadcastChannel(name)
     this.#channel.onmessage = ({ data }) => this.#hear(data)
   }
@@ -86,17 +92,26 @@ export class TabChannel<Status> {
 
   post(message: TabMessage<Status>): void {
     const isForAll = message.type === 'ask' || message.type === 'lead'
-    if (isForAll || this.#hasPeers) this.#channel?.postMessage({ ...message, protocol, from: this.#id })
+    if (!isForAll && !this.hasPeers) return
+    this.#posted += 1
+    this.#channel?.postMessage({ ...message, protocol, from: this.#id, number: this.#posted })
   }
 
   #hear(data: unknown): void {
     if (!isTabMessage<Status>(data)) return
-    this.#hasPeers = true
-    this.#options.onMessage(data, data.from)
+    const { from, number } = data
+    const last = this.#heard.get(from)
+    // A message that comes twice, or after a later one.
+    if (last !== undefined && number <= last) return
+    this.#heard.set(from, number)
+    if (last !== undefined && number > last + 1) this.#options.onLoss(from)
+    this.#options.onMessage(data, from)
   }
 }
 
 /** Messages of one version come from the same code as this, and so are what they say. */
-function isTabMessage<Status>(data: unknown): data is TabMessage<Status> & { readonly from: string } {
+function isTabMessage<Status>(
+  data: unknown,
+): data is TabMessage<Status> & { readonly from: string; readonly number: number } {
   return isObject(data) && data.protocol === protocol && typeof data.from === 'string'
 }

@@ -6,7 +6,10 @@ interface Member {
 }
 
 export interface VirtualChannelsOptions {
-  /** Called for each message and each page that it is for. `deliver` may be called later, again, or never. */
+  /**
+   * Called for each message and each page that it is for. `deliver` may be called later, again, or never. `message`:
+   * what is said.
+   */
   readonly carry?: (deliver: () => void, message: unknown) => void
 }
 

@@ -14,16 +14,19 @@ export async function run(program: Program, { modules, globals }: Stage): Promis
   const text = program.text.replace(claim, (_, indent, expression, said) => {
     return `${indent};expectSame((${expression}), (${said}), ${JSON.stringify(expression)})`
   })
-  const code = ts.transpileModule(text, {
-    compilerOptions: {
-      module: ts.ModuleKind.CommonJS,
-      target: ts.ScriptTarget.ES2022,
-      jsx: ts.JsxEmit.ReactJSX,
-    },
-    ...(program.language === 'tsx' && { fileName: 'program.tsx' }),
-  }).outputText
+  const code = ts
+    .transpileModule(text, {
+      compilerOptions: {
+        module: ts.ModuleKind.CommonJS,
+        target: ts.ScriptTarget.ES2022,
+        jsx: ts.JsxEmit.ReactJSX,
+      },
+      ...(program.language === 'tsx' && { fileName: 'program.tsx' }),
+    })
+    .outputText.replaceAll('import.meta', 'importMeta')
   const names = {
     ...globals,
+    importMeta: {},
     exports: {},
     require(name: string) {
       if (Object.hasOwn(modules, name)) return modules[name]

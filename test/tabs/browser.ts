@@ -1,6 +1,6 @@
 import { memoryStore, type Store, type SyncClient, type SyncClientOptions } from 'instep'
 import { mockSyncServer } from 'instep/testing'
-import { VirtualChannels } from '../../src/testing/virtual-channels.ts'
+import { VirtualChannels, type VirtualChannelsOptions } from '../../src/testing/virtual-channels.ts'
 import { VirtualLifecycle } from '../../src/testing/virtual-environment.ts'
 import { VirtualLocks } from '../../src/testing/virtual-locks.ts'
 
@@ -13,7 +13,7 @@ export interface Tab {
   readonly freeze: () => void
 }
 
-export interface BrowserOptions {
+export interface BrowserOptions extends VirtualChannelsOptions {
   /** Whether the page is a secure one. */
   readonly hasLocks?: boolean
   readonly hasChannel?: boolean
@@ -22,21 +22,27 @@ export interface BrowserOptions {
   readonly store?: Store
 }
 
-export type OpenOptions = Partial<Pick<SyncClientOptions, 'models' | 'merge' | 'onUnauthenticated'>> & {
+export type OpenOptions = Partial<
+  Pick<SyncClientOptions, 'models' | 'merge' | 'onUnauthenticated' | 'store'>
+> & {
   readonly visible?: boolean
   readonly environment?: SyncClientOptions['environment']
   readonly token?: () => string
 }
 
 /** The tabs of one browser. Somebody else writes as the service. */
-export async function browser(options: BrowserOptions = {}) {
-  const { hasLocks = true, hasChannel = true, store, carry } = options
+export async function browser({
+  hasLocks = true,
+  hasChannel = true,
+  store,
+  ...carried
+}: BrowserOptions = {}) {
   const server = mockSyncServer()
   await server.write([{ op: 'i', t: 'Item', id: 'i0', p: {} }], 'ada')
   const device = server.device()
   const shared: Store = store ?? { ...memoryStore(), kind: 'durable', isPerOrigin: true }
   const locks = new VirtualLocks()
-  const channels = new VirtualChannels(carry ? { carry } : {})
+  const channels = new VirtualChannels(carried)
   const open = async ({ visible = true, environment, ...options }: OpenOptions = {}): Promise<Tab> => {
     const lifecycle = new VirtualLifecycle()
     lifecycle.set({ visible })

@@ -1,9 +1,25 @@
 import { defineModels, memoryStore, type Store } from 'instep'
 import { expect, test } from 'vitest'
+import { isObject } from '../../src/protocol/json.ts'
+import { ClosableStore } from '../support/closable-store.ts'
 import { browser, rolesOf } from './browser.ts'
 
 const insert = (id: string) => (m: { insert(t: string, record: { readonly id: string }): unknown }) =>
   m.insert('Item', { id })
+/** Messages between tabs, of which `lose` loses the next one of `type`. */
+function losing(type: string) {
+  let isLosing = false
+  return {
+    lose: () => {
+      isLosing = true
+    },
+    carry: (deliver: () => void, message: unknown) => {
+      if (isLosing && isObject(message) && message.type === type) isLosing = false
+      else void Promise.resolve().then(deliver)
+    },
+  }
+}
+
 const idsIn = ({ client }: { readonly client: { all(t: string): readonly { readonly id: string }[] } }) =>
   client.all('Item').map(({ id }) => id)
 
@@ -295,5 +311,266 @@ test('a tab whose database another tab has deleted says that it works in memory,
   await server.clock.until(written.settled)
   expect(client.status.storage).toMatchObject({ kind: 'memory', reason: expect.any(String) })
   expect(written.rejection).toMatchObject({ reason: 'closed' })
+  await server.close()
+})
+
+test('a write is sent although the leader missed the message that tells of it', async () => {
+  const { carry, lose } = losing('outbox')
+  const { server, open } = await browser({ carry })
+  const [first] = [await open(), await open()]
+  lose()
+  const written = first.client.mutate(insert('i1'))
+  await server.clock.advance(5_000)
+  expect(written.state).toBe('synced')
+  await server.close()
+})
+
+test('what was discarded leaves the inbox of a tab that missed the message, too', async () => {
+  const { carry, lose } = losing('outbox')
+  const { server, open } = await browser({ carry })
+  const [first, second] = [await open(), await open()]
+  server.reject('forbidden')
+  const { id } = first.client.mutate(insert('i1'))
+  await server.settle()
+  lose()
+  await server.clock.until(second.client.outbox.discard(id))
+  await server.clock.advance(5_000)
+  expect(first.client.status.writes.rejected).toBe(0)
+  await server.close()
+})
+
+test.each(['sync', 'synced'])(
+  '`sync` in a follower resolves although the message `%s` was lost',
+  async (type) => {
+    const { carry, lose } = losing(type)
+    const { server, open } = await browser({ carry })
+    const [first] = [await open(), await open()]
+    lose()
+    await expect(server.clock.until(first.client.sync())).resolves.toMatchObject({ kind: 'delta' })
+    await server.close()
+  },
+)
+
+test('`sync` in a follower resolves although another tab takes the lead before it is answered', async () => {
+  const { carry, lose } = losing('synced')
+  const { server, open, front } = await browser({ carry })
+  const [first, second, third] = [await open(), await open(), await open()]
+  lose()
+  const synced = first.client.sync()
+  await server.clock.advance(500)
+  await front(second)
+  third.kill()
+  await expect(server.clock.until(synced)).resolves.toMatchObject({ kind: 'delta' })
+  await server.close()
+})
+
+test('a tab that is looked at leads, although the last message of the former leader comes late', async () => {
+  const inner: Store = { ...memoryStore(), kind: 'durable', isPerOrigin: true }
+  let isSlow = false
+  const { server, open, front } = await browser({
+    store: {
+      ...inner,
+      open: async (name) => {
+        if (isSlow) await new Promise<void>((resolve) => void server.clock.after(200, resolve))
+        return inner.open(name)
+      },
+    },
+    carry: (deliver) => {
+      if (isSlow) void server.clock.after(100, deliver)
+      else void Promise.resolve().then(deliver)
+    },
+  })
+  const tabs = [await open(), await open()] as const
+  isSlow = true
+  // The new tab asks who leads, and all tabs hear the answer.
+  const third = open({ visible: false })
+  await server.clock.advance(350)
+  await front(tabs[0])
+  await third
+  expect(rolesOf(...tabs)).toEqual(['leader', 'follower'])
+  await server.close()
+})
+
+test('tabs follow a leader again after the user has deleted the stored data', async () => {
+  const closable = new ClosableStore()
+  const store: Store = { ...closable.store, kind: 'durable', isPerOrigin: true }
+  const { server, open, front } = await browser({ store })
+  const [first, second] = [await open(), await open()]
+  await front(first)
+  closable.close('nothing')
+  await server.clock.advance(10_000)
+  const ops = Array.from({ length: 500 }, (_, n) => ({ op: 'i' as const, t: 'Item', id: `x${n}`, p: {} }))
+  await server.write(ops, 'ada')
+  await server.settle()
+  expect(second.client.count('Item')).toBe(501)
+  await server.close()
+})
+
+test('a tab that cannot read the disk opens one socket, however often others ask who leads', async () => {
+  const inner: Store = { ...memoryStore(), kind: 'durable', isPerOrigin: true }
+  let isBroken = false
+  const broken: Store = {
+    ...inner,
+    open: async (name) => {
+      const connection = await inner.open(name)
+      return {
+        ...connection,
+        transaction: (options, body) => {
+          const isRead = options.mode === 'read' && options.tables.includes('journal')
+          if (isBroken && isRead) return Promise.reject(new Error('It cannot be read.'))
+          return connection.transaction(options, body)
+        },
+      }
+    },
+  }
+  const { server, open, insert, front, asked } = await browser({ store: inner })
+  const first = await open({ store: broken })
+  const second = await open()
+  await open()
+  await front(second)
+  isBroken = true
+  const before = asked('ws')
+  const ops = Array.from({ length: 500 }, (_, n) => ({ op: 'i' as const, t: 'Item', id: `x${n}`, p: {} }))
+  await server.write(ops, 'ada')
+  await server.clock.advance(60_000)
+  expect(asked('ws') - before).toBe(1)
+  await insert('i1')
+  expect(first.client.count('Item')).toBe(502)
+  await server.close()
+})
+
+test('what a closing tab wrote last is sent when another tab is looked at, although nobody was told', async () => {
+  const { carry, lose } = losing('outbox')
+  const { server, open, front } = await browser({ carry })
+  const [first, second] = [await open({ visible: false }), await open()]
+  lose()
+  await server.clock.until(first.client.mutate(insert('i1')).durable)
+  first.kill()
+  void first.client.close()
+  await front(second)
+  expect(idsIn(second)).toEqual(['i0', 'i1'])
+  expect(await server.rows('ada')).toHaveLength(2)
+  await server.close()
+})
+
+test('what a dead leader did not remove from the disk is not sent again to a restored server', async () => {
+  const inner: Store = { ...memoryStore(), kind: 'durable', isPerOrigin: true }
+  let isDead = false
+  const dying: Store = {
+    ...inner,
+    open: async (name) => {
+      const connection = await inner.open(name)
+      return {
+        ...connection,
+        transaction: (options, body) => {
+          if (isDead && options.tables.includes('outbox')) return new Promise(() => {})
+          return connection.transaction(options, body)
+        },
+      }
+    },
+  }
+  const { server, open, asked } = await browser({ store: inner })
+  const [first, second] = [await open(), await open({ store: dying })]
+  const written = first.client.mutate(insert('i1'))
+  while (asked('tx') === 0) await server.clock.advance(1)
+  isDead = true
+  await server.clock.until(written.synced)
+  second.kill()
+  void second.client.close()
+  await server.clock.advance(1_000)
+  await server.restore([{ op: 'i', t: 'Item', id: 'i0', p: {} }], 'ada')
+  await server.settle()
+  expect(idsIn(await open())).toEqual(['i0'])
+  await server.close()
+})
+
+test('a tab that follows writes nothing to the disk for a write of another tab', async () => {
+  const inner: Store = { ...memoryStore(), kind: 'durable', isPerOrigin: true }
+  let writes = 0
+  const counting: Store = {
+    ...inner,
+    open: async (name) => {
+      const connection = await inner.open(name)
+      return {
+        ...connection,
+        transaction: (options, body) => {
+          if (options.mode === 'write') writes += 1
+          return connection.transaction(options, body)
+        },
+      }
+    },
+  }
+  const { server, open } = await browser({ store: inner })
+  const [, second] = [await open({ store: counting }), await open()]
+  writes = 0
+  await server.clock.until(second.client.mutate(insert('i1')).synced)
+  await server.settle()
+  expect(writes).toBe(0)
+  await server.close()
+})
+
+test('a tab that follows sends what it finds no room for, also after it was offline', async () => {
+  const inner: Store = { ...memoryStore(), kind: 'durable', isPerOrigin: true }
+  let isFull = false
+  const full: Store = {
+    ...inner,
+    open: async (name) => {
+      const connection = await inner.open(name)
+      return {
+        ...connection,
+        transaction: (options, body) => {
+          if (isFull && options.mode === 'write')
+            return Promise.reject(new DOMException('There is no room.', 'QuotaExceededError'))
+          return connection.transaction(options, body)
+        },
+      }
+    },
+  }
+  const { server, open } = await browser({ store: inner })
+  const [first] = [await open({ store: full }), await open()]
+  for (const online of [false, true]) first.lifecycle.set({ online })
+  await server.settle()
+  isFull = true
+  const written = first.client.mutate(insert('i1'))
+  await server.clock.advance(5_000)
+  expect(written.state).toBe('synced')
+  await server.close()
+})
+
+test('what another tab undoes while this one reads the disk is undone here, too', async () => {
+  const inner: Store = { ...memoryStore(), kind: 'durable', isPerOrigin: true }
+  let reads = 0
+  let onRead = (_: number): unknown => undefined
+  const watched: Store = {
+    ...inner,
+    open: async (name) => {
+      const connection = await inner.open(name)
+      return {
+        ...connection,
+        transaction: async (options, body) => {
+          if (options.mode === 'read' && options.tables.includes('outbox')) {
+            reads += 1
+            await onRead(reads)
+          }
+          return connection.transaction(options, body)
+        },
+      }
+    },
+  }
+  const { carry, lose } = losing('outbox')
+  const { server, device, open } = await browser({ store: inner, carry })
+  const [first, second] = [await open({ store: watched }), await open()]
+  device.disconnect()
+  await server.settle()
+  const written = first.client.mutate(insert('i1'))
+  await server.settle()
+  reads = 0
+  onRead = (n) => {
+    if (n !== 2) return undefined
+    lose()
+    return second.client.outbox.get(written.id)?.undo()
+  }
+  await server.clock.advance(5_000)
+  expect(written.state).toBe('cancelled')
   await server.close()
 })
