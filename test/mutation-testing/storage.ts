@@ -111,8 +111,8 @@ export const storage: readonly Mutation[] = [
     test: 'test/client/offline.test.ts',
     name: 'invariant 34: a client goes on in memory, and the status says so',
     file: 'src/persistence/disk.ts',
-    from: 'const { kind } = this.database',
-    to: "const kind = 'durable'",
+    from: "'memory' : this.database.kind",
+    to: "'memory' : 'durable'",
   },
   {
     invariant: 35,

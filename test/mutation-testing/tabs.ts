@@ -64,7 +64,7 @@ export const tabs: readonly Mutation[] = [
     test,
     name: 'invariant 71: a refresh token that works once is redeemed once for all tabs',
     file: 'src/engine/following.ts',
-    from: 'if (!canRead || !lead.isStoring) {',
+    from: 'if (!canRead) {',
     to: 'if (canRead) {',
   },
 ]
