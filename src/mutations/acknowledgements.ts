@@ -15,7 +15,6 @@ import { isUnsent, type Outbox } from './outbox.ts'
 import type { OutboxLog } from './outbox-log.ts'
 import type { Rollback, RollbackListener } from './rollback.ts'
 import type { SenderListener } from './sender.ts'
-import type { StoredTransactions } from './stored-transactions.ts'
 import { type LocalTransaction, rejectionOf } from './transaction.ts'
 
 /** The maximum number of ids to remember of other clients' transactions. */
@@ -31,7 +30,6 @@ export interface AcknowledgementsOptions {
   readonly optimisticUpdates: OptimisticUpdates
   readonly log: OutboxLog
   readonly rollback: Rollback
-  readonly transactions: StoredTransactions
   /** See `MutationsOptions.follows`. */
   readonly follows: () => boolean
   /** Time in ms for the data to show the effect of a result; after that, the client fetches the data. */
@@ -117,8 +115,7 @@ export class Acknowledgements implements SenderListener {
     if (this.#options.outbox.accept(transaction, sid, epoch, true)) this.#awaitEcho(sid)
   }
 
-  async rejected(transaction: LocalTransaction, error: RejectedError, sid: number): Promise<void> {
-    if (error.reason === 'id_reused' && (await this.#recoverReusedId(transaction, sid))) return
+  rejected(transaction: LocalTransaction, error: RejectedError, sid: number): void {
     // Later transactions on the same records no longer have to wait for this one.
     this.#options.rollback.reject(transaction, error, sid)
     this.#awaitEcho(Number.NEGATIVE_INFINITY)
@@ -271,22 +268,6 @@ export class Acknowledgements implements SenderListener {
    */
   leaveAgain(): void {
     if (this.#toRemove.size > 0) this.#removeStored([])
-  }
-
-  /**
-   * Handles `id_reused`: another version of the application may have sent the transaction with other ops, before an
-   * update or in another tab. Resolves with whether the transaction is accepted or sent again with other ops.
-   */
-  async #recoverReusedId(transaction: LocalTransaction, sid: number): Promise<boolean> {
-    const { outbox, transactions } = this.#options
-    const stored = await transactions.find(transaction)
-    if (stored === 'gone') {
-      // Another client has settled the transaction, so the server has it since `sid` at the latest.
-      const { epoch } = this.#options.position() ?? {}
-      if (outbox.accept(transaction, sid, epoch, true)) this.#awaitEcho(sid)
-      return true
-    }
-    return transaction.sendOtherwise(stored)
   }
 
   /** If the data already reaches `sid`, it has arrived before the result: show it now. */

@@ -148,7 +148,7 @@ export class Mutations {
       settle: (...told) => this.acknowledgements.settle(...told),
       settleRemoved: (...told) => this.acknowledgements.settleRemoved(...told),
     })
-    this.acknowledgements = new Acknowledgements({ ...shared, rollback, transactions: this.transactions })
+    this.acknowledgements = new Acknowledgements({ ...shared, rollback })
     const sender = new Sender({
       ...shared,
       review: (transaction) => maker.review(transaction),

@@ -235,13 +235,13 @@ export function isSent({ state, wasSent }: LocalTransaction): boolean {
 }
 
 /** The transaction in the format of the wire. */
-export function wireOf({ record, sent }: LocalTransaction): WireTransaction {
-  const { id, since, epoch, bases, requires } = record
+export function wireOf({ record }: LocalTransaction): WireTransaction {
+  const { id, since, epoch, ops, bases, requires } = record
   return {
     id,
     since,
     epoch,
-    ops: [...sent],
+    ops: [...ops],
     ...(bases.length > 0 && { bases: [...bases] }),
     ...(requires.length > 0 && { requires: [...requires] }),
   }

@@ -38,7 +38,7 @@ export interface SenderListener {
   /** The server has accepted `transaction`: its last change has the position `sid` in the history `epoch`. */
   accepted(transaction: LocalTransaction, sid: number, epoch: string | undefined): void
   /** The server has rejected `transaction`, based on its state at `sid`. */
-  rejected(transaction: LocalTransaction, error: RejectedError, sid: number): Promise<void>
+  rejected(transaction: LocalTransaction, error: RejectedError, sid: number): void
 }
 
 /**
@@ -80,8 +80,7 @@ export class Sender {
       this.#small = 0
       this.#refuseOtherEpoch(epoch)
       const byId = new Map(results.map((result) => [result.id, result]))
-      for (const transaction of sent ?? [])
-        await this.#settle(transaction, sid, epoch, byId.get(transaction.id))
+      for (const transaction of sent ?? []) this.#settle(transaction, sid, epoch, byId.get(transaction.id))
       if (batch.some(({ id }) => byId.has(id))) return true
       throw new ProtocolError('bad_envelope', 'The response has no result for any transaction.')
     } catch (error) {
@@ -92,7 +91,7 @@ export class Sender {
       const reason = first && this.#isTooLarge(first, failure, error) ? 'too_large' : code
       if (reason !== undefined && first) {
         const rejection = new RejectedError(reason, toError(error).message)
-        await listener.rejected(first, rejection, Number.POSITIVE_INFINITY)
+        listener.rejected(first, rejection, Number.POSITIVE_INFINITY)
         return true
       }
       if (failure.kind === 'split') return false
@@ -139,18 +138,18 @@ export class Sender {
     }
   }
 
-  async #settle(
+  #settle(
     transaction: LocalTransaction,
     sid: number,
     epoch: string | undefined,
     result: TxResult | undefined,
-  ): Promise<void> {
+  ): void {
     const { listener, position } = this.#options
     if (!result) return
     if ('sid' in result) listener.accepted(transaction, result.sid, epoch ?? position()?.epoch)
     else {
       const { code, message, details } = result.error
-      await listener.rejected(transaction, new RejectedError(code, message, details), sid)
+      listener.rejected(transaction, new RejectedError(code, message, details), sid)
     }
   }
 }

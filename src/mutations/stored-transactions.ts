@@ -119,14 +119,6 @@ export class StoredTransactions {
     })
   }
 
-  /** The record of a transaction on the disk; `gone` if another client has settled it. */
-  async find({ id }: LocalTransaction): Promise<OutboxRecord | 'gone' | undefined> {
-    const { disk, log } = this.#options
-    const store = disk.database.outbox
-    await log.settled()
-    return store.find(id).catch(() => undefined)
-  }
-
   /** Reads the transactions of a disk that was opened again. If they cannot be read, sending waits until they can. */
   async opened(): Promise<void> {
     this.#reading = undefined
@@ -190,7 +182,7 @@ export class StoredTransactions {
   }
 
   #found(records: readonly OutboxRecord[]): void {
-    const { use, outbox, optimisticUpdates, log, host, rollback, models, ids, take, listener } = this.#options
+    const { use, outbox, optimisticUpdates, host, rollback, models, ids, take, listener } = this.#options
     const faults = new Map<LocalTransaction, RejectedError>()
     // Records are in ascending order.
     const last = records.at(-1)
@@ -202,8 +194,6 @@ export class StoredTransactions {
       const { record, fault } = migrated(stored, models)
       const transaction = new LocalTransaction(record, stateOf(record), host)
       if (fault) faults.set(transaction, fault)
-      // This version sends it with migrated ops, and a later version has to know those, too.
-      if (stored.state === 'sending' && record !== stored) log.put(() => record).catch(() => {})
       return transaction
     })
     // Sending reads the disk first. Without new transactions, do not ask for sending again.
@@ -222,11 +212,9 @@ function migrated(
   models: Models,
 ): { readonly record: OutboxRecord; readonly fault?: RejectedError } {
   if (record.version >= models.version) return { record }
-  const { version, ops, shapes = [], before } = record
+  const { version, ops, before } = record
   try {
     const migrated = {
-      // A client of the older version may have sent these ops.
-      shapes: [...shapes, ops],
       ops: ops.map((op) => migrateOp(models, version, op)),
       before: before.map((image) => migrateImage(models, version, image)),
     }

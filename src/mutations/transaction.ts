@@ -91,8 +91,6 @@ export class LocalTransaction implements Transaction {
   /** The error of the store if it did not accept the transaction. */
   #storeError: SyncError | undefined
   #effects: readonly Effect[] | undefined
-  #sentAs: OutboxRecord['ops'] | undefined
-  readonly #tried: string[] = []
   #isClosed = false
 
   /** `state`: `writing` for a new transaction, {@link stateOf} `record` for a restored one. */
@@ -190,24 +188,6 @@ export class LocalTransaction implements Transaction {
   /** Whether the server may have it, with or without a response. */
   get wasSent(): boolean {
     return this.#record.state !== 'queued'
-  }
-
-  /** The ops to send. */
-  get sent(): OutboxRecord['ops'] {
-    return this.#sentAs ?? this.#record.ops
-  }
-
-  /**
-   * Selects other ops to send: those of another version of the application, also those that another client has
-   * `stored`. Returns whether there are any that were not tried yet.
-   */
-  sendOtherwise(stored: OutboxRecord | undefined): boolean {
-    const storedShapes = stored ? [...(stored.shapes ?? []), stored.ops] : []
-    const shapes = [...(this.#record.shapes ?? []), ...storedShapes]
-    this.#record = { ...this.#record, shapes }
-    this.#tried.push(JSON.stringify(this.sent))
-    this.#sentAs = shapes.findLast((shape) => !this.#tried.includes(JSON.stringify(shape)))
-    return this.#sentAs !== undefined
   }
 
   /** Changes the record. */

@@ -22,7 +22,6 @@ export const noDatabase: Database = {
   size: { pageUnits: 0, journalUnits: 0 },
   outbox: {
     read: async () => ({ records: [], unreadable: [] }),
-    find: async () => undefined,
     readOthers: async () => ({ records: [], ids: new Set(), gone: [] }),
     write: async () => [],
   },

@@ -17,11 +17,6 @@ export interface OutboxRecord {
   /** The epoch in which `since` and the positions in the ops are valid; `undefined` if it is not known. */
   readonly epoch?: string | undefined
   readonly ops: readonly TxOp[]
-  /**
-   * The ops as other versions of the application have sent them: the server may have the transaction in any of these
-   * forms.
-   */
-  readonly shapes?: readonly (readonly TxOp[])[] | undefined
   /** The records that the transaction touches, as they were shown before it. */
   readonly before: readonly RecordImage[]
   /** The ids of the pending transactions that the conditional ops build on. */
@@ -83,11 +78,6 @@ export interface OtherTransactions {
  */
 export interface OutboxStore {
   read(): Promise<StoredOutbox>
-  /**
-   * Resolves with a transaction that was stored before; with `gone` if it has been removed; with `undefined` if it
-   * cannot be read.
-   */
-  find(id: string): Promise<OutboxRecord | 'gone' | undefined>
   /** Resolves with the current state of all transactions, and the records of those that `isKnown` does not know. */
   readOthers(isKnown: (id: string) => boolean): Promise<OtherTransactions>
   /**
@@ -181,11 +171,6 @@ export function openOutbox(connection: StoreConnection): OutboxStore {
           unreadable: read.flatMap(({ value, record }) => (record ? [] : [value])),
         }
       }),
-    find: (id) =>
-      transact('read', async (tx) => {
-        const value = await tx.get('outbox', id)
-        return value === undefined ? 'gone' : readRecord(value)
-      }),
     readOthers: (isKnown) =>
       transact('read', async (tx) => {
         const [ids, marks] = await Promise.all([tx.keys('outbox', { to: mark }), marksIn(tx)])
@@ -275,7 +260,7 @@ function readRecord(text: StoreValue | undefined): OutboxRecord | undefined {
 
 function isRecord(value: unknown): value is OutboxRecord {
   if (!isObject(value)) return false
-  const { id, state, at, since, ops, shapes = [], before, bases, requires, replaces = [], version } = value
+  const { id, state, at, since, ops, before, bases, requires, replaces = [], version } = value
   return (
     typeof id === 'string' &&
     (state === 'queued' ||
@@ -285,7 +270,6 @@ function isRecord(value: unknown): value is OutboxRecord {
     typeof at === 'number' &&
     isSid(since) &&
     isOps(ops) &&
-    isListOf(shapes, isOps) &&
     isListOf(before, isImage) &&
     isListOf(bases, isName) &&
     isListOf(requires, isName) &&

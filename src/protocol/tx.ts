@@ -86,7 +86,10 @@ export function readTxResponse(value: unknown): TxResponse {
   }
 }
 
-/** Accepts what {@link txResultSchema} accepts. */
+/**
+ * Accepts what {@link txResultSchema} accepts. If the id was already used for another body and the error carries the
+ * verdict on that body, returns that verdict: another version of the application has sent the same transaction.
+ */
 function readResult(value: unknown): TxResult | undefined {
   if (!isObject(value) || typeof value.id !== 'string') return undefined
   const { id, sid, error } = value
@@ -96,6 +99,8 @@ function readResult(value: unknown): TxResult | undefined {
   if (typeof code !== 'string') return undefined
   // Deeper details could not be stored, nor the rejection with them.
   const isKept = details !== undefined && !isDeeperThan(maxDepth, details)
+  const first = code === 'id_reused' && isKept && isObject(details) && readResult({ ...details, id })
+  if (first) return first
   return {
     id,
     error: { code, message: typeof message === 'string' ? message : code, ...(isKept && { details }) },

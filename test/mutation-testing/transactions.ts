@@ -15,7 +15,7 @@ export const transactions: readonly Mutation[] = [
     test: 'test/server/transactions.test.ts',
     name: 'invariant 21: where the answer was lost, the same comes again, and no second frame',
     file: 'src/server/log/decide-on.ts',
-    from: 'first.digest === digest ? first.verdict :',
+    from: 'first.digest === digest ? verdict :',
     to: 'first.digest === digest ? { sid: 0 } :',
   },
   {

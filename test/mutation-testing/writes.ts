@@ -99,6 +99,14 @@ export const writes: readonly Mutation[] = [
     to: 'codec.encode(sent.map((one) => ({ ...wireOf(one), id: crypto.randomUUID() })))',
   },
   {
+    invariant: 21,
+    test: 'test/writes/migrations.test.ts',
+    name: 'invariant 21: is accepted once, as the older version sent it',
+    file: 'src/protocol/tx.ts',
+    from: "code === 'id_reused' && isKept",
+    to: "code === '' && isKept",
+  },
+  {
     invariant: 22,
     test: 'test/writes/storage.test.ts',
     name: 'invariant 22: an accepted write does not fail because of a later local error',

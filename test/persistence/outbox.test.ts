@@ -34,7 +34,6 @@ const damaged: { readonly [what: string]: StoreValue } = {
   'no ops': JSON.stringify({ ...record('x'), ops: {} }),
   'an op that is none': JSON.stringify({ ...record('x'), ops: [{ op: 'u', t: 'Note', id: '1' }] }),
   'a type of __proto__': JSON.stringify({ ...record('x'), ops: [{ op: 'd', t: '__proto__', id: '1' }] }),
-  'no list of shapes': JSON.stringify({ ...record('x'), shapes: [5] }),
   'an image that is none': JSON.stringify({ ...record('x'), before: [null] }),
   'an image without a payload': JSON.stringify({ ...record('x'), before: [{ t: 'Note', id: '1' }] }),
   'an image of no type': JSON.stringify({ ...record('x'), before: [{ t: 5, id: '1', p: null }] }),
@@ -54,6 +53,16 @@ describe.each(Object.entries(stores))('the outbox on %s', (_, makeStore) => {
     database.close()
     const { records, unreadable } = await (await open(store)).outbox.read()
     expect(records).toEqual([rejected, record('3', { state: 'accepted', sid: 9 })])
+    expect(unreadable).toEqual([])
+  })
+
+  test('reads a transaction that an older version stored with the shapes in which it was sent', async () => {
+    const store = makeStore()
+    const { outbox } = await open(store)
+    const older = { ...record('1', { state: 'sending' }), shapes: [record('1').ops] }
+    await outbox.write({ put: [older] })
+    const { records, unreadable } = await outbox.read()
+    expect(records).toMatchObject([record('1', { state: 'sending' })])
     expect(unreadable).toEqual([])
   })
 

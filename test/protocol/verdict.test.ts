@@ -56,3 +56,35 @@ test('a refusal is told without details that nest deeper than a record may, whic
     false,
   ])
 })
+
+test('a reused id counts as what became of its first body, if the server says that', () => {
+  const refused = { code: 'conflict', message: 'No.', details: { n: 1 } }
+  const details = [{ sid: 5 }, { sid: 5, error: null }, { error: refused }, { error: refused, id: 'b' }]
+  const results = details.map((one) => ({
+    id: 'a',
+    error: { code: 'id_reused', message: 'Reused.', details: one },
+  }))
+  expect(readTxResponse({ sid: 7, results }).results).toEqual([
+    { id: 'a', sid: 5 },
+    { id: 'a', sid: 5 },
+    { id: 'a', error: refused },
+    { id: 'a', error: refused },
+  ])
+})
+
+test.each([
+  ['nothing', undefined],
+  ['no verdict', {}],
+  ['a position that is none', { sid: 1.5 }],
+  ['a list', [{ sid: 5 }]],
+  ['an error without a code', { error: { message: 'No.' } }],
+])('a reused id is a refusal if its details are %s', (_, details) => {
+  const result = { id: 'a', error: { code: 'id_reused', message: 'Reused.', details } }
+  const [read] = readTxResponse({ sid: 7, results: [result] }).results
+  expect(read).toMatchObject({ id: 'a', error: { code: 'id_reused' } })
+})
+
+test('only a reused id counts as the verdict in its details', () => {
+  const result = { id: 'a', error: { code: 'invalid', message: 'No.', details: { sid: 5 } } }
+  expect(readTxResponse({ sid: 7, results: [result] }).results).toEqual([result])
+})

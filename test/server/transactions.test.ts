@@ -217,6 +217,16 @@ test('the order of keys and what the client knew make no other body; other ops a
   expect(await codes(other)).toEqual(['id_reused', 'id_reused'])
 })
 
+test('another body under the same id is refused with what became of the first body', async () => {
+  const { send } = txServiceOf()
+  await send([tx('a', [make('1')]), tx('b', [make('1')])])
+  const { results } = await send([tx('a', [make('2')]), tx('b', [make('2')])])
+  expect(results).toMatchObject([
+    { id: 'a', error: { code: 'id_reused', details: { sid: 1 } } },
+    { id: 'b', error: { code: 'id_reused', details: { error: { code: 'exists' } } } },
+  ])
+})
+
 test('one caller’s id says nothing about another’s', async () => {
   const { send, codes } = txServiceOf()
   await send([tx('a', [make('1')])])

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod/mini'
 import { defineModels, type ModelsOptions, model } from '../../src/index.ts'
+import type { Mutator } from '../../src/mutations/draft.ts'
 import type { WireRow } from '../../src/protocol/row.ts'
 import type { TxOp } from '../../src/protocol/tx.ts'
 import {
@@ -8,7 +9,9 @@ import {
   type ClientOptions,
   failure,
   inStep,
+  type Message,
   notes,
+  rewriting,
   TestBackend,
   type TestDevice,
 } from '../support/test-backend.ts'
@@ -177,39 +180,6 @@ describe('queued transactions of an older version', () => {
     expect([client.outbox.list(), device.log, backend.received]).toEqual([[], [], [tx.id]])
   })
 
-  test('that were sent and got no response happen once: the client asks in each shape that was possibly sent', async () => {
-    const backend = new TestBackend()
-    await backend.insert('1', { name: 'Milk' })
-    const device = backend.device()
-    const first = await device.live(modelsOf())
-    backend.push = () => {}
-    backend.intercept = at('tx', async (_, pass) => {
-      await pass()
-      return failure(503)
-    })
-    const tx = first.mutate((m) => m.update('Note', '1', { name: 'Oat milk' }))
-    await backend.clock.until(tx.durable)
-    await backend.clock.advance(20)
-    await device.kill()
-    const second = await offline(device, two)
-    expect(notes(second)).toEqual({ 1: { title: 'Oat milk' } })
-    await device.kill()
-    device.network.mend()
-    // The delta that is asked for before anything is sent tells whose credentials they are.
-    const isForCaller = ({ url }: Request) => url.endsWith(String(Number.MAX_SAFE_INTEGER))
-    backend.intercept = at('delta', async (request, pass) => (isForCaller(request) ? pass() : failure(503)))
-    backend.received.length = 0
-    const options = { version: 4, migrate: { ...two.migrate, 4: { row: counted, op: counted } } }
-    const third = await device.live(modelsOf(options))
-    const sent = third.outbox.get(tx.id)
-    expect([sent?.state, backend.received]).toEqual(['accepted', [tx.id, tx.id, tx.id]])
-    backend.intercept = (_, pass) => pass()
-    await backend.clock.advance(60_000)
-    expect(sent?.state).toBe('synced')
-    expect(await backend.rows()).toEqual({ 1: { name: 'Oat milk' } })
-    expect(backend.head).toBe(2)
-  })
-
   test('that were rejected keep their reason', async () => {
     const backend = new TestBackend()
     await backend.insert('1', { name: 'Milk' })
@@ -224,6 +194,92 @@ describe('queued transactions of an older version', () => {
       expect(client.outbox.get(tx.id)?.rejection?.reason).toBe('invalid')
       await device.kill()
     }
+  })
+})
+
+describe('a write that an older version sent, and whose response was lost', () => {
+  /** The older version has sent `write`, and the new version has sent it again as it migrated it. */
+  async function sentAgain(
+    write: (m: Mutator) => void,
+    { rewrite = (body) => body }: { readonly rewrite?: (body: Message) => unknown } = {},
+  ) {
+    const backend = new TestBackend()
+    await backend.insert('1', { name: 'Milk' })
+    const device = backend.device()
+    const older = await device.live(modelsOf())
+    backend.push = () => {}
+    await backend.insert('2', { name: 'Bread' })
+    backend.intercept = at('tx', async (_, pass) => {
+      await pass()
+      return failure(503)
+    })
+    const { id, durable } = older.mutate(write)
+    await backend.clock.until(durable)
+    await backend.clock.advance(20)
+    await device.kill()
+    backend.received.length = 0
+    const answered = rewriting('tx', rewrite)
+    // Deltas say nothing of the write yet, except the first, which says whose credentials they are.
+    const isForCaller = ({ url }: Request) => url.endsWith(String(Number.MAX_SAFE_INTEGER))
+    const silent = at('delta', async (request, pass) => (isForCaller(request) ? pass() : failure(503)))
+    backend.intercept = (request, pass) => silent(request, () => answered(request, pass))
+    const client = await device.live(modelsOf(two))
+    expect(backend.received).toEqual([id])
+    const catchUp = async () => {
+      backend.intercept = (_, pass) => pass()
+      await backend.clock.advance(60_000)
+    }
+    return { backend, device, client, id, catchUp }
+  }
+
+  test('invariant 21: is accepted once, as the older version sent it', async () => {
+    const { backend, client, id, catchUp } = await sentAgain((m) =>
+      m.update('Note', '1', { name: 'Oat milk' }),
+    )
+    const written = client.outbox.get(id)
+    expect(written?.state).toBe('accepted')
+    expect(await written?.accepted).toBe(3)
+    await catchUp()
+    expect(written?.state).toBe('synced')
+    expect(await backend.rows()).toEqual({ 1: { name: 'Oat milk' }, 2: { name: 'Bread' } })
+    expect(backend.head).toBe(3)
+  })
+
+  test('is rejected for the reason for which the server rejected it then', async () => {
+    const { backend, device, client, id, catchUp } = await sentAgain((m) =>
+      m.insert('Note', { id: '2', name: 'Cheese' }),
+    )
+    await catchUp()
+    expect(client.outbox.get(id)?.state).toBe('rejected')
+    expect(client.outbox.get(id)?.rejection?.reason).toBe('exists')
+    expect(device.log).toContain('rejected undefined exists')
+    expect(await backend.rows()).toEqual({ 1: { name: 'Milk' }, 2: { name: 'Bread' } })
+  })
+
+  describe('to a server that does not say what became of it', () => {
+    const rewrite = ({ results = [], ...body }: Message) => ({
+      ...body,
+      results: results.map((result) =>
+        'error' in result ? { ...result, error: { ...result.error, details: undefined } } : result,
+      ),
+    })
+
+    test('is rejected as reused, and discarded once the data shows it', async () => {
+      const update = (m: Mutator) => m.update('Note', '1', { name: 'Oat milk' })
+      const { backend, client, id, catchUp } = await sentAgain(update, { rewrite })
+      expect(client.outbox.get(id)?.rejection?.reason).toBe('id_reused')
+      await catchUp()
+      expect(client.outbox.list()).toEqual([])
+      expect(await backend.rows()).toEqual({ 1: { name: 'Oat milk' }, 2: { name: 'Bread' } })
+    })
+
+    test('is rejected as reused, and waits for a decision if it did not happen', async () => {
+      const insert = (m: Mutator) => m.insert('Note', { id: '2', name: 'Cheese' })
+      const { device, client, id, catchUp } = await sentAgain(insert, { rewrite })
+      await catchUp()
+      expect(client.outbox.list().map((transaction) => transaction.id)).toEqual([id])
+      expect(device.log).toContain('rejected undefined id_reused')
+    })
   })
 })
 

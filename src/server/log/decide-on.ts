@@ -1,7 +1,8 @@
+import type { Rejection } from '../../protocol/tx.ts'
 import type { Draft } from './draft.ts'
 import type { ClientTransaction, Verdict } from './log.ts'
 import { madeAt } from './made-at.ts'
-import { dependencyRejected, expired, idReused, requiredExpired, toRejection } from './rejection.ts'
+import { dependencyRejected, expired, requiredExpired, toRejection } from './rejection.ts'
 
 export interface KeptVerdict {
   readonly digest: string
@@ -32,8 +33,10 @@ export async function decideOn(
 ): Promise<Decided> {
   const isForgotten = (named: string) => (madeAt(named) ?? verdictHorizon) < verdictHorizon
   const first = keptFor(id)
-  if (first)
-    return { verdict: first.digest === digest ? first.verdict : { error: idReused(id) }, unkept: true }
+  if (first) {
+    const { verdict } = first
+    return { verdict: first.digest === digest ? verdict : { error: idReused(id, verdict) }, unkept: true }
+  }
   if (isForgotten(id)) return { verdict: { error: expired(id) }, unkept: true }
   if (refused) return { verdict: { error: refused } }
   const missing = requires.find((required) => !isAccepted(keptFor(required)))
@@ -54,4 +57,10 @@ export async function attempted(drafted: () => Promise<Draft>): Promise<Decided>
 
 function isAccepted(kept: KeptVerdict | undefined): boolean {
   return kept !== undefined && 'sid' in kept.verdict
+}
+
+/** `first`: the verdict on the first body. */
+function idReused(id: string, first: Verdict): Rejection {
+  const message = `The id ${id} was already used for a transaction with another body.`
+  return { code: 'id_reused', message, details: first }
 }

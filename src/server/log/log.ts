@@ -28,7 +28,7 @@ export interface Log {
    * Decides about a client's transaction, finally. Under the lock, in this order:
    *
    * 1. If `caller` already has a verdict on `id` for the same `digest`, returns that verdict. For another `digest`, the
-   *    verdict is `id_reused`. Nothing is stored in both cases.
+   *    verdict is `id_reused` with that verdict as its `details`. Nothing is stored in both cases.
    * 2. If a verdict on an id as old as `id` may have been forgotten, the verdict is `expired`. Nothing is stored.
    * 3. If the transaction is `refused`, that is the verdict.
    * 4. If a transaction in `requires` has not been accepted from `caller`, the verdict is `dependency_rejected`, or

@@ -22,10 +22,6 @@ export function toRejection(error: unknown): Rejection {
   return details === undefined ? { code, message } : { code, message, details }
 }
 
-export function idReused(id: string): Rejection {
-  return { code: 'id_reused', message: `The id ${id} was already used for a transaction with another body.` }
-}
-
 export function expired(id: string): Rejection {
   return {
     code: 'expired',

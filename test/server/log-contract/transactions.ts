@@ -74,13 +74,34 @@ export function describeTransactions(what: string, logTest: LogTest): void {
       expect(await log.transact({ ...tx, refused }, as('ann'))).toEqual(verdict)
     })
 
-    logTest('refuses another body under the same id, and stays with the first verdict', async (log) => {
+    logTest('refuses another body under the same id, and says where the first was accepted', async (log) => {
       const verdict = await log.transact(txOf('a', [insert('1')]), as('ann'))
-      const other = await log.transact(txOf('a', [insert('2')]), as('ann'))
-      expect(other).toMatchObject({ error: { code: 'id_reused' } })
+      for (const id of ['2', '3']) {
+        const other = await log.transact(txOf('a', [insert(id)]), as('ann'))
+        expect(other).toMatchObject({ error: { code: 'id_reused', details: { sid: 1 } } })
+      }
       expect(await log.transact(txOf('a', [insert('1')]), as('ann'))).toEqual(verdict)
       expect(await rowsOf(log)).toHaveLength(1)
     })
+
+    logTest('refuses another body under the same id, and says why the first was rejected', async (log) => {
+      const refused = { code: 'invalid', message: 'No.', details: { field: 'n' } }
+      await log.transact(txOf('a', [insert('1')], { refused }), as('ann'))
+      const other = await log.transact(txOf('a', [insert('2')]), as('ann'))
+      expect(other).toMatchObject({ error: { code: 'id_reused', details: { error: refused } } })
+      expect(await rowsOf(log)).toEqual([])
+    })
+
+    logTest(
+      'tells another body that is decided together with the first what became of the first',
+      async (log) => {
+        // The first keeps the others waiting, so that they are decided together.
+        const all = [txOf('first', [remove('3')]), txOf('a', [insert('1')]), txOf('a', [insert('2')])]
+        const verdicts = await Promise.all(all.map((each) => log.transact(each, as('ann'))))
+        expect(verdicts[2]).toMatchObject({ error: { code: 'id_reused', details: verdicts[1] } })
+        expect(await rowsOf(log)).toHaveLength(1)
+      },
+    )
 
     logTest('keeps the ids of one caller apart from those of another', async (log) => {
       await log.transact(txOf('a', [insert('1')]), as('ann'))
