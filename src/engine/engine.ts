@@ -97,10 +97,7 @@ export class Engine {
       disk,
       position: () => this.#copy.position,
       use: (t) => this.use(t),
-      isReached: () => {
-        const { leader } = this.#following
-        return leader ? leader.connection.state !== 'offline' && undefined : this.#isReached
-      },
+      isReached: () => this.#isReached,
       hears: () => this.#following.hears,
       follows: () => this.#following.leader !== undefined,
       isClosed: () => this.#lifecycle === 'closed',
@@ -425,9 +422,15 @@ export class Engine {
 
   /** Following has begun or ended, or the leader's status has changed. */
   #followed(): void {
-    if (!this.#following.leader) {
-      this.#isReached = undefined
-      this.#notifySchedules('want')
+    const { leader } = this.#following
+    if (leader) {
+      const { state } = leader.connection
+      this.#isReached = state === 'offline' ? false : state === 'socket' || state === 'polling' || undefined
+    }
+    if (!leader) this.#notifySchedules('want')
+    else if (this.#scheduler.phase === 'paused' || this.#scheduler.phase === 'waiting') {
+      // To read the disk takes neither the server nor credentials.
+      this.#notifySchedules('resume')
     }
     this.#commit.mark()
   }

@@ -125,9 +125,9 @@ export class Following {
     this.#asking = new Timer(clock, () => this.#askAgain())
   }
 
-  /** The status of the leader that this tab follows; `undefined` if it follows none. */
+  /** The status of the leader that this tab follows; `undefined` if it follows none, or cannot tell it what it writes. */
   get leader(): LeaderStatus | undefined {
-    return this.#leader?.status
+    return this.#options.disk.outbox.refused ? undefined : this.#leader?.status
   }
 
   /** Whether messages of other tabs are heard. */

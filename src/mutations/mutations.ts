@@ -71,7 +71,7 @@ export interface MutationsOptions {
   readonly use: (t: string) => void
   /** Whether changes of the outbox by other tabs are heard of. */
   readonly hears: () => boolean
-  /** Whether another tab, the leader, sends for this one, and settles what was rejected. */
+  /** Whether another tab, the leader, sends for this one. */
   readonly follows: () => boolean
   /** Whether the client is closed: calls are then refused. */
   readonly isClosed: () => boolean

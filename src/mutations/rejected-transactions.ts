@@ -16,8 +16,6 @@ export interface RejectedTransactionsOptions {
   readonly maker: TransactionMaker
   readonly rollback: Rollback
   readonly merge: Merge | undefined
-  /** See `MutationsOptions.follows`. */
-  readonly follows: () => boolean
   readonly reporter: Pick<ErrorReporter, 'error'>
   readonly listener: RejectedTransactionsListener
 }
@@ -45,11 +43,10 @@ export class RejectedTransactions {
    * change is made again without the changed records; one of a rejected transaction writes nothing.
    */
   settle(transaction: LocalTransaction): void {
-    const { maker, merge, follows, reporter, listener } = this.#options
+    const { maker, merge, reporter, listener } = this.#options
     const merges = this.#merges.get(transaction) ?? 0
     try {
-      // The leader decides for all tabs.
-      const isOpen = !follows() && merges < maxMerges && transaction.state === 'rejected'
+      const isOpen = merges < maxMerges && transaction.state === 'rejected'
       const automatic = maker.undoesRejected(transaction)
         ? () => {}
         : (isOvertaken(transaction) || maker.undoesRewritten(transaction)) && maker.undoBodyOf(transaction)

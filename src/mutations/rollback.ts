@@ -14,6 +14,8 @@ export interface RollbackOptions {
 }
 
 export interface RollbackListener {
+  /** `transaction` was rejected, and another client decides what follows. */
+  rejected(transaction: LocalTransaction): void
   /** There is a transaction to send. */
   queued(): void
   /** `transaction` is back: its replacement `lost` could not be stored. */
@@ -46,7 +48,7 @@ export class Rollback {
   /** Rejects `transaction` as another client of the same data has rejected it, which also does what follows from it. */
   rejectedElsewhere(transaction: LocalTransaction, error: RejectedError): void {
     const { optimisticUpdates, listener } = this.#options
-    for (const rejected of optimisticUpdates.reject([[transaction, error]])) listener.rejectionShown(rejected)
+    for (const rejected of optimisticUpdates.reject([[transaction, error]])) listener.rejected(rejected)
   }
 
   /** Cancels an unsent transaction. If another client of the same data may have sent it, it is kept as a sent one. */
