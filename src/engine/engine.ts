@@ -395,7 +395,10 @@ export class Engine {
       },
       storage: (storage, error) => {
         if (error) this.#options.logger.warn(error.message, { error })
+        // Tabs that found nothing to read sync for themselves until they hear that there is.
+        const isWell = !error && this.status.storage.reason !== undefined
         this.#board.update({ storage })
+        if (isWell) void this.#following.announce()
         this.#commit.mark()
       },
       // The time that listeners take counts as the time of showing a part.

@@ -146,4 +146,30 @@ export const corpus: readonly (readonly [title: string, plan: Plan])[] = [
       '1 b 680 3000 store trouble',
     ]),
   ],
+  [
+    'an undo that is refused is not done again on old data by the tab that made it',
+    told({ tabs: 2, hasLocks: true, channel: 'fine', undoesInSteps: true, endsRestored: true }, [
+      '1 c 666 50 undo',
+      '0 b 558 300 delete',
+      '1 a 76 70000 stop',
+      '1 a 854 3000 update',
+      '1 a 682 1 undo',
+      '1 a 288 1 delete elsewhere',
+      '1 a 836 70000 stop',
+    ]),
+  ],
+  [
+    'a tab that was refused before it followed is in step once another tab is signed in again',
+    told(
+      {
+        mode: 'other user',
+        tabs: 3,
+        hasLocks: true,
+        channel: 'fine',
+        undoesInSteps: true,
+        opened: [2, 1, 0],
+      },
+      ['1 c 742 300 somebody else signs in', '0 a 391 3000 close', '2 a 427 50 update'],
+    ),
+  ],
 ]

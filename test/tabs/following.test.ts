@@ -265,7 +265,7 @@ test('invariant 41: a tab with another version of the models follows nobody, and
   await server.close()
 })
 
-test('tabs whose leader cannot store follow nobody, and are in step all the same', async () => {
+test('tabs whose leader cannot store are in step all the same, and follow once it can', async () => {
   const inner: Store = { ...memoryStore(), kind: 'durable', isPerOrigin: true }
   let isFull = false
   const store: Store = {
@@ -281,12 +281,18 @@ test('tabs whose leader cannot store follow nobody, and are in step all the same
       }
     },
   }
-  const { server, open, insert } = await browser({ store })
+  const { server, device, open, insert } = await browser({ store })
   const [first] = [await open(), await open()]
   isFull = true
   await insert('i1')
   await insert('i2')
   expect(idsIn(first)).toEqual(['i0', 'i1', 'i2'])
+  await server.clock.advance(5_000)
+  expect(device.network.sockets).toBe(2)
+  isFull = false
+  await insert('i3')
+  await server.clock.advance(5_000)
+  expect(device.network.sockets).toBe(1)
   await server.close()
 })
 
