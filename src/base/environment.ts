@@ -67,6 +67,8 @@ export interface BroadcastChannelLike {
   postMessage(message: unknown): void
   close(): void
   onmessage: Handler<{ readonly data: unknown }>
+  /** Only in Node: does not keep the process running. */
+  unref?(): void
 }
 
 export interface BroadcastChannelConstructor {

@@ -83,6 +83,7 @@ export class TabChannel<Status> {
     this.#heard.clear()
     this.#channel = new BroadcastChannel(name)
     this.#channel.onmessage = ({ data }) => this.#hear(data)
+    this.#channel.unref?.()
   }
 
   close(): void {
