@@ -82,9 +82,10 @@ async function observe(steps: readonly Step[], reacts: boolean) {
   }
   /** The ops of transactions that the test did not write itself: undo and redo. */
   const ops = (tx: ReturnType<SyncClient['mutate']>): readonly TxOp[] =>
-    tx.records.map(({ type: t, id, mine }) =>
-      mine ? { op: 'i', t, id, p: mine, put: true } : { op: 'd', t, id },
-    )
+    tx.records.map(({ type: t, id, base, mine }) => {
+      if (!mine) return { op: 'd', t, id }
+      return { op: base ? 'u' : 'i', t, id, p: mine }
+    })
   const write = (id: string, n: number) => {
     const isNew = !client.get('Note', id)
     const tx = client.mutate((m) => (isNew ? m.insert('Note', { id, n }) : m.update('Note', id, { n })))
