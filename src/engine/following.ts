@@ -81,6 +81,8 @@ export class Following {
   /** The term whose data this tab could not read. */
   #unreadable: number | undefined
   #unanswered = 0
+  /** Whether the next message of the leader counts as that of another one: what came before may have been missed. */
+  #beginsAnew = false
   /** What other tabs were last told of the status. */
   #told: Status | undefined
   readonly #syncs = new Map<number, (error: SyncError | undefined) => void>()
@@ -242,7 +244,7 @@ export class Following {
 
   #follow(): void {
     this.#unanswered = 0
-    if (this.#leader) this.#leader = { ...this.#leader, term: -1 }
+    this.#beginsAnew = true
     this.#channel.post({ type: 'ask' })
   }
 
@@ -320,7 +322,8 @@ export class Following {
       return
     }
     const { id, term } = this.#leader ?? {}
-    const isOther = id !== from || term !== lead.term
+    const isOther = this.#beginsAnew || id !== from || term !== lead.term
+    this.#beginsAnew = false
     this.#leader = { id: from, term: lead.term, status: statusFrom(lead.status) }
     if (this.#asking.at === Number.POSITIVE_INFINITY) this.#asking.set(askEveryMs)
     const isReplaced = copy.name !== undefined && lead.copy !== copy.name
