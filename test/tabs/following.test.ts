@@ -2,6 +2,7 @@ import { defineModels, memoryStore, type Store } from 'instep'
 import { expect, test } from 'vitest'
 import { isObject } from '../../src/protocol/json.ts'
 import { ClosableStore } from '../support/closable-store.ts'
+import { watching } from '../support/watching-store.ts'
 import { browser, rolesOf } from './browser.ts'
 
 const insert = (id: string) => (m: { insert(t: string, record: { readonly id: string }): unknown }) =>
@@ -268,19 +269,9 @@ test('invariant 41: a tab with another version of the models follows nobody, and
 test('tabs whose leader cannot store are in step all the same, and follow once it can', async () => {
   const inner: Store = { ...memoryStore(), kind: 'durable', isPerOrigin: true }
   let isFull = false
-  const store: Store = {
-    ...inner,
-    open: async (name) => {
-      const connection = await inner.open(name)
-      return {
-        ...connection,
-        transaction: (options, body) => {
-          if (isFull && options.mode === 'write') return Promise.reject(new Error('There is no room.'))
-          return connection.transaction(options, body)
-        },
-      }
-    },
-  }
+  const store = watching(inner, (options) => {
+    if (isFull && options.mode === 'write') return Promise.reject(new Error('There is no room.'))
+  })
   const { server, device, open, insert } = await browser({ store })
   const [first] = [await open(), await open()]
   isFull = true
@@ -415,20 +406,10 @@ test('tabs follow a leader again after the user has deleted the stored data', as
 test('a tab that cannot read the disk opens one socket, however often others ask who leads', async () => {
   const inner: Store = { ...memoryStore(), kind: 'durable', isPerOrigin: true }
   let isBroken = false
-  const broken: Store = {
-    ...inner,
-    open: async (name) => {
-      const connection = await inner.open(name)
-      return {
-        ...connection,
-        transaction: (options, body) => {
-          const isRead = options.mode === 'read' && options.tables.includes('journal')
-          if (isBroken && isRead) return Promise.reject(new Error('It cannot be read.'))
-          return connection.transaction(options, body)
-        },
-      }
-    },
-  }
+  const broken = watching(inner, (options) => {
+    const isRead = options.mode === 'read' && options.tables.includes('journal')
+    if (isBroken && isRead) return Promise.reject(new Error('It cannot be read.'))
+  })
   const { server, open, insert, front, asked } = await browser({ store: inner })
   const first = await open({ store: broken })
   const second = await open()
@@ -462,19 +443,9 @@ test('what a closing tab wrote last is sent when another tab is looked at, altho
 test('what a dead leader did not remove from the disk is not sent again to a restored server', async () => {
   const inner: Store = { ...memoryStore(), kind: 'durable', isPerOrigin: true }
   let isDead = false
-  const dying: Store = {
-    ...inner,
-    open: async (name) => {
-      const connection = await inner.open(name)
-      return {
-        ...connection,
-        transaction: (options, body) => {
-          if (isDead && options.tables.includes('outbox')) return new Promise(() => {})
-          return connection.transaction(options, body)
-        },
-      }
-    },
-  }
+  const dying = watching(inner, (options) => {
+    if (isDead && options.tables.includes('outbox')) return new Promise<void>(() => {})
+  })
   const { server, open, asked } = await browser({ store: inner })
   const [first, second] = [await open(), await open({ store: dying })]
   const written = first.client.mutate(insert('i1'))
@@ -493,19 +464,9 @@ test('what a dead leader did not remove from the disk is not sent again to a res
 test('a tab that follows writes nothing to the disk for a write of another tab', async () => {
   const inner: Store = { ...memoryStore(), kind: 'durable', isPerOrigin: true }
   let writes = 0
-  const counting: Store = {
-    ...inner,
-    open: async (name) => {
-      const connection = await inner.open(name)
-      return {
-        ...connection,
-        transaction: (options, body) => {
-          if (options.mode === 'write') writes += 1
-          return connection.transaction(options, body)
-        },
-      }
-    },
-  }
+  const counting = watching(inner, (options) => {
+    if (options.mode === 'write') writes += 1
+  })
   const { server, open } = await browser({ store: inner })
   const [, second] = [await open({ store: counting }), await open()]
   writes = 0
@@ -518,20 +479,10 @@ test('a tab that follows writes nothing to the disk for a write of another tab',
 test('a tab that follows sends what it finds no room for, also after it was offline', async () => {
   const inner: Store = { ...memoryStore(), kind: 'durable', isPerOrigin: true }
   let isFull = false
-  const full: Store = {
-    ...inner,
-    open: async (name) => {
-      const connection = await inner.open(name)
-      return {
-        ...connection,
-        transaction: (options, body) => {
-          if (isFull && options.mode === 'write')
-            return Promise.reject(new DOMException('There is no room.', 'QuotaExceededError'))
-          return connection.transaction(options, body)
-        },
-      }
-    },
-  }
+  const full = watching(inner, (options) => {
+    if (isFull && options.mode === 'write')
+      return Promise.reject(new DOMException('There is no room.', 'QuotaExceededError'))
+  })
   const { server, open } = await browser({ store: inner })
   const [first] = [await open({ store: full }), await open()]
   for (const online of [false, true]) first.lifecycle.set({ online })
