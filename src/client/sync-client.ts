@@ -48,7 +48,7 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
     this.endpoints = endpoints
     const name = databaseName(endpoints, identity ?? '')
     const { locks } = environment
-    const isOfTabs = identity !== null && store?.isPerOrigin === true
+    const hasTabs = identity !== null && store?.isPerOrigin === true
     this.#engine = new Engine({
       ...rest,
       environment,
@@ -59,8 +59,8 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
       transport: createTransport({ environment, endpoints, credentials, debug }),
       createSocket: (listener) =>
         createRealtimeSocket({ environment, wsUrl: endpoints.wsUrl, credentials, listener, debug }),
-      lock: isOfTabs && locks ? { locks, name } : undefined,
-      channelName: isOfTabs ? name : undefined,
+      lock: hasTabs && locks ? { locks, name } : undefined,
+      channelName: hasTabs ? name : undefined,
       openDatabase: async (leads) =>
         store && identity !== null
           ? openDatabase({

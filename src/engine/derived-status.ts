@@ -45,7 +45,7 @@ export function dataStatus(facts: Facts, connection: ConnectionStatus): DataStat
   return { state: fetched && isConnected ? 'current' : 'stale', asOf: inStepAt }
 }
 
-/** The status of a follower's data, where `leaderData` is that of the leader's, and `isLive` whether nothing is missed. */
+/** The status of a follower's data. `leaderData`: that of the leader's. `isLive`: whether no change was missed. */
 export function followedStatus(facts: Facts, leaderData: DataStatus, isLive: boolean): DataStatus {
   if (!facts.hasData) return leaderData.state === 'loading' ? leaderData : { state: 'none' }
   if (!('asOf' in leaderData)) return { state: 'stale', asOf: facts.inStepAt ?? 0 }

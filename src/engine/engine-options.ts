@@ -25,7 +25,7 @@ export interface EngineOptions extends Shared {
   readonly openDatabase: (leads: boolean) => Promise<Database>
   /** The locks that all clients of the database share, and the name of the lock that its leader holds. */
   readonly lock: LeaderLock | undefined
-  /** The name of the channel among the tabs of one browser; `undefined` if the clients of the database are none. */
+  /** The name of the channel; `undefined` if the clients of the database are not tabs of one browser. */
   readonly channelName: string | undefined
   /** In ms. */
   readonly pollInterval: number

@@ -288,7 +288,7 @@ export class Engine {
   async #halt(lifecycle: Status['lifecycle']): Promise<void> {
     this.#lifecycle = lifecycle
     this.#unsubscribe()
-    this.#following.end()
+    this.#following.leave()
     this.#pollSchedule.stop()
     this.#progress = undefined
     const halted = Promise.all([this.#scheduler.stop(), this.mutations.stop()])
@@ -418,7 +418,7 @@ export class Engine {
     }
   }
 
-  /** Where changes come from: the server's socket, or the leader. */
+  /** The source of changes: the server's socket, or the leader. */
   get #source(): Realtime {
     return this.#following.leader ? this.#following.feed : this.#realtime
   }
@@ -426,15 +426,13 @@ export class Engine {
   /** Following has begun or ended, or the leader's status has changed. */
   #followed(): void {
     const { leader } = this.#following
+    const { phase } = this.#scheduler
     if (leader) {
       const { state } = leader.connection
       this.#isReached = state === 'offline' ? false : state === 'socket' || state === 'polling' || undefined
-    }
-    if (!leader) this.#notifySchedules('want')
-    else if (this.#scheduler.phase === 'paused' || this.#scheduler.phase === 'waiting') {
       // To read the disk takes neither the server nor credentials.
-      this.#notifySchedules('resume')
-    }
+      if (phase === 'paused' || phase === 'waiting') this.#notifySchedules('resume')
+    } else this.#notifySchedules('want')
     this.#commit.mark()
   }
 

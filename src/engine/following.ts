@@ -4,7 +4,6 @@ import type { Debug } from '../base/logger.ts'
 import { Timer } from '../base/timer.ts'
 import type { RealtimeSocketListener, SocketState } from '../network/realtime-socket.ts'
 import type { Disk } from '../persistence/disk.ts'
-import { noDatabase } from '../persistence/none.ts'
 import type { OutboxNews } from '../persistence/outbox.ts'
 import type { DeltaMessage } from '../protocol/delta.ts'
 import { type Lead, TabChannel, type TabMessage } from '../tabs/channel.ts'
@@ -20,8 +19,11 @@ import { Realtime, type RealtimeListener, type RealtimeOptions } from './realtim
 import type { Status } from './status.ts'
 import type { SyncResult } from './sync-result.ts'
 
-/** How often a visible follower asks whether the leader is still there, in ms. A leader that misses two is gone. */
-const askEveryMs = 2_000
+/**
+ * How often a visible follower asks whether the leader is still there, in ms. After two questions without an answer, it
+ * leads: within 5 s.
+ */
+const askEveryMs = 1_600
 
 /** A delta of more frames is not sent to the other tabs: they read it from the disk once it is stored. */
 const maxFrames = 200
@@ -83,7 +85,7 @@ export class Following {
   #unanswered = 0
   /** Whether the next message of the leader counts as that of another one: what came before may have been missed. */
   #beginsAnew = false
-  /** What other tabs were last told of the status. */
+  /** The status that other tabs were told last. */
   #told: Status | undefined
   readonly #syncs = new Map<number, (error: SyncError | undefined) => void>()
   #count = 0
@@ -145,20 +147,15 @@ export class Following {
     this.#channel.open()
     listener.outboxUnknown()
     if (disk.leads) {
-      this.#leave()
+      this.leave()
       void this.announce()
     }
     this.#follow()
   }
 
-  /** The client has stopped. What it writes is still told. */
-  end(): void {
-    this.#leave()
-  }
-
   /** The client is closed, or the page goes into the back/forward cache, where a channel would not let it stay. */
   close(): void {
-    this.#leave()
+    this.leave()
     this.#channel.close()
   }
 
@@ -215,9 +212,9 @@ export class Following {
       else listener.missing('hint')
       return result ?? { kind: 'delta', sid: copy.position?.confirmed ?? 0, changes: 0 }
     } catch {
-      // Whoever followed again would fail again, at each message of the leader.
+      // The next message of this leader would make the tab follow and fail again.
       this.#unreadable = this.#leader?.term
-      this.#leave()
+      this.leave()
       return undefined
     }
   }
@@ -262,7 +259,7 @@ export class Following {
     }
     this.#unanswered += 1
     if (this.#unanswered > 2) {
-      this.#leave()
+      this.leave()
       listener.silent()
       return
     }
@@ -306,7 +303,7 @@ export class Following {
 
   #onLead(lead: Lead<SharedStatus>, from: string): void {
     const { disk, copy, version, isRunning, status, listener } = this.#options
-    // When the browser has deleted the stored data, the terms of the same leader begin anew.
+    // After the browser has deleted the stored data, the terms of the leader start again at 1.
     const isEarlier = lead.term < this.#term && from !== this.#leader?.id
     if (isEarlier || !isRunning()) return
     if (disk.leads) {
@@ -315,17 +312,17 @@ export class Following {
       return
     }
     this.#term = lead.term
-    const isOpen = disk.database !== noDatabase && !disk.outbox.refused
-    const canRead = isOpen && lead.isStoring && lead.version === version && lead.term !== this.#unreadable
+    const isUsable = disk.isOpen && !disk.outbox.refused
+    const canRead = isUsable && lead.isStoring && lead.version === version && lead.term !== this.#unreadable
     if (!canRead) {
-      this.#leave()
+      this.leave()
       return
     }
     const { id, term } = this.#leader ?? {}
     const isOther = this.#beginsAnew || id !== from || term !== lead.term
     this.#beginsAnew = false
     this.#leader = { id: from, term: lead.term, status: statusFrom(lead.status) }
-    if (this.#asking.at === Number.POSITIVE_INFINITY) this.#asking.set(askEveryMs)
+    this.#asking.within(askEveryMs)
     const isReplaced = copy.name !== undefined && lead.copy !== copy.name
     if (isOther || isReplaced || this.feed.state === 'closed') {
       this.feed.stop()
@@ -339,8 +336,8 @@ export class Following {
     listener.followed()
   }
 
-  /** Follows no longer. */
-  #leave(): void {
+  /** Follows no longer. What this tab writes is still told to the others. */
+  leave(): void {
     const { listener } = this.#options
     this.#asking.clear()
     if (!this.#leader) return

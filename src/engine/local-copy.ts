@@ -5,7 +5,6 @@ import type { Acknowledgements } from '../mutations/acknowledgements.ts'
 import type { CallerCheck } from '../network/caller-check.ts'
 import type { Restored } from '../persistence/database.ts'
 import type { Disk } from '../persistence/disk.ts'
-import { noDatabase } from '../persistence/none.ts'
 import type { PageSink } from '../persistence/page-sink.ts'
 import type { Repair } from '../persistence/repair.ts'
 import type { HistoryPosition, SnapshotHead } from '../protocol/bootstrap.ts'
@@ -177,7 +176,7 @@ export class LocalCopy {
 
   /** Begins a second copy, without the unused lazy types. Without a working disk, the copy includes all types. */
   stage(): Staging {
-    const isStored = this.disk.database !== noDatabase && this.disk.leads && !this.disk.failure
+    const isStored = this.disk.isOpen && this.disk.leads && !this.disk.failure
     return this.#replica.stage(isStored ? this.#lazy.unused : undefined)
   }
 

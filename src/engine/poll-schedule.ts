@@ -12,7 +12,7 @@ export interface PollScheduleOptions {
   readonly clock: Clock
   /** In ms. */
   readonly pollInterval: number
-  /** Where changes come from. */
+  /** The present source of changes. */
   readonly realtime: () => Pick<Realtime, 'state' | 'hasHeartbeat'>
   /** Starts a fetch. `hurry`: end the wait after a failure. */
   readonly fetch: (urgency: 'hurry' | 'want') => void

@@ -101,7 +101,7 @@ export class Acknowledgements implements SenderListener {
   settle(transaction: LocalTransaction, record: OutboxRecord): void {
     const { outbox, rollback } = this.#options
     const { state, sid = 0, acceptedEpoch, error } = record
-    // What another version of the application cannot migrate, this one may be able to send.
+    // Another version of the application could not migrate it. This version may be able to send it.
     if (state === 'rejected' && error?.code !== 'migration')
       rollback.rejectedElsewhere(transaction, rejectionOf(record))
     else if (state === 'sending' && isUnsent(transaction)) {
@@ -258,7 +258,7 @@ export class Acknowledgements implements SenderListener {
   }
 
   /** Another tab has removed transactions from the disk. */
-  left(ids: readonly string[]): void {
+  removedElsewhere(ids: readonly string[]): void {
     for (const id of ids) this.#toRemove.delete(id)
   }
 

@@ -118,9 +118,9 @@ export class Mutations {
     this.#others = new Timer(environment.clock, () => this.transactions.readOthers().catch(() => {}))
     this.#log = new OutboxLog(async (change) => {
       await disk.open()
-      const exempt = await disk.outbox.write(change)
-      listener.stored(newsOf(change, exempt))
-      return exempt
+      const skipped = await disk.outbox.write(change)
+      listener.stored(newsOf(change, skipped))
+      return skipped
     })
     const shared = {
       ...options,
@@ -145,8 +145,8 @@ export class Mutations {
       rollback,
       host: maker,
       take: (record) => this.acknowledgements.take(record),
-      settle: (...told) => this.acknowledgements.settle(...told),
-      settleRemoved: (...told) => this.acknowledgements.settleRemoved(...told),
+      settle: (...args) => this.acknowledgements.settle(...args),
+      settleRemoved: (...args) => this.acknowledgements.settleRemoved(...args),
     })
     this.acknowledgements = new Acknowledgements({ ...shared, rollback })
     const sender = new Sender({
@@ -237,7 +237,7 @@ export class Mutations {
 
   /** Starts sending, or sends again, as the event `type` asks. */
   tell(type: 'start' | 'want' | 'hurry' | 'resume' | 'renew'): void {
-    // A tab that was closed in the middle of a write has told nobody.
+    // A tab that was closed right after a write may have told nobody of it.
     if (type === 'hurry') this.#mayDiffer = true
     // The server may accept transactions from another caller.
     this.#scheduler.tell(type === 'renew' && isPause(this.#scheduler.failure) ? 'resume' : type)
@@ -245,7 +245,7 @@ export class Mutations {
 
   /** Another tab has changed the stored transactions. */
   heard(news: OutboxNews): void {
-    this.acknowledgements.left(news.removed)
+    this.acknowledgements.removedElsewhere(news.removed)
     if (this.transactions.heard(news)) this.readAgain()
   }
 

@@ -92,7 +92,7 @@ export class StoredTransactions {
     const { database } = disk
     const { records, unreadable } = await database.outbox.read()
     const position = await database.position()
-    // What was cancelled or discarded is not stored either: read that last.
+    // A cancelled or discarded transaction is not stored either. Read these last, so that none counts as synced.
     await this.readOthers()
     const byId = new Map(records.map((record) => [record.id, record]))
     const canBeRemoved = position && unreadable.length === 0 && !this.#mayBeLost

@@ -37,8 +37,7 @@ export interface Database {
   position(): Promise<StoredPosition | undefined>
   /**
    * Resolves with what the journal has after `position`; with `undefined` if the journal begins later, or the stored
-   * data is of another history, or of another snapshot than `copy`: then read all of it. Never rejects because of
-   * what it finds.
+   * data is of another history, or of another snapshot than `copy`: then read all of it. Rejects with a StorageError.
    */
   since(position: HistoryPosition, copy: string | undefined): Promise<StoredChanges | undefined>
   /** The number of the leader, which is higher than that of every leader before; 0 if this client does not lead. */

@@ -118,7 +118,7 @@ export interface OutboxChange {
   readonly send?: readonly OutboxRecord[]
 }
 
-/** What a change did, for the other clients of the same data. */
+/** What a change of the outbox did. The other tabs then do the same in memory. */
 export interface OutboxNews {
   /** Transactions that are stored now as they are here. */
   readonly records: readonly OutboxRecord[]
@@ -128,15 +128,15 @@ export interface OutboxNews {
   readonly removed: readonly string[]
 }
 
-/** What `change` did. `exempt`: what {@link OutboxStore.write} resolved with. */
-export function newsOf(change: OutboxChange, exempt: readonly string[]): OutboxNews {
+/** What `change` did. `skipped`: the ids that {@link OutboxStore.write} resolved with. It left them as they were. */
+export function newsOf(change: OutboxChange, skipped: readonly string[]): OutboxNews {
   const { put = [], keep = [], restore = [], update = [], send = [] } = change
   const { cancel = [], discard = [], remove = [] } = change
-  const isExempt = new Set(exempt)
+  const isSkipped = new Set(skipped)
   // Another client has discarded first what `put` was to replace.
-  if (discard.some((id) => isExempt.has(id))) return { records: [], gone: [], removed: remove }
-  const kept = [...keep, ...restore, ...update, ...send].filter(({ id }) => !isExempt.has(id))
-  const cancelled = cancel.filter((id) => !isExempt.has(id))
+  if (discard.some((id) => isSkipped.has(id))) return { records: [], gone: [], removed: remove }
+  const kept = [...keep, ...restore, ...update, ...send].filter(({ id }) => !isSkipped.has(id))
+  const cancelled = cancel.filter((id) => !isSkipped.has(id))
   return { records: [...put, ...kept], gone: [...cancelled, ...discard], removed: remove }
 }
 

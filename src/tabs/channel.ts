@@ -10,7 +10,7 @@ const protocol = 1
 /** An error as it is sent to other tabs. */
 export type SharedError = Pick<SyncError, 'name' | 'code' | 'message'>
 
-/** Where the leader is. */
+/** What the leader says of itself and of the stored data. */
 export interface Lead<Status> {
   /** The number of the leader. A leader with a higher number has taken the lead later. */
   readonly term: number

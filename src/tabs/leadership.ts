@@ -1,6 +1,5 @@
 import type { Environment, LifecycleEvent, Locks } from '../base/environment.ts'
 import type { Disk } from '../persistence/disk.ts'
-import { noDatabase } from '../persistence/none.ts'
 
 /** The locks that all clients of one database share, and the name of the lock that the leader holds. */
 export interface LeaderLock {
@@ -71,7 +70,7 @@ export class Leadership {
     const { lock, disk, environment } = this.#options
     if (this.#isHeld) disk.lead()
     else if (!lock) {
-      if (disk.database === noDatabase) return
+      if (!disk.isOpen) return
       // Another tab may lead meanwhile, unnoticed.
       disk.follow()
       disk.lead()

@@ -8,7 +8,7 @@ interface Member {
 export interface VirtualChannelsOptions {
   /**
    * Called for each message and each page that it is for. `deliver` may be called later, again, or never. `message`:
-   * what is said.
+   * its content.
    */
   readonly carry?: (deliver: () => void, message: unknown) => void
 }

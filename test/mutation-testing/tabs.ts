@@ -14,7 +14,7 @@ export const tabs: readonly Mutation[] = [
   {
     invariant: 40,
     test,
-    name: 'invariant 40: a tab leads within 5 s when the leader stands still',
+    name: 'invariant 40: a tab leads within 5 s when the leader stands still (after %s ms)',
     file: 'src/engine/following.ts',
     from: 'this.#unanswered += 1',
     to: '',
