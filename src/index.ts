@@ -1,11 +1,14 @@
 export type { Listener, Unsubscribe } from './base/emitter.ts'
 export { consoleLogger } from './base/environment.default.ts'
 export type {
+  BroadcastChannelConstructor,
+  BroadcastChannelLike,
   Clock,
   Environment,
   Fetch,
   Lifecycle,
   LifecycleEvent,
+  Locks,
   Random,
   WebSocketConstructor,
   WebSocketLike,

@@ -35,7 +35,7 @@ test('invariant 42: five tabs hold one socket, and a change is fetched for all o
   await server.close()
 })
 
-test('a tab that follows shows what the leader shows: role aside, one status', async () => {
+test('a follower has the same status as the leader, except for the role', async () => {
   const { server, open } = await browser()
   const [first, second] = [await open(), await open()]
   const { role: _, ...shown } = first.client.status
@@ -291,7 +291,7 @@ test('tabs whose leader cannot store are in step all the same, and follow once i
   await server.close()
 })
 
-test('a tab that is opened while the leader fetches its first data shows how far it is, and then the data', async () => {
+test('a tab that was opened before there was any data shows the data that the leader fetches', async () => {
   const { server, device, open } = await browser()
   device.disconnect()
   const [first] = [await open(), await open()]
