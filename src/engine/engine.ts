@@ -384,6 +384,10 @@ export class Engine {
         this.mutations.transactions.reopened()
         this.#copy.checkStored()
       },
+      removed: (ids) => {
+        this.mutations.acknowledgements.removed(ids)
+        this.#following.tellOutbox({ records: [], gone: [], removed: ids })
+      },
       storeAgain: () => {
         this.mutations.transactions.storeAgain()
         this.mutations.acknowledgements.leaveAgain()

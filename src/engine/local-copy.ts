@@ -3,7 +3,7 @@ import { toStorageError } from '../base/errors.ts'
 import type { Debug } from '../base/logger.ts'
 import type { Acknowledgements } from '../mutations/acknowledgements.ts'
 import type { CallerCheck } from '../network/caller-check.ts'
-import type { Restored } from '../persistence/database.ts'
+import type { JournalEntry, Restored } from '../persistence/database.ts'
 import type { Disk } from '../persistence/disk.ts'
 import type { PageSink } from '../persistence/page-sink.ts'
 import type { Repair } from '../persistence/repair.ts'
@@ -201,15 +201,16 @@ export class LocalCopy {
     this.#options.debug('delta', { since, sid, reset, want })
     this.#position = state
     this.#lazy.keep(unloadedOps, state.confirmed)
-    // Let the disk work while the changes are shown. A push is shown first, since no caller waits for its storing.
+    // A message of another history acknowledges none of the transactions that were sent to the current one.
+    if (!reset && !isOtherEpoch(state, delta.epoch)) {
+      this.#options.listener.applied(since === undefined ? delta : { ...delta, since })
+      acknowledgements.heard(delta)
+      acknowledgements.change(changes(), state.confirmed, asked?.results ?? 0)
+    }
     void this.#storeCaller()
     if (this.#bridged !== undefined) this.#bridge(delta, outcome, asked)
-    else if (entry) this.disk.record(entry, !asked)
-    // A message of another history acknowledges none of the transactions that were sent to the current one.
-    if (reset || isOtherEpoch(state, delta.epoch)) return outcome
-    this.#options.listener.applied(since === undefined ? delta : { ...delta, since })
-    acknowledgements.heard(delta)
-    acknowledgements.change(changes(), state.confirmed, asked?.results ?? 0)
+    // A push is shown first, since no caller waits for its storing.
+    else if (entry) this.#record(entry, !asked)
     return outcome
   }
 
@@ -271,8 +272,13 @@ export class LocalCopy {
       this.#storedTo = undefined
       this.disk.resume()
       const ops = framesOf(delta, () => false)
-      this.disk.record({ since, sid, ops, epoch, owesRepair: broken.length > 0 || entry?.owesRepair })
+      this.#record({ since, sid, ops, epoch, owesRepair: broken.length > 0 || entry?.owesRepair })
     } else this.#continue(since)
+  }
+
+  /** Stores `entry`, and removes the transactions that the data contains from the disk. */
+  #record(entry: JournalEntry, later?: boolean): void {
+    this.disk.record({ ...entry, removes: this.#options.acknowledgements.toRemove }, later)
   }
 
   /** Stores the caller whose data this is. Call before storing the data. Never rejects. */

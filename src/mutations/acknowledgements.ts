@@ -20,6 +20,12 @@ import { type LocalTransaction, rejectionOf } from './transaction.ts'
 /** The maximum number of ids to remember of other clients' transactions. */
 const maxOtherIds = 1_000
 
+/**
+ * The delay, in ms, before the disk is told what has become of transactions, unless the data is stored that contains
+ * them.
+ */
+const storeMs = 500
+
 export interface AcknowledgementsOptions {
   readonly clock: Clock
   readonly disk: Disk
@@ -48,6 +54,7 @@ export type AcknowledgementsListener = Pick<RollbackListener, 'queued' | 'reject
 export class Acknowledgements implements SenderListener {
   readonly #options: AcknowledgementsOptions
   readonly #echo: Timer
+  readonly #storing: Timer
   /** Rejected transactions to report once the records that they change are loaded. */
   readonly #toReport = new Set<LocalTransaction>()
   /**
@@ -55,19 +62,31 @@ export class Acknowledgements implements SenderListener {
    * have left them on the disk.
    */
   readonly #shownOthers = new Map<string, number>()
-  /** Records whose current state is to be written to the disk. */
-  readonly #toStore: OutboxRecord[] = []
+  /** Transactions whose current state is to be written to the disk. */
+  readonly #toStore = new Set<LocalTransaction>()
   /** Records of transactions that the data contains and that are still on the disk, by id. */
   readonly #toRemove = new Map<string, OutboxRecord>()
 
   constructor(options: AcknowledgementsOptions) {
     this.#options = options
     this.#echo = new Timer(options.clock, () => options.listener.missing())
+    this.#storing = new Timer(options.clock, () => void this.#storeNow())
   }
 
-  /** Stops waiting for the data. */
+  /** Stops waiting for the data, and stores what has become of transactions. */
   stop(): void {
     this.#echo.clear()
+    if (this.#storing.at < Number.POSITIVE_INFINITY) void this.#storeNow()
+  }
+
+  /** Resolves once it is stored what has become of transactions. */
+  async close(): Promise<void> {
+    await this.#storeNow()
+  }
+
+  /** The ids of the transactions that the data contains and that are still on the disk. */
+  get toRemove(): readonly string[] {
+    return [...this.#toRemove.keys()]
   }
 
   /**
@@ -224,41 +243,23 @@ export class Acknowledgements implements SenderListener {
     const accepted = transactions.map(({ record }) => record)
     for (const transaction of transactions) {
       this.#options.outbox.remove(transaction)
+      this.#toStore.delete(transaction)
       transaction.dispatch({ type: 'sync' })
     }
     this.#removeStored(accepted)
   }
 
   /**
-   * Removes transactions from the disk that the data contains. They are removed once the data is stored, so that a
-   * restart shows them, too. If this client does not store the data, they are marked as seen.
+   * Removes transactions from the disk that the data contains: with the data, or once it is stored, so that a restart
+   * shows them, too.
    */
   #removeStored(records: readonly OutboxRecord[]): void {
-    const { disk, log, follows } = this.#options
     for (const record of records) this.#toRemove.set(record.id, record)
-    // The leader sees the same data, and removes them.
-    if (follows()) return
-    const remove = async () => {
-      const canRemove = await disk.stored().then(
-        () => disk.leads,
-        () => false,
-      )
-      const remaining = [...this.#toRemove.values()]
-      if (!canRemove) {
-        const unseen = remaining.filter(({ seen }) => !seen).map((record) => ({ ...record, seen: true }))
-        if (unseen.length > 0) await log.change({ update: unseen })
-        for (const record of unseen) if (this.#toRemove.has(record.id)) this.#toRemove.set(record.id, record)
-        return
-      }
-      await log.change({ remove: remaining.map(({ id }) => id) })
-      for (const { id } of remaining) this.#toRemove.delete(id)
-    }
-    // If this fails, the next start finds the transactions synced.
-    remove().catch(() => {})
+    this.#storing.within(storeMs)
   }
 
-  /** Another tab has removed transactions from the disk. */
-  removedElsewhere(ids: readonly string[]): void {
+  /** Transactions were removed from the disk. */
+  removed(ids: readonly string[]): void {
     for (const id of ids) this.#toRemove.delete(id)
   }
 
@@ -267,7 +268,36 @@ export class Acknowledgements implements SenderListener {
    * client begins to lead.
    */
   leaveAgain(): void {
-    if (this.#toRemove.size > 0) this.#removeStored([])
+    if (this.#toRemove.size + this.#toStore.size > 0) void this.#storeNow()
+  }
+
+  /**
+   * Writes to the disk what has become of transactions. If this client does not store the data, those that the data
+   * contains are marked as seen. If this fails, the next start sends them again, and receives the same results.
+   */
+  async #storeNow(): Promise<void> {
+    const { disk, log, follows } = this.#options
+    this.#storing.clear()
+    // The leader hears the same, and stores it.
+    if (follows()) return
+    const canRemove = await disk.stored().then(
+      () => disk.leads,
+      () => false,
+    )
+    const update = [...this.#toStore].map(({ record }) => record)
+    this.#toStore.clear()
+    const remove = canRemove ? this.toRemove : []
+    const unseen = canRemove ? [] : [...this.#toRemove.values()].filter(({ seen }) => !seen)
+    for (const record of unseen) {
+      const seen = { ...record, seen: true }
+      this.#toRemove.set(record.id, seen)
+      update.push(seen)
+    }
+    if (update.length + remove.length === 0) return
+    await log.change({ update, remove }).then(
+      () => this.removed(remove),
+      () => {},
+    )
   }
 
   /** If the data already reaches `sid`, it has arrived before the result: show it now. */
@@ -277,17 +307,10 @@ export class Acknowledgements implements SenderListener {
     this.awaitData()
   }
 
-  /**
-   * Stores the current state of `transaction`. If this fails, a restart sends the transaction again and receives the
-   * same result.
-   */
-  #store({ isStored, record }: LocalTransaction): void {
-    // The leader hears the same, and stores it.
-    if (!isStored || this.#options.follows()) return
-    this.#toStore.push(record)
-    if (this.#toStore.length > 1) return
-    // Write everything that is added in the meantime together.
-    const update = () => ({ update: this.#toStore.splice(0) })
-    this.#options.log.change(update).catch(() => {})
+  /** Stores the current state of `transaction`, unless the data that contains it is stored soon. */
+  #store(transaction: LocalTransaction): void {
+    if (!transaction.isStored) return
+    this.#toStore.add(transaction)
+    this.#storing.within(storeMs)
   }
 }

@@ -245,7 +245,7 @@ export class Mutations {
 
   /** Another tab has changed the stored transactions. */
   heard(news: OutboxNews): void {
-    this.acknowledgements.removedElsewhere(news.removed)
+    this.acknowledgements.removed(news.removed)
     if (this.transactions.heard(news)) this.readAgain()
   }
 
@@ -279,6 +279,7 @@ export class Mutations {
   /** Stores what is not stored yet, then settles all promises of transactions. To be called once the disk is sealed. */
   async close(): Promise<void> {
     await this.transactions.settled()
+    await this.acknowledgements.close()
     this.transactions.storeAgain()
     while (await this.#log.settled()) {
       // A write that ended has started another.

@@ -108,6 +108,8 @@ export interface JournalEntry {
   readonly epoch?: string | undefined
   /** Whether records are missing, so that a snapshot is needed. Stored until the next snapshot. */
   readonly owesRepair?: boolean | undefined
+  /** The ids of transactions that the stored data contains with this delta: they leave the outbox in the same step. */
+  readonly removes?: readonly string[] | undefined
 }
 
 export interface SnapshotWriter {

@@ -33,6 +33,8 @@ export interface DiskListener {
   leads(): Promise<void>
   /** Another client stores the data now. */
   fenced(): void
+  /** The transactions `ids` have left the outbox on the disk, since the stored data contains them. */
+  removed(ids: readonly string[]): void
   /** Transactions that the disk refused may fit now: write them again. */
   storeAgain(): void
   /** The stored data is missing or cannot be continued: only a snapshot helps. */
@@ -56,7 +58,7 @@ export class Disk {
   readonly #checkpointer: Checkpointer
   readonly #retry: Timer
   #retryMs = roomMs
-  readonly #recorder = new Recorder(noDatabase, (failure) => this.#onRecorderChange(failure))
+  readonly #recorder: Recorder
   /** The error for which the data was dropped during the current `replace`, if it was. */
   #dropFailure: SyncError | undefined
   /** Whether the database was closed and opened again during the last snapshot. */
@@ -71,6 +73,10 @@ export class Disk {
   constructor({ openDatabase, clock, listener }: DiskOptions) {
     this.#listener = listener
     const report = () => this.#report()
+    this.#recorder = new Recorder(noDatabase, {
+      changed: (failure) => this.#onRecorderChange(failure),
+      removed: (ids) => listener.removed(ids),
+    })
     this.#opener = new Opener({
       openDatabase: () => this.#openAs(openDatabase, this.#leads),
       clock,

@@ -79,15 +79,23 @@ export class FencedConnection {
   }
 
   /**
-   * Adds `record` to the journal directly after `last`, and resolves with its key. Rejects as `write` does, but reads
-   * nothing, so that the browser can commit at once: a client that opened the database since has put a marker at that
-   * key, and `add` fails on an existing key.
+   * Adds `record` to the journal directly after `last`, and resolves with its key. `also` makes other writes in the same
+   * step. Rejects as `write` does, but reads nothing, so that the browser can commit at once: a client that opened the
+   * database since has put a marker at that key, and `add` fails on an existing key.
    */
-  async add(last: string | undefined, record: StoreValue): Promise<string> {
+  async add(
+    tables: readonly Table[],
+    last: string | undefined,
+    record: StoreValue,
+    also: (tx: StoreTransaction) => void,
+  ): Promise<string> {
     this.#writes += 1
     const key = journalKey(this.#fence, last)
     await this.#connection
-      .transaction({ tables: ['journal'], mode: 'write' }, (tx) => tx.add('journal', key, record))
+      .transaction({ tables, mode: 'write' }, (tx) => {
+        tx.add('journal', key, record)
+        also(tx)
+      })
       .catch((error) => {
         throw toStorageError(error).code === 'fenced' ? takenOver(error) : error
       })

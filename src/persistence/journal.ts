@@ -4,7 +4,7 @@ import type { DeltaFrame } from '../protocol/delta.ts'
 import { isOp, type RowOp } from '../protocol/fold.ts'
 import { isOtherEpoch, isSid } from '../protocol/guards.ts'
 import { isObject } from '../protocol/json.ts'
-import type { KeySpan, StoreTransaction, StoreValue } from '../storage/store.ts'
+import type { KeySpan, StoreTransaction, StoreValue, Table } from '../storage/store.ts'
 import type { JournalEntry, StoredChanges, StoredPosition } from './database.ts'
 import type { FencedConnection } from './fence.ts'
 import { after, type Head, journalKey, journalStart, metaKeys, readHead, taken } from './format.ts'
@@ -48,15 +48,20 @@ export function journalOf(database: FencedConnection): JournalWriter {
   }
   return {
     async append(entry, at) {
-      const { since, sid, ops } = entry
+      const { since, sid, ops, removes = [] } = entry
+      const tables: readonly Table[] = removes.length > 0 ? ['journal', 'outbox'] : ['journal']
+      const remove = (tx: StoreTransaction) => {
+        for (const id of removes) tx.delete('outbox', id)
+      }
       const moves = sid > since
       const text = JSON.stringify(ops.map(withoutFrameFields))
       const record = { since, sid, at, ops: text }
       const knownTail = knownTailBefore(entry)
       const stored = knownTail
-        ? database.add(knownTail.last, record).then((last) => ({ ...knownTail, last }))
-        : database.write(['journal'], async (tx) => {
+        ? database.add(tables, knownTail.last, record, remove).then((last) => ({ ...knownTail, last }))
+        : database.write(tables, async (tx) => {
             const { epoch, last } = await linkTo(tx, entry)
+            remove(tx)
             if (!moves) return { epoch, last }
             const key = journalKey(database.fence, last)
             tx.put('journal', key, record)

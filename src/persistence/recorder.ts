@@ -5,13 +5,20 @@ import type { Database, JournalEntry } from './database.ts'
 /** The number of ops kept in memory while the store fails. More ops are dropped, since they can be fetched again. */
 const maxOpsKept = 50_000
 
+export interface RecorderListener {
+  /** Writing begins to fail or fails with another code, or works again. */
+  changed(failure: SyncError | undefined): void
+  /** The transactions `ids` have left the outbox. */
+  removed(ids: readonly string[]): void
+}
+
 /**
  * Writes the confirmed deltas to the journal, in order, one write at a time. Deltas that wait during a write are joined
  * into one entry. A failed write is tried again before the next one, so that the journal never has a hole.
  */
 export class Recorder {
   #database: Database
-  readonly #onChange: (failure: SyncError | undefined) => void
+  readonly #listener: RecorderListener
   #waiting: (JournalEntry & { readonly ops: RowOp[] }) | undefined
   /** The entry that is being written or has failed. */
   #current: JournalEntry | undefined
@@ -19,10 +26,9 @@ export class Recorder {
   #failure: SyncError | undefined
   #suspended = false
 
-  /** Calls `onChange` when writing begins to fail or fails with another code, and when it works again. */
-  constructor(database: Database, onChange: (failure: SyncError | undefined) => void) {
+  constructor(database: Database, listener: RecorderListener) {
     this.#database = database
-    this.#onChange = onChange
+    this.#listener = listener
   }
 
   /** The error of the last write; `undefined` if writing works. */
@@ -39,9 +45,15 @@ export class Recorder {
   record(entry: JournalEntry, later = false): void {
     if (this.#suspended) return
     // Do not copy the waiting ops: there may be thousands of deltas in one turn.
-    const { since = entry.since, ops = [], owesRepair } = this.#waiting ?? {}
+    const { since = entry.since, ops = [], owesRepair, removes = [] } = this.#waiting ?? {}
     for (const op of entry.ops) ops.push(op)
-    this.#waiting = { ...entry, since, ops, owesRepair: entry.owesRepair || owesRepair }
+    this.#waiting = {
+      ...entry,
+      since,
+      ops,
+      owesRepair: entry.owesRepair || owesRepair,
+      removes: [...removes, ...(entry.removes ?? [])],
+    }
     const kept = this.#waiting.ops.length + (this.#current?.ops.length ?? 0)
     if (this.#failure && kept > maxOpsKept) this.suspend()
     else this.#writing ??= this.#write(later)
@@ -92,7 +104,7 @@ export class Recorder {
         this.#current = this.#waiting
         this.#waiting = undefined
         await this.#database.append(this.#current)
-        this.#written()
+        this.#written(this.#current)
       }
     } catch (error) {
       // `suspend` was called during the write: it has reported its own reason.
@@ -114,11 +126,12 @@ export class Recorder {
       // entry.
       await this.#database.append({ ...entry, since: entry.sid, ops: [] })
     }
-    this.#written()
+    this.#written(entry)
   }
 
-  #written(): void {
+  #written({ removes = [] }: JournalEntry): void {
     this.#current = undefined
+    if (removes.length > 0) this.#listener.removed(removes)
     // `suspend` was called during the write: its failure stays.
     if (!this.#suspended) this.#report(undefined)
   }
@@ -131,7 +144,7 @@ export class Recorder {
   #report(failure: SyncError | undefined): void {
     if (failure?.code === this.#failure?.code) return
     this.#failure = failure
-    this.#onChange(failure)
+    this.#listener.changed(failure)
   }
 }
 

@@ -7,8 +7,8 @@ export const comeBack: readonly Mutation[] = [
     test: 'test/writes/two-tabs.test.ts',
     name: 'invariant 11: a write that was seen in the data is not sent again, even if the disk failed to remove it',
     file: 'src/mutations/acknowledgements.ts',
-    from: '({ ...record, seen: true })',
-    to: 'record',
+    from: 'const seen = { ...record, seen: true }',
+    to: 'const seen = record',
   },
   {
     invariant: 21,
@@ -21,7 +21,7 @@ export const comeBack: readonly Mutation[] = [
   {
     invariant: 28,
     test: 'test/writes/tabs.test.ts',
-    name: 'invariant 28: a write that another tab sent is not pending in a tab whose data contains it',
+    name: 'invariant 28: a write that another tab sent is not laid over newer data in a tab whose data contains it',
     file: 'src/mutations/stored-transactions.ts',
     from: '(take(record) ?? [])',
     to: '[record]',

@@ -20,6 +20,14 @@ export const tabs: readonly Mutation[] = [
     to: '',
   },
   {
+    invariant: 40,
+    test: 'test/persistence/fence.test.ts',
+    name: 'invariant 40: a transaction stays in the outbox if the delta that contains it is refused',
+    file: 'src/persistence/fence.ts',
+    from: 'also(tx)',
+    to: 'this.#connection.transaction({ tables, mode: "write" }, also)',
+  },
+  {
     invariant: 41,
     test,
     name: 'invariant 41: a tab with another version of the models follows nobody, and is in step all the same',

@@ -32,6 +32,7 @@ async function dueDisk(append: Database['append'] = async () => {}) {
       leads: async () => {},
       fenced() {},
       reopened() {},
+      removed() {},
       storeAgain() {},
       lost() {},
       storage: (_, failure) => told.push(failure),

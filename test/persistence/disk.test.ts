@@ -13,6 +13,7 @@ const listener: DiskListener = {
   leads: async () => {},
   fenced() {},
   reopened() {},
+  removed() {},
   storeAgain() {},
   lost() {},
   storage() {},

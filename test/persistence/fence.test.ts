@@ -2,6 +2,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { StorageError } from '../../src/base/errors.ts'
 import type { Database } from '../../src/persistence/database.ts'
 import { journalKey } from '../../src/persistence/format.ts'
+import type { OutboxRecord } from '../../src/persistence/outbox.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import type { Store } from '../../src/storage/store.ts'
 import { behind, open, stores } from '../support/store-databases.ts'
@@ -9,6 +10,17 @@ import { pageOf, plain, restoreState, rowsNamed, snapshotOf, storeSnapshot } fro
 import { FullStore } from '../support/store-steps.ts'
 
 const first = snapshotOf(10, rowsNamed('a', 'b', 'c'))
+const queued: OutboxRecord = {
+  id: 'x',
+  state: 'queued',
+  at: 5,
+  since: 3,
+  ops: [],
+  before: [],
+  bases: [],
+  requires: [],
+  version: 1,
+}
 const delta = { since: 10, sid: 11, ops: [{ op: 'd', t: 'Issue', id: 'a' }] } as const
 
 describe.each(Object.entries(stores))('over %s', (_, make) => {
@@ -64,6 +76,19 @@ describe.each(Object.entries(stores))('over %s', (_, make) => {
     const late = former.append({ since: 11, sid: 12, ops: [{ op: 'd', t: 'Issue', id: 'b' }] })
     await expect(late).rejects.toMatchObject({ name: 'StorageError', code: 'fenced' })
     expect(plain(await restoreState(await open(store)))).toEqual(expected)
+  })
+
+  test('invariant 40: a transaction stays in the outbox if the delta that contains it is refused', async () => {
+    const store = make()
+    const former = await open(store)
+    await storeSnapshot(former, first)
+    await former.append(delta)
+    await former.outbox.write({ put: [queued] })
+    const present = await open(store)
+    await expect(former.append({ since: 11, sid: 12, ops: [], removes: ['x'] })).rejects.toThrow()
+    expect((await present.outbox.read()).records).toEqual([queued])
+    await present.append({ since: 11, sid: 12, ops: [], removes: ['x'] })
+    expect((await present.outbox.read()).records).toEqual([])
   })
 
   test('invariant 40: a writer whose journal was cut is refused, too', async () => {

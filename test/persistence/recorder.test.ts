@@ -17,7 +17,13 @@ function recorderOf(failures: (Error | undefined)[] = []) {
     const repair = owesRepair ? ', owes a repair' : ''
     stored.push(`${since}-${sid}: ${ops.map(({ id }) => id)}${repair}`)
   }
-  const recorder = new Recorder({ ...noDatabase, append }, (failure) => told.push(failure?.code))
+  const recorder = new Recorder(
+    { ...noDatabase, append },
+    {
+      changed: (failure) => told.push(failure?.code),
+      removed: () => {},
+    },
+  )
   return { recorder, begun, stored, told }
 }
 

@@ -5,6 +5,8 @@ import { ClosableStore } from '../support/closable-store.ts'
 import { watching } from '../support/watching-store.ts'
 import { browser, rolesOf } from './browser.ts'
 
+const durable = (): Store => ({ ...memoryStore(), kind: 'durable', isPerOrigin: true })
+
 const insert = (id: string) => (m: { insert(t: string, record: { readonly id: string }): unknown }) =>
   m.insert('Item', { id })
 /** Messages between tabs, of which `lose` loses the next one of `type`. */
@@ -271,7 +273,7 @@ test('invariant 41: a tab with another version of the models follows nobody, and
 })
 
 test('tabs whose leader cannot store are in step all the same, and follow once it can', async () => {
-  const inner: Store = { ...memoryStore(), kind: 'durable', isPerOrigin: true }
+  const inner = durable()
   let isFull = false
   const store = watching(inner, (options) => {
     if (isFull && options.mode === 'write') return Promise.reject(new Error('There is no room.'))
@@ -366,7 +368,7 @@ test('`sync` in a follower resolves although another tab takes the lead before i
 })
 
 test('a tab that is looked at leads, although the last message of the former leader comes late', async () => {
-  const inner: Store = { ...memoryStore(), kind: 'durable', isPerOrigin: true }
+  const inner = durable()
   let isSlow = false
   const { server, open, front } = await browser({
     store: {
@@ -408,7 +410,7 @@ test('tabs follow a leader again after the user has deleted the stored data', as
 })
 
 test('a tab that cannot read the disk opens one socket, however often others ask who leads', async () => {
-  const inner: Store = { ...memoryStore(), kind: 'durable', isPerOrigin: true }
+  const inner = durable()
   let isBroken = false
   const broken = watching(inner, (options) => {
     const isRead = options.mode === 'read' && options.tables.includes('journal')
@@ -445,7 +447,7 @@ test('what a closing tab wrote last is sent when another tab is looked at, altho
 })
 
 test('what a dead leader did not remove from the disk is not sent again to a restored server', async () => {
-  const inner: Store = { ...memoryStore(), kind: 'durable', isPerOrigin: true }
+  const inner = durable()
   let isDead = false
   const dying = watching(inner, (options) => {
     if (isDead && options.tables.includes('outbox')) return new Promise<void>(() => {})
@@ -466,7 +468,7 @@ test('what a dead leader did not remove from the disk is not sent again to a res
 })
 
 test('a tab that follows writes nothing to the disk for a write of another tab', async () => {
-  const inner: Store = { ...memoryStore(), kind: 'durable', isPerOrigin: true }
+  const inner = durable()
   let writes = 0
   const counting = watching(inner, (options) => {
     if (options.mode === 'write') writes += 1
@@ -480,8 +482,69 @@ test('a tab that follows writes nothing to the disk for a write of another tab',
   await server.close()
 })
 
+/** Counts the transactions of a store. */
+function counted(inner: Store) {
+  const counts = { all: 0, strict: 0 }
+  const store = watching(inner, ({ durability }) => {
+    counts.all += 1
+    if (durability === 'strict') counts.strict += 1
+  })
+  return { counts, store }
+}
+
+test('a write of the leader takes three transactions of the store until it is synced, and one flush', async () => {
+  const { counts, store } = counted(durable())
+  const { server, open } = await browser({ store })
+  const [leader] = [await open(), await open({ visible: false })]
+  Object.assign(counts, { all: 0, strict: 0 })
+  await server.clock.until(leader.client.mutate(insert('i1')).synced)
+  expect(counts).toEqual({ all: 3, strict: 1 })
+  await server.clock.advance(2_000)
+  expect(counts.all).toBe(3)
+  await server.close()
+})
+
+test('a write of a follower takes three transactions of the store in both tabs together', async () => {
+  const { counts, store } = counted(durable())
+  const { server, open } = await browser({ store })
+  const [, follower] = [await open(), await open({ visible: false })]
+  Object.assign(counts, { all: 0, strict: 0 })
+  await server.clock.until(follower.client.mutate(insert('i1')).synced)
+  expect(counts).toEqual({ all: 3, strict: 1 })
+  await server.close()
+})
+
+test('a hundred writes in one turn take six flushes at most', async () => {
+  const { counts, store } = counted(durable())
+  const { server, open } = await browser({ store })
+  const { client } = await open()
+  counts.strict = 0
+  const written = Array.from({ length: 100 }, (_, n) => client.mutate(insert(`n${n}`)))
+  await server.clock.until(Promise.all(written.map(({ synced }) => synced)))
+  expect(counts.strict).toBeLessThanOrEqual(6)
+  await server.close()
+})
+
+test('a process that is killed right after it has stored what it wrote shows no older value at the next start', async () => {
+  const inner = durable()
+  let isDead = false
+  const dying = watching(inner, () => (isDead ? new Promise<void>(() => {}) : undefined))
+  const { server, device, open } = await browser({ store: inner })
+  const first = await open({ store: dying })
+  await server.clock.until(first.client.mutate((m) => m.update('Item', 'i0', { title: 'mine' })).synced)
+  await server.write([{ op: 'u', t: 'Item', id: 'i0', p: { title: 'theirs' } }], 'ada')
+  while (first.client.get('Item', 'i0')?.title !== 'theirs') await server.clock.advance(1)
+  await server.clock.advance(1)
+  isDead = true
+  first.kill()
+  device.disconnect()
+  expect((await open()).client.get('Item', 'i0')?.title).toBe('theirs')
+  void first.client.close()
+  await server.close()
+})
+
 test('a tab that follows sends what it finds no room for, also after it was offline', async () => {
-  const inner: Store = { ...memoryStore(), kind: 'durable', isPerOrigin: true }
+  const inner = durable()
   let isFull = false
   const full = watching(inner, (options) => {
     if (isFull && options.mode === 'write')
@@ -499,7 +562,7 @@ test('a tab that follows sends what it finds no room for, also after it was offl
 })
 
 test('what another tab undoes while this one reads the disk is undone here, too', async () => {
-  const inner: Store = { ...memoryStore(), kind: 'durable', isPerOrigin: true }
+  const inner = durable()
   let reads = 0
   let onRead = (_: number): unknown => undefined
   const watched: Store = {
