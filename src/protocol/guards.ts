@@ -39,6 +39,17 @@ export function namesOf({ epoch, caller }: { readonly [name: string]: unknown })
   }
 }
 
+/** Accepts what {@link featuresSchema} accepts. */
+export function featuresOf({ features }: { readonly [name: string]: unknown }): {
+  readonly features?: readonly string[]
+} {
+  return isTexts(features) ? { features } : {}
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string')
+}
+
 export function isCount(value: unknown): value is number {
   return isSid(value) && value >= 0
 }

@@ -1,6 +1,6 @@
 import type * as z from 'zod/mini'
 import { readEnvelope, readSid } from './envelope.ts'
-import { isSid, namesOf } from './guards.ts'
+import { featuresOf, isSid, namesOf } from './guards.ts'
 import { isDeeperThan, isObject, maxDepth } from './json.ts'
 import type { txOpSchema, wireTransactionSchema } from './schema/tx.ts'
 
@@ -44,6 +44,8 @@ export interface TxResponse {
   readonly epoch?: string | undefined
   /** The user who sent the transactions. If it is not the owner of the data, the client ignores the results. */
   readonly caller?: string | undefined
+  /** The extensions of the requests that the server supports. Without `was`, no op has a `was` or an `unset`. */
+  readonly features?: readonly string[] | undefined
   readonly results: readonly TxResult[]
 }
 
@@ -82,6 +84,7 @@ export function readTxResponse(value: unknown): TxResponse {
   return {
     sid: readSid(message, what),
     ...namesOf(message),
+    ...featuresOf(message),
     results: results.flatMap((item) => readResult(item) ?? []),
   }
 }

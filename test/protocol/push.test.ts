@@ -22,11 +22,12 @@ test('a heartbeat of no time at all is none', () => {
 })
 
 test('hello is read where its schema accepts it, and only there', () => {
-  const names = { epoch: fc.string(), caller: fc.string() }
+  const features = fc.array(fc.oneof({ weight: 9, arbitrary: fc.string() }, fc.integer()))
+  const names = { epoch: fc.string(), caller: fc.string(), features }
   const fields = { sid: fc.integer(), ...names, heartbeatMs: fc.integer({ min: -5 }) }
   const known = fc.record(fields, { requiredKeys: [] })
   const some = fc.record({
-    hello: fc.oneof(known, mutilated(known, ['sid', 'epoch', 'caller', 'heartbeatMs'])),
+    hello: fc.oneof(known, mutilated(known, ['sid', 'epoch', 'caller', 'features', 'heartbeatMs'])),
   })
   fc.assert(
     fc.property(fc.oneof(parsedJson, some), (value) => {

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini'
-import { lenient, sidSchema } from './parts.ts'
+import { featuresSchema, lenient, sidSchema } from './parts.ts'
 
 /** The first message of a socket, if the service supports the extension. */
 export const helloSchema = z.object({
@@ -9,6 +9,7 @@ export const helloSchema = z.object({
     epoch: lenient(z.string()),
     /** The user of the socket. */
     caller: lenient(z.string()),
+    features: featuresSchema,
     /** The longest time between two messages, in ms. */
     heartbeatMs: lenient(z.number().check(z.positive())),
   }),

@@ -13,3 +13,6 @@ export const payloadSchema = z.custom<Payload>(isPayload)
 export function lenient<Schema extends z.ZodMiniType>(schema: Schema) {
   return z.optional(z.catch(z.optional(schema), undefined))
 }
+
+/** The extensions of the requests that the server supports: a client must not use others. */
+export const featuresSchema = lenient(z.readonly(z.array(z.string())))

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini'
-import { lenient, nameSchema, payloadSchema, sidSchema } from './parts.ts'
+import { featuresSchema, lenient, nameSchema, payloadSchema, sidSchema } from './parts.ts'
 
 const txIdSchema = z.string().check(z.minLength(1), z.maxLength(64))
 
@@ -10,13 +10,26 @@ const target = {
   unchangedSince: z.optional(sidSchema),
 }
 
-/** One op of a transaction. */
+/** One op of a transaction. `leftOf` says what `was` does. */
 export const txOpSchema = z.discriminatedUnion('op', [
-  /** Adds a record. With `put`, it replaces an existing one. */
-  z.object({ op: z.literal('i'), ...target, p: payloadSchema, put: z.optional(z.boolean()) }),
-  /** Replaces the listed fields. */
-  z.object({ op: z.literal('u'), ...target, p: payloadSchema }),
-  z.object({ op: z.literal('d'), ...target }),
+  /** Adds a record. With `put`, it replaces an existing one. With `was: null`, it does nothing if there is one. */
+  z.object({
+    op: z.literal('i'),
+    ...target,
+    p: payloadSchema,
+    put: z.optional(z.boolean()),
+    was: z.optional(z.null()),
+  }),
+  /** Replaces the fields in `p` and removes those in `unset`: a field in `was` only if it still has that value. */
+  z.object({
+    op: z.literal('u'),
+    ...target,
+    p: payloadSchema,
+    unset: z.optional(z.readonly(z.array(nameSchema))),
+    was: z.optional(payloadSchema),
+  }),
+  /** Removes the record: with `was`, only if it still has all of these values. */
+  z.object({ op: z.literal('d'), ...target, was: z.optional(payloadSchema) }),
 ])
 
 /** A transaction on the wire: the server applies all ops or none. */
@@ -56,5 +69,6 @@ export const txResponseSchema = z.object({
   epoch: lenient(z.string()),
   /** The user who sent the transactions. */
   caller: lenient(z.string()),
+  features: featuresSchema,
   results: z.array(txResultSchema),
 })

@@ -1,0 +1,30 @@
+import { jsonEqual, type Payload } from './json.ts'
+import type { TxOp } from './tx.ts'
+
+/**
+ * What is left of `op` for a record with the fields `p`, or for none: an op without `was`, or `undefined` if nothing is
+ * left. A field in `was` that the record does not have has the value `null`. An op without `was` stays as it is.
+ */
+export function leftOf(op: TxOp, p: Payload | undefined): TxOp | undefined {
+  if (op.was === undefined) return op
+  if (op.op === 'i') {
+    const { was: _, ...left } = op
+    return p ? undefined : left
+  }
+  if (!p) return undefined
+  const { was } = op
+  const holds = (field: string) => !Object.hasOwn(was, field) || jsonEqual(heldIn(p, field), was[field])
+  if (op.op === 'd') {
+    const { was: _, ...left } = op
+    return Object.keys(was).every(holds) ? left : undefined
+  }
+  const { was: _, unset = [], ...rest } = op
+  const fields = Object.fromEntries(Object.entries(op.p).filter(([field]) => holds(field)))
+  const removed = unset.filter((field) => Object.hasOwn(p, field) && holds(field))
+  if (removed.length > 0) return { ...rest, p: fields, unset: removed }
+  return Object.keys(fields).length > 0 ? { ...rest, p: fields } : undefined
+}
+
+function heldIn(p: Payload, field: string): Payload[string] {
+  return (Object.hasOwn(p, field) ? p[field] : undefined) ?? null
+}
