@@ -98,6 +98,7 @@ export class Engine {
       position: () => this.#copy.position,
       use: (t) => this.use(t),
       isReached: () => this.#isReached,
+      hasWas: () => this.#realtime.hasWas,
       hears: () => this.#following.hears,
       follows: () => this.#following.leader !== undefined,
       isClosed: () => this.#lifecycle === 'closed',

@@ -15,7 +15,15 @@ import type { Replica } from '../records/replica.ts'
 import type { Staging } from '../records/staging.ts'
 import { LazyTypes } from './lazy-types.ts'
 import { PartialSnapshot } from './partial-snapshot.ts'
-import { fetched, joined, type Outcome, type Position, positionAt, pushed } from './position.ts'
+import {
+  confirmedRowsIn,
+  fetched,
+  joined,
+  type Outcome,
+  type Position,
+  positionAt,
+  pushed,
+} from './position.ts'
 import type { SyncResult } from './sync-result.ts'
 
 export interface LocalCopyOptions {
@@ -192,10 +200,9 @@ export class LocalCopy {
   take(delta: DeltaMessage, asked?: Asked): Outcome | undefined {
     const { acknowledgements } = this.#options
     const { rows } = this.#replica
-    if (!this.#position) return undefined
-    const outcome = asked
-      ? fetched(this.#position, delta, asked.since, rows)
-      : pushed(this.#position, delta, rows)
+    const before = this.#position
+    if (!before) return undefined
+    const outcome = asked ? fetched(before, delta, asked.since, rows) : pushed(before, delta, rows)
     const { state, changes, unloadedOps, entry, reset, want } = outcome
     const { since = asked?.since, sid } = delta
     this.#options.debug('delta', { since, sid, reset, want })
@@ -204,7 +211,7 @@ export class LocalCopy {
     // A message of another history acknowledges none of the transactions that were sent to the current one.
     if (!reset && !isOtherEpoch(state, delta.epoch)) {
       this.#options.listener.applied(since === undefined ? delta : { ...delta, since })
-      acknowledgements.heard(delta)
+      acknowledgements.heard(delta, entry?.ops ?? [], confirmedRowsIn(before, rows))
       acknowledgements.change(changes(), state.confirmed, asked?.results ?? 0)
     }
     void this.#storeCaller()

@@ -1,7 +1,7 @@
 import type { DataPosition } from '../mutations/data-position.ts'
 import type { JournalEntry } from '../persistence/database.ts'
 import { type DeltaFrame, type DeltaMessage, framesOf } from '../protocol/delta.ts'
-import { asInsert, fold, type RowChange, type RowOp, rowKey } from '../protocol/fold.ts'
+import { asInsert, fold, type RowChange, type RowOp, type RowSource, rowKey } from '../protocol/fold.ts'
 import { isOtherEpoch } from '../protocol/guards.ts'
 import type { WireRow } from '../protocol/row.ts'
 import type { Rows } from '../records/replica.ts'
@@ -40,7 +40,7 @@ export interface Outcome {
   readonly unknown: readonly RowOp[]
   /** The confirmed ops of types that are not loaded. */
   readonly unloadedOps: readonly RowOp[]
-  readonly entry?: JournalEntry
+  readonly entry?: JournalEntry & { readonly ops: readonly DeltaFrame[] }
   /** The fetch that is needed. `delta`: changes are missing. `confirm`: pushes are unconfirmed. */
   readonly want?: 'delta' | 'confirm'
   /** The server has another history. Nothing was applied, and only a bootstrap helps. */
@@ -93,6 +93,20 @@ function confirmedOf(unknown: readonly RowOp[], confirmed: readonly RowOp[]): re
   if (unknown.length === 0) return []
   const all = new Set(confirmed)
   return unknown.filter((op) => all.has(op))
+}
+
+/** The rows up to `confirmed`. `rows`: the rows without pending transactions. */
+export function confirmedRowsIn({ confirmedRows }: Position, rows: Rows): RowSource {
+  const known = new Map(confirmedRows.map((confirmed) => [rowKey(confirmed.t, confirmed.id), confirmed]))
+  if (known.size === 0) return rows
+  return {
+    of: (t) => ({
+      get: (id) => {
+        const confirmed = known.get(rowKey(t, id))
+        return confirmed ? confirmed.row : rows.of(t).get(id)
+      },
+    }),
+  }
 }
 
 function nothing(state: Position): Outcome {

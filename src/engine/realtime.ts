@@ -75,6 +75,11 @@ export class Realtime {
     return this.#state !== 'closed' && this.#hello?.heartbeatMs !== undefined
   }
 
+  /** Whether the hello lists `was`. */
+  get hasWas(): boolean {
+    return this.#state !== 'closed' && this.#hello?.features?.includes('was') === true
+  }
+
   /** Call when a fetch begins. */
   began(): void {
     this.#began = true

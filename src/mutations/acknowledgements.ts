@@ -4,8 +4,8 @@ import { Timer } from '../base/timer.ts'
 import type { Disk } from '../persistence/disk.ts'
 import type { OutboxRecord } from '../persistence/outbox.ts'
 import { type HistoryPosition, isOtherEpochOrBehind } from '../protocol/bootstrap.ts'
-import { type DeltaMessage, framesOf } from '../protocol/delta.ts'
-import type { RowChange } from '../protocol/fold.ts'
+import type { DeltaFrame, DeltaMessage } from '../protocol/delta.ts'
+import type { RowChange, RowSource } from '../protocol/fold.ts'
 import { isOtherEpoch } from '../protocol/guards.ts'
 import type { Replica } from '../records/replica.ts'
 import type { DataPosition } from './data-position.ts'
@@ -147,10 +147,11 @@ export class Acknowledgements implements SenderListener {
 
   /**
    * Handles a message with frames. A frame that names a transaction proves that the server has the transaction, even if
-   * the response was lost.
+   * the response was lost. `confirmed`: the frames that continue the confirmed data, in order. `rows`: the confirmed
+   * rows before them.
    */
-  heard(message: DeltaMessage): void {
-    const { outbox, rollback, replica, listener, position } = this.#options
+  heard(message: DeltaMessage, confirmed: readonly DeltaFrame[], rows: RowSource): void {
+    const { outbox, rollback, listener, position } = this.#options
     const { frames, epoch = position()?.epoch } = message
     const reached = new Map<LocalTransaction, number>()
     if (this.#shownOthers.size > maxOtherIds) this.#shownOthers.clear()
@@ -161,9 +162,9 @@ export class Acknowledgements implements SenderListener {
       if (!this.#shownOthers.has(tx)) listener.others()
       this.#shownOthers.set(tx, sid)
     }
-    const inOrder = reached.size > 0 ? framesOf(message, () => false) : []
     for (const [transaction, sid] of reached) {
-      transaction.note(effectsIn(inOrder, transaction.id, replica.rows))
+      const effects = effectsIn(confirmed, transaction.id, rows)
+      if (effects.length > 0) transaction.note(effects)
       if (outbox.accept(transaction, sid, epoch)) this.#store(transaction)
       // An older version of the application has sent a transaction that this version could not migrate.
       else if (transaction.state === 'rejected') rollback.discard(transaction).catch(() => {})
@@ -247,6 +248,7 @@ export class Acknowledgements implements SenderListener {
       transaction.dispatch({ type: 'sync' })
     }
     this.#removeStored(accepted)
+    if (this.#options.outbox.waitsForData) this.#options.listener.queued()
   }
 
   /**

@@ -1,10 +1,11 @@
-import type { OutboxRecord } from '../persistence/outbox.ts'
+import type { OutboxRecord, RecordImage } from '../persistence/outbox.ts'
 import type { DeltaFrame } from '../protocol/delta.ts'
 import { applyOp, type RowSource, rowKey } from '../protocol/fold.ts'
 import { jsonEqual, type Payload } from '../protocol/json.ts'
+import { applyTxOp, leftOf } from '../protocol/left.ts'
 import type { WireRow } from '../protocol/row.ts'
 import type { TxOp } from '../protocol/tx.ts'
-import type { Mutator } from './draft.ts'
+import type { Draft, Mutator } from './draft.ts'
 
 /** A record before and after a transaction; `undefined` if there is no such record. */
 export interface Effect {
@@ -21,7 +22,7 @@ export function effectsOf({ before, ops }: Pick<OutboxRecord, 'before' | 'ops'>)
   const rows = new Map(before.map(({ t, id, p }) => [rowKey(t, id), p ? { t, id, p } : undefined]))
   for (const op of ops) {
     const key = rowKey(op.t, op.id)
-    rows.set(key, applyOp(rows.get(key), op))
+    rows.set(key, applyTxOp(rows.get(key), op))
   }
   return before.map(({ t, id, p }) => ({
     t,
@@ -53,42 +54,84 @@ export function effectsIn(frames: readonly DeltaFrame[], tx: string, rows: RowSo
   return [...effects.values()]
 }
 
-/** Undo and redo ask the server to reject the write if a record has changed: the client may not know the change yet. */
-const options = { ifUnchanged: true }
-
-/** Reverts `effects`, except for fields that no longer hold the written value. */
-export function takeBack(effects: readonly Effect[], m: Mutator): void {
-  for (const effect of [...effects].reverse()) revert(effect, m)
+/**
+ * The ops that take `effects` back: each only where the record still has what the transaction wrote. `rows`: the records
+ * as they are; one to which somebody has added a field since is not removed.
+ */
+export function inverseOf(effects: readonly Effect[], rows: RowSource): readonly TxOp[] {
+  return [...effects].reverse().flatMap((effect) => inverseOp(effect, rows) ?? [])
 }
 
-/** Applies reverted `effects` again, except to records that have changed since. */
-export function doAgain(effects: readonly Effect[], m: Mutator): void {
-  for (const { t, id, base, mine } of effects) revert({ t, id, base: mine, mine: base, isServers: true }, m)
+/** The effects of a transaction that takes `effects` back. */
+export function reversed(effects: readonly Effect[]): readonly Effect[] {
+  return [...effects].reverse().map(({ t, id, base, mine }) => ({ t, id, base: mine, mine: base }))
 }
 
-function revert({ t, id, base, mine, isServers }: Effect, m: Mutator): void {
-  const record = m.get(t, id)
-  if (mine === undefined) {
-    if (base && !record) m.insert(t, { ...base, id })
-    return
-  }
-  if (!record) return
-  const { id: _, ...current }: Payload = record
-  const holds = (field: string) => jsonEqual(current[field], mine[field])
+function inverseOp({ t, id, base, mine, isServers }: Effect, rows: RowSource): TxOp | undefined {
+  if (!mine) return base && { op: 'i', t, id, p: base, was: null }
   if (!base) {
-    const fields = Object.keys(isServers ? { ...current, ...mine } : mine)
-    if (fields.every((field) => field === 'id' || holds(field))) m.delete(t, id, options)
-    return
+    const { p = {} } = rows.of(t).get(id) ?? {}
+    const isExtended = isServers && Object.keys(p).some((field) => !Object.hasOwn(mine, field))
+    return isExtended ? undefined : { op: 'd', t, id, was: mine }
   }
-  const changed = Object.keys({ ...base, ...mine }).filter(
-    (field) => !jsonEqual(base[field], mine[field]) && holds(field),
+  const changed = Object.keys({ ...base, ...mine }).filter((field) => !jsonEqual(base[field], mine[field]))
+  if (changed.length === 0) return undefined
+  const [kept, added] = [true, false].map((had) =>
+    changed.filter((field) => Object.hasOwn(base, field) === had),
   )
-  const kept = Object.entries(current).filter(([field]) => !changed.includes(field))
-  const restored = Object.entries(base).filter(([field]) => changed.includes(field))
-  // An update cannot remove a field. If a field has to go, put the whole record.
-  if (changed.some((field) => !Object.hasOwn(base, field)))
-    m.put(t, { ...Object.fromEntries([...kept, ...restored]), id }, options)
-  else m.update(t, id, Object.fromEntries(restored), options)
+  const valuesIn = (p: Payload, fields: readonly string[] = []) =>
+    Object.fromEntries(fields.map((field) => [field, p[field] ?? null]))
+  return {
+    op: 'u',
+    t,
+    id,
+    p: valuesIn(base, kept),
+    ...(added && added.length > 0 && { unset: added }),
+    was: valuesIn(mine, changed),
+  }
+}
+
+/** The ops that change something in `rows`, and the records that they change, as they are before. */
+export function leftOn(ops: readonly TxOp[], rows: RowSource): Draft {
+  const steps = stepsOf(ops, rows).filter(({ row, after }) => row !== after)
+  const before = new Map<string, RecordImage>()
+  for (const { op, row } of [...steps].reverse()) {
+    const { t, id } = op
+    before.set(rowKey(t, id), { t, id, p: row?.p ?? null })
+  }
+  return { ops: steps.map(({ op }) => op), before: [...before.values()] }
+}
+
+/**
+ * `ops` for a server that does not know `was`: what is left of them on `rows`, to be rejected if a record has changed
+ * after `since`.
+ */
+export function withoutWas(ops: readonly TxOp[], rows: RowSource, since: number): readonly TxOp[] {
+  return stepsOf(ops, rows).flatMap(({ op, row, after }): readonly TxOp[] => {
+    const left = leftOf(op, row?.p)
+    if (!left) return []
+    if (left.op === 'i') return [left]
+    const { t, id } = left
+    // Only a whole record can lack a field that it had.
+    const put = left.op === 'u' && left.unset && after
+    return [
+      put
+        ? { op: 'i', t, id, p: put.p, put: true, unchangedSince: since }
+        : { ...left, unchangedSince: since },
+    ]
+  })
+}
+
+/** Each op with its record before and after it. */
+function stepsOf(ops: readonly TxOp[], rows: RowSource) {
+  const now = new Map<string, WireRow | undefined>()
+  return ops.map((op) => {
+    const key = rowKey(op.t, op.id)
+    const row = now.has(key) ? now.get(key) : rows.of(op.t).get(op.id)
+    const after = applyTxOp(row, op)
+    now.set(key, after)
+    return { op, row, after }
+  })
 }
 
 /** Writes the ops of a rejected transaction again, on top of the current records. */

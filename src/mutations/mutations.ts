@@ -69,6 +69,8 @@ export interface MutationsOptions {
   readonly isReached: () => boolean | undefined
   /** Loads the records of a lazy type. */
   readonly use: (t: string) => void
+  /** Whether the hello of the server lists `was`. */
+  readonly hasWas: () => boolean
   /** Whether changes of the outbox by other tabs are heard of. */
   readonly hears: () => boolean
   /** Whether another tab, the leader, sends for this one. */
@@ -151,7 +153,7 @@ export class Mutations {
     this.acknowledgements = new Acknowledgements({ ...shared, rollback })
     const sender = new Sender({
       ...shared,
-      review: (transaction) => maker.review(transaction),
+      review: (...args) => maker.review(...args),
       callerCheck: options.credentials.callerCheck,
       listener: this.acknowledgements,
     })

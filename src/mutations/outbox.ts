@@ -15,6 +15,7 @@ export class Outbox {
   /** The highest id that was ever added. */
   #highest = ''
   readonly #rejected = new Set<LocalTransaction>()
+  #waitsForData = false
   readonly #byRecord = new ByRecord()
   /**
    * The ids of all transactions that are in the outbox, or were and may still be on the disk: for them, memory is more
@@ -53,6 +54,11 @@ export class Outbox {
     this.#changed.clear()
     this.#emitter.emit('change', undefined)
     for (const transaction of changed) transaction.notify()
+  }
+
+  /** Whether the last `batch` has left out an undo of which the data did not contain what it takes back. */
+  get waitsForData(): boolean {
+    return this.#waitsForData
   }
 
   get pending(): number {
@@ -139,15 +145,18 @@ export class Outbox {
 
   /**
    * The transactions to send in the next request, at most `limit`. A transaction that is not durable yet blocks all
-   * later ones.
+   * later ones, and so does an undo of which the data does not contain what it takes back.
    */
   batch(codec: TxCodec, limit: number): readonly LocalTransaction[] {
+    this.#waitsForData = false
     const batch: LocalTransaction[] = []
     const ids = new Set<string>()
     let chars = 0
     for (const transaction of this.#all.values()) {
       if (transaction.state === 'writing' || batch.length + 1 > limit) break
       if (transaction.state !== 'queued') continue
+      this.#waitsForData = this.#isEarly(transaction)
+      if (this.#waitsForData) break
       const wire = wireOf(transaction)
       if (!codec.requires && wire.requires?.some((id) => ids.has(id))) break
       chars += JSON.stringify(wire.ops).length
@@ -156,6 +165,11 @@ export class Outbox {
       ids.add(transaction.id)
     }
     return batch
+  }
+
+  /** The server may have changed what it accepted, and `was` has to name what the record holds. */
+  #isEarly({ record, wasSent }: LocalTransaction): boolean {
+    return record.isUndo === true && !wasSent && record.requires.some((id) => this.#all.has(id))
   }
 
   /**
@@ -236,12 +250,12 @@ export function isSent({ state, wasSent }: LocalTransaction): boolean {
 
 /** The transaction in the format of the wire. */
 export function wireOf({ record }: LocalTransaction): WireTransaction {
-  const { id, since, epoch, ops, bases, requires } = record
+  const { id, since, epoch, ops, sent = ops, bases, requires } = record
   return {
     id,
     since,
     epoch,
-    ops: [...ops],
+    ops: [...sent],
     ...(bases.length > 0 && { bases: [...bases] }),
     ...(requires.length > 0 && { requires: [...requires] }),
   }

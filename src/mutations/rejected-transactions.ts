@@ -1,6 +1,6 @@
 import type { ErrorReporter } from '../base/error-reporter.ts'
 import { ConfigurationError, toSyncError } from '../base/errors.ts'
-import type { Mutator } from './draft.ts'
+import type { Draft, Mutator } from './draft.ts'
 import { tryAgain } from './inverse.ts'
 import type { Outbox } from './outbox.ts'
 import type { Rollback } from './rollback.ts'
@@ -43,16 +43,14 @@ export class RejectedTransactions {
    * change is made again without the changed records; one of a rejected transaction writes nothing.
    */
   settle(transaction: LocalTransaction): void {
-    const { maker, merge, reporter, listener } = this.#options
+    const { reporter, listener } = this.#options
     const merges = this.#merges.get(transaction) ?? 0
     try {
       const isOpen = merges < maxMerges && transaction.state === 'rejected'
-      const automatic = maker.undoesRejected(transaction)
-        ? () => {}
-        : (isOvertaken(transaction) || maker.undoesRewritten(transaction)) && maker.undoBodyOf(transaction)
-      const edit = isOpen && (automatic || merge?.(transaction))
-      if (edit) {
-        this.#merges.set(this.#retry(transaction.id, edit, edit === automatic), merges + 1)
+      const undone = isOpen ? this.#undone(transaction) : undefined
+      const written = isOpen ? (undone ?? this.#merged(transaction)) : undefined
+      if (written) {
+        this.#merges.set(this.#replace(transaction, written, undone && transaction.record.isUndo), merges + 1)
         this.#unreported.add(transaction)
       }
     } catch (thrown) {
@@ -72,14 +70,34 @@ export class RejectedTransactions {
    * the same step.
    */
   retry(id: string, edit?: (mutator: Mutator) => unknown): Transaction {
-    const { record } = this.#rejected(id)
-    return edit ? this.#retry(id, edit, false) : this.#retry(id, (m) => tryAgain(record, m), true)
+    const { maker } = this.#options
+    const old = this.#rejected(id)
+    const { record } = old
+    if (edit) return this.#replace(old, maker.draft(edit))
+    if (record.isUndo) return this.#replace(old, maker.undoAgain(old), true)
+    return this.#replace(
+      old,
+      maker.draft((m) => tryAgain(record, m)),
+    )
   }
 
-  #retry(id: string, body: (mutator: Mutator) => unknown, isAgain: boolean): Transaction {
+  /** What an undo or a redo writes that lost against another user's change, or whose transaction was rejected. */
+  #undone(transaction: LocalTransaction): Draft | undefined {
+    const { maker } = this.#options
+    if (maker.undoesRejected(transaction)) return { ops: [], before: [] }
+    const isLost = isOvertaken(transaction) || maker.undoesRewritten(transaction)
+    return isLost ? maker.undoAgain(transaction) : undefined
+  }
+
+  #merged(transaction: LocalTransaction): Draft | undefined {
+    const { maker, merge } = this.#options
+    const edit = merge?.(transaction)
+    return edit && maker.draft(edit)
+  }
+
+  #replace(old: LocalTransaction, written: Draft, isUndo?: boolean): Transaction {
     const { maker, listener } = this.#options
-    const old = this.#rejected(id)
-    const transaction = maker.replace(old, body, isAgain)
+    const transaction = maker.replace(old, written, isUndo)
     listener.retried(old, transaction)
     return transaction
   }

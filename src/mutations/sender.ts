@@ -24,8 +24,13 @@ export interface SenderOptions {
   readonly callerCheck: CallerCheck
   /** The position of the local data; `undefined` until there is data. */
   readonly position: () => DataPosition | undefined
-  /** Called right before a transaction is sent for the first time. May cancel it or leave ops out. */
-  readonly review: (transaction: LocalTransaction) => void
+  /** Whether the hello of the server lists `was`. */
+  readonly hasWas: () => boolean
+  /**
+   * Called right before a transaction is sent for the first time. May cancel it or change its ops. `hasWas`: whether the
+   * server knows `was`.
+   */
+  readonly review: (transaction: LocalTransaction, hasWas: boolean) => void
   readonly listener: SenderListener
 }
 
@@ -49,6 +54,8 @@ export class Sender {
   readonly #options: SenderOptions
   /** The number of small transactions in a row that a proxy has refused as too large. */
   #small = 0
+  /** Whether the last response listed `was`. */
+  #hasWas = false
 
   constructor(options: SenderOptions) {
     this.#options = options
@@ -65,18 +72,20 @@ export class Sender {
 
   /** Resolves with `false` if the batch has to be sent in halves. */
   async #send(batch: readonly LocalTransaction[], signal: AbortSignal): Promise<boolean> {
-    const { transport, codec, callerCheck, review, listener } = this.#options
+    const { transport, codec, callerCheck, hasWas, review, listener } = this.#options
     /** The transactions in the request; `undefined` until the request goes out. */
     let sent: readonly LocalTransaction[] | undefined
     try {
       const body = await transport.transact(async () => {
-        for (const transaction of batch) if (!transaction.wasSent) review(transaction)
+        for (const transaction of batch)
+          if (!transaction.wasSent) review(transaction, this.#hasWas || hasWas())
         sent = await this.#mark(batch)
         if (sent.length === 0) throw new Error('Nothing is left to send.')
         return codec.encode(sent.map(wireOf))
       }, signal)
-      const { sid, epoch, caller, results } = this.#read(body, sent ?? [])
+      const { sid, epoch, caller, features, results } = this.#read(body, sent ?? [])
       callerCheck.check(caller)
+      this.#hasWas = features?.includes('was') === true
       this.#small = 0
       this.#refuseOtherEpoch(epoch)
       const byId = new Map(results.map((result) => [result.id, result]))

@@ -12,7 +12,7 @@ import { maxOps } from '../protocol/tx.ts'
 import type { Replica } from '../records/replica.ts'
 import type { DataPosition } from './data-position.ts'
 import { type Draft, draft, type Mutator } from './draft.ts'
-import { doAgain, type Effect, effectsOf, takeBack } from './inverse.ts'
+import { type Effect, effectsOf, inverseOf, leftOn, reversed, withoutWas } from './inverse.ts'
 import { joinRecords } from './join.ts'
 import { linksOf } from './links.ts'
 import type { OptimisticUpdates } from './optimistic-updates.ts'
@@ -25,7 +25,7 @@ import {
   type Transaction,
   type TransactionHost,
 } from './transaction.ts'
-import type { UndoEntry, UndoHost } from './undo-stack.ts'
+import type { UndoHost } from './undo-stack.ts'
 import type { MutateOptions } from './writer.ts'
 
 export interface TransactionMakerOptions {
@@ -74,32 +74,20 @@ export class TransactionMaker implements TransactionHost, UndoHost {
   mutate(body: (mutator: Mutator) => unknown, options: MutateOptions): LocalTransaction {
     const { requires, coalesce, label, group } = options
     refuseUnknown(options, { requires, coalesce, label, group }, 'mutate.')
-    return this.#add(this.#draft(body), options)
-  }
-
-  /** Throws what redoing `undone`, in this order, would throw. Changes nothing. */
-  rehearse(undone: readonly UndoEntry[]): void {
-    this.#draft((m) => {
-      for (const { transaction, inverse } of undone) {
-        if (transaction.state === 'cancelled') doAgain(this.#effectsOf(transaction), m)
-        else if (inverse) takeBack(this.#effectsOf(inverse), m)
-      }
-    })
+    return this.#add(this.draft(body), options)
   }
 
   /** Writes a cancelled transaction again, as a new one. */
   again(cancelled: LocalTransaction): LocalTransaction {
-    const written = this.#draft((m) => doAgain(this.#effectsOf(cancelled), m))
+    this.refuseClosed()
+    const { rows } = this.#options
+    const written = leftOn(inverseOf(reversed(this.#effectsOf(cancelled)), rows), rows)
     return this.#add(written, { ...this.#optionsOf(cancelled.record), isUndo: true }, cancelled)
   }
 
-  /**
-   * Writes the ops of `body` in place of a rejected transaction, which leaves the outbox in the same step. `isAgain`:
-   * the ops are those of the rejected transaction.
-   */
-  replace(old: LocalTransaction, body: (mutator: Mutator) => unknown, isAgain: boolean): LocalTransaction {
-    const isUndo = isAgain && old.record.isUndo
-    const transaction = this.#add(this.#draft(body), { ...this.#optionsOf(old.record), isUndo }, old)
+  /** Writes `written` in place of a rejected transaction, which leaves the outbox in the same step. */
+  replace(old: LocalTransaction, written: Draft, isUndo?: boolean): LocalTransaction {
+    const transaction = this.#add(written, { ...this.#optionsOf(old.record), isUndo }, old)
     const undone = this.#undoOf.get(old)
     if (undone) this.#undoOf.set(transaction, undone)
     return transaction
@@ -116,7 +104,8 @@ export class TransactionMaker implements TransactionHost, UndoHost {
     if (isUnsent(transaction)) await this.#options.rollback.cancel(transaction)
     if (!isSent(transaction)) return undefined
     const { label, group } = transaction.record
-    const written = this.#draft((m) => takeBack(this.#effectsOf(transaction), m))
+    const { rows } = this.#options
+    const written = leftOn(inverseOf(this.#effectsOf(transaction), rows), rows)
     if (written.ops.length === 0) return undefined
     const inverse = this.#add(written, { label, group, requires: [transaction], isUndo: true })
     this.#undoOf.set(inverse, transaction)
@@ -124,26 +113,23 @@ export class TransactionMaker implements TransactionHost, UndoHost {
   }
 
   /**
-   * Makes the ops of an undo or a redo again, right before it is first sent: without records that somebody else has
-   * changed since. Cancels the transaction if nothing is left.
+   * Brings the ops of an undo or a redo up to date, right before it is first sent. Cancels the transaction if nothing is
+   * left. `hasWas`: whether the server knows `was`.
    */
-  review(transaction: LocalTransaction): void {
-    const { optimisticUpdates, log, rollback, replica, models, ids } = this.#options
+  review(transaction: LocalTransaction, hasWas: boolean): void {
+    const { optimisticUpdates, outbox, log, rollback, replica } = this.#options
     const { id: tx, record } = transaction
     if (!record.isUndo || !record.ops.every(({ t }) => replica.isReady(t))) return
     const rows: RowSource = { of: (t) => ({ get: (id) => replica.below(tx, t, id) }) }
-    const position = this.#position()
-    const { ops } = draft(this.undoBodyOf(transaction), {
-      rows,
-      models,
-      newId: () => ids.next(),
-      ...position,
-    })
-    if (ops.length > 0) optimisticUpdates.amend(transaction, { ops, ...position })
-    else {
+    const { ops } = this.undoAgain(transaction, rows)
+    if (ops.length === 0) {
       rollback.withdraw(transaction)
       log.change({ cancel: [tx] }).catch(() => {})
+      return
     }
+    const position = this.#position()
+    const sent = hasWas ? undefined : withoutWas(ops, rows, position.since)
+    optimisticUpdates.amend(transaction, { ops, sent, bases: outbox.basesOf(sent ?? []), ...position })
   }
 
   /** Whether `transaction` undoes one that was rejected, so that there is nothing to undo. */
@@ -164,10 +150,10 @@ export class TransactionMaker implements TransactionHost, UndoHost {
     return undone
   }
 
-  /** The function that writes an undo or a redo, without what somebody else has changed. */
-  undoBodyOf(transaction: LocalTransaction): (m: Mutator) => void {
+  /** What the undo or redo `transaction` is to write now. */
+  undoAgain(transaction: LocalTransaction, rows: RowSource = this.#options.rows): Draft {
     const undone = this.#undoneBy(transaction)
-    return (m) => (undone ? takeBack(this.#effectsOf(undone), m) : doAgain(effectsOf(transaction.record), m))
+    return leftOn(undone ? inverseOf(this.#effectsOf(undone), rows) : transaction.record.ops, rows)
   }
 
   /** The effects of `transaction`, as the data has shown them or as its optimistic updates are now. */
@@ -209,7 +195,8 @@ export class TransactionMaker implements TransactionHost, UndoHost {
     return { label, group, requires: pending, replaces: idsOf(old) }
   }
 
-  #draft(body: (mutator: Mutator) => unknown): Draft {
+  /** Runs `body` and returns what it wrote. Throws what `body` throws. */
+  draft(body: (mutator: Mutator) => unknown): Draft {
     this.refuseClosed()
     if (this.#drafting) {
       const message = '`mutate` was called inside another `mutate`. Use the `m` you were given.'

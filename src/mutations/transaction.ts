@@ -191,7 +191,9 @@ export class LocalTransaction implements Transaction {
   }
 
   /** Changes the record. */
-  amend(change: Partial<Pick<OutboxRecord, 'ops' | 'bases' | 'requires' | 'since' | 'epoch'>>): void {
+  amend(
+    change: Partial<Pick<OutboxRecord, 'ops' | 'sent' | 'bases' | 'requires' | 'since' | 'epoch'>>,
+  ): void {
     this.#record = { ...this.#record, ...change }
   }
 

@@ -18,8 +18,6 @@ interface Step {
 
 /** Makes the transactions that redo undone steps. */
 export interface UndoHost {
-  /** Throws what redoing `undone`, in this order, would throw. */
-  rehearse(undone: readonly UndoEntry[]): void
   /** Makes a new transaction with the ops of a cancelled one. */
   again(cancelled: LocalTransaction): LocalTransaction
   /** To be called when `canUndo` or `canRedo` may have changed. */
@@ -105,7 +103,6 @@ export class UndoStack {
       const step = lastWith(isUndone, this.#undone)
       if (!step) return false
       const entries = step.entries.filter(isUndone).reverse()
-      this.#host.rehearse(entries)
       const done: Step = { group: step.group, entries: [] }
       this.#addStep(done)
       for (const entry of entries) {

@@ -17,6 +17,8 @@ export interface OutboxRecord {
   /** The epoch in which `since` and the positions in the ops are valid; `undefined` if it is not known. */
   readonly epoch?: string | undefined
   readonly ops: readonly TxOp[]
+  /** The ops that are sent in place of `ops`, to a server that does not know `was`. */
+  readonly sent?: readonly TxOp[] | undefined
   /** The records that the transaction touches, as they were shown before it. */
   readonly before: readonly RecordImage[]
   /** The ids of the pending transactions that the conditional ops build on. */
@@ -29,8 +31,8 @@ export interface OutboxRecord {
   readonly group?: string | undefined
   readonly coalesce?: string | undefined
   /**
-   * Whether the transaction is an undo or a redo. Before such a transaction is first sent, the fields that others have
-   * changed meanwhile are left out.
+   * Whether the transaction is an undo or a redo: its ops have `was`. It is first sent when the data contains what it
+   * takes back.
    */
   readonly isUndo?: boolean | undefined
   /** The rejected transaction that this transaction replaces. */
@@ -260,7 +262,7 @@ function readRecord(text: StoreValue | undefined): OutboxRecord | undefined {
 
 function isRecord(value: unknown): value is OutboxRecord {
   if (!isObject(value)) return false
-  const { id, state, at, since, ops, before, bases, requires, replaces = [], version } = value
+  const { id, state, at, since, ops, sent = [], before, bases, requires, replaces = [], version } = value
   return (
     typeof id === 'string' &&
     (state === 'queued' ||
@@ -270,6 +272,7 @@ function isRecord(value: unknown): value is OutboxRecord {
     typeof at === 'number' &&
     isSid(since) &&
     isOps(ops) &&
+    isOps(sent) &&
     isListOf(before, isImage) &&
     isListOf(bases, isName) &&
     isListOf(requires, isName) &&

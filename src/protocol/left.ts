@@ -1,4 +1,6 @@
+import { applyOp } from './fold.ts'
 import { jsonEqual, type Payload } from './json.ts'
+import type { WireRow } from './row.ts'
 import type { TxOp } from './tx.ts'
 
 /**
@@ -27,4 +29,18 @@ export function leftOf(op: TxOp, p: Payload | undefined): TxOp | undefined {
 
 function heldIn(p: Payload, field: string): Payload[string] {
   return (Object.hasOwn(p, field) ? p[field] : undefined) ?? null
+}
+
+/**
+ * Applies an op of a transaction as the server does. Returns `row` itself if that changes nothing. An insert without
+ * `put` leaves a record that exists as it is.
+ */
+export function applyTxOp(row: WireRow | undefined, op: TxOp): WireRow | undefined {
+  const left = leftOf(op, row?.p)
+  if (!left || (left.op === 'i' && row && !left.put)) return row
+  const after = applyOp(row, left)
+  if (!after || left.op !== 'u' || !left.unset?.some((field) => Object.hasOwn(after.p, field))) return after
+  const p = { ...after.p }
+  for (const field of left.unset) delete p[field]
+  return { ...after, p }
 }

@@ -1,4 +1,5 @@
-import { applyOp, type RowChange, type RowSource, type RowsOfType, reuse } from '../protocol/fold.ts'
+import { type RowChange, type RowSource, type RowsOfType, reuse } from '../protocol/fold.ts'
+import { applyTxOp } from '../protocol/left.ts'
 import type { WireRow } from '../protocol/row.ts'
 import type { TxOp } from '../protocol/tx.ts'
 
@@ -57,7 +58,7 @@ export class Overlay {
     const end = layers.findIndex((layer) => layer.tx === tx)
     return layers
       .slice(0, end < 0 ? layers.length : end)
-      .reduce((row, { op }) => applyPending(row, op), confirmed)
+      .reduce((row, { op }) => applyTxOp(row, op), confirmed)
   }
 
   covers(t: string, id: string): boolean {
@@ -100,7 +101,7 @@ export class Overlay {
         const covered = this.#cover(op, shown)
         if (!changed.has(covered)) changed.set(covered, covered.shown)
         covered.layers.push({ tx, op })
-        covered.shown = applyPending(covered.shown, op)
+        covered.shown = applyTxOp(covered.shown, op)
         return covered
       })
       this.#touched.set(tx, touched)
@@ -139,7 +140,7 @@ export class Overlay {
   #show(covered: Covered): RowChange {
     const { t, id, confirmed, layers, shown } = covered
     if (layers.length === 0) this.#covered.get(t)?.delete(id)
-    const row = layers.reduce((row, { op }) => applyPending(row, op), confirmed)
+    const row = layers.reduce((row, { op }) => applyTxOp(row, op), confirmed)
     return changeOf(covered, shown, row)
   }
 }
@@ -150,12 +151,4 @@ function changeOf(covered: Covered, before: WireRow | undefined, row: WireRow | 
   const after = row && reuse(before, row)
   covered.shown = after
   return { t, id, before, after }
-}
-
-/**
- * The row with one op applied. An insert leaves a record that meanwhile exists on the server as it is, unless `put` is
- * set.
- */
-function applyPending(row: WireRow | undefined, op: TxOp): WireRow | undefined {
-  return op.op === 'i' && row && !op.put ? row : applyOp(row, op)
 }

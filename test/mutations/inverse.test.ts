@@ -2,30 +2,33 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { defineModels } from '../../src/models/models.ts'
 import { draft, type Mutator } from '../../src/mutations/draft.ts'
-import { effectsOf, takeBack, tryAgain } from '../../src/mutations/inverse.ts'
-import { applyOp } from '../../src/protocol/fold.ts'
+import { effectsOf, inverseOf, tryAgain, withoutWas } from '../../src/mutations/inverse.ts'
 import type { Payload } from '../../src/protocol/json.ts'
+import { applyTxOp } from '../../src/protocol/left.ts'
 import type { WireRow } from '../../src/protocol/row.ts'
+import type { TxOp } from '../../src/protocol/tx.ts'
 
 type Rows = { readonly [id: string]: Payload }
 
+const sourceOf = (rows: Rows) => ({
+  of: (t: string) => ({ get: (id: string) => (rows[id] ? { t, id, p: rows[id] } : undefined) }),
+})
+
 function write(rows: Rows, body: (m: Mutator) => void) {
-  return draft(body, {
-    rows: { of: (t) => ({ get: (id) => (rows[id] ? { t, id, p: rows[id] } : undefined) }) },
-    models: defineModels({}),
-    newId: () => 'new',
-    since: 0,
-  })
+  return draft(body, { rows: sourceOf(rows), models: defineModels({}), newId: () => 'new', since: 0 })
 }
 
-/** What `body` makes of `rows`. */
-function made(rows: Rows, body: (m: Mutator) => void): Rows {
+/** `rows` after `ops`. */
+function applied(rows: Rows, ops: readonly TxOp[]): Rows {
   const now = new Map<string, WireRow | undefined>(
     Object.entries(rows).map(([id, p]) => [id, { t: 'T', id, p }]),
   )
-  for (const op of write(rows, body).ops) now.set(op.id, applyOp(now.get(op.id), op))
+  for (const op of ops) now.set(op.id, applyTxOp(now.get(op.id), op))
   return Object.fromEntries([...now].flatMap(([id, row]) => (row ? [[id, row.p]] : [])))
 }
+
+/** What `body` makes of `rows`. */
+const made = (rows: Rows, body: (m: Mutator) => void) => applied(rows, write(rows, body).ops)
 
 type Step = { readonly kind: 'put' | 'update' | 'delete'; readonly id: string; readonly p: Payload }
 
@@ -53,7 +56,37 @@ describe('taking back', () => {
       fc.property(stored, fc.array(step), (rows, steps) => {
         const effects = effectsOf(write(rows, run(steps)))
         const changed = made(rows, run(steps))
-        expect(made(changed, (m) => takeBack(effects, m))).toEqual(rows)
+        expect(applied(changed, inverseOf(effects, sourceOf(changed)))).toEqual(rows)
+      }),
+    )
+  })
+
+  test('invariant 74: leaves what somebody else has changed, removed or added since', () => {
+    fc.assert(
+      fc.property(stored, fc.array(step), fc.array(step), (rows, steps, others) => {
+        const mine = made(rows, run(steps))
+        const theirs = made(mine, run(others))
+        const undone = applied(theirs, inverseOf(effectsOf(write(rows, run(steps))), sourceOf(theirs)))
+        for (const id of ['1', '2', '3']) {
+          const [base, own, other, now] = [rows[id], mine[id], theirs[id], undone[id]]
+          // Somebody else has removed the record, or has added it again.
+          if ((own === undefined) !== (other === undefined)) expect(now).toEqual(other)
+          if (!base || !own || !other) continue
+          for (const field of ['a', 'b', 'c'])
+            expect(now?.[field]).toBe(other[field] === own[field] ? base[field] : other[field])
+        }
+      }),
+    )
+  })
+
+  test('a server that does not know `was` ends with the same records', () => {
+    fc.assert(
+      fc.property(stored, fc.array(step), fc.array(step), (rows, steps, others) => {
+        const theirs = made(made(rows, run(steps)), run(others))
+        const ops = inverseOf(effectsOf(write(rows, run(steps))), sourceOf(theirs))
+        const plain = withoutWas(ops, sourceOf(theirs), 7)
+        expect(plain.flatMap((op) => op.was)).toEqual(plain.map(() => undefined))
+        expect(applied(theirs, plain)).toEqual(applied(theirs, ops))
       }),
     )
   })
