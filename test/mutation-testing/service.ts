@@ -71,8 +71,8 @@ export const service: readonly Mutation[] = [
     test: 'test/server/ownership.test.ts',
     name: 'invariant 46: a record that moves is removed for its old owner, and comes whole to its new one',
     file: 'src/server/log/ownership.ts',
-    from: "if (op.op === 'u' && next === before?.owner) {",
-    to: "if (op.op === 'u') {",
+    from: 'if (!isWhole && next === before?.owner) {',
+    to: 'if (!isWhole) {',
   },
   {
     invariant: 46,

@@ -6,6 +6,7 @@ import { MemoryLog } from '../../src/server/log/memory-log.ts'
 import { insert, update } from '../server/harness.ts'
 import { seesEarlierTransactions } from '../server/log-contract/rules.ts'
 import { as, asService, rowsOf, txOf } from '../server/log-contract/support.ts'
+import { keepsWhatOthersChanged, takesBackItsOwn } from '../server/log-contract/was.ts'
 import { describeLog, type MakeLog } from '../server/log-contract.ts'
 import { ownPostgres } from '../support/own-postgres.ts'
 import { logsIn } from '../support/postgres-log.ts'
@@ -42,6 +43,24 @@ test.each([
       await seesEarlierTransactions(log)
     } finally {
       await log.close()
+    }
+  },
+)
+
+test.each([
+  ['memory', async () => ({ log: new MemoryLog(resolveEnvironment()) })],
+  ['PGlite', pgliteLog],
+  ['PostgreSQL', postgresLog],
+] as const)(
+  'invariant 74: an op with `was` changes no field and removes no record that somebody else changed, in %s',
+  async (_, make) => {
+    for (const check of [takesBackItsOwn, keepsWhatOthersChanged]) {
+      const { log } = await make()
+      try {
+        await check(log)
+      } finally {
+        await log.close()
+      }
     }
   },
 )

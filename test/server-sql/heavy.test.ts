@@ -61,6 +61,17 @@ test('a transaction may change as many records as 16 MiB hold, and no more', asy
   await log.close()
 })
 
+test('nor may it compare more with `was`, and nothing of it seems to be done', async () => {
+  const log = await heavyLog('compared', 20)
+  const all = ids(20).map((id) => ({ ...remove(id), was: { userId: 'ann' } }))
+  const some = all.slice(0, 15)
+  expect(await log.transact(txOf('a', all), as('ann'))).toMatchObject({ error: { code: 'too_large' } })
+  const touch = ids(20).map((id) => ({ ...update(id, { n: 1 }), was: { n: null } }))
+  expect(await log.transact(txOf('b', touch), as('ann'))).toMatchObject({ error: { code: 'too_large' } })
+  expect(await log.transact(txOf('c', some), as('ann'))).toEqual({ sid: 35 })
+  await log.close()
+})
+
 test('those of others do not count, so that nobody learns how long they are', async () => {
   const log = await heavyLog('others', 20)
   const ops = ids(20).map((id) => update(id, { n: 1 }))

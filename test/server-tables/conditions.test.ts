@@ -82,6 +82,37 @@ describe.each(kinds)('on %s', (kind) => {
     expect(await team.send('ann', [update('a', { size: 1 }, { unchangedSince })])).toMatchObject(accepted)
   })
 
+  test('invariant 74: an op with `was` leaves what a statement has changed, however soon after it', async () => {
+    await team.run("update issues set title = 'Theirs', size = 7 where id = 'a'")
+    const op = update('a', { title: 'Old', size: 1 }, { was: { title: 'One', size: 7 } })
+    expect(await team.send('ann', [op])).toMatchObject(accepted)
+    expect(await team.run("select title, size from issues where id = 'a'")).toEqual([
+      { title: 'Theirs', size: 1 },
+    ])
+    const gone = { op: 'd', t: 'Issue', id: 'a', was: { title: 'One' } }
+    expect(await team.send('ann', [gone, { ...gone, id: 'b', was: { title: 'Two' } }])).toMatchObject(
+      accepted,
+    )
+    expect(await team.run('select id from issues')).toEqual([{ id: 'a' }])
+  })
+
+  test('a field that `unset` removes is null, and nothing else of the row changes', async () => {
+    await team.run("update issues set size = 7 where id = 'a'")
+    const since = await settled()
+    const op = update('a', {}, { unset: ['size', 'title'], was: { size: 7, title: 'Uno' } })
+    expect(await team.send('ann', [op])).toMatchObject(accepted)
+    expect(await team.frames('ann', since)).toMatchObject([{ op: 'u', id: 'a', p: { size: null } }])
+  })
+
+  test('an op with `was` sees records of Instep beside rows, and rules see what is left of both', async () => {
+    const other = { ...note(`w-${kind}`, 'b'), was: null }
+    const insertion = { op: 'i', t: 'Issue', id: 'a', p: { teamId: 'red', title: 'New' }, was: null }
+    await team.run("update issues set status = 'closed' where id = 'a'")
+    expect(await team.send('ann', [insertion, other])).toMatchObject(accepted)
+    const before = await settled()
+    expect(await team.send('ann', [insertion, other])).toEqual({ id: expect.any(String), sid: before })
+  })
+
   test('a transaction that takes too long is sent again, and rejected the third time', async () => {
     const send = () => team.send('ann', [update('a', { title: 'Late' })], { id: 'late' })
     await expect(send()).rejects.toThrow(/^503/)

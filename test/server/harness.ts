@@ -71,15 +71,15 @@ export function requestTo(path: string, user: string, init: RequestInit = {}): R
   return new Request(`https://sync.test/sync/v1/${path}`, { ...init, headers })
 }
 
-export function insert(id: string, fields: object = {}, userId = 'ann'): TxOp {
+export function insert(id: string, fields: object = {}, userId = 'ann'): TxOp & { readonly op: 'i' } {
   return { op: 'i', t: 'Todo', id, p: { userId, ...fields } }
 }
 
-export function update(id: string, fields: object): TxOp {
+export function update(id: string, fields: object): TxOp & { readonly op: 'u' } {
   return { op: 'u', t: 'Todo', id, p: { ...fields } }
 }
 
-export function remove(id: string): TxOp {
+export function remove(id: string): TxOp & { readonly op: 'd' } {
   return { op: 'd', t: 'Todo', id }
 }
 

@@ -6,6 +6,7 @@ import { describeRules } from './log-contract/rules.ts'
 import type { LogTest } from './log-contract/support.ts'
 import { describeTransactions } from './log-contract/transactions.ts'
 import { describeUnchangedSince } from './log-contract/unchanged-since.ts'
+import { describeWas } from './log-contract/was.ts'
 import { describeWrites } from './log-contract/writes.ts'
 
 /** Makes a log without content, for one test alone. */
@@ -27,6 +28,7 @@ export function describeLog(what: string, make: MakeLog): void {
   describeReads(what, logTest)
   describeTransactions(what, logTest)
   describeUnchangedSince(what, logTest)
+  describeWas(what, logTest)
   describeRules(what, logTest)
   describeLists(what, logTest)
 }

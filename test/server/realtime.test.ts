@@ -6,12 +6,14 @@ import { settle } from '../support/virtual.ts'
 import { FakeSocket, insert, remove, requestTo, serviceOf, update } from './harness.ts'
 import { asService } from './log-contract/support.ts'
 
-test('hello comes first, with the position, the epoch and the longest silence', async () => {
+test('hello comes first, with the position, the epoch, the features and the longest silence', async () => {
   const { service, json, connect } = serviceOf({ heartbeatMs: 9_000 })
   await service.write([insert('1')])
   const socket = await connect()
   const { epoch, caller } = await json('bootstrap')
-  expect(socket.messages).toEqual([{ hello: { sid: 1, epoch, caller, heartbeatMs: 9_000 } }])
+  expect(socket.messages).toEqual([
+    { hello: { sid: 1, epoch, caller, features: ['was'], heartbeatMs: 9_000 } },
+  ])
   expect(readPush(socket.texts[0])).toMatchObject({ kind: 'hello', hello: { sid: 1, epoch, caller } })
 })
 

@@ -51,6 +51,26 @@ test('a record that was longer before can be made shorter, and be removed', asyn
   expect(await codeOf(remove('2'))).toBe('accepted')
 })
 
+test('what an op removes makes room for later ops of the same transaction, to the byte', async () => {
+  const { codeOf, codes } = txServiceOf({ maxRecordBytes: 100 })
+  const room = 100 - JSON.stringify({ userId: 'ann', c: '' }).length
+  expect(await codeOf(make('1', { userId: 'ann', a: 'ü' }))).toBe('accepted')
+  const ops = (length: number) => [
+    update('1', { b: of(20) }),
+    { ...update('1', {}), unset: ['a', 'b', 'x'] },
+    update('1', { c: of(length) }),
+  ]
+  expect(await codes([tx('a', ops(room + 1)), tx('b', ops(room))])).toEqual(['too_large', 'accepted'])
+})
+
+test('a short transaction cannot tell of a long record too often', async () => {
+  const { codeOf, codes } = txServiceOf()
+  expect(await codeOf(make('1', { text: of(1_000_000) }))).toBe('accepted')
+  const again = (count: number) =>
+    Array.from({ length: count }, () => [update('1', { n: 1 }), { ...update('1', {}), unset: ['n'] }]).flat()
+  expect(await codes([tx('a', again(17)), tx('b', again(16))])).toEqual(['too_large', 'accepted'])
+})
+
 test.each([0, Number.NaN, 16 * 2 ** 20])('a limit of %d is refused', (maxRecordBytes) => {
   const options = { database: 'memory:', authenticate: async () => null, ownerField: 'userId' } as const
   expect(() => createSyncService({ ...options, maxRecordBytes })).toThrow('maxRecordBytes')

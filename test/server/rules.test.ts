@@ -197,6 +197,7 @@ test.each<[string, (op: TxOp) => unknown, string]>([
   ['another type', (op) => ({ ...op, t: 'Note' }), '`prepare` must not change `t`'],
   ['another id', (op) => ({ ...op, id: '2' }), '`prepare` must not change `id`'],
   ['a lost condition', ({ op, t, id }) => ({ op, t, id, p: {} }), '`prepare` must not change `put`'],
+  ['more to remove', (op) => ({ ...op, unset: ['a'] }), '`prepare` must not change `unset`'],
   ['no op', () => 'an op', '`prepare` must return an op, or undefined'],
   ['no fields', (op) => ({ ...op, p: undefined }), '`prepare` returned what cannot be stored: p '],
   ['no JSON', (op) => ({ ...op, p: { at: Number.NaN } }), '`prepare` returned what cannot be stored: p.at'],

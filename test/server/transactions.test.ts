@@ -12,6 +12,7 @@ test('results come in the order of the transactions, with the head', async () =>
     sid: 3,
     epoch: expect.any(String),
     caller: expect.any(String),
+    features: ['was'],
     results: [
       { id: 'a', sid: 2 },
       { id: 'b', sid: 3 },

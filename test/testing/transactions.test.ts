@@ -79,3 +79,16 @@ test('an offline write is sent once the network is back', async () => {
   await server.settle()
   expect([tx.state, client.status.writes.pending]).toEqual(['synced', 0])
 })
+
+test('the server takes an op with `was`, and says so', async () => {
+  const { server } = scene()
+  await server.write([{ op: 'i', t: 'Issue', id: '1', p: { a: 1, b: 2 } }], 'ada')
+  const headers = { Authorization: `Bearer ${server.token('ada')}`, 'Content-Type': 'application/json' }
+  const op = { op: 'u', t: 'Issue', id: '1', p: { a: 0, b: 0 }, was: { a: 1, b: 1 } }
+  const body = JSON.stringify({ txs: [{ id: 'a', since: 0, ops: [op] }] })
+  const response = await server.clock.until(
+    server.environment.fetch(`${server.baseUrl}/tx`, { method: 'POST', headers, body }),
+  )
+  expect(await response.json()).toMatchObject({ features: ['was'] })
+  expect(await server.rows('ada')).toMatchObject([{ p: { a: 0, b: 2 } }])
+})

@@ -2,6 +2,7 @@ import type { Clock, Random } from '../../base/environment.ts'
 import { isSyncError, toError } from '../../base/errors.ts'
 import type { TxResponse, TxResult } from '../../protocol/tx.ts'
 import type { Caller } from '../auth/caller.ts'
+import { features } from '../features.ts'
 import type { LogRead, Position } from '../log/log.ts'
 import type { Metrics } from '../ops/metrics.ts'
 import type { RateLimit } from '../ops/rate-limit.ts'
@@ -202,7 +203,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     })
     const end = await log.position()
     const names = { epoch: epochOf(end.history, owners), caller: callerOf(caller) }
-    const answer: TxResponse = { sid: end.head, ...names, results }
+    const answer: TxResponse = { sid: end.head, ...names, features, results }
     return sendJson(c, 200, new TextEncoder().encode(JSON.stringify(answer)))
   }
 

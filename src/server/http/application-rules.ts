@@ -47,12 +47,16 @@ export class ApplicationRules {
 
   /**
    * Runs `authorize` up to its first `read`, before the log is locked, since it may take long. A function that reads
-   * nothing is done then. A transaction that is `refused` already needs no rules. Throws a RuleFailure.
+   * nothing is done then. What is left of a transaction with `was` is known only under the lock, so `authorize` waits for
+   * that. A transaction that is `refused` already needs no rules. Throws a RuleFailure.
    */
   async begin(refused?: Rejection): Promise<Begun> {
-    const { prepare, judgeFor } = this.#options
+    const { authorize, prepare, judgeFor } = this.#options
+    const { ops } = this.#transaction
     if (refused) return { refused, judge: judgeFor(false) }
-    const call = this.#newCall()
+    if (authorize && ops.some(({ was }) => was !== undefined))
+      return { judge: judgeFor(false), rules: this.#rules() }
+    const call = this.#newCall(ops)
     const leave = await call.untilRead()
     if (!leave) return { judge: judgeFor(false), rules: this.#rules(call) }
     const judge = judgeFor(leave.mayChangeOwner)
@@ -66,19 +70,22 @@ export class ApplicationRules {
     this.#call?.end()
   }
 
-  #newCall(): AuthorizeCall {
+  #newCall(ops: WireTransaction['ops']): AuthorizeCall {
     const { authorize, caller } = this.#options
-    this.#call = new AuthorizeCall((read) =>
-      authorize?.(this.#transaction, caller, { read: recordReader(read) }),
-    )
+    const transaction = { ...this.#transaction, ops }
+    this.#call = new AuthorizeCall((read) => authorize?.(transaction, caller, { read: recordReader(read) }))
     return this.#call
   }
 
-  /** Continues with `first`. If the rules run again, `authorize` is called again. */
-  #rules(first: AuthorizeCall): Rules {
-    let next: AuthorizeCall | undefined = first
-    return async (read) => {
-      const call = next ?? this.#newCall()
+  /**
+   * Continues with `first`. If the rules run again, or without `first`, `authorize` is called. If nothing is left of the
+   * transaction, it is accepted whatever the rules say.
+   */
+  #rules(first?: AuthorizeCall): Rules {
+    let next = first
+    return async (read, ops) => {
+      if (ops.length === 0) return { judge: this.#options.judgeFor(false) }
+      const call = next ?? this.#newCall([...ops])
       next = undefined
       const { refused, mayChangeOwner } = await call.answerWith(read)
       if (refused) throw refused

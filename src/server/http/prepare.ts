@@ -1,4 +1,4 @@
-import { isObject } from '../../protocol/json.ts'
+import { isObject, jsonEqual } from '../../protocol/json.ts'
 import { copyPayload } from '../../protocol/json-copy.ts'
 import type { TxOp } from '../../protocol/tx.ts'
 import type { Caller } from '../auth/caller.ts'
@@ -23,7 +23,7 @@ export interface PrepareContext {
  */
 export type Prepare = (op: TxOp, context: PrepareContext) => TxOp | undefined | Promise<TxOp | undefined>
 
-const fixed = ['op', 't', 'id', 'put', 'unchangedSince'] as const
+const fixed = ['op', 't', 'id', 'put', 'unset', 'unchangedSince'] as const
 
 /**
  * `op` with the fields of `result`, which an application's function has returned. Throws a TypeError if `result` is not
@@ -33,7 +33,7 @@ export function preparedOp(op: TxOp, result: unknown): TxOp {
   if (result === undefined) return op
   if (!isObject(result)) throw new TypeError('`prepare` must return an op, or undefined.')
   const before: Readonly<Record<string, unknown>> = op
-  const changed = fixed.find((name) => result[name] !== before[name])
+  const changed = fixed.find((name) => !jsonEqual(result[name], before[name]))
   if (changed)
     throw new TypeError(`\`prepare\` must not change \`${changed}\` of an op, only its fields \`p\`.`)
   if (op.op === 'd') return op

@@ -39,6 +39,7 @@ export class ModelChecks {
     const earlier = isUpdate ? this.#changed.get(rowKey(t, id)) : undefined
     const entry = earlier ?? { models, t, id, before: isUpdate ? before : undefined, written: {}, after }
     Object.assign(entry.written, op.p)
+    if (isUpdate) for (const field of op.unset ?? []) entry.written[field] = null
     entry.after = after
     this.#changed.set(rowKey(t, id), entry)
   }

@@ -1,5 +1,6 @@
 import { wrongOption } from '../../base/errors.ts'
-import { copyPayload, isStorableName, maxNameLength } from '../../protocol/json-copy.ts'
+import type { Payload } from '../../protocol/json.ts'
+import { copyPayload, isStorable, isStorableName, maxNameLength } from '../../protocol/json-copy.ts'
 import { txOpSchema } from '../../protocol/schema/tx.ts'
 import type { TxOp } from '../../protocol/tx.ts'
 import { WriteRejectedError } from './rejection.ts'
@@ -21,11 +22,27 @@ export function checkOps(ops: readonly unknown[]): TxOp[] {
         `has a type or id of more than ${maxNameLength} characters, or that cannot be stored`,
       )
     }
-    if (data.op === 'd') return data
-    const copied = copyPayload(data.p)
-    if ('payload' in copied) return { ...data, p: copied.payload }
-    const { path, what } = copied.fault
-    throw invalid(index, `cannot be stored: ${path === '' ? 'p' : `p.${path}`} ${what}`)
+    const stored = (part: 'p' | 'was', fields: Payload) => {
+      const copied = copyPayload(fields)
+      if ('payload' in copied) return copied.payload
+      const { path, what } = copied.fault
+      throw invalid(index, `cannot be stored: ${path === '' ? part : `${part}.${path}`} ${what}`)
+    }
+    if (data.was !== undefined && (data.unchangedSince !== undefined || (data.op === 'i' && data.put))) {
+      throw invalid(index, 'has `was`, and also `put` or `unchangedSince`')
+    }
+    if (data.op === 'i') return { ...data, p: stored('p', data.p) }
+    const was = data.was && { was: stored('was', data.was) }
+    if (data.op === 'd') return { ...data, ...was }
+    const unset = new Set(data.unset)
+    const p = stored('p', data.p)
+    if ([...unset].some((field) => !isStorable(field) || Object.hasOwn(p, field))) {
+      throw invalid(index, 'has a field in `unset` that is also in `p`, or that cannot be stored')
+    }
+    if (was && Object.keys(was.was).some((field) => !Object.hasOwn(p, field) && !unset.has(field))) {
+      throw invalid(index, 'has a field in `was` that is neither in `p` nor in `unset`')
+    }
+    return { ...data, p, ...was }
   })
 }
 

@@ -1,6 +1,10 @@
 import type { JsonValue, Payload } from '../../protocol/json.ts'
 import { ModelChecks } from './check-model.ts'
 import { bytesOf } from './check-size.ts'
+import { WriteRejectedError } from './rejection.ts'
+
+/** The maximum for {@link Copies.tellWhole}: as much as a transaction may change in a database. */
+const maxWholeBytes = 16 * 1_048_576
 
 interface Copy {
   readonly p: { [field: string]: JsonValue }
@@ -24,18 +28,34 @@ export class Copies {
   /** The model checks of the write. Run them after the last op. */
   readonly checks = new ModelChecks()
   readonly #copies = new Map<Payload, Copy>()
+  #wholeBytes = 0
 
-  merge(p: Payload | undefined, fields: Payload): Merged {
+  /** Removes the fields of `unset` from `p`, then sets `fields`. */
+  merge(p: Payload | undefined, fields: Payload, unset: readonly string[] = []): Merged {
     const copy = p && this.#copies.get(p)
     if (!copy) {
-      const merged = { ...p, ...fields }
+      const merged = { ...p }
+      for (const field of unset) delete merged[field]
+      Object.assign(merged, fields)
       this.#copies.set(merged, { p: merged, bytes: undefined })
       return { p: merged, was: p, is: merged }
     }
     const was = copy.bytes ?? bytesOf(copy.p)
     copy.bytes = was
+    for (const field of unset) copy.bytes -= remove(copy.p, copy.bytes, field)
     for (const [field, value] of Object.entries(fields)) copy.bytes += put(copy.p, copy.bytes, field, value)
     return { p: copy.p, was, is: copy.bytes }
+  }
+
+  /**
+   * Throws a WriteRejectedError of reason `too_large` if updates that remove fields have told of too much by now: each
+   * tells of the whole record again, so a short transaction could fill the memory.
+   */
+  tellWhole(p: Payload): void {
+    this.#wholeBytes += bytesOf(p)
+    if (this.#wholeBytes <= maxWholeBytes) return
+    const message = `The records whose fields are removed are longer than ${maxWholeBytes} bytes in total.`
+    throw new WriteRejectedError('too_large', message)
   }
 
   /** Marks `p` as shared: the next merge makes another copy. */
@@ -51,4 +71,13 @@ function put(p: Copy['p'], bytes: number, field: string, value: JsonValue): numb
   if (before !== undefined) return bytesOf(value) - bytesOf(before)
   const comma = bytes > '{}'.length ? 1 : 0
   return bytesOf(field) + ':'.length + bytesOf(value) + comma
+}
+
+/** Removes a field of `p`, whose length is `bytes`, and returns by how many bytes `p` has shrunk. */
+function remove(p: Copy['p'], bytes: number, field: string): number {
+  const before = Object.hasOwn(p, field) ? p[field] : undefined
+  if (before === undefined) return 0
+  delete p[field]
+  const length = bytesOf(field) + ':'.length + bytesOf(before)
+  return bytes > length + '{}'.length ? length + 1 : length
 }

@@ -2,6 +2,7 @@ import { rowKey } from '../../protocol/fold.ts'
 import type { SyncFrame } from '../../protocol/frame.ts'
 import type { TxOp } from '../../protocol/tx.ts'
 import { Copies } from './copies.ts'
+import { leftOps } from './left-ops.ts'
 import type { ReadRecord, RecordKey, Ruling, StoredRecord } from './log.ts'
 
 /** The state of an op's record before any of the ops. */
@@ -35,6 +36,29 @@ export function maxExaminedOf(records: number): number {
   return Math.min(1_000, Math.max(10, Math.floor(10_000 / records)))
 }
 
+/** What is left of ops, with the state before each. */
+export interface Left {
+  readonly ops: readonly TxOp[]
+  readonly befores: readonly Before[]
+}
+
+/** See {@link leftOps}. */
+export function leftWith(
+  ops: readonly TxOp[],
+  befores: readonly Before[],
+  owners: readonly string[] | undefined,
+): Left {
+  const left = leftOps(
+    ops,
+    befores.map(({ record }) => record),
+    owners,
+  )
+  return {
+    ops: left.filter((op) => op !== undefined),
+    befores: befores.filter((_, index) => left[index] !== undefined),
+  }
+}
+
 /** The result of ops that are not applied yet. */
 export interface Draft {
   /** The last `sid` of the draft, or the head if nothing changes. */
@@ -56,8 +80,7 @@ export interface DraftFrame {
  * the ops. Throws the errors of `ruling`.
  */
 export async function draft(
-  ops: readonly TxOp[],
-  befores: readonly Before[],
+  { ops, befores }: Left,
   { judge, prepare }: Ruling,
   head: number,
   stamp: { readonly at: number; readonly tx?: string },

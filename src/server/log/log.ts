@@ -19,7 +19,8 @@ import type { DatabaseRole } from './database-role.ts'
  */
 export interface Log {
   /**
-   * Applies all of `ops` in order. `judge` decides about each op, based on the record as the earlier ops have left it.
+   * Applies all of `ops` in order: of an op with `was` only what is left of it, as `leftOps` says. `judge` decides about
+   * each op, based on the record as the earlier ops have left it.
    * Resolves with the `sid` of the last change, or with the head if nothing changed. If `judge` throws, rejects with
    * that error and changes nothing.
    */
@@ -189,10 +190,10 @@ export type ReadRecord = (t: string, id: string) => Promise<StoredRecord | undef
 
 /**
  * The application's part in a decision. It runs while the log's lock is held, and runs again from the start if the
- * database rolled the write back. Throws a WriteRejectedError to reject the transaction, and a RuleFailure to leave it
- * undecided. `read` works until the transaction is decided.
+ * database rolled the write back. `ops`: what is left of the ops. Throws a WriteRejectedError to reject the transaction,
+ * and a RuleFailure to leave it undecided. `read` works until the transaction is decided.
  */
-export type Rules = (read: ReadRecord) => Promise<Ruling>
+export type Rules = (read: ReadRecord, ops: readonly TxOp[]) => Promise<Ruling>
 
 export interface Ruling {
   readonly judge: Judge

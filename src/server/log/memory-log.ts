@@ -8,7 +8,7 @@ import type { WireRow } from '../../protocol/row.ts'
 import type { TxOp } from '../../protocol/tx.ts'
 import { compareText } from './compare-text.ts'
 import { decideOn, type KeptVerdict } from './decide-on.ts'
-import { type Draft, draft as draftOf, hasChanged, maxExaminedOf } from './draft.ts'
+import { type Draft, draft as draftOf, hasChanged, type Left, leftWith, maxExaminedOf } from './draft.ts'
 import type {
   Changes,
   ClientTransaction,
@@ -95,7 +95,7 @@ export class MemoryLog implements Log {
 
   write(ops: readonly TxOp[], judge: Judge, onCommitted?: OnCommitted): Promise<number> {
     return this.#inTurn(async () => {
-      const draft = await this.#draft(ops, { judge })
+      const draft = await this.#draft(this.#left(ops), { judge })
       this.#commit(draft, onCommitted)
       return draft.sid
     })
@@ -109,9 +109,11 @@ export class MemoryLog implements Log {
     const { caller, id, digest, ops, rules } = transaction
     const keptFor = (named: string) => this.#verdicts.get(verdictKey(transaction, named))
     const drafted = () => {
-      if (!rules) return this.#draft(ops, { judge }, transaction)
+      const left = this.#left(ops, transaction)
+      if (!rules) return this.#draft(left, { judge }, transaction)
       const runner = new RuleRunner(this.#clock)
-      const draftBy = async (read: ReadRecord) => this.#draft(ops, await rules(read), transaction, read)
+      const draftBy = async (read: ReadRecord) =>
+        this.#draft(left, await rules(read, left.ops), transaction, read)
       return runner.run((...key) => this.read(...key), draftBy)
     }
     const now = this.#clock.now()
@@ -230,12 +232,8 @@ export class MemoryLog implements Log {
     return written
   }
 
-  #draft(
-    ops: readonly TxOp[],
-    ruling: Ruling,
-    transaction?: ClientTransaction,
-    read?: ReadRecord,
-  ): Promise<Draft> {
+  /** What is left of `ops`, with the state before each. */
+  #left(ops: readonly TxOp[], transaction?: ClientTransaction): Left {
     const bases = new Set(transaction?.bases.map((id) => verdictKey(transaction, id)))
     const own = transaction && new Set(transaction.owners)
     const counts = ({ owner, by }: Entry) => own?.has(owner) !== false && (by === undefined || !bases.has(by))
@@ -254,8 +252,12 @@ export class MemoryLog implements Log {
       }
       return { record, changed: hasChanged(unchangedSince, this.#horizon, record, happened) }
     })
+    return leftWith(ops, befores, transaction?.owners)
+  }
+
+  #draft(left: Left, ruling: Ruling, transaction?: ClientTransaction, read?: ReadRecord): Promise<Draft> {
     const stamp = { at: this.#clock.now(), ...(transaction && { tx: transaction.id }) }
-    return draftOf(ops, befores, ruling, this.#head, stamp, read)
+    return draftOf(left, ruling, this.#head, stamp, read)
   }
 
   /** Applies a draft. Nothing here can fail, so a write happens completely or not at all. */

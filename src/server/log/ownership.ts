@@ -63,16 +63,20 @@ export function ownershipJudge(rules: WriteRules): Judge {
       throw new WriteRejectedError('exists', `${name(op)} already exists.`)
     }
     refuseChanged(op, changed)
+    const unset = op.op === 'u' ? op.unset : undefined
+    // An update cannot tell of a field that is gone.
+    const isWhole = op.op === 'i' || unset?.some((field) => before && Object.hasOwn(before.p, field))
     const { p, was, is } =
       op.op === 'u'
-        ? copies.merge(before?.p, op.p)
+        ? copies.merge(before?.p, op.p, unset)
         : whole(before?.p, stamped(op, ownerField, before?.owner, owners))
     const next = ownerIn(ownerField, op, p)
     checkSize(maxRecordBytes, op, was, is)
     copies.checks.add(models, op, before?.p, p)
-    if (op.op === 'u' && next === before?.owner) {
+    if (!isWhole && next === before?.owner) {
       return { after: { owner: next, p }, told: [{ owner: next, change: { op: 'u', p: op.p } }] }
     }
+    if (unset) copies.tellWhole(p)
     copies.share(p)
     return replaced(before, next, p)
   }

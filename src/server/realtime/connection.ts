@@ -3,6 +3,7 @@ import type { Unsubscribe } from '../../base/emitter.ts'
 import type { Clock } from '../../base/environment.ts'
 import { Timer } from '../../base/timer.ts'
 import type { Caller } from '../auth/caller.ts'
+import { features } from '../features.ts'
 import { closeCodes, type ServerSocket } from './server-socket.ts'
 
 /** Whether a socket's credentials still belong to the same user and owners. If they cannot be checked now, `same`. */
@@ -99,7 +100,7 @@ export class Connection {
   /** Sends the position after which changes will be pushed. */
   hello(epoch: string, caller: string): void {
     const { heartbeatMs } = this.#limits
-    this.#send(() => JSON.stringify({ hello: { sid: this.#sentSid, epoch, caller, heartbeatMs } }))
+    this.#send(() => JSON.stringify({ hello: { sid: this.#sentSid, epoch, caller, features, heartbeatMs } }))
   }
 
   /** Sends a push. All earlier changes of the caller's data must have been pushed before. */

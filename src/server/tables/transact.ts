@@ -6,6 +6,7 @@ import { Copies } from '../log/copies.ts'
 import type { DatabaseRole } from '../log/database-role.ts'
 import { decideOn, type KeptVerdict } from '../log/decide-on.ts'
 import { type Draft, draft, hasChanged } from '../log/draft.ts'
+import { leftOps } from '../log/left-ops.ts'
 import type { ReadRecord, Ruling, StoredRecord, WriteResult } from '../log/log.ts'
 import { RuleFailure, type RuleRunner } from '../log/rules.ts'
 import { askedBy, changesFound, changesOf, type FoundChange } from '../log/sql/changes.ts'
@@ -167,11 +168,40 @@ class Attempt {
   }
 
   /** Applies the ops and takes the changes that wait, under the log's lock in the end. */
-  run(): Promise<Draft> {
+  async run(): Promise<Draft> {
     const { judge, transaction } = this.#write
     const { rules } = transaction ?? {}
-    if (!rules) return this.#apply({ judge }, this.#reader)
-    return this.#options.runner.run(this.#reader, async (read) => this.#apply(await rules(read), read))
+    const left = await this.#left()
+    if (!rules) return this.#apply(left, { judge }, this.#reader)
+    const ops = left.map(({ op }) => op)
+    return this.#options.runner.run(this.#reader, async (read) =>
+      this.#apply(left, await rules(read, ops), read),
+    )
+  }
+
+  /** What is left of the ops. From here on, nobody else changes the rows that they were compared with. */
+  async #left(): Promise<readonly RowOp[]> {
+    const { ops, transaction } = this.#write
+    const { tables } = this.#options
+    const left = leftOps(ops, await this.#recordsToCompare(), transaction?.owners)
+    return left.flatMap((op, index) => (op ? { op: tables.has(op.t) ? withoutUnset(op) : op, index } : []))
+  }
+
+  /** The record of each op, if it is compared with a `was`. Locks the rows of all ops then, to keep their order. */
+  async #recordsToCompare(): Promise<readonly (StoredRecord | undefined)[]> {
+    const { ops } = this.#write
+    const { tables } = this.#options
+    const compared = new Set(ops.flatMap(({ was, t, id }) => (was === undefined ? [] : rowKey(t, id))))
+    if (compared.size === 0) return []
+    const rowOps = ops.map((op, index) => ({ op, index })).filter(({ op }) => tables.has(op.t))
+    const { row } = await this.#lockRows(rowOps)
+    const records: (StoredRecord | undefined)[] = []
+    for (const op of ops) {
+      const state = row(op)
+      const isOther = !tables.has(op.t) && compared.has(rowKey(op.t, op.id))
+      records.push(isOther ? await this.#reader(op.t, op.id) : state && { ...state, sid: 0 })
+    }
+    return records
   }
 
   /** Stores the result of {@link run}, if it has succeeded, and `verdicts`. */
@@ -201,13 +231,12 @@ class Attempt {
     return record
   }
 
-  async #apply(ruling: Ruling, read: ReadRecord): Promise<Draft> {
+  async #apply(left: readonly RowOp[], ruling: Ruling, read: ReadRecord): Promise<Draft> {
     const { tables, at } = this.#options
-    const { ops, transaction } = this.#write
-    const isAttached = ({ t }: TxOp) => tables.has(t)
-    const rowOps = ops.map((op, index) => ({ op, index })).filter(({ op }) => isAttached(op))
+    const { transaction } = this.#write
+    const rowOps = left.filter(({ op }) => tables.has(op.t))
     await this.#applyToRows(rowOps, ruling, read)
-    const rest = ops.filter((op) => !isAttached(op))
+    const rest = left.flatMap(({ op }) => (tables.has(op.t) ? [] : op))
     const locked = await this.#lock(rest)
     this.#locked = locked
     if (await this.#hasReadOther()) throw new RunAgain('changed')
@@ -221,7 +250,8 @@ class Attempt {
     const rows = storedOf(changed, locked.position.head, at, { ...by, befores: this.#befores })
     const ruled = locked.tooLarge.size > 0 ? { judge: refuseTooLarge } : ruling
     const stamp = { at, ...(transaction && { tx: transaction.id }) }
-    const others = await draft(rest, locked.befores[0] ?? [], ruled, rows.head, stamp, read)
+    const remaining = { ops: rest, befores: locked.befores[0] ?? [] }
+    const others = await draft(remaining, ruled, rows.head, stamp, read)
     const entries = others.frames.map(({ owner, movedTo, frame }) => {
       const { sid, t, id } = frame
       return { sid, owner, movedTo, t, id, ...by, last: sid === others.sid, frame }
@@ -365,6 +395,13 @@ class Attempt {
       throw refusalOf(error, options) ?? error
     }
   }
+}
+
+/** A column cannot be removed: a field without a value is null. */
+function withoutUnset(op: TxOp): TxOp {
+  if (op.op !== 'u' || !op.unset) return op
+  const { unset, ...rest } = op
+  return { ...rest, p: { ...Object.fromEntries(unset.map((field) => [field, null])), ...op.p } }
 }
 
 type Locked = Awaited<ReturnType<typeof lockAndRead>>

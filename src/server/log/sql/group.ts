@@ -2,8 +2,8 @@ import { rowKey } from '../../../protocol/fold.ts'
 import type { SyncFrame } from '../../../protocol/frame.ts'
 import type { TxOp } from '../../../protocol/tx.ts'
 import { attempted, type Decided, decideOn, type KeptVerdict } from '../decide-on.ts'
-import { type Before, type Draft, draft, hasChanged } from '../draft.ts'
-import type { ClientTransaction, Judge, ReadRecord, Ruling } from '../log.ts'
+import { type Before, type Draft, draft, hasChanged, leftWith } from '../draft.ts'
+import type { ClientTransaction, Judge, ReadRecord, Rules, Ruling } from '../log.ts'
 import { RuleFailure, type RuleRunner, RulesLate } from '../rules.ts'
 
 /** A write of the service itself, or a client's transaction, which gets a verdict. */
@@ -113,13 +113,15 @@ export class Group {
   }
 
   async #decide({ ops, judge, transaction }: Write, befores: readonly Before[]): Promise<Decided> {
-    const draftBy = (ruling: Ruling, read?: ReadRecord) => {
+    const drafted = () => {
       const stamp = { at: this.#at, ...(transaction && { tx: transaction.id }) }
       const counts = countsFor(transaction)
       const current = ops.map((op, index) => this.#current(op, befores[index], counts))
-      return draft(ops, current, ruling, this.#head, stamp, read)
+      const left = leftWith(ops, current, transaction?.owners)
+      return this.#withRules(transaction?.rules, left.ops, judge, (ruling, read) =>
+        draft(left, ruling, this.#head, stamp, read),
+      )
     }
-    const drafted = () => this.#withRules(transaction, judge, draftBy)
     if (!transaction) return this.#keep(await attempted(drafted))
     const { caller, id, digest } = transaction
     const keptFor = (named: string) =>
@@ -131,13 +133,13 @@ export class Group {
     return decided
   }
 
-  /** Drafts as the rules of `transaction` decide, or as `judge` decides if it has none. */
+  /** Drafts `ops` as `rules` decide, or as `judge` decides without any. */
   #withRules(
-    transaction: ClientTransaction | undefined,
+    rules: Rules | undefined,
+    ops: readonly TxOp[],
     judge: Judge,
     draftBy: (ruling: Ruling, read?: ReadRecord) => Promise<Draft>,
   ): Promise<Draft> {
-    const { rules } = transaction ?? {}
     if (!rules) return draftBy({ judge })
     if (!this.#rules) throw new Error('A transaction with rules needs a reader.')
     const { runner, read } = this.#rules
@@ -145,7 +147,7 @@ export class Group {
       const kept = this.#records.get(rowKey(t, id))
       return kept ? kept.after : read(t, id)
     }
-    return runner.run(readGroup, async (read) => draftBy(await rules(read), read))
+    return runner.run(readGroup, async (read) => draftBy(await rules(read, ops), read))
   }
 
   #keep(decided: Decided, transaction?: ClientTransaction): Decided {

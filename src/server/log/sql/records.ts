@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { rowKey } from '../../../protocol/fold.ts'
 import type { Payload } from '../../../protocol/json.ts'
+import type { TxOp } from '../../../protocol/tx.ts'
 import type { Judge, StoredRecord } from '../log.ts'
 import { WriteRejectedError } from '../rejection.ts'
 import type { Db } from './database.ts'
@@ -54,7 +55,7 @@ export interface LoadedRecord extends StoredRecord {
 
 /**
  * The records that `writes` are about, each once. Writes that are refused already need none. A removal needs only the
- * owner; its fields are wanted if rules may look at them. A transaction on a record of another owner needs only the
+ * owner; its fields are wanted if it has a `was`, or if rules may look at them. A transaction on a record of another owner needs only the
  * owner, too: otherwise the record's length could leak through an error.
  */
 export function wantedBy(writes: readonly Write[]): readonly Wanted[] {
@@ -62,20 +63,25 @@ export function wantedBy(writes: readonly Write[]): readonly Wanted[] {
   for (const { ops, transaction } of writes) {
     if (transaction?.refused) continue
     const by = transaction?.owners ?? null
-    for (const { op, t, id } of ops) {
+    for (const op of ops) {
+      const { t, id } = op
       const key = rowKey(t, id)
       const { n = wanted.size, whole = false, needed = false, owners = by } = wanted.get(key) ?? {}
       wanted.set(key, {
         n,
         t,
         id,
-        whole: whole || op !== 'd' || transaction?.rules !== undefined,
-        needed: needed || op !== 'd',
+        whole: whole || needsFields(op) || transaction?.rules !== undefined,
+        needed: needed || needsFields(op),
         owners: isSame(owners, by) ? by : null,
       })
     }
   }
   return [...wanted.values()]
+}
+
+function needsFields({ op, was }: TxOp): boolean {
+  return op !== 'd' || was !== undefined
 }
 
 function isSame(owners: readonly string[] | null, others: readonly string[] | null): boolean {
@@ -170,7 +176,7 @@ function fittingOf(writes: readonly Write[], found: Lengths): Omit<ReadRecords, 
 function wholeKeysOf({ ops, transaction }: Write, owners: ReadonlyMap<string, string>): readonly string[] {
   if (transaction?.refused) return []
   const isOwn = (owner = '') => !transaction || transaction.owners.includes(owner)
-  const keys = ops.flatMap(({ op, t, id }) => (op === 'd' ? [] : rowKey(t, id)))
+  const keys = ops.flatMap((op) => (needsFields(op) ? rowKey(op.t, op.id) : []))
   return [...new Set(keys)].filter((key) => isOwn(owners.get(key)))
 }
 

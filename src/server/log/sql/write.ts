@@ -74,10 +74,13 @@ export async function writeIn(
   return { outcomes, written: { ...position, head: group.head, after: position.head, changes } }
 }
 
-/** `write`, to be rejected because its records are too long together. Its rules are not asked. */
+/**
+ * `write`, to be rejected because its records are too long together. Its rules are not asked. No op has a `was`: without
+ * the records, nothing would seem to be left.
+ */
 function refused({ ops, transaction }: Write): Write {
   return {
-    ops,
+    ops: ops.map((op) => ({ ...op, was: undefined })),
     judge: refuseTooLarge,
     ...(transaction && { transaction: { ...transaction, rules: undefined } }),
   }
