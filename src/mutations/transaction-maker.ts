@@ -121,7 +121,7 @@ export class TransactionMaker implements TransactionHost, UndoHost {
     const { id: tx, record } = transaction
     if (!record.isUndo || !record.ops.every(({ t }) => replica.isReady(t))) return
     const rows: RowSource = { of: (t) => ({ get: (id) => replica.below(tx, t, id) }) }
-    const { ops } = this.undoAgain(transaction, rows)
+    const { ops, before } = this.undoAgain(transaction, rows)
     if (ops.length === 0) {
       rollback.withdraw(transaction)
       log.change({ cancel: [tx] }).catch(() => {})
@@ -129,7 +129,13 @@ export class TransactionMaker implements TransactionHost, UndoHost {
     }
     const position = this.#position()
     const sent = hasWas ? undefined : withoutWas(ops, rows, position.since)
-    optimisticUpdates.amend(transaction, { ops, sent, bases: outbox.basesOf(sent ?? []), ...position })
+    optimisticUpdates.amend(transaction, {
+      ops,
+      before,
+      sent,
+      bases: outbox.basesOf(sent ?? []),
+      ...position,
+    })
   }
 
   /** Whether `transaction` undoes one that was rejected, so that there is nothing to undo. */

@@ -40,6 +40,8 @@ type Step = { readonly do: string; readonly id: string; readonly n: number }
 
 function apply(rows: Rows, op: TxOp | SyncFrame): Rows {
   const { [op.id]: row, ...rest } = rows
+  // An undo changes only what still is as it was.
+  if ('was' in op && op.was !== undefined && row?.n !== op.was?.n) return rows
   if (op.op === 'd') return rest
   if (op.op === 'i') {
     const isKept = row && !('sid' in op) && !op.put
@@ -83,8 +85,8 @@ async function observe(steps: readonly Step[], reacts: boolean) {
   /** The ops of transactions that the test did not write itself: undo and redo. */
   const ops = (tx: ReturnType<SyncClient['mutate']>): readonly TxOp[] =>
     tx.records.map(({ type: t, id, base, mine }) => {
-      if (!mine) return { op: 'd', t, id }
-      return { op: base ? 'u' : 'i', t, id, p: mine }
+      if (!mine) return { op: 'd', t, id, was: base ?? {} }
+      return base ? { op: 'u', t, id, p: mine, was: base } : { op: 'i', t, id, p: mine }
     })
   const write = (id: string, n: number) => {
     const isNew = !client.get('Note', id)

@@ -34,14 +34,14 @@ async function oneItem(options: Pick<SyncClientOptions, 'transactionCodec'> = {}
   }
 }
 
-/** As of a server that does not know of `unchangedSince`. */
+/** As of a server that knows neither `unchangedSince` nor `was`. */
 const withoutConditions: TxCodec = {
   ...standardTxCodec,
   encode: (txs) =>
     standardTxCodec.encode(
       txs.map((tx) => ({
         ...tx,
-        ops: tx.ops.map((op) => (op.op === 'i' && !op.put ? op : { ...op, unchangedSince: undefined })),
+        ops: tx.ops.map((op) => ({ ...op, unchangedSince: undefined, was: undefined })),
       })),
     ),
 }
