@@ -19,6 +19,7 @@ import { type CopyListener, LocalCopy } from './local-copy.ts'
 import { ModelCheck } from './model-check.ts'
 import { PollSchedule } from './poll-schedule.ts'
 import { Realtime } from './realtime.ts'
+import { Refresh } from './refresh.ts'
 import { Reporter } from './reporter.ts'
 import type { Status } from './status.ts'
 import { StatusBoard } from './status-board.ts'
@@ -55,6 +56,7 @@ export class Engine {
   readonly #scheduler: Schedule<SyncResult>
   readonly #pollSchedule: PollSchedule
   readonly #reporter: Reporter
+  readonly #refresh: Refresh
   readonly #modelCheck: ModelCheck
   #closing: Promise<void> | undefined
   #unsubscribe: Unsubscribe = () => {}
@@ -80,13 +82,21 @@ export class Engine {
     const emit = <Name extends keyof SyncEvents>(name: Name, event: SyncEvents[Name]) =>
       this.#later(() => this.events.emit(name, event))
     const reporter = new Reporter({
-      ...options,
+      logger,
       emit,
-      resume: (token) => {
-        if (this.#lifecycle !== 'closed') this.#resume('renew', token)
-      },
+      onRefused: (error) => void this.#refresh.run(error),
     })
     this.#reporter = reporter
+    this.#refresh = new Refresh({
+      ...options,
+      resume: (token) => {
+        if (this.#lifecycle === 'closed') return
+        if (token !== undefined) this.#following.resume(token)
+        this.#resume('renew', token)
+      },
+      onError: (error) => reporter.error(error),
+      onChange: () => this.#commit.mark(),
+    })
     const listener = this.#dataListener()
     this.#modelCheck = new ModelCheck({ models, replica, clock, reporter })
     const disk = new Disk({ openDatabase, clock, listener })
@@ -183,7 +193,7 @@ export class Engine {
         outbox: (news) => this.mutations.heard(news),
         outboxUnknown: () => this.mutations.readAgain(),
         sync: () => this.sync(),
-        resume: (token) => this.resume(token),
+        resume: (token) => this.#continue(token),
       },
     })
     this.#scheduler = new Schedule({
@@ -246,8 +256,7 @@ export class Engine {
   resume(token?: string): void {
     this.#refuseClosed()
     this.#following.resume(token)
-    this.#options.credentials.forget()
-    this.#resume('resume', token)
+    this.#continue(token)
     this.#commit.now()
   }
 
@@ -352,6 +361,11 @@ export class Engine {
     if (event === 'visible' && !this.#following.hears) this.#following.begin()
     if (event === 'online' || event === 'visible') this.#notifySchedules('hurry')
     this.#commit.now()
+  }
+
+  #continue(token: string | undefined): void {
+    this.#options.credentials.forget()
+    this.#resume('resume', token)
   }
 
   #resume(type: 'resume' | 'renew', token: string | undefined): void {
@@ -466,6 +480,7 @@ export class Engine {
     const facts: Facts = {
       phase,
       failure,
+      isRefreshing: this.#refresh.isRunning,
       retryAt,
       socket: socket.state,
       realtime: state,
