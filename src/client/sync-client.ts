@@ -146,6 +146,15 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
   }
 
   /**
+   * Asks the browser to keep the stored data until the user deletes it. Resolves with whether it does: `false` also if
+   * the store is not a browser's. Call it in the handler of a click, since a browser may ask the user. `status.storage`
+   * has the result as `persisted`. Rejects with a ClosedError after `close`.
+   */
+  requestPersistence(): Promise<boolean> {
+    return this.#engine.requestPersistence()
+  }
+
+  /**
    * Ends the pause after a 401, with `token` or with the current result of the token function. Throws a ClosedError
    * after `close`, and a ConfigurationError if a header cannot carry `token`.
    */

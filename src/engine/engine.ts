@@ -17,6 +17,7 @@ import { Fetcher } from './fetcher.ts'
 import { Following } from './following.ts'
 import { type CopyListener, LocalCopy } from './local-copy.ts'
 import { ModelCheck } from './model-check.ts'
+import { OriginStorage } from './origin-storage.ts'
 import { PollSchedule } from './poll-schedule.ts'
 import { Realtime } from './realtime.ts'
 import { Refresh } from './refresh.ts'
@@ -57,6 +58,7 @@ export class Engine {
   readonly #pollSchedule: PollSchedule
   readonly #reporter: Reporter
   readonly #refresh: Refresh
+  readonly #originStorage: OriginStorage
   readonly #modelCheck: ModelCheck
   #closing: Promise<void> | undefined
   #unsubscribe: Unsubscribe = () => {}
@@ -95,6 +97,11 @@ export class Engine {
         this.#resume('renew', token)
       },
       onError: (error) => reporter.error(error),
+      onChange: () => this.#commit.mark(),
+    })
+    this.#originStorage = new OriginStorage({
+      environment,
+      name: options.channelName,
       onChange: () => this.#commit.mark(),
     })
     const listener = this.#dataListener()
@@ -260,6 +267,12 @@ export class Engine {
     this.#commit.now()
   }
 
+  /** Asks the browser to keep the stored data. Resolves with whether it does. */
+  async requestPersistence(): Promise<boolean> {
+    this.#refuseClosed()
+    return this.#originStorage.requestPersistence()
+  }
+
   /** Ends the engine for good. Resolves when all pending data and writes are stored. */
   close(): Promise<void> {
     this.#closing ??= this.#close()
@@ -278,6 +291,7 @@ export class Engine {
     await this.#disk.close()
     this.#leadership.close()
     this.#commit.now()
+    this.#originStorage.close()
     this.events.clear()
   }
 
@@ -358,6 +372,7 @@ export class Engine {
     if (event === 'offline') this.#isReached = false
     this.#leadership.onLifecycle(event)
     if (event === 'frozen') this.#following.close()
+    if (event === 'visible') void this.#originStorage.read()
     if (event === 'visible' && !this.#following.hears) this.#following.begin()
     if (event === 'online' || event === 'visible') this.#notifySchedules('hurry')
     this.#commit.now()
@@ -390,6 +405,7 @@ export class Engine {
       fenced: () => this.#leadership.fenced(),
       diverged: () => this.#scheduler.tell('want'),
       opened: async () => {
+        this.#originStorage.opened(this.#disk.term === 1)
         await this.mutations.transactions.opened()
         await this.#copy.restore()
         this.#following.begin()
@@ -411,8 +427,9 @@ export class Engine {
         if (error) this.#options.logger.warn(error.message, { error })
         // Tabs that found nothing to read sync for themselves until they hear that there is.
         const isWell = !error && this.status.storage.reason !== undefined
-        this.#board.update({ storage })
+        this.#board.update({ storage: { ...storage, ...this.#originStorage.status } })
         if (isWell) void this.#following.announce()
+        if (isWell || error) void this.#originStorage.read()
         this.#commit.mark()
       },
       // The time that listeners take counts as the time of showing a part.
@@ -420,6 +437,7 @@ export class Engine {
       replaced: (types) => {
         this.#commit.mark()
         // The leader checks the data that all tabs have.
+        if (!types) void this.#originStorage.read()
         if (this.#following.leader) return
         void this.#modelCheck.replaced(types)
         if (!types) void this.#following.announce()
@@ -492,12 +510,16 @@ export class Engine {
     }
     const connection = isWanted && leader ? leader.connection : connectionStatus(facts)
     const isLive = this.#following.feed.state === 'live'
+    const writes = this.mutations.status(connection)
+    // Only the leader knows of the transactions of all tabs at once.
+    this.#originStorage.note(this.#disk.term === undefined ? undefined : writes.pending)
     this.#board.update({
       lifecycle: this.#lifecycle,
       role: this.#disk.leads ? 'leader' : 'follower',
       connection,
       data: leader ? followedStatus(facts, leader.data, isLive) : dataStatus(facts, connection),
-      writes: { ...this.mutations.status(connection), ...(leader?.paused && { paused: leader.paused }) },
+      writes: { ...writes, ...(leader?.paused && { paused: leader.paused }) },
+      storage: { ...this.#disk.status, ...this.#originStorage.status },
       lastSyncId: this.#copy.position?.shown ?? 0,
     })
     this.#following.tellStatus()
