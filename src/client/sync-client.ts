@@ -1,4 +1,5 @@
 import type { Listener, Unsubscribe } from '../base/emitter.ts'
+import { spreadOnline } from '../base/spread-online.ts'
 import { Engine } from '../engine/engine.ts'
 import type { SyncEvents } from '../engine/events.ts'
 import type { Status } from '../engine/status.ts'
@@ -41,7 +42,8 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
 
   /** Throws a ConfigurationError that names the first wrong option and the expected value. */
   constructor(options: SyncClientOptions<M>) {
-    const { environment, logger, store, identity, models, ...rest } = resolveOptions(options)
+    const { environment: given, logger, store, identity, models, ...rest } = resolveOptions(options)
+    const environment = { ...given, lifecycle: spreadOnline(given) }
     const endpoints = resolveEndpoints(rest.endpoints, environment.location)
     const credentials = createCredentials(rest.credentials, identity)
     const { debug } = logger
