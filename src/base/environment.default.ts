@@ -63,11 +63,13 @@ const lifecycle: Lifecycle = {
   },
 }
 
-/** Looked up at each call, which throws if the browser blocks it. */
-const localStorage: LocalStorageLike = {
-  getItem: (key) => globalThis.localStorage.getItem(key),
-  setItem: (key, value) => globalThis.localStorage.setItem(key, value),
-  removeItem: (key) => globalThis.localStorage.removeItem(key),
+/** That of the page; `undefined` outside a page, and if the browser blocks it. */
+function localStorage(): LocalStorageLike | undefined {
+  try {
+    return globalThis.document && globalThis.localStorage
+  } catch {
+    return undefined
+  }
 }
 
 /**
@@ -85,7 +87,7 @@ export function resolveEnvironment(overrides: Partial<Environment> = {}, sendsHe
     locks: globalThis.navigator?.locks,
     BroadcastChannel: globalThis.BroadcastChannel,
     storageManager: globalThis.navigator?.storage,
-    localStorage: globalThis.document && localStorage,
+    localStorage: localStorage(),
     location: globalThis.location?.href,
     ...overrides,
   }
