@@ -279,6 +279,28 @@ describe('credentials', () => {
     expect(asked).toBe(backend.requests.length)
   })
 
+  test('invariant 48: a refreshed token drops no frame', async () => {
+    const { backend, device, client } = await inStep(
+      {},
+      {
+        onUnauthenticated: async () => {
+          await new Promise<void>((resolve) => device.clock.after(1_000, resolve))
+          return backend.server.token('ada')
+        },
+      },
+    )
+    backend.server.expire('ada')
+    const written: string[] = []
+    for (let n = 0; n < 60; n += 1) {
+      written.push(`${n}`)
+      await backend.insert(`${n}`)
+      await device.clock.advance(50)
+    }
+    await device.clock.advance(1_000)
+    expect(client.status.connection.state).toBe('socket')
+    expect(Object.keys(notes(client)).sort()).toEqual(written.sort())
+  })
+
   test('invariant 43: a refreshed token keeps everything: the same database, and a delta', async () => {
     const { backend, device } = await inStep({ 1: {} })
     await device.quit()
